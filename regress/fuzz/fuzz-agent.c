@@ -26,6 +26,7 @@
 #include "crypto/kdf.h"
 #include "keys/agent-wire.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/some.h"
 
 enum { CLIENTS = 4, TURNS = 3, STEPS_MAX = 200, HELPERS_MAX = 64 };
 
@@ -137,15 +138,6 @@ send_bytes(int fd, struct span bytes, bool framed)
 	(void)!send(fd, buf_data(&b), buf_len(&b),
 	    MSG_NOSIGNAL | MSG_DONTWAIT);
 	buf_clear(&b);
-}
-
-static void
-take_answers(int fd)
-{
-	uint8_t got[4096];
-
-	while (recv(fd, got, sizeof got, MSG_DONTWAIT) > 0)
-		;
 }
 
 /* The newest helper takes what it was asked, and answers. */

@@ -17,6 +17,7 @@
 #include "client/forwards/forwards-internal.h"
 #include "client/forwards/from-server.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/some.h"
 
 pid_t fork(void);
 
@@ -31,21 +32,6 @@ static void
 on_unused(void *arg)
 {
 	(void)arg;
-}
-
-static void
-feed(struct channels *chs, struct loop *l, struct rd in)
-{
-	bool more;
-
-	while (in.len >= 2) {
-		struct span msg = fuzz_piece(&in);
-
-		if (msg.len == 0 ||
-		    channels_input(chs, rd_from_span(msg)) != 0 ||
-		    channels_turn(chs, &more) != 0 || loop_turn(l, 0) != 0)
-			return;
-	}
 }
 
 /* Made once: it is the same for all inputs. */
@@ -122,7 +108,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		    from_server_allow(&from, chs) == 0) {
 			forwards_add_configured(from.forwards, ignore, NULL);
 			open_one(from.forwards);
-			feed(chs, l, rd_from(data, len));
+			feed_channels(chs, l, rd_from(data, len));
 		}
 		forwards_free(from.forwards);
 	}

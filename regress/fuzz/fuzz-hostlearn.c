@@ -34,6 +34,7 @@
 #include "kex.h"
 #include "keys/key.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/some.h"
 
 #define PROVE "hostkeys-prove-00@openssh.com"
 #define ADDRESS "192.0.2.1"
@@ -466,39 +467,6 @@ play(struct story *s, struct rd in)
 	buf_clear(&body);
 }
 
-/* A key exchange that has ended, in which the server showed its key. */
-static struct kex *
-some_kex(struct packet *p)
-{
-	struct kex_proposal mine = { "curve25519-sha256", "ssh-ed25519",
-		"aes128-ctr", "hmac-sha2-256", "none" };
-	struct kex_hooks hooks = { 0 };
-	struct buf b = { 0 };
-	struct rd in;
-	struct kex *k;
-
-	buf_put_string(&b, session_id, sizeof session_id);
-	buf_put_cstring(&b, "s"); /* identification, traits */
-	buf_put_u32(&b, 0);
-	buf_put_string_buf(&b, &blobs[SHOWN]);
-	for (int i = 0; i < 4; i++)
-		buf_put_bool(&b, false);
-	buf_put_cstring(&b, "curve25519-sha256");
-	buf_put_cstring(&b, "ssh-ed25519");
-	for (int i = 0; i < 2; i++)
-		buf_put_cstring(&b, "aes128-ctr");
-	for (int i = 0; i < 2; i++)
-		buf_put_cstring(&b, "hmac-sha2-256");
-	for (int i = 0; i < 2; i++)
-		buf_put_bool(&b, false);
-	in = rd_from(buf_data(&b), buf_len(&b));
-	if (kex_new(&k, p, &hooks, &mine, "c", "s") != 0 ||
-	    kex_import(k, &in) != 0)
-		abort();
-	buf_clear(&b);
-	return k;
-}
-
 /* The host was accepted. */
 static void
 learn(struct story *s, const struct hostcheck *check, struct kex *k,
@@ -543,7 +511,9 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	write_file(&s);
 	if ((p = packet_new(fd[0], fd[0], false)) == NULL)
 		abort();
-	k = some_kex(p);
+	k = some_kex(p,
+	    (struct span){ session_id, sizeof session_id },
+	    (struct span){ buf_data(&blobs[SHOWN]), buf_len(&blobs[SHOWN]) });
 	if (hostcheck_new(&check, &conf, ADDRESS, (uint16_t)port(&s)) != 0)
 		abort();
 	ok = hostcheck_key(check, kex_hostkey(k)) == 0;

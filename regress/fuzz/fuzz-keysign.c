@@ -11,26 +11,13 @@
 #include "keys/key.h"
 #include "keytools/keysign/keysign-check.h"
 #include "regress/fuzz/fuzz.h"
-
-/* The public half is that of the seeds; nothing is signed here. */
-static struct key *
-host_key(void)
-{
-	static struct key *k;
-	const char *line =
-	    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDa"
-	    "VMgnNOSESWYceGQCPcRLkkTIUOy2";
-
-	if (k == NULL && key_parse_line(&line, &k) != 0)
-		abort();
-	return k;
-}
+#include "regress/fuzz/some.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	static const uint8_t end[] = "\0\0\0\012here.test.\0\0\0\002jo";
-	struct key *const keys[] = { host_key() };
+	struct key *const keys[] = { some_key() };
 	const struct keysign_facts facts = { .user = "jo",
 		.host = "here.test", .keys = keys, .n = ARRAY_LEN(keys) };
 	const size_t end_len = sizeof end - 1, host_len = 14;

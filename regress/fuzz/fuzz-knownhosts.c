@@ -14,19 +14,7 @@
 #include "base/log.h"
 #include "keys/knownhosts.h"
 #include "regress/fuzz/fuzz.h"
-
-static struct key *
-some_key(void)
-{
-	static struct key *k;
-	const char *line =
-	    "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDa"
-	    "VMgnNOSESWYceGQCPcRLkkTIUOy2";
-
-	if (k == NULL && key_parse_line(&line, &k) != 0)
-		abort();
-	return k;
-}
+#include "regress/fuzz/some.h"
 
 static int
 look(void *arg, const char *path, unsigned number,

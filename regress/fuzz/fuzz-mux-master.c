@@ -26,6 +26,7 @@
 #include "kex.h"
 #include "packet.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/some.h"
 
 enum { PASSENGERS = 8, TURNS = 3, SERVED_MAX = 64 };
 
@@ -208,15 +209,6 @@ send_descriptor(int fd)
 }
 
 static void
-read_answers(int fd)
-{
-	uint8_t got[4096];
-
-	while (recv(fd, got, sizeof got, MSG_DONTWAIT) > 0)
-		;
-}
-
-static void
 play(struct scene *s, struct rd in)
 {
 	int *fd = &s->fds[0];
@@ -248,7 +240,7 @@ play(struct scene *s, struct rd in)
 			send_descriptor(*fd);
 			break;
 		case 'r':
-			read_answers(*fd);
+			take_answers(*fd);
 			break;
 		case 'c':
 			(void)shutdown(*fd, SHUT_RDWR);
@@ -283,40 +275,6 @@ check(struct scene *s)
 	close(fd);
 }
 
-/* A key exchange that has ended: passengers may ask about it. */
-static struct kex *
-some_kex(struct packet *p)
-{
-	static const uint8_t id[32];
-	struct kex_proposal mine = { "curve25519-sha256", "ssh-ed25519",
-		"aes128-ctr", "hmac-sha2-256", "none" };
-	struct kex_hooks hooks = { 0 };
-	struct buf b = { 0 };
-	struct kex *k;
-	struct rd in;
-
-	buf_put_string(&b, id, sizeof id);
-	buf_put_cstring(&b, "s"); /* identification, traits */
-	buf_put_u32(&b, 0);
-	buf_put_cstring(&b, ""); /* host key */
-	for (int i = 0; i < 4; i++)
-		buf_put_bool(&b, false);
-	buf_put_cstring(&b, "curve25519-sha256");
-	buf_put_cstring(&b, "ssh-ed25519");
-	for (int i = 0; i < 2; i++)
-		buf_put_cstring(&b, "aes128-ctr");
-	for (int i = 0; i < 2; i++)
-		buf_put_cstring(&b, "hmac-sha2-256");
-	for (int i = 0; i < 2; i++)
-		buf_put_bool(&b, false);
-	in = rd_from_buf(&b);
-	if (kex_new(&k, p, &hooks, &mine, "c", "s") != 0 ||
-	    kex_import(k, &in) != 0)
-		abort();
-	buf_clear(&b);
-	return k;
-}
-
 static struct packet *
 make_side(struct scene *s, int fd, bool server, struct channels **chs)
 {
@@ -331,6 +289,7 @@ make_side(struct scene *s, int fd, bool server, struct channels **chs)
 static void
 open_scene(struct scene *s)
 {
+	static const uint8_t no_id[32];
 	struct mux_master_params params = {
 		.uses = &s->uses,
 		.persist_s = -1,
@@ -348,7 +307,8 @@ open_scene(struct scene *s)
 		.conf = &conf,
 		.loop = s->loop,
 		.packet = s->near_packet,
-		.kex = s->kex = some_kex(s->near_packet),
+		.kex = s->kex = some_kex(s->near_packet,
+		    (struct span){ no_id, sizeof no_id }, (struct span){ 0 }),
 		.channels = s->near,
 	};
 	if (channels_on_open(s->far, "session", on_open, s) != 0 ||

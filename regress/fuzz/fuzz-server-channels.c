@@ -16,6 +16,7 @@
 #include "channels.h"
 #include "forward/forwarded.h"
 #include "regress/fuzz/fuzz.h"
+#include "regress/fuzz/some.h"
 #include "server/session/forward-listen.h"
 #include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
@@ -82,21 +83,6 @@ tun_device_open(struct tun_device *out, bool ethernet, int64_t unit)
 	*out = (struct tun_device){ .fd = pair[0], .ethernet = ethernet,
 		.name = "test0" };
 	return 0;
-}
-
-static void
-feed(struct loop *l, struct channels *chs, struct rd in)
-{
-	bool more;
-
-	while (in.len >= 2) {
-		struct span msg = fuzz_piece(&in);
-
-		if (msg.len == 0 ||
-		    channels_input(chs, rd_from_span(msg)) != 0 ||
-		    channels_turn(chs, &more) != 0 || loop_turn(l, 0) != 0)
-			return;
-	}
 }
 
 /* Made once: it is the same for all inputs. */
@@ -176,7 +162,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			    .channels = chs }) == 0 &&
 		    hostprove_new(&owners.hostprove, chs, k, sp) == 0 &&
 		    services_new(&services, &owners) == 0)
-			feed(l, chs, rd_from(data, len));
+			feed_channels(chs, l, rd_from(data, len));
 		sessions_free(ss);
 	}
 	forwarded_list_free(owners.forwarded);

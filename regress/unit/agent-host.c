@@ -172,3 +172,13 @@ agent_host_count(struct agent_host *h, int fd)
 	buf_clear(&b);
 	return n;
 }
+
+void
+agent_host_send_sign(int fd, const struct key *k)
+{
+	struct buf b = { 0 };
+
+	agent_host_put_sign(&b, k, "data", 0);
+	agent_host_send(fd, &b);
+	buf_clear(&b);
+}

@@ -39,6 +39,8 @@ void agent_host_put_add(struct buf *b, const struct key *k,
     const char *comment, const struct buf *more);
 void agent_host_put_sign(struct buf *b, const struct key *k, const char *data,
     uint32_t flags);
+/* Asks for a signature of some data. */
+void agent_host_send_sign(int fd, const struct key *k);
 void agent_host_put_lock(struct buf *b, bool lock, const char *passphrase);
 /* How many keys the client sees. */
 unsigned agent_host_count(struct agent_host *h, int fd);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/foreign-host.h"
+#include "regress/unit/channels-side.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -141,40 +142,14 @@ come_to(const char *host, uint32_t port)
 
 /* ---- both sides --------------------------------------------------------- */
 
-static void
-step(struct packet *p, struct channels *chs)
-{
-	struct rd payload;
-	bool more;
-	int r = packet_fill(p);
-
-	assert_true(r >= 0 || r == ERR_AGAIN);
-	while (packet_next(p, &payload) == 1)
-		assert_int_equal(channels_input(chs, payload), 0);
-	assert_int_equal(channels_turn(chs, &more), 0);
-	r = packet_flush(p);
-	assert_true(r == 0 || r == ERR_AGAIN);
-}
-
 void
 run(int turns)
 {
 	for (int i = 0; i < turns; i++) {
 		assert_int_equal(loop_turn(loop, 0), 0);
-		step(near_packet, w.near);
-		step(far_packet, w.far);
+		side_step(near_packet, w.near);
+		side_step(far_packet, w.far);
 	}
-}
-
-static struct packet *
-make_side(int fd, bool server, struct channels **chs)
-{
-	struct packet *p = packet_new(fd, fd, server);
-
-	assert_non_null(p);
-	assert_int_equal(channels_new(chs, p, loop), 0);
-	assert_int_equal(packet_authenticated(p), 0);
-	return p;
 }
 
 void
@@ -218,8 +193,8 @@ setup(void **state)
 	loop = loop_new();
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
 			     sock), 0);
-	near_packet = make_side(sock[0], false, &w.near);
-	far_packet = make_side(sock[1], true, &w.far);
+	near_packet = side_new(sock[0], false, loop, &w.near);
+	far_packet = side_new(sock[1], true, loop, &w.far);
 	assert_int_equal(channels_on_open(w.far, "session", on_open, NULL), 0);
 	assert_int_equal(channels_on_global(w.far, "tcpip-forward", on_listen,
 			     NULL), 0);

@@ -21,13 +21,6 @@ memory_setup(void **state)
 	return temp_enter(state);
 }
 
-static unsigned
-random_below(struct memory *m, unsigned n)
-{
-	m->seed = m->seed * 1103515245 + 12345;
-	return (m->seed >> 16) % n;
-}
-
 static void
 memory_wake(void *arg)
 {
@@ -42,7 +35,7 @@ static void
 memory_send(struct memory *m)
 {
 	struct buf *out = sftp_output(m->client);
-	size_t n = 1 + random_below(m, 300000);
+	size_t n = 1 + dice_below(&m->dice, 300000);
 	ssize_t used;
 
 	assert_true(m->woken || buf_len(out) == 0);
@@ -69,7 +62,7 @@ collect(struct memory *m)
 	assert_int_equal(rd_err(&r), 0);
 	while (n > 0) {
 		pick = m->shuffle && replies[0].p[0] != SFTP_VERSION_REPLY ?
-		    random_below(m, (unsigned)n) : 0;
+		    dice_below(&m->dice, (uint32_t)n) : 0;
 		if (m->data_max != 0 && replies[pick].p[0] == SFTP_DATA &&
 		    replies[pick].len > 9 + m->data_max) {
 			buf_put_u32(&m->wire, 9 + m->data_max);
@@ -91,7 +84,7 @@ collect(struct memory *m)
 static void
 move_some(struct memory *m, int timeout_ms)
 {
-	size_t n = 1 + random_below(m, 200000);
+	size_t n = 1 + dice_below(&m->dice, 200000);
 	int r;
 
 	memory_send(m);
@@ -130,7 +123,7 @@ memory_begin(struct memory *m, unsigned seed, bool shuffle,
 {
 	const struct sftp_serve_opts opts = { .home = temp_dir };
 
-	*m = (struct memory){ .seed = seed, .shuffle = shuffle,
+	*m = (struct memory){ .dice = { seed }, .shuffle = shuffle,
 		.data_max = data_max };
 	assert_int_equal(sftp_serve_new(&m->server, &opts), 0);
 	assert_int_equal(sftp_new(&m->client), 0);

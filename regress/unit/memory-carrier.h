@@ -8,6 +8,7 @@
 #define HPN_MEMORY_CARRIER_H
 
 #include "regress/unit/help.h"
+#include "regress/unit/dice.h"
 
 #include "base/buf.h"
 #include "xfer/serve/sftp-serve.h"
@@ -16,7 +17,7 @@
 struct memory {
 	struct sftp_serve *server;
 	struct buf wire; /* replies on their way */
-	unsigned seed;
+	struct dice dice;
 	bool shuffle;
 	uint32_t data_max; /* READs are answered with at most so much */
 	struct sftp *client;

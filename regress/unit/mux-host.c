@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/mux-host.h"
+#include "regress/unit/channels-side.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -81,27 +82,12 @@ on_open(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 }
 
 void
-mw_step(struct packet *p, struct channels *chs)
-{
-	struct rd payload;
-	bool more;
-	int r = packet_fill(p);
-
-	assert_true(r >= 0 || r == ERR_AGAIN);
-	while (packet_next(p, &payload) == 1)
-		assert_int_equal(channels_input(chs, payload), 0);
-	assert_int_equal(channels_turn(chs, &more), 0);
-	r = packet_flush(p);
-	assert_true(r == 0 || r == ERR_AGAIN);
-}
-
-void
 mw_run(void)
 {
 	for (int i = 0; i < 12; i++) {
 		assert_int_equal(loop_turn(mw.loop, 0), 0);
-		mw_step(mw.near_packet, mw.near);
-		mw_step(far_packet, far);
+		side_step(mw.near_packet, mw.near);
+		side_step(far_packet, far);
 	}
 }
 

@@ -32,7 +32,6 @@ struct mux_world {
 extern struct mux_world mw;
 
 void mw_run(void);
-void mw_step(struct packet *p, struct channels *chs);
 void mw_send_status(unsigned which, uint32_t status);
 void mw_make_pair(int pair[2]);
 void mw_make_master(const char *path, int persist_s);

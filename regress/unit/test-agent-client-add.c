@@ -16,6 +16,7 @@
 #include "keys/agent-client-internal.h"
 #include "keys/cert.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 static struct key *plain;
 
@@ -68,15 +69,6 @@ put_hex(struct buf *b, const char *hex)
 	uint8_t bytes[1024];
 
 	buf_put(b, bytes, hex_decode(hex, bytes, sizeof bytes));
-}
-
-static void
-put_blob(struct buf *b, const struct key *k)
-{
-	size_t mark = buf_open_string(b);
-
-	assert_int_equal(key_to_blob(k, b), 0);
-	buf_close_string(b, mark);
 }
 
 /* --- keys --- */
@@ -147,7 +139,7 @@ test_destinations(void **state)
 	put_hex(&want, "0000000c" "00000000" "00000000" "00000000");
 	hop = buf_open_string(&want);
 	put_hex(&want, "00000002" "752a" "00000001" "68" "00000000");
-	put_blob(&want, plain);
+	put_key(&want, plain);
 	put_hex(&want, "00");
 	buf_close_string(&want, hop);
 	put_hex(&want, "00000000");
@@ -155,12 +147,12 @@ test_destinations(void **state)
 	one = buf_open_string(&want);
 	hop = buf_open_string(&want);
 	put_hex(&want, "00000000" "00000001" "6a" "00000000");
-	put_blob(&want, plain);
+	put_key(&want, plain);
 	put_hex(&want, "01");
 	buf_close_string(&want, hop);
 	hop = buf_open_string(&want);
 	put_hex(&want, "00000000" "00000001" "68" "00000000");
-	put_blob(&want, plain);
+	put_key(&want, plain);
 	put_hex(&want, "00");
 	buf_close_string(&want, hop);
 	put_hex(&want, "00000000");
@@ -222,7 +214,7 @@ test_remove(void **state)
 
 	(void)state;
 	put_hex(&want, "12");
-	put_blob(&want, plain);
+	put_key(&want, plain);
 	assert_int_equal(agent_remove(t.a, plain), 0);
 	finish(t, &want);
 	buf_reset(&want);
@@ -262,7 +254,7 @@ test_provider(void **state)
 	buf_put_cstring(&want, "associated-certs-v00@openssh.com");
 	put_hex(&want, "01");
 	list = buf_open_string(&want);
-	put_blob(&want, cert);
+	put_key(&want, cert);
 	buf_close_string(&want, list);
 	assert_int_equal(agent_add_provider(t.a, "/l", "", &c), 0);
 	finish(t, &want);

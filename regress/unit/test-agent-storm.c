@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "regress/unit/dice.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 enum { MESSAGES = 100 * 1000, BATCH = 50, TEMPLATES = 10, NOISE_MAX = 300 };
 
@@ -26,15 +27,6 @@ template(void)
 {
 	assert_in_range(n_templates, 0, TEMPLATES - 1);
 	return &templates[n_templates++];
-}
-
-static void
-put_key(struct buf *b, const struct key *k)
-{
-	size_t mark = buf_open_string(b);
-
-	assert_int_equal(key_to_blob(k, b), 0);
-	buf_close_string(b, mark);
 }
 
 /* keys[1] for a login from here at the host keys[0]. */

@@ -21,6 +21,7 @@
 #include "keys/p11-wire.h"
 #include "keys/sk-client.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/agent-host.h"
 
 /* A token that takes LATE_MS is late for those that wait for an answer. */
 enum { SHORT_MS = 300, LATE_MS = 60 * 1000 };
@@ -48,8 +49,8 @@ test_provider(void **state)
 	assert_int_equal(add_provider(library, ""), AGENT_FAILURE);
 	assert_int_equal(agent_host_count(&t_host, fd), 1);
 	/* Two at once: one waits for the other. */
-	send_sign(fd, key);
-	send_sign(other, key);
+	agent_host_send_sign(fd, key);
+	agent_host_send_sign(other, key);
 	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
 	assert_int_equal(started(&pid), 1);
@@ -197,7 +198,7 @@ test_hangs_when_signing(void **state)
 	answer_list(1, false);
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	t_host.agentd->p.token_limit_ms = SHORT_MS;
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_int_equal(started(&pid), 1);
@@ -255,7 +256,7 @@ test_client_goes(void **state)
 	helpers("exec sleep 60");
 	answer_list(1, false);
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	send_sign(client, key);
+	agent_host_send_sign(client, key);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	close(client);
@@ -281,7 +282,7 @@ test_lock(void **state)
 	answer_list(1, false);
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	assert_int_equal(started(&pid), 1);
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	assert_int_equal(lock(true), AGENT_SUCCESS);
@@ -364,11 +365,11 @@ test_pin_not_given(void **state)
 	answer_signature(6, "data");
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
 	t_host.agentd->p.token_limit_ms = 4 * SHORT_MS;
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	window = wait_for_window();
 	t_host.agentd->p.token_limit_ms = LATE_MS;
 	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
-	send_sign(third, key);
+	agent_host_send_sign(third, key);
 	assert_int_equal(sign(other, key), AGENT_SIGN_RESPONSE);
 	assert_int_equal(kill(window, 0), 0);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
@@ -395,9 +396,9 @@ test_pin_while_busy(void **state)
 	answer_list(1, false);
 	answer_status(2, P11_SIGN, P11_NEEDS_PIN);
 	assert_int_equal(add_provider(library, ""), AGENT_SUCCESS);
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	(void)wait_for_window();
-	send_sign(other, key);
+	agent_host_send_sign(other, key);
 	for (int i = 0; i < 10; i++)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	free(temp_file("say", "2580\n"));
@@ -413,10 +414,10 @@ test_pin_while_busy(void **state)
 	/* A window goes with the client that wanted it; then comes the next. */
 	slow_askpass();
 	answer_status(5, P11_SIGN, P11_NEEDS_PIN);
-	send_sign(third, key);
+	agent_host_send_sign(third, key);
 	(void)wait_for_window();
 	answer_status(6, P11_SIGN, P11_NEEDS_PIN);
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	drop_file("window");
@@ -521,8 +522,8 @@ test_fido(void **state)
 	askpass("1234\n");
 	token_is("");
 	add_fido(fido);
-	send_sign(fd, fido);
-	send_sign(other, fido);
+	agent_host_send_sign(fd, fido);
+	agent_host_send_sign(other, fido);
 	assert_int_equal(answered(fd), AGENT_SIGN_RESPONSE);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
 	assert_int_equal(t_host.agentd->dialogs, 0);
@@ -609,28 +610,28 @@ test_fido_hangs(void **state)
 	add_fido(fido);
 	token_is("hang");
 	t_host.agentd->p.token_limit_ms = SHORT_MS;
-	send_sign(fd, fido);
+	agent_host_send_sign(fd, fido);
 	assert_goes_on();
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	t_host.agentd->p.token_limit_ms = LATE_MS;
-	send_sign(fd, fido);
+	agent_host_send_sign(fd, fido);
 	while (t_host.agentd->dialogs == 0)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	token_is("");
-	send_sign(other, fido);
+	agent_host_send_sign(other, fido);
 	/* It has no turn while the key waits for the other's touch. */
 	assert_false(agent_host_answer(&t_host, other, &b, SHORT_MS));
 	close(fd);
 	assert_int_equal(answered(other), AGENT_SIGN_RESPONSE);
 	fd = agent_host_client(&t_host);
 	token_is("hang");
-	send_sign(fd, fido);
+	agent_host_send_sign(fd, fido);
 	while (t_host.agentd->dialogs == 0)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	assert_int_equal(lock(true), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
 	assert_int_equal(lock(false), AGENT_SUCCESS);
-	send_sign(fd, fido);
+	agent_host_send_sign(fd, fido);
 	while (t_host.agentd->dialogs == 0)
 		assert_int_equal(loop_turn(t_host.loop, 5), 0);
 	buf_put_u8(&b, AGENT_REMOVE_ALL);

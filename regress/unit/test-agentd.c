@@ -422,16 +422,6 @@ questions(struct buf *text)
 	return n;
 }
 
-static void
-send_sign(int client, const struct key *k)
-{
-	struct buf b = { 0 };
-
-	agent_host_put_sign(&b, k, "data", 0);
-	agent_host_send(client, &b);
-	buf_clear(&b);
-}
-
 static int
 type_of_answer(int client)
 {
@@ -458,7 +448,7 @@ test_confirm(void **state)
 	use_askpass();
 	assert_int_equal(add_confirmed(key), AGENT_SUCCESS);
 	assert_int_equal(add(rsa, "free", NULL), AGENT_SUCCESS);
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	buf_put_u8(&b, AGENT_REQUEST_IDENTITIES);
 	agent_host_send(fd, &b);
 	buf_clear(&b);
@@ -513,7 +503,7 @@ test_changed_meanwhile(void **state)
 	(void)state;
 	use_askpass();
 	assert_int_equal(add_confirmed(key), AGENT_SUCCESS);
-	send_sign(other, key);
+	agent_host_send_sign(other, key);
 	while (questions(&text) == 0)
 		assert_int_equal(loop_turn(host.loop, 10), 0);
 	assert_int_equal(ask_type(fd, AGENT_REMOVE_ALL), AGENT_SUCCESS);
@@ -522,7 +512,7 @@ test_changed_meanwhile(void **state)
 
 	use_askpass();
 	assert_int_equal(add_confirmed(key), AGENT_SUCCESS);
-	send_sign(other, key);
+	agent_host_send_sign(other, key);
 	while (questions(&text) == 0)
 		assert_int_equal(loop_turn(host.loop, 10), 0);
 	assert_int_equal(lock(fd, true, "word"), AGENT_SUCCESS);
@@ -532,7 +522,7 @@ test_changed_meanwhile(void **state)
 
 	/* It is another entry, so it is asked once more. */
 	use_askpass();
-	send_sign(other, key);
+	agent_host_send_sign(other, key);
 	while (questions(&text) == 0)
 		assert_int_equal(loop_turn(host.loop, 10), 0);
 	assert_int_equal(add_confirmed(key), AGENT_SUCCESS);
@@ -556,7 +546,7 @@ test_many_questions(void **state)
 	assert_int_equal(add_confirmed(key), AGENT_SUCCESS);
 	for (int i = 0; i < ASKING; i++) {
 		fds[i] = agent_host_client(&host);
-		send_sign(fds[i], key);
+		agent_host_send_sign(fds[i], key);
 	}
 	for (int i = 0; i < 20; i++)
 		assert_int_equal(loop_turn(host.loop, 10), 0);
@@ -633,7 +623,7 @@ add_token(const char *application)
 static void
 begin_signature(int client)
 {
-	send_sign(client, key);
+	agent_host_send_sign(client, key);
 	for (int i = 0; i < 100 && token.done == NULL; i++)
 		assert_int_equal(loop_turn(host.loop, 10), 0);
 	assert_non_null(token.done);
@@ -681,7 +671,7 @@ static int
 sign_as(const char *application)
 {
 	add_token(application);
-	send_sign(fd, key);
+	agent_host_send_sign(fd, key);
 	for (int i = 0; i < 5; i++)
 		assert_int_equal(loop_turn(host.loop, 5), 0);
 	if (token.done == NULL)
@@ -790,7 +780,7 @@ test_thousand(void **state)
 		if (i % 2 == 0)
 			agent_host_send_raw(fds[i], half, sizeof half);
 		else
-			send_sign(fds[i], key);
+			agent_host_send_sign(fds[i], key);
 	}
 	for (int i = 1; i < CLIENTS; i += 2)
 		assert_int_equal(type_of_answer(fds[i]), AGENT_SIGN_RESPONSE);

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "keys/allowed-signers.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 #define ED1                                                                   \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFSMBVz3cx8l6yDaVMgnNOSESWYceGQC" \
@@ -14,15 +15,6 @@
 #define ED2                                                                   \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDTzYSIKqA0icWVwYRqGftjVlsrKmhoV" \
 	"HNu/YpNL/zNk"
-
-static struct key *
-key_of(const char *line)
-{
-	struct key *k = NULL;
-
-	assert_int_equal(key_parse_line(&line, &k), 0);
-	return k;
-}
 
 static void
 test_parse(void **state)

@@ -7,6 +7,7 @@
 #include "keys/cert.h"
 #include "keys/keyfile.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 static const struct kind {
 	const char *type, *alg, *cert_alg, *cert_type, *text;
@@ -97,20 +98,11 @@ static const char vector_ca[] =
     "ssh-ed25519 "
     "AAAAC3NzaC1lZDI1NTE5AAAAIPWqpEQvvS3AM9fv59gH7e59URiu0u46pJBLcngxsLq2";
 
-static struct key *
-parse(const char *line)
-{
-	struct key *k = NULL;
-
-	assert_int_equal(key_parse_line(&line, &k), 0);
-	return k;
-}
-
 static void
 test_vector(void **state)
 {
-	struct key *k = parse(vector_line), *plain = parse(vector_key);
-	struct key *ca = parse(vector_ca);
+	struct key *k = key_of(vector_line), *plain = key_of(vector_key);
+	struct key *ca = key_of(vector_ca);
 	const struct cert *c = key_cert(k);
 	struct cert_grants g;
 	const char *why;
@@ -151,7 +143,7 @@ test_vector(void **state)
 static void
 test_every_bit_is_signed(void **state)
 {
-	struct key *k = parse(vector_line);
+	struct key *k = key_of(vector_line);
 	const struct buf *blob = &key_cert(k)->blob;
 	uint8_t copy[1024];
 	size_t len = buf_len(blob);

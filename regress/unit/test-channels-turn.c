@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 #include "regress/unit/channels-host.h"
+#include "regress/unit/dice.h"
 
 enum { MANY = 1000, BULKS = 7, TURNS = 300, CHUNK = 1 << 20 };
 
@@ -148,7 +149,7 @@ test_nobody_is_forgotten(void **state)
 	enum { SOME = 40, STEPS = 4000 };
 	struct pair p[SOME];
 	struct world w;
-	uint32_t dice = 1;
+	struct dice dice = { 1 };
 
 	(void)state;
 	memset(p, 0, sizeof p);
@@ -156,20 +157,19 @@ test_nobody_is_forgotten(void **state)
 	for (int i = 0; i < STEPS; i++) {
 		struct pair *one;
 
-		dice = dice * 1103515245u + 12345u;
-		one = &p[(dice >> 16) % SOME];
+		one = &p[dice_below(&dice, SOME)];
 		if (one->from.c == NULL) {
 			open_pair(&w, one);
-		} else if ((dice >> 8) % 50 == 0) {
+		} else if (dice_below(&dice, 50) == 0) {
 			channel_leave(one->from.c);
 			channel_leave(one->to.c);
 			*one = (struct pair){ .from = { .c = NULL } };
-		} else if ((dice >> 8) % 3 == 0) {
+		} else if (dice_below(&dice, 3) == 0) {
 			one->to.stopped = !one->to.stopped;
 			if (!one->to.stopped)
 				channel_wake(one->to.c);
 		} else {
-			one->from.gives += dice % 300000;
+			one->from.gives += dice_below(&dice, 300000);
 			channel_wake(one->from.c);
 		}
 		/* What the kernel would say of a path of 1 ms. */

@@ -23,6 +23,7 @@
 #include "base/str.h"
 #include "client/session/client-session.h"
 #include "packet.h"
+#include "regress/unit/channels-side.h"
 
 static struct loop *loop;
 static struct client_conf conf;
@@ -129,39 +130,13 @@ static const struct session_stdio_ops stdio_ops = {
 /* ---- both --------------------------------------------------------------- */
 
 static void
-step(struct packet *p, struct channels *chs)
-{
-	struct rd payload;
-	bool more;
-	int r = packet_fill(p);
-
-	assert_true(r >= 0 || r == ERR_AGAIN);
-	while (packet_next(p, &payload) == 1)
-		assert_int_equal(channels_input(chs, payload), 0);
-	assert_int_equal(channels_turn(chs, &more), 0);
-	r = packet_flush(p);
-	assert_true(r == 0 || r == ERR_AGAIN);
-}
-
-static void
 run(void)
 {
 	for (int i = 0; i < 8; i++) {
 		assert_int_equal(loop_turn(loop, 0), 0);
-		step(near_packet, near);
-		step(far_packet, far);
+		side_step(near_packet, near);
+		side_step(far_packet, far);
 	}
-}
-
-static struct packet *
-make_side(int fd, bool server, struct channels **chs)
-{
-	struct packet *p = packet_new(fd, fd, server);
-
-	assert_non_null(p);
-	assert_int_equal(channels_new(chs, p, loop), 0);
-	assert_int_equal(packet_authenticated(p), 0);
-	return p;
 }
 
 static void
@@ -180,8 +155,8 @@ setup(void **state)
 	make_pair(user);
 	make_pair(server_data);
 	make_pair(errors);
-	near_packet = make_side(sock[0], false, &near);
-	far_packet = make_side(sock[1], true, &far);
+	near_packet = side_new(sock[0], false, loop, &near);
+	far_packet = side_new(sock[1], true, loop, &far);
 	assert_int_equal(channels_on_open(far, "session", on_open, NULL), 0);
 	requests[0] = calls[0] = term[0] = '\0';
 	columns = rows = ended = 0;

@@ -3,6 +3,7 @@
 
 #include "agent/constraints.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 static struct key *key, *cert;
 
@@ -62,15 +63,6 @@ put_name(struct buf *b, const char *name)
 {
 	buf_put_u8(b, 255);
 	buf_put_cstring(b, name);
-}
-
-static void
-put_key(struct buf *b, const struct key *k)
-{
-	size_t mark = buf_open_string(b);
-
-	assert_int_equal(key_to_blob(k, b), 0);
-	buf_close_string(b, mark);
 }
 
 static void

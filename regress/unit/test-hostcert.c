@@ -11,6 +11,7 @@
 #include "client/hosts/hostcert.h"
 #include "client/hosts/hostcheck.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/show-key.h"
 
 static struct key *ca, *other_ca, *rsa_ca, *host, *other_host;
 
@@ -143,12 +144,8 @@ set_up(void **state)
 	assert_int_equal(client_conf_set(&conf, "RevokedHostKeys", revoked),
 	    0);
 	assert_int_equal(client_conf_finish(&conf), 0);
-	conf.host.hostname = strdup("h.test");
+	conf_of_host(&conf, "h.test", known_hosts);
 	conf.known.strict_host_key_checking = CLIENT_ASK_YES;
-	strlist_clear(&conf.known.global_known_hosts_file);
-	strlist_clear(&conf.known.user_known_hosts_file);
-	assert_int_equal(
-	    strlist_add(&conf.known.user_known_hosts_file, known_hosts), 0);
 	assert_int_equal(key_generate("ed25519", 0, &ca), 0);
 	assert_int_equal(key_generate("ed25519", 0, &other_ca), 0);
 	assert_int_equal(key_generate("rsa", 2048, &rsa_ca), 0);
@@ -199,18 +196,6 @@ write_lines(const char *file, const char *lines)
 	buf_clear(&b);
 }
 
-static int
-show(struct hostcheck *h, const struct key *k)
-{
-	struct buf blob = { 0 };
-	int r;
-
-	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
-	buf_clear(&blob);
-	return r;
-}
-
 /* A host that shows the key, at that port. */
 static int
 check(const struct key *k, uint16_t port, bool *may_learn)
@@ -219,7 +204,7 @@ check(const struct key *k, uint16_t port, bool *may_learn)
 	int r;
 
 	assert_int_equal(hostcheck_new(&h, &conf, "192.0.2.1", port), 0);
-	r = show(h, k);
+	r = show_key(h, k);
 	*may_learn = hostcheck_noted_in(h) != NULL;
 	hostcheck_free(h);
 	return r;
@@ -317,15 +302,15 @@ a_rekey_and_a_further_connection(void **state)
 	write_lines(known_hosts, "@cert-authority * C\n");
 	assert_int_equal(hostcheck_new(&h, &conf, NULL, 22), 0);
 	assert_int_equal(hostcheck_new(&further, &conf, NULL, 22), 0);
-	assert_int_equal(show(h, cert), 0);
-	assert_int_equal(show(h, renewed), 0);
-	assert_int_equal(show(h, host), 0);
-	assert_int_equal(show(h, other_host), ERR_HOSTKEY);
+	assert_int_equal(show_key(h, cert), 0);
+	assert_int_equal(show_key(h, renewed), 0);
+	assert_int_equal(show_key(h, host), 0);
+	assert_int_equal(show_key(h, other_host), ERR_HOSTKEY);
 	hostcheck_set_first(further, h, false);
 	assert_true(hostcheck_knows(further,
 	    "ssh-ed25519-cert-v01@openssh.com"));
-	assert_int_equal(show(further, other_host), ERR_HOSTKEY);
-	assert_int_equal(show(further, cert), 0);
+	assert_int_equal(show_key(further, other_host), ERR_HOSTKEY);
+	assert_int_equal(show_key(further, cert), 0);
 	hostcheck_free(further);
 	hostcheck_free(h);
 	key_free(renewed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* CheckHostIP: the address beside the name. */
 #include "regress/unit/help.h"
+#include "regress/unit/show-key.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -23,11 +24,7 @@ set_up(void **state)
 	known_hosts = temp_file("known_hosts", "");
 	client_conf_init(&conf);
 	assert_int_equal(client_conf_finish(&conf), 0);
-	conf.host.hostname = strdup("h.test");
-	strlist_clear(&conf.known.global_known_hosts_file);
-	strlist_clear(&conf.known.user_known_hosts_file);
-	assert_int_equal(
-	    strlist_add(&conf.known.user_known_hosts_file, known_hosts), 0);
+	conf_of_host(&conf, "h.test", known_hosts);
 	assert_int_equal(key_generate("ed25519", 0, &first), 0);
 	assert_int_equal(key_generate("ed25519", 0, &second), 0);
 	messages_keep();
@@ -59,16 +56,13 @@ static int
 visit(const char *address, bool *learns)
 {
 	struct hostcheck *h = NULL;
-	struct buf blob = { 0 };
 	int r;
 
 	messages_forget();
 	assert_int_equal(hostcheck_new(&h, &conf, address, 2222), 0);
-	assert_int_equal(key_to_blob(first, &blob), 0);
-	r = hostcheck_key(h, span_of(&blob));
+	r = show_key(h, first);
 	if (learns != NULL)
 		*learns = hostcheck_noted_in(h) != NULL;
-	buf_clear(&blob);
 	hostcheck_free(h);
 	return r;
 }

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/hosts/hostcheck.h"
+#include "regress/unit/show-key.h"
 
 static void
 decisions(void **state)
@@ -140,11 +141,7 @@ set_up(void **state)
 	snprintf(known_hosts, sizeof known_hosts, "%s/known_hosts", dir);
 	client_conf_init(&conf);
 	assert_int_equal(client_conf_finish(&conf), 0);
-	conf.host.hostname = strdup("localhost.test");
-	strlist_clear(&conf.known.global_known_hosts_file);
-	strlist_clear(&conf.known.user_known_hosts_file);
-	assert_int_equal(
-	    strlist_add(&conf.known.user_known_hosts_file, known_hosts), 0);
+	conf_of_host(&conf, "localhost.test", known_hosts);
 	assert_int_equal(key_generate("ed25519", 0, &first), 0);
 	assert_int_equal(key_generate("ed25519", 0, &second), 0);
 	log_set_level(LOG_LVL_QUIET);
@@ -168,21 +165,14 @@ static int
 check(const struct key *k, const struct key *then, bool *distrusted)
 {
 	struct hostcheck *h = NULL;
-	struct buf blob = { 0 };
 	int r;
 
 	assert_int_equal(hostcheck_new(&h, &conf, "127.0.0.1", 2222), 0);
-	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
-	if (then != NULL && r == 0) {
-		buf_reset(&blob);
-		assert_int_equal(key_to_blob(then, &blob), 0);
-		r = hostcheck_key(h,
-		    (struct span){ buf_data(&blob), buf_len(&blob) });
-	}
+	r = show_key(h, k);
+	if (then != NULL && r == 0)
+		r = show_key(h, then);
 	if (distrusted != NULL)
 		*distrusted = hostcheck_distrusted(h);
-	buf_clear(&blob);
 	hostcheck_free(h);
 	return r;
 }
@@ -227,18 +217,6 @@ a_rekey_keeps_the_host_key(void **state)
 	assert_int_equal(check(first, second, NULL), ERR_HOSTKEY);
 }
 
-static int
-show(struct hostcheck *h, const struct key *k)
-{
-	struct buf blob = { 0 };
-	int r;
-
-	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
-	buf_clear(&blob);
-	return r;
-}
-
 /* A first connection, which has accepted k (NULL: nothing yet), and one more
  * beside it. */
 static void
@@ -247,7 +225,7 @@ begin_two(struct hostcheck *h[2], const struct key *k, bool early)
 	for (size_t i = 0; i < 2; i++)
 		assert_int_equal(hostcheck_new(&h[i], &conf, NULL, 22), 0);
 	if (k != NULL)
-		assert_int_equal(show(h[0], k), 0);
+		assert_int_equal(show_key(h[0], k), 0);
 	hostcheck_set_first(h[1], h[0], early);
 }
 
@@ -273,9 +251,9 @@ a_further_connection_has_the_first_ones_key(void **state)
 		begin_two(h, first, false);
 		unlink(known_hosts);
 		conf.known.strict_host_key_checking = strict[i];
-		assert_int_equal(show(h[1], second), ERR_HOSTKEY);
-		assert_int_equal(show(h[1], first), 0);
-		assert_int_equal(show(h[1], second), ERR_HOSTKEY);
+		assert_int_equal(show_key(h[1], second), ERR_HOSTKEY);
+		assert_int_equal(show_key(h[1], first), 0);
+		assert_int_equal(show_key(h[1], second), ERR_HOSTKEY);
 		assert_int_equal(hostcheck_confirm(h[1]), 0);
 		/* It notes nothing anywhere. */
 		assert_null(hostcheck_noted_in(h[1]));
@@ -320,7 +298,7 @@ a_first_one_without_a_key_gives_none(void **state)
 	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	assert_int_equal(check(first, NULL, NULL), 0);
 	begin_two(h, NULL, false);
-	assert_int_equal(show(h[1], first), ERR_HOSTKEY);
+	assert_int_equal(show_key(h[1], first), ERR_HOSTKEY);
 	end_two(h);
 }
 
@@ -332,24 +310,24 @@ an_early_one_waits_for_the_first(void **state)
 	(void)state;
 	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	begin_two(h, NULL, true);
-	assert_int_equal(show(h[1], second), 0);
-	assert_int_equal(show(h[1], first), ERR_HOSTKEY);
-	assert_int_equal(show(h[0], first), 0);
+	assert_int_equal(show_key(h[1], second), 0);
+	assert_int_equal(show_key(h[1], first), ERR_HOSTKEY);
+	assert_int_equal(show_key(h[0], first), 0);
 	assert_int_equal(hostcheck_confirm(h[1]), ERR_HOSTKEY);
 	end_two(h);
 	begin_two(h, NULL, true);
 	assert_int_equal(hostcheck_key(h[1], (struct span){ NULL, 0 }),
 	    ERR_HOSTKEY);
 	/* One that has shown none yet is held to the first one's. */
-	assert_int_equal(show(h[0], first), 0);
+	assert_int_equal(show_key(h[0], first), 0);
 	assert_int_equal(hostcheck_confirm(h[1]), 0);
-	assert_int_equal(show(h[1], second), ERR_HOSTKEY);
-	assert_int_equal(show(h[1], first), 0);
+	assert_int_equal(show_key(h[1], second), ERR_HOSTKEY);
+	assert_int_equal(show_key(h[1], first), 0);
 	end_two(h);
 	begin_two(h, NULL, true);
-	assert_int_equal(show(h[1], first), 0);
+	assert_int_equal(show_key(h[1], first), 0);
 	assert_int_equal(hostcheck_confirm(h[1]), ERR_HOSTKEY);
-	assert_int_equal(show(h[0], first), 0);
+	assert_int_equal(show_key(h[0], first), 0);
 	assert_int_equal(hostcheck_confirm(h[1]), 0);
 	end_two(h);
 }
@@ -366,8 +344,8 @@ distrust_is_shared(void **state)
 	assert_int_equal(hostcheck_new(&h[0], &conf, "127.0.0.1", 2222), 0);
 	assert_int_equal(hostcheck_new(&h[1], &conf, "127.0.0.1", 2222), 0);
 	hostcheck_set_first(h[1], h[0], true);
-	assert_int_equal(show(h[1], second), 0);
-	assert_int_equal(show(h[0], second), 0);
+	assert_int_equal(show_key(h[1], second), 0);
+	assert_int_equal(show_key(h[0], second), 0);
 	assert_int_equal(hostcheck_confirm(h[1]), 0);
 	assert_true(hostcheck_distrusted(h[0]));
 	assert_true(hostcheck_distrusted(h[1]));
@@ -416,8 +394,8 @@ a_key_that_is_vouched_for(void **state)
 	begin_two(h, NULL, true);
 	assert_int_equal(vouch(h[0], second), 0);
 	assert_int_equal(vouch(h[0], first), ERR_HOSTKEY);
-	assert_int_equal(show(h[0], first), ERR_HOSTKEY);
-	assert_int_equal(show(h[0], second), 0);
+	assert_int_equal(show_key(h[0], first), ERR_HOSTKEY);
+	assert_int_equal(show_key(h[0], second), 0);
 	assert_false(hostcheck_distrusted(h[0]));
 	assert_null(hostcheck_noted_in(h[0]));
 	assert_int_equal(vouch(h[1], first), ERR_HOSTKEY);

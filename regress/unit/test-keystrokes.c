@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "client/session/keystrokes.h"
+#include "regress/unit/dice.h"
 
 enum { MS = 20, US = 1000, KEY_BYTES = 60, STEPS = 200000 };
 
@@ -17,20 +18,19 @@ struct story {
 	struct keystrokes k;
 	struct keystrokes_now now;
 	uint64_t wait_us;
-	uint32_t dice;
+	struct dice dice;
 };
 
 static uint32_t
 roll(struct story *s)
 {
-	s->dice = s->dice * 1103515245u + 12345u;
-	return s->dice ^ s->dice >> 15;
+	return dice_below(&s->dice, UINT32_MAX);
 }
 
 static void
 begin(struct story *s, uint32_t interval_ms)
 {
-	*s = (struct story){ .dice = 7 };
+	*s = (struct story){ .dice = { 7 } };
 	keystrokes_init(&s->k, interval_ms);
 	s->now = (struct keystrokes_now){ .us = 5000000, .terminal = true,
 		.chaff = true };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* KnownHostsCommand: what it is told, and what it may not do. */
 #include "regress/unit/help.h"
+#include "regress/unit/show-key.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,8 @@ set_up(void **state)
 	client_conf_init(&conf);
 	assert_int_equal(client_conf_set(&conf, "User", "me"), 0);
 	assert_int_equal(client_conf_finish(&conf), 0);
-	conf.host.hostname = strdup("h.test");
+	conf_of_host(&conf, "h.test", NULL);
 	conf.known.strict_host_key_checking = CLIENT_ASK_YES;
-	strlist_clear(&conf.known.global_known_hosts_file);
-	strlist_clear(&conf.known.user_known_hosts_file);
 	assert_int_equal(key_generate("ed25519", 0, &key), 0);
 	assert_int_equal(key_generate("ed25519", 0, &other), 0);
 	log_set_level(LOG_LVL_QUIET);
@@ -160,18 +159,6 @@ what_is_refused(void **state)
 	buf_clear(&out);
 }
 
-static int
-show(struct hostcheck *h, const struct key *k)
-{
-	struct buf blob = { 0 };
-	int r;
-
-	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
-	buf_clear(&blob);
-	return r;
-}
-
 static size_t
 calls(void)
 {
@@ -204,8 +191,8 @@ its_lines_make_a_host_known(void **state)
 	assert_true(hostcheck_knows(h, "ssh-ed25519"));
 	assert_false(hostcheck_knows(h, "rsa-sha2-512"));
 	assert_int_equal(calls(), 1);
-	assert_int_equal(show(h, other), ERR_HOSTKEY);
-	assert_int_equal(show(h, key), 0);
+	assert_int_equal(show_key(h, other), ERR_HOSTKEY);
+	assert_int_equal(show_key(h, key), 0);
 	assert_null(hostcheck_noted_in(h));
 	assert_int_equal(calls(), 3);
 	free(list);
@@ -225,16 +212,16 @@ its_failure_is_fatal(void **state)
 	conf.known.strict_host_key_checking = CLIENT_ASK_NO;
 	use("exit 1", "");
 	assert_int_equal(hostcheck_new(&h, &conf, NULL, 22), 0);
-	assert_int_equal(show(h, key), ERR_HOSTKEY);
+	assert_int_equal(show_key(h, key), ERR_HOSTKEY);
 	hostcheck_free(h);
 	use("test $1 != ORDER", "%I");
 	assert_int_equal(hostcheck_new(&h, &conf, NULL, 22), 0);
 	list = hostcheck_algorithms(h);
-	assert_int_equal(show(h, key), ERR_HOSTKEY);
+	assert_int_equal(show_key(h, key), ERR_HOSTKEY);
 	free(list);
 	hostcheck_free(h);
 	assert_int_equal(hostcheck_new(&h, &conf, NULL, 22), 0);
-	assert_int_equal(show(h, key), 0);
+	assert_int_equal(show_key(h, key), 0);
 	hostcheck_free(h);
 	conf.known.strict_host_key_checking = CLIENT_ASK_YES;
 }

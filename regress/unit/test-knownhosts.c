@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "keys/knownhosts.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 /* Throwaway keys. */
 #define ED1                                                                    \
@@ -48,15 +49,6 @@
 
 static char dir[] = "/tmp/hpn-knownhosts-XXXXXX";
 static char path[sizeof dir + 32], path2[sizeof dir + 32];
-
-static struct key *
-key_of(const char *line)
-{
-	struct key *k = NULL;
-
-	assert_int_equal(key_parse_line(&line, &k), 0);
-	return k;
-}
 
 static char *
 content_of(const char *file)

@@ -21,6 +21,7 @@
 #include "client/mux/mux-wire.h"
 #include "packet.h"
 #include "regress/unit/mux-host.h"
+#include "regress/unit/channels-side.h"
 
 static int
 proxy_passenger(void)
@@ -174,7 +175,7 @@ test_proxy_of_a_server_that_does_not_read(void **state)
 	for (int i = 0; i < 2000 && sent < (32U << 20); i++) {
 		sent = mw_write_more(fd, &b, sent);
 		assert_int_equal(loop_turn(mw.loop, 0), 0);
-		mw_step(mw.near_packet, mw.near);
+		side_step(mw.near_packet, mw.near);
 		assert_true(packet_tx_pending(mw.near_packet) < 2U << 20);
 	}
 	assert_true(sent < 8U << 20);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/permits.h"
+#include "regress/unit/dice.h"
 
 /* ---- places ------------------------------------------------------------- */
 
@@ -210,10 +211,9 @@ enum { PORTS = 3, SAMPLES = 3000 };
 static unsigned
 dice(unsigned sides)
 {
-	static uint32_t seed = 12345;
+	static struct dice numbers = { 12345 };
 
-	seed = seed * 1664525 + 1013904223;
-	return (seed >> 16) % sides;
+	return dice_below(&numbers, sides);
 }
 
 static void

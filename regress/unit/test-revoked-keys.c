@@ -8,6 +8,7 @@
 #include "keys/krl.h"
 #include "keys/revoked-keys.h"
 #include "regress/unit/make-cert.h"
+#include "regress/unit/some-keys.h"
 
 /* Throwaway keys. */
 #define ED1                                                                    \
@@ -16,15 +17,6 @@
 #define ED2                                                                    \
 	"ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDTzYSIKqA0icWVwYRqGftjVlsrKmhoV" \
 	"HNu/YpNL/zNk"
-
-static struct key *
-key_of(const char *line)
-{
-	struct key *k = NULL;
-
-	assert_int_equal(key_parse_line(&line, &k), 0);
-	return k;
-}
 
 static int
 find(const char *text, const struct key *k, bool *revoked)

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "server/session-plan.h"
+#include "regress/unit/help.h"
 
 enum { SHELL = SESSION_SHELL, EXEC = SESSION_EXEC, SUB = SESSION_SUBSYSTEM };
 enum {
@@ -83,15 +84,6 @@ static const struct row {
 };
 
 static void
-same_text(const char *got, const char *want)
-{
-	if (want == NULL)
-		assert_null(got);
-	else
-		assert_string_equal(got, want);
-}
-
-static void
 every_row(void **state)
 {
 	(void)state;
@@ -107,8 +99,8 @@ every_row(void **state)
 		print_message("row %zu\n", i);
 		assert_int_equal(p.runs, w->runs);
 		assert_int_equal(p.forced, w->forced);
-		same_text(p.command, w->command);
-		same_text(p.original, w->forced == FREE ? NULL : w->asked);
+		assert_text(p.command, w->command);
+		assert_text(p.original, w->forced == FREE ? NULL : w->asked);
 		assert_int_equal(p.user_rc, w->user_rc);
 		assert_int_equal(p.signals, w->signals);
 		rules.user_rc = false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Requests sent ahead: what each of them sees, and what may overtake. */
 #include "regress/unit/sftp-host.h"
+#include "regress/unit/dice.h"
 
 #include <poll.h>
 #include <stdlib.h>
@@ -21,22 +22,21 @@ test_order(void **state)
 	uint8_t *model = calloc(1, 2 * SIZE);
 	const uint8_t *want;
 	struct buf all = { 0 }, expected = { 0 };
-	uint32_t h, at = 0, seed = 7, reads = 0;
+	struct dice dice = { 7 };
+	uint32_t h, at = 0, reads = 0;
 	struct reply reply;
 
 	(void)state;
 	ask_open("o", SFTP_O_READ | SFTP_O_WRITE | SFTP_O_CREAT);
 	h = answer_handle();
 	for (int i = 0; i < ROUNDS; i++) {
-		uint32_t where = (seed = seed * 1103515245 + 12345) >> 8;
+		uint32_t where = dice_below(&dice, SIZE);
 
-		where %= SIZE;
 		memset(model + where, i, SIZE / 4);
 		ask_write(h, where, model + where, SIZE / 4);
 		queue(&all);
 		at = MAX(at, where + SIZE / 4); /* size of the file */
-		where = (seed = seed * 1103515245 + 12345) >> 8;
-		where %= SIZE / 2;
+		where = dice_below(&dice, SIZE / 2);
 		if (where >= at)
 			continue;
 		ask_read(h, where, SIZE);

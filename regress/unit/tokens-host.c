@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/tokens-host.h"
+#include "regress/unit/agent-host.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -227,16 +228,6 @@ remove_provider(void)
 	return agent_host_ask(&t_host, fd, &b);
 }
 
-void
-send_sign(int client, const struct key *k)
-{
-	struct buf b = { 0 };
-
-	agent_host_put_sign(&b, k, "data", 0);
-	agent_host_send(client, &b);
-	buf_clear(&b);
-}
-
 int
 answered(int client)
 {
@@ -252,7 +243,7 @@ answered(int client)
 int
 sign(int client, const struct key *k)
 {
-	send_sign(client, k);
+	agent_host_send_sign(client, k);
 	return answered(client);
 }
 

@@ -43,7 +43,6 @@ void put_provider(struct buf *b, const char *path, const char *pin,
     const struct buf *constraints);
 int add_provider(const char *path, const char *pin);
 int remove_provider(void);
-void send_sign(int client, const struct key *k);
 int answered(int client);
 int sign(int client, const struct key *k);
 int lock(bool on);
