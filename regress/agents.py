@@ -11,6 +11,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+import pytest
+
 import harness
 from forwarding import Service
 
@@ -161,3 +163,32 @@ class Running:
     def __exit__(self, *exc):
         harness.kill_group(self.process)
         shutil.rmtree(self.dir)
+
+
+@pytest.fixture
+def stock_agent(tmp_path, background):
+    """The socket of an agent of stock, which has no key."""
+    if not harness.stock("ssh-agent"):
+        pytest.skip("no ssh-agent is installed")
+    sock = tmp_path / "agent"
+    background([harness.stock("ssh-agent"), "-D", "-a", sock],
+               stdout=subprocess.DEVNULL)
+
+    def listens():
+        with socket.socket(socket.AF_UNIX) as probe:
+            return probe.connect_ex(str(sock)) == 0
+    assert harness.wait_for(listens)
+    return sock
+
+
+@pytest.fixture(params=["stock", "hpn"])
+def each_agent(request, tmp_path, background):
+    """The environment of an agent, stock's and ours, which has no key."""
+    if not harness.have(request.param, "ssh-agent"):
+        pytest.skip("there is no such agent")
+    sock = tmp_path / "agent"
+    background([harness.program(request.param, "ssh-agent"), "-D", "-a",
+                sock],
+               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    assert harness.wait_for(sock.exists)
+    return {"SSH_AUTH_SOCK": str(sock)}

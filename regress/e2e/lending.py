@@ -111,3 +111,11 @@ class Greedy:
             return Client("hpn", self.server, log_level="INFO").ssh(
                 "true", options=("ConnectTimeout=20", *options), flags=flags,
                 env=env, **kw)
+
+
+@pytest.fixture
+def own(place):
+    """The place, with nothing that a test before left in the home."""
+    shutil.rmtree(place.home / ".ssh", ignore_errors=True)
+    (place.home / ".Xauthority").unlink(missing_ok=True)
+    return place

@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 
+import pytest
 from ownetc import PASSWORD, USER, OwnEtc, problem
 
 import harness
@@ -124,3 +125,13 @@ def logins(server):
 
 __all__ = ["ACCOUNT", "PAM", "PASSWORD", "UNIX", "USER", "Otp", "google",
            "logins", "missing", "oath", "wrong"]
+
+
+@pytest.fixture
+def otp(tmp_path, keys):
+    made = Otp(tmp_path, keys)
+    if not made.pam_service():
+        made.end()
+        pytest.skip("no PAM")
+    yield made
+    made.end()

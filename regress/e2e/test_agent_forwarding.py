@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from agents import Agent, comments
 from cryptography.hazmat.primitives.asymmetric import ed25519
-from lending import Greedy, ask, logged_in
+from lending import Greedy, ask, logged_in, own  # noqa: F401
 from ownetc import OWN_GROUP, UID, USER
 from sshwire import (CHANNEL_DATA, CHANNEL_FAILURE, CHANNEL_OPEN,
                      CHANNEL_REQUEST, CHANNEL_SUCCESS, OPEN_CONFIRMATION,
@@ -46,12 +46,6 @@ def short():
 def place(nothing_left, keys):
     with lending.place(keys) as made:
         yield made
-
-
-@pytest.fixture
-def own(place):
-    shutil.rmtree(place.home / ".ssh", ignore_errors=True)
-    return place
 
 
 @pytest.fixture

@@ -4,14 +4,13 @@ and that it gets in where the installed ssh does."""
 
 import re
 import shutil
-import socket
-import subprocess
 
 import pytest
+from agents import stock_agent as agent  # noqa: F401
 from certify import FUTURE, PAST, certify, takes
 
 import harness
-from harness import ME, Client, clean_env, have, run, stock, wait_for
+from harness import ME, Client, clean_env, have, run, stock
 
 
 @pytest.fixture(scope="module", params=["stock", "hpn"])
@@ -46,21 +45,6 @@ def client(trusting, tmp_path):
     client = Client("hpn", trusting, known_hosts=known)
     client.key = None
     return client
-
-
-@pytest.fixture
-def agent(tmp_path, background):
-    if not stock("ssh-agent"):
-        pytest.skip("no ssh-agent is installed")
-    sock = tmp_path / "agent"
-    background([stock("ssh-agent"), "-D", "-a", sock],
-               stdout=subprocess.DEVNULL)
-
-    def listens():
-        with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(str(sock)) == 0
-    assert wait_for(listens)
-    return sock
 
 
 def add(agent, *paths):

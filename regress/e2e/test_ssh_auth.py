@@ -4,11 +4,11 @@
 import asyncio
 import re
 import shutil
-import socket
 import subprocess
 import threading
 
 import pytest
+from agents import stock_agent as agent  # noqa: F401
 from terminal import Terminal
 
 from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, have,
@@ -181,21 +181,6 @@ def test_too_many_keys(make_server, keys):
 
 
 # ---- agent --------------------------------------------------------------
-
-@pytest.fixture
-def agent(tmp_path, background):
-    if not stock("ssh-agent"):
-        pytest.skip("no ssh-agent is installed")
-    sock = tmp_path / "agent"
-    background([stock("ssh-agent"), "-D", "-a", sock],
-               stdout=subprocess.DEVNULL)
-
-    def listens():
-        with socket.socket(socket.AF_UNIX) as probe:
-            return probe.connect_ex(str(sock)) == 0
-    assert wait_for(listens)
-    return sock
-
 
 def add(agent, *paths):
     run([stock("ssh-add"), *paths], env=clean_env(SSH_AUTH_SOCK=agent)).ok()

@@ -3,14 +3,13 @@
 cookie, and X clients that have the forwarded one, or not."""
 
 import os
-import shutil
 import socket
 import subprocess
 import time
 
 import pytest
 from displays import MIT, FakeX, exactly, first_packet
-from lending import Greedy, ask, logged_in
+from lending import Greedy, ask, logged_in, own  # noqa: F401
 from ownetc import USER
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE,
                      CHANNEL_OPEN, CHANNEL_REQUEST, CHANNEL_SUCCESS, EXTENDED_DATA,
@@ -37,13 +36,6 @@ WRONG = "X11 connection rejected because of wrong authentication."
 def place(nothing_left, keys):
     with lending.place(keys) as made:
         yield made
-
-
-@pytest.fixture
-def own(place):
-    shutil.rmtree(place.home / ".ssh", ignore_errors=True)
-    (place.home / ".Xauthority").unlink(missing_ok=True)
-    return place
 
 
 @pytest.fixture

@@ -9,8 +9,9 @@ import subprocess
 import threading
 
 import pytest
-from forwarding import (Forwarder, Service, answer_at_eof, answers, exactly,
-                        free_port, reach, says, to_the_end)
+from forwarding import (Forwarder, answer_at_eof,  # noqa: F401
+                        answers, exactly, free_port, reach, says, service,
+                        to_the_end)
 
 import harness
 from harness import LONG, ME, MIB, Client, stock, wait_for
@@ -31,19 +32,6 @@ def forward(client, tmp_path):
 
     def begin(*flags, to=client, **kw):
         begun.append(Forwarder(to, tmp_path, *flags, **kw))
-        return begun[-1]
-
-    yield begin
-    for one in begun:
-        one.close()
-
-
-@pytest.fixture
-def service():
-    begun = []
-
-    def begin(*args, **kw):
-        begun.append(Service(*args, **kw))
         return begun[-1]
 
     yield begin

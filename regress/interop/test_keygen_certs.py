@@ -6,9 +6,9 @@ import base64
 import os
 import random
 import shutil
-import subprocess
 
 import pytest
+from agents import each_agent as agent  # noqa: F401
 
 import harness
 from harness import hpn, run, stock
@@ -245,18 +245,6 @@ def test_a_changed_certificate_is_none(here):
 
 
 # ---- an agent signs -----------------------------------------------------
-
-@pytest.fixture(params=["stock", "hpn"])
-def agent(request, tmp_path, background):
-    if not harness.have(request.param, "ssh-agent"):
-        pytest.skip("there is no such agent")
-    sock = tmp_path / "agent"
-    background([harness.program(request.param, "ssh-agent"), "-D", "-a",
-                sock],
-               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert harness.wait_for(sock.exists)
-    return {"SSH_AUTH_SOCK": str(sock)}
-
 
 @pytest.mark.parametrize("ca", KINDS)
 def test_authority_in_an_agent(here, agent, ca):

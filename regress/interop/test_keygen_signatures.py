@@ -4,9 +4,9 @@ through git: what one signs the other verifies, and both say the same."""
 
 import os
 import shutil
-import subprocess
 
 import pytest
+from agents import each_agent as agent  # noqa: F401
 
 import harness
 from harness import hpn, run, stock
@@ -156,18 +156,6 @@ def test_encrypted_key(here):
            "data", cwd=here).ok()
     both(here, "-Y", "verify", "-f", "signers", "-I", "rsa", "-n", "file",
          "-s", "data.sig", stdin=data(here)).ok()
-
-
-@pytest.fixture(params=["stock", "hpn"])
-def agent(request, tmp_path, background):
-    if not harness.have(request.param, "ssh-agent"):
-        pytest.skip("there is no such agent")
-    sock = tmp_path / "agent"
-    background([harness.program(request.param, "ssh-agent"), "-D", "-a",
-                sock],
-               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert harness.wait_for(sock.exists)
-    return {"SSH_AUTH_SOCK": str(sock)}
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -18,6 +18,7 @@ from harness import Client, run, stock, wait_for
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
 import lending  # noqa: E402
 from displays import FakeX, exactly, first_packet  # noqa: E402
+from lending import own  # noqa: E402, F401
 from ownetc import USER  # noqa: E402
 
 XAUTH = "/usr/bin/xauth"
@@ -38,13 +39,6 @@ pytestmark = [
 def place(nothing_left, keys):
     with lending.place(keys) as made:
         yield made
-
-
-@pytest.fixture
-def own(place):
-    shutil.rmtree(place.home / ".ssh", ignore_errors=True)
-    (place.home / ".Xauthority").unlink(missing_ok=True)
-    return place
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ import harness
 from harness import run, stock
 
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
-from otp import (PAM, PASSWORD, UNIX, USER, Otp,  # noqa: E402
-                 google, logins, missing, oath, wrong)
+from otp import (PAM, PASSWORD, UNIX, USER,  # noqa: E402, F401
+                 google, logins, missing, oath, otp, wrong)
 from terminal import Terminal  # noqa: E402
 
 pytestmark = [
@@ -22,16 +22,6 @@ pytestmark = [
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 WRONG = "battery staple"
-
-
-@pytest.fixture
-def otp(tmp_path, keys):
-    made = Otp(tmp_path, keys)
-    if not made.pam_service():
-        made.end()
-        pytest.skip("no PAM")
-    yield made
-    made.end()
 
 
 @pytest.fixture(params=["hpn", "stock"])
