@@ -59,7 +59,7 @@ function floor_of(path, top) {
 		return top ~ /^regress/ ? "test" : top
 	if (path ~ /^cipher/) return "cipher"
 	if (path ~ /^(packet|pipeline)/) return "packet"
-	if (path ~ /^kex/) return "kex"
+	if (path ~ /^(kex|peer-version)/) return "kex"
 	if (path ~ /^(channels|window)/) return "channels"
 	if (path ~ /^connection/) return "connection"
 	if (path ~ /^sshconnect/) return "client/connect"

@@ -101,6 +101,16 @@ FILENAME ~ /^xfer\/(transfer|rcp)\// {
 		report(6, "a file is named by a path, not by xfer/local/local-tree.h")
 }
 
+# Code that asks who the peer is by a text: the names in strings, the mark of our
+# own. What we say of ourselves is spelled in base/version.h.
+FILENAME !~ /^(peer-version[.][ch]|base\/version[.]h|regress\/.*)$/ {
+	text = $0
+	sub(/\/[*].*/, "", text)
+	if (text !~ /^ ?[*]/ && (text ~ /HPN_TRUE_NAME/ ||
+	    text ~ /(str_has_prefix|str_match|strn?cmp|strstr|strcasestr|sscanf|span_equals|memmem)[(][^;]*"[^"]*(SSH-[0-9%*]|_?hpn[0-9]|_hpn|OpenSSH|HPNSSH_|PuTTY|libssh_|dropbear|Cisco|TTSSH)/))
+		report(7, "who the peer is: peer-version.c")
+}
+
 END {
 	what[1] = "includes go downwards"
 	what[2] = "includes are spelled from the root"
@@ -108,7 +118,8 @@ END {
 	what[4] = "platforms are asked in compat/ and base/ only"
 	what[5] = "internal headers are included by their own module"
 	what[6] = "copies name local files by directory and name"
-	for (i = 1; i <= 6; i++) {
+	what[7] = "the name of a peer is compared in one table"
+	for (i = 1; i <= 7; i++) {
 		printf "%sok %d - %s\n", i in bad ? "not " : "", i, what[i]
 		failed += i in bad
 	}
@@ -128,16 +139,16 @@ result() {
 }
 
 doc=docs/ARCHITECTURE.md
-result 7 "$doc names every folder" "$(
+result 8 "$doc names every folder" "$(
 	find . -name '.?*' -prune -o \( -path ./build -o -path './regress/*/*' -o \
 		-path ./autom4te.cache -o -path ./include -o -path './contrib/*' -o \
 		-path './debian/*' -o -path './packaging/*' \) -prune -o -type d -print |
 		sed -n 's|^\./||p' | while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
-result 8 "each source has a purpose, in the comment that it or its header opens with" "$(
+result 9 "each source has a purpose, in the comment that it or its header opens with" "$(
 	sh build-aux/purposes.sh | sed -n 's/:$/: no opening comment/p')"
-result 9 "no two sources have one name, so that a test and a backtrace name a file" "$(
+result 10 "no two sources have one name, so that a test and a backtrace name a file" "$(
 	echo "$sources" | grep -v '^regress/' | sed 's|.*/||' | sort | uniq -d)"
 
 # A defence names its tests behind "tests:", up to the next item or empty line.
@@ -146,7 +157,7 @@ named=$(awk '
 	/^- |^$|^[^ ]/ { on = 0 }
 	sub(/.*; tests: /, "") { on = 1 }
 	on { gsub(/[,()]/, " "); print }' "$model" | tr -s ' ' '\n' | grep -v '/')
-result 10 "$model names tests that exist" "$(
+result 11 "$model names tests that exist" "$(
 	[ -n "$named" ] || echo "no test is named"
 	for test in $named; do
 		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||

@@ -478,6 +478,8 @@ some_kex(struct packet *p)
 	struct kex *k;
 
 	buf_put_string(&b, session_id, sizeof session_id);
+	buf_put_cstring(&b, "s"); /* identification, traits */
+	buf_put_u32(&b, 0);
 	buf_put_string_buf(&b, &blobs[SHOWN]);
 	for (int i = 0; i < 4; i++)
 		buf_put_bool(&b, false);

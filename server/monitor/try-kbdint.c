@@ -7,7 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 #include "server/monitor/login-internal.h"
 
 enum { QUESTIONS_MAX = 64 };

@@ -3,7 +3,7 @@
  * "none" in the monitor: asks which methods there are, and stands for an empty
  * password where those are let in.
  */
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 #include "server/monitor/login-internal.h"
 
 static bool

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-passwd.h"
 #include "server/monitor/login-internal.h"
+#include "server/monitor/passwd.h"
 
 /* With PAM the age of a password is checked together with the account. */
 static bool

@@ -6,8 +6,8 @@
  *
  * Threads: any.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_KEYS_H
-#define HPN_SERVER_MONITOR_AUTH_KEYS_H
+#ifndef HPN_SERVER_MONITOR_AUTHORIZED_KEYS_H
+#define HPN_SERVER_MONITOR_AUTHORIZED_KEYS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -15,9 +15,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-files.h"
 
-static char dir[] = "/tmp/test-auth-files-XXXXXX";
+static char dir[] = "/tmp/test-authorized-files-XXXXXX";
 static const char *const names[] = { "a1", "a2", "b*", "bc", "home [x]",
 	"home [x]/keys", "home x" };
 static struct user *self;

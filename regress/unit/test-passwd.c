@@ -9,7 +9,7 @@
 #include <shadow.h>
 
 #include "base/mem.h"
-#include "server/monitor/auth-passwd.h"
+#include "server/monitor/passwd.h"
 
 static void
 ages(void **state)

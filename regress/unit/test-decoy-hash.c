@@ -13,7 +13,7 @@
 
 #include "base/mem.h"
 #include "config.h"
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 
 static void
 settings(void **state)

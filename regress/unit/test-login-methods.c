@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "server/auth/auth.h"
 #include "server/listener/startups.h"
-#include "server/monitor/auth-methods.h"
+#include "server/monitor/login-methods.h"
 #include "server/monitor/login-rules.h"
 
 static struct strlist

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of auth-pam.c where there is no PAM: pam_new() logs so, and with
+ * In place of pam.c where there is no PAM: pam_new() logs so, and with
  * UsePAM nobody logs in.
  */
-#include "server/monitor/auth-pam.h"
+#include "server/monitor/pam.h"
 
 #include "config.h"
 

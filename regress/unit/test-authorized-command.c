@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-command.h"
+#include "server/monitor/authorized-command.h"
 
 static struct user *self;
 static char logged[4096];
@@ -178,7 +178,7 @@ refused(const char *path, const char *why)
 static void
 unsafe_programs(void **state)
 {
-	char dir[] = "/tmp/test-auth-command-XXXXXX", *path, *link;
+	char dir[] = "/tmp/test-authorized-command-XXXXXX", *path, *link;
 	static const char script[] = "#!/bin/sh\necho key\n";
 
 	(void)state;
@@ -252,7 +252,7 @@ is_gone(const char *pid)
 static void
 too_much_time(void **state)
 {
-	char file[] = "/tmp/test-auth-command-XXXXXX", pid[32] = "";
+	char file[] = "/tmp/test-authorized-command-XXXXXX", pid[32] = "";
 	int fd = mkstemp(file);
 	ssize_t n;
 

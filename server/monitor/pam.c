@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-pam.h"
+#include "server/monitor/pam.h"
 
 #include "config.h"
 
-#ifdef HAVE_PAM /* else auth-pam-none.c */
+#ifdef HAVE_PAM /* else pam-none.c */
 
 #include <dlfcn.h>
 #include <security/pam_appl.h>
@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 
 enum { MESSAGES_MAX = 16 * 1024 }; /* bytes kept to be shown later */
 

@@ -8,8 +8,8 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_DECOY_H
-#define HPN_SERVER_MONITOR_AUTH_DECOY_H
+#ifndef HPN_SERVER_MONITOR_DECOY_HASH_H
+#define HPN_SERVER_MONITOR_DECOY_HASH_H
 
 #include <stddef.h>
 #include <stdint.h>

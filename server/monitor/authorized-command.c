@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-command.h"
+#include "server/monitor/authorized-command.h"
 
 #include <sys/wait.h>
 
@@ -15,7 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-files.h"
 #include "server/privs.h"
 
 enum { ENV_MAX = 6 };

@@ -16,7 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-keys.h"
+#include "server/monitor/authorized-keys.h"
 
 /* Blobs with the frame of a key are all that the parser asks for. */
 static const uint8_t blob_a[] = "\0\0\0\013ssh-ed25519\0\0\0\004AAAA";
@@ -28,7 +28,7 @@ static const struct authkeys_wanted plain_a = { { blob_a, sizeof blob_a - 1 },
 static const struct authkeys_wanted ca_a = { { blob_a, sizeof blob_a - 1 },
 	true };
 static char *line_a, *line_b;
-static char dir[] = "/tmp/test-auth-keys-XXXXXX";
+static char dir[] = "/tmp/test-authorized-keys-XXXXXX";
 
 static int
 set_up(void **state)

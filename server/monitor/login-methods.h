@@ -5,8 +5,8 @@
  *
  * Threads: any.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_METHODS_H
-#define HPN_SERVER_MONITOR_AUTH_METHODS_H
+#ifndef HPN_SERVER_MONITOR_LOGIN_METHODS_H
+#define HPN_SERVER_MONITOR_LOGIN_METHODS_H
 
 #include <stdbool.h>
 

@@ -8,8 +8,8 @@
 #include "conf/addr-match.h"
 #include "keys/timestamp.h"
 #include "regress/fuzz/fuzz.h"
-#include "server/monitor/auth-certs.h"
-#include "server/monitor/auth-keys.h"
+#include "server/monitor/authorized-certs.h"
+#include "server/monitor/authorized-keys.h"
 
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)

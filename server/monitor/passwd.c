@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-passwd.h"
+#include "server/monitor/passwd.h"
 
 #include <crypt.h>
 #include <pwd.h>
@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/mem.h"
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 
 enum {
 	DAY_S = 24 * 60 * 60,

@@ -6,8 +6,8 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_FILES_H
-#define HPN_SERVER_MONITOR_AUTH_FILES_H
+#ifndef HPN_SERVER_MONITOR_AUTHORIZED_FILES_H
+#define HPN_SERVER_MONITOR_AUTHORIZED_FILES_H
 
 #include <stdbool.h>
 #include <stdio.h>

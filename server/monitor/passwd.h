@@ -4,14 +4,14 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_PASSWD_H
-#define HPN_SERVER_MONITOR_AUTH_PASSWD_H
+#ifndef HPN_SERVER_MONITOR_PASSWD_H
+#define HPN_SERVER_MONITOR_PASSWD_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 #include "server/user.h"
 
 /* How often a user's password is hashed by pam_unix (measured: 1.5.2, 1.7.0)

@@ -8,8 +8,8 @@
  * Threads: loop thread only. Modules may block; the alarm that the monitor
  * sets is the limit.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_PAM_H
-#define HPN_SERVER_MONITOR_AUTH_PAM_H
+#ifndef HPN_SERVER_MONITOR_PAM_H
+#define HPN_SERVER_MONITOR_PAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -7,14 +7,14 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_CERTS_H
-#define HPN_SERVER_MONITOR_AUTH_CERTS_H
+#ifndef HPN_SERVER_MONITOR_AUTHORIZED_CERTS_H
+#define HPN_SERVER_MONITOR_AUTHORIZED_CERTS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "keys/cert.h"
-#include "server/monitor/auth-keys.h"
+#include "server/monitor/authorized-keys.h"
 #include "server/permits.h"
 
 enum { AUTHCERT_ID_SHOWN = 1024 }; /* bytes of an id in the log */

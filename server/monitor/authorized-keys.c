@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-keys.h"
+#include "server/monitor/authorized-keys.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -8,8 +8,8 @@
  *
  * Threads: none but the only one.
  */
-#ifndef HPN_SERVER_MONITOR_AUTH_COMMAND_H
-#define HPN_SERVER_MONITOR_AUTH_COMMAND_H
+#ifndef HPN_SERVER_MONITOR_AUTHORIZED_COMMAND_H
+#define HPN_SERVER_MONITOR_AUTHORIZED_COMMAND_H
 
 #include <stdint.h>
 

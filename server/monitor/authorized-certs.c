@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-certs.h"
+#include "server/monitor/authorized-certs.h"
 
 #include <stdlib.h>
 #include <string.h>

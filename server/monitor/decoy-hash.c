@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-decoy.h"
+#include "server/monitor/decoy-hash.h"
 
 #include <crypt.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-methods.h"
+#include "server/monitor/login-methods.h"
 
 #include <stdlib.h>
 #include <string.h>

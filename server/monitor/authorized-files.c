@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-files.h"
 
 #include <errno.h>
 #include <fcntl.h>

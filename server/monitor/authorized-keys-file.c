@@ -4,14 +4,14 @@
  * authorized_keys file: read with the user's own rights, and only if nobody
  * else could have written it (StrictModes).
  */
-#include "server/monitor/auth-keys.h"
+#include "server/monitor/authorized-keys.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "server/monitor/auth-certs.h"
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-certs.h"
+#include "server/monitor/authorized-files.h"
 #include "server/privs.h"
 
 void

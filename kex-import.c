@@ -1,35 +1,17 @@
 /* SPDX-License-Identifier: ISC */
-/* Hand-over of a connection between our own processes: the kex part. */
+/* Hand-over of a connection between our own processes, the kex part: who takes
+ * it over. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "kex-internal.h"
 
-enum { TEXT_MAX = 64 * 1024, BLOB_MAX = 64 * 1024 };
-
-int
-kex_export(const struct kex *k, struct buf *out)
-{
-	/* Between exchanges only: there is no half-done secret to carry. */
-	if (kex_running(k) || !k->first_done)
-		return ERR_AGAIN;
-	buf_put_string(out, k->session_id, k->session_id_len);
-	buf_put_string_buf(out, &k->hostkey);
-	buf_put_bool(out, k->strict);
-	buf_put_bool(out, k->ext.peer_wants);
-	buf_put_bool(out, k->ext.peer_hostbound);
-	buf_put_bool(out, k->ext.peer_takes_early);
-	buf_put_cstring(out, k->result.kex);
-	buf_put_cstring(out, k->result.hostkey_alg);
-	buf_put_cstring(out, k->result.cipher_tx);
-	buf_put_cstring(out, k->result.cipher_rx);
-	buf_put_cstring(out, k->result.mac_tx);
-	buf_put_cstring(out, k->result.mac_rx);
-	buf_put_bool(out, strcmp(k->result.comp_tx, "none") != 0);
-	buf_put_bool(out, strcmp(k->result.comp_rx, "none") != 0);
-	return buf_err(out);
-}
+enum {
+	TEXT_MAX = 64 * 1024,
+	BLOB_MAX = 64 * 1024,
+	ID_MAX = 255, /* RFC 4253 section 4.2 */
+};
 
 /* A name as the pointer of its table row, so that nothing must be freed. */
 static const char *
@@ -58,13 +40,26 @@ mac_name(struct rd *r)
 	return alg != NULL ? alg->name : "<implicit>";
 }
 
+/* The peer, as the process knew it that has read its line. */
+static void
+import_peer(struct kex *k, struct rd *in)
+{
+	char **id = k->server ? &k->id_client : &k->id_server;
+
+	free(*id);
+	*id = rd_cstring(in, ID_MAX);
+	k->peer_traits = rd_u32(in);
+}
+
 int
 kex_import(struct kex *k, struct rd *in)
 {
-	struct span id = rd_string(in), hostkey = rd_string(in);
+	struct span id = rd_string(in), hostkey;
 	struct kex_result *res = &k->result;
 	char *kem;
 
+	import_peer(k, in);
+	hostkey = rd_string(in);
 	if (rd_err(in) != 0 || id.len > sizeof k->session_id ||
 	    hostkey.len > BLOB_MAX)
 		return ERR_FORMAT;
