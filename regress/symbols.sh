@@ -61,6 +61,7 @@ absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginr
 absent "Kerberos" "gss_(acceptor|initiator)|delegated_"
 absent "loading of host keys, or signing with them" "hostkeys_(load|sign|prove)"
 absent "login before" "preauth_|auth_(new|input)|sandbox_"
+absent "channels of other processes" "foreign_"
 
 of hpnsshd-auth
 absent "libipsec_mb" "gcm_wide_|cipher_(use|load)_wide"
