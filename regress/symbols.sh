@@ -123,6 +123,10 @@ for who in ./hpnssh-keysign ./hpnsshd; do
 	lacks $who "ciphers of packets" \
 		"cipher_(new|encrypt|aes|chachapoly)|gcm_wide|packet_|channels_"
 done
+for who in ./hpnscp ./hpnsftp; do
+	lacks $who "master of a shared connection" \
+		"mux_master_|mux_passenger_|foreign_|sharing_(serve|go|ride)"
+done
 rm -f symbols.list
 
 # What layers.sh asks of includes, asked of what was compiled: a declaration of
