@@ -10,8 +10,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "kex-internal.h"
+#include "peer-version.h"
 
 /* ---- life --------------------------------------------------------------- */
 
@@ -337,13 +337,12 @@ server_refuse(struct kex *k, const struct buf *token)
 }
 
 /* RFC 4462 leaves it to the server. A client that knows the key needs no ticket
- * for the next keys. OpenSSH's ends the connection when it gets the message. */
+ * for the next keys. */
 static bool
 client_takes_hostkey(const struct kex *k)
 {
 	return strcmp(k->result.hostkey_alg, "null") != 0 &&
-	    (strstr(k->id_client, HPN_TRUE_NAME) != NULL ||
-		!str_has_prefix(k->id_client, "SSH-2.0-OpenSSH_"));
+	    (k->peer_traits & PEER_REFUSES_GSS_HOSTKEY) == 0;
 }
 
 static int

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kex-internal.h"
+#include "peer-version.h"
 
 enum { DES3_STRENGTH = 14 }; /* bytes: two of its three keys count */
 
@@ -115,8 +116,12 @@ set_string(char **field, const char *value)
 int
 kex_set_remote_id(struct kex *k, const char *id_remote)
 {
-	return set_string(k->server ? &k->id_client : &k->id_server,
+	int r = set_string(k->server ? &k->id_client : &k->id_server,
 	    id_remote);
+
+	if (r == 0)
+		k->peer_traits = peer_version_traits(id_remote);
+	return r;
 }
 
 void
@@ -842,6 +847,12 @@ bool
 kex_peer_takes_early(const struct kex *k)
 {
 	return k->ext.peer_takes_early;
+}
+
+uint32_t
+kex_peer_traits(const struct kex *k)
+{
+	return k->peer_traits;
 }
 
 const char *

@@ -11,18 +11,19 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channels.h"
-#include "client/background.h"
-#include "client/client-session.h"
-#include "client/forwards.h"
-#include "client/local-command.h"
-#include "client/sharing.h"
+#include "client/common/tty.h"
+#include "client/common/uses.h"
+#include "client/forwards/forwards.h"
+#include "client/forwards/tunnel.h"
+#include "client/mux/sharing.h"
+#include "client/session/background.h"
+#include "client/session/client-session.h"
+#include "client/session/local-command.h"
+#include "client/session/standard-streams.h"
 #include "client/sshclient.h"
-#include "client/standard-streams.h"
-#include "client/tty.h"
-#include "client/tunnel.h"
-#include "client/uses.h"
 #include "connection.h"
 #include "forward/stdio-forward.h"
+#include "peer-version.h"
 
 enum { EXIT_ERROR = 255 };
 
@@ -227,7 +228,8 @@ open_session(struct ssh_run *p, bool optimistic)
 			session_open_optimistically(p->session);
 	}
 	/* Nobody who takes over this connection shall open another one. */
-	if (r == 0 && params.peer_is_openssh && sharing_is_off(&p->sharing))
+	if (r == 0 && (params.peer_traits & PEER_KNOWS_EOW) != 0 &&
+	    sharing_is_off(&p->sharing))
 		r = channels_global_request(params.channels,
 		    "no-more-sessions@openssh.com", NULL, NULL, NULL);
 	return r;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "channels-timeout.h"
-#include "client/keystroke-pace.h"
+#include "client/session/keystroke-pace.h"
 #include "client/sshclient.h"
 
 #include <errno.h>
@@ -13,17 +13,18 @@
 #include "base/mem.h"
 #include "base/prompt.h"
 #include "base/tcp.h"
-#include "client/forwards.h"
-#include "client/from-server.h"
-#include "client/hostcheck.h"
-#include "client/hostlearn.h"
-#include "client/lending.h"
+#include "client/auth/userauth.h"
+#include "client/connect/none-switch.h"
+#include "client/connect/tell-end.h"
+#include "client/forwards/forwards.h"
+#include "client/forwards/from-server.h"
+#include "client/forwards/lending.h"
+#include "client/hosts/hostcheck.h"
+#include "client/hosts/hostlearn.h"
 #include "client/metrics-files.h"
-#include "client/mux-anchor.h"
-#include "client/none-switch.h"
-#include "client/tell-end.h"
-#include "client/userauth.h"
+#include "client/mux/mux-anchor.h"
 #include "client/why-slow.h"
+#include "peer-version.h"
 
 /* A further connection is made without the user: it must not wait for ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
@@ -51,6 +52,12 @@ struct sshclient {
 	uint64_t began_ms; /* the user was authenticated */
 	bool ready, ended;
 };
+
+static uint32_t
+peer_traits(const struct sshclient *c)
+{
+	return kex_peer_traits(sshlogin_kex(c->login));
+}
 
 static void
 end(struct sshclient *c, int err)
@@ -169,8 +176,8 @@ make_channels(struct sshclient *c)
 			return r;
 		set_timeouts(c);
 	}
-	channels_set_exact_windows(
-	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_set_exact_windows(c->channels,
+	    !(peer_traits(c) & PEER_TAKES_WIDE_WINDOWS));
 	channels_take_early(c->channels);
 	channels_send_early(c->channels,
 	    kex_peer_takes_early(sshlogin_kex(c->login)));
@@ -197,7 +204,7 @@ static int
 start_metrics(struct sshclient *c)
 {
 	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
-	    sshlogin_peer_is_hpn(c->login);
+	    (peer_traits(c) & PEER_TELLS_METRICS) != 0;
 
 	if (c->p.first != NULL)
 		return 0;
@@ -574,17 +581,6 @@ sshclient_leave_none(struct sshclient *c)
 	return none_switch_leave(&c->none);
 }
 
-/* HPN-SSH 16 to 18, and not this project's. */
-static bool
-peer_is_hpn_18(const struct sshlogin *l)
-{
-	const char *ident = sshlogin_peer_ident(l);
-
-	return sshlogin_peer_is_openssh(l) && !sshlogin_peer_is_hpnssh(l) &&
-	    (strstr(ident, "hpn16") != NULL || strstr(ident, "hpn17") != NULL ||
-		strstr(ident, "hpn18") != NULL);
-}
-
 void
 sshclient_fill(const struct sshclient *c, struct session_params *s)
 {
@@ -595,8 +591,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->channels = c->channels;
 	s->lending = c->from_server.lending;
 	s->forwards = c->from_server.forwards;
-	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
-	s->peer_is_hpn_18 = peer_is_hpn_18(c->login);
+	s->peer_traits = peer_traits(c);
 	s->quiet = c->p.first != NULL;
 	s->began_ms = c->began_ms;
 	/* Where data goes to this program, what the server's program says is

@@ -6,9 +6,8 @@
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|p11|sk|conf|forward|client|server|xfer|keygen|add|keyscan|keysign)/.+|regress/(unit|fuzz)/[^/]+)$' |
-	grep -v '^config\.h$' | LC_ALL=C sort)
+files=$(sh build-aux/tree-files.sh)
+sources=$(echo "$files" | grep '\.[ch]$' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$')
 
 # shellcheck disable=SC2086
 awk '
@@ -36,20 +35,29 @@ BEGIN {
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
-	may["keygen"] = may["keys"] " keygen"
-	may["add"] = may["keys"] " add"
 	may["agent"] = may["keys"] " agent"
-	may["p11"] = may["keys"] " p11"
-	may["sk"] = may["keys"] " sk"
-	may["keyscan"] = may["conf"] " keyscan"
-	may["keysign"] = may["keys"] " keysign"
-	may["client"] = may["forward"] " client gss xfer xfer/sftp xfer/transfer xfer/rcp"
+	may["tokens/p11"] = may["keys"] " tokens/p11"
+	may["tokens/sk"] = may["keys"] " tokens/sk"
+	may["keytools/keygen"] = may["keys"] " keytools/keygen"
+	may["keytools/add"] = may["keys"] " keytools/add"
+	may["keytools/keyscan"] = may["conf"] " keytools/keyscan"
+	may["keytools/keysign"] = may["keys"] " keytools/keysign"
+	may["client/common"] = may["conf"] " client/common"
+	may["client/hosts"] = may["client/common"] " client/hosts"
+	may["client/auth"] = may["client/common"] " gss client/auth"
+	may["client/connect"] = may["client/auth"] " client/hosts client/connect"
+	may["client/forwards"] = may["client/connect"] " forward client/forwards"
+	may["client/session"] = may["client/forwards"] " client/session"
+	may["client/mux"] = may["client/session"] " client/mux"
+	may["client"] = may["client/mux"] " client"
+	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/transfer xfer/rcp client/copy"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor"
-	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
+	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
+	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
@@ -62,9 +70,9 @@ BEGIN {
 	door["threads.h"] = "^base/"
 	door["histedit.h"] = "^sftp[.]c$"
 	door["editline/"] = "^sftp[.]c$"
-	door["p11-kit/"] = "^p11/";			files["p11-kit/"] = 1
-	door["fido.h"] = "^sk/";			files["fido.h"] = 1
-	door["fido/"] = "^sk/";				files["fido/"] = 1
+	door["p11-kit/"] = "^tokens/p11/";			files["p11-kit/"] = 1
+	door["fido.h"] = "^tokens/sk/";			files["fido.h"] = 1
+	door["fido/"] = "^tokens/sk/";				files["fido/"] = 1
 	door["unbound.h"] = "^base/";			files["unbound.h"] = 1
 	door["security/"] = "^server/monitor/";		files["security/"] = 1
 	door["gssapi/"] = "^gss/";			files["gssapi/"] = 1
@@ -79,10 +87,10 @@ function floor_of(path, top) {
 		return top ~ /^regress/ ? "test" : top
 	if (path ~ /^cipher/) return "cipher"
 	if (path ~ /^(packet|pipeline)/) return "packet"
-	if (path ~ /^kex/) return "kex"
+	if (path ~ /^(kex|peer-version)/) return "kex"
 	if (path ~ /^(channels|window)/) return "channels"
 	if (path ~ /^connection/) return "connection"
-	if (path ~ /^sshconnect/) return "client"
+	if (path ~ /^sshconnect/) return "client/connect"
 	return "program"
 }
 
@@ -155,6 +163,16 @@ FILENAME ~ /^xfer\/(transfer|rcp)\// {
 		report(6, "a file is named by a path, not by xfer/local/local-tree.h")
 }
 
+# Code that asks who the peer is by a text: the names in strings, the mark of our
+# own. What we say of ourselves is spelled in base/version.h.
+FILENAME !~ /^(peer-version[.][ch]|base\/version[.]h|regress\/.*)$/ {
+	text = $0
+	sub(/\/[*].*/, "", text)
+	if (text !~ /^ ?[*]/ && (text ~ /HPN_TRUE_NAME/ ||
+	    text ~ /(str_has_prefix|str_match|strn?cmp|strstr|strcasestr|sscanf|span_equals|memmem)[(][^;]*"[^"]*(SSH-[0-9%*]|_?hpn[0-9]|_hpn|OpenSSH|HPNSSH_|PuTTY|libssh_|dropbear|Cisco|TTSSH)/))
+		report(7, "who the peer is: peer-version.c")
+}
+
 END {
 	what[1] = "includes go downwards"
 	what[2] = "includes are spelled from the root"
@@ -162,7 +180,8 @@ END {
 	what[4] = "platforms are asked in compat/ and base/ only"
 	what[5] = "internal headers are included by their own module"
 	what[6] = "copies name local files by directory and name"
-	for (i = 1; i <= 6; i++) {
+	what[7] = "the name of a peer is compared in one table"
+	for (i = 1; i <= 7; i++) {
 		printf "%sok %d - %s\n", i in bad ? "not " : "", i, what[i]
 		failed += i in bad
 	}
@@ -182,16 +201,22 @@ result() {
 }
 
 doc=docs/ARCHITECTURE.md
-result 7 "$doc names every folder" "$(
-	find . -name '.?*' -prune -o \( -path ./build -o -path './regress/*/*' -o \
-		-path ./autom4te.cache -o -path ./include -o -path './contrib/*' -o \
-		-path './debian/*' -o -path './packaging/*' \) -prune -o -type d -print |
-		sed -n 's|^\./||p' | while read -r folder; do
+result 8 "$doc names every folder" "$(
+	echo "$files" | awk -F/ '{
+		path = ""
+		for (i = 1; i < NF; i++) {
+			path = path $i
+			if (!seen[path]++)
+				print path
+			path = path "/"
+		}
+	}' | grep -vE '^([.]|(regress/[^/]*|contrib|debian|packaging)/)' |
+		while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
-result 8 "each source has a purpose, in the comment that it or its header opens with" "$(
+result 9 "each source has a purpose, in the comment that it or its header opens with" "$(
 	sh build-aux/purposes.sh | sed -n 's/:$/: no opening comment/p')"
-result 9 "no two sources have one name, so that a test and a backtrace name a file" "$(
+result 10 "no two sources have one name, so that a test and a backtrace name a file" "$(
 	echo "$sources" | grep -v '^regress/' | sed 's|.*/||' | sort | uniq -d)"
 
 # A defence names its tests behind "tests:", up to the next item or empty line.
@@ -200,7 +225,7 @@ named=$(awk '
 	/^- |^$|^[^ ]/ { on = 0 }
 	sub(/.*; tests: /, "") { on = 1 }
 	on { gsub(/[,()]/, " "); print }' "$model" | tr -s ' ' '\n' | grep -v '/')
-result 10 "$model names tests that exist" "$(
+result 11 "$model names tests that exist" "$(
 	[ -n "$named" ] || echo "no test is named"
 	for test in $named; do
 		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||

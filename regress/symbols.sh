@@ -53,7 +53,7 @@ absent "calls of the other processes" "monitor_(pty$|prove$|sign_rekey|sign$)"
 
 of hpnsshd-user
 present session_ serve_ sftp_serve forward_ monitor_pty monitor_prove chroot_ gcm_wide_new packet_new kex_new \
-	channels_new
+	kex_import channels_new
 absent "monitor" "monitor_(on_|run|step|answer|reap)|user_exec"
 absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginrec_|decoy_"
 absent "Kerberos" "gss_(acceptor|initiator)|delegated_"
@@ -73,6 +73,7 @@ absent "making of moduli" "moduli_(generate|screen|format)"
 absent "acting as a user" "privs_(enter|leave|become$|set_groups)"
 absent "the session's calls" "monitor_(pty|prove|sign_rekey)"
 absent "answers of the monitor" "monitor_on_|monitor_run"
+absent "taking a connection over" "kex_import"
 
 # only PROGRAM LIBRARY...: it is linked with these at most, beside those of the
 # C library, of a sanitizer, and of calls that C libraries lack.

@@ -43,8 +43,7 @@ enum monitor_request {
 	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue,
 				 * or the whole, see struct auth_method: only
 				 * as the reply to MONITOR_PROMPTS */
-	MONITOR_HAND_OVER,	/* peer's identification line, packet
-				 * and kex state; the last request */
+	MONITOR_HAND_OVER,	/* packet and kex state; the last request */
 	/* From the session process. */
 	MONITOR_SIGN_REKEY,	/* as MONITOR_SIGN */
 	MONITOR_PTY,		/* answer: name, text to show; then the
@@ -64,7 +63,7 @@ enum monitor_request {
 
 enum monitor_result {
 	MONITOR_FAILURE,
-	MONITOR_SUCCESS,
+	MONITOR_SUCCESS, /* info: PAM's text, to be shown before; or nothing */
 	MONITOR_PARTIAL, /* right, but another method is needed as well */
 	MONITOR_KEY_OK,	 /* a signature with this key would do */
 	/* info: body of the method's prompt message; of methods with several
@@ -79,7 +78,7 @@ enum monitor_result {
 struct monitor_verdict {
 	enum monitor_result result;
 	char *methods;	    /* that may continue; owned */
-	struct buf info; /* see _PROMPTS, _REFUSED */
+	struct buf info; /* see _PROMPTS, _SUCCESS, _REFUSED */
 	bool counts;	    /* against MaxAuthTries */
 	bool final;	    /* no further try is welcome: disconnect */
 };

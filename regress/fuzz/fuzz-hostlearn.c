@@ -28,8 +28,8 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "channels.h"
-#include "client/hostcheck.h"
-#include "client/hostlearn.h"
+#include "client/hosts/hostcheck.h"
+#include "client/hosts/hostlearn.h"
 #include "conf/client-conf.h"
 #include "kex.h"
 #include "keys/key.h"
@@ -478,6 +478,8 @@ some_kex(struct packet *p)
 	struct kex *k;
 
 	buf_put_string(&b, session_id, sizeof session_id);
+	buf_put_cstring(&b, "s"); /* identification, traits */
+	buf_put_u32(&b, 0);
 	buf_put_string_buf(&b, &blobs[SHOWN]);
 	for (int i = 0; i < 4; i++)
 		buf_put_bool(&b, false);

@@ -20,8 +20,8 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "channels.h"
-#include "client/mux-master.h"
-#include "client/mux-wire.h"
+#include "client/mux/mux-master.h"
+#include "client/mux/mux-wire.h"
 #include "conf/client-conf.h"
 #include "kex.h"
 #include "packet.h"
@@ -296,6 +296,8 @@ some_kex(struct packet *p)
 	struct rd in;
 
 	buf_put_string(&b, id, sizeof id);
+	buf_put_cstring(&b, "s"); /* identification, traits */
+	buf_put_u32(&b, 0);
 	buf_put_cstring(&b, ""); /* host key */
 	for (int i = 0; i < 4; i++)
 		buf_put_bool(&b, false);

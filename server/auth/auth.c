@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/auth/auth.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "crypto/digest.h"
 #include "server/auth/auth-calls.h"
 #include "server/auth/auth-internal.h"
@@ -166,23 +164,6 @@ put_service_accept(struct auth *a)
 	return put_and_clear(a, &msg);
 }
 
-/* OpenSSH from 8.0 to 10.5 waits for each of the two replies before it sends
- * the next request; a later version may do otherwise. This project's client,
- * which has the name as well, does not wait for them. */
-bool
-auth_client_waits(const char *id_remote)
-{
-	static const char name[] = "SSH-2.0-OpenSSH_";
-	unsigned major, minor;
-
-	if (!str_has_prefix(id_remote, name) ||
-	    strstr(id_remote, HPN_TRUE_NAME) != NULL ||
-	    sscanf(id_remote + sizeof name - 1, "%2u.%2u", &major, &minor) !=
-		2)
-		return false;
-	return major == 8 || major == 9 || (major == 10 && minor <= 5);
-}
-
 int
 auth_put_optimistic(struct auth *a)
 {
@@ -262,17 +243,23 @@ conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 	return put_failure(a, v->methods, false);
 }
 
+/* What PAM has said. */
+static int
+put_text(struct auth *a, const struct buf *text)
+{
+	return buf_len(text) == 0 ? 0 :
+	    put_banner(a, buf_data(text), buf_len(text));
+}
+
 /* The account may not log in, whatever else is tried: the user hears why, and
  * the connection ends. */
 static int
 conclude_refusal(struct auth *a, const struct monitor_verdict *v)
 {
-	int r = 0;
+	int r;
 
 	a->turned_away = true;
-	if (buf_len(&v->info) > 0)
-		r = put_banner(a, buf_data(&v->info), buf_len(&v->info));
-	if (r == 0)
+	if ((r = put_text(a, &v->info)) == 0)
 		(void)!packet_flush(a->packet);
 	return r != 0 ? r : ERR_CLOSED;
 }
@@ -323,6 +310,8 @@ conclude(struct auth *a, const struct auth_method *m,
 	switch (v->result) {
 	case MONITOR_SUCCESS:
 		a->state = AUTH_SUCCEEDED;
+		if ((r = put_text(a, &v->info)) != 0)
+			return r;
 		buf_put_u8(&msg, SSH_MSG_USERAUTH_SUCCESS);
 		return put_and_clear(a, &msg);
 	case MONITOR_PARTIAL:

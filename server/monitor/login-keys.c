@@ -16,8 +16,8 @@
 #include "base/mem.h"
 #include "keys/cert.h"
 #include "keys/revoked-keys.h"
-#include "server/monitor/auth-certs.h"
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-certs.h"
+#include "server/monitor/authorized-files.h"
 #include "server/monitor/login-internal.h"
 
 enum { REVOKED_MAX = 64 * 1024 * 1024 };

@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "conf/addr-match.h"
-#include "server/monitor/auth-passwd.h"
 #include "server/monitor/login.h"
+#include "server/monitor/passwd.h"
 
 bool
 login_rules_match_user(const char *user, const struct peer *p,

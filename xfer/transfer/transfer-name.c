@@ -131,7 +131,9 @@ take_number(struct xfer_file *f, unsigned number)
 void
 xfer_part_avoid_plan(struct xfer_file *f)
 {
-	while (f->part.name != NULL && is_planned(f))
+	/* What was made already is no name of the plan, though it may have come
+	 * to be among the sources: these and the targets can be one folder. */
+	while (f->part.name != NULL && !f->part_ours && is_planned(f))
 		take_number(f, f->part_number + 1);
 }
 
