@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * hpnscp: copies files between hosts, through SFTP. This file is argv;
- * client/scp-copy.c knows what goes where, xfer/ moves it.
+ * client/copy/scp-copy.c knows what goes where, xfer/ moves it.
  */
 #include "config.h"
 
@@ -22,10 +22,10 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cipher.h"
-#include "client/scp-copy.h"
-#include "client/scp-hosts.h"
-#include "client/scp-run.h"
-#include "client/ssh-command.h"
+#include "client/common/ssh-command.h"
+#include "client/copy/scp-copy.h"
+#include "client/copy/scp-hosts.h"
+#include "client/copy/scp-run.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"

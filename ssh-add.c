@@ -11,8 +11,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "add/add-destination.h"
-#include "add/add.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
 #include "base/help.h"
@@ -20,6 +18,8 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "keys/sk-client.h"
+#include "keytools/add/add-destination.h"
+#include "keytools/add/add.h"
 
 #ifndef SYSCONFDIR
 #define SYSCONFDIR "/etc/hpnssh"

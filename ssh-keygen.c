@@ -3,7 +3,7 @@
  * hpnssh-keygen: makes, changes, shows and converts keys, and keeps
  * known_hosts files.
  */
-#include "keygen/keygen.h"
+#include "keytools/keygen/keygen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,7 +21,7 @@
 
 enum { ROUNDS_MAX = 1000000 };
 
-struct keygen_options opt = { .hash = DIGEST_SHA256 };
+static struct keygen_options opt = { .hash = DIGEST_SHA256 };
 
 static _Noreturn void
 usage(void)
@@ -196,7 +196,7 @@ value_option(int letter, const char *value)
 static const struct {
 	int letter;
 	bool takes_args;
-	int (*run)(void);
+	int (*run)(const struct keygen_options *o);
 } modes[] = {
 	{ 'A', false, keygen_host_keys },
 	{ 'B', false, keygen_bubblebabble },
@@ -383,8 +383,8 @@ run_mode(int mode)
 {
 	for (size_t i = 0; i < ARRAY_LEN(modes); i++)
 		if (modes[i].letter == mode)
-			return modes[i].run();
-	return keygen_generate();
+			return modes[i].run(&opt);
+	return keygen_generate(&opt);
 }
 
 int

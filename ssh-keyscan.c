@@ -19,7 +19,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "crypto/library.h"
-#include "keyscan/scan.h"
+#include "keytools/keyscan/scan.h"
 
 enum {
 	OK = 0,

@@ -22,7 +22,7 @@
 #include "crypto/library.h"
 #include "keys/host-key-files.h"
 #include "keys/keyfile.h"
-#include "keysign/keysign-check.h"
+#include "keytools/keysign/keysign-check.h"
 
 enum { KEY_FILE_MAX = 1024 * 1024 /* bytes */ };
 

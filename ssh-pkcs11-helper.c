@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "base/hide.h"
 #include "base/log.h"
-#include "p11/p11-provider.h"
-#include "p11/p11-serve.h"
+#include "tokens/p11/p11-provider.h"
+#include "tokens/p11/p11-serve.h"
 
 /* The socket, out of the way of a library that prints or reads something. */
 static int

@@ -15,9 +15,9 @@
 #include "base/hide.h"
 #include "base/log.h"
 #include "keys/sk-wire.h"
-#include "sk/sk-fido2.h"
-#include "sk/sk-provider.h"
-#include "sk/sk-serve.h"
+#include "tokens/sk/sk-fido2.h"
+#include "tokens/sk/sk-provider.h"
+#include "tokens/sk/sk-serve.h"
 
 /* The socket, out of the way of a library that prints or reads something. */
 static int

@@ -22,7 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
-#include "client/jump.h"
+#include "client/connect/jump.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */

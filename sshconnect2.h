@@ -40,7 +40,7 @@ struct sshlogin_params {
 	bool proxy_may_ask; /* the user: no limit before the server answers
 			     * through a proxy, but with BatchMode */
 	bool quiet;	     /* messages for the user are only for debugging */
-	struct userauth_secret *secret; /* see client/userauth.h; or NULL */
+	struct userauth_secret *secret; /* client/auth/userauth.h; or NULL */
 	/* Of the first login to the same host, and freed later: this one takes
 	 * no other host key than that one accepted. NULL: this is the first
 	 * itself. */
@@ -103,8 +103,8 @@ struct sshlogin_binding {
 	struct span hostkey, session_id, signature;
 };
 struct sshlogin_binding sshlogin_binding(const struct sshlogin *l);
-/* What learns the host's other keys over chs (client/hostlearn.h), if that is
- * wanted, else NULL; freed before the login. */
+/* What learns the host's other keys over chs (client/hosts/hostlearn.h), if
+ * that is wanted, else NULL; freed before the login. */
 int sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
     struct hostlearn **out) must_check;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "channels-timeout.h"
-#include "client/keystroke-pace.h"
+#include "client/session/keystroke-pace.h"
 #include "client/sshclient.h"
 
 #include <errno.h>
@@ -13,16 +13,16 @@
 #include "base/mem.h"
 #include "base/prompt.h"
 #include "base/tcp.h"
-#include "client/forwards.h"
-#include "client/from-server.h"
-#include "client/hostcheck.h"
-#include "client/hostlearn.h"
-#include "client/lending.h"
+#include "client/auth/userauth.h"
+#include "client/connect/none-switch.h"
+#include "client/connect/tell-end.h"
+#include "client/forwards/forwards.h"
+#include "client/forwards/from-server.h"
+#include "client/forwards/lending.h"
+#include "client/hosts/hostcheck.h"
+#include "client/hosts/hostlearn.h"
 #include "client/metrics-files.h"
-#include "client/mux-anchor.h"
-#include "client/none-switch.h"
-#include "client/tell-end.h"
-#include "client/userauth.h"
+#include "client/mux/mux-anchor.h"
 #include "client/why-slow.h"
 #include "peer-version.h"
 

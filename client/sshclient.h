@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "channels.h"
-#include "client/client-session.h"
+#include "client/session/client-session.h"
 #include "conf/client-conf.h"
 #include "sshconnect.h"
 #include "sshconnect2.h"
@@ -117,7 +117,7 @@ int sshclient_fd(const struct sshclient *c);
 void sshclient_leave_link(struct sshclient *c);
 /* The server's host key is not the one that is known, and the user went on. */
 bool sshclient_is_distrusted(const struct sshclient *c);
-/* A terminal will be opened: client/none-switch.h. */
+/* A terminal will be opened: client/connect/none-switch.h. */
 bool sshclient_leave_none(struct sshclient *c) must_check;
 /* Fills in what a session needs of its connection. */
 void sshclient_fill(const struct sshclient *c, struct session_params *s);

@@ -59,8 +59,8 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
  * The methods of user authentication: the functions of each are a struct
- * userauth_ops userauth_ID in client/userauth-ID.c. The order is that in which
- * they are preferred, unless PreferredAuthentications names another.
+ * userauth_ops userauth_ID in client/auth/userauth-ID.c. The order is that in
+ * which they are preferred, unless PreferredAuthentications names another.
  */
 #define CLIENT_AUTH_METHODS(M)                                                \
 	M(keyex, "gssapi-keyex")                                              \

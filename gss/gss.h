@@ -22,7 +22,7 @@
 struct gss_wish {
 	const char *host; /* whose service "host" is to be convinced */
 	/* Its numeric address, where the name that DNS has for that counts and
-	 * not the one above; or NULL. Is for client/gss-login.h. */
+	 * not the one above; or NULL. Is for client/auth/gss-login.h. */
 	const char *address;
 	/* The principal to be, of those that there are tickets of; NULL: as
 	 * the library chooses. */

@@ -7,7 +7,7 @@ srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
 sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|p11|sk|conf|forward|client|server|xfer|keygen|add|keyscan|keysign)/.+|regress/(unit|fuzz)/[^/]+)$' |
+	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$' |
 	grep -v '^config\.h$' | LC_ALL=C sort)
 
 # shellcheck disable=SC2086
@@ -36,20 +36,29 @@ BEGIN {
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
-	may["keygen"] = may["keys"] " keygen"
-	may["add"] = may["keys"] " add"
 	may["agent"] = may["keys"] " agent"
-	may["p11"] = may["keys"] " p11"
-	may["sk"] = may["keys"] " sk"
-	may["keyscan"] = may["conf"] " keyscan"
-	may["keysign"] = may["keys"] " keysign"
-	may["client"] = may["forward"] " client gss xfer xfer/sftp xfer/transfer xfer/rcp"
+	may["tokens/p11"] = may["keys"] " tokens/p11"
+	may["tokens/sk"] = may["keys"] " tokens/sk"
+	may["keytools/keygen"] = may["keys"] " keytools/keygen"
+	may["keytools/add"] = may["keys"] " keytools/add"
+	may["keytools/keyscan"] = may["conf"] " keytools/keyscan"
+	may["keytools/keysign"] = may["keys"] " keytools/keysign"
+	may["client/common"] = may["conf"] " client/common"
+	may["client/hosts"] = may["client/common"] " client/hosts"
+	may["client/auth"] = may["client/common"] " gss client/auth"
+	may["client/connect"] = may["client/auth"] " client/hosts client/connect"
+	may["client/forwards"] = may["client/connect"] " forward client/forwards"
+	may["client/session"] = may["client/forwards"] " client/session"
+	may["client/mux"] = may["client/session"] " client/mux"
+	may["client"] = may["client/mux"] " client"
+	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/transfer xfer/rcp client/copy"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/monitor"
-	may["program"] = may["forward"] " client agent gss p11 sk keygen add keyscan keysign server server/listener server/monitor" \
+	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
+	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
 	may["test"] = may["program"] " test"
@@ -62,9 +71,9 @@ BEGIN {
 	door["threads.h"] = "^base/"
 	door["histedit.h"] = "^sftp[.]c$"
 	door["editline/"] = "^sftp[.]c$"
-	door["p11-kit/"] = "^p11/";			files["p11-kit/"] = 1
-	door["fido.h"] = "^sk/";			files["fido.h"] = 1
-	door["fido/"] = "^sk/";				files["fido/"] = 1
+	door["p11-kit/"] = "^tokens/p11/";			files["p11-kit/"] = 1
+	door["fido.h"] = "^tokens/sk/";			files["fido.h"] = 1
+	door["fido/"] = "^tokens/sk/";				files["fido/"] = 1
 	door["unbound.h"] = "^base/";			files["unbound.h"] = 1
 	door["security/"] = "^server/monitor/";		files["security/"] = 1
 	door["gssapi/"] = "^gss/";			files["gssapi/"] = 1
@@ -82,7 +91,7 @@ function floor_of(path, top) {
 	if (path ~ /^(kex|peer-version)/) return "kex"
 	if (path ~ /^(channels|window)/) return "channels"
 	if (path ~ /^connection/) return "connection"
-	if (path ~ /^sshconnect/) return "client"
+	if (path ~ /^sshconnect/) return "client/connect"
 	return "program"
 }
 

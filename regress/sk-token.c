@@ -26,7 +26,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sk/sk-api.h"
+#include "tokens/sk/sk-api.h"
 
 /* The linker's words for what a library offers. */
 #define OFFERED __attribute__((visibility("default")))

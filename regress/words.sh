@@ -83,7 +83,7 @@ result "every keyword of the tables has a row"
 
 # letters PROGRAM SOURCE: the flags that a source gives to getopt
 copy=$(sed -n 's/^#define COPY_FLAGS "\(.*\)"/\1/p' \
-	"$srcdir/client/copy-flags.h")
+	"$srcdir/client/copy/copy-flags.h")
 letters()
 {
 	awk '/optstring\[\] =|letters\[\] =|getopt(_long)?\(argc/ { on = 1 }

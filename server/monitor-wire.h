@@ -63,7 +63,7 @@ enum monitor_request {
 
 enum monitor_result {
 	MONITOR_FAILURE,
-	MONITOR_SUCCESS,
+	MONITOR_SUCCESS, /* info: PAM's text, to be shown before; or nothing */
 	MONITOR_PARTIAL, /* right, but another method is needed as well */
 	MONITOR_KEY_OK,	 /* a signature with this key would do */
 	/* info: body of the method's prompt message; of methods with several
@@ -78,7 +78,7 @@ enum monitor_result {
 struct monitor_verdict {
 	enum monitor_result result;
 	char *methods;	    /* that may continue; owned */
-	struct buf info; /* see _PROMPTS, _REFUSED */
+	struct buf info; /* see _PROMPTS, _SUCCESS, _REFUSED */
 	bool counts;	    /* against MaxAuthTries */
 	bool final;	    /* no further try is welcome: disconnect */
 };

@@ -20,14 +20,21 @@
 #define RANGE_FROM ((off_t)1 << 61)
 #define RANGE_LEN ((off_t)1 << 60)
 
+static bool
+is_named(const struct stat *st, int at, const char *name)
+{
+	struct stat named;
+
+	return fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    st->st_dev == named.st_dev && st->st_ino == named.st_ino;
+}
+
 bool
 xfer_part_is(int fd, int at, const char *name)
 {
-	struct stat st, named;
+	struct stat st;
 
-	return fstat(fd, &st) == 0 &&
-	    fstatat(at, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    st.st_dev == named.st_dev && st.st_ino == named.st_ino;
+	return fstat(fd, &st) == 0 && is_named(&st, at, name);
 }
 
 bool
@@ -126,8 +133,10 @@ xfer_part_take(int at, const char *name, uint64_t copy)
 int
 xfer_part_to_target(int fd, int at, const char *part, const char *target)
 {
+	struct stat st;
+
 	errno = ESTALE;
-	if (!xfer_part_is(fd, at, part))
+	if (fstat(fd, &st) != 0 || !is_named(&st, at, part))
 		return -1;
 	errno = EBUSY;
 	if (xfer_is_part(target) && xfer_part_is_held(at, target))
@@ -135,5 +144,5 @@ xfer_part_to_target(int fd, int at, const char *part, const char *target)
 	if (renameat(at, part, at, target) != 0)
 		return -1;
 	errno = ESTALE;
-	return xfer_part_is(fd, at, target) ? 0 : -1;
+	return is_named(&st, at, target) ? 0 : -1;
 }

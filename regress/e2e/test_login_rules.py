@@ -3,6 +3,8 @@
 authorized_keys may have, groups, PAM, passwords that must be changed."""
 
 import shutil
+import tempfile
+from pathlib import Path
 
 import ownetc
 import pytest
@@ -339,6 +341,37 @@ both_ways = pytest.mark.parametrize("method", ["password",
 
 
 @both_ways
+@pytest.mark.parametrize("password, rc", [("right", 0), ("wrong", 255)])
+def test_pam_of_a_users_own_server(pam, pam_module, keys, other_user, method,
+                                   password, rc):
+    """A server that an ordinary user runs asks PAM as well."""
+    with tempfile.TemporaryDirectory() as name:
+        place = Path(name)
+        for source in (pam_module, keys.path("ed25519-host")):
+            shutil.copy(source, place)
+        pam.record, pam.module = place / "record", place / pam_module.name
+        pam.service()
+        (place / "config").write_text(
+            PAM + f"HostKey {place}/ed25519-host\nLogLevel VERBOSE\n")
+        (place / "askpass").write_text(f"#!/bin/sh\necho {password}\n")
+        (place / "askpass").chmod(0o755)
+        for path in (place, *place.iterdir()):
+            shutil.chown(path, other_user, other_user)
+        done = run(
+            [*pam.within(), "setpriv", "--reuid", other_user, "--regid",
+             other_user, "--clear-groups", harness.hpn("ssh"), "-F", "none",
+             "-o", f"PreferredAuthentications={method}",
+             "-o", "StrictHostKeyChecking=no", "-o", "NumberOfPasswordPrompts=1",
+             "-o", "UserKnownHostsFile=/dev/null", "-o",
+             f"ProxyCommand={harness.hpn('sshd')} -i -e -f {place}/config",
+             f"{other_user}@x", "true"],
+            env=harness.clean_env(SSH_ASKPASS=place / "askpass", HOME=place,
+                                  SSH_ASKPASS_REQUIRE="force"))
+        assert done.rc == rc, done
+        assert [line.split()[0] for line in pam.lines()][:1] == ["auth"]
+
+
+@both_ways
 def test_pam_password(make_server, pam, other_user, method):
     server = make_server(PAM, within=pam.within())
     assert try_password(server, other_user, "right", method) == \
@@ -630,7 +663,7 @@ def test_aged_password_on_a_terminal(make_server, aged_user, tmp_path):
     with Terminal(client.ssh_args(flags=["-tt"]) + ["echo asked"],
                   env=env) as terminal:
         terminal.expect("WARNING: Your password has expired.")
-        terminal.expect("You must change your password now and log in again!")
+        terminal.expect("You must change your password now and login again!")
         terminal.expect("urrent password:")
         terminal.line(OLD)
         terminal.expect("New password:")
@@ -707,7 +740,7 @@ def test_pam_wants_a_new_password(make_server, pam, other_user, tmp_path,
         done = client.ssh("sftp", flags=flags, env=env)
         assert (done.rc, done.out) == (1, b"") and NO_TTY in done.err, done
     with Terminal(client.ssh_args(flags=["-tt"]), env=env) as terminal:
-        terminal.expect("You must change your password now and log in again!")
+        terminal.expect("You must change your password now and login again!")
         terminal.expect("password")
         assert b"forced" not in terminal.shown
 

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: ISC
-"""What PAM's modules say to who proves to be the user, and may not log in:
-the client shows it, and the connection is closed; beside stock's server."""
+"""What PAM's modules say to who proves to be the user: that the account may not
+log in (the connection is closed then), that its password grows old, or has to
+be changed. The client shows it; beside stock's server."""
+
+import time
 
 import pytest
 from otp import PAM, UNIX, Otp
@@ -8,6 +11,7 @@ from ownetc import HASH, PASSWORD, USER, entered, kind
 
 import harness
 from harness import have, run
+from terminal import Terminal
 
 ACCOUNT = "account required pam_nologin.so\naccount required pam_unix.so\n"
 CLOSED = "closed for a test"
@@ -83,3 +87,103 @@ def test_long_text(place, kind):
     done = login(place, server, "password")
     assert (done.rc, done.text) == (255, ""), done
     assert b"Connection closed by" in done.err, done
+
+
+# ---- passwords that grow old -------------------------------------------------
+
+NEW = "battery Staple 8"
+CHANGE = "You are required to change your password immediately"
+SOON = "Warning: your password will expire in 5 days."
+METHODS = ("publickey", "password", "keyboard-interactive")
+
+
+def age(place, field):
+    """field: what shadow(5) has behind the hash."""
+    place.service(UNIX, ACCOUNT + "session required pam_permit.so\n"
+                  "password required pam_unix.so\n")
+    (place.etc / "pam.d/passwd").write_text(UNIX + ACCOUNT +
+                                            "password required pam_unix.so\n")
+    (place.etc / "shadow").write_text(
+        place.lines["shadow"] + f"{USER}:{HASH}:{field}:::\n")
+
+
+def soon():
+    return f"{int(time.time() // 86400) - 5}:0:10:7"
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_grows_old_soon(place, kind, method):
+    age(place, soon())
+    server = place.server(PAM, kind)
+    done = login(place, server, method)
+    assert (done.rc, done.text, done.err.decode().strip()) == \
+        (0, "in\n", SOON), done
+
+
+def test_nothing_of_it_before_all_is_proven(place, kind):
+    age(place, soon())
+    server = place.server(
+        PAM + "AuthenticationMethods password,publickey\n", kind)
+    client = place.client(server, options=["LogLevel=INFO"])
+    done = run([*client.ssh_args(), "echo in"], env=place.answers(PASSWORD))
+    assert done.rc == 255 and SOON not in done.err.decode(), done
+
+
+@pytest.mark.parametrize("method", METHODS[:2])
+def test_too_old_without_a_terminal(place, kind, method):
+    """In the order in which a user has to read it."""
+    age(place, "0:0:99999:7")
+    done = login(place, place.server(PAM, kind), method)
+    assert (done.rc, done.text) == (1, ""), done
+    assert done.err.decode().splitlines() == [
+        CHANGE + " (administrator enforced).",
+        "WARNING: Your password has expired.",
+        "Password change required but no TTY available."], done
+
+
+@pytest.mark.parametrize("method", METHODS[:2])
+def test_too_old_on_a_terminal(place, kind, method):
+    age(place, "0:0:99999:7")
+    server = place.server(PAM, kind)
+    client = place.client(
+        server, key="ed25519" if method == "publickey" else None,
+        options=["LogLevel=INFO", f"PreferredAuthentications={method}"])
+    env = {**place.answers(PASSWORD), "TERM": "xterm"}
+    with Terminal([*client.ssh_args(flags=["-tt"]), "echo in"],
+                  env=env) as terminal:
+        for text in (CHANGE, "WARNING: Your password has expired.",
+                     "You must change your password now and login again!"):
+            terminal.expect(text)
+        for question, answer in (("urrent password:", PASSWORD),
+                                 ("New password:", NEW),
+                                 ("new password:", NEW)):
+            terminal.expect(question)
+            terminal.line(answer)
+        assert terminal.wait() == 0, terminal.shown
+        assert b"\nin" not in terminal.shown
+    assert HASH not in (place.etc / "shadow").read_text()
+    done = run([*place.client(server).ssh_args(), "echo in"],
+               env=place.answers(NEW))
+    assert (done.rc, done.text) == (0, "in\n"), done
+
+
+def test_too_old_in_the_dialogue(place, kind):
+    """Why there are more questions comes with the first of them."""
+    age(place, "0:0:99999:7")
+    server = place.server(PAM, kind)
+    client = place.client(server, options=[
+        "LogLevel=INFO", "PreferredAuthentications=keyboard-interactive"])
+    done = run([*client.ssh_args(), "echo in"],
+               env=place.answers(PASSWORD, PASSWORD, NEW, NEW))
+    assert (done.rc, done.text) == (0, "in\n"), done
+    asked = [one.partition(") ")[2].strip() for one in place.asked()]
+    # Ours sends the text as one, which the client shows before the question.
+    shown = done.err.decode().split("\n") + asked
+    assert sum(CHANGE in line for line in shown) == 1, (shown, done)
+    assert [line.rpartition(". ")[2] for line in asked] == [
+        "Password:", "Current password:", "New password:",
+        "Retype new password:"], asked
+    assert HASH not in (place.etc / "shadow").read_text()
+    done = run([*place.client(server).ssh_args(), "echo in"],
+               env=place.answers(NEW))
+    assert (done.rc, done.text) == (0, "in\n"), done

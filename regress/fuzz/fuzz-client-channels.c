@@ -13,9 +13,9 @@
 
 #include "base/log.h"
 #include "base/loop.h"
-#include "client/forwards-internal.h"
-#include "client/from-server.h"
-#include "client/uses.h"
+#include "client/common/uses.h"
+#include "client/forwards/forwards-internal.h"
+#include "client/forwards/from-server.h"
 #include "regress/fuzz/fuzz.h"
 
 pid_t fork(void);

@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "keys/key.h"
-#include "keysign/keysign-check.h"
+#include "keytools/keysign/keysign-check.h"
 #include "regress/fuzz/fuzz.h"
 
 /* The public half is that of the seeds; nothing is signed here. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/mux-anchor.h"
+#include "client/mux/mux-anchor.h"
 #include "regress/fuzz/fuzz.h"
 
 int

@@ -15,7 +15,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/scp-targets.h"
+#include "client/copy/scp-targets.h"
 #include "regress/fuzz/fuzz.h"
 #include "regress/fuzz/place.h"
 #include "regress/fuzz/scripted.h"

@@ -12,7 +12,7 @@
 #include "keys/key.h"
 #include "keys/sk-wire.h"
 #include "regress/fuzz/fuzz.h"
-#include "sk/sk-der.h"
+#include "tokens/sk/sk-der.h"
 
 static const char ed25519[] =
     "sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAA"

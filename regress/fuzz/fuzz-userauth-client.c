@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/log.h"
-#include "client/gss-login.h"
-#include "client/userauth.h"
+#include "client/auth/gss-login.h"
+#include "client/auth/userauth.h"
 #include "keys/key.h"
 #include "keys/keyfile.h"
 #include "regress/fuzz/fuzz.h"
@@ -29,7 +29,7 @@ enum {
 	FORGIVES = 64,
 };
 
-/* In place of client/gss-login.c: a library that is easily pleased. */
+/* In place of client/auth/gss-login.c: a library that is easily pleased. */
 struct gss_login {
 	int steps;
 };

@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "client/from-server.h"
+#include "client/forwards/from-server.h"
 #include "regress/unit/channels-host.h"
 
 enum { WAIT_MS = 20 * 1000 };

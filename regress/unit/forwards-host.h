@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The forwards of a client, and a server for them in the same loop that does
- * what the test wants, for tests of client/forwards*. All of it fails the test
- * that runs when it cannot do its work.
+ * what the test wants, for tests of client/forwards/forwards*. All of it fails
+ * the test that runs when it cannot do its work.
  */
 #ifndef HPN_REGRESS_UNIT_FORWARDS_HOST_H
 #define HPN_REGRESS_UNIT_FORWARDS_HOST_H
 
 #include "base/err.h"
 #include "channels.h"
-#include "client/forwards-internal.h"
-#include "client/uses.h"
+#include "client/common/uses.h"
+#include "client/forwards/forwards-internal.h"
 
 enum { HELD_MAX = 512 };
 

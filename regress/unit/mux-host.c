@@ -19,9 +19,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/mux-master.h"
-#include "client/mux-socket.h"
-#include "client/mux-wire.h"
+#include "client/mux/mux-master.h"
+#include "client/mux/mux-socket.h"
+#include "client/mux/mux-wire.h"
 #include "packet.h"
 
 struct mux_world mw;

@@ -9,8 +9,8 @@
 
 #include "base/loop.h"
 #include "channels.h"
-#include "client/mux-master.h"
-#include "client/mux-wire.h"
+#include "client/mux/mux-master.h"
+#include "client/mux/mux-wire.h"
 #include "packet.h"
 
 enum { REQUEST = 77, CHANNELS = 4 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Fakes of the connections and sessions of a remote host, and of a master that
- * has one, for the tests of client/remote-conn.c and remote-stream.c. They
- * replace client/sshclient.c, client/client-session.c, client/remote-ride.c and
- * what is used of channels; so they are a part of each test, and in no library.
+ * has one, for the tests of client/copy/remote-conn.c and remote-stream.c. They
+ * replace client/sshclient.c, client/session/client-session.c,
+ * client/copy/remote-ride.c and what is used of channels; so they are a part of
+ * each test, and in no library.
  */
 #ifndef HPN_REGRESS_UNIT_REMOTE_FAKES_H
 #define HPN_REGRESS_UNIT_REMOTE_FAKES_H
@@ -18,7 +19,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/remote-internal.h"
+#include "client/copy/remote-internal.h"
 #include "peer-version.h"
 #include "xfer/sftp/sftp-engine.h"
 

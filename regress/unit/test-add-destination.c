@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "add/add-destination.h"
 #include "base/mem.h"
 #include "keys/knownhosts.h"
+#include "keytools/add/add-destination.h"
 
 static struct key *keys[3]; /* those of hosts; the last is an authority's */
 static struct strlist files;

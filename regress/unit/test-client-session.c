@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/client-session.h"
+#include "client/session/client-session.h"
 #include "packet.h"
 
 static struct loop *loop;

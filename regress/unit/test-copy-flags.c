@@ -8,8 +8,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/copy-flags.h"
-#include "client/ssh-flags.h"
+#include "client/common/ssh-flags.h"
+#include "client/copy/copy-flags.h"
 
 enum { WORDS_MAX = 12 };
 

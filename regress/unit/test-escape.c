@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/escape.h"
+#include "client/session/escape.h"
 
 enum { CAP = 64 };
 

@@ -19,7 +19,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/forwards-internal.h"
+#include "client/forwards/forwards-internal.h"
 #include "regress/unit/forwards-host.h"
 
 /* ---- -R: requests ------------------------------------------------------- */

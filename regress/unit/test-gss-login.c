@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "client/gss-login.h"
+#include "client/auth/gss-login.h"
 #include "gss/gss-wire.h"
 
 /* ---- in place of gss/gss.c, in the child --------------------------------- */

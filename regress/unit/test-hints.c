@@ -15,7 +15,7 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/hints.h"
+#include "client/hosts/hints.h"
 #include "conf/client-conf.h"
 #include "keys/knownhosts.h"
 

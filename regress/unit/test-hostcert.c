@@ -8,8 +8,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/hostcert.h"
-#include "client/hostcheck.h"
+#include "client/hosts/hostcert.h"
+#include "client/hosts/hostcheck.h"
 #include "regress/unit/make-cert.h"
 
 static struct key *ca, *other_ca, *rsa_ca, *host, *other_host;

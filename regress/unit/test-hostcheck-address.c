@@ -7,7 +7,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/hostcheck.h"
+#include "client/hosts/hostcheck.h"
 
 #define NAME "[h.test]:2222"
 #define ADDRESS "[192.0.2.7]:2222"

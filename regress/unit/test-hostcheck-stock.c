@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/hostcheck.h"
+#include "client/hosts/hostcheck.h"
 #include "keys/cert.h"
 #include "regress/unit/make-cert.h"
 

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/hostcheck.h"
+#include "client/hosts/hostcheck.h"
 
 static void
 decisions(void **state)

@@ -19,7 +19,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/none-switch.h"
+#include "client/connect/none-switch.h"
 #include "crypto/digest.h"
 #include "crypto/kem.h"
 #include "kex.h"

@@ -7,7 +7,7 @@
 
 #include "base/local-name.h"
 #include "base/mem.h"
-#include "keysign/keysign-check.h"
+#include "keytools/keysign/keysign-check.h"
 #include "regress/unit/make-cert.h"
 
 static struct key *own, *own_rsa, *other, *own_cert;

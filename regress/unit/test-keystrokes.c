@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "client/keystrokes.h"
+#include "client/session/keystrokes.h"
 
 enum { MS = 20, US = 1000, KEY_BYTES = 60, STEPS = 200000 };
 

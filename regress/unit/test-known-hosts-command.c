@@ -10,8 +10,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "client/hostcheck.h"
-#include "client/known-hosts-command.h"
+#include "client/hosts/hostcheck.h"
+#include "client/hosts/known-hosts-command.h"
 
 static char dir[] = "/tmp/test-khc-XXXXXX";
 static char program[64], count[64];

@@ -14,7 +14,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/mux-anchor.h"
+#include "client/mux/mux-anchor.h"
 
 /* An ed25519 key of zeros. */
 static const char key[] = "\0\0\0\x0bssh-ed25519\0\0\0\x20"

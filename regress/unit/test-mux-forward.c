@@ -14,7 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/mux-forward.h"
+#include "client/mux/mux-forward.h"
 
 static const struct {
 	enum forward_kind kind;

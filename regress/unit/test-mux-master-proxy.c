@@ -18,7 +18,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/mux-wire.h"
+#include "client/mux/mux-wire.h"
 #include "packet.h"
 #include "regress/unit/mux-host.h"
 

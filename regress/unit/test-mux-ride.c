@@ -20,7 +20,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/mux-ride.h"
+#include "client/mux/mux-ride.h"
 
 enum { REQUEST = 1, CHANNEL = 77, TURNS = 20 };
 

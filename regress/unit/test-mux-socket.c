@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "client/mux-socket.h"
+#include "client/mux/mux-socket.h"
 
 static char dir[32];
 static char path[64];

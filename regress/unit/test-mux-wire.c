@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/mux-wire.h"
+#include "client/mux/mux-wire.h"
 #include "regress/unit/dice.h"
 
 static void

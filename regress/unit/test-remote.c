@@ -24,7 +24,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "client/remote.h"
+#include "client/copy/remote.h"
 #include "xfer/sftp/sftp-engine.h"
 
 static char dir[] = "/tmp/test-remote-XXXXXX", build[PATH_MAX - 64];

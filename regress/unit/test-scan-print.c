@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "keys/knownhosts.h"
-#include "keyscan/scan-print.h"
+#include "keytools/keyscan/scan-print.h"
 #include "regress/unit/make-cert.h"
 
 static const char line[] = "ssh-ed25519 "

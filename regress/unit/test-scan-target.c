@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 
 #include "base/mem.h"
-#include "keyscan/scan-target.h"
+#include "keytools/keyscan/scan-target.h"
 
 static void
 test_targets(void **state)

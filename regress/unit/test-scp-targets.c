@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "client/scp-targets.h"
+#include "client/copy/scp-targets.h"
 
 static void
 test_names(void **state)

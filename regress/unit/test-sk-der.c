@@ -3,7 +3,7 @@
 #include "regress/unit/hex.h"
 
 #include "base/mem.h"
-#include "sk/sk-der.h"
+#include "tokens/sk/sk-der.h"
 
 static int
 split(const char *hex, struct span *r, struct span *s)

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/ssh-command.h"
+#include "client/common/ssh-command.h"
 
 static char *option_words[] = { (char[]){ "-v" }, (char[]){ "-oUser=x" } };
 static const struct strlist options = { option_words, 2 };

@@ -4,7 +4,7 @@
 #include "regress/unit/help.h"
 
 #include "base/mem.h"
-#include "client/ssh-flags.h"
+#include "client/common/ssh-flags.h"
 
 static int
 keep(void **state)

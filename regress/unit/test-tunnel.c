@@ -16,7 +16,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
-#include "client/tunnel.h"
+#include "client/forwards/tunnel.h"
 #include "forward/tun.h"
 #include "regress/unit/channels-host.h"
 #include "regress/unit/help.h"

@@ -3,10 +3,10 @@
  * results that a test has laid out. */
 #include "regress/unit/userauth-host.h"
 
-#include "client/gss-login.h"
+#include "client/auth/gss-login.h"
 #include "gss/gss-wire.h"
 
-/* ---- in place of client/gss-login.c ----------------------------------- */
+/* ---- in place of client/auth/gss-login.c ------------------------------ */
 
 enum { CALLS = 3 };
 

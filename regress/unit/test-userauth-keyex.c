@@ -3,7 +3,7 @@
  * connection whose keys were exchanged by GSSAPI. */
 #include "regress/unit/userauth-host.h"
 
-#include "client/userauth-internal.h"
+#include "client/auth/userauth-internal.h"
 #include "gss/gss-wire.h"
 
 static struct {

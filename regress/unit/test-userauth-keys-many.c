@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "client/userauth-internal.h"
+#include "client/auth/userauth-internal.h"
 #include "keys/agent-wire.h"
 
 static size_t encoded, compared;
@@ -35,7 +35,7 @@ count_equal(const struct key *a, const struct key *b)
 /* What is tested, with its calls counted. */
 #define key_to_blob(k, out) count_blob(k, out)
 #define key_equal_public(a, b) count_equal(a, b)
-#include "client/userauth-keys.c"
+#include "client/auth/userauth-keys.c"
 #undef key_to_blob
 #undef key_equal_public
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/userauth-order.h"
+#include "client/auth/userauth-order.h"
 #include "regress/unit/dice.h"
 
 enum { KEYS_MAX = 12 };

@@ -10,7 +10,7 @@
 #include "regress/unit/dice.h"
 
 #include "base/mem.h"
-#include "client/uses.h"
+#include "client/common/uses.h"
 
 static unsigned told;
 

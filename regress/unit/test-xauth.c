@@ -21,7 +21,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/xauth.h"
+#include "client/forwards/xauth.h"
 
 #define HEX "00112233445566778899aabbccddeeff"
 

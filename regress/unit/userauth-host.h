@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/prompt.h"
-#include "client/userauth.h"
+#include "client/auth/userauth.h"
 #include "keys/key.h"
 
 /* Keys of the user: ed25519, but key 1 is RSA and has the passphrase

@@ -243,17 +243,23 @@ conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 	return put_failure(a, v->methods, false);
 }
 
+/* What PAM has said. */
+static int
+put_text(struct auth *a, const struct buf *text)
+{
+	return buf_len(text) == 0 ? 0 :
+	    put_banner(a, buf_data(text), buf_len(text));
+}
+
 /* The account may not log in, whatever else is tried: the user hears why, and
  * the connection ends. */
 static int
 conclude_refusal(struct auth *a, const struct monitor_verdict *v)
 {
-	int r = 0;
+	int r;
 
 	a->turned_away = true;
-	if (buf_len(&v->info) > 0)
-		r = put_banner(a, buf_data(&v->info), buf_len(&v->info));
-	if (r == 0)
+	if ((r = put_text(a, &v->info)) == 0)
 		(void)!packet_flush(a->packet);
 	return r != 0 ? r : ERR_CLOSED;
 }
@@ -304,6 +310,8 @@ conclude(struct auth *a, const struct auth_method *m,
 	switch (v->result) {
 	case MONITOR_SUCCESS:
 		a->state = AUTH_SUCCEEDED;
+		if ((r = put_text(a, &v->info)) != 0)
+			return r;
 		buf_put_u8(&msg, SSH_MSG_USERAUTH_SUCCESS);
 		return put_and_clear(a, &msg);
 	case MONITOR_PARTIAL:

@@ -99,9 +99,10 @@ int login_run_principals_command(const struct login *l,
 bool login_password_is_right(struct login *l, const char *password,
     bool *must_change);
 /* A secret of so many bytes was wrong: adds the hashing that it would have
- * cost for another user, so that each wrong secret takes as long. since_us:
- * CPU time (decoy_cpu_us()) when it was begun to be checked. */
-void login_equalise_cost(struct login *l, size_t secret_len,
+ * cost for another user, so that each wrong secret takes as long; and waits as
+ * long as PAM's modules want. since_us: CPU time (decoy_cpu_us()) when it was
+ * begun to be checked. */
+void login_pay_for_failure(struct login *l, size_t secret_len,
     uint64_t since_us);
 
 #endif

@@ -127,7 +127,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	free(enabled);
-	if (l->conf.login.use_pam && geteuid() == 0)
+	if (l->conf.login.use_pam)
 		start_pam(l);
 	return l;
 }
@@ -272,6 +272,18 @@ limit_to_change(struct login *l)
 	permits_clear(&least);
 }
 
+/* What PAM said is shown at once, and again by the first session on a
+ * terminal, as users of other servers know it. */
+static void
+finish(struct login *l, struct monitor_verdict *v)
+{
+	if (l->must_change)
+		limit_to_change(l);
+	buf_reset(&v->info);
+	if (l->pam != NULL)
+		pam_copy_messages(l->pam, &v->info);
+}
+
 void
 login_conclude(struct login *l, struct login_try *t,
     const struct pam_dialogue *talk, struct monitor_verdict *v)
@@ -302,8 +314,8 @@ login_conclude(struct login *l, struct login_try *t,
 			pam_take_messages(l->pam, &v->info);
 		} else {
 			l->complete = r == 1;
-			if (l->complete && l->must_change)
-				limit_to_change(l);
+			if (l->complete)
+				finish(l, v);
 			v->result = r == 1 ? MONITOR_SUCCESS : MONITOR_PARTIAL;
 		}
 	}

@@ -71,7 +71,9 @@ begin_pam_session(struct monitor *m, struct loop *loop)
 		catch_end_signals(loop, NULL);
 	r = pam_begin_session(m->login->pam);
 	catch_end_signals(loop, on_early_end);
-	if (r == 0)
+	/* Most modules of sessions want root; a user's own server does without
+	 * what they would have set up, as OpenSSH's does. */
+	if (r == 0 || geteuid() != 0)
 		return;
 	xasprintf(&what, "PAM opens no session for user %s", name);
 	give_up_user(m, what);

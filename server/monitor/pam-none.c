@@ -56,6 +56,13 @@ pam_secret_len(const struct pam *p)
 	return 0;
 }
 
+uint64_t
+pam_delay_until_us(const struct pam *p)
+{
+	(void)p;
+	return 0;
+}
+
 int
 pam_check_password(struct pam *p, const char *password, bool permit_empty)
 {
@@ -97,6 +104,13 @@ pam_environment(struct pam *p, struct strlist *env)
 {
 	(void)p;
 	(void)env;
+}
+
+void
+pam_copy_messages(const struct pam *p, struct buf *out)
+{
+	(void)p;
+	(void)out;
 }
 
 void

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/monitor/decoy-hash.h"
@@ -21,8 +22,11 @@ struct pam {
 	char *user; /* as asked for; modules may change their idea of it */
 	const struct pam_dialogue *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
+	bool shows_messages;	     /* with the dialogue's next question */
 	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
+	uint64_t answered_us; /* when the last answer came, or the password */
+	unsigned delay_us;    /* that modules want after a failure */
 	struct buf messages;
 	bool cancelled, proven, session, cred;
 	int last; /* PAM's last result */
@@ -125,6 +129,8 @@ answer_by_client(struct pam *p, int n, const struct pam_message **msg,
 	struct buf text = { 0 };
 	int r;
 
+	if (p->shows_messages)
+		pam_take_messages(p, &text);
 	for (int i = 0; i < n; i++) {
 		if (is_question(msg[i]))
 			questions[count++] = (struct pam_question){
@@ -186,19 +192,22 @@ converse(int n, const struct pam_message **msg, struct pam_response **out,
 		free_responses(resp, n);
 		return r;
 	}
+	if (p->talk != NULL)
+		p->answered_us = clock_us();
 	filter_answers(p, n, msg, resp);
 	*out = resp;
 	return PAM_SUCCESS;
 }
 
-/* Modules that want a pause after a failure get none from here: how long a
- * refusal takes is made equal elsewhere. */
+/* The library would sleep at once. What is hashed after that, to make all
+ * failures cost the same, would show then. */
 static void
-no_delay(int retval, unsigned usec, void *arg)
+note_delay(int retval, unsigned usec, void *arg)
 {
-	(void)retval;
-	(void)usec;
-	(void)arg;
+	struct pam *p = arg;
+
+	if (retval != PAM_SUCCESS)
+		p->delay_us = usec;
 }
 
 /* ---- steps ------------------------------------------------------------ */
@@ -222,7 +231,7 @@ pam_new(const char *service, const char *user, const char *host)
 	(void)lib.set_item(p->handle, PAM_RHOST, host);
 	(void)lib.set_item(p->handle, PAM_TTY, "ssh");
 	(void)lib.set_item(p->handle, PAM_FAIL_DELAY,
-	    (const void *)(uintptr_t)no_delay);
+	    (const void *)(uintptr_t)note_delay);
 	return p;
 }
 
@@ -290,6 +299,8 @@ static int
 authenticate(struct pam *p, bool permit_empty)
 {
 	p->cancelled = false;
+	p->answered_us = clock_us();
+	p->delay_us = 0;
 	p->last = lib.authenticate(p->handle,
 	    permit_empty ? 0 : PAM_DISALLOW_NULL_AUTHTOK);
 	p->proven = p->last == PAM_SUCCESS;
@@ -306,6 +317,12 @@ size_t
 pam_secret_len(const struct pam *p)
 {
 	return p->secret_len;
+}
+
+uint64_t
+pam_delay_until_us(const struct pam *p)
+{
+	return p->delay_us != 0 ? p->answered_us + p->delay_us : 0;
 }
 
 int
@@ -340,9 +357,11 @@ pam_check_account(struct pam *p, const struct pam_dialogue *talk,
 	p->last = lib.acct_mgmt(p->handle, 0);
 	if (p->last == PAM_NEW_AUTHTOK_REQD && talk != NULL) {
 		p->talk = talk;
+		p->shows_messages = true;
 		p->last = lib.chauthtok(p->handle,
 		    PAM_CHANGE_EXPIRED_AUTHTOK);
 		p->talk = NULL;
+		p->shows_messages = false;
 	} else if (p->last == PAM_NEW_AUTHTOK_REQD) {
 		*must_change = true;
 		p->last = PAM_SUCCESS;
@@ -397,6 +416,12 @@ pam_environment(struct pam *p, struct strlist *env)
 		free(list[i]);
 	}
 	free(list);
+}
+
+void
+pam_copy_messages(const struct pam *p, struct buf *out)
+{
+	buf_put_buf(out, &p->messages);
 }
 
 void

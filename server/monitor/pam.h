@@ -13,6 +13,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -49,6 +50,9 @@ void pam_set_variable(struct pam *p, const char *name, const char *value);
 void pam_use_decoys(struct pam *p, bool use);
 /* Bytes of the last answer to a hidden question; 0: none. */
 size_t pam_secret_len(const struct pam *p);
+/* The try has failed, and modules want it to be told no earlier (clock_us());
+ * 0: they do not mind. */
+uint64_t pam_delay_until_us(const struct pam *p);
 
 /* 0, ERR_DENIED (also if modules have changed the user); ERR_CANCELLED if the
  * dialogue was dropped. */
@@ -65,7 +69,8 @@ int pam_check_account(struct pam *p, const struct pam_dialogue *talk,
 int pam_begin_session(struct pam *p) must_check;
 /* Variables that modules set for the session, NAME=value. */
 void pam_environment(struct pam *p, struct strlist *env);
-/* What modules had to say since the last call; empties it. */
+/* What modules had to say and was not taken yet. */
+void pam_copy_messages(const struct pam *p, struct buf *out);
 void pam_take_messages(struct pam *p, struct buf *out);
 
 #endif

@@ -111,7 +111,7 @@ login_try_kbdint(const struct login_request *q, struct monitor_verdict *v)
 	login_conclude(l, &t, &talk, v);
 	if (!t.ok) {
 		if (may)
-			login_equalise_cost(l, pam_secret_len(l->pam),
+			login_pay_for_failure(l, pam_secret_len(l->pam),
 			    since_us);
 		login_record_failure(l);
 	}

@@ -31,7 +31,7 @@ try_empty_password(const struct login_request *q, struct monitor_verdict *v)
 		return false;
 	l->checked = true;
 	if (!login_password_is_right(l, "", &t.must_change)) {
-		login_equalise_cost(l, 0, since_us);
+		login_pay_for_failure(l, 0, since_us);
 		return false;
 	}
 	t.ok = true;

@@ -2,8 +2,10 @@
 /* "password" (RFC 4252 section 8) in the monitor. */
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/monitor/login-internal.h"
@@ -52,8 +54,25 @@ login_password_is_right(struct login *l, const char *password,
 	return pam_check_password(l->pam, password, empty_ok) == 0;
 }
 
+/* Here, and not in the process that talks to the client, as whoever took that
+ * one over would not wait. It ends with LoginGraceTime. */
+static void
+wait_for_modules(const struct login *l)
+{
+	uint64_t until_us = pam_delay_until_us(l->pam), now_us = clock_us();
+	struct timespec ts;
+
+	if (l->deadline_ms != 0)
+		until_us = MIN(until_us, l->deadline_ms * 1000);
+	if (until_us <= now_us)
+		return;
+	ts.tv_sec = (time_t)((until_us - now_us) / 1000000);
+	ts.tv_nsec = (long)((until_us - now_us) % 1000000) * 1000;
+	(void)nanosleep(&ts, NULL);
+}
+
 void
-login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
+login_pay_for_failure(struct login *l, size_t secret_len, uint64_t since_us)
 {
 	const struct passwd_effort effort = { .password_len = secret_len,
 		.pam_hashes = l->pam == NULL ? 0 :
@@ -61,6 +80,8 @@ login_equalise_cost(struct login *l, size_t secret_len, uint64_t since_us)
 		.spent_us = decoy_cpu_us() - since_us };
 
 	passwd_equalise_cost(&l->state->decoys, l->user, &effort);
+	if (l->pam != NULL)
+		wait_for_modules(l);
 }
 
 /* Modules hash more than once, and Match may have a user go to them. On a busy
@@ -100,7 +121,7 @@ try_password(const struct login_request *q, const char *password,
 	}
 	login_conclude(l, &t, NULL, v);
 	if (may && !t.ok) {
-		login_equalise_cost(l, strlen(password), since_us);
+		login_pay_for_failure(l, strlen(password), since_us);
 		login_record_failure(l);
 	}
 }

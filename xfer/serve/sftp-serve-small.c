@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/target-plan.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -95,7 +94,10 @@ run_put(struct serve_op *op)
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	fd = xfer_part_make(AT_FDCWD, op->path2, mode, XFER_COPY_UNKNOWN);
+	/* No lock: it lives for this request only, and nobody goes on with a
+	 * part of such a name. Which file it names is compared at the end. */
+	fd = open(op->path2,
+	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 	if (fd < 0)
 		return -1;
 	r = fill(op, fd, there);

@@ -2,7 +2,7 @@
 /*
  * Where a transfer gets its streams from: SFTP sessions with one host, on
  * channels of one connection or on several connections. The engine says how
- * many it wants; whoever hands it this table (client/remote.c, or a test)
+ * many it wants; whoever hands it this table (client/copy/remote.c, or a test)
  * opens them, carries their bytes and measures the path.
  *
  * Threads: the driver's (the loop's).

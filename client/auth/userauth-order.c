@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/auth/userauth-order.h"
+
+static bool
+share_places(enum key_group a, enum key_group b)
+{
+	if (a == KEY_OF_AGENT_NAMED)
+		a = KEY_OF_AGENT;
+	if (b == KEY_OF_AGENT_NAMED)
+		b = KEY_OF_AGENT;
+	return a == b;
+}
+
+/* The place before i in its group that is not an explicit key's; i: there is
+ * none. */
+static size_t
+free_place_before(const struct key_place *v, const size_t *order, size_t i)
+{
+	size_t j = i;
+
+	while (j > 0 && share_places(v[order[j - 1]].group, v[order[i]].group))
+		if (!v[order[--j]].is_explicit)
+			return j;
+	return i;
+}
+
+/* Moves the key at place i to the front as far as its rank goes. */
+static void
+rise(const struct key_place *v, size_t *order, size_t i)
+{
+	size_t key = order[i], j;
+
+	while ((j = free_place_before(v, order, i)) != i &&
+	    v[order[j]].rank > v[key].rank) {
+		order[i] = order[j];
+		order[j] = key;
+		i = j;
+	}
+}
+
+void
+userauth_order(const struct key_place *v, size_t n, size_t *order)
+{
+	size_t count = 0;
+
+	for (int g = KEY_OF_CERTIFICATE_FILE; g <= KEY_OF_FILE; g++)
+		for (size_t i = 0; i < n; i++)
+			if (v[i].group == (enum key_group)g)
+				order[count++] = i;
+	for (size_t i = 0; i < n; i++)
+		if (!v[order[i]].is_explicit)
+			rise(v, order, i);
+}

@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The connections of a remote host: their states, and when which of them may
+ * log in.
+ *
+ * DESIGN. The first connection may ask the user, and learns the host key.
+ * Further ones only make a copy faster: nothing waits for them, and they
+ * must not trouble the server. Stock servers count logins that fail or are
+ * broken off, and refuse an address that has too many (PerSourcePenalties).
+ * Therefore
+ * - no further connection logs in before the first one has; those that
+ *   were begun early stand by until then;
+ * - where it is not certain that further ones will be let in, one at a
+ *   time tries;
+ * - when one of them is refused, those that have not tried yet are given up.
+ */
+#include "base/clock.h"
+#include "client/copy/remote-internal.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+
+enum {
+	STREAMS_MAX = 8, /* of a connection; stock's MaxSessions is 10 */
+	CONNS_MAX = 64,
+	LOGGING_IN_MAX = 4, /* at the same time: servers limit the number of
+			     * those that are not logged in (MaxStartups) */
+	FINISH_MS = 2000,
+	FINISH_STEP_MS = 100,
+	ANSWER_MS = 1000, /* a host that is silent for longer is not there */
+};
+
+/* ---- states ------------------------------------------------------------- */
+
+#define TO(state) (1u << (state))
+static const unsigned next_states[CONN_STATES] = {
+	[CONN_PLANNED] = TO(CONN_STANDBY) | TO(CONN_LOGGING_IN) |
+	    TO(CONN_PIPED) | TO(CONN_ENDED),
+	[CONN_STANDBY] = TO(CONN_LOGGING_IN) | TO(CONN_ENDED),
+	[CONN_LOGGING_IN] = TO(CONN_READY) | TO(CONN_ENDED),
+	[CONN_READY] = TO(CONN_FULL) | TO(CONN_ENDED),
+	[CONN_FULL] = TO(CONN_ENDED),
+	[CONN_PIPED] = 0,
+	[CONN_ENDED] = 0,
+};
+#undef TO
+
+bool
+remote_conn_may_become(enum conn_state from, enum conn_state to)
+{
+	return (next_states[from] & 1u << to) != 0;
+}
+
+static void
+become(struct conn *conn, enum conn_state state)
+{
+	ENSURE(remote_conn_may_become(conn->state, state));
+	conn->state = state;
+	conn->since_ms = clock_ms();
+}
+
+bool
+remote_conn_is_up(const struct conn *conn)
+{
+	return conn->state == CONN_READY || conn->state == CONN_FULL;
+}
+
+/* Its login succeeded or failed, or it was given up. */
+static bool
+has_login_result(const struct conn *conn)
+{
+	return remote_conn_is_up(conn) || conn->state == CONN_PIPED ||
+	    conn->state == CONN_ENDED;
+}
+
+static bool
+awaits_login(const struct conn *conn)
+{
+	return conn->state == CONN_PLANNED || conn->state == CONN_STANDBY;
+}
+
+bool
+remote_conn_is_logging_in(const struct conn *conn)
+{
+	if (conn->state != CONN_LOGGING_IN)
+		return false;
+	return sshclient_is_answered(conn->client) ||
+	    (clock_ms() - conn->since_ms < ANSWER_MS &&
+		tcp_rtt_us(sshclient_fd(conn->client)) > 0);
+}
+
+bool
+remote_conn_limit_reached(const struct remote *r)
+{
+	unsigned n = 0;
+
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		n += c->state != CONN_ENDED;
+	return n >= CONNS_MAX;
+}
+
+struct conn *
+remote_conn_least_used(const struct remote *r)
+{
+	struct conn *least = NULL;
+
+	for (struct conn *c = r->conns; c != NULL; c = c->next)
+		if (c->state == CONN_READY &&
+		    c->streams < (least != NULL ? least->streams : STREAMS_MAX))
+			least = c;
+	return least;
+}
+
+/* ---- the end ------------------------------------------------------------ */
+
+/* Would the next try end in the same way? */
+static bool
+is_refusal(const struct conn *conn, int err)
+{
+	static const int refusals[] = { ERR_DENIED, ERR_HOSTKEY, ERR_REVOKED,
+		ERR_NO_KEX_MATCH, ERR_NO_HOSTKEY_MATCH, ERR_NO_CIPHER_MATCH,
+		ERR_NO_MAC_MATCH, ERR_NO_COMP_MATCH };
+
+	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
+		if (err == refusals[i])
+			return true;
+	/* It has had enough of our tries. */
+	return err == ERR_DISCONNECTED && conn->state == CONN_LOGGING_IN &&
+	    conn->client != NULL && sshclient_was_refused(conn->client);
+}
+
+/* What its streams end with. */
+static int
+stream_error(const struct conn *conn, int err)
+{
+	if (is_refusal(conn, err))
+		return ERR_DENIED;
+	return err == ERR_TIMEOUT ? err : ERR_CLOSED;
+}
+
+/* Those that have not tried to log in will not. */
+static void
+give_up_others(struct remote *r, int err)
+{
+	for (struct conn *c = r->conns; c != NULL; c = c->next) {
+		if (!awaits_login(c))
+			continue;
+		log_debug("connection %u is given up", c->number);
+		become(c, CONN_ENDED);
+		remote_streams_end(c, err);
+	}
+}
+
+static void
+end_conn(struct conn *conn, int err)
+{
+	bool refused = !remote_conn_is_up(conn);
+
+	if (conn->state == CONN_ENDED)
+		return;
+	if (conn->number == 0)
+		remote_note_end(err);
+	err = stream_error(conn, err);
+	if (refused && conn->number > 0)
+		log_debug("connection %u is refused", conn->number);
+	become(conn, CONN_ENDED);
+	conn->r->no_further = conn->r->no_further || refused;
+	remote_streams_end(conn, err);
+	if (refused)
+		give_up_others(conn->r, ERR_CLOSED);
+	loop_again(conn->r->p.loop);
+}
+
+void
+remote_conn_refuse_sessions(struct conn *conn)
+{
+	if (conn->state != CONN_READY)
+		return;
+	log_debug("connection %u takes no further channel", conn->number);
+	become(conn, CONN_FULL);
+}
+
+/* ---- what a connection reports ------------------------------------------ */
+
+/* The server's answer may come in the turn in which the client gave up waiting
+ * for it. */
+static int
+on_login_expected(void *arg)
+{
+	struct conn *conn = arg;
+
+	return conn->state == CONN_ENDED ? ERR_CANCELLED :
+	    remote_streams_login_expected(conn);
+}
+
+static int
+on_login_done(void *arg)
+{
+	struct conn *conn = arg;
+
+	if (conn->state == CONN_ENDED)
+		return ERR_CANCELLED;
+	become(conn, CONN_READY);
+	if (conn->number > 0)
+		log_debug("connection %u is ready", conn->number);
+	remote_conn_log_in_next(conn->r);
+	return remote_streams_login_done(conn);
+}
+
+static void
+on_ended(void *arg, int err)
+{
+	end_conn(arg, err);
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+struct conn *
+remote_conn_add(struct remote *r)
+{
+	struct conn *conn = xcalloc(1, sizeof *conn), **at;
+
+	conn->r = r;
+	conn->number = r->conn_count++;
+	for (at = &r->conns; *at != NULL;)
+		at = &(*at)->next;
+	*at = conn;
+	return conn;
+}
+
+void
+remote_conn_remove(struct conn *conn)
+{
+	struct conn **at;
+
+	for (at = &conn->r->conns; *at != conn;)
+		at = &(*at)->next;
+	*at = conn->next;
+	sshclient_free(conn->client);
+	remote_ride_free(conn->ride);
+	free(conn);
+}
+
+void
+remote_conn_remove_left(struct remote *r)
+{
+	struct conn *conn, *next;
+
+	for (conn = r->conns; conn != NULL; conn = next) {
+		next = conn->next;
+		if (conn->number > 0 && conn->state == CONN_ENDED &&
+		    conn->streams == 0)
+			remote_conn_remove(conn);
+	}
+}
+
+int
+remote_conn_connect(struct conn *conn, bool standby)
+{
+	struct remote *r = conn->r;
+	struct sshclient_params params = {
+		.conf = &r->conf,
+		.loop = r->p.loop,
+		.need_none = r->p.clear,
+		.keep_answer = true,
+		.watched = r->p.watched,
+		.proxy_may_ask = r->default_limit,
+		.lends = conn->number == 0, /* the agent, with -A */
+		.first = conn->number > 0 ? r->conns->client : NULL,
+		.keys_only = standby,
+		.arg = conn,
+		/* Beside a master: a stream of which nothing was sent can
+		 * still be carried by that. */
+		.send_optimistic =
+		    r->conns->ride != NULL ? NULL : on_login_expected,
+		.ready = on_login_done,
+		.ended = on_ended,
+	};
+	int err;
+
+	become(conn, standby ? CONN_STANDBY : CONN_LOGGING_IN);
+	if ((err = sshclient_new(&conn->client, &params)) != 0)
+		end_conn(conn, err);
+	return err;
+}
+
+void
+remote_conn_use_pipe(struct conn *conn)
+{
+	become(conn, CONN_PIPED);
+}
+
+/* ---- who may log in ----------------------------------------------------- */
+
+static bool
+further_is_up(const struct remote *r)
+{
+	for (const struct conn *c = r->conns->next; c != NULL; c = c->next)
+		if (remote_conn_is_up(c))
+			return true;
+	return false;
+}
+
+/* How many further ones may try to log in at the same time. */
+static unsigned
+logins_max(const struct remote *r)
+{
+	switch (sshclient_further(r->conns->client)) {
+	case SSHCLIENT_FURTHER_LIKELY:
+		return LOGGING_IN_MAX;
+	case SSHCLIENT_FURTHER_POSSIBLE:
+		return further_is_up(r) ? LOGGING_IN_MAX : 1;
+	case SSHCLIENT_FURTHER_NEVER:
+		break;
+	}
+	return 0;
+}
+
+/* What the user did for the first login can not be done again without asking,
+ * so the server never hears of a further one. */
+static void
+stay_with_one(struct remote *r)
+{
+	static const char why[] = "what this login asked for is not good for "
+				  "another one";
+	bool was_demoted;
+
+	for (struct conn *c = r->conns; c != NULL; c = c->next)
+		if (awaits_login(c)) {
+			log_verbose("%s: everything goes over one connection",
+			    why);
+			was_demoted = log_demote(true);
+			log_error("%s", why);
+			(void)log_demote(was_demoted);
+			break;
+		}
+	give_up_others(r, ERR_DENIED);
+}
+
+static void
+log_in(struct conn *conn)
+{
+	int err;
+
+	if (conn->state == CONN_PLANNED) {
+		(void)!remote_conn_connect(conn, false);
+		return;
+	}
+	become(conn, CONN_LOGGING_IN);
+	if ((err = sshclient_log_in(conn->client)) != 0)
+		end_conn(conn, err);
+}
+
+/* A number that the user gave is reached once; who is to try again after a loss
+ * may have to log in at any time. */
+static bool
+may_log_in_again(const struct remote *r)
+{
+	if (r->p.watched)
+		return true;
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		if (awaits_login(c) || c->state == CONN_LOGGING_IN)
+			return true;
+	return !r->no_further &&
+	    (r->p.connections == 0 || r->conn_count < r->p.connections);
+}
+
+void
+remote_conn_log_in_next(struct remote *r)
+{
+	unsigned n = 0, most;
+
+	if (r->conns == NULL || r->conns->client == NULL ||
+	    !has_login_result(r->conns))
+		return;
+	if ((most = logins_max(r)) == 0)
+		stay_with_one(r);
+	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+		n += c->state == CONN_LOGGING_IN;
+	for (struct conn *c = r->conns; c != NULL && n < most; c = c->next) {
+		if (!awaits_login(c))
+			continue;
+		log_in(c);
+		n++;
+	}
+	if (!may_log_in_again(r))
+		sshclient_forget_answer(r->conns->client);
+}
+
+/* Stock servers count a login that is broken off, with a penalty of a second
+ * each, and refuse an address for a while that had several in a row. That is
+ * worth a moment's wait where a copy ends while others still log in. */
+void
+remote_conn_finish_logins(struct remote *r)
+{
+	uint64_t now = clock_ms(), until = now + FINISH_MS;
+	const struct conn *conn;
+
+	if (r->conns == NULL || (!remote_conn_is_up(r->conns) &&
+	    r->conns->state != CONN_PIPED))
+		return;
+	for (; now < until; now = clock_ms()) {
+		conn = r->conns->next;
+		while (conn != NULL && !remote_conn_is_logging_in(conn))
+			conn = conn->next;
+		if (conn == NULL || loop_turn(r->p.loop, FINISH_STEP_MS) < 0)
+			return;
+	}
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A remote host by the connection of a master (ControlPath): the first stream
+ * is a session of it, and others may be.
+ *
+ * DESIGN. A connection of our own beside it has to lead to the same address,
+ * host key and account, and what those of the master are only the master knows:
+ * a name that means another host by now would get some ranges of a file. So
+ * they are made only if the master tells (client/mux/mux-anchor.h), and are
+ * held to that. Otherwise, and when they are refused, -j makes sessions of the
+ * master.
+ */
+#include "client/copy/remote-internal.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "client/mux/mux-anchor.h"
+#include "client/mux/mux-ride.h"
+#include "client/mux/sharing.h"
+
+/* Only who makes a connection can have it unencrypted; and what is to be made
+ * again when it is lost must not depend on another process. */
+static bool
+is_wanted(const struct remote *r)
+{
+	return !r->p.clear && !r->p.watched;
+}
+
+/* Only a path that is the master's is the same: not one through a proxy. */
+static bool
+may_have_further(const struct remote *r)
+{
+	return r->p.connections != 1 && r->conf.tcp.proxy_command == NULL &&
+	    r->conf.tcp.proxy_jump == NULL;
+}
+
+/* What stands for the master's connection, if it tells of that. */
+static int
+ask_for_anchor(const struct remote *r, struct mux_call *call,
+    struct mux_anchor *out)
+{
+	int err;
+
+	*out = (struct mux_anchor){ 0 };
+	if (!may_have_further(r))
+		return 0;
+	err = mux_anchor_ask(call, out);
+	return err == ERR_UNSUPPORTED ? 0 : err;
+}
+
+static void
+drop_anchor(struct remote *r, const struct mux_anchor *anchor)
+{
+	const struct sshclient_params params = { .conf = &r->conf,
+		.loop = r->p.loop };
+	int err;
+
+	if (anchor->address == NULL)
+		return;
+	err = sshclient_new_elsewhere(&r->conns->client, &params, anchor);
+	if (err != 0) {
+		log_debug("no connections beside the master's: %s",
+		    err_text(err));
+		return;
+	}
+	r->ride_rtt_us = anchor->rtt_us;
+	log_debug("further connections would lead to %s port %u",
+	    anchor->address, anchor->port);
+}
+
+/* anchor NULL: it is not asked for. */
+static int
+new_ride(struct remote *r, const struct sharing *sharing,
+    struct mux_anchor *anchor, struct mux_ride **out, int fds[2])
+{
+	const char *server = r->p.subsystem != NULL ? r->p.subsystem : "sftp";
+	const struct mux_ride_params params = {
+		.loop = r->p.loop,
+		.wanted = { .conf = &r->conf,
+			.command = server,
+			.subsystem = strchr(server, '/') == NULL },
+		.quiet = r->conns != NULL,
+	};
+	struct mux_call call;
+	int err;
+
+	if (sharing->path == NULL)
+		return ERR_NOT_FOUND;
+	if ((err = sharing_call(sharing, &call)) != 0)
+		return err;
+	if (anchor != NULL &&
+	    (err = ask_for_anchor(r, &call, anchor)) != 0) {
+		mux_call_close(&call);
+		return err;
+	}
+	return mux_ride_new(out, &params, &call, fds);
+}
+
+/* A planned connection that has one; without a master there is none in the list
+ * either. */
+static int
+add_ride(struct remote *r, struct mux_anchor *anchor, struct conn **out,
+    int fds[2])
+{
+	struct sharing sharing;
+	struct mux_ride *ride;
+	int err;
+
+	if ((err = sharing_init(&sharing, &r->conf)) == 0)
+		err = new_ride(r, &sharing, anchor, &ride, fds);
+	sharing_clear(&sharing);
+	if (err != 0)
+		return err;
+	*out = remote_conn_add(r);
+	(*out)->ride = ride;
+	return 0;
+}
+
+int
+remote_ride_add(struct remote *r, struct stream **out)
+{
+	struct conn *conn;
+	int fds[2], err;
+
+	if (remote_conn_limit_reached(r))
+		return ERR_LIMIT;
+	if ((err = add_ride(r, NULL, &conn, fds)) != 0)
+		return err;
+	return remote_stream_add_piped(out, conn, fds);
+}
+
+int
+remote_ride_carry(struct stream *stream)
+{
+	struct conn *conn;
+	int fds[2], err;
+
+	if ((err = add_ride(stream->r, NULL, &conn, fds)) != 0)
+		return err;
+	return remote_stream_use_pipe(stream, conn, fds);
+}
+
+/* Waits for the master's answer. */
+static bool
+is_made(const struct conn *conn)
+{
+	while (mux_ride_is_asked(conn->ride))
+		if (loop_turn(conn->r->p.loop, -1) != 0)
+			return false;
+	return mux_ride_is_open(conn->ride);
+}
+
+static bool
+begin(struct remote *r, struct mux_anchor *anchor)
+{
+	struct stream *stream;
+	struct conn *conn;
+	int fds[2];
+
+	if (add_ride(r, anchor, &conn, fds) == 0 &&
+	    remote_stream_add_piped(&stream, conn, fds) == 0) {
+		if (is_made(conn))
+			return true;
+		remote_stream_remove(stream);
+		remote_conn_remove(r->conns);
+	}
+	/* As if it had not been tried. */
+	r->conn_count = 0;
+	r->status = 0;
+	return false;
+}
+
+bool
+remote_ride_begin(struct remote *r)
+{
+	struct mux_anchor anchor = { 0 };
+	bool begun = is_wanted(r) && begin(r, &anchor);
+
+	if (begun)
+		drop_anchor(r, &anchor);
+	mux_anchor_clear(&anchor);
+	return begun;
+}
+
+int
+remote_ride_status(const struct conn *conn)
+{
+	return mux_ride_status(conn->ride);
+}
+
+void
+remote_ride_free(struct mux_ride *ride)
+{
+	mux_ride_free(ride);
+}

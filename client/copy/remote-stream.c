@@ -1,0 +1,534 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The streams of a remote host: SFTP sessions, each on a channel of a
+ * connection or through another process.
+ */
+#include "client/copy/remote-internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/tcp.h"
+#include "channels.h"
+#include "peer-version.h"
+#include "xfer/sftp/sftp-engine.h"
+
+enum { BACKLOG_BYTES = 64 * 1024 };
+
+/* ---- states ------------------------------------------------------------- */
+
+#define TO(state) (1u << (state))
+static const unsigned next_states[STREAM_STATES] = {
+	[STREAM_QUEUED] = TO(STREAM_OPTIMISTIC) | TO(STREAM_OPEN) |
+	    TO(STREAM_PIPED) | TO(STREAM_ENDED),
+	[STREAM_OPTIMISTIC] = TO(STREAM_OPEN) | TO(STREAM_ENDED),
+	[STREAM_OPEN] = TO(STREAM_ENDED),
+	[STREAM_PIPED] = 0,
+	[STREAM_ENDED] = 0,
+};
+#undef TO
+
+bool
+remote_stream_may_become(enum stream_state from, enum stream_state to)
+{
+	return (next_states[from] & 1u << to) != 0;
+}
+
+static void
+become(struct stream *stream, enum stream_state state)
+{
+	ENSURE(remote_stream_may_become(stream->state, state));
+	stream->state = state;
+}
+
+/* NULL: it has none yet, or none any more. */
+static struct channel *
+channel_of(const struct stream *stream)
+{
+	return stream->session != NULL ? session_channel(stream->session) :
+					 NULL;
+}
+
+static void
+end_stream(struct stream *stream, int err)
+{
+	if (stream->state == STREAM_ENDED)
+		return;
+	become(stream, STREAM_ENDED);
+	(void)!sftp_feed_end(stream->sftp, err);
+}
+
+/* ---- a session on a channel --------------------------------------------- */
+
+static ssize_t
+on_read(void *arg, uint8_t *p, size_t max)
+{
+	const struct stream *stream = arg;
+	size_t n = sftp_take(stream->sftp, p, max);
+
+	return n > 0 ? (ssize_t)n : ERR_AGAIN;
+}
+
+static ssize_t
+on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
+{
+	const struct stream *stream = arg;
+	int err = sftp_feed(stream->sftp, p, len);
+
+	(void)ext;
+	/* What the loop was waiting for may have arrived with it. */
+	loop_again(stream->r->p.loop);
+	return err < 0 ? err : (ssize_t)len;
+}
+
+static void
+on_input_end(void *arg)
+{
+	end_stream(arg, ERR_CLOSED);
+}
+
+static const struct channel_io stream_io = {
+	.read = on_read,
+	.write = on_write,
+	.end = on_input_end,
+};
+
+/* May come after the end of the connection, with the exit status that the
+ * server sent just before. */
+static void
+on_session_ended(void *arg)
+{
+	struct stream *stream = arg;
+
+	if (stream->first)
+		stream->r->status = session_status(stream->session);
+	else if (!sftp_is_ready(stream->sftp))
+		remote_conn_refuse_sessions(stream->conn);
+	end_stream(stream, ERR_CLOSED);
+}
+
+static int
+start_session(struct stream *stream, enum stream_state state)
+{
+	const struct remote_params *p = &stream->r->p;
+	const char *server = p->subsystem != NULL ? p->subsystem : "sftp";
+	struct session_params params = {
+		.command = server,
+		.subsystem = strchr(server, '/') == NULL,
+		.attach_later = state == STREAM_OPTIMISTIC,
+		.io = &stream_io,
+		.io_arg = stream,
+		.ended = on_session_ended,
+		.arg = stream,
+	};
+	int err;
+
+	sshclient_fill(stream->conn->client, &params);
+	params.quiet = params.quiet || !stream->first;
+	if ((err = session_new(&stream->session, &params)) != 0)
+		return err;
+	become(stream, state);
+	if ((params.peer_traits & PEER_TAKES_AHEAD) != 0 &&
+	    stream->conn->streams == 1)
+		session_open_optimistically(stream->session);
+	return 0;
+}
+
+/* ---- what happens to their connection ----------------------------------- */
+
+int
+remote_streams_login_expected(struct conn *conn)
+{
+	for (struct stream *stream = conn->r->streams; stream != NULL;
+	     stream = stream->next)
+		if (stream->conn == conn)
+			return start_session(stream, STREAM_OPTIMISTIC);
+	return 0;
+}
+
+static int
+on_login_done(struct stream *stream)
+{
+	if (stream->state == STREAM_QUEUED)
+		return start_session(stream, STREAM_OPEN);
+	if (stream->state == STREAM_OPTIMISTIC)
+		become(stream, STREAM_OPEN);
+	session_attach(stream->session);
+	return 0;
+}
+
+int
+remote_streams_login_done(struct conn *conn)
+{
+	int err = 0;
+
+	for (struct stream *stream = conn->r->streams;
+	     stream != NULL && err == 0; stream = stream->next)
+		if (stream->conn == conn)
+			err = on_login_done(stream);
+	return err;
+}
+
+/* Where the user has asked for so many streams, those that get no connection
+ * beside a master's are sessions of that. */
+static bool
+is_carried(struct stream *stream)
+{
+	const struct remote *r = stream->r;
+
+	return stream->state == STREAM_QUEUED && r->conns->ride != NULL &&
+	    r->p.connections > 1 && remote_ride_carry(stream) == 0;
+}
+
+void
+remote_streams_end(struct conn *conn, int err)
+{
+	for (struct stream *stream = conn->r->streams; stream != NULL;
+	     stream = stream->next) {
+		if (stream->conn != conn || is_carried(stream))
+			continue;
+		/* Once its channel is closed the session's status counts. */
+		if (stream->first && (stream->session == NULL ||
+			channel_of(stream) != NULL))
+			conn->r->status = REMOTE_EXIT_ERROR;
+		end_stream(stream, err);
+	}
+}
+
+/* ---- life --------------------------------------------------------------- */
+
+static int
+on_turn(void *arg, int timeout_ms)
+{
+	const struct stream *stream = arg;
+
+	return loop_turn(stream->r->p.loop, timeout_ms);
+}
+
+/* Before there is a channel nothing needs noting: a new channel is readable
+ * when the session is attached to it. The connection's part of this turn may be
+ * over, so the loop must not wait. */
+static void
+on_output(void *arg)
+{
+	const struct stream *stream = arg;
+	struct channel *c = channel_of(stream);
+
+	if (c == NULL)
+		return;
+	channel_mark_readable(c);
+	loop_again(stream->r->p.loop);
+}
+
+static const struct xfer_carrier_ops carrier_ops = {
+	.turn = on_turn,
+	.wake = on_output,
+};
+
+int
+remote_stream_add(struct stream **out, struct conn *conn)
+{
+	struct stream *stream = xcalloc(1, sizeof *stream), **at;
+	struct remote *r = conn->r;
+	int err = sftp_new(&stream->sftp);
+
+	if (err != 0) {
+		free(stream);
+		return err;
+	}
+	stream->r = r;
+	stream->conn = conn;
+	stream->pipe.fd_in = stream->pipe.fd_out = -1;
+	stream->first = r->streams == NULL && conn->number == 0;
+	conn->streams++;
+	sftp_attach(stream->sftp,
+	    (struct xfer_carrier){ .ops = &carrier_ops, .arg = stream });
+	for (at = &r->streams; *at != NULL;)
+		at = &(*at)->next;
+	*at = stream;
+	*out = stream;
+	return 0;
+}
+
+static void
+close_pipe(struct stream *stream)
+{
+	const struct conn *conn = stream->conn;
+	int status = xfer_pipe_close(&stream->pipe);
+
+	if (conn->ride != NULL)
+		status = remote_ride_status(conn);
+	if (stream->first)
+		stream->r->status = status;
+}
+
+void
+remote_stream_remove(struct stream *stream)
+{
+	struct conn *conn = stream->conn;
+	struct stream **at;
+
+	for (at = &stream->r->streams; *at != stream;)
+		at = &(*at)->next;
+	*at = stream->next;
+	sftp_free(stream->sftp);
+	session_free(stream->session);
+	if (stream->state == STREAM_PIPED)
+		close_pipe(stream);
+	free(stream);
+	conn->streams--;
+	/* The first connection stays: others are made as it was. */
+	if (conn->streams == 0 && conn->number > 0 &&
+	    !remote_conn_is_logging_in(conn))
+		remote_conn_remove(conn);
+}
+
+int
+remote_stream_add_connected(struct remote *r, struct stream **out)
+{
+	struct conn *conn;
+	int err;
+
+	if (remote_conn_limit_reached(r))
+		return ERR_LIMIT;
+	conn = remote_conn_add(r);
+	if ((err = remote_stream_add(out, conn)) != 0)
+		remote_conn_remove(conn);
+	return err;
+}
+
+/* conn is removed on an error. */
+static int
+add_piped(struct stream **out, struct conn *conn)
+{
+	int err = remote_stream_add(out, conn);
+
+	if (err != 0) {
+		remote_conn_remove(conn);
+		return err;
+	}
+	remote_conn_use_pipe(conn);
+	become(*out, STREAM_PIPED);
+	return 0;
+}
+
+int
+remote_stream_add_piped(struct stream **out, struct conn *conn,
+    const int fds[2])
+{
+	int owned[] = { fds[0], fds[1] }, err = add_piped(out, conn);
+
+	if (err != 0) {
+		fd_close(&owned[0]);
+		fd_close(&owned[1]);
+		return err;
+	}
+	err = xfer_pipe_open(&(*out)->pipe, conn->r->p.loop, fds[0], fds[1]);
+	if (err != 0) {
+		bool kept = conn->number == 0;
+
+		remote_stream_remove(*out);
+		if (kept)
+			remote_conn_remove(conn);
+		return err;
+	}
+	xfer_pipe_attach(&(*out)->pipe, (*out)->sftp);
+	return 0;
+}
+
+int
+remote_stream_use_pipe(struct stream *stream, struct conn *conn,
+    const int fds[2])
+{
+	int err = xfer_pipe_open(&stream->pipe, conn->r->p.loop, fds[0],
+	    fds[1]);
+
+	if (err != 0) {
+		(void)xfer_pipe_close(&stream->pipe);
+		stream->pipe.fd_in = stream->pipe.fd_out = -1;
+		remote_conn_remove(conn);
+		return err;
+	}
+	stream->conn->streams--;
+	stream->conn = conn;
+	conn->streams++;
+	remote_conn_use_pipe(conn);
+	become(stream, STREAM_PIPED);
+	xfer_pipe_attach(&stream->pipe, stream->sftp);
+	return 0;
+}
+
+int
+remote_stream_spawn(struct remote *r, struct sftp **out)
+{
+	struct stream *stream;
+	int err = add_piped(&stream, remote_conn_add(r));
+
+	if (err != 0)
+		return err;
+	err = xfer_pipe_spawn(&stream->pipe, r->p.loop, r->argv.v);
+	if (err != 0) {
+		remote_stream_remove(stream);
+		return err;
+	}
+	xfer_pipe_attach(&stream->pipe, stream->sftp);
+	*out = stream->sftp;
+	return 0;
+}
+
+/* ---- the streams of a transfer ------------------------------------------ */
+
+/* An unclaimed one serves first, even if its connection was refused since:
+ * then it reports that. A new connection begins in the next turn that may. */
+static int
+open_on_connection(struct remote *r, struct sftp **out)
+{
+	struct stream *stream = r->streams;
+	int err = 0;
+
+	while (stream != NULL && !stream->unclaimed)
+		stream = stream->next;
+	if (stream == NULL &&
+	    (err = remote_stream_add_connected(r, &stream)) != 0)
+		return err;
+	stream->unclaimed = false;
+	*out = stream->sftp;
+	return 0;
+}
+
+static int
+open_on_channel(struct remote *r, struct sftp **out)
+{
+	struct conn *conn = remote_conn_least_used(r);
+	struct stream *stream;
+	int err;
+
+	if (conn == NULL)
+		return ERR_LIMIT;
+	if ((err = remote_stream_add(&stream, conn)) != 0)
+		return err;
+	if ((err = start_session(stream, STREAM_OPEN)) != 0) {
+		remote_stream_remove(stream);
+		return err;
+	}
+	*out = stream->sftp;
+	return 0;
+}
+
+static int
+open_on_ride(struct remote *r, struct sftp **out)
+{
+	struct stream *stream;
+	int err = remote_ride_add(r, &stream);
+
+	if (err == 0)
+		*out = stream->sftp;
+	return err;
+}
+
+/* An unclaimed stream that found its connection refused rides by now. */
+static bool
+has_only_rides(const struct remote *r)
+{
+	const struct stream *stream = r->streams;
+
+	while (stream != NULL && !stream->unclaimed)
+		stream = stream->next;
+	return r->conns->ride != NULL && stream == NULL &&
+	    (r->conns->client == NULL || r->no_further);
+}
+
+static struct stream *
+stream_of(const struct remote *r, const struct sftp *s)
+{
+	struct stream *stream;
+
+	for (stream = r->streams; stream != NULL && stream->sftp != s;)
+		stream = stream->next;
+	ENSURE(stream != NULL);
+	return stream;
+}
+
+static int
+streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
+{
+	struct remote *r = arg;
+
+	if (kind == XFER_STREAM_CHANNEL)
+		return open_on_channel(r, out);
+	if (r->argv.n > 0)
+		return remote_stream_spawn(r, out);
+	return has_only_rides(r) ? open_on_ride(r, out) :
+				   open_on_connection(r, out);
+}
+
+static void
+streams_close(void *arg, struct sftp *s)
+{
+	remote_stream_remove(stream_of(arg, s));
+}
+
+/* Without a backlog the peer is not behind: then bytes of the other streams, or
+ * alive messages, say nothing. */
+static uint64_t
+backlog_acked(int fd)
+{
+	struct tcp_numbers t;
+
+	if (tcp_unsent(fd) < BACKLOG_BYTES || tcp_measure(fd, &t) != 0)
+		return 0;
+	return t.v[TCP_BYTES_ACKED];
+}
+
+static void
+streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
+{
+	const struct stream *stream = stream_of(arg, s);
+	const struct conn *conn = stream->conn;
+	const struct channel *c = channel_of(stream);
+	struct channels_times times;
+	struct tcp_trips trips;
+
+	*out = (struct xfer_stream_stats){ .connection = conn->number };
+	if (conn->ride != NULL)
+		out->rtt_us = stream->r->ride_rtt_us;
+	if (!remote_conn_is_up(conn))
+		return;
+	out->up = true;
+	times = channels_times(sshclient_channels(conn->client));
+	out->backlog_acked = backlog_acked(sshclient_fd(conn->client));
+	tcp_trips(sshclient_fd(conn->client), &trips);
+	out->rtt_us = trips.least;
+	out->sent_us = trips.sent;
+	out->received_us = trips.received;
+	out->arrived = trips.arrived;
+	out->window_stall_ms = times.window_ms;
+	out->network_stall_ms = times.network_ms;
+	if (c != NULL)
+		out->send_window = channel_peer_window_top(c);
+}
+
+static int
+streams_turn(void *arg, int timeout_ms)
+{
+	struct remote *r = arg;
+
+	remote_conn_remove_left(r);
+	return loop_turn(r->p.loop, timeout_ms);
+}
+
+static const struct xfer_streams_ops streams_ops = {
+	.open = streams_open,
+	.close = streams_close,
+	.path = streams_path,
+	.turn = streams_turn,
+};
+
+struct xfer_streams
+remote_streams(struct remote *r)
+{
+	return (struct xfer_streams){ .ops = &streams_ops, .arg = r };
+}

@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/copy/scp-copy.h"
+
+#include "config.h"
+
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/child.h"
+#include "base/mem.h"
+#include "base/screen.h"
+#include "base/str.h"
+#include "client/copy/scp-hosts.h"
+#include "client/copy/scp-targets.h"
+#include "xfer/progress.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/transfer/transfer.h"
+
+/* ---- names -------------------------------------------------------------- */
+
+static void
+check_memory(struct scp *scp, const char *what, int err)
+{
+	if (err < 0)
+		scp_die(scp, what, err_text(err));
+}
+
+static char *
+target_name(struct scp *scp, const char *target, bool is_dir,
+    const char *source)
+{
+	char *name = scp_target_name(target, is_dir, source);
+
+	check_memory(scp, source, name == NULL ? ERR_NOMEM : 0);
+	return name;
+}
+
+struct question {
+	const char *path;
+	bool follow;
+	struct sftp_attrs attrs;
+};
+
+static int
+call_stat(struct sftp *s, void *arg)
+{
+	struct question *q = arg;
+
+	return sftp_call_stat(s, q->path, q->follow, &q->attrs);
+}
+
+static int
+call_mkdir(struct sftp *s, void *arg)
+{
+	const struct question *q = arg;
+
+	return sftp_call_mkdir(s, q->path, &q->attrs);
+}
+
+/* As for stock: what is meant to be copied into it need not make it first. */
+static void
+make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
+{
+	struct question q = { .path = path,
+		.attrs = { .flags = SFTP_A_MODE, .mode = 0777 } };
+	int r = scp_host_call(scp, host, call_mkdir, &q);
+
+	if (r != 0)
+		scp_refuse(scp, path, sftp_call_words(r));
+}
+
+/* Whether path is a directory; if it has to be one, it is made, or the program
+ * ends. */
+static bool
+remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
+    bool needed)
+{
+	struct question q = { .path = path, .follow = true };
+	bool is_dir;
+	int r;
+
+	if (strcmp(path, ".") == 0)
+		return true; /* known without a round trip */
+	r = scp_host_call(scp, host, call_stat, &q);
+	if (r == SFTP_NO_SUCH_FILE && needed) {
+		make_remote_dir(scp, host, path);
+		return true;
+	}
+	is_dir = r == 0 && (q.attrs.flags & SFTP_A_MODE) &&
+	    S_ISDIR(q.attrs.mode);
+	/* Else a tree that is meant to go into it would be laid over it. */
+	if (r != 0 && r != SFTP_NO_SUCH_FILE)
+		scp_die(scp, path, sftp_call_words(r));
+	if (needed && !is_dir)
+		scp_refuse(scp, path, strerror(ENOTDIR));
+	return is_dir;
+}
+
+static bool
+local_is_dir(struct scp *scp, const char *path, bool needed)
+{
+	struct stat st;
+	bool exists = stat(path, &st) == 0;
+	bool is_dir = exists && S_ISDIR(st.st_mode);
+
+	if (!exists && errno != ENOENT && errno != ENOTDIR)
+		scp_die(scp, path, strerror(errno));
+	if (needed && !is_dir)
+		scp_die(scp, path, strerror(exists ? ENOTDIR : ENOENT));
+	return is_dir;
+}
+
+/* For what a pattern has matched: several things need a directory. */
+static bool
+local_dir_for(struct scp *scp, const char *path, size_t n)
+{
+	struct stat st;
+	bool is_dir = local_is_dir(scp, path, scp->need_dir);
+	char *shown, *line;
+
+	if (is_dir || n < 2)
+		return is_dir;
+	if (stat(path, &st) == 0) {
+		shown = xstr_escape(path);
+		xasprintf(&line, "Multiple files match pattern, but "
+		    "destination \"%s\" is not a directory", shown);
+		scp_die_line(scp, path, line);
+	}
+	if (mkdir(path, 0777) == -1)
+		scp_die(scp, path, strerror(errno));
+	return true;
+}
+
+struct expansion {
+	const char *pattern;
+	struct strlist *names;
+};
+
+static int
+call_glob(struct sftp *s, void *arg)
+{
+	struct expansion *e = arg;
+	struct strlist found = { NULL, 0 };
+	int r = remote_glob(s, e->pattern, &found);
+
+	for (size_t i = 0; i < found.n && r == 0; i++)
+		r = strlist_add(e->names, found.v[i]);
+	strlist_clear(&found);
+	return r;
+}
+
+/* Appends the names that a remote source stands for. */
+static void
+expand_source(struct scp *scp, struct scp_host *host,
+    const struct xfer_target *source, struct strlist *names)
+{
+	char *pattern = scp_host_path(scp, host, source->path), *name;
+	struct expansion e = { .pattern = pattern, .names = names };
+	size_t before = names->n;
+
+	if (pattern == NULL)
+		return;
+	if (remote_glob_has_magic(pattern))
+		(void)scp_host_call(scp, host, call_glob, &e);
+	/* A pattern that matches nothing may be a name: file[1].txt */
+	if (names->n == before) {
+		name = remote_glob_unescape(pattern);
+		check_memory(scp, pattern, name == NULL ? ERR_NOMEM : 0);
+		check_memory(scp, "memory", strlist_add(names, name));
+		free(name);
+	}
+	free(pattern);
+}
+
+/* ---- transfers ---------------------------------------------------------- */
+
+/* Transfers that run at the same time: none writes to what another one
+ * writes to. */
+struct batch {
+	struct scp *scp;
+	struct scp_host *host;
+	struct scp_host *to; /* a second one; NULL: none */
+	struct xfer *x;
+	struct scp_targets targets;
+};
+
+static void
+batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
+    struct scp_host *to)
+{
+	struct xfer_streams streams = remote_streams(host->remote);
+	const struct xfer_opts opts = scp_host_opts(scp, host);
+	const struct xfer_opts plain = { .recursive = scp->recursive,
+		.preserve = opts.preserve, .in_place = true,
+		.rate_bytes = scp->xfer.rate_bytes,
+		.check_space = scp->xfer.check_space,
+		.progress = scp->xfer.progress, .report = scp_report,
+		.note = scp_note, .report_arg = scp };
+
+	*b = (struct batch){ .scp = scp, .host = host, .to = to };
+	check_memory(scp, "memory", to != NULL ?
+		xfer_new_between(&b->x, host->sftp, to->sftp, &plain) :
+		xfer_new(&b->x, &streams, host->sftp, &opts));
+	scp->resumes = opts.resume;
+}
+
+static void
+batch_run(struct batch *b)
+{
+	struct buf why;
+	int r;
+
+	b->scp->between = b->to != NULL;
+	r = scp_run(b->scp, b->x);
+	if (xfer_failures(b->x) > 0)
+		b->scp->failed = true;
+	buf_init(&why);
+	if (b->scp->flags.verbose && xfer_why(b->x, &why)) {
+		screen_clear();
+		fprintf(stderr, "%.*s\n", (int)buf_len(&why),
+		    (const char *)buf_data(&why));
+	}
+	buf_clear(&why);
+	(void)scp_host_result(b->scp, r);
+	xfer_free(b->x);
+	scp_targets_clear(&b->targets);
+}
+
+/* Before a transfer to that name is queued: if it cannot run together with
+ * those that are queued, these run first. */
+static void
+batch_add_target(struct batch *b, const char *to)
+{
+	if (scp_targets_collide(&b->targets, to)) {
+		batch_run(b);
+		batch_begin(b, b->scp, b->host, b->to);
+	}
+	check_memory(b->scp, "memory", scp_targets_add(&b->targets, to));
+}
+
+/* Bytes of the files that are named; those in directories are not known yet. */
+static uint64_t
+bytes_of(const struct xfer_target *sources, int n)
+{
+	uint64_t sum = 0;
+	struct stat st;
+
+	for (int i = 0; i < n; i++)
+		if (stat(sources[i].path, &st) == 0 && S_ISREG(st.st_mode))
+			sum += (uint64_t)st.st_size;
+	return sum;
+}
+
+/* The transfer tells it, and goes on with the others. */
+static void
+note_missing(struct scp *scp, const char *path)
+{
+	struct stat st;
+	int r = scp->xfer.links ? lstat(path, &st) : stat(path, &st);
+
+	if (r == -1)
+		scp->source_missing = true;
+}
+
+static void
+upload(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	struct scp_host *host = scp_host_of(scp, target, bytes_of(sources, n));
+	char *dir = scp_host_path(scp, host, target->path), *to;
+	struct batch batch;
+	bool is_dir;
+
+	if (dir == NULL)
+		return;
+	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
+	batch_begin(&batch, scp, host, NULL);
+	for (int i = 0; i < n; i++) {
+		note_missing(scp, sources[i].path);
+		to = target_name(scp, dir, is_dir, sources[i].path);
+		batch_add_target(&batch, to);
+		check_memory(scp, "memory",
+		    xfer_put(batch.x, sources[i].path, to));
+		free(to);
+	}
+	batch_run(&batch);
+	free(dir);
+}
+
+/* Copies one source from b->host. */
+static void
+fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
+{
+	struct scp *scp = b->scp;
+	struct question q = { .path = name, .follow = !scp->xfer.links };
+	char *to;
+	int r = scp_host_call(scp, b->host, call_stat, &q);
+
+	if (r != 0) {
+		scp_report(scp, NULL, name, sftp_call_words(r));
+		return;
+	}
+	to = target_name(scp, dir, is_dir, name);
+	batch_add_target(b, to);
+	check_memory(scp, "memory", b->to != NULL ?
+		xfer_copy(b->x, name, &q.attrs, to) :
+		xfer_get(b->x, name, &q.attrs, to));
+	free(to);
+}
+
+/* All sources are on one host. */
+static void
+download(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	struct scp_host *host = scp_host_of(scp, &sources[0], 0);
+	struct strlist names = { NULL, 0 };
+	struct batch batch;
+	bool is_dir;
+
+	for (int i = 0; i < n; i++)
+		expand_source(scp, host, &sources[i], &names);
+	is_dir = local_dir_for(scp, target->path, names.n);
+	batch_begin(&batch, scp, host, NULL);
+	for (size_t i = 0; i < names.n; i++)
+		fetch(&batch, names.v[i], target->path, is_dir);
+	batch_run(&batch);
+	strlist_clear(&names);
+}
+
+/* These are for transfers of the whole engine. */
+static void
+refuse_engine_options(struct scp *scp)
+{
+	if (scp->engine_only || scp->resume)
+		scp_die(scp,
+		    "-j, -Z, --hard-links, --in-place, --links, --retry, "
+		    "--sparse, --verify",
+		    "of use between this host and another only");
+}
+
+/* From host to host, through this one. */
+static void
+copy_between(struct scp *scp, const struct xfer_target *source,
+    const struct xfer_target *target)
+{
+	struct scp_host *from = scp_host_of(scp, source, 0);
+	struct scp_host *to = scp_host_of(scp, target, 0);
+	struct strlist names = { NULL, 0 };
+	char *dir = scp_host_path(scp, to, target->path);
+	struct batch batch;
+	bool is_dir;
+
+	refuse_engine_options(scp);
+	if (dir == NULL)
+		return;
+	expand_source(scp, from, source, &names);
+	is_dir = remote_is_dir(scp, to, dir, scp->need_dir || names.n > 1);
+	batch_begin(&batch, scp, from, to);
+	for (size_t i = 0; i < names.n; i++)
+		fetch(&batch, names.v[i], dir, is_dir);
+	batch_run(&batch);
+	strlist_clear(&names);
+	free(dir);
+}
+
+/* ---- by other means ----------------------------------------------------- */
+
+/* Another program has failed, and has told the user why. Whoever reads events
+ * hears of it too, unless there was one about it: before is how many there
+ * were. */
+static void
+tell_failed(struct scp *scp, const char *source, unsigned long before)
+{
+	struct progress *p = scp->xfer.progress;
+
+	scp->failed = true;
+	if (progress_errors(p) == before)
+		progress_error(p, "file", source, "not copied");
+}
+
+/* Copies on this machine are cp(1)'s work. */
+static void
+copy_here(struct scp *scp, const char *source, const char *target)
+{
+	const char *argv[7] = { "cp" };
+	int n = 1;
+	pid_t pid;
+
+	refuse_engine_options(scp);
+	if (scp->recursive)
+		argv[n++] = "-r";
+	if (scp->preserve)
+		argv[n++] = "-p";
+	argv[n++] = "--";
+	argv[n++] = source;
+	argv[n++] = target;
+	if (child_spawn(&pid, (char **)argv, -1, -1) != 0)
+		scp_die(scp, "cp", strerror(errno));
+	if (child_wait(pid) != 0)
+		tell_failed(scp, source, progress_errors(scp->xfer.progress));
+}
+
+/* How many of the sources were copied, which are on one host; 0: it is for
+ * SFTP. */
+static int
+copy_legacy(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	unsigned long before = progress_errors(scp->xfer.progress);
+	bool ok;
+
+	if (sources[0].remote && target->remote && scp->direct)
+		n = 1;
+	else if (!scp->use_legacy || (!sources[0].remote && !target->remote))
+		return 0;
+	if (!sources[0].remote) {
+		ok = legacy_upload(sources, n, target, &scp->legacy);
+	} else if (!target->remote) {
+		ok = legacy_download(sources, n, target, &scp->legacy);
+	} else {
+		n = 1;
+		ok = scp->direct ?
+		    legacy_direct(sources, target, &scp->legacy) :
+		    legacy_between(sources, target, &scp->legacy);
+	}
+	if (!ok)
+		tell_failed(scp, sources[0].path, before);
+	return n;
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+/* How many sources from the first on are on one host, or local. */
+static int
+count_same_host(const struct xfer_target *sources, int n)
+{
+	int i = 1;
+
+	while (i < n && xfer_target_same_host(&sources[0], &sources[i]))
+		i++;
+	return i;
+}
+
+/* Copies some of the sources, from the first on; how many. */
+static int
+copy_some(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	int same = count_same_host(sources, n);
+	int done = copy_legacy(scp, sources, same, target);
+
+	if (done > 0)
+		return done;
+	if (!sources[0].remote && target->remote) {
+		upload(scp, sources, same, target);
+		return same;
+	}
+	if (sources[0].remote && !target->remote) {
+		download(scp, sources, same, target);
+		return same;
+	}
+	if (sources[0].remote) {
+		copy_between(scp, sources, target);
+		return 1;
+	}
+	(void)local_is_dir(scp, target->path, scp->need_dir);
+	copy_here(scp, sources[0].path, target->path);
+	return 1;
+}
+
+void
+scp_copy_all(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	for (int i = 0; i < n && !scp->full;)
+		i += copy_some(scp, &sources[i], n - i, target);
+}

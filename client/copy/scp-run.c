@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/copy/scp-run.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/screen.h"
+#include "base/str.h"
+#include "xfer/progress.h"
+#include "xfer/sftp/sftp-proto.h"
+
+static void
+print_line(const char *tried, const char *path, const char *text)
+{
+	char *part = xstr_shorten_path(path), *shown = xstr_escape(part);
+
+	screen_clear();
+	if (tried != NULL)
+		fprintf(stderr, "hpnscp: %s \"%s\": %s\n", tried, shown, text);
+	else
+		fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
+	free(shown);
+	free(part);
+}
+
+/* About no path. */
+static void
+print_text(const char *text)
+{
+	screen_clear();
+	fprintf(stderr, "hpnscp: %s\n", text);
+}
+
+/* For programs: is it that there is no room? */
+static const char *
+class_of(const char *text)
+{
+	return sftp_words_are_full(text) ||
+		str_has_prefix(text, XFER_NO_ROOM) ? "space" : "file";
+}
+
+void
+scp_report(void *arg, const char *tried, const char *path, const char *text)
+{
+	struct scp *scp = arg;
+
+	progress_error(scp->xfer.progress, class_of(text), path, text);
+	print_line(tried, path, text);
+	scp->failed = true;
+}
+
+void
+scp_note(void *arg, const char *path, const char *text)
+{
+	const struct scp *scp = arg;
+
+	if (scp->flags.quiet)
+		return;
+	if (path != NULL)
+		print_line(NULL, path, text);
+	else
+		print_text(text);
+}
+
+static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+
+void
+scp_catch_signals(void)
+{
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		if (loop_exit_on_signal(signals[i], 1) != 0)
+			fatal("%s", err_text(ERR_SYSTEM));
+}
+
+/* What is kept of the run, and how to go on. */
+static void
+tell_kept(struct scp *scp, const char *why)
+{
+	char kept[160], text[200];
+
+	xfer_kept_text(scp->running, kept, sizeof kept);
+	snprintf(text, sizeof text, "%s: %s", why, kept);
+	screen_clear();
+	fprintf(stderr, "hpnscp: %s", text);
+	/* Between two hosts nothing can be resumed. */
+	if (xfer_keeps_any(scp->running) && !scp->between)
+		fprintf(stderr, "; the same command%s goes on%s",
+		    scp->resumes ? "" : " with -Z",
+		    xfer_is_full(scp->running) ? " when there is room" : "");
+	fputc('\n', stderr);
+}
+
+static void
+on_interrupt(void *arg, int signo)
+{
+	struct scp *scp = arg;
+
+	(void)signo;
+	tell_kept(scp, "interrupted");
+	progress_error(scp->xfer.progress, "interrupted", "hpnscp",
+	    "interrupted");
+	scp_exit(scp, 1);
+}
+
+int
+scp_run(struct scp *scp, struct xfer *x)
+{
+	int r;
+
+	scp->running = x;
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		loop_on_signal_if_wanted(scp->loop, signals[i], on_interrupt,
+		    scp);
+	r = xfer_run(x);
+	/* ^C ends a program in place of the connection, too. */
+	loop_take_signals(scp->loop);
+	scp_catch_signals();
+	if (xfer_is_full(x) && xfer_keeps_any(x))
+		tell_kept(scp, "the copy ends here");
+	else if (r < 0 && xfer_keeps_any(x))
+		tell_kept(scp, "the copy was broken off");
+	scp->full = xfer_is_full(x);
+	scp->running = NULL;
+	return r;
+}
+
+/* Programs that run scp expect it to say nothing. */
+void
+scp_tell_sums(const struct scp *scp)
+{
+	char text[160];
+
+	if (scp->flags.quiet || !progress_summary(scp->xfer.progress, text,
+		sizeof text))
+		return;
+	switch (progress_style_of(scp->xfer.progress)) {
+	case PROGRESS_TTY:
+	case PROGRESS_PLAIN:
+		screen_clear();
+		puts(text);
+		break;
+	case PROGRESS_NONE:
+		if (scp->xfer.verify)
+			fprintf(stderr, "hpnscp: %s\n", text);
+		break;
+	case PROGRESS_JSON:
+		break;
+	}
+}
+
+int
+scp_end_events(struct scp *scp, int status)
+{
+	int error;
+
+	progress_end_events(scp->xfer.progress, clock_ms());
+	error = progress_lost(scp->xfer.progress);
+	if (error == 0)
+		return status;
+	print_line(NULL, "standard output", strerror(error));
+	return status != 0 ? status : 1;
+}
+
+_Noreturn void
+scp_exit(struct scp *scp, int status)
+{
+	exit(scp_end_events(scp, status));
+}
+
+_Noreturn static void
+die_with(struct scp *scp, int status, const char *path, const char *text)
+{
+	scp_report(scp, NULL, path, text);
+	scp_exit(scp, status);
+}
+
+_Noreturn void
+scp_die(struct scp *scp, const char *path, const char *text)
+{
+	die_with(scp, 1, path, text);
+}
+
+_Noreturn void
+scp_die_line(struct scp *scp, const char *path, const char *line)
+{
+	progress_error(scp->xfer.progress, class_of(line), path, line);
+	print_text(line);
+	scp_exit(scp, 1);
+}
+
+_Noreturn void
+scp_refuse(struct scp *scp, const char *path, const char *text)
+{
+	die_with(scp, SCP_EXIT_FATAL, path, text);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/mux/mux-anchor.h"
+
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/log.h"
+#include "conf/destination.h"
+#include "keys/key.h"
+
+enum {
+	ADDRESS_MAX = 128, /* with the name of an interface */
+	USER_MAX = 1024,
+	LOGIN_MAX = 256,
+	HOST_KEY_MAX = 32 * 1024,
+};
+#define RTT_MAX_US (UINT64_C(3600) * 1000 * 1000)
+
+void
+mux_anchor_clear(struct mux_anchor *a)
+{
+	free(a->address);
+	free(a->user);
+	free(a->login);
+	buf_clear(&a->host_key);
+	*a = (struct mux_anchor){ 0 };
+}
+
+void
+mux_anchor_put(struct buf *b, const struct mux_anchor *a)
+{
+	buf_put_cstring(b, a->address);
+	buf_put_u32(b, a->port);
+	buf_put_cstring(b, a->user);
+	buf_put_cstring(b, a->login);
+	buf_put_string_buf(b, &a->host_key);
+	buf_put_u64(b, a->rtt_us);
+}
+
+static bool
+is_address(const char *text)
+{
+	const struct addrinfo hints = {
+		.ai_flags = AI_NUMERICHOST,
+		.ai_socktype = SOCK_STREAM,
+	};
+	struct addrinfo *ai;
+	bool ip;
+
+	if (getaddrinfo(text, NULL, &hints, &ai) != 0)
+		return false;
+	ip = ai->ai_family == AF_INET || ai->ai_family == AF_INET6;
+	freeaddrinfo(ai);
+	return ip;
+}
+
+/* It is compared, and shown. */
+static bool
+is_login(const char *text)
+{
+	const char *at = text;
+
+	while (*at > ' ' && *at < 0x7f)
+		at++;
+	return at > text && *at == '\0';
+}
+
+static int
+check_host_key(const struct buf *blob)
+{
+	struct buf identity = { 0 };
+	int r = key_identity_of_blob(
+	    (struct span){ buf_data(blob), buf_len(blob) }, &identity);
+
+	if (r == 0 && (buf_len(&identity) != buf_len(blob) ||
+	    memcmp(buf_data(&identity), buf_data(blob), buf_len(blob)) != 0))
+		r = ERR_FORMAT;
+	buf_clear(&identity);
+	return r;
+}
+
+static int
+check(const struct mux_anchor *a, uint32_t port)
+{
+	if (!is_address(a->address) || port == 0 || port > UINT16_MAX ||
+	    *a->user == '\0' || !destination_user_ok(a->user) ||
+	    !is_login(a->login) || a->rtt_us > RTT_MAX_US)
+		return ERR_FORMAT;
+	return check_host_key(&a->host_key);
+}
+
+int
+mux_anchor_read(struct rd *r, struct mux_anchor *a)
+{
+	struct span key;
+	uint32_t port;
+	int err;
+
+	*a = (struct mux_anchor){ 0 };
+	a->address = rd_cstring(r, ADDRESS_MAX);
+	port = rd_u32(r);
+	a->user = rd_cstring(r, USER_MAX);
+	a->login = rd_cstring(r, LOGIN_MAX);
+	key = rd_string(r);
+	a->rtt_us = rd_u64(r);
+	if ((err = rd_end(r)) != 0)
+		return err;
+	if (key.len > HOST_KEY_MAX)
+		return ERR_LIMIT;
+	buf_put(&a->host_key, key.p, key.len);
+	if ((err = buf_err(&a->host_key)) == 0)
+		err = check(a, port);
+	a->port = (uint16_t)port;
+	return err;
+}
+
+static int
+read_answer(const struct mux_call *c, struct rd *rest, struct mux_anchor *a)
+{
+	bool told = rd_u32(rest) != 0;
+	struct span text = rd_string(rest);
+	struct rd r = rd_from(text.p, text.len);
+	int err = rd_end(rest);
+
+	if (err != 0)
+		return err;
+	if (c->type != MUX_INFO_TEXT)
+		return ERR_PROTOCOL;
+	if (!told)
+		return ERR_UNSUPPORTED;
+	if ((err = mux_anchor_read(&r, a)) == 0)
+		return 0;
+	log_debug("what the master tells of its connection: %s",
+	    err_text(err));
+	mux_anchor_clear(a);
+	return ERR_UNSUPPORTED;
+}
+
+int
+mux_anchor_ask(struct mux_call *c, struct mux_anchor *a)
+{
+	struct buf b = { 0 };
+	struct rd rest;
+	int r;
+
+	*a = (struct mux_anchor){ 0 };
+	if (!c->knows_anchor)
+		return ERR_UNSUPPORTED;
+	mux_call_begin(c, &b, MUX_INFO);
+	buf_put_cstring(&b, MUX_ANCHOR_NAME);
+	r = mux_call(c, &b, NULL, 0, &rest);
+	buf_clear(&b);
+	if (r == ERR_DENIED) /* it serves all the same */
+		return ERR_UNSUPPORTED;
+	return r == 0 ? read_answer(c, &rest, a) : r;
+}

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The requests of passengers: the table of them, and those that are answered
+ * at once.
+ */
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "channels.h"
+#include "client/forwards/forwards.h"
+#include "client/mux/mux-anchor.h"
+#include "client/mux/mux-master-internal.h"
+#include "client/session/conn-info.h"
+
+enum { INFO_NO, INFO_YES };
+
+static int
+check(struct passenger *p, uint32_t id, struct rd *r)
+{
+	struct buf b = { 0 };
+
+	mux_begin_request(&b, MUX_ALIVE, id);
+	buf_put_u32(&b, (uint32_t)getpid());
+	passenger_send(p, &b);
+	buf_clear(&b);
+	return rd_end(r);
+}
+
+static void
+on_end_allowed(struct passenger *p, bool allowed)
+{
+	if (!allowed) {
+		passenger_deny(p);
+		return;
+	}
+	log_verbose("A passenger ends the shared connection.");
+	passenger_answer(p, MUX_OK, p->request);
+	p->ends_master = true;
+	passenger_finish(p);
+}
+
+static int
+end_master(struct passenger *p, uint32_t id, struct rd *r)
+{
+	p->request = id;
+	passenger_ask(p, on_end_allowed, "Terminate shared connection to %s? ",
+	    p->m->p.session.conf->host.hostname);
+	return rd_end(r);
+}
+
+static void
+on_stop_allowed(struct passenger *p, bool allowed)
+{
+	if (!allowed) {
+		passenger_deny(p);
+		return;
+	}
+	passenger_answer(p, MUX_OK, p->request);
+	mux_master_stop(p->m);
+}
+
+static int
+stop_listening(struct passenger *p, uint32_t id, struct rd *r)
+{
+	p->request = id;
+	passenger_ask(p, on_stop_allowed,
+	    "Disable further multiplexing on shared connection to %s? ",
+	    p->m->p.session.conf->host.hostname);
+	return rd_end(r);
+}
+
+/* Lines that end with CR LF, as they do in OpenSSH. */
+static void
+put_lines(struct buf *b, const struct buf *text)
+{
+	const char *at = (const char *)buf_data(text);
+	struct buf lines = { 0 };
+
+	for (size_t i = 0; i < buf_len(text); i++) {
+		if (at[i] == '\n')
+			buf_put_u8(&lines, '\r');
+		buf_put_u8(&lines, (uint8_t)at[i]);
+	}
+	buf_put_string_buf(b, &lines);
+	buf_clear(&lines);
+}
+
+static void
+list_channels(const struct channels *chs, struct buf *text)
+{
+	buf_printf(text, "The following connections are open:\n");
+	channels_describe(chs, text);
+}
+
+/* For a copy that may make further connections. This is no text. */
+static void
+put_anchor(const struct mux_master_params *m, struct buf *out)
+{
+	struct mux_anchor anchor = { 0 };
+
+	if (m->tell_anchor != NULL && m->tell_anchor(m->arg, &anchor) == 0)
+		mux_anchor_put(out, &anchor);
+	mux_anchor_clear(&anchor);
+}
+
+static int
+inform(struct passenger *p, uint32_t id, struct rd *r)
+{
+	const struct session_params *s = &p->m->p.session;
+	struct span what = rd_string(r);
+	struct buf b = { 0 }, text = { 0 };
+	bool is_text = true;
+	int err = rd_end(r);
+
+	if (err != 0)
+		return err;
+	if (span_equals(what, "connection"))
+		conn_info_put(&text, s);
+	else if (span_equals(what, "channels"))
+		list_channels(s->channels, &text);
+	else if (span_equals(what, MUX_ANCHOR_NAME)) {
+		is_text = false;
+		put_anchor(&p->m->p, &text);
+	}
+	mux_begin_request(&b, MUX_INFO_TEXT, id);
+	buf_put_u32(&b, buf_len(&text) > 0 ? INFO_YES : INFO_NO);
+	if (buf_len(&text) == 0)
+		buf_put_cstring(&b, "info request type not supported");
+	else if (is_text)
+		put_lines(&b, &text);
+	else
+		buf_put_string_buf(&b, &text);
+	passenger_send(p, &b);
+	buf_clear(&text);
+	buf_clear(&b);
+	return 0;
+}
+
+static const struct row {
+	uint32_t type;
+	int (*handle)(struct passenger *p, uint32_t id, struct rd *r);
+	bool alone; /* a passenger has one such thing at most */
+	uint8_t fds; /* that follow */
+	bool forwards; /* not to a host that nothing is forwarded to */
+} rows[] = {
+	{ MUX_SESSION, passenger_wants_session, true, MUX_SESSION_FDS, false },
+	{ MUX_STDIO, passenger_wants_stdio, true, MUX_STDIO_FDS, true },
+	{ MUX_PROXY, passenger_wants_proxy, true, 0, true },
+	{ MUX_CHECK, check, false, 0, false },
+	{ MUX_EXIT, end_master, false, 0, false },
+	{ MUX_STOP, stop_listening, false, 0, false },
+	{ MUX_INFO, inform, false, 0, false },
+	{ MUX_ADD_FORWARD, passenger_wants_forward, false, 0, false },
+	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false, 0, false },
+};
+
+/* Why not; NULL: it is handled. */
+static const char *
+refusal(const struct passenger *p, const struct row *row)
+{
+	if (row->alone && p->state != PASSENGER_READY)
+		return "Multiple sessions not supported";
+	return row->forwards && p->m->p.forwards != NULL ?
+	    forwards_refusal(p->m->p.forwards) : NULL;
+}
+
+int
+passenger_request(struct passenger *p, uint32_t type, struct rd *r)
+{
+	const char *why;
+	uint32_t id = rd_u32(r);
+	int err = rd_err(r);
+
+	if (err != 0)
+		return err;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if (rows[i].type != type)
+			continue;
+		if ((why = refusal(p, &rows[i])) == NULL)
+			return rows[i].handle(p, id, r);
+		passenger_refuse(p, MUX_FAILURE, id, why);
+		/* Its descriptors come all the same: they are not read as
+		 * messages. */
+		mux_link_await_fds(p->link, rows[i].fds);
+		return 0;
+	}
+	passenger_refuse(p, MUX_FAILURE, id, "unsupported request");
+	return 0;
+}

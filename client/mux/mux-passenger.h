@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnssh as a passenger: a master of the same user makes its session, on the
+ * connection that it shares, and reads and writes this process's descriptors.
+ * Here is only what is left to do: the terminal, signals, and the exit status.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_MUX_MUX_PASSENGER_H
+#define HPN_CLIENT_MUX_MUX_PASSENGER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "client/mux/mux-call.h"
+#include "conf/client-conf.h"
+
+struct mux_passenger {
+	const struct client_conf *conf; /* these are borrowed */
+	struct mux_call *call;		/* open */
+	/* One of these: what to connect to (-W), no session at all
+	 * (-N), or what to run; NULL: a shell. */
+	const struct forward_endpoint *target;
+	bool none;
+	const char *command;
+	bool subsystem;
+	bool tty;
+	bool has_forwards; /* the master has those of conf already */
+	/* Filled in. */
+	uint32_t master_pid;
+	uint32_t channel;
+	int status;
+	bool ended;
+	struct loop *loop;
+};
+
+/* From the request to the end; *status is for exit(3). An error: the master
+ * does not make it, the user was told why, and this process may do it with a
+ * connection of its own. */
+int mux_passenger_run(struct mux_passenger *p, int *status) must_check;
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A passenger's request for a session, as its configuration wants it, and what
+ * the user hears when there is none.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_MUX_MUX_REQUEST_H
+#define HPN_CLIENT_MUX_MUX_REQUEST_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/log.h"
+#include "client/mux/mux-call.h"
+#include "conf/client-conf.h"
+
+/* Borrowed. command NULL: a shell. */
+struct mux_wanted {
+	const struct client_conf *conf;
+	const char *command;
+	bool subsystem, tty;
+};
+
+/* Begins the request in b. */
+int mux_request_session(struct mux_call *c, struct buf *b,
+    const struct mux_wanted *wanted) must_check;
+/* Why there is no session: the error of mux_call(). */
+void mux_request_report(const struct mux_call *c, enum log_level level,
+    int err);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A session that a master makes on its connection for a program with an event
+ * loop of its own: its input and output are pipes, whose other ends the program
+ * has. They end when the session does, is refused, or the master is gone.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_MUX_MUX_RIDE_H
+#define HPN_CLIENT_MUX_MUX_RIDE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/loop.h"
+#include "client/mux/mux-call.h"
+#include "client/mux/mux-request.h"
+
+struct mux_ride;
+
+struct mux_ride_params {
+	struct loop *loop;
+	struct mux_wanted wanted; /* a program; used only when it begins */
+	bool quiet; /* the user need not know when there is none */
+};
+
+/* Asks, and does not wait for the answer. call is taken over, also when it
+ * fails. fds: what to read from and what to write to; the caller's. */
+int mux_ride_new(struct mux_ride **out, const struct mux_ride_params *params,
+    struct mux_call *call, int fds[2]) must_check;
+void mux_ride_free(struct mux_ride *ride);
+
+/* The master has not answered yet. */
+bool mux_ride_is_asked(const struct mux_ride *ride);
+bool mux_ride_is_open(const struct mux_ride *ride);
+/* 0 while it lasts; then that of its program, or 255: there was none, or it is
+ * not known. */
+int mux_ride_status(const struct mux_ride *ride);
+
+#endif

@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/session/standard-streams.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "client/common/tty.h"
+
+static bool changed[3]; /* descriptors whose shared flag we set */
+static bool was_blocking[3]; /* those whose flag others may set */
+
+bool
+stdio_reopen_nonblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL), own;
+	char path[32];
+	struct stat st;
+
+	if (flags == -1 || fstat(fd, &st) == -1 ||
+	    (!S_ISFIFO(st.st_mode) && !isatty(fd)))
+		return false;
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	own = open(path,
+	    (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY |
+		O_CLOEXEC);
+	if (own == -1)
+		return false;
+	if (dup3(own, fd, fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0) ==
+	    -1) {
+		fd_close(&own);
+		return false;
+	}
+	fd_close(&own);
+	return true;
+}
+
+static void
+set_nonblock(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+	struct stat sb;
+
+	if (flags == -1 || (flags & O_NONBLOCK) != 0 || fstat(fd, &sb) == -1)
+		return;
+	if (S_ISFIFO(sb.st_mode) || isatty(fd)) {
+		/* A terminal that cannot be opened stays as it is: its reads
+		 * follow poll(2), and a stopped one may stop us. */
+		if (stdio_reopen_nonblock(fd) || isatty(fd))
+			return;
+	} else if (!S_ISSOCK(sb.st_mode)) {
+		return; /* files do not block */
+	}
+	changed[fd] = fd_set_nonblock(fd, true) == 0;
+}
+
+void
+stdio_set_nonblock(void)
+{
+	static bool at_exit;
+
+	if (!at_exit)
+		at_exit = atexit(stdio_restore) == 0;
+	for (int fd = 0; fd <= 2; fd++)
+		set_nonblock(fd);
+}
+
+void
+stdio_restore(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (changed[fd])
+			(void)!fd_set_nonblock(fd, false);
+		changed[fd] = false;
+	}
+}
+
+void
+stdio_restore_blocking(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (was_blocking[fd])
+			(void)!fd_set_nonblock(fd, false);
+}
+
+void
+stdio_note_blocking(void)
+{
+	static bool at_exit;
+
+	for (int fd = 0; fd <= 2; fd++) {
+		int flags = fcntl(fd, F_GETFL);
+
+		was_blocking[fd] = flags != -1 && (flags & O_NONBLOCK) == 0;
+	}
+	if (!at_exit)
+		at_exit = atexit(stdio_restore_blocking) == 0;
+}
+
+void
+stdio_to_null(int fd)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null == -1)
+		return;
+	if (changed[fd])
+		(void)!fd_set_nonblock(fd, false);
+	changed[fd] = false;
+	(void)dup2(null, fd);
+	fd_close(&null);
+}
+
+void
+stdio_leave(void)
+{
+	stdio_to_null(STDIN_FILENO);
+	stdio_to_null(STDOUT_FILENO);
+	if (log_get_level() < LOG_LVL_DEBUG1)
+		stdio_to_null(STDERR_FILENO);
+}
+
+/* ---- for a session ------------------------------------------------------ */
+
+static bool
+set_standard_raw(void *arg, bool on)
+{
+	(void)arg;
+	if (on)
+		tty_enter_raw(STDIN_FILENO);
+	else
+		tty_leave_raw();
+	return tty_is_raw();
+}
+
+static void
+set_standard_nonblock(void *arg, bool on)
+{
+	(void)arg;
+	if (on)
+		stdio_set_nonblock();
+	else
+		stdio_restore();
+}
+
+/* The numbers stay in use, so that nothing else gets them. */
+static void
+end_standard_input(void *arg)
+{
+	(void)arg;
+	stdio_to_null(STDIN_FILENO);
+}
+
+static void
+end_standard_output(void *arg)
+{
+	(void)arg;
+	stdio_to_null(STDOUT_FILENO);
+}
+
+struct session_stdio
+session_stdio_own(void)
+{
+	static const struct session_stdio_ops ops = {
+		.set_raw = set_standard_raw,
+		.set_nonblock = set_standard_nonblock,
+		.end_input = end_standard_input,
+		.end_output = end_standard_output,
+	};
+
+	return (struct session_stdio){
+		.in = STDIN_FILENO,
+		.out = STDOUT_FILENO,
+		.err = STDERR_FILENO,
+		.terminal = STDIN_FILENO,
+		.term = getenv("TERM"),
+		.ops = &ops,
+	};
+}

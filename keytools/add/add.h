@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What hpnssh-add does with an agent, an action a run. An action returns an
+ * exit status. Messages are for stderr, and what was asked for is for stdout.
+ */
+#ifndef HPN_KEYTOOLS_ADD_ADD_H
+#define HPN_KEYTOOLS_ADD_ADD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/str.h"
+#include "keys/agent-client.h"
+
+/* Exit statuses; fatal() gives 255. */
+enum { OK = 0, FAILED = 1, NO_AGENT = 2 };
+
+struct add_options {
+	struct agent_constraints constraints; /* -c, -t, -h */
+	const char *sk_provider;	      /* -S; NULL: there is none */
+	enum digest_alg hash;		      /* -E */
+	bool quiet;			      /* -q */
+	bool plain_only;		      /* -k */
+	bool certs_only;		      /* -C */
+	bool beyond_expiry; /* -N: a certificate may stay when it expires */
+};
+
+/* Of the files, all must do, and there must be one. */
+/* keytools/add/add-file.c: key files, with the certificates beside them. */
+int add_files(struct agent *a, const struct add_options *o,
+    const struct strlist *paths);
+/* Those of a key: only one of a FIDO authenticator has a provider. */
+struct agent_constraints add_constraints_for(const struct add_options *o,
+    const struct key *k);
+void add_tell_constraints(const struct add_options *o,
+    const struct agent_constraints *c);
+/* keytools/add/add-resident.c */
+int add_resident(struct agent *a, const struct add_options *o);
+/* keytools/add/add-remove.c */
+int add_remove_files(struct agent *a, const struct add_options *o,
+    const struct strlist *paths);
+int add_remove_all(struct agent *a, const struct add_options *o);
+
+/* keytools/add/add-show.c */
+int add_list(struct agent *a, enum digest_alg hash);
+int add_list_lines(struct agent *a);
+int add_list_extensions(struct agent *a);
+/* Does the agent sign by the keys of these files? */
+int add_test(struct agent *a, const struct strlist *paths);
+
+/* keytools/add/add-agent.c: the lock, and PKCS#11 libraries. */
+int add_lock(struct agent *a);
+int add_unlock(struct agent *a);
+int add_library(struct agent *a, const struct add_options *o,
+    const char *library, const struct strlist *cert_paths);
+int add_remove_library(struct agent *a, const struct add_options *o,
+    const char *library);
+
+/* keytools/add/add-names.c. The caller frees texts. */
+/* A file of the user's directory for SSH. */
+char *add_home_file(const char *name);
+/* The key files that are there, of those that hpnssh tries by itself. */
+void add_default_files(struct strlist *paths);
+/* The path of the certificate that belongs to a key file. */
+char *add_cert_path(const char *path);
+/* Why an agent did not do something. */
+const char *add_why(int err);
+
+#endif

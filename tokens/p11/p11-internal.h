@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of tokens/p11/: a library by the interface PKCS#11 (Cryptoki) and its
+ * tokens. Whatever it says may be wrong: lengths and counts are checked, but
+ * what it does with memory is beyond us; hence a process of its own.
+ *
+ * Threads: one; calls block.
+ */
+#ifndef HPN_TOKENS_P11_INTERNAL_H
+#define HPN_TOKENS_P11_INTERNAL_H
+
+#include <p11-kit/pkcs11.h>
+
+#include "keys/p11-wire.h"
+
+enum { P11_ID_MAX = 255 }; /* bytes of a CKA_ID */
+
+struct token {
+	CK_SLOT_ID slot;
+	CK_SESSION_HANDLE session;
+	char label[33]; /* without the blanks behind it */
+	bool wants_login, on_reader;
+	bool logged_in;
+};
+
+/* Where the private half of a listed key is. */
+struct place {
+	struct buf blob; /* public key, by which it is asked for */
+	uint32_t token;	 /* index */
+	uint8_t id[P11_ID_MAX];
+	size_t id_len;
+};
+
+struct provider {
+	void *library;
+	CK_FUNCTION_LIST *f;
+	struct token tokens[P11_TOKENS_MAX];
+	size_t n_tokens;
+	struct place places[P11_KEYS_MAX];
+	size_t n_places;
+};
+
+/* What a failure is called on the wire. */
+enum p11_status provider_status(CK_RV rv);
+
+/* tokens/p11/p11-objects.c: attributes. False: there is none, or a longer
+ * one. */
+bool object_get(struct provider *p, const struct token *t,
+    CK_OBJECT_HANDLE object, CK_ATTRIBUTE_TYPE type, void *out, size_t max,
+    size_t *len);
+/* The handles of all that match; how many. */
+size_t objects_find(struct provider *p, const struct token *t,
+    CK_ATTRIBUTE *template, size_t n, CK_OBJECT_HANDLE *out, size_t max);
+int objects_list(struct provider *p, struct p11_list *out) must_check;
+
+/* tokens/p11/p11-sign.c */
+enum p11_status token_sign(struct provider *p, const struct place *at,
+    const struct p11_request *q, struct buf *signature);
+
+#endif
