@@ -6,9 +6,8 @@
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$' |
-	grep -v '^config\.h$' | LC_ALL=C sort)
+files=$(sh build-aux/tree-files.sh)
+sources=$(echo "$files" | grep '\.[ch]$' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$')
 
 # shellcheck disable=SC2086
 awk "$(cat regress/floors.awk)"'
@@ -140,10 +139,16 @@ result() {
 
 doc=docs/ARCHITECTURE.md
 result 8 "$doc names every folder" "$(
-	find . -name '.?*' -prune -o \( -path ./build -o -path './regress/*/*' -o \
-		-path ./autom4te.cache -o -path ./include -o -path './contrib/*' -o \
-		-path './debian/*' -o -path './packaging/*' \) -prune -o -type d -print |
-		sed -n 's|^\./||p' | while read -r folder; do
+	echo "$files" | awk -F/ '{
+		path = ""
+		for (i = 1; i < NF; i++) {
+			path = path $i
+			if (!seen[path]++)
+				print path
+			path = path "/"
+		}
+	}' | grep -vE '^([.]|(regress/[^/]*|contrib|debian|packaging)/)' |
+		while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
 result 9 "each source has a purpose, in the comment that it or its header opens with" "$(
