@@ -5,9 +5,7 @@
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(find . \( -path ./.git -o -path ./build -o -path ./regress/data -o -path ./include \) -prune -o \
-	\( -name '*.c' -o -name '*.h' -o -path './docs/*.md' \) -print |
-	sed 's|^\./||' | LC_ALL=C sort)
+sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^docs/.*\.md$')
 
 # shellcheck disable=SC2086
 LC_ALL=C awk '

@@ -70,6 +70,7 @@ temp_file(const char *name, const char *content)
 {
 	char *path = str_join_path(temp_dir, name);
 
+	assert_string_not_equal(temp_dir, "");
 	write_file(path, content, strlen(content));
 	return path;
 }

@@ -155,10 +155,13 @@ struct xfer_renaming {
 	bool again; /* the file is done again, in place */
 };
 
-/* The answer to the first request for a link. */
-struct xfer_first_link {
-	int err;
+/* A link is made at the server. */
+struct xfer_linking {
+	int err; /* the answer to the first request */
 	uint32_t status;
+	unsigned number; /* of the name under which it is made first */
+	bool cleared; /* what a killed run had left there was removed */
+	unsigned tries;
 };
 
 /* One that moves in a single request, or in one flight of them. */
@@ -217,7 +220,7 @@ struct xfer_file {
 	struct xfer_tail tail;
 	struct xfer_renaming renaming;
 	struct xfer_small small;
-	struct xfer_first_link first_link;
+	struct xfer_linking linking;
 	struct xfer_compare compare;
 	struct progress_item item;
 	TAILQ_ENTRY(xfer_file) entry;
