@@ -35,8 +35,8 @@ void sharing_clear(struct sharing *s);
 bool sharing_is_off(const struct sharing *s);
 
 /* Connects to the master, if there is one. call: that there is none is no
- * fault, nor, with ControlMaster, that it has ended; open: both are. Faults were
- * logged. */
+ * fault, nor, with ControlMaster, that it has ended; open: both are. Faults
+ * were logged. */
 int sharing_call(const struct sharing *s, struct mux_call *call) must_check;
 int sharing_open(const struct sharing *s, struct mux_call *call) must_check;
 
