@@ -116,7 +116,7 @@ verify(struct talk *t, struct span mic)
 	    t->q->method->name);
 	if (mic.len <= GSS_MIC_MAX && buf_err(&data) == 0)
 		r = gss_acceptor_verify(t->acceptor,
-		    (struct span){ buf_data(&data), buf_len(&data) }, mic);
+		    buf_span(&data), mic);
 	if (r != 0)
 		log_verbose("GSSAPI: the MIC is wrong: %s",
 		    gss_acceptor_error(t->acceptor));

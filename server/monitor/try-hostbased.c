@@ -104,7 +104,7 @@ is_known(const struct login *l, const struct key *k, const char *host)
 		r = user_lines(l, &lines);
 	if (r == 0) {
 		const struct knownhosts_places places = { .files = &files,
-			.lines = { buf_data(&lines), buf_len(&lines) },
+			.lines = buf_span(&lines),
 			.lines_name = "known_hosts of the user" };
 
 		r = look_up(&places, name, k, &found);
@@ -278,7 +278,7 @@ signature_is_right(const struct login_request *q,
 	buf_put_cstring(&b, h->host);
 	buf_put_cstring(&b, h->client_user);
 	right = buf_err(&b) == 0 &&
-	    key_verify(k, h->alg, (struct span){ buf_data(&b), buf_len(&b) },
+	    key_verify(k, h->alg, buf_span(&b),
 		h->signature) == 0;
 	buf_clear(&b);
 	return right;

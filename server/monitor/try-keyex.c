@@ -21,7 +21,7 @@ is_right(const struct login_request *q, struct gss_acceptor *client,
 	    q->method->name);
 	if (mic.len <= GSS_MIC_MAX && buf_err(&data) == 0)
 		r = gss_acceptor_verify(client,
-		    (struct span){ buf_data(&data), buf_len(&data) }, mic);
+		    buf_span(&data), mic);
 	if (r != 0)
 		log_verbose("GSSAPI: the MIC is wrong: %s",
 		    gss_acceptor_error(client));

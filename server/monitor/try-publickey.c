@@ -70,7 +70,7 @@ verify(const struct login_request *q, const struct signed_request *s,
 	if (login_key_is_welcome(l, s->alg, s->blob, &t->key, &t->permits) &&
 	    (!s->hostbound || hostkeys_own(&l->state->keys, s->hostkey))) {
 		put_signed_data(q, s, &data);
-		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
+		signed_data = buf_span(&data);
 		t->ok = buf_err(&data) == 0 &&
 		    login_signature_is_good(l, t->key, s->alg, signed_data,
 			s->signature, &t->permits);
