@@ -123,12 +123,6 @@ assert_text(const char *got, const char *want)
 }
 
 struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
-struct span
 span_text(const char *s)
 {
 	return (struct span){ (const uint8_t *)s, strlen(s) };
