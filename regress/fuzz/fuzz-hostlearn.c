@@ -109,7 +109,7 @@ sign(int i)
 	buf_put_string(&b, session_id, sizeof session_id);
 	buf_put_string_buf(&b, &blobs[i]);
 	if (key_sign(keys[i], algs[i],
-		(struct span){ buf_data(&b), buf_len(&b) },
+		buf_span(&b),
 		&signatures[i]) != 0)
 		abort();
 	buf_clear(&b);
@@ -513,7 +513,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		abort();
 	k = some_kex(p,
 	    (struct span){ session_id, sizeof session_id },
-	    (struct span){ buf_data(&blobs[SHOWN]), buf_len(&blobs[SHOWN]) });
+	    buf_span(&blobs[SHOWN]));
 	if (hostcheck_new(&check, &conf, ADDRESS, (uint16_t)port(&s)) != 0)
 		abort();
 	ok = hostcheck_key(check, kex_hostkey(k)) == 0;

@@ -33,7 +33,7 @@ show_key(struct hostcheck *h, const struct key *k)
 	int r;
 
 	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, span_of(&blob));
+	r = hostcheck_key(h, buf_span(&blob));
 	buf_clear(&blob);
 	return r;
 }

@@ -376,7 +376,7 @@ vouch(struct hostcheck *h, const struct key *k)
 
 	assert_int_equal(key_to_blob(k, &blob), 0);
 	r = hostcheck_vouched(h,
-	    (struct span){ buf_data(&blob), buf_len(&blob) });
+	    buf_span(&blob));
 	buf_clear(&blob);
 	return r;
 }
