@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What kex.c, kex-algs.c, kex-gss.c and kex-state.c share. Included by these
- * only.
+ * What the sources kex*.c share. Included by these only.
  *
  * Threads: loop thread only.
  */
@@ -94,6 +93,7 @@ struct kex {
 	/* What the KEXINIT that is out really says of ciphers and MACs. */
 	char *sent_ciphers, *sent_macs;
 	char *id_client, *id_server;
+	uint32_t peer_traits; /* the other side's; peer-version.h */
 	char *moduli_path;
 	int moduli_fd; /* borrowed; -1: none */
 	struct kex_ext ext;

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kex-internal.h"
+#include "peer-version.h"
 
 enum { DES3_STRENGTH = 14 }; /* bytes: two of its three keys count */
 
@@ -115,8 +116,12 @@ set_string(char **field, const char *value)
 int
 kex_set_remote_id(struct kex *k, const char *id_remote)
 {
-	return set_string(k->server ? &k->id_client : &k->id_server,
+	int r = set_string(k->server ? &k->id_client : &k->id_server,
 	    id_remote);
+
+	if (r == 0)
+		k->peer_traits = peer_version_traits(id_remote);
+	return r;
 }
 
 void
@@ -476,8 +481,7 @@ client_on_reply(struct kex *k, struct rd r)
 	if ((err = buf_err(&k->hostkey)) != 0 ||
 	    (err = kem_client_finish(k->kem, value, &shared)) != 0)
 		goto out;
-	mine = (struct span){ buf_data(&k->client_value),
-		buf_len(&k->client_value) };
+	mine = buf_span(&k->client_value);
 	if ((err = kex_exchange_hash(k, mine, value, &shared, hash)) != 0)
 		goto out;
 	signed_data = (struct span){ hash, digest_len(k->kem_alg->digest) };
@@ -523,9 +527,8 @@ kex_server_on_group_request(struct kex *k, struct rd r)
 	if ((err = choose_group(k)) != 0)
 		return err;
 	err = kem_new_group(&k->kem, k->kem_alg,
-	    (struct span){ buf_data(&k->gex.prime), buf_len(&k->gex.prime) },
-	    (struct span){ buf_data(&k->gex.generator),
-		buf_len(&k->gex.generator) });
+	    buf_span(&k->gex.prime),
+	    buf_span(&k->gex.generator));
 	if (err != 0)
 		return err;
 	buf_init(&b);
@@ -589,7 +592,7 @@ server_on_value(struct kex *k, struct rd r)
 	    &k->hostkey);
 	if (err != 0)
 		goto out;
-	mine = (struct span){ buf_data(&value), buf_len(&value) };
+	mine = buf_span(&value);
 	err = kex_exchange_hash(k, client_value, mine, &shared, hash);
 	if (err == 0)
 		err = server_send_reply(k, &value, hash);
@@ -811,7 +814,7 @@ kex_result(const struct kex *k)
 struct span
 kex_hostkey(const struct kex *k)
 {
-	return (struct span){ buf_data(&k->hostkey), buf_len(&k->hostkey) };
+	return buf_span(&k->hostkey);
 }
 
 const char *
@@ -842,6 +845,12 @@ bool
 kex_peer_takes_early(const struct kex *k)
 {
 	return k->ext.peer_takes_early;
+}
+
+uint32_t
+kex_peer_traits(const struct kex *k)
+{
+	return k->peer_traits;
 }
 
 const char *

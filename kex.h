@@ -89,7 +89,7 @@ struct kex_gss_hooks {
 
 /* Life. Strings are copied. id_local and id_remote are the identification
  * lines without CR LF; id_remote NULL: not known yet, but before the peer's
- * KEXINIT is given to kex_input(). */
+ * KEXINIT is given to kex_input(); kex_import() brings it. */
 int kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
     const struct kex_proposal *mine, const char *id_local,
     const char *id_remote) must_check;
@@ -166,10 +166,14 @@ bool kex_peer_pings(const struct kex *k);
 bool kex_peer_agent_forward(const struct kex *k);
 /* It takes early messages for channels (channels.h), as we do. */
 bool kex_peer_takes_early(const struct kex *k);
+/* What its identification line says of it: a set of enum peer_trait. 0 before
+ * the line is there. */
+uint32_t kex_peer_traits(const struct kex *k);
 /* Names that the peer offered last, for error texts; NULL if none. */
 const char *kex_peer_offer(const struct kex *k, int err);
 
-/* Hand-over to another process of ours, with packet_export(). */
+/* Hand-over to another process of ours, with packet_export(). The peer's
+ * identification line and its traits go along. */
 int kex_export(const struct kex *k, struct buf *out) must_check;
 int kex_import(struct kex *k, struct rd *in) must_check;
 

@@ -22,7 +22,7 @@
 #include "client/auth/userauth.h"
 #include "client/common/ssh-flags.h"
 #include "client/hosts/name-lookup.h"
-#include "client/mux/sharing.h"
+#include "client/mux/sharing-roles.h"
 #include "client/query.h"
 #include "client/ssh-run.h"
 #include "conf/client-conf.h"

@@ -7,7 +7,6 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "base/version.h"
 #include "crypto/kem.h"
 #include "client/connect/gss-kex.h"
@@ -20,6 +19,7 @@
 #include "kex.h"
 #include "keys/key.h"
 #include "packet.h"
+#include "peer-version.h"
 
 enum {
 	IDENT_MAX = 253, /* bytes without CR LF, RFC 4253 section 4.2 */
@@ -315,17 +315,15 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 
 /*
  * May messages of the session be sent right behind the authentication request?
- * Servers that call themselves OpenSSH keep them until the user is
- * authenticated, answer UNIMPLEMENTED if authentication fails, and number
- * their channels from 0. Not with compression, which begins with the success
- * of the authentication: whether they have to be compressed is not known yet.
+ * Not with compression, which begins with the success of the authentication:
+ * whether they have to be compressed is not known yet.
  */
 static bool
 may_send_optimistic(const struct sshlogin *l)
 {
 	return l->p.send_optimistic != NULL &&
 	    userauth_expects_success(l->userauth) &&
-	    sshlogin_peer_is_openssh(l) &&
+	    (kex_peer_traits(l->kex) & PEER_TAKES_AHEAD) != 0 &&
 	    !hostcheck_distrusted(l->hostcheck) &&
 	    strcmp(kex_result(l->kex)->comp_tx, "none") == 0 &&
 	    strcmp(kex_result(l->kex)->comp_rx, "none") == 0;
@@ -334,16 +332,16 @@ may_send_optimistic(const struct sshlogin *l)
 static int
 start_auth(struct sshlogin *l)
 {
+	const uint32_t traits = kex_peer_traits(l->kex);
 	struct userauth_params params = {
 		.conf = l->p.conf,
 		.packet = l->packet,
 		.session_id = kex_session_id(l->kex),
 		.hostkey = kex_hostkey(l->kex),
-		.host_signature = { buf_data(&l->host_signature),
-		    buf_len(&l->host_signature) },
+		.host_signature = buf_span(&l->host_signature),
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
-		.in_order = sshlogin_peer_is_openssh(l),
-		.forgives = sshlogin_peer_is_hpnssh(l),
+		.in_order = (traits & PEER_ANSWERS_IN_ORDER) != 0,
+		.forgives = (traits & PEER_FORGIVES) != 0,
 		.address = l->p.link->address,
 		.gss_sign = kex_is_gss(l->kex) ? gss_kex_sign : NULL,
 		.gss_arg = l->gss,
@@ -622,8 +620,7 @@ static int
 check_peer(const struct sshlogin *l)
 {
 	tell_identifications(l->p.conf, l->ident, l->peer_ident);
-	if (str_has_prefix(l->peer_ident, "SSH-2.0-") ||
-	    str_has_prefix(l->peer_ident, "SSH-1.99-"))
+	if (peer_version_is_2(l->peer_ident))
 		return 0;
 	log_error("%s port %u does not speak SSH version 2: %.80s",
 	    peer_name(l), l->p.link->port, l->peer_ident);
@@ -852,10 +849,9 @@ struct sshlogin_binding
 sshlogin_binding(const struct sshlogin *l)
 {
 	return (struct sshlogin_binding){
-		.hostkey = { buf_data(&l->host_key), buf_len(&l->host_key) },
+		.hostkey = buf_span(&l->host_key),
 		.session_id = kex_session_id(l->kex),
-		.signature = { buf_data(&l->host_signature),
-		    buf_len(&l->host_signature) },
+		.signature = buf_span(&l->host_signature),
 	};
 }
 
@@ -867,30 +863,4 @@ sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
 	if (l->p.proxied)
 		return 0; /* it is the master who knows the host */
 	return hostlearn_new(out, l->p.conf, l->hostcheck, l->kex, chs);
-}
-
-bool
-sshlogin_peer_is_hpnssh(const struct sshlogin *l)
-{
-	return l->peer_ident != NULL &&
-	    strstr(l->peer_ident, HPN_TRUE_NAME) != NULL;
-}
-
-bool
-sshlogin_peer_is_openssh(const struct sshlogin *l)
-{
-	return l->peer_ident != NULL &&
-	    str_has_prefix(l->peer_ident, "SSH-2.0-OpenSSH");
-}
-
-bool
-sshlogin_peer_is_hpn(const struct sshlogin *l)
-{
-	return l->peer_ident != NULL && strstr(l->peer_ident, "_hpn") != NULL;
-}
-
-const char *
-sshlogin_peer_ident(const struct sshlogin *l)
-{
-	return l->peer_ident != NULL ? l->peer_ident : "";
 }

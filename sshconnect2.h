@@ -107,13 +107,5 @@ struct sshlogin_binding sshlogin_binding(const struct sshlogin *l);
  * that is wanted, else NULL; freed before the login. */
 int sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
     struct hostlearn **out) must_check;
-/* The server calls itself OpenSSH: it knows that project's extensions. */
-bool sshlogin_peer_is_openssh(const struct sshlogin *l);
-/* The server is this project's. */
-bool sshlogin_peer_is_hpnssh(const struct sshlogin *l);
-/* It calls itself HPN-SSH. */
-bool sshlogin_peer_is_hpn(const struct sshlogin *l);
-/* Its identification; "": not known. Borrowed. */
-const char *sshlogin_peer_ident(const struct sshlogin *l);
 
 #endif

@@ -253,7 +253,7 @@ def stock_suite():
 def build_directory():
     named = os.environ.get("HPN_BUILD")
     for directory in [named] if named else [Path.cwd(), TOP / "build/release",
-                                            TOP]:
+                                            TOP / "obj"]:
         if directory and (Path(directory) / "hpnssh").exists():
             return Path(directory).resolve()
     raise Unavailable("no build found: name it with --build or HPN_BUILD")

@@ -27,8 +27,8 @@ purpose() {
 	}' "$1"
 }
 
-find . \( -path ./.git -o -path ./build -o -path ./regress \) -prune -o -name '*.c' -print |
-	sed 's|^\./||' | grep "^${1:-}" | LC_ALL=C sort | while read -r file; do
+sh build-aux/tree-files.sh | grep '\.c$' | grep -v '^regress/' | grep "^${1:-}" |
+while read -r file; do
 	text=$(purpose "$file")
 	[ -n "$text" ] || [ ! -e "${file%.c}.h" ] || text=$(purpose "${file%.c}.h")
 	echo "$file:${text:+ $text}"

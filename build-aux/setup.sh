@@ -159,7 +159,8 @@ open_copy()
 	mkdir -p "$copy" && chmod 755 "$1" "$copy" &&
 		find "$copy" -mindepth 1 -maxdepth 1 ! -name build \
 			-exec rm -rf {} + &&
-		tar -C "$top" --exclude=./.git --exclude=./build -cf - . |
+		tar -C "$top" --exclude=./.git --exclude=./build \
+			--exclude=./obj -cf - . |
 		tar -C "$copy" --no-same-owner -xpf - &&
 		[ -x "$copy/run-tests" ] &&
 		chmod -R go+rX "$copy" ||

@@ -14,7 +14,7 @@ top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 # name, options of configure, unit tests. @all: every option --without in it.
 table='
 full		-					ssh-flags client-conf server-conf
-pam		--without-pam				server-conf auth-methods auth-passwd
+pam		--without-pam				server-conf login-methods passwd
 gssapi		--without-gssapi			client-conf server-conf ssh-flags kex-gss gss-wire
 seccomp		--without-seccomp			sandbox
 ipsec-mb	--without-ipsec-mb			cipher cipher-gcm-wide

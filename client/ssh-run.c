@@ -15,7 +15,7 @@
 #include "client/common/uses.h"
 #include "client/forwards/forwards.h"
 #include "client/forwards/tunnel.h"
-#include "client/mux/sharing.h"
+#include "client/mux/sharing-roles.h"
 #include "client/session/background.h"
 #include "client/session/client-session.h"
 #include "client/session/local-command.h"
@@ -23,6 +23,7 @@
 #include "client/sshclient.h"
 #include "connection.h"
 #include "forward/stdio-forward.h"
+#include "peer-version.h"
 
 enum { EXIT_ERROR = 255 };
 
@@ -227,7 +228,8 @@ open_session(struct ssh_run *p, bool optimistic)
 			session_open_optimistically(p->session);
 	}
 	/* Nobody who takes over this connection shall open another one. */
-	if (r == 0 && params.peer_is_openssh && sharing_is_off(&p->sharing))
+	if (r == 0 && (params.peer_traits & PEER_KNOWS_EOW) != 0 &&
+	    sharing_is_off(&p->sharing))
 		r = channels_global_request(params.channels,
 		    "no-more-sessions@openssh.com", NULL, NULL, NULL);
 	return r;
@@ -505,6 +507,7 @@ connect_and_run(struct ssh_run *p)
 	tty_leave_raw();
 	sshclient_tell_transferred(p->client);
 out:
+	sharing_stop(&p->sharing);
 	sharing_clear(&p->sharing);
 	session_free(p->session);
 	stdio_forward_free(p->forward);

@@ -24,6 +24,7 @@
 #include "client/metrics-files.h"
 #include "client/mux/mux-anchor.h"
 #include "client/why-slow.h"
+#include "peer-version.h"
 
 /* A further connection is made without the user: it must not wait for ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
@@ -51,6 +52,12 @@ struct sshclient {
 	uint64_t began_ms; /* the user was authenticated */
 	bool ready, ended;
 };
+
+static uint32_t
+peer_traits(const struct sshclient *c)
+{
+	return kex_peer_traits(sshlogin_kex(c->login));
+}
 
 static void
 end(struct sshclient *c, int err)
@@ -169,8 +176,8 @@ make_channels(struct sshclient *c)
 			return r;
 		set_timeouts(c);
 	}
-	channels_set_exact_windows(
-	    c->channels, !sshlogin_peer_is_hpnssh(c->login));
+	channels_set_exact_windows(c->channels,
+	    !(peer_traits(c) & PEER_TAKES_WIDE_WINDOWS));
 	channels_take_early(c->channels);
 	channels_send_early(c->channels,
 	    kex_peer_takes_early(sshlogin_kex(c->login)));
@@ -197,7 +204,7 @@ static int
 start_metrics(struct sshclient *c)
 {
 	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
-	    sshlogin_peer_is_hpn(c->login);
+	    (peer_traits(c) & PEER_TELLS_METRICS) != 0;
 
 	if (c->p.first != NULL)
 		return 0;
@@ -382,8 +389,7 @@ static int
 drop_anchor(struct sshclient *c, const struct mux_anchor *anchor)
 {
 	struct anchorage *a = c->anchorage = xcalloc(1, sizeof *a);
-	struct span key = { buf_data(&anchor->host_key),
-		buf_len(&anchor->host_key) };
+	struct span key = buf_span(&anchor->host_key);
 	bool was_demoted;
 	int r = sshlink_place(&c->link, anchor->address, anchor->port);
 
@@ -574,17 +580,6 @@ sshclient_leave_none(struct sshclient *c)
 	return none_switch_leave(&c->none);
 }
 
-/* HPN-SSH 16 to 18, and not this project's. */
-static bool
-peer_is_hpn_18(const struct sshlogin *l)
-{
-	const char *ident = sshlogin_peer_ident(l);
-
-	return sshlogin_peer_is_openssh(l) && !sshlogin_peer_is_hpnssh(l) &&
-	    (strstr(ident, "hpn16") != NULL || strstr(ident, "hpn17") != NULL ||
-		strstr(ident, "hpn18") != NULL);
-}
-
 void
 sshclient_fill(const struct sshclient *c, struct session_params *s)
 {
@@ -595,8 +590,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->channels = c->channels;
 	s->lending = c->from_server.lending;
 	s->forwards = c->from_server.forwards;
-	s->peer_is_openssh = sshlogin_peer_is_openssh(c->login);
-	s->peer_is_hpn_18 = peer_is_hpn_18(c->login);
+	s->peer_traits = peer_traits(c);
 	s->quiet = c->p.first != NULL;
 	s->began_ms = c->began_ms;
 	/* Where data goes to this program, what the server's program says is

@@ -8,7 +8,7 @@
 srcdir=$1 word=$2
 shift 2
 jobs=$(getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
-logs=regress/logs
+logs=$PWD/regress/logs
 rm -rf "$logs"
 mkdir -p "$logs" || exit 1
 export srcdir logs

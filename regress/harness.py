@@ -36,7 +36,7 @@ MIB = 1 << 20
 def _find_build():
     named = os.environ.get("HPN_BUILD")
     tried = [named] if named else [TOP / "build/release-tests",
-                                   TOP / "build/release", TOP]
+                                   TOP / "build/release", TOP / "obj"]
     for directory in tried:
         if (Path(directory) / "config.status").exists():
             return Path(directory).resolve()

@@ -1,68 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# layers.sh [srcdir]: who may include whom, and where things are said. The tables
-# in the awk program are the rules of docs/ARCHITECTURE.md; this script holds the
-# tree to them (TAP).
+# layers.sh [srcdir]: who may include whom, and where things are said. floors.awk
+# and the tables in the awk program are the rules of docs/ARCHITECTURE.md; this
+# script holds the tree to them (TAP).
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(find . \( -path ./.git -o -path ./build \) -prune -o \( -name '*.c' -o -name '*.h' \) -print |
-	sed 's|^\./||' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$' |
-	grep -v '^config\.h$' | LC_ALL=C sort)
+files=$(sh build-aux/tree-files.sh)
+sources=$(echo "$files" | grep '\.[ch]$' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$')
 
 # shellcheck disable=SC2086
-awk '
+awk "$(cat regress/floors.awk)"'
 BEGIN {
-	# floor or room: those that it may include from, itself among them
-	low = "compat base crypto cipher keys packet"
-	may["compat"] = "compat"
-	may["base"] = "compat base"
-	may["crypto"] = "compat base crypto"
-	may["cipher"] = "compat base crypto cipher"
-	may["keys"] = "compat base crypto cipher keys"
-	may["packet"] = low
-	may["kex"] = low " kex"
-	may["channels"] = low " channels"
-	may["gss"] = low " gss"
-	may["connection"] = low " kex channels connection"
-	may["conf"] = may["connection"] " conf"
-	may["forward"] = may["conf"] " forward"
-
-	may["xfer"] = "compat base crypto xfer"
-	may["xfer/local"] = may["xfer"] " xfer/local"
-	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
-	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
-	may["xfer/transfer"] = may["xfer/sftp"] " xfer/local xfer/transfer"
-	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
-	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
-
-	may["agent"] = may["keys"] " agent"
-	may["tokens/p11"] = may["keys"] " tokens/p11"
-	may["tokens/sk"] = may["keys"] " tokens/sk"
-	may["keytools/keygen"] = may["keys"] " keytools/keygen"
-	may["keytools/add"] = may["keys"] " keytools/add"
-	may["keytools/keyscan"] = may["conf"] " keytools/keyscan"
-	may["keytools/keysign"] = may["keys"] " keytools/keysign"
-	may["client/common"] = may["conf"] " client/common"
-	may["client/hosts"] = may["client/common"] " client/hosts"
-	may["client/auth"] = may["client/common"] " gss client/auth"
-	may["client/connect"] = may["client/auth"] " client/hosts client/connect"
-	may["client/forwards"] = may["client/connect"] " forward client/forwards"
-	may["client/session"] = may["client/forwards"] " client/session"
-	may["client/mux"] = may["client/session"] " client/mux"
-	may["client"] = may["client/mux"] " client"
-	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/transfer xfer/rcp client/copy"
-	may["server"] = may["conf"] " server gss"
-	may["server/listener"] = may["server"] " server/listener"
-	may["server/auth"] = may["server"] " server/auth"
-	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
-	may["server/monitor"] = may["server"] " server/monitor"
-	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
-	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
-	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
-	    " xfer/shell program"
-	may["test"] = may["program"] " test"
-
 	# outside header (prefix): where its door is, and through how many files
 	door["openssl/"] = "^(crypto/|keys/|cipher[^/]*$|regress/)"
 	door["zlib.h"] = "^packet[^/]*$";		files["zlib.h"] = 1
@@ -80,19 +29,6 @@ BEGIN {
 	door["krb5.h"] = "^gss/";			files["krb5.h"] = 1
 	door["seccomp.h"] = "^(server/auth|regress)/";	files["seccomp.h"] = 1
 	door["utmp"] = "^server/monitor/";		files["utmp"] = 1
-}
-
-function floor_of(path, top) {
-	top = path
-	if (sub(/\/[^\/]*$/, "", top))
-		return top ~ /^regress/ ? "test" : top
-	if (path ~ /^cipher/) return "cipher"
-	if (path ~ /^(packet|pipeline)/) return "packet"
-	if (path ~ /^kex/) return "kex"
-	if (path ~ /^(channels|window)/) return "channels"
-	if (path ~ /^connection/) return "connection"
-	if (path ~ /^sshconnect/) return "client/connect"
-	return "program"
 }
 
 # A module is a folder; at the top, the files with one first word.
@@ -164,6 +100,16 @@ FILENAME ~ /^xfer\/(transfer|rcp)\// {
 		report(6, "a file is named by a path, not by xfer/local/local-tree.h")
 }
 
+# Code that asks who the peer is by a text: the names in strings, the mark of our
+# own. What we say of ourselves is spelled in base/version.h.
+FILENAME !~ /^(peer-version[.][ch]|base\/version[.]h|regress\/.*)$/ {
+	text = $0
+	sub(/\/[*].*/, "", text)
+	if (text !~ /^ ?[*]/ && (text ~ /HPN_TRUE_NAME/ ||
+	    text ~ /(str_has_prefix|str_match|strn?cmp|strstr|strcasestr|sscanf|span_equals|memmem)[(][^;]*"[^"]*(SSH-[0-9%*]|_?hpn[0-9]|_hpn|OpenSSH|HPNSSH_|PuTTY|libssh_|dropbear|Cisco|TTSSH)/))
+		report(7, "who the peer is: peer-version.c")
+}
+
 END {
 	what[1] = "includes go downwards"
 	what[2] = "includes are spelled from the root"
@@ -171,7 +117,8 @@ END {
 	what[4] = "platforms are asked in compat/ and base/ only"
 	what[5] = "internal headers are included by their own module"
 	what[6] = "copies name local files by directory and name"
-	for (i = 1; i <= 6; i++) {
+	what[7] = "the name of a peer is compared in one table"
+	for (i = 1; i <= 7; i++) {
 		printf "%sok %d - %s\n", i in bad ? "not " : "", i, what[i]
 		failed += i in bad
 	}
@@ -191,16 +138,22 @@ result() {
 }
 
 doc=docs/ARCHITECTURE.md
-result 7 "$doc names every folder" "$(
-	find . -name '.?*' -prune -o \( -path ./build -o -path './regress/*/*' -o \
-		-path ./autom4te.cache -o -path ./include -o -path './contrib/*' -o \
-		-path './debian/*' -o -path './packaging/*' \) -prune -o -type d -print |
-		sed -n 's|^\./||p' | while read -r folder; do
+result 8 "$doc names every folder" "$(
+	echo "$files" | awk -F/ '{
+		path = ""
+		for (i = 1; i < NF; i++) {
+			path = path $i
+			if (!seen[path]++)
+				print path
+			path = path "/"
+		}
+	}' | grep -vE '^([.]|(regress/[^/]*|contrib|debian|packaging)/)' |
+		while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
-result 8 "each source has a purpose, in the comment that it or its header opens with" "$(
+result 9 "each source has a purpose, in the comment that it or its header opens with" "$(
 	sh build-aux/purposes.sh | sed -n 's/:$/: no opening comment/p')"
-result 9 "no two sources have one name, so that a test and a backtrace name a file" "$(
+result 10 "no two sources have one name, so that a test and a backtrace name a file" "$(
 	echo "$sources" | grep -v '^regress/' | sed 's|.*/||' | sort | uniq -d)"
 
 # A defence names its tests behind "tests:", up to the next item or empty line.
@@ -209,10 +162,27 @@ named=$(awk '
 	/^- |^$|^[^ ]/ { on = 0 }
 	sub(/.*; tests: /, "") { on = 1 }
 	on { gsub(/[,()]/, " "); print }' "$model" | tr -s ' ' '\n' | grep -v '/')
-result 10 "$model names tests that exist" "$(
+result 11 "$model names tests that exist" "$(
 	[ -n "$named" ] || echo "no test is named"
 	for test in $named; do
 		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||
 			echo "no such test: $test"
 	done)"
+result 12 "at most 25 sources a folder" "$(
+	# The spine is the top; the others are lists of one kind of thing, but for
+	# xfer/transfer, which is one class.
+	echo "$sources" | grep '[.]c$' |
+		grep -vE '^([^/]+|(regress/(unit|fuzz)|keys|base|conf|crypto|server/monitor|xfer/transfer)/[^/]+)$' |
+		sed 's|/[^/]*$||' | uniq -c | awk '$1 > 25 { print $2 "/: " $1 " sources" }')"
+
+# By their path: a source that moves is named in pages and comments.
+# shellcheck disable=SC2086
+result 13 "sources that are named are there" "$(
+	rooms=$(echo "$sources" | sed -n 's|/.*||p' | sort -u | paste -s -d '|' -)
+	pages=$(echo "$files" | grep -E '^(docs/|[^/]*$).*[.]md$' | grep -v CHANGELOG)
+	cat $sources $pages |
+		LC_ALL=C grep -oE "(^|[^A-Za-z0-9_./-])($rooms)/[a-z0-9/_-]+[.][ch]\\b" |
+		sed 's/^[^a-z]//' | sort -u | while read -r source; do
+			[ -e "$source" ] || echo "no such source: $source"
+		done)"
 exit $status

@@ -6,8 +6,7 @@
 # of timers. (TAP)
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
-sources=$(find . -path ./.git -prune -o -name '*.c' -print |
-	grep -v '^\./regress/' | LC_ALL=C sort)
+sources=$(sh build-aux/tree-files.sh | grep '\.c$' | grep -v '^regress/')
 n=0 failed=0
 
 verdict() { # text, offending lines
@@ -28,7 +27,7 @@ verdict "signal() only ignores or restores" \
 # shellcheck disable=SC2086
 verdict "handlers are installed by base/loop.c only" \
 	"$(grep -nE 'sigaction\(|sa_handler =|sa_sigaction|sigset\(|sigvec\(' \
-		$sources | grep -vE '^\./base/loop\.c:|sigaction\([A-Z0-9a-z]+, NULL,')"
+		$sources | grep -vE '^base/loop\.c:|sigaction\([A-Z0-9a-z]+, NULL,')"
 verdict "the handler calls write() and nothing else" \
 	"$(awk '/^on_signal\(int signo\)/ { on = 1; next }
 		on && /^}/ { exit }

@@ -1,13 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # style.sh [srcdir]: the sizes that CONTRIBUTING.md sets (TAP): columns, lines of a
-# function and of a source, fields of a struct, columns of pages.
+# function and of a source, fields of a struct, columns of pages; and one form for
+# what is written again and again.
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
-sources=$(find . \( -path ./.git -o -path ./build -o -path ./regress/data -o -path ./include \) -prune -o \
-	\( -name '*.c' -o -name '*.h' -o -path './docs/*.md' \) -print |
-	sed 's|^\./||' | LC_ALL=C sort)
+sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^docs/.*\.md$')
 
 # shellcheck disable=SC2086
 LC_ALL=C awk '
@@ -18,12 +17,20 @@ BEGIN {
 	most[SOURCE] = 900;	what[SOURCE] = "lines of a source"
 	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
+
+	SPAN = 6
+	form[SPAN] = "the bytes of a buffer are buf_span()"
 }
 
 function limit(rule, path, line, n) {
 	if (n <= most[rule])
 		return
 	printf "# %s:%d: %d %s\n", path, line, n, what[rule]
+	bad[rule]++
+}
+
+function other_form(rule) {
+	printf "# %s:%d: %s\n", FILENAME, FNR, form[rule]
 	bad[rule]++
 }
 
@@ -98,6 +105,13 @@ FILENAME ~ /[.]md$/ {
 
 { limit(COLUMNS, FILENAME, FNR, width($0)) }
 
+# ---- one form ------------------------------------------------------------
+/\{ ?buf_data\([^)]*\),[ \t]*buf_len\(/ && FILENAME != "base/wire.c" {
+	other_form(SPAN)
+}
+buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
+{ buf_data_open = /\{ ?buf_data\([^)]*\),$/ }
+
 # The line of the name is the one in front of the brace.
 /^\{/ { begun = FNR - 2 }
 /^\}/ && begun > 0 {
@@ -118,6 +132,10 @@ END {
 	for (rule = COLUMNS; rule <= DOCS; rule++) {
 		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
 		    most[rule], what[rule]
+		failed += rule in bad
+	}
+	for (rule = SPAN; rule in form; rule++) {
+		printf "%sok %d - %s\n", rule in bad ? "not " : "", rule, form[rule]
 		failed += rule in bad
 	}
 	exit failed > 0

@@ -3,7 +3,7 @@
  * How the passwords of this machine's accounts are hashed: methods and costs,
  * without a salt or a hash of anybody. The listener finds it out, and each
  * connection's monitor hashes by it where a try would otherwise cost nothing
- * (server/monitor/auth-decoy.h).
+ * (server/monitor/decoy-hash.h).
  *
  * Threads: loop thread only.
  */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "kex.h"
+#include "peer-version.h"
 
 char *
 kexlog_field(const char *text, size_t len)
@@ -58,8 +59,7 @@ kexlog_version(const char *line, const char *ours, const char *remote)
 	    remote, fields[0], fields[1]);
 	free(fields[0]);
 	free(fields[1]);
-	return str_has_prefix(protocol, "2.0-") ||
-	    str_has_prefix(protocol, "1.99-");
+	return peer_version_is_2(line);
 }
 
 void

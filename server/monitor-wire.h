@@ -43,8 +43,7 @@ enum monitor_request {
 	MONITOR_TRY_ANSWER,	/* body of the client's message in a dialogue,
 				 * or the whole, see struct auth_method: only
 				 * as the reply to MONITOR_PROMPTS */
-	MONITOR_HAND_OVER,	/* peer's identification line, packet
-				 * and kex state; the last request */
+	MONITOR_HAND_OVER,	/* packet and kex state; the last request */
 	/* From the session process. */
 	MONITOR_SIGN_REKEY,	/* as MONITOR_SIGN */
 	MONITOR_PTY,		/* answer: name, text to show; then the

@@ -158,7 +158,6 @@ user_state_export(const struct user_state *s, struct buf *out)
 	buf_put_cstring(out, s->peer_text);
 	buf_put_cstring(out, s->remote);
 	buf_put_cstring(out, s->id_local);
-	buf_put_cstring(out, s->id_remote);
 	hostkeys_export_public(&s->keys, out);
 	put_optional(out, s->gss_kex);
 	put_words(out, &s->login_env);
@@ -198,7 +197,6 @@ user_state_import(struct user_state *s, struct rd *in)
 	s->peer_text = rd_cstring(in, NAME_BYTES);
 	s->remote = rd_cstring(in, NAME_BYTES);
 	s->id_local = rd_cstring(in, NAME_BYTES);
-	s->id_remote = rd_cstring(in, NAME_BYTES);
 	if ((r = hostkeys_import(&s->keys, in)) != 0)
 		return r;
 	s->gss_kex = monitor_get_optional(in, LIST_BYTES);
@@ -247,7 +245,6 @@ user_state_clear(struct user_state *s)
 	free(s->peer_text);
 	free(s->remote);
 	free(s->id_local);
-	free(s->id_remote);
 	hostkeys_clear(&s->keys);
 	free(s->gss_kex);
 	strlist_clear(&s->login_env);

@@ -41,8 +41,7 @@ struct user_state {
 	struct peer peer;
 	char *peer_text; /* "address port n" */
 	char *remote;	 /* "address-n" */
-	/* Identification lines: each key exchange hashes them. */
-	char *id_local, *id_remote;
+	char *id_local; /* identification line, which key exchanges hash */
 	struct hostkeys keys;	   /* public halves */
 	char *gss_kex;		   /* methods of GSSAPI; or NULL */
 	struct strlist login_env;  /* that came with the login */

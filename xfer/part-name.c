@@ -8,8 +8,27 @@
 #include "crypto/digest.h"
 #include "crypto/rand.h"
 
-enum { NAME_BYTES_MAX = 255, DIGEST_BYTES = 8, SUFFIX_MAX = 16 };
+enum {
+	NAME_BYTES_MAX = 255,
+	DIGEST_BYTES = 8,
+	DIGITS = 2 * DIGEST_BYTES,
+	SUFFIX_MAX = 16,
+};
 #define PART ".hpnpart"
+#define LINK ".hpnlink"
+
+/* False: no digest could be made. */
+static bool
+digits_of(const char *text, size_t len, char out[DIGITS + 1])
+{
+	uint8_t digest[DIGEST_MAX_LEN];
+
+	if (digest_once(DIGEST_SHA256, text, len, digest) < 0)
+		return false;
+	for (int i = 0; i < DIGEST_BYTES; i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	return true;
+}
 
 static char *
 beside(const char *target, const char *suffix)
@@ -18,15 +37,12 @@ beside(const char *target, const char *suffix)
 	const char *name = slash != NULL ? slash + 1 : target;
 	int dir_len = (int)(name - target), len = (int)strlen(name);
 	int most = NAME_BYTES_MAX - 1 - (int)strlen(suffix);
-	uint8_t digest[DIGEST_MAX_LEN];
-	char hex[2 * DIGEST_BYTES + 2] = "", *path;
+	char hex[1 + DIGITS + 1] = "", *path;
 
 	if (len > most) {
-		if (digest_once(DIGEST_SHA256, name, (size_t)len, digest) < 0)
+		if (!digits_of(name, (size_t)len, hex + 1))
 			return NULL;
 		hex[0] = '~';
-		for (int i = 0; i < DIGEST_BYTES; i++)
-			snprintf(hex + 1 + 2 * i, 3, "%02x", digest[i]);
 		len = most - (int)strlen(hex);
 	}
 	if (asprintf(&path, "%.*s.%.*s%s%s", dir_len, target, len, name, hex,
@@ -78,8 +94,52 @@ xfer_is_part(const char *path)
 	    memcmp(name + len - suffix, PART, suffix) == 0;
 }
 
-char *
-xfer_link_name(const char *target)
+static char *
+own_name(const char *target, unsigned number, const char *end)
 {
-	return beside_random(target, ".hpnlink");
+	const char *slash = strrchr(target, '/');
+	char digits[DIGITS + 1], suffix[1 + DIGITS + SUFFIX_MAX], *text;
+	int len;
+
+	if (number > XFER_PARTS_MAX)
+		return beside_random(target, end);
+	len = asprintf(&text, "%u %s", number,
+	    slash != NULL ? slash + 1 : target);
+	if (len < 0)
+		return NULL;
+	if (!digits_of(text, (size_t)len, digits)) {
+		free(text);
+		return NULL;
+	}
+	free(text);
+	snprintf(suffix, sizeof suffix, ".%s%s", digits, end);
+	return beside(target, suffix);
+}
+
+char *
+xfer_link_name(const char *target, unsigned number)
+{
+	return own_name(target, number, LINK);
+}
+
+char *
+xfer_put_name(const char *target, unsigned number)
+{
+	return own_name(target, number, PART);
+}
+
+bool
+xfer_is_own_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+	size_t len = strlen(name), end = strlen(PART);
+
+	if (name[0] != '.' || len < 1 + 1 + DIGITS + end)
+		return false;
+	len -= end;
+	return (strcmp(name + len, PART) == 0 ||
+		   strcmp(name + len, LINK) == 0) &&
+	    name[len - DIGITS - 1] == '.' &&
+	    strspn(name + len - DIGITS, "0123456789abcdef") >= DIGITS;
 }

@@ -22,9 +22,20 @@ char *xfer_part_name(const char *target, unsigned number);
 char *xfer_probe_name(const char *target);
 /* Does this path look like one? */
 bool xfer_is_part(const char *path);
-/* Where a link is made that is to be renamed over the target; nobody else uses
- * the name. It is no part, for nobody shall take it for one, and write through
- * it. */
-char *xfer_link_name(const char *target);
+/*
+ * Names of our own for what takes the target's place within a moment: of
+ * "dir/name" it is "dir/.name.DIGEST.hpnlink" and "dir/.name.DIGEST.hpnpart".
+ * The digest is of the name and of number, from 1 on: so a later run finds what
+ * a killed one has left, and nobody has the name by chance. From number
+ * XFER_PARTS_MAX + 1 on it is a random one.
+ *
+ * A link, which is to be renamed over the target, is no part, for nobody shall
+ * take it for one, and write through it.
+ */
+char *xfer_link_name(const char *target, unsigned number);
+/* The part of a small file, at a server (put-file). */
+char *xfer_put_name(const char *target, unsigned number);
+/* Does this path look like one of these? */
+bool xfer_is_own_name(const char *path);
 
 #endif

@@ -284,12 +284,6 @@ add_files(const struct userauth *ua, struct pubkey_state *s, const char *what,
 
 /* --- the agent --------------------------------------------------------- */
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 /* Tells the agent which host this is for. An agent that does not know that
  * request has no keys that are bound to hosts. */
 static int
@@ -298,8 +292,8 @@ bind_agent(const struct userauth *ua, struct agent *a)
 	int r = 0;
 
 	if (buf_len(&ua->host_signature) > 0)
-		r = agent_bind(a, span_of(&ua->hostkey),
-		    span_of(&ua->session_id), span_of(&ua->host_signature),
+		r = agent_bind(a, buf_span(&ua->hostkey),
+		    buf_span(&ua->session_id), buf_span(&ua->host_signature),
 		    false);
 	if (r == ERR_AGENT)
 		log_debug("the agent does not bind keys to destinations");

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "channels.h"
+#include "peer-version.h"
 #include "xfer/sftp/sftp-engine.h"
 
 enum { BACKLOG_BYTES = 64 * 1024 };
@@ -130,8 +131,8 @@ start_session(struct stream *stream, enum stream_state state)
 	if ((err = session_new(&stream->session, &params)) != 0)
 		return err;
 	become(stream, state);
-	/* OpenSSH and HPN-SSH give the number 0 to the first channel. */
-	if (params.peer_is_openssh && stream->conn->streams == 1)
+	if ((params.peer_traits & PEER_TAKES_AHEAD) != 0 &&
+	    stream->conn->streams == 1)
 		session_open_optimistically(stream->session);
 	return 0;
 }

@@ -109,7 +109,7 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	bool exists = stat(path, &st) == 0;
 	bool is_dir = exists && S_ISDIR(st.st_mode);
 
-	if (!exists && errno != ENOENT && errno != ENOTDIR)
+	if (!exists && errno != ENOENT && errno != ENOTDIR && errno != ELOOP)
 		scp_die(scp, path, strerror(errno));
 	if (needed && !is_dir)
 		scp_die(scp, path, strerror(exists ? ENOTDIR : ENOENT));

@@ -15,6 +15,7 @@
 #include "client/session/client-session-internal.h"
 #include "client/session/escape.h"
 #include "client/session/sent-env.h"
+#include "peer-version.h"
 
 enum {
 	STATUS_UNKNOWN = 255,
@@ -211,14 +212,15 @@ name_kind(struct session *s)
 	free(name);
 }
 
-/* Where HPN-SSH 16 to 18 is the server, an scp is its hpnscp. */
+/* Of a server that calls it so, an scp is its hpnscp. */
 static void
 put_command(const struct session *s, struct buf *b)
 {
 	const char *command = s->p.command;
 	size_t mark = buf_open_string(b);
 
-	if (s->p.peer_is_hpn_18 && !s->p.subsystem &&
+	if ((s->p.peer_traits & PEER_SCP_IS_HPNSCP) != 0 &&
+	    !s->p.subsystem &&
 	    strcspn(command, " ") == 3 && str_has_prefix(command, "scp"))
 		buf_put(b, "hpn", 3);
 	buf_put(b, command, strlen(command));
@@ -442,7 +444,7 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 		    ext == 0 ? "output" : "error", strerror(error));
 		s->output_failed = true;
 	}
-	if (ext == 0 && s->p.peer_is_openssh)
+	if (ext == 0 && (s->p.peer_traits & PEER_KNOWS_EOW) != 0)
 		(void)!channel_request(c, "eow@openssh.com", NULL, NULL, NULL);
 }
 

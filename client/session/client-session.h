@@ -63,8 +63,7 @@ struct session_params {
 	const char *command; /* NULL: a shell */
 	bool subsystem;	     /* command is the name of one */
 	bool tty;	     /* a terminal for it is wanted */
-	bool peer_is_openssh; /* knows eow@ and no-more-sessions@ */
-	bool peer_is_hpn_18;  /* its scp is called hpnscp */
+	uint32_t peer_traits; /* of the server: peer-version.h */
 	bool attach_later;    /* begins only when session_attach() is called */
 	bool quiet;	      /* no messages for the user */
 	uint64_t began_ms;    /* the connection; base/clock.h */

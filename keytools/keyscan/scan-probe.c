@@ -7,10 +7,10 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "cipher.h"
 #include "kex.h"
 #include "packet.h"
+#include "peer-version.h"
 
 /* By this name administrators find scans in their logs. */
 static const char ident[] = "SSH-2.0-OpenSSH-keyscan";
@@ -115,8 +115,7 @@ begin_exchange(struct scan_probe *p)
 	int r;
 
 	p->p.banner(p->p.arg, p->peer_ident);
-	if (!str_has_prefix(p->peer_ident, "SSH-2.0-") &&
-	    !str_has_prefix(p->peer_ident, "SSH-1.99-"))
+	if (!peer_version_is_2(p->peer_ident))
 		return ERR_UNSUPPORTED;
 	if ((r = begin_step(p)) != 0 ||
 	    (r = kex_new(&p->kex, p->packet, &hooks, &mine, ident,

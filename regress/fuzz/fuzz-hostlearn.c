@@ -108,7 +108,7 @@ sign(int i)
 	buf_put_string(&b, session_id, sizeof session_id);
 	buf_put_string_buf(&b, &blobs[i]);
 	if (key_sign(keys[i], algs[i],
-		(struct span){ buf_data(&b), buf_len(&b) },
+		buf_span(&b),
 		&signatures[i]) != 0)
 		abort();
 	buf_clear(&b);
@@ -478,6 +478,8 @@ some_kex(struct packet *p)
 	struct kex *k;
 
 	buf_put_string(&b, session_id, sizeof session_id);
+	buf_put_cstring(&b, "s"); /* identification, traits */
+	buf_put_u32(&b, 0);
 	buf_put_string_buf(&b, &blobs[SHOWN]);
 	for (int i = 0; i < 4; i++)
 		buf_put_bool(&b, false);

@@ -127,7 +127,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	buf_clear(&m->pending);
 	buf_clear(&m->packet_state);
 	buf_clear(&m->kex_state);
-	free(m->id_remote);
 	close(fd[0]);
 	close(fd[1]);
 out:

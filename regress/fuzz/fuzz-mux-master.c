@@ -296,6 +296,8 @@ some_kex(struct packet *p)
 	struct rd in;
 
 	buf_put_string(&b, id, sizeof id);
+	buf_put_cstring(&b, "s"); /* identification, traits */
+	buf_put_u32(&b, 0);
 	buf_put_cstring(&b, ""); /* host key */
 	for (int i = 0; i < 4; i++)
 		buf_put_bool(&b, false);

@@ -120,7 +120,6 @@ params(void)
 	    .peer_text = "peer",
 	    .remote = "peer",
 	    .id_local = "",
-	    .id_remote = "",
 	    .login_env = &none,
 	    .auth_info = &info,
 	    .socket_fd = -1,

@@ -79,7 +79,6 @@ monitor_teardown(void **state)
 	buf_clear(&m->pending);
 	buf_clear(&m->packet_state);
 	buf_clear(&m->kex_state);
-	free(m->id_remote);
 	peer_clear(&m->peer);
 	state_clear(&m->state);
 	free(m);

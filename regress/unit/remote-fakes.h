@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/copy/remote-internal.h"
+#include "peer-version.h"
 #include "xfer/sftp/sftp-engine.h"
 
 enum { FAKES_MAX = 256 };
@@ -146,7 +147,7 @@ void
 sshclient_fill(const struct sshclient *c, struct session_params *s)
 {
 	s->loop = c->p.loop;
-	s->peer_is_openssh = true;
+	s->peer_traits = PEER_TAKES_AHEAD | PEER_KNOWS_EOW;
 }
 
 int

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "crypto/digest.h"
 #include "crypto/kem.h"
 #include "kex.h"
@@ -22,6 +23,8 @@
 #define METHOD "gss-curve25519-sha256-toWM5Slw5Ew8Mqkay+al2g=="
 #define GROUPS "gss-gex-sha1-toWM5Slw5Ew8Mqkay+al2g=="
 #define PLAIN "curve25519-sha256"
+
+static const char *client_id = "SSH-2.0-client";
 
 struct side {
 	struct packet *packet;
@@ -200,8 +203,8 @@ side_open(struct side *s, int fd, bool server, const char *methods,
 	s->packet = packet_new(fd, fd, server);
 	assert_non_null(s->packet);
 	assert_int_equal(kex_new(&s->kex, s->packet, &hooks, &p,
-			     server ? "SSH-2.0-server" : "SSH-2.0-client",
-			     server ? "SSH-2.0-client" : "SSH-2.0-server"),
+			     server ? "SSH-2.0-server" : client_id,
+			     server ? client_id : "SSH-2.0-server"),
 	    0);
 	if (methods != NULL)
 		assert_int_equal(kex_set_gss(s->kex, &gss, methods), 0);
@@ -323,6 +326,34 @@ several_tokens(void **state)
 	run(&t);
 	assert_int_equal(t.c.done, 1);
 	pair_close(&t);
+}
+
+/* RFC 4462 lets a server show it; OpenSSH's client ends the connection then. */
+static void
+who_is_shown_the_host_key(void **state)
+{
+	static const struct {
+		const char *client;
+		bool shown;
+	} rows[] = {
+		{ "SSH-2.0-client", true },
+		{ "SSH-2.0-OpenSSH_9.2p1 Debian-2", false },
+		{ "SSH-2.0-OpenSSH_10.5_hpn18", false },
+		{ HPN_IDENT, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct pair t;
+
+		client_id = rows[i].client;
+		pair_open(&t, METHOD, METHOD, "ssh-ed25519");
+		run(&t);
+		assert_int_equal(t.c.done, 1);
+		assert_int_equal(t.c.vouched, rows[i].shown);
+		pair_close(&t);
+	}
+	client_id = "SSH-2.0-client";
 }
 
 /* A server without a key: "null", which is of no use for a plain method. */
@@ -767,6 +798,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_method),
 		cmocka_unit_test(several_tokens),
+		cmocka_unit_test(who_is_shown_the_host_key),
 		cmocka_unit_test(no_host_key),
 		cmocka_unit_test(one_side_only),
 		cmocka_unit_test(guesses),

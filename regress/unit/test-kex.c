@@ -23,7 +23,9 @@
 #include "crypto/digest.h"
 #include "crypto/kem.h"
 #include "kex.h"
+#include "peer-version.h"
 
+#define CLIENT "SSH-2.0-OpenSSH_9.2"
 #define HOSTKEY "the public half of a host key"
 
 struct side {
@@ -115,8 +117,10 @@ proposal(const char *kex)
 	};
 }
 
+/* Without the peer's identification line if that is to come. */
 static void
-side_open(struct side *s, int fd, bool server, const struct kex_proposal *mine)
+side_open_for(struct side *s, int fd, bool server,
+    const struct kex_proposal *mine, const char *peer)
 {
 	struct kex_hooks hooks = { .arg = s, .check_hostkey = on_check,
 		.hostkey_blob = on_hostkey_blob, .sign = on_sign,
@@ -126,11 +130,15 @@ side_open(struct side *s, int fd, bool server, const struct kex_proposal *mine)
 	s->packet = packet_new(fd, fd, server);
 	assert_non_null(s->packet);
 	assert_int_equal(kex_new(&s->kex, s->packet, &hooks, mine,
-			     server ? "SSH-2.0-server" : "SSH-2.0-client",
-			     server ? "SSH-2.0-client" : "SSH-2.0-server"),
-	    0);
+			     server ? "SSH-2.0-server" : CLIENT, peer), 0);
 	if (server)
 		assert_int_equal(kex_set_sig_algs(s->kex, "rsa-sha2-512"), 0);
+}
+
+static void
+side_open(struct side *s, int fd, bool server, const struct kex_proposal *mine)
+{
+	side_open_for(s, fd, server, mine, server ? CLIENT : "SSH-2.0-server");
 }
 
 /* Nobody has logged in. */
@@ -481,7 +489,7 @@ check_guess(const char *server_kex, const char *server_hostkeys, bool right)
 	kex_free(t.c.kex);
 	hooks.arg = &t.c;
 	assert_int_equal(kex_new(&t.c.kex, t.c.packet, &hooks, &client,
-			     "SSH-2.0-client", NULL),
+			     CLIENT, NULL),
 	    0);
 	kex_set_guess(t.c.kex, true);
 	assert_int_equal(kex_start(t.c.kex), 0);
@@ -634,12 +642,16 @@ test_export_import(void **state)
 	buf_init_secret(&st);
 	assert_int_equal(packet_export(t.s.packet, &st), 0);
 	assert_int_equal(kex_export(t.s.kex, &st), 0);
-	side_open(&moved, t.fd[1], true, &p);
+	side_open_for(&moved, t.fd[1], true, &p, NULL);
+	assert_int_equal(kex_peer_traits(moved.kex), 0);
 	assert_int_equal(packet_authenticated(moved.packet), 0);
 	in = rd_from_buf(&st);
 	assert_int_equal(packet_import(moved.packet, &in), 0);
 	assert_int_equal(kex_import(moved.kex, &in), 0);
 	assert_int_equal(rd_end(&in), 0);
+	assert_int_equal(kex_peer_traits(moved.kex),
+	    kex_peer_traits(t.s.kex));
+	assert_true(kex_peer_traits(moved.kex) & PEER_WAITS_FOR_ANSWERS);
 	moved.done = t.s.done;
 	moved.first = t.s.first;
 	side_close(&t.s);

@@ -418,6 +418,124 @@ test_old_links(void **state)
 	assert_int_equal(system("rm -r t"), 0);
 }
 
+static void
+make_links(const char *dir, unsigned n, const char *to, bool hard)
+{
+	char name[64];
+
+	for (unsigned i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "%s/l%02u", dir, i);
+		assert_int_equal(hard ? link(to, name) : symlink(to, name), 0);
+	}
+}
+
+/* Streams end at random, when the server has answered once. */
+static void
+breaks(struct host *h, struct xfer *x)
+{
+	struct xfer_stream *l = xfer_stream_first(x);
+
+	if (l != NULL && sftp_has_version(l->s))
+		h->deadly = 60;
+}
+
+/* An answer that is lost when a link was renamed already, or made: the copy
+ * ends right, and tells no failure. */
+static void
+test_links_over_breaks(void **state)
+{
+	const struct xfer_opts opts = { .recursive = true, .links = true,
+		.hard_links = true, .preserve = true, .retry_wait_ms = 1,
+		.connections_max = 3, .retries = 12 };
+
+	(void)state;
+	for (unsigned i = 0; i < 24; i++) {
+		struct host h = { .seed = i, .old_rename = i % 4 == 1,
+			.watch = breaks };
+
+		assert_int_equal(mkdir("t", 0755) | mkdir("t/s", 0755) |
+		    mkdir("t/h", 0755) | mkdir("u", 0755) |
+		    mkdir("u/s", 0755) | mkdir("u/h", 0755), 0);
+		host_make_file("t/a", 100, 1);
+		host_make_file("u/x", 50, 2);
+		make_links("t/s", 20, "to", false);
+		make_links("t/h", 5, "t/a", true);
+		make_links("u/s", 20, "from", false);
+		make_links("u/h", 5, "u/x", true);
+		assert_int_equal(host_copy(&h, true, "t", "u", opts), 0);
+		assert_int_equal(host_reports.n, 0);
+		assert_int_equal(unlink("u/x"), 0);
+		assert_int_equal(system("test \"$(find u -name '.*')\" = '' &&"
+		    " diff -r --no-dereference t u"), 0);
+		assert_int_equal(system("rm -r t u"), 0);
+	}
+}
+
+static void
+put_in(const char *dir, char *name, const char *link_to, const char *text)
+{
+	char path[200];
+	int fd;
+
+	assert_non_null(name);
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	free(name);
+	if (link_to != NULL) {
+		assert_int_equal(symlink(link_to, path), 0);
+		return;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(fd_write_all(fd, text, strlen(text)), 0);
+	close(fd);
+}
+
+/* What a killed copy has left where it made links goes with the next one. A
+ * file that is not one, or is in the tree itself, stays. */
+static void
+test_left_links(void **state)
+{
+	const struct xfer_opts opts = { .recursive = true, .links = true,
+		.hard_links = true, .preserve = true };
+
+	(void)state;
+	for (unsigned i = 0; i < 6; i++) {
+		struct host h = { .seed = i, .stock = i == 1 };
+		bool planned = i % 3 == 2;
+
+		assert_int_equal(mkdir("t", 0755) | mkdir("u", 0755), 0);
+		host_make_file("t/a", 1000, 1);
+		assert_int_equal(link("t/a", "t/b") | symlink("a", "t/c") |
+		    symlink("a", "t/d") | symlink("x", "u/c") |
+		    symlink("x", "u/d"), 0);
+		host_make_file("u/a", 1000, 2);
+		host_make_file("u/b", 1000, 2);
+		/* a, b, c: left; d: his own, of that name, and the next
+		 * one. Of a and b one is the link. */
+		put_in("u", xfer_link_name("a", 1), "any", NULL);
+		put_in("u", xfer_link_name("b", 1), "any", NULL);
+		put_in("u", xfer_link_name("c", 1), "any", NULL);
+		put_in("u", xfer_link_name("d", 1), NULL, "his");
+		put_in("u", xfer_link_name("d", 2), "left", NULL);
+		if (planned) /* in the tree: whatever it is */
+			put_in("t", xfer_link_name("c", 1), "planned", NULL);
+		if (i % 3 == 0)
+			assert_int_equal(system("for l in u/.[ab].*; do cp -p "
+			    "--remove-destination t/a \"$l\"; done"), 0);
+		assert_int_equal(host_copy(&h, i < 3, "t", "u", opts), 0);
+		assert_int_equal(system("diff -r --no-dereference -x '.*' t u "
+		    "&& test u/a -ef u/b"), 0);
+		assert_int_equal(system("test $(ls -A u | grep -c hpnlink) = "
+		    "$(($(ls -A t | grep -c hpnlink) + 2)) && "
+		    "test \"$(cat u/.d.*)\" = his"), 0);
+		if (planned)
+			assert_int_equal(system(
+			    "test $(readlink u/.c.*) = planned"), 0);
+		assert_int_equal(system("rm -r t u"), 0);
+	}
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* Somebody else's part, of a copy that is under way: it is held. */
 static int
 others_part(const char *name, const char *text)
@@ -682,6 +800,8 @@ main(void)
 		cmocka_unit_test(test_part_of_two_names),
 		cmocka_unit_test(test_killed_at_a_link),
 		cmocka_unit_test(test_old_links),
+		cmocka_unit_test(test_links_over_breaks),
+		cmocka_unit_test(test_left_links),
 		cmocka_unit_test(test_two_copies),
 		cmocka_unit_test(test_vanished),
 		cmocka_unit_test(test_changed_meanwhile),

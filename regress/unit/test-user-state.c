@@ -81,7 +81,6 @@ set_up(void **state)
 	from.peer_text = xstrdup("192.0.2.1 port 40000");
 	from.remote = xstrdup("192.0.2.1-40000");
 	from.id_local = xstrdup("SSH-2.0-a");
-	from.id_remote = xstrdup("SSH-2.0-b");
 	fill_keys(&from.keys);
 	from.gss_kex = xstrdup("gss-x");
 	add_words(&from.login_env, "X=1", "Y=2 3");
@@ -165,7 +164,6 @@ check_who(void)
 	assert_string_equal(to.peer_text, "192.0.2.1 port 40000");
 	assert_string_equal(to.remote, "192.0.2.1-40000");
 	assert_string_equal(to.id_local, "SSH-2.0-a");
-	assert_string_equal(to.id_remote, "SSH-2.0-b");
 }
 
 static void

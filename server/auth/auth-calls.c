@@ -103,15 +103,13 @@ monitor_try_answer(int fd, struct span body, struct monitor_verdict *out)
 }
 
 int
-monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
-    const struct buf *kex)
+monitor_hand_over(int fd, const struct buf *packet, const struct buf *kex)
 {
 	struct buf b;
 	int err;
 
 	buf_init_secret(&b);
 	buf_put_u8(&b, MONITOR_HAND_OVER);
-	buf_put_cstring(&b, id_remote);
 	buf_put_string_buf(&b, packet);
 	buf_put_string_buf(&b, kex);
 	err = fd_send_msg(fd, &b);

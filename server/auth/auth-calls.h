@@ -22,7 +22,7 @@ int monitor_try(int fd, enum auth_method_id method, const struct buf *fields,
 /* body: of the client's message in the dialogue of this try. */
 int monitor_try_answer(int fd, struct span body,
     struct monitor_verdict *out) must_check;
-int monitor_hand_over(int fd, const char *id_remote, const struct buf *packet,
+int monitor_hand_over(int fd, const struct buf *packet,
     const struct buf *kex) must_check;
 
 #endif

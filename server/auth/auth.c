@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/auth/auth.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <string.h>
@@ -11,7 +10,6 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/version.h"
 #include "crypto/digest.h"
 #include "server/auth/auth-calls.h"
 #include "server/auth/auth-internal.h"
@@ -164,23 +162,6 @@ put_service_accept(struct auth *a)
 	buf_put_u8(&msg, SSH_MSG_SERVICE_ACCEPT);
 	buf_put_cstring(&msg, "ssh-userauth");
 	return put_and_clear(a, &msg);
-}
-
-/* OpenSSH from 8.0 to 10.5 waits for each of the two replies before it sends
- * the next request; a later version may do otherwise. This project's client,
- * which has the name as well, does not wait for them. */
-bool
-auth_client_waits(const char *id_remote)
-{
-	static const char name[] = "SSH-2.0-OpenSSH_";
-	unsigned major, minor;
-
-	if (!str_has_prefix(id_remote, name) ||
-	    strstr(id_remote, HPN_TRUE_NAME) != NULL ||
-	    sscanf(id_remote + sizeof name - 1, "%2u.%2u", &major, &minor) !=
-		2)
-		return false;
-	return major == 8 || major == 9 || (major == 10 && minor <= 5);
 }
 
 int

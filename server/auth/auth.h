@@ -31,10 +31,10 @@ void auth_free(struct auth *a);
  * end of the key exchange their socket delays such small messages for another
  * one. They get both replies right behind our NEWKEYS, before they have asked,
  * so that their two requests leave together with the first real one. That is
- * done only for clients known to send exactly these requests (by their
- * identification), and only where the methods are the same for all users.
+ * done only for clients known to send exactly these requests
+ * (PEER_WAITS_FOR_ANSWERS), and only where the methods are the same for all
+ * users.
  */
-bool auth_client_waits(const char *id_remote); /* for each reply; pure */
 int auth_put_optimistic(struct auth *a) must_check;
 
 /* A message of type 5, 6 or 50-79, type first. ERR_PROTOCOL for what is

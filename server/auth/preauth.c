@@ -21,6 +21,7 @@
 #include "crypto/rand.h"
 #include "kex.h"
 #include "packet.h"
+#include "peer-version.h"
 #include "server/auth/auth-calls.h"
 #include "server/auth/auth.h"
 #include "server/auth/sandbox.h"
@@ -37,7 +38,6 @@ struct preauth {
 	struct kex *kex;
 	struct connection *connection;
 	struct auth *auth;
-	char *id_remote;
 	int ended; /* why the connection did, or 0 */
 };
 
@@ -98,7 +98,8 @@ on_keys_sent(void *arg)
 	struct preauth *pa = arg;
 
 	/* There are other methods then than those that were foreseen. */
-	if (kex_is_gss(pa->kex) || !auth_client_waits(pa->id_remote))
+	if (kex_is_gss(pa->kex) ||
+	    !(kex_peer_traits(pa->kex) & PEER_WAITS_FOR_ANSWERS))
 		return 0;
 	return auth_put_optimistic(pa->auth);
 }
@@ -241,7 +242,7 @@ check_identification(const struct preauth *pa, const char *line)
 
 	if (kexlog_version(line, pa->params.ident, pa->params.remote))
 		return NULL;
-	if (sscanf(line, "SSH-%4u.%*4u-", &major) != 1 || major == 2)
+	if (!peer_version_is_other(line, &major))
 		return "invalid format";
 	log_info("Protocol major versions differ: 2 vs. %u", major);
 	return "could not read protocol version";
@@ -287,8 +288,8 @@ on_identification(void *arg, int fd, int events)
 		refuse_identification(pa, why);
 		return;
 	}
-	pa->id_remote = line;
 	start_kex(pa, line);
+	free(line);
 }
 
 /* The monitor sends nothing but answers to calls, which wait for them: what
@@ -429,8 +430,7 @@ hand_over(struct preauth *pa)
 		r = 0;
 	if (r == 0 && (r = packet_export(pa->packet, &packet)) == 0 &&
 	    (r = kex_export(pa->kex, &kex)) == 0)
-		r = monitor_hand_over(pa->monitor_fd, pa->id_remote, &packet,
-		    &kex);
+		r = monitor_hand_over(pa->monitor_fd, &packet, &kex);
 	buf_clear(&packet);
 	buf_clear(&kex);
 	if (r != 0)
@@ -466,6 +466,5 @@ preauth_run(int socket_fd, int monitor_fd, bool waits)
 	packet_free(pa.packet);
 	loop_free(pa.loop);
 	monitor_params_clear(&pa.params);
-	free(pa.id_remote);
 	return status;
 }

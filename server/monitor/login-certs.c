@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "keys/cert.h"
-#include "server/monitor/auth-certs.h"
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-certs.h"
+#include "server/monitor/authorized-files.h"
 #include "server/monitor/login-internal.h"
 #include "server/privs.h"
 

@@ -16,7 +16,7 @@
 #include "conf/command-words.h"
 #include "conf/tokens.h"
 #include "keys/cert.h"
-#include "server/monitor/auth-command.h"
+#include "server/monitor/authorized-command.h"
 #include "server/monitor/login-internal.h"
 
 enum { TOKENS_OF_ALL = 8, TOKENS_OF_CERTS = 5 };

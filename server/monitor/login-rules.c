@@ -9,8 +9,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "conf/addr-match.h"
-#include "server/monitor/auth-passwd.h"
 #include "server/monitor/login.h"
+#include "server/monitor/passwd.h"
 
 bool
 login_rules_match_user(const char *user, const struct peer *p,
@@ -164,4 +164,10 @@ login_rules_root_may(const struct login *l, const struct auth_method *m,
 	default:
 		return false;
 	}
+}
+
+bool
+login_rules_hopeless(const struct login *l, const struct auth_method *m)
+{
+	return !l->allowed || !login_rules_root_may(l, m, NULL);
 }

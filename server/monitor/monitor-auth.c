@@ -198,16 +198,12 @@ monitor_on_try(struct monitor *m, struct rd *in, struct buf *out)
 int
 monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out)
 {
-	char *id_remote = rd_cstring(in, ALG_MAX);
 	struct span packet = rd_string(in), kex = rd_string(in);
 	int r = rd_end(in);
 
 	(void)out;
-	if (r != 0) {
-		free(id_remote);
+	if (r != 0)
 		return r;
-	}
-	m->id_remote = id_remote;
 	buf_init_secret(&m->packet_state);
 	buf_init_secret(&m->kex_state);
 	buf_put(&m->packet_state, packet.p, packet.len);

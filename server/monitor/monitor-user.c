@@ -112,7 +112,6 @@ send_state(const struct monitor *m, struct user_state *s)
 	s->peer_text = m->peer_text;
 	s->remote = m->remote;
 	s->id_local = m->id_local;
-	s->id_remote = m->id_remote;
 	s->keys = m->state.keys;
 	s->gss_kex = (char *)(uintptr_t)gss_exchange_methods(m->gss);
 	s->auth_info = l->auth_info;

@@ -66,7 +66,7 @@ struct monitor {
 	struct gss_exchange *gss; /* NULL: keys by GSSAPI are not offered */
 	struct login *login;
 	struct buf packet_state, kex_state; /* handed over; secret */
-	char *id_local, *id_remote; /* identification lines */
+	char *id_local; /* identification line */
 	char *ttys[MONITOR_TTYS_MAX]; /* names of those in use; owned */
 	size_t tty_count;
 	uint64_t sign_busy_ms; /* see monitor_sign_wait_ms() */

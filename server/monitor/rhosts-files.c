@@ -6,7 +6,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "conf/server-conf.h"
-#include "server/monitor/auth-files.h"
+#include "server/monitor/authorized-files.h"
 #include "server/monitor/rhosts.h"
 #include "server/privs.h"
 

@@ -6,8 +6,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/str.h"
 #include "keys/key.h"
+#include "peer-version.h"
 #include "server/session/session-calls.h"
 
 /* Requests that are served; no more, because signatures cost time. */
@@ -18,14 +18,6 @@ struct hostprove {
 	const struct kex *kex;
 	int rounds;
 };
-
-/* False for clients that are known to fail when they get the announcement. */
-static bool
-bears_announcement(const char *id)
-{
-	return !str_has_prefix(id, "SSH-2.0-Cisco-1.") &&
-	    !str_has_prefix(id, "SSH-2.0-TTSSH/");
-}
 
 static int
 announce(const struct hostprove *h, struct channels *chs)
@@ -104,8 +96,8 @@ hostprove_new(struct hostprove **out, struct channels *chs,
 
 	h->params = params;
 	h->kex = k;
-	/* Proofs would not be had. */
-	if (bears_announcement(params->id_remote) &&
+	/* To sessions of SFTP alone, proofs would not be given. */
+	if (!(kex_peer_traits(k) & PEER_FAILS_ON_HOSTKEYS) &&
 	    !serve_is_sftp_only(params))
 		r = announce(h, chs);
 	if (r != 0) {

@@ -13,13 +13,13 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "base/version.h"
 #include "channels.h"
 #include "cipher.h"
 #include "connection.h"
 #include "forward/forwarded.h"
 #include "kex.h"
 #include "packet.h"
+#include "peer-version.h"
 #include "server/kexlog.h"
 #include "server/privs.h"
 #include "server/session/channel-use.h"
@@ -254,7 +254,7 @@ begin(struct serve *sv)
 	if (sv->loop == NULL || sv->packet == NULL)
 		fatal("out of memory");
 	r = kex_new(&sv->kex, sv->packet, &kex_hooks, &mine, p->id_local,
-	    p->id_remote);
+	    NULL);
 	free(algs);
 	if (r != 0 || (r = offer_gss(sv, p->gss_kex)) != 0 ||
 	    (r = import_state(sv)) != 0 ||
@@ -275,7 +275,7 @@ begin(struct serve *sv)
 	    p->conf->data.disable_mtaes);
 	connection_set_channels(sv->connection, sv->channels);
 	channels_set_exact_windows(sv->channels,
-	    strstr(p->id_remote, HPN_TRUE_NAME) == NULL);
+	    !(kex_peer_traits(sv->kex) & PEER_TAKES_WIDE_WINDOWS));
 	channels_take_early(sv->channels);
 	channels_send_early(sv->channels, kex_peer_takes_early(sv->kex));
 	channels_set_dynamic(sv->channels,

@@ -28,7 +28,7 @@ struct serve_params {
 	const char *peer_text; /* "address port n" */
 	const char *remote;    /* "address-n" */
 	/* Identification lines: each key exchange hashes them. */
-	const char *id_local, *id_remote;
+	const char *id_local;
 	const struct hostkeys *keys; /* public halves */
 	const char *gss_kex; /* methods of GSSAPI; or NULL */
 	const struct strlist *login_env; /* that came with the login */

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/owners.h"
 #include "channels-timeout.h"
+#include "peer-version.h"
 #include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"
 #include "server/session/forward-x11.h"
@@ -261,7 +262,7 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 	if (s->pty != -1)
 		return;
 	fd_close(&s->fd_in);
-	if (str_has_prefix(s->all->params->id_remote, "SSH-2.0-OpenSSH") &&
+	if ((kex_peer_traits(s->all->kex) & PEER_KNOWS_EOW) != 0 &&
 	    channel_request(c, "eow@openssh.com", NULL, NULL, NULL) != 0)
 		log_debug("cannot tell the end of input");
 }

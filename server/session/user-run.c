@@ -82,7 +82,6 @@ params_of(struct user_state *s)
 		.peer_text = s->peer_text,
 		.remote = s->remote,
 		.id_local = s->id_local,
-		.id_remote = s->id_remote,
 		.keys = &s->keys,
 		.gss_kex = s->gss_kex,
 		.login_env = &s->login_env,

@@ -152,6 +152,11 @@ struct xfer {
 	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
 	struct xfer_planned *planned; /* owned; of the named sources' targets
 				       * those that look like parts */
+	struct {
+		struct xfer_planned *names; /* owned */
+		unsigned count;
+		bool many; /* too many: any may be one of them */
+	} own; /* targets that have names of our own: xfer_plan_found() */
 	unsigned long failures;
 	struct {
 		unsigned long count;

@@ -29,6 +29,8 @@ enum {
 	XFER_BLOCK_MAX = 248 * 1024,
 	XFER_CHUNK_MIN = 1024 * 1024,
 	XFER_CHUNK_MAX = 32 * 1024 * 1024,
+	XFER_NAMES_TRIED = 41, /* for a part, or a link: random ones at the
+				* end, which are never taken by chance */
 	XFER_DIGEST_BYTES = 32, /* SHA-256 */
 	XFER_DIGEST_BLOCK = 1024 * 1024, /* bytes that one is of */
 	XFER_DIGESTS_MAX = 1024, /* blocks being compared */

@@ -18,7 +18,11 @@
 #include "base/wire.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { HARDS_FIRST = 256, HARDS_MAX = 1000000 };
+enum {
+	HARDS_FIRST = 256,
+	HARDS_MAX = 1000000,
+	TRIES = 8, /* to make a link, when what was done is lost */
+};
 
 /* A file with several names. */
 struct xfer_hard {
@@ -65,6 +69,34 @@ may_replace(const struct xfer_file *f, mode_t mode)
 	    (S_ISLNK(mode) && f->x->opts.links);
 }
 
+/*
+ * A link that replaces something is made under a name of our own, and renamed.
+ * What has that name is one that a killed run has left if it is a link; or has
+ * size and time of the file whose further name is made, so nothing is lost with
+ * it. It is removed. Anything else is left alone.
+ */
+static bool
+is_left(const struct xfer_file *f, const struct sftp_attrs *found)
+{
+	const struct sftp_attrs *a = &f->source.attrs;
+	uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES | SFTP_A_MODE;
+
+	if ((found->flags & SFTP_A_MODE) && S_ISLNK(found->mode))
+		return true;
+	return !f->source.symlink && (found->flags & a->flags & known) ==
+	    known && S_ISREG(found->mode) && found->size == a->size &&
+	    found->mtime == a->mtime;
+}
+
+static void
+note_left_alone(struct xfer_file *f)
+{
+	if (!f->part_noted)
+		xfer_note(f->x, f->up ? f->remote : f->local, "a file that "
+		    "has the name under which its link is made is left alone");
+	f->part_noted = true;
+}
+
 /* --- at this end --- */
 
 /* h: whose first name is there; NULL: a symbolic link. */
@@ -77,13 +109,77 @@ make_local(
 			       name);
 }
 
+/* Is it another name of the file, or what is_left() says? */
+static bool
+is_left_here(const struct xfer_file *f, const struct xfer_hard *h,
+    const char *name)
+{
+	struct sftp_attrs found;
+	struct stat st, first;
+
+	if (local_stat(f->at, name, LOCAL_LINKS_NONE, &st) != 0)
+		return false;
+	sftp_attrs_from_stat(&found, &st);
+	return is_left(f, &found) || (h != NULL &&
+	    local_stat(h->at, local_last_name(h->path), LOCAL_LINKS_NONE,
+		&first) == 0 &&
+	    st.st_dev == first.st_dev && st.st_ino == first.st_ino);
+}
+
+/* Makes it under a name of our own; *part is that name, which the caller
+ * frees. */
+static int
+make_beside(struct xfer_file *f, const struct xfer_hard *h, char **part)
+{
+	unsigned number = 0;
+
+	while ((*part = xfer_free_name(f->x, f->local, &number,
+	    xfer_link_name)) != NULL) {
+		const char *name = local_last_name(*part);
+
+		if (make_local(f, h, name) == 0)
+			return 0;
+		if (errno == EEXIST && is_left_here(f, h, name) &&
+		    local_remove(f->at, name) == 0 &&
+		    make_local(f, h, name) == 0)
+			return 0;
+		if (errno != EEXIST)
+			return -1;
+		note_left_alone(f);
+		free(*part);
+	}
+	return -1;
+}
+
+/* What a moment ago was not there, or was, may be another copy's doing. */
+static int
+rename_over(struct xfer_file *f, const struct xfer_hard *h)
+{
+	char *part;
+	int error, r;
+
+	for (int tries = 1;; tries++) {
+		r = make_beside(f, h, &part);
+		error = errno;
+		if (r == 0) {
+			r = local_rename(f->at, local_last_name(part),
+			    f->name);
+			error = errno;
+			/* It stays if both are names of the same file. */
+			(void)local_remove(f->at, local_last_name(part));
+		}
+		free(part);
+		errno = error;
+		if (r == 0 || errno != ENOENT || tries == TRIES)
+			return r;
+	}
+}
+
 /* 0, or -1 and errno. */
 static int
 link_local(struct xfer_file *f, const struct xfer_hard *h)
 {
 	struct stat st;
-	char *part;
-	int r, error;
 
 	xfer_part_make_way(f->x, f->at, f->name);
 	if (make_local(f, h, f->name) == 0)
@@ -93,19 +189,7 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 	if (local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) == 0 &&
 	    !may_replace(f, st.st_mode))
 		return -1;
-	part = xfer_link_name(f->name);
-	if (part == NULL)
-		return -1;
-	(void)local_remove(f->at, part);
-	r = make_local(f, h, part);
-	if (r == 0)
-		r = local_rename(f->at, part, f->name);
-	error = errno;
-	/* rename() leaves it if both are names of the same file. */
-	(void)local_remove(f->at, part);
-	free(part);
-	errno = error;
-	return r;
+	return rename_over(f, h);
 }
 
 /* --- at the server --- */
@@ -154,24 +238,40 @@ request(
 }
 
 static void
-make_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
+make_remote(struct xfer_file *f, const char *name, bool once,
+    sftp_done_fn done)
 {
 	const struct xfer_path_request q = {
 		.type = f->source.symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
 		.ext = SFTP_EXT_HARDLINK,
 		.path = f->source.link,
-		.second = name
+		.second = name,
+		.once = once
 	};
 
 	request(f, &q, done);
 }
 
 static void
-remove_remote(struct xfer_file *f, const char *name, sftp_done_fn done)
+remove_remote(struct xfer_file *f, const char *name, bool once,
+    sftp_done_fn done)
 {
-	const struct xfer_path_request q = {.type = SFTP_REMOVE, .path = name};
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
+		.path = name, .once = once };
 
 	request(f, &q, done);
+}
+
+/* It cannot be made; status: what the server said. */
+static void
+not_made(struct xfer_file *f, uint32_t status)
+{
+	if (f->source.symlink) {
+		xfer_report(f->x, f->remote, sftp_status_text(status));
+		linked(f, false);
+	} else {
+		copy_instead(f, "cannot be made a hard link: copied");
+	}
 }
 
 /* The other name is removed, because a rename between two names of one file
@@ -190,47 +290,125 @@ tidied(void *arg, const struct sftp_reply *reply)
 		remote_linked(f);
 }
 
+static void try_name(struct xfer_file *f);
+
+/* No file of that name: the answer to an earlier rename was lost, or another
+ * copy makes the same link. It is made again, which does no harm. */
 static void
 renamed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
+	bool again = reply->err != 0 || reply->status == SFTP_NO_SUCH_FILE;
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
+	if (again && ++f->linking.tries < TRIES) {
+		f->linking.number = 0;
+		try_name(f);
+		return;
+	}
 	if (reply->err != 0 || reply->status != SFTP_OK) {
 		xfer_report_reply(f->x, f->remote, reply);
 		f->failed = true;
 	}
 	if (f->failed || !f->source.symlink)
-		remove_remote(f, f->part.name, tidied);
+		remove_remote(f, f->part.name, false, tidied);
 	else
 		remote_linked(f);
 }
 
-/* The link was made under the other name; or, without posix-rename, under
- * the target's, which was removed. */
+static void made_beside(void *arg, const struct sftp_reply *reply);
+
 static void
-made_again(void *arg, const struct sftp_reply *reply)
+left_removed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
-		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part.name,
-		.second = f->remote };
+
+	f->pending--;
+	if (reply->err != ERR_CANCELLED)
+		make_remote(f, f->part.name, false, made_beside);
+}
+
+/* What has the name of our own? */
+static void
+beside_seen(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	bool found = reply->err == 0 && reply->type == SFTP_ATTRS;
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
-	if (reply->err != 0 || reply->status != SFTP_OK) {
-		if (f->source.symlink || reply->err != 0)
-			link_fails(f, reply);
-		else
-			copy_instead(f, "cannot be made a hard link: copied");
-	} else if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME)) {
-		request(f, &q, renamed);
+	if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE) {
+		not_made(f, f->linking.status);
+	} else if (found && !f->linking.cleared &&
+	    is_left(f, &reply->attrs)) {
+		f->linking.cleared = true;
+		remove_remote(f, f->part.name, false, left_removed);
 	} else {
-		remote_linked(f);
+		note_left_alone(f);
+		try_name(f);
 	}
+}
+
+static void
+made_beside(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+	const struct xfer_path_request to = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part.name,
+		.second = f->remote, .once = true };
+	const struct xfer_path_request look = { .type = SFTP_LSTAT,
+		.path = f->part.name };
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	f->linking.status = reply->status;
+	if (reply->err != 0)
+		link_fails(f, reply);
+	else if (reply->status == SFTP_OK)
+		request(f, &to, renamed);
+	else if (reply->status == SFTP_FAILURE)
+		request(f, &look, beside_seen);
+	else
+		not_made(f, reply->status);
+}
+
+static void
+try_name(struct xfer_file *f)
+{
+	free(f->part.name);
+	f->part.name = xfer_free_name(f->x, f->remote, &f->linking.number,
+	    xfer_link_name);
+	f->linking.cleared = false;
+	if (f->part.name != NULL) {
+		make_remote(f, f->part.name, false, made_beside);
+		return;
+	}
+	xfer_report(f->x, f->remote, "no name is left for its link");
+	linked(f, false);
+}
+
+static void clear_target(struct xfer_file *f);
+
+static void
+made_in_place(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == ERR_CANCELLED)
+		return;
+	if (reply->err != 0 && ++f->linking.tries < TRIES)
+		clear_target(f); /* the answer was lost */
+	else if (reply->err != 0)
+		link_fails(f, reply);
+	else if (reply->status == SFTP_OK)
+		remote_linked(f);
+	else
+		not_made(f, reply->status);
 }
 
 static void
@@ -239,24 +417,32 @@ cleared(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	if (reply->err != ERR_CANCELLED)
-		make_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-			f->part.name : f->remote, made_again);
+	if (reply->err == ERR_CANCELLED)
+		return;
+	/* It may still be removed when the link is there. */
+	if (reply->err == ERR_TIMEOUT)
+		link_fails(f, reply);
+	else if (reply->err != 0 && ++f->linking.tries < TRIES)
+		clear_target(f);
+	else
+		make_remote(f, f->remote, true, made_in_place);
 }
 
-/* Under another name, and renamed then. */
+/* Without posix-rename the target is removed first. */
+static void
+clear_target(struct xfer_file *f)
+{
+	remove_remote(f, f->remote, true, cleared);
+}
+
 static void
 replace(struct xfer_file *f)
 {
-	free(f->part.name);
-	f->part.name = xfer_link_name(f->remote);
-	if (f->part.name == NULL) {
-		xfer_report_errno(f->x, f->remote, ENOMEM);
-		linked(f, false);
-		return;
-	}
-	remove_remote(f, xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ?
-		f->part.name : f->remote, cleared);
+	f->linking = (struct xfer_linking){ .number = 0 };
+	if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME))
+		try_name(f);
+	else
+		clear_target(f);
 }
 
 static void
@@ -280,8 +466,8 @@ static void
 first_answered(struct xfer_file *f)
 {
 	const struct sftp_reply reply = { .type = SFTP_STATUS,
-		.err = f->first_link.err, .status = f->first_link.status,
-		.words = sftp_status_text(f->first_link.status) };
+		.err = f->linking.err, .status = f->linking.status,
+		.words = sftp_status_text(f->linking.status) };
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->remote };
 
@@ -305,7 +491,7 @@ made(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
-	f->first_link = (struct xfer_first_link){ .err = reply->err,
+	f->linking = (struct xfer_linking){ .err = reply->err,
 		.status = reply->status };
 	first_answered(f);
 }
@@ -313,7 +499,7 @@ made(void *arg, const struct sftp_reply *reply)
 static void
 link_remote(struct xfer_file *f)
 {
-	make_remote(f, f->remote, made);
+	make_remote(f, f->remote, false, made);
 }
 
 /* --- symbolic links --- */

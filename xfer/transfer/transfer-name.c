@@ -19,7 +19,7 @@
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
-	TRIES = 32, /* random ones are never taken by chance */
+	OWN_MAX = 1000, /* names of our own that a run remembers */
 	DAY_S = 24 * 3600,
 };
 
@@ -28,32 +28,81 @@ struct xfer_planned {
 	char path[];
 };
 
-bool
-xfer_plan_root(struct xfer *x, const char *target)
+static bool
+remember(struct xfer_planned **list, const char *target)
 {
 	size_t size = strlen(target) + 1;
-	struct xfer_planned *p;
+	struct xfer_planned *p = malloc(sizeof *p + size);
 
-	if (!xfer_is_part(target))
-		return true;
-	p = malloc(sizeof *p + size);
 	if (p == NULL)
 		return false;
 	memcpy(p->path, target, size);
-	p->next = x->planned;
-	x->planned = p;
+	p->next = *list;
+	*list = p;
 	return true;
+}
+
+static bool
+has(const struct xfer_planned *list, const char *path)
+{
+	while (list != NULL && strcmp(list->path, path) != 0)
+		list = list->next;
+	return list != NULL;
+}
+
+bool
+xfer_plan_root(struct xfer *x, const char *target)
+{
+	return !xfer_is_part(target) || remember(&x->planned, target);
+}
+
+void
+xfer_plan_found(struct xfer *x, const char *target)
+{
+	if (!xfer_is_own_name(target) || x->own.many)
+		return;
+	x->own.many = ++x->own.count > OWN_MAX ||
+	    !remember(&x->own.names, target);
+}
+
+bool
+xfer_is_found(const struct xfer *x, const char *path)
+{
+	return x->own.many || has(x->own.names, path);
+}
+
+char *
+xfer_free_name(const struct xfer *x, const char *target, unsigned *number,
+    char *(*make)(const char *target, unsigned number))
+{
+	char *name;
+
+	while (++*number <= XFER_NAMES_TRIED) {
+		name = make(target, *number);
+		if (name == NULL || *number > XFER_PARTS_MAX ||
+		    !xfer_is_found(x, name))
+			return name;
+		free(name);
+	}
+	return NULL;
+}
+
+static void
+forget(struct xfer_planned **list)
+{
+	struct xfer_planned *p;
+
+	while ((p = *list) != NULL) {
+		*list = p->next;
+		free(p);
+	}
 }
 
 void
 xfer_plan_free(struct xfer *x)
 {
-	struct xfer_planned *p;
-
-	while ((p = x->planned) != NULL) {
-		x->planned = p->next;
-		free(p);
-	}
+	forget(&x->planned);
+	forget(&x->own.names);
 }
 
 static bool
@@ -63,10 +112,8 @@ is_planned(const struct xfer_file *f)
 
 	if (f->part_number > XFER_PARTS_MAX)
 		return false;
-	for (const struct xfer_planned *p = f->x->planned; p != NULL;
-	     p = p->next)
-		if (strcmp(p->path, f->part.name) == 0)
-			return true;
+	if (has(f->x->planned, f->part.name))
+		return true;
 	return f->up && f->dir != NULL && f->at != NULL &&
 	    local_stat(f->at, xfer_part_local(f), LOCAL_LINKS_NONE, &st) == 0;
 }
@@ -75,7 +122,7 @@ static void
 take_number(struct xfer_file *f, unsigned number)
 {
 	f->part_number = number;
-	f->part_ours = f->part_asked = false;
+	f->made.ours = f->made.asked = false;
 	free(f->part.name);
 	f->part = (struct xfer_part){ .name = xfer_part_name(
 		f->up ? f->remote : f->local, number) };
@@ -84,7 +131,9 @@ take_number(struct xfer_file *f, unsigned number)
 void
 xfer_part_avoid_plan(struct xfer_file *f)
 {
-	while (f->part.name != NULL && is_planned(f))
+	/* What was made already is no name of the plan, though it may have come
+	 * to be among the sources: these and the targets can be one folder. */
+	while (f->part.name != NULL && !f->made.ours && is_planned(f))
 		take_number(f, f->part_number + 1);
 }
 
@@ -132,7 +181,7 @@ xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen)
 	const char *path = f->up ? f->remote : f->local;
 
 	note(f, seen);
-	if (f->part_number == XFER_PARTS_MAX + TRIES) {
+	if (f->part_number == XFER_NAMES_TRIED) {
 		xfer_report(f->x, path, "no name is left for its part");
 		return false;
 	}
@@ -148,7 +197,7 @@ xfer_part_pass(struct xfer_file *f)
 {
 	note(f, &(struct sftp_attrs){ .flags = 0 });
 	f->part_number++;
-	f->part_ours = f->part_asked = false;
+	f->made.ours = f->made.asked = false;
 	xfer_file_restart(f, f->resume);
 }
 
@@ -174,6 +223,6 @@ xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
 		}
 		free(f->part.name);
 		f->part.name = other;
-		f->part_ours = false; /* what will have that name is not */
+		f->made.ours = false; /* what will have that name is not */
 	}
 }

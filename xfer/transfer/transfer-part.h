@@ -37,6 +37,17 @@ void xfer_part_withdraw(struct xfer_file *f, int lock);
 /* A source was named, whose target that is. False: no memory. */
 bool xfer_plan_root(struct xfer *x, const char *target) must_check;
 void xfer_plan_free(struct xfer *x);
+/* A source was found, whose target that is. Names of our own are noted (see
+ * xfer/part-name.h): it is not what a killed run has left. */
+void xfer_plan_found(struct xfer *x, const char *target);
+/* Is it, or may it be, the target of a source that was found so far? Only for
+ * names of our own. */
+bool xfer_is_found(const struct xfer *x, const char *path);
+/* The next name of our own, by make(), that no source was found for; *number
+ * is that of the one before, or 0. The caller frees. NULL: no memory, or
+ * XFER_NAMES_TRIED were tried. */
+char *xfer_free_name(const struct xfer *x, const char *target,
+    unsigned *number, char *(*make)(const char *target, unsigned number));
 /* Passes over names that a source's target has. */
 void xfer_part_avoid_plan(struct xfer_file *f);
 /* What has the part's name is left alone, which is told, and the next name is

@@ -275,6 +275,7 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		f->source.attrs = *attrs;
 	if (exact != NULL)
 		f->source.exact = *exact;
+	xfer_plan_found(x, up ? remote : local);
 	x->sum.files++;
 	x->sum.bytes += f->source.attrs.size;
 	xfer_space_add(f);

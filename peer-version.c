@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: ISC */
+#include "peer-version.h"
+
+#include <stddef.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/version.h"
+
+enum {
+	NUMBERS = 2, /* that a pattern may have */
+	NUMBER_MAX = 9999,
+	PATTERN_SIZE = 28,
+};
+
+struct row {
+	/* Fits the beginning of a line: * is any text, # a decimal number. */
+	char pattern[PATTERN_SIZE];
+	/* The pattern's numbers, first and last version that it is about. All
+	 * zero: the pattern has none. */
+	uint8_t from[NUMBERS], to[NUMBERS];
+	uint32_t traits;
+	bool alone; /* no row below is about these peers */
+};
+
+/* What a line has is what all rows give that are about it. */
+static const struct row rows[] = {
+	/* This project's, either side. It has OpenSSH's name as well, and what
+	 * is said of that below is true of another program. */
+	{ .pattern = "SSH-2.0-OpenSSH*" HPN_TRUE_NAME,
+	    .traits = PEER_TAKES_AHEAD | PEER_ANSWERS_IN_ORDER |
+		PEER_KNOWS_EOW | PEER_TAKES_WIDE_WINDOWS | PEER_FORGIVES |
+		PEER_TELLS_METRICS,
+	    .alone = true },
+	/* In all versions that are in use. */
+	{ .pattern = "SSH-2.0-OpenSSH",
+	    .traits = PEER_TAKES_AHEAD | PEER_ANSWERS_IN_ORDER |
+		PEER_KNOWS_EOW | PEER_REFUSES_GSS_HOSTKEY },
+	/* Later versions may do otherwise: the last one that was looked at. */
+	{ .pattern = "SSH-2.0-OpenSSH_#.#",
+	    .from = { 8, 0 },
+	    .to = { 10, 5 },
+	    .traits = PEER_WAITS_FOR_ANSWERS },
+	/* HPN-SSH took its programs out of the way of OpenSSH's with 16. */
+	{ .pattern = "SSH-2.0-OpenSSH*hpn#",
+	    .from = { 16 },
+	    .to = { 18 },
+	    .traits = PEER_SCP_IS_HPNSCP },
+	/* HPN-SSH, whatever it calls itself in front of that. */
+	{ .pattern = "*_hpn", .traits = PEER_TELLS_METRICS },
+	{ .pattern = "SSH-2.0-Cisco-1.", .traits = PEER_FAILS_ON_HOSTKEYS },
+	/* Tera Term's. */
+	{ .pattern = "SSH-2.0-TTSSH/", .traits = PEER_FAILS_ON_HOSTKEYS },
+};
+
+/* Numbers go to v from its n-th on. A line has at most 255 bytes and a pattern
+ * one star, so this is soon over. */
+static bool
+fits(const char *s, const char *pattern, unsigned *v, size_t n)
+{
+	for (; *pattern != '\0'; pattern++) {
+		if (*pattern == '*') {
+			for (; *s != '\0'; s++)
+				if (fits(s, pattern + 1, v, n))
+					return true;
+			return false;
+		}
+		if (*pattern == '#') {
+			if (*s < '0' || *s > '9')
+				return false;
+			for (v[n] = 0; *s >= '0' && *s <= '9'; s++)
+				v[n] = MIN(v[n] * 10 + (unsigned)(*s - '0'),
+				    (unsigned)NUMBER_MAX);
+			n++;
+		} else if (*s++ != *pattern) {
+			return false;
+		}
+	}
+	return true;
+}
+
+/* < 0, 0, > 0 as v is before, the same as, or after the version. */
+static int
+compare(const unsigned *v, const uint8_t *version)
+{
+	return v[0] != version[0] ? (int)v[0] - version[0] :
+				    (int)v[1] - version[1];
+}
+
+uint32_t
+peer_version_traits(const char *line)
+{
+	uint32_t traits = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		unsigned v[NUMBERS] = { 0 };
+
+		if (!fits(line, rows[i].pattern, v, 0) ||
+		    compare(v, rows[i].from) < 0 || compare(v, rows[i].to) > 0)
+			continue;
+		traits |= rows[i].traits;
+		if (rows[i].alone)
+			break;
+	}
+	return traits;
+}
+
+bool
+peer_version_is_2(const char *line)
+{
+	return str_has_prefix(line, "SSH-2.0-") ||
+	    str_has_prefix(line, "SSH-1.99-");
+}
+
+bool
+peer_version_is_other(const char *line, unsigned *major)
+{
+	unsigned v[NUMBERS] = { 0 };
+
+	if (peer_version_is_2(line) || !fits(line, "SSH-#.#-", v, 0) ||
+	    v[0] == 2)
+		return false;
+	*major = v[0];
+	return true;
+}
