@@ -11,11 +11,13 @@ sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^docs/.*\.md$')
 LC_ALL=C awk '
 BEGIN {
 	COLUMNS = 1; FUNCTION = 2; SOURCE = 3; STRUCT = 4; DOCS = 5
+	HEADER = 6
 	most[COLUMNS] = 80;	what[COLUMNS] = "columns, a tab to the next eighth"
 	most[FUNCTION] = 100;	what[FUNCTION] = "lines of a function"
 	most[SOURCE] = 900;	what[SOURCE] = "lines of a source"
 	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
+	most[HEADER] = 250;	what[HEADER] = "lines of a header in xfer/transfer"
 }
 
 function limit(rule, path, line, n) {
@@ -23,6 +25,14 @@ function limit(rule, path, line, n) {
 		return
 	printf "# %s:%d: %d %s\n", path, line, n, what[rule]
 	bad[rule]++
+}
+
+# All of a file has been read.
+function end_of_source(path, n) {
+	if (path ~ /[.][ch]$/)
+		limit(SOURCE, path, n, n)
+	if (path ~ /^xfer\/transfer\/.*[.]h$/)
+		limit(HEADER, path, n, n)
 }
 
 # Where the line ends on the screen. A character of UTF-8 is one column.
@@ -83,8 +93,7 @@ function count_fields(s,   i, c, n) {
 }
 
 FNR == 1 {
-	if (last != "" && last ~ /[.][ch]$/)
-		limit(SOURCE, last, lines, lines)
+	end_of_source(last, lines)
 	in_comment = in_struct = begun = 0
 }
 { last = FILENAME; lines = FNR }
@@ -111,9 +120,8 @@ FILENAME ~ /[.]md$/ {
 in_struct { count_fields(code($0)) }
 
 END {
-	if (last ~ /[.][ch]$/)
-		limit(SOURCE, last, lines, lines)
-	for (rule = COLUMNS; rule <= DOCS; rule++) {
+	end_of_source(last, lines)
+	for (rule = COLUMNS; rule <= HEADER; rule++) {
 		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
 		    most[rule], what[rule]
 		failed += rule in bad
