@@ -12,13 +12,15 @@ sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^docs/.*\.md$')
 LC_ALL=C awk '
 BEGIN {
 	COLUMNS = 1; FUNCTION = 2; SOURCE = 3; STRUCT = 4; DOCS = 5
+	HEADER = 6
 	most[COLUMNS] = 80;	what[COLUMNS] = "columns, a tab to the next eighth"
 	most[FUNCTION] = 100;	what[FUNCTION] = "lines of a function"
 	most[SOURCE] = 900;	what[SOURCE] = "lines of a source"
 	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
+	most[HEADER] = 250;	what[HEADER] = "lines of a header in xfer/transfer"
 
-	SPAN = 6
+	SPAN = 7
 	form[SPAN] = "the bytes of a buffer are buf_span()"
 }
 
@@ -32,6 +34,14 @@ function limit(rule, path, line, n) {
 function other_form(rule) {
 	printf "# %s:%d: %s\n", FILENAME, FNR, form[rule]
 	bad[rule]++
+}
+
+# All of a file has been read.
+function end_of_source(path, n) {
+	if (path ~ /[.][ch]$/)
+		limit(SOURCE, path, n, n)
+	if (path ~ /^xfer\/transfer\/.*[.]h$/)
+		limit(HEADER, path, n, n)
 }
 
 # Where the line ends on the screen. A character of UTF-8 is one column.
@@ -92,8 +102,7 @@ function count_fields(s,   i, c, n) {
 }
 
 FNR == 1 {
-	if (last != "" && last ~ /[.][ch]$/)
-		limit(SOURCE, last, lines, lines)
+	end_of_source(last, lines)
 	in_comment = in_struct = begun = 0
 }
 { last = FILENAME; lines = FNR }
@@ -127,9 +136,8 @@ buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
 in_struct { count_fields(code($0)) }
 
 END {
-	if (last ~ /[.][ch]$/)
-		limit(SOURCE, last, lines, lines)
-	for (rule = COLUMNS; rule <= DOCS; rule++) {
+	end_of_source(last, lines)
+	for (rule = COLUMNS; rule <= HEADER; rule++) {
 		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
 		    most[rule], what[rule]
 		failed += rule in bad
