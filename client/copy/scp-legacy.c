@@ -54,7 +54,7 @@ check(int r)
 	}
 }
 
-/* --- ssh --- */
+/* ---- ssh ---------------------------------------------------------------- */
 
 static void
 add(struct strlist *argv, const char *arg)
@@ -191,7 +191,7 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 	return !failed && status == 0;
 }
 
-/* --- roles --- */
+/* ---- roles -------------------------------------------------------------- */
 
 bool
 legacy_upload(const struct xfer_target *sources, int n,

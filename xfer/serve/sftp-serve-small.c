@@ -16,7 +16,7 @@
 #include "xfer/target-plan.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-/* --- put-file --- */
+/* ---- put-file ----------------------------------------------------------- */
 
 static int
 refuse(void)
@@ -158,7 +158,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- get-file --- */
+/* ---- get-file ----------------------------------------------------------- */
 
 static int
 read_all(struct serve_op *op, size_t size)
