@@ -22,6 +22,7 @@ enum {
 	CHUNKS_WANTED = 64,
 	CHUNKS_RETRIED = 65536, /* of a chunk that is not whole when all
 				 * streams are lost, all is moved again */
+	OPENS_MAX = 8,
 };
 
 /* --- states --- */
@@ -245,23 +246,40 @@ next_part(struct xfer_file *f, const struct sftp_attrs *seen)
 	xfer_file_done(f);
 }
 
-/* No part could be made. This answers whether something has its name. Only what
- * this run has made is removed: after a loss that may be empty. */
+/* Has this run made what has the part's name, and is it nothing else by now? It
+ * is empty, or as it was seen when it was written. */
+static bool
+is_ours(const struct xfer_file *f, const struct sftp_attrs *found)
+{
+	const struct sftp_attrs *made = &f->made.attrs;
+	uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES | SFTP_A_MODE;
+
+	if ((!f->made.ours && !f->made.asked) ||
+	    (found->flags & known) != known || !S_ISREG(found->mode))
+		return false;
+	return found->size == 0 || (f->made.ours &&
+	    made->flags == found->flags && made->size == found->size &&
+	    made->mode == found->mode && made->mtime == found->mtime &&
+	    made->uid == found->uid && made->gid == found->gid);
+}
+
+/* No part could be made. This answers whether something has its name. */
 static void
 part_stated(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
-	bool ours = f->part_ours || (f->part_asked &&
-	    (reply->attrs.flags & SFTP_A_SIZE) && reply->attrs.size == 0);
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
+	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
+	    f->opening.gone++ < OPENS_MAX) {
+		xfer_file_open(f); /* it was there a moment ago */
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
 		start_fails(f);
-	} else if (ours && !f->part.cleared) {
+	} else if (is_ours(f, &reply->attrs) && !f->part.cleared) {
 		f->pending++;
 		xfer_part_remove(f, part_removed);
 	} else {
@@ -437,7 +455,7 @@ static void
 stopped_open(struct xfer_file *f, bool opened)
 {
 	if (opened && f->up && xfer_part_is_empty(f)) {
-		f->part_ours = false;
+		f->made.ours = false;
 		xfer_part_withdraw(f, -1);
 		if (f->pending > 0)
 			return;
@@ -740,7 +758,7 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_handles_drop(f);
 		if (f->up && (f->progress.unstored ||
 		    (f->failed && xfer_part_is_empty(f)))) {
-			f->progress.unstored = f->part_ours = false;
+			f->progress.unstored = f->made.ours = false;
 			xfer_part_withdraw(f, -1);
 			if (f->pending > 0)
 				break;

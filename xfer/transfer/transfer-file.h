@@ -97,12 +97,26 @@ struct xfer_part {
 	bool remade;		 /* its first mode let others read it */
 };
 
+/* What this run has made under the part's name. It stays when the file is begun
+ * anew; by then somebody may have replaced it. */
+struct xfer_made {
+	bool ours;		 /* it has made it */
+	bool asked;		 /* it may have: the answer was lost */
+	bool numbered;		 /* OPEN told whose it is */
+	bool seen;		 /* on this host: */
+	dev_t dev;
+	ino_t ino;
+	struct sftp_attrs attrs; /* at a server, as written; flags 0: unknown */
+};
+
 /* OPEN of the first handle, and of those that follow. */
 struct xfer_opening {
 	uint32_t status;	 /* of the first, if it was refused */
 	char *words;		 /* owned; those that came with it; or NULL */
 	bool inspected;		 /* FSTAT of what it made was sent */
 	bool no_more;		 /* the server gives no further handle */
+	unsigned gone;		 /* times that the part's name was free again
+				  * after OPEN had found it taken */
 	bool waits_for_fds;	 /* this host has no descriptor for it now */
 	char *probe;		 /* owned; what is opened is a file that shows
 				  * who we are: see transfer-owner.c */
@@ -203,9 +217,7 @@ struct xfer_file {
 		XFER_LATE_SURE,	 /* yes: it gets another part */
 	} late;
 	unsigned part_number; /* from 1 on: see xfer/part-name.h */
-	bool part_numbered;   /* OPEN told whose it is */
-	bool part_ours;	      /* this run has made it */
-	bool part_asked;      /* it may have: the answer was lost */
+	struct xfer_made made;
 	bool in_place;	      /* its part was refused the target's name */
 	bool part_noted;      /* it was told that one is left alone */
 	int fd;		      /* owned; -1 */

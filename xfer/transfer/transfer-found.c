@@ -91,7 +91,7 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
 	if (f->part.foreign || f->part.planned)
 		f->part.old.flags = 0;
-	if (there && !may_be_part(f) && !f->part_ours) {
+	if (there && !may_be_part(f) && !f->made.ours) {
 		xfer_part_pass(f);
 		return;
 	}
@@ -113,7 +113,7 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	}
 	if (there && xfer_owner_probe(f))
 		return;
-	if (there && f->part.old.size == 0 && !f->part_ours &&
+	if (there && f->part.old.size == 0 && !f->made.ours &&
 	    !xfer_part_is_abandoned(f)) {
 		xfer_part_pass(f);
 		return;

@@ -157,8 +157,8 @@ xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply)
 	if (!f->up || f->target.reuse != XFER_REUSE_NOTHING ||
 	    f->opening.probe != NULL)
 		return;
-	f->part_asked |= reply->err != 0;
-	f->part_ours |= reply->err == 0 && reply->status == SFTP_OK;
+	f->made.asked |= reply->err != 0;
+	f->made.ours |= reply->err == 0 && reply->status == SFTP_OK;
 }
 
 static void
@@ -202,9 +202,9 @@ tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)
 	if ((flags & SFTP_O_WRITE) == 0 || path != f->part.name)
 		return false;
 	if ((flags & SFTP_O_CREAT) ||
-	    (TAILQ_FIRST(&f->handles) == e && !f->part_ours))
-		f->part_numbered = sftp_has(e->stream->s, SFTP_EXT_RENAME_PART);
-	return f->part_numbered;
+	    (TAILQ_FIRST(&f->handles) == e && !f->made.ours))
+		f->made.numbered = sftp_has(e->stream->s, SFTP_EXT_RENAME_PART);
+	return f->made.numbered;
 }
 
 void

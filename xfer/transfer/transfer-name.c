@@ -122,7 +122,7 @@ static void
 take_number(struct xfer_file *f, unsigned number)
 {
 	f->part_number = number;
-	f->part_ours = f->part_asked = false;
+	f->made.ours = f->made.asked = false;
 	free(f->part.name);
 	f->part = (struct xfer_part){ .name = xfer_part_name(
 		f->up ? f->remote : f->local, number) };
@@ -133,7 +133,7 @@ xfer_part_avoid_plan(struct xfer_file *f)
 {
 	/* What was made already is no name of the plan, though it may have come
 	 * to be among the sources: these and the targets can be one folder. */
-	while (f->part.name != NULL && !f->part_ours && is_planned(f))
+	while (f->part.name != NULL && !f->made.ours && is_planned(f))
 		take_number(f, f->part_number + 1);
 }
 
@@ -197,7 +197,7 @@ xfer_part_pass(struct xfer_file *f)
 {
 	note(f, &(struct sftp_attrs){ .flags = 0 });
 	f->part_number++;
-	f->part_ours = f->part_asked = false;
+	f->made.ours = f->made.asked = false;
 	xfer_file_restart(f, f->resume);
 }
 
@@ -223,6 +223,6 @@ xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
 		}
 		free(f->part.name);
 		f->part.name = other;
-		f->part_ours = false; /* what will have that name is not */
+		f->made.ours = false; /* what will have that name is not */
 	}
 }

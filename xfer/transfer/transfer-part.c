@@ -42,10 +42,10 @@ xfer_part_is_empty(const struct xfer_file *f)
 {
 	/* With -Z an empty one of this run is taken over. */
 	bool made = f->target.reuse == XFER_REUSE_NOTHING ||
-	    (f->target.reuse == XFER_REUSE_CHECKED && f->part_ours &&
+	    (f->target.reuse == XFER_REUSE_CHECKED && f->made.ours &&
 		f->part.old.size == 0);
 
-	return f->part.name != NULL && made && (!f->up || f->part_ours) &&
+	return f->part.name != NULL && made && (!f->up || f->made.ours) &&
 	    f->progress.moved == f->progress.skipped;
 }
 
@@ -179,6 +179,30 @@ is_empty(int fd)
 	return fstat(fd, &st) == 0 && st.st_size == 0;
 }
 
+static void
+note_made(struct xfer_file *f, int fd)
+{
+	struct stat st;
+
+	f->made.ours = true;
+	f->made.seen = fstat(fd, &st) == 0;
+	if (!f->made.seen)
+		return;
+	f->made.dev = st.st_dev;
+	f->made.ino = st.st_ino;
+}
+
+/* Has this run made what has the part's name? */
+static bool
+is_ours(const struct xfer_file *f)
+{
+	struct stat st;
+
+	return f->made.ours && f->made.seen &&
+	    local_stat(f->at, xfer_part_local(f), LOCAL_LINKS_NONE, &st) ==
+	    0 && st.st_dev == f->made.dev && st.st_ino == f->made.ino;
+}
+
 /* The old part, or a new one. -1 with errno. What was empty when it was looked
  * at needs no proof, so it must be empty still. */
 static int
@@ -197,13 +221,14 @@ claim_part(struct xfer_file *f, mode_t mode)
 	for (;;) {
 		fd = local_part_make(f->at, xfer_part_local(f), mode,
 		    f->x->copy);
-		if (fd < 0 && errno == EEXIST && f->part_ours) {
+		if (fd < 0 && errno == EEXIST && is_ours(f)) {
 			/* of this run, which begins the file anew */
-			f->part_ours = false;
+			f->made = (struct xfer_made){ .ours = false };
 			(void)local_remove(f->at, xfer_part_local(f));
 			continue;
 		}
-		f->part_ours |= fd >= 0;
+		if (fd >= 0)
+			note_made(f, fd);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
 		stat_name(f, xfer_part_local(f), &seen, &exact);

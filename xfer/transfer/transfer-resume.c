@@ -159,6 +159,9 @@ back_done(void *arg, const struct sftp_reply *reply)
 	}
 	if (b->got < b->len)
 		f->compare.differs = true;
+	/* One that this run has made is known by a block, as by a digest. */
+	if (!f->compare.differs && f->made.ours)
+		f->part.unproven = false;
 	if (!f->compare.differs &&
 	    f->compare.why != XFER_COMPARE_PART &&
 	    b->offset == f->compare.same_until) {
@@ -490,12 +493,18 @@ struct marks_read {
 void
 xfer_whole_learn(struct xfer_file *f)
 {
+	bool was = f->whole.known;
+
+	/* What is compared still is not known to be there. */
 	f->whole.known = f->up && f->part.name != NULL && f->progress.begun &&
-	    !f->failed && f->source.size != 0 &&
+	    !f->failed && f->source.size != 0 && !f->part.unproven &&
+	    f->compare.why != XFER_COMPARE_PART &&
 	    f->progress.next >= f->source.size && f->progress.todo == NULL &&
 	    f->progress.eof_at == UINT64_MAX;
 	f->whole.size = f->source.size;
 	f->whole.mtime = f->source.attrs.mtime;
+	if (f->whole.known && !was && f->progress.chunk_left == NULL)
+		f->x->retry.kept += f->source.size;
 }
 
 bool
@@ -538,11 +547,7 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 	} else {
 		right = marks_apply(f, p, len);
 	}
-	if (!right && f->part_ours) {
-		f->progress.needs_size = true;
-		xfer_marks_start(f);
-	}
-	f->part.unproven = f->part.refused = !right && !f->part_ours;
+	f->part.unproven = f->part.refused = !right;
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 }

@@ -131,6 +131,10 @@ xfer_file_go_on(struct xfer_file *f)
 	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
 	if (f->failed) {
 		xfer_file_done(f);
+	} else if (f->up) {
+		/* What has the part's name, or the target's, is another file
+		 * perhaps: it has to show what it is, as with -Z. */
+		xfer_file_restart(f, f->x->origin.stream == NULL);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE ||
 	    !f->progress.begun || f->part.unproven) {
 		xfer_file_restart(f, f->resume);

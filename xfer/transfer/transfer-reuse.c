@@ -148,7 +148,7 @@ xfer_reuse_begin(struct xfer_file *f)
 		f->target.reuse = XFER_REUSE_WHOLE;
 		break;
 	case REUSE_PLAN_PART:
-		f->part.unproven = !f->part_ours;
+		f->part.unproven = true;
 		f->target.reuse = XFER_REUSE_CHECKED;
 		break;
 	case REUSE_PLAN_TARGET:

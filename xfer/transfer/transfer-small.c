@@ -298,7 +298,7 @@ guess_made(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->part.made = f->tail.written = reply->attrs;
+		f->part.made = f->tail.written = f->made.attrs = reply->attrs;
 	else
 		guess_is_wrong(f);
 	guess_end(f, reply);

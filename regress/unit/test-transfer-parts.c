@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Parts over breaks: what has the name of a part when a copy goes on has to
+ * show anew that it is one, be it of the same run.
+ */
+#include "regress/unit/transfer-host.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define PART ".dst.hpnpart"
+enum { SIZE = 3000000 };
+
+static unsigned turn; /* of the run; at that one it breaks */
+
+static void
+all_lost(struct host *h)
+{
+	for (size_t i = 0; i < HOST_STREAMS; i++)
+		if (h->streams[i].client != NULL &&
+		    sftp_error(h->streams[i].client) == 0)
+			host_lose(h, h->streams[i].client);
+}
+
+static struct xfer_file *
+active(struct xfer *x)
+{
+	return TAILQ_FIRST(&x->files.active);
+}
+
+/* Somebody puts his own file where the part was. */
+static void
+replaces(struct host *h, struct xfer *x)
+{
+	if (h->was_cut || active(x) == NULL || ++h->most < turn ||
+	    access(PART, F_OK) != 0)
+		return;
+	h->was_cut = true;
+	assert_int_equal(rename("his", PART), 0);
+	all_lost(h);
+}
+
+/* It is neither written, nor renamed, nor removed, whatever it is like. */
+static void
+test_replaced_at_a_break(void **state)
+{
+	static const size_t sizes[] = { 20, 700000, SIZE, SIZE + 40 };
+	const struct xfer_opts opts = { .retries = 3, .retry_wait_ms = 1,
+		.connections_max = 2 };
+	unsigned cut = 0;
+
+	(void)state;
+	host_make_file("src", SIZE, 1);
+	for (unsigned i = 0; i < 64; i++) {
+		size_t size = sizes[i % ARRAY_LEN(sizes)];
+		struct host h = { .seed = i, .watch = replaces,
+			.no_digests = i / 4 % 2, .stock = i / 4 % 4 == 2 };
+
+		turn = 2 + i;
+		host_make_file("his", size, 2);
+		host_make_file("copy", size, 2);
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		assert_true(host_same("src", "dst"));
+		assert_true(host_same("copy", h.was_cut ? PART : "his"));
+		cut += h.was_cut;
+		assert_int_equal(system("rm -f his copy dst .dst.*"), 0);
+	}
+	assert_true(cut > 20);
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
+/* When it is being read, or digests of it are compared. */
+static void
+breaks_comparing(struct host *h, struct xfer *x)
+{
+	struct xfer_file *f = active(x);
+
+	if (h->was_cut || f == NULL || f->compare.pending == 0)
+		return;
+	h->was_cut = true;
+	all_lost(h);
+}
+
+/* An old part, which has the source's size, is not taken for whole because a
+ * break came while it was compared. */
+static void
+test_break_while_comparing(void **state)
+{
+	const struct xfer_opts opts = { .resume = true, .retries = 3,
+		.retry_wait_ms = 1, .connections_max = 2 };
+
+	(void)state;
+	host_make_file("src", SIZE, 1);
+	for (unsigned i = 0; i < 32; i++) {
+		struct host h = { .seed = i, .watch = breaks_comparing,
+			.stock = i % 2, .no_digests = i / 2 % 2 };
+		int fd;
+
+		assert_int_equal(system("cp src " PART), 0);
+		fd = open(PART, O_WRONLY);
+		assert_int_equal(pwrite(fd, "another", 7, SIZE - 500), 7);
+		close(fd);
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		assert_true(h.was_cut);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(system("rm -f dst .dst.*"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_replaced_at_a_break),
+		cmocka_unit_test(test_break_while_comparing),
+	};
+
+	return cmocka_run_group_tests(tests, host_setup, host_teardown);
+}
