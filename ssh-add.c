@@ -50,7 +50,7 @@ usage(void)
 	exit(FAILED);
 }
 
-/* --- actions ----------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------ */
 
 static int
 run_list(struct agent *a, struct command *c)
@@ -180,7 +180,7 @@ set_action(struct command *c, int letter)
 		c->action = letter;
 }
 
-/* --- the command line -------------------------------------------------- */
+/* ---- the command line --------------------------------------------------- */
 
 static void
 set_lifetime(struct command *c, const char *text)
@@ -290,7 +290,7 @@ parse(struct command *c, int argc, char **argv)
 		    c->verbose, LOG_LVL_DEBUG3));
 }
 
-/* --- constraints ------------------------------------------------------- */
+/* ---- constraints -------------------------------------------------------- */
 
 static void
 use_default_known_hosts(struct command *c)
@@ -326,7 +326,7 @@ find_destinations(struct command *c, struct add_destinations *d)
 	c->o.constraints.n_destinations = d->n;
 }
 
-/* --- the program ------------------------------------------------------- */
+/* ---- the program -------------------------------------------------------- */
 
 static struct agent *
 open_agent(void)

@@ -45,7 +45,7 @@ usage(void)
 	exit(FAILED);
 }
 
-/* ---- types of keys --- */
+/* ---- types of keys ------------------------------------------------------ */
 
 /* The order of the output's connections is that of this table. */
 static const struct type {
@@ -134,7 +134,7 @@ choose_types(struct options *o)
 	}
 }
 
-/* ---- the command line --- */
+/* ---- the command line --------------------------------------------------- */
 
 static void
 set_port(struct options *o, const char *text)

@@ -20,8 +20,10 @@ BEGIN {
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
 	most[HEADER] = 250;	what[HEADER] = "lines of a header in xfer/transfer"
 
-	SPAN = 7
+	SPAN = 7; SIZEOF = 8; SECTION = 9
 	form[SPAN] = "the bytes of a buffer are buf_span()"
+	form[SIZEOF] = "sizeof x, and sizeof(struct x): only a type is in parentheses"
+	form[SECTION] = "a section begins with /* ---- words ---- */ that ends in column 76 to 80"
 }
 
 function limit(rule, path, line, n) {
@@ -119,6 +121,22 @@ FILENAME ~ /[.]md$/ {
 	other_form(SPAN)
 }
 buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
+# In a macro, what it is given may need them.
+{
+	in_macro = /^[ \t]*#/ || (in_macro && continued)
+	continued = /\\$/
+}
+!in_macro && /sizeof ?\(/ {
+	text = $0
+	gsub(/sizeof\((const |volatile )*(struct|union|enum|unsigned|signed|int|char|long|short|void|double|float|bool|[A-Za-z_0-9]+_t|OM_uint32|CK_[A-Z_]+)[^a-z_0-9]/, "", text)
+	if (text ~ /sizeof ?\(\**[A-Za-z_0-9.>\[\]-]*\)/)
+		other_form(SIZEOF)
+}
+# A comment of more lines that only begins so is none.
+/^\/\* ?--+.*--+ ?\*\/$/ && FILENAME !~ /^xfer\/transfer\// &&
+(!/^\/\* ---- .* -+ \*\/$/ || width($0) < 76) {
+	other_form(SECTION)
+}
 { buf_data_open = /\{ ?buf_data\([^)]*\),$/ }
 
 # The line of the name is the one in front of the brace.

@@ -19,7 +19,7 @@
 
 static struct key *plain;
 
-/* --- an agent of one answer --- */
+/* ---- an agent of one answer --------------------------------------------- */
 
 struct talk {
 	struct agent *a;
@@ -79,7 +79,7 @@ put_blob(struct buf *b, const struct key *k)
 	buf_close_string(b, mark);
 }
 
-/* --- keys --- */
+/* ---- keys --------------------------------------------------------------- */
 
 static void
 test_add(void **state)
@@ -233,7 +233,7 @@ test_remove(void **state)
 	buf_clear(&want);
 }
 
-/* --- libraries, the lock --- */
+/* ---- libraries, the lock ------------------------------------------------ */
 
 static void
 test_provider(void **state)
@@ -288,7 +288,7 @@ test_lock(void **state)
 	buf_clear(&want);
 }
 
-/* --- answers --- */
+/* ---- answers ------------------------------------------------------------ */
 
 static void
 test_query(void **state)

@@ -21,7 +21,7 @@
 
 enum { LEFT_S = 3600 };
 
-/* --- put-file --- */
+/* ---- put-file ----------------------------------------------------------- */
 
 static int
 refuse(void)
@@ -228,7 +228,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- get-file --- */
+/* ---- get-file ----------------------------------------------------------- */
 
 static int
 read_all(struct serve_op *op, size_t size)
