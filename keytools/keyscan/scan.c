@@ -301,8 +301,7 @@ next_of_network(struct scan *s, struct scan_target *out)
 		s->in_network = false;
 		return false;
 	}
-	if (strlist_add(&out->hosts, text) != 0)
-		fatal("out of memory");
+	xstrlist_add(&out->hosts, text);
 	out->names = xstrdup(s->names != NULL ? s->names : text);
 	return true;
 }
