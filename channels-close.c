@@ -246,8 +246,8 @@ channels_settle(struct channels *chs)
 
 		if (c == NULL || c->state == CHANNEL_DEAD)
 			continue;
-		if (c->state == CHANNEL_FOREIGN) {
-			channel_free_foreign(c);
+		if (c->state == CHANNEL_RAW) {
+			channel_free_raw(c);
 			c->state = CHANNEL_DEAD;
 			continue;
 		}

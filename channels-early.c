@@ -2,8 +2,7 @@
 /*
  * Early messages (docs/ROUND-TRIPS.md): for a channel that the sender has
  * opened, and whose number it has not been told yet. It uses its own number
- * instead, with the highest bit set. Those for foreign channels are kept in
- * channels-foreign.c.
+ * instead, with the highest bit set. Those for raw channels go to their owners.
  */
 #include <stdlib.h>
 #include <string.h>

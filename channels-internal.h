@@ -7,6 +7,7 @@
 #ifndef HPN_CHANNELS_INTERNAL_H
 #define HPN_CHANNELS_INTERNAL_H
 
+#include "channels-raw.h"
 #include "channels-recv-window.h"
 #include "channels-timeout.h"
 #include "channels.h"
@@ -26,7 +27,7 @@ enum channel_state {
 	CHANNEL_OPENING,  /* our OPEN is sent, and has no answer yet */
 	CHANNEL_INCOMING, /* the peer's OPEN arrived, and has no answer yet */
 	CHANNEL_OPEN,
-	CHANNEL_FOREIGN, /* not ours: channels-foreign.c knows more */
+	CHANNEL_RAW,  /* channels-raw.h: its owner gets all messages */
 	CHANNEL_DEAD, /* to be freed at the end of the turn */
 };
 
@@ -167,13 +168,8 @@ struct channel {
 	enum channel_receiving receiving; /* likewise */
 	bool hold_close; /* the kind has something to say before CLOSE */
 	struct replies replies;
-	struct foreign_channel *foreign; /* NULL: it is ours */
-};
-
-/* channels-foreign.c: of all owners together. */
-struct channels_foreign {
-	size_t channels, listen_count;
-	struct foreign_listen *listens;
+	const struct channel_raw_ops *raw; /* NULL: it is none */
+	void *raw_arg;
 };
 
 /* channels-early.c: early messages, in both directions. */
@@ -229,7 +225,8 @@ struct channels {
 	unsigned answers;
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
 	size_t turn_bytes;   /* read from sources in this turn */
-	struct channels_foreign foreign;
+	const struct channels_raw_ops *raw; /* NULL: none was set */
+	void *raw_arg;
 	struct channels_early early;
 };
 
@@ -310,22 +307,14 @@ void channels_count_time(struct channels *chs);
 void channel_note_waits(struct channel *c);
 void channel_forget_waits(struct channel *c);
 
-/* channels-foreign.c. find: whose message this is; r is behind the type, as in
- * input. claim: who gets a channel that the peer opens; r is what its type
- * has, as in offer, which is called instead of a handler. */
-struct foreign;
-struct channel *channels_find_foreign(const struct channels *chs,
-    uint8_t type, struct rd r);
-int channel_input_foreign(struct channel *c, uint8_t type,
+/* channels-raw.c. input: a message that channels_find_raw() found c for.
+ * offer: as in struct channels_raw_ops. free: its owner hears so. */
+int channel_input_raw(struct channel *c, uint8_t type,
     struct rd r) must_check;
-struct foreign *channels_claim_foreign(const struct channels *chs,
-    const char *type, struct rd r);
-/* Early data of the peer. */
-int channel_keep_foreign(struct channel *c, struct span data) must_check;
-int channel_offer_foreign(struct channel *c, struct foreign *f,
+int channel_offer_raw(struct channel *c, const char *type,
     struct rd r) must_check;
-void channel_free_foreign(struct channel *c);
-void channels_clear_foreign(struct channels *chs);
+void channel_free_raw(struct channel *c);
+void channels_clear_raw(struct channels *chs);
 
 /* channels-early.c. expect: our OPEN goes out, and messages may follow it.
  * note: the peer's OPEN arrived. is_early: a number that the peer may have

@@ -146,10 +146,10 @@ static int
 handle_open(struct channels *chs, const char *type, struct channel *c,
     struct rd *r)
 {
-	struct foreign *owner = channels_claim_foreign(chs, type, *r);
+	int answer = channel_offer_raw(c, type, *r);
 
-	if (owner != NULL)
-		return channel_offer_foreign(c, owner, *r);
+	if (answer != CHANNEL_FAILURE)
+		return MIN(answer, 0);
 	for (size_t i = 0; i < chs->open_count; i++)
 		if (strcmp(chs->opens[i].type, type) == 0)
 			return finish_open(c,
@@ -271,8 +271,8 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return early ? 0 : ERR_PROTOCOL;
 	if (c->state == CHANNEL_INCOMING && early && !extended)
 		return channel_keep_early(c, data);
-	if (c->state == CHANNEL_FOREIGN && early && !extended)
-		return channel_keep_foreign(c, data);
+	if (c->state == CHANNEL_RAW && early && !extended)
+		return c->raw->early(c->raw_arg, c, data);
 	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
 	/* Sent optimistically behind a request that we refused. It is thrown
@@ -409,10 +409,10 @@ channels_input(struct channels *chs, struct rd payload)
 {
 	struct rd r = payload;
 	uint8_t type = rd_u8(&r);
-	struct channel *foreign = channels_find_foreign(chs, type, r);
+	struct channel *raw = channels_find_raw(chs, type, r);
 
-	if (foreign != NULL)
-		return channel_input_foreign(foreign, type, r);
+	if (raw != NULL)
+		return channel_input_raw(raw, type, r);
 	switch (type) {
 	case SSH_MSG_GLOBAL_REQUEST:
 		return on_global_request(chs, r);

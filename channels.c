@@ -85,7 +85,7 @@ channel_free(struct channel *c)
 	log_debug("channel %u: free: %s, nchannels %zu", c->id, name_of(c),
 	    chs->count);
 	channel_clear_io(c);
-	channel_free_foreign(c);
+	channel_free_raw(c);
 	buf_clear(&c->send);
 	replies_clear(&c->replies);
 	channel_forget_touch(c);
@@ -122,7 +122,7 @@ channels_free(struct channels *chs)
 	free(chs->globals);
 	replies_clear(&chs->replies);
 	channels_clear_owed(chs);
-	channels_clear_foreign(chs);
+	channels_clear_raw(chs);
 	channels_clear_early(chs);
 	free(chs);
 }

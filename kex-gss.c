@@ -105,12 +105,6 @@ kex_gss_renew(struct kex *k)
 
 /* ---- both sides --------------------------------------------------------- */
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 static int
 send_token(struct kex *k, const struct buf *token)
 {
@@ -219,7 +213,7 @@ client_take_hostkey(struct kex *k)
 
 	if (buf_len(shown) == 0)
 		return 0;
-	r = k->gss.hooks.hostkey(k->gss.hooks.arg, span_of(shown));
+	r = k->gss.hooks.hostkey(k->gss.hooks.arg, buf_span(shown));
 	if (r != 0)
 		return r;
 	buf_reset(&k->hostkey);
@@ -237,7 +231,7 @@ client_conclude(struct kex *k, struct span value, struct span mic)
 
 	buf_init_secret(&shared);
 	if ((r = kem_client_finish(k->kem, value, &shared)) == 0)
-		r = kex_exchange_hash(k, span_of(&k->client_value), value,
+		r = kex_exchange_hash(k, buf_span(&k->client_value), value,
 		    &shared, hash);
 	if (r == 0)
 		r = g->hooks.verify(g->hooks.arg,
@@ -398,13 +392,13 @@ server_conclude(struct kex *k, const struct buf *token)
 	int r;
 
 	buf_init_secret(&shared);
-	r = kem_server_reply(k->kem, span_of(&k->client_value), &value,
+	r = kem_server_reply(k->kem, buf_span(&k->client_value), &value,
 	    &shared);
 	if (r == 0)
 		r = server_send_hostkey(k);
 	if (r == 0)
-		r = kex_exchange_hash(k, span_of(&k->client_value),
-		    span_of(&value), &shared, hash);
+		r = kex_exchange_hash(k, buf_span(&k->client_value),
+		    buf_span(&value), &shared, hash);
 	if (r == 0)
 		r = server_send_complete(k, &value, token, hash);
 	if (r == 0)

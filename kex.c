@@ -481,8 +481,7 @@ client_on_reply(struct kex *k, struct rd r)
 	if ((err = buf_err(&k->hostkey)) != 0 ||
 	    (err = kem_client_finish(k->kem, value, &shared)) != 0)
 		goto out;
-	mine = (struct span){ buf_data(&k->client_value),
-		buf_len(&k->client_value) };
+	mine = buf_span(&k->client_value);
 	if ((err = kex_exchange_hash(k, mine, value, &shared, hash)) != 0)
 		goto out;
 	signed_data = (struct span){ hash, digest_len(k->kem_alg->digest) };
@@ -528,9 +527,8 @@ kex_server_on_group_request(struct kex *k, struct rd r)
 	if ((err = choose_group(k)) != 0)
 		return err;
 	err = kem_new_group(&k->kem, k->kem_alg,
-	    (struct span){ buf_data(&k->gex.prime), buf_len(&k->gex.prime) },
-	    (struct span){ buf_data(&k->gex.generator),
-		buf_len(&k->gex.generator) });
+	    buf_span(&k->gex.prime),
+	    buf_span(&k->gex.generator));
 	if (err != 0)
 		return err;
 	buf_init(&b);
@@ -594,7 +592,7 @@ server_on_value(struct kex *k, struct rd r)
 	    &k->hostkey);
 	if (err != 0)
 		goto out;
-	mine = (struct span){ buf_data(&value), buf_len(&value) };
+	mine = buf_span(&value);
 	err = kex_exchange_hash(k, client_value, mine, &shared, hash);
 	if (err == 0)
 		err = server_send_reply(k, &value, hash);
@@ -816,7 +814,7 @@ kex_result(const struct kex *k)
 struct span
 kex_hostkey(const struct kex *k)
 {
-	return (struct span){ buf_data(&k->hostkey), buf_len(&k->hostkey) };
+	return buf_span(&k->hostkey);
 }
 
 const char *

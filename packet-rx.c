@@ -525,8 +525,7 @@ packet_next(struct packet *p, struct rd *payload)
 			    CIPHER_LEN_MAX, &p->rx.plain);
 			if (err != 0)
 				return err;
-			body = (struct span){ buf_data(&p->rx.plain),
-				buf_len(&p->rx.plain) };
+			body = buf_span(&p->rx.plain);
 		}
 		*payload = r = rd_from_span(body);
 		type = rd_u8(&r);

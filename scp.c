@@ -47,7 +47,7 @@ _Noreturn static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: hpnscp [-346ABCOpqRrsTvZz] [-c cipher] "
+	    "usage: %s [-346ABCOpqRrsTvZz] [-c cipher] "
 	    "[-D sftp_server_path]\n"
 	    "              [-F ssh_config] [-i identity_file] "
 	    "[-J destination]\n"
@@ -59,7 +59,7 @@ usage(void)
 	    "              [--progress=tty|plain|none] [--retry[=times]] "
 	    "[--sparse]\n"
 	    "              [--verify] source ... target\n"
-	    "       hpnscp --help\n");
+	    "       %s --help\n", called_name("hpnscp"), called_name("hpnscp"));
 	exit(1);
 }
 
@@ -72,8 +72,9 @@ tell_who_has(const char *option)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (str_has_prefix(option, names[i]))
-			fprintf(stderr, "hpnscp: rsync has that option: "
-			    "rsync -e hpnssh %s ...\n", names[i]);
+			fprintf(stderr, "%s: rsync has that option: "
+			    "rsync -e hpnssh %s ...\n",
+			    called_name("hpnscp"), names[i]);
 }
 
 _Noreturn static void
@@ -197,8 +198,8 @@ one_option(int opt, const char *arg)
 		return;
 	switch (opt) {
 	case '1':
-		fprintf(stderr, "hpnscp: SSH protocol v.1 is no longer "
-				"supported\n");
+		fprintf(stderr, "%s: SSH protocol v.1 is no longer "
+				"supported\n", called_name("hpnscp"));
 		exit(EXIT_OLD_PROTOCOL);
 	case '2': /* the only one there is */
 		break;

@@ -67,7 +67,7 @@ _Noreturn static void
 usage(void)
 {
 	fprintf(stderr,
-	    "usage: hpnsftp [-46AaCfNpqrv] [-B buffer_size] [-b batchfile] "
+	    "usage: %s [-46AaCfNpqrv] [-B buffer_size] [-b batchfile] "
 	    "[-c cipher]\n"
 	    "               [-D sftp_server_command] [-F ssh_config] "
 	    "[-i identity_file]\n"
@@ -76,7 +76,8 @@ usage(void)
 	    "               [-R num_requests] [-S program] "
 	    "[-s subsystem | sftp_server]\n"
 	    "               [-X sftp_option] destination\n"
-	    "       hpnsftp --help\n");
+	    "       %s --help\n",
+	    called_name("hpnsftp"), called_name("hpnsftp"));
 	exit(1);
 }
 
@@ -405,7 +406,7 @@ converse(const struct xfer_target *t, const char *local)
 _Noreturn static void
 die(const char *what, const char *text)
 {
-	fprintf(stderr, "hpnsftp: %s: %s\n", what, text);
+	fprintf(stderr, "%s: %s: %s\n", called_name("hpnsftp"), what, text);
 	exit(EXIT_LOST);
 }
 

@@ -89,8 +89,7 @@ load_key(int fd, const char *path)
 	buf_init_secret(&b);
 	r = fd_read_file(fd, &b, KEY_FILE_MAX);
 	if (r == 0)
-		r = keyfile_parse_private((struct span){ buf_data(&b),
-					      buf_len(&b) },
+		r = keyfile_parse_private(buf_span(&b),
 		    NULL, &k, NULL);
 	buf_clear(&b);
 	if (r == 0)
@@ -133,8 +132,7 @@ serve(struct key *const keys[HOST_KEY_FILES])
 	facts.user = pw->pw_name;
 	r = fd_receive_msg(STDIN_FILENO, &request, KEYSIGN_REQUEST_MAX);
 	if (r == 0)
-		r = keysign_read((struct span){ buf_data(&request),
-				     buf_len(&request) },
+		r = keysign_read(buf_span(&request),
 		    &data, &why);
 	if (r != 0)
 		fatal("not a valid request: %s", why);

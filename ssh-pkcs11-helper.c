@@ -60,8 +60,7 @@ serve_one(int fd, struct provider **provider)
 	buf_init_secret(&message);
 	r = fd_receive_msg(fd, &message, P11_REQUEST_MAX);
 	if (r == 0)
-		r = p11_read_request((struct span){ buf_data(&message),
-					 buf_len(&message) },
+		r = p11_read_request(buf_span(&message),
 		    &q);
 	if (r == 0) {
 		watch_caller(fd, true);

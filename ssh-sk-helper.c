@@ -83,8 +83,7 @@ main(int argc, char **argv)
 	buf_init_secret(&answer);
 	r = fd_receive_msg(fd, &message, SK_REQUEST_MAX);
 	if (r == 0)
-		r = sk_read_request((struct span){ buf_data(&message),
-					buf_len(&message) },
+		r = sk_read_request(buf_span(&message),
 		    &q);
 	if (r != 0)
 		fatal("a request that cannot be read: %s", err_text(r));

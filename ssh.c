@@ -22,7 +22,7 @@
 #include "client/auth/userauth.h"
 #include "client/common/ssh-flags.h"
 #include "client/hosts/name-lookup.h"
-#include "client/mux/sharing.h"
+#include "client/mux/sharing-roles.h"
 #include "client/query.h"
 #include "client/ssh-run.h"
 #include "conf/client-conf.h"
@@ -58,7 +58,7 @@ struct program {
 static _Noreturn void
 usage(void)
 {
-	fputs("usage: hpnssh [-46AaCfGgkMNnqsTtVvXxYyZ] [-B interface] "
+	fprintf(stderr, "usage: %s [-46AaCfGgkMNnqsTtVvXxYyZ] [-B interface] "
 	      "[-b address]\n"
 	      "              [-c ciphers] [-D [address:]port] [-E log_file] "
 	      "[-e escape]\n"
@@ -70,8 +70,8 @@ usage(void)
 	      "[-w unit[:unit]]\n"
 	      "              destination\n"
 	      "              [command [argument ...]]\n"
-	      "       hpnssh [-Q list]\n",
-	    stderr);
+	      "       %s [-Q list]\n",
+	    called_ssh(), called_ssh());
 	exit(EXIT_ERROR);
 }
 

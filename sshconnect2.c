@@ -338,8 +338,7 @@ start_auth(struct sshlogin *l)
 		.packet = l->packet,
 		.session_id = kex_session_id(l->kex),
 		.hostkey = kex_hostkey(l->kex),
-		.host_signature = { buf_data(&l->host_signature),
-		    buf_len(&l->host_signature) },
+		.host_signature = buf_span(&l->host_signature),
 		.no_passwords = hostcheck_distrusted(l->hostcheck),
 		.in_order = (traits & PEER_ANSWERS_IN_ORDER) != 0,
 		.forgives = (traits & PEER_FORGIVES) != 0,
@@ -850,10 +849,9 @@ struct sshlogin_binding
 sshlogin_binding(const struct sshlogin *l)
 {
 	return (struct sshlogin_binding){
-		.hostkey = { buf_data(&l->host_key), buf_len(&l->host_key) },
+		.hostkey = buf_span(&l->host_key),
 		.session_id = kex_session_id(l->kex),
-		.signature = { buf_data(&l->host_signature),
-		    buf_len(&l->host_signature) },
+		.signature = buf_span(&l->host_signature),
 	};
 }
 

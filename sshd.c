@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * hpnsshd: command line, configuration and host keys; the rest is in
- * server/listener/listen.c.
+ * server/listener/listener.c.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -10,12 +10,6 @@
 
 enum { USER_MAX = 256, HOST_MAX = 4096, /* bytes */ STEP = 8 };
 
-static struct span
-span_of_buf(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 static bool
 span_same(struct span a, struct span b)
 {
@@ -278,11 +272,11 @@ compare_with_earlier(const struct binds *b, const struct bind *fresh,
 	for (size_t i = 0; i < b->n; i++) {
 		if (!b->v[i].forwarding)
 			return ERR_DENIED;
-		if (!span_same(span_of_buf(&b->v[i].id),
-			span_of_buf(&fresh->id)))
+		if (!span_same(buf_span(&b->v[i].id),
+			buf_span(&fresh->id)))
 			continue;
-		if (!span_same(span_of_buf(&b->v[i].blob),
-			span_of_buf(&fresh->blob)))
+		if (!span_same(buf_span(&b->v[i].blob),
+			buf_span(&fresh->blob)))
 			return ERR_DENIED;
 		*known = true;
 	}
@@ -318,7 +312,7 @@ is_at(const struct destinations *d, const struct dest_end *end,
 {
 	const struct cert *cert = key_cert(b->host_key);
 	struct buf ca = { 0 };
-	struct span key = span_of_buf(&b->blob);
+	struct span key = buf_span(&b->blob);
 	bool found = false;
 
 	if (cert != NULL) {
@@ -327,7 +321,7 @@ is_at(const struct destinations *d, const struct dest_end *end,
 			key_alg_default_plain_list()) != NULL ||
 		    key_to_blob(cert->ca, &ca) != 0)
 			goto out;
-		key = span_of_buf(&ca);
+		key = buf_span(&ca);
 	}
 	for (size_t i = 0; i < end->n && !found; i++) {
 		const struct dest_key *k = &end->keys[i];
@@ -410,12 +404,12 @@ destinations_refuse_signing(const struct destinations *d,
 	if (data->kind != SIGN_DATA_LOGIN)
 		return "it is not for a login";
 	last = &b->v[b->n - 1];
-	if (!span_same(data->session_id, span_of_buf(&last->id)))
+	if (!span_same(data->session_id, buf_span(&last->id)))
 		return "it is for another session";
 	if (data->host_key.p == NULL && b->n > 1)
 		return "it does not name the host";
 	if (data->host_key.p != NULL &&
-	    !span_same(data->host_key, span_of_buf(&last->blob)))
+	    !span_same(data->host_key, buf_span(&last->blob)))
 		return "it is for another host";
 	return refuse(d, b, data->user, now);
 }

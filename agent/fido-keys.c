@@ -186,8 +186,7 @@ on_call(void *arg, int fd, int events)
 	end_call(j);
 	if (r == ERR_SK_PIN && !j->asked && (r = ask_pin(j)) == 0)
 		return;
-	finish(j, r, (struct span){ buf_data(&signature),
-			 buf_len(&signature) });
+	finish(j, r, buf_span(&signature));
 	buf_clear(&signature);
 }
 
@@ -223,7 +222,7 @@ begin(struct fido_job *j, const char *pin)
 		r = take_texts(j, k);
 	if (r == 0)
 		r = sk_sign_begin(&j->call, &p, k, j->alg,
-		    (struct span){ buf_data(&j->data), buf_len(&j->data) });
+		    buf_span(&j->data));
 	key_free(k);
 	if (r != 0)
 		return r;

@@ -124,7 +124,7 @@ take_out(struct identities *t, struct identity **at)
 int
 identities_add(struct identities *t, struct identity *id)
 {
-	struct span blob = { buf_data(&id->blob), buf_len(&id->blob) };
+	struct span blob = buf_span(&id->blob);
 	struct identity **at = place_of(t, blob), *old = *at;
 	size_t n = t->n + 1, all = t->listed + listed(id);
 	size_t cost = t->cost + id->cost;

@@ -328,7 +328,7 @@ begin_sign(struct provider *p, const struct p11_pin *pin)
 
 	p->state = SIGNING;
 	return p11_begin_sign(p->helper, j->key, j->alg,
-	    (struct span){ buf_data(&j->data), buf_len(&j->data) }, pin);
+	    buf_span(&j->data), pin);
 }
 
 static struct loop_timer *
@@ -614,8 +614,7 @@ on_helper(void *arg, int fd, int events)
 		return;
 	}
 	loop_fd_want(p->watch, LOOP_READ);
-	call_over(p, p->state, r, (struct span){ buf_data(&signature),
-				       buf_len(&signature) });
+	call_over(p, p->state, r, buf_span(&signature));
 	buf_clear(&signature);
 }
 

@@ -133,7 +133,7 @@ request_add(struct request *q)
 		return request_fail(q);
 	}
 	old = identities_find(q->a->keys,
-	    (struct span){ buf_data(&id->blob), buf_len(&id->blob) });
+	    buf_span(&id->blob));
 	/* Who may not use a key may not change what it is held with. */
 	if (old != NULL && (why = refusal(q, old)) != NULL) {
 		log_info("a key was not added once more: %s", why);

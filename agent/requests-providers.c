@@ -46,8 +46,7 @@ add_entry(const struct adding *w, const struct p11_key *from,
 	struct identity *id = NULL;
 	int r = identity_new(shown, &id);
 
-	if (r == 0 && identities_find(a->keys, (struct span){
-		    buf_data(&id->blob), buf_len(&id->blob) }) != NULL) {
+	if (r == 0 && identities_find(a->keys, buf_span(&id->blob)) != NULL) {
 		identity_free(id);
 		return false;
 	}

@@ -118,7 +118,7 @@ sign_by(struct request *q, struct identity *id, const char *alg,
 	int r;
 
 	sign_data_read(data, id->key,
-	    (struct span){ buf_data(&id->blob), buf_len(&id->blob) }, &what);
+	    buf_span(&id->blob), &what);
 	why = refusal(q, id, &what);
 	if (why != NULL)
 		log_info("%s does not sign: %s", id->comment, why);

@@ -7,6 +7,7 @@
 #include "base/str.h"
 
 static bool by_others_name;
+static const char *found;
 
 const char *
 called_as(const char *argv0, const char *usual)
@@ -17,7 +18,14 @@ called_as(const char *argv0, const char *usual)
 	if (name == NULL || *name == '\0')
 		name = usual;
 	by_others_name = !str_has_prefix(name, "hpn");
+	found = name;
 	return name;
+}
+
+const char *
+called_name(const char *usual)
+{
+	return found != NULL ? found : usual;
 }
 
 const char *

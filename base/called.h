@@ -12,6 +12,9 @@
  * argv0 may be NULL. */
 const char *called_as(const char *argv0, const char *usual);
 
+/* What called_as() has found, or usual before it is called. */
+const char *called_name(const char *usual);
+
 /* For messages of hpnssh, also where another program connects: "hpnssh", or
  * "ssh" where this one was not called by a name of ours. */
 const char *called_ssh(void);

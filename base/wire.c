@@ -89,6 +89,12 @@ rd_u64(struct rd *r)
 }
 
 struct span
+buf_span(const struct buf *b)
+{
+	return (struct span){ buf_data(b), buf_len(b) };
+}
+
+struct span
 rd_rest(struct rd *r)
 {
 	return rd_bytes(r, r->len);

@@ -15,7 +15,7 @@
 #include "client/common/uses.h"
 #include "client/forwards/forwards.h"
 #include "client/forwards/tunnel.h"
-#include "client/mux/sharing.h"
+#include "client/mux/sharing-roles.h"
 #include "client/session/background.h"
 #include "client/session/client-session.h"
 #include "client/session/local-command.h"
@@ -507,6 +507,7 @@ connect_and_run(struct ssh_run *p)
 	tty_leave_raw();
 	sshclient_tell_transferred(p->client);
 out:
+	sharing_stop(&p->sharing);
 	sharing_clear(&p->sharing);
 	session_free(p->session);
 	stdio_forward_free(p->forward);

@@ -389,8 +389,7 @@ static int
 drop_anchor(struct sshclient *c, const struct mux_anchor *anchor)
 {
 	struct anchorage *a = c->anchorage = xcalloc(1, sizeof *a);
-	struct span key = { buf_data(&anchor->host_key),
-		buf_len(&anchor->host_key) };
+	struct span key = buf_span(&anchor->host_key);
 	bool was_demoted;
 	int r = sshlink_place(&c->link, anchor->address, anchor->port);
 

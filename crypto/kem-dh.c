@@ -126,7 +126,7 @@ new_fixed(void **state, uint32_t bits)
 	r = kem_fixed_prime(bits, &prime);
 	if (r == 0)
 		r = new_group(state,
-		    (struct span){ buf_data(&prime), buf_len(&prime) },
+		    buf_span(&prime),
 		    (struct span){ &two, 1 }, DH_OLD_BITS);
 	buf_clear(&prime);
 	return r;

@@ -152,16 +152,14 @@ cert_make(const struct key *k, const struct cert_request *request,
 		return ERR_ARGUMENT;
 	r = put_signed_part(k, request, ca, &blob);
 	if (r == 0)
-		r = sign(arg, (struct span){ buf_data(&blob),
-				  buf_len(&blob) }, &signature);
+		r = sign(arg, buf_span(&blob), &signature);
 	if (r == 0) {
 		buf_put_string_buf(&blob, &signature);
 		r = buf_err(&blob);
 	}
 	/* Reading it again checks the signature and the limits. */
 	if (r == 0)
-		r = key_from_blob((struct span){ buf_data(&blob),
-				      buf_len(&blob) }, &cert);
+		r = key_from_blob(buf_span(&blob), &cert);
 	if (r == 0)
 		r = keep_private_half(cert, k);
 	if (r == 0)

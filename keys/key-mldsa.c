@@ -191,7 +191,7 @@ message(const struct buf *text)
 {
 	return (struct mldsa44_message){
 		.context = { (const uint8_t *)LABEL, sizeof LABEL - 1 },
-		.data = { buf_data(text), buf_len(text) },
+		.data = buf_span(text),
 	};
 }
 

@@ -240,7 +240,7 @@ key_sk_verify(const struct key *k, bool webauthn, key_sk_verify_fn verify,
 	if (r == 0)
 		r = buf_err(&text);
 	if (r == 0)
-		r = verify(k, (struct span){ buf_data(&text), buf_len(&text) },
+		r = verify(k, buf_span(&text),
 		    raw);
 	buf_clear(&text);
 	if (r == 0 && seen != NULL)

@@ -74,8 +74,7 @@ key_public_of(const struct key *k, struct key **out)
 	int r = key_to_blob(k, &blob);
 
 	if (r == 0)
-		r = key_from_blob((struct span){ buf_data(&blob),
-				      buf_len(&blob) }, out);
+		r = key_from_blob(buf_span(&blob), out);
 	buf_clear(&blob);
 	return r;
 }
@@ -353,8 +352,7 @@ key_private_cert(const struct key *cert, const struct key *priv,
 	buf_init_secret(&rest);
 	r = key_to_blob(cert, &blob);
 	if (r == 0)
-		r = key_from_blob((struct span){ buf_data(&blob),
-		    buf_len(&blob) }, &joined);
+		r = key_from_blob(buf_span(&blob), &joined);
 	if (r == 0)
 		r = put_private_rest(priv, &rest);
 	rd = rd_from_buf(&rest);

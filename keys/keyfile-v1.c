@@ -251,7 +251,7 @@ compose_outer(const struct key *k, const struct keyfile_cipher *c,
     struct buf *out)
 {
 	uint8_t salt[SALT_LEN], key_iv[KEYFILE_KEY_IV_MAX], tag[16] = { 0 };
-	struct span in = { buf_data(plain), buf_len(plain) };
+	struct span in = buf_span(plain);
 	size_t mark, len = c->key_len + c->iv_len;
 	int r = 0;
 

@@ -33,12 +33,6 @@ begins_with(struct span s, const char *text)
 	return s.len >= strlen(text) && memcmp(s.p, text, strlen(text)) == 0;
 }
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 int
 keyfile_parse_private(struct span content, const char *pass, struct key **out,
     char **comment)
@@ -130,7 +124,7 @@ keyfile_load_private(const char *path, const char *pass, bool check_mode,
 	buf_init_secret(&content);
 	r = read_private(path, check_mode, &content);
 	if (r == 0)
-		r = keyfile_parse_private(span_of(&content), pass, out,
+		r = keyfile_parse_private(buf_span(&content), pass, out,
 		    comment);
 	buf_clear(&content);
 	return r;
@@ -215,7 +209,7 @@ keyfile_load_public(const char *path, struct key **out, char **comment)
 	buf_init_secret(&content);
 	r = file_read(path, &content, FILE_MAX_BYTES);
 	if (r == 0)
-		r = keyfile_parse_public_half(span_of(&content), out);
+		r = keyfile_parse_public_half(buf_span(&content), out);
 	buf_clear(&content);
 	return r;
 }

@@ -171,8 +171,7 @@ edit(const char *path, struct edit *e)
 
 	if (r == 0)
 		knownhosts_lines_begin(&lines,
-		    (struct span){ buf_data(&held.content),
-			buf_len(&held.content) });
+		    buf_span(&held.content));
 	while (r == 0 && (r = knownhosts_lines_next(&lines)) == 1)
 		r = edit_line(e, &lines);
 	knownhosts_lines_close(&lines);

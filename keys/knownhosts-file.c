@@ -200,8 +200,7 @@ append_the_rest(const struct knownhosts_held *h, const char *path,
 	int r = read_from(h->fd, seen, &rest);
 
 	if (r == 0 && buf_len(&rest) > 0)
-		r = append(path, (struct span){ buf_data(&rest),
-				     buf_len(&rest) });
+		r = append(path, buf_span(&rest));
 	buf_clear(&rest);
 	return r;
 }

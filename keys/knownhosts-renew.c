@@ -248,8 +248,7 @@ change(struct renew *w, const char *path)
 
 	if (r == 0) {
 		knownhosts_lines_begin(&lines,
-		    (struct span){ buf_data(&held.content),
-			buf_len(&held.content) });
+		    buf_span(&held.content));
 		r = judge(w, &lines);
 	}
 	if (r == 0 && w->rn->added + w->rn->dropped > 0)

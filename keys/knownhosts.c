@@ -355,7 +355,7 @@ knownhosts_add(const char *path, const char *name, const struct key *k,
 
 	if (r == 0)
 		r = knownhosts_append(path,
-		    (struct span){ buf_data(&text), buf_len(&text) });
+		    buf_span(&text));
 	buf_clear(&text);
 	return r;
 }

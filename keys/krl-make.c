@@ -160,12 +160,6 @@ add_id(struct krl *l, struct span ca, struct span id)
 	return r == 0 ? add_piece(&c->ids, id) : r;
 }
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 int
 krl_add_serials(struct krl *l, const struct key *ca, uint64_t first,
     uint64_t last)
@@ -176,7 +170,7 @@ krl_add_serials(struct krl *l, const struct key *ca, uint64_t first,
 	if (first > last)
 		r = ERR_ARGUMENT;
 	if (r == 0)
-		r = add_serials(l, span_of(&blob), first, last);
+		r = add_serials(l, buf_span(&blob), first, last);
 	buf_clear(&blob);
 	return r;
 }
@@ -188,7 +182,7 @@ krl_add_id(struct krl *l, const struct key *ca, struct span id)
 	int r = ca != NULL ? key_to_blob(ca, &blob) : 0;
 
 	if (r == 0)
-		r = add_id(l, span_of(&blob), id);
+		r = add_id(l, buf_span(&blob), id);
 	buf_clear(&blob);
 	return r;
 }
@@ -200,7 +194,7 @@ krl_add_key(struct krl *l, const struct key *k)
 	int r = key_to_blob(key_identity(k), &blob);
 
 	if (r == 0)
-		r = add_piece(&l->keys, span_of(&blob));
+		r = add_piece(&l->keys, buf_span(&blob));
 	buf_clear(&blob);
 	return r;
 }

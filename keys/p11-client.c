@@ -195,7 +195,7 @@ p11_begin_sign(struct p11 *p, const struct key *k, const char *alg,
 	if (r == 0)
 		r = key_to_blob(p->key, &blob);
 	q.alg = p->alg;
-	q.blob = (struct span){ buf_data(&blob), buf_len(&blob) };
+	q.blob = buf_span(&blob);
 	if (r == 0)
 		r = begin(p, &q, pin);
 	buf_clear(&blob);
@@ -219,7 +219,7 @@ p11_sign_step(struct p11 *p, struct buf *signature)
 		return ERR_P11;
 	}
 	r = key_verify(p->key, p->alg,
-	    (struct span){ buf_data(&p->data), buf_len(&p->data) }, made);
+	    buf_span(&p->data), made);
 	if (r != 0)
 		return r;
 	buf_put(signature, made.p, made.len);

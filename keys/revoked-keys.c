@@ -73,7 +73,7 @@ read_text(const struct buf *list, const struct key *k, bool *named)
 int
 revoked_keys_find(const struct buf *list, const struct key *k, bool *revoked)
 {
-	struct span content = { buf_data(list), buf_len(list) };
+	struct span content = buf_span(list);
 	int r;
 
 	*revoked = false;

@@ -237,7 +237,7 @@ sk_sign_begin(struct sk_call **out, const struct sk_params *p,
 	q.flags = sk->flags;
 	q.message = data;
 	q.handle =
-	    (struct span){ buf_data(&sk->handle), buf_len(&sk->handle) };
+	    buf_span(&sk->handle);
 	r = call_begin(&c, &q);
 	if (r != 0)
 		return r;
@@ -285,8 +285,8 @@ take_signature(struct sk_call *c, struct rd *rd, struct buf *signature)
 	r = buf_err(&wire);
 	if (r == 0)
 		r = key_verify(c->key, c->alg,
-		    (struct span){ buf_data(&c->data), buf_len(&c->data) },
-		    (struct span){ buf_data(&wire), buf_len(&wire) });
+		    buf_span(&c->data),
+		    buf_span(&wire));
 	if (r == 0) {
 		buf_put_buf(signature, &wire);
 		r = buf_err(signature);

@@ -183,7 +183,7 @@ sshsig_verify(const struct sshsig *s, const char *namespace,
 	r = put_signed(&data, namespace, s->reserved, s->hash, digest);
 	if (r == 0)
 		r = key_verify(key_identity(s->key), s->alg,
-		    (struct span){ buf_data(&data), buf_len(&data) },
+		    buf_span(&data),
 		    s->signature);
 	buf_clear(&data);
 	return r;
@@ -254,7 +254,7 @@ sshsig_make(const struct key *k, const char *namespace, enum digest_alg hash,
 	    digest);
 	if (r == 0)
 		r = sign(arg, k, alg,
-		    (struct span){ buf_data(&data), buf_len(&data) },
+		    buf_span(&data),
 		    &signature);
 	if (r == 0)
 		r = put_blob(k, namespace, hash, &signature, &blob);

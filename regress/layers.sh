@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# layers.sh [srcdir]: who may include whom, and where things are said. The tables
-# in the awk program are the rules of docs/ARCHITECTURE.md; this script holds the
-# tree to them (TAP).
+# layers.sh [srcdir]: who may include whom, and where things are said. floors.awk
+# and the tables in the awk program are the rules of docs/ARCHITECTURE.md; this
+# script holds the tree to them (TAP).
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
@@ -10,58 +10,8 @@ files=$(sh build-aux/tree-files.sh)
 sources=$(echo "$files" | grep '\.[ch]$' | grep -E '^([^/]+|(compat|base|crypto|keys|agent|gss|tokens|keytools|conf|forward|client|server|xfer)/.+|regress/(unit|fuzz)/[^/]+)$')
 
 # shellcheck disable=SC2086
-awk '
+awk "$(cat regress/floors.awk)"'
 BEGIN {
-	# floor or room: those that it may include from, itself among them
-	low = "compat base crypto cipher keys packet"
-	may["compat"] = "compat"
-	may["base"] = "compat base"
-	may["crypto"] = "compat base crypto"
-	may["cipher"] = "compat base crypto cipher"
-	may["keys"] = "compat base crypto cipher keys"
-	may["packet"] = low
-	may["kex"] = low " kex"
-	may["channels"] = low " channels"
-	may["gss"] = low " gss"
-	may["connection"] = low " kex channels connection"
-	may["conf"] = may["connection"] " conf"
-	may["forward"] = may["conf"] " forward"
-
-	may["xfer"] = "compat base crypto xfer"
-	may["xfer/local"] = may["xfer"] " xfer/local"
-	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
-	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
-	may["xfer/transfer"] = may["xfer/sftp"] " xfer/local xfer/transfer"
-	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
-	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
-
-	may["agent"] = may["keys"] " agent"
-	may["tokens/p11"] = may["keys"] " tokens/p11"
-	may["tokens/sk"] = may["keys"] " tokens/sk"
-	may["keytools/keygen"] = may["keys"] " keytools/keygen"
-	may["keytools/add"] = may["keys"] " keytools/add"
-	may["keytools/keyscan"] = may["conf"] " keytools/keyscan"
-	may["keytools/keysign"] = may["keys"] " keytools/keysign"
-	may["client/common"] = may["conf"] " client/common"
-	may["client/hosts"] = may["client/common"] " client/hosts"
-	may["client/auth"] = may["client/common"] " gss client/auth"
-	may["client/connect"] = may["client/auth"] " client/hosts client/connect"
-	may["client/forwards"] = may["client/connect"] " forward client/forwards"
-	may["client/session"] = may["client/forwards"] " client/session"
-	may["client/mux"] = may["client/session"] " client/mux"
-	may["client"] = may["client/mux"] " client"
-	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/transfer xfer/rcp client/copy"
-	may["server"] = may["conf"] " server gss"
-	may["server/listener"] = may["server"] " server/listener"
-	may["server/auth"] = may["server"] " server/auth"
-	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
-	may["server/monitor"] = may["server"] " server/monitor"
-	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
-	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
-	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
-	    " xfer/shell program"
-	may["test"] = may["program"] " test"
-
 	# outside header (prefix): where its door is, and through how many files
 	door["openssl/"] = "^(crypto/|keys/|cipher[^/]*$|regress/)"
 	door["zlib.h"] = "^packet[^/]*$";		files["zlib.h"] = 1
@@ -79,19 +29,6 @@ BEGIN {
 	door["krb5.h"] = "^gss/";			files["krb5.h"] = 1
 	door["seccomp.h"] = "^(server/auth|regress)/";	files["seccomp.h"] = 1
 	door["utmp"] = "^server/monitor/";		files["utmp"] = 1
-}
-
-function floor_of(path, top) {
-	top = path
-	if (sub(/\/[^\/]*$/, "", top))
-		return top ~ /^regress/ ? "test" : top
-	if (path ~ /^cipher/) return "cipher"
-	if (path ~ /^(packet|pipeline)/) return "packet"
-	if (path ~ /^(kex|peer-version)/) return "kex"
-	if (path ~ /^(channels|window)/) return "channels"
-	if (path ~ /^connection/) return "connection"
-	if (path ~ /^sshconnect/) return "client/connect"
-	return "program"
 }
 
 # A module is a folder; at the top, the files with one first word.
@@ -231,4 +168,21 @@ result 11 "$model names tests that exist" "$(
 		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||
 			echo "no such test: $test"
 	done)"
+result 12 "at most 25 sources a folder" "$(
+	# The spine is the top; the others are lists of one kind of thing, but for
+	# xfer/transfer, which is one class.
+	echo "$sources" | grep '[.]c$' |
+		grep -vE '^([^/]+|(regress/(unit|fuzz)|keys|base|conf|crypto|server/monitor|xfer/transfer)/[^/]+)$' |
+		sed 's|/[^/]*$||' | uniq -c | awk '$1 > 25 { print $2 "/: " $1 " sources" }')"
+
+# By their path: a source that moves is named in pages and comments.
+# shellcheck disable=SC2086
+result 13 "sources that are named are there" "$(
+	rooms=$(echo "$sources" | sed -n 's|/.*||p' | sort -u | paste -s -d '|' -)
+	pages=$(echo "$files" | grep -E '^(docs/|[^/]*$).*[.]md$' | grep -v CHANGELOG)
+	cat $sources $pages |
+		LC_ALL=C grep -oE "(^|[^A-Za-z0-9_./-])($rooms)/[a-z0-9/_-]+[.][ch]\\b" |
+		sed 's/^[^a-z]//' | sort -u | while read -r source; do
+			[ -e "$source" ] || echo "no such source: $source"
+		done)"
 exit $status

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
 # style.sh [srcdir]: the sizes that CONTRIBUTING.md sets (TAP): columns, lines of a
-# function and of a source, fields of a struct, columns of pages.
+# function and of a source, fields of a struct, columns of pages; and one form for
+# what is written again and again.
 srcdir=${1:-$(dirname "$0")/..}
 cd "$srcdir" || exit 1
 
@@ -18,6 +19,9 @@ BEGIN {
 	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
 	most[HEADER] = 250;	what[HEADER] = "lines of a header in xfer/transfer"
+
+	SPAN = 7
+	form[SPAN] = "the bytes of a buffer are buf_span()"
 }
 
 function limit(rule, path, line, n) {
@@ -33,6 +37,11 @@ function end_of_source(path, n) {
 		limit(SOURCE, path, n, n)
 	if (path ~ /^xfer\/transfer\/.*[.]h$/)
 		limit(HEADER, path, n, n)
+}
+
+function other_form(rule) {
+	printf "# %s:%d: %s\n", FILENAME, FNR, form[rule]
+	bad[rule]++
 }
 
 # Where the line ends on the screen. A character of UTF-8 is one column.
@@ -105,6 +114,13 @@ FILENAME ~ /[.]md$/ {
 
 { limit(COLUMNS, FILENAME, FNR, width($0)) }
 
+# ---- one form ------------------------------------------------------------
+/\{ ?buf_data\([^)]*\),[ \t]*buf_len\(/ && FILENAME != "base/wire.c" {
+	other_form(SPAN)
+}
+buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
+{ buf_data_open = /\{ ?buf_data\([^)]*\),$/ }
+
 # The line of the name is the one in front of the brace.
 /^\{/ { begun = FNR - 2 }
 /^\}/ && begun > 0 {
@@ -124,6 +140,10 @@ END {
 	for (rule = COLUMNS; rule <= HEADER; rule++) {
 		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
 		    most[rule], what[rule]
+		failed += rule in bad
+	}
+	for (rule = SPAN; rule in form; rule++) {
+		printf "%sok %d - %s\n", rule in bad ? "not " : "", rule, form[rule]
 		failed += rule in bad
 	}
 	exit failed > 0

@@ -1,10 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# symbols.sh: what processes of the server do not contain: hpnsshd-auth, which
-# talks to strangers; hpnsshd-user, which belongs to a user; and the monitor,
-# which reads nothing of the network. And which libraries are loaded, with what
-# they run then, into programs with rights that their callers do not have. Run in
-# the folder of a build (TAP).
+# symbols.sh [srcdir]: what processes of the server do not contain: hpnsshd-auth,
+# which talks to strangers; hpnsshd-user, which belongs to a user; and the monitor,
+# which reads nothing of the network. Which libraries are loaded, with what they
+# run then, into programs with rights that their callers do not have. And that no
+# room refers to what is in a room above it, or in a program. Run in the folder of
+# a build (TAP).
+srcdir=${1:-$(dirname "$0")/..}
 [ -x ./hpnsshd-auth ] || { echo "1..0 # skip hpnsshd-auth is not built"; exit 0; }
 command -v nm >/dev/null || { echo "1..0 # skip there is no nm"; exit 0; }
 status=0 number=0
@@ -59,6 +61,7 @@ absent "PAM, passwords or authorized_keys" "pam_|passwd_|authkeys_|login_|loginr
 absent "Kerberos" "gss_(acceptor|initiator)|delegated_"
 absent "loading of host keys, or signing with them" "hostkeys_(load|sign|prove)"
 absent "login before" "preauth_|auth_(new|input)|sandbox_"
+absent "channels of other processes" "foreign_"
 
 of hpnsshd-auth
 absent "libipsec_mb" "gcm_wide_|cipher_(use|load)_wide"
@@ -120,5 +123,71 @@ for who in ./hpnssh-keysign ./hpnsshd; do
 	lacks $who "ciphers of packets" \
 		"cipher_(new|encrypt|aes|chachapoly)|gcm_wide|packet_|channels_"
 done
+for who in ./hpnscp ./hpnsftp; do
+	lacks $who "master of a shared connection" \
+		"mux_master_|mux_passenger_|foreign_|sharing_(serve|go|ride)"
+done
 rm -f symbols.list
+
+# What layers.sh asks of includes, asked of what was compiled: a declaration of
+# one's own, or a header from below, may name a thing that is defined above.
+programs=$(find . -path ./regress -prune -o -name '*.o' -print | while read -r object; do
+	name=${object##*/}
+	[ ! -e "$srcdir/${name%.o}.c" ] || echo "$object"
+done)
+number=$((number + 1))
+# shellcheck disable=SC2086
+if up=$(nm -A lib*-hpn.a $programs | awk "$(cat "$srcdir/regress/floors.awk")"'
+# Where it is from: "libclient-mux-hpn.a:mux-wire.o:...", "./ssh.o:...".
+function floor_of_line(line, part) {
+	split(line, part, ":")
+	if (part[1] !~ /-hpn[.]a$/) {
+		sub(/.*\//, "", part[1])
+		sub(/[.]o$/, ".c", part[1])
+		return floor_of(part[1])
+	}
+	sub(/[.]o$/, ".c", part[2])
+	if (part[1] ~ /libspine-/)
+		return floor_of(part[2])
+	gsub(/^.*lib|-hpn[.]a$/, "", part[1])
+	gsub(/-/, "/", part[1])
+	return part[1]
+}
+
+NF < 2 { next }
+{ from = floor_of_line($0) }
+$(NF - 1) ~ /^[TDBRC]$/ { where[$NF] = where[$NF] " " from; defined[from]++ }
+$(NF - 1) == "U" { used[from " " $NF] }
+
+END {
+	for (room in defined)
+		if (room != "program" && !(room in may))
+			print "no row in floors.awk: " room
+	for (room in may) {
+		split(may[room], below, " ")
+		for (i in below)
+			if (below[i] != room && index(" " may[below[i]] " ", " " room " "))
+				print "a circle in floors.awk: " room " and " below[i]
+	}
+	for (pair in used) {
+		split(pair, part, " ")
+		if (!(part[2] in where))
+			continue
+		n = split(where[part[2]], places, " ")
+		allowed = 0
+		for (i = 1; i <= n; i++)
+			allowed += index(" " may[part[1]] " ", " " places[i] " ") > 0
+		if (!allowed)
+			print part[1] " refers to " part[2] ", which is in" where[part[2]]
+	}
+	# The patterns must fit the tree.
+	if (!defined["program"] || !defined["client/mux"] || !defined["kex"])
+		print "nothing is defined where it should be"
+}') && [ -z "$up" ]; then
+	echo "ok $number - rooms refer downwards only"
+else
+	echo "$up" | sort | sed 's/^/# /'
+	echo "not ok $number - rooms refer downwards only"
+	status=1
+fi
 exit $status

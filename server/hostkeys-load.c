@@ -149,12 +149,6 @@ report(const char *path, int r, int saved)
 	log_error("Unable to load host key \"%s\": %s", path, err_text(r));
 }
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 static void
 drop_last(struct hostkeys *h)
 {
@@ -172,7 +166,7 @@ tell_key(const struct hostkeys *h)
 	char *print;
 
 	if (log_get_level() < LOG_LVL_DEBUG1 ||
-	    key_from_blob(span_of(&h->v[h->n].public), &k) != 0)
+	    key_from_blob(buf_span(&h->v[h->n].public), &k) != 0)
 		return;
 	print = key_fingerprint(k, DIGEST_SHA256);
 	log_debug("private host key #%zu: %s %s", h->n, key_type(k),
@@ -189,7 +183,7 @@ load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 	int saved = errno;
 
 	/* A key that clients hear of twice is an error to them. */
-	if (r == 0 && hostkeys_find_blob(h, span_of(&hk->public)) == NULL) {
+	if (r == 0 && hostkeys_find_blob(h, buf_span(&hk->public)) == NULL) {
 		tell_key(h);
 		h->n++;
 		return;
@@ -209,7 +203,7 @@ certified(struct hostkeys *h, const struct key *cert)
 	struct buf blob = { 0 };
 
 	if (key_to_blob(key_identity(cert), &blob) == 0)
-		hk = hostkeys_find_blob(h, span_of(&blob));
+		hk = hostkeys_find_blob(h, buf_span(&blob));
 	buf_clear(&blob);
 	return hk;
 }

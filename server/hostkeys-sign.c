@@ -107,7 +107,7 @@ hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
 	err = alg != NULL ? buf_err(&data) : ERR_NOMEM;
 	if (err == 0)
 		err = sign_with(h, hk, alg,
-		    (struct span){ buf_data(&data), buf_len(&data) },
+		    buf_span(&data),
 		    wait_ms, signature);
 	buf_clear(&data);
 	free(alg);

@@ -104,7 +104,7 @@ hostkeys_blob(const struct hostkeys *h, const char *alg, struct span *blob)
 	if (hk == NULL)
 		return ERR_NOT_FOUND;
 	b = key_alg_by_cert_name(alg) != NULL ? &hk->cert : &hk->public;
-	*blob = (struct span){ buf_data(b), buf_len(b) };
+	*blob = buf_span(b);
 	return 0;
 }
 

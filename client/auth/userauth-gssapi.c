@@ -60,11 +60,10 @@ start_login(struct userauth *ua, char **why)
 	int r;
 
 	gss_wire_put_signed(&data,
-	    (struct span){ buf_data(&ua->session_id),
-		buf_len(&ua->session_id) },
+	    buf_span(&ua->session_id),
 	    conf->host.user, "ssh-connection", "gssapi-with-mic");
 	gss_login_target(&wish, conf, ua->p.address);
-	wish.signed_data = (struct span){ buf_data(&data), buf_len(&data) };
+	wish.signed_data = buf_span(&data);
 	if ((r = buf_err(&data)) == 0)
 		r = gss_login_start(&s->login, &wish,
 		    conf->tcp.connect_timeout, &s->proof, why);

@@ -121,7 +121,7 @@ put_signed_request(const struct userauth *ua, const struct key *k,
 		r = buf_err(&data);
 	if (r == 0)
 		r = keysign_ask(packet_fd_in(ua->p.packet),
-		    (struct span){ buf_data(&data), buf_len(&data) },
+		    buf_span(&data),
 		    &signature);
 	buf_put_string_buf(b, &signature);
 	buf_clear(&data);

@@ -24,12 +24,11 @@ make_mic(struct userauth *ua, struct buf *mic)
 	int r;
 
 	gss_wire_put_signed(&data,
-	    (struct span){ buf_data(&ua->session_id),
-		buf_len(&ua->session_id) },
+	    buf_span(&ua->session_id),
 	    ua->p.conf->host.user, "ssh-connection", METHOD);
 	if ((r = buf_err(&data)) == 0)
 		r = ua->p.gss_sign(ua->p.gss_arg,
-		    (struct span){ buf_data(&data), buf_len(&data) }, mic);
+		    buf_span(&data), mic);
 	buf_clear(&data);
 	return r;
 }

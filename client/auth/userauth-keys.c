@@ -147,6 +147,27 @@ place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
 	c->place = (struct key_place){ f->group, f->is_explicit, rank_of(k) };
 }
 
+/* For -v: the numbers that OpenSSH's programs print for types of keys. */
+static int
+number_of_type(const struct key *k)
+{
+	static const struct {
+		const char *name;
+		int number;
+	} known[] = { { "RSA", 0 }, { "ECDSA", 2 }, { "ED25519", 3 },
+		{ "RSA-CERT", 4 }, { "ECDSA-CERT", 6 }, { "ED25519-CERT", 7 },
+		{ "ECDSA-SK", 10 }, { "ECDSA-SK-CERT", 11 },
+		{ "ED25519-SK", 12 }, { "ED25519-SK-CERT", 13 } };
+	enum { NO_KEY = -1, NONE_OF_THEIRS = 14 };
+
+	if (k == NULL)
+		return NO_KEY;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (strcmp(key_short_name(k), known[i].name) == 0)
+			return known[i].number;
+	return NONE_OF_THEIRS;
+}
+
 static bool
 is_user_certificate(const struct key *k)
 {
@@ -160,6 +181,8 @@ add_certificate_file(struct pubkey_state *s, const struct named_file *f)
 	int r = keyfile_load_public(f->path, &k, NULL);
 	char *path;
 
+	log_debug("certificate file %s type %d", f->path,
+	    number_of_type(r == 0 ? k : NULL));
 	if (r == 0 && !is_user_certificate(k)) {
 		key_free(k);
 		r = ERR_KEY_TYPE;
@@ -180,6 +203,7 @@ static void
 add_beside(struct pubkey_state *s, const struct named_file *f)
 {
 	static const char *const ends[] = { "-cert", "-cert.pub" };
+	int number = number_of_type(NULL);
 
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
 		struct key *k = NULL;
@@ -187,12 +211,15 @@ add_beside(struct pubkey_state *s, const struct named_file *f)
 
 		xasprintf(&path, "%s%s", f->path, ends[i]);
 		if (keyfile_load_public(path, &k, NULL) == 0 &&
-		    is_user_certificate(k))
+		    is_user_certificate(k)) {
+			number = number_of_type(k);
 			place_file(s, f, k, f->path);
-		else
+		} else {
 			key_free(k);
+		}
 		free(path);
 	}
+	log_debug("identity file %s-cert type %d", f->path, number);
 }
 
 /* In place of the public key there is a certificate. The private key can log in
@@ -222,6 +249,8 @@ add_identity_file(const struct userauth *ua, struct pubkey_state *s,
 	struct key *pub = NULL;
 	int r = keyfile_load_public(f->path, &pub, NULL);
 
+	log_debug("identity file %s type %d", f->path,
+	    number_of_type(r == 0 ? pub : NULL));
 	if (r == 0 && key_is_cert(pub))
 		add_certified(s, f, pub);
 	else if (r == 0 || missing || access(f->path, F_OK) == 0)
@@ -255,12 +284,6 @@ add_files(const struct userauth *ua, struct pubkey_state *s, const char *what,
 
 /* --- the agent --------------------------------------------------------- */
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 /* Tells the agent which host this is for. An agent that does not know that
  * request has no keys that are bound to hosts. */
 static int
@@ -269,8 +292,8 @@ bind_agent(const struct userauth *ua, struct agent *a)
 	int r = 0;
 
 	if (buf_len(&ua->host_signature) > 0)
-		r = agent_bind(a, span_of(&ua->hostkey),
-		    span_of(&ua->session_id), span_of(&ua->host_signature),
+		r = agent_bind(a, buf_span(&ua->hostkey),
+		    buf_span(&ua->session_id), buf_span(&ua->host_signature),
 		    false);
 	if (r == ERR_AGENT)
 		log_debug("the agent does not bind keys to destinations");

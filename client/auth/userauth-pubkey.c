@@ -192,7 +192,7 @@ sign(struct userauth *ua, struct candidate *c, const char *alg,
 	buf_put_buf(&data, request);
 	if ((r = buf_err(&data)) == 0) {
 		r = sign_with(ua, c, alg,
-		    (struct span){ buf_data(&data), buf_len(&data) },
+		    buf_span(&data),
 		    signature);
 		if (r != 0)
 			log_error("Signing with the %s key %s failed: %s",

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -63,11 +64,14 @@ connection_lost(struct scp *scp, int err)
 	screen_clear();
 	/* Of a connection that was tried again nothing was said so far. */
 	if (*why != '\0')
-		fprintf(stderr, "hpnscp: the last try: %s\n", why);
+		fprintf(stderr, "%s: the last try: %s\n",
+		    called_name("hpnscp"), why);
 	if (remote_err_is_told(err))
-		fprintf(stderr, "hpnscp: Connection closed\n");
+		fprintf(stderr, "%s: Connection closed\n",
+		    called_name("hpnscp"));
 	else
-		fprintf(stderr, "hpnscp: Connection lost: %s\n",
+		fprintf(stderr, "%s: Connection lost: %s\n",
+		    called_name("hpnscp"),
 		    err_text(err));
 	progress_error(scp->xfer.progress, class_of_end(scp), "connection",
 	    *log_last_error() != '\0' ? log_last_error() : err_text(err));

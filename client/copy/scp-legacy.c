@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -42,14 +43,14 @@ report(const struct legacy_opts *o, const char *what, const char *text)
 {
 	progress_error(o->progress, "file", what, text);
 	screen_clear();
-	fprintf(stderr, "hpnscp: %s: %s\n", what, text);
+	fprintf(stderr, "%s: %s: %s\n", called_name("hpnscp"), what, text);
 }
 
 static void
 check(int r)
 {
 	if (r < 0) {
-		fprintf(stderr, "hpnscp: %s\n", err_text(r));
+		fprintf(stderr, "%s: %s\n", called_name("hpnscp"), err_text(r));
 		exit(1);
 	}
 }
@@ -329,7 +330,7 @@ legacy_peer(bool sink, char *const paths[], int n,
 	r = sink ? rcp_receive(c, paths[0], NULL) : rcp_send(c, paths, n);
 	/* Of these the protocol has told nothing. */
 	if (r == ERR_NOMEM || r == ERR_SYSTEM)
-		fprintf(stderr, "hpnscp: %s\n", err_text(r));
+		fprintf(stderr, "%s: %s\n", called_name("hpnscp"), err_text(r));
 	ok = r == 0 && rcp_failures(c) == 0;
 	rcp_free(c);
 	return ok;

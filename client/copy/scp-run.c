@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -21,9 +22,11 @@ print_line(const char *tried, const char *path, const char *text)
 
 	screen_clear();
 	if (tried != NULL)
-		fprintf(stderr, "hpnscp: %s \"%s\": %s\n", tried, shown, text);
+		fprintf(stderr, "%s: %s \"%s\": %s\n",
+		    called_name("hpnscp"), tried, shown, text);
 	else
-		fprintf(stderr, "hpnscp: %s: %s\n", shown, text);
+		fprintf(stderr, "%s: %s: %s\n",
+		    called_name("hpnscp"), shown, text);
 	free(shown);
 	free(part);
 }
@@ -33,7 +36,7 @@ static void
 print_text(const char *text)
 {
 	screen_clear();
-	fprintf(stderr, "hpnscp: %s\n", text);
+	fprintf(stderr, "%s: %s\n", called_name("hpnscp"), text);
 }
 
 /* For programs: is it that there is no room? */
@@ -86,7 +89,7 @@ tell_kept(struct scp *scp, const char *why)
 	xfer_kept_text(scp->running, kept, sizeof kept);
 	snprintf(text, sizeof text, "%s: %s", why, kept);
 	screen_clear();
-	fprintf(stderr, "hpnscp: %s", text);
+	fprintf(stderr, "%s: %s", called_name("hpnscp"), text);
 	/* Between two hosts nothing can be resumed. */
 	if (xfer_keeps_any(scp->running) && !scp->between)
 		fprintf(stderr, "; the same command%s goes on%s",
@@ -146,7 +149,8 @@ scp_tell_sums(const struct scp *scp)
 		break;
 	case PROGRESS_NONE:
 		if (scp->xfer.verify)
-			fprintf(stderr, "hpnscp: %s\n", text);
+			fprintf(stderr, "%s: %s\n",
+			    called_name("hpnscp"), text);
 		break;
 	case PROGRESS_JSON:
 		break;

@@ -204,8 +204,7 @@ let_in(struct applicant *a)
 		.host = x->display.host,
 		.port = x->display.port,
 		.path = x->display.path[0] != '\0' ? x->display.path : NULL,
-		.first = { buf_data(&a->gate.packet),
-		    buf_len(&a->gate.packet) },
+		.first = buf_span(&a->gate.packet),
 	};
 
 	channel_set_io(c, &waiting_io, NULL);

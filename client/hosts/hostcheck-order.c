@@ -91,7 +91,7 @@ accepted_type(const struct hostcheck *h, struct strlist *types)
 {
 	const struct buf *blob = &h->first->accepted;
 	struct key *k;
-	int r = key_from_blob((struct span){ buf_data(blob), buf_len(blob) },
+	int r = key_from_blob(buf_span(blob),
 	    &k);
 
 	if (r != 0)

@@ -130,7 +130,7 @@ hostcheck_distrusted(const struct hostcheck *h)
 struct span
 hostcheck_accepted(const struct hostcheck *h)
 {
-	return (struct span){ buf_data(&h->accepted), buf_len(&h->accepted) };
+	return buf_span(&h->accepted);
 }
 
 void
@@ -264,8 +264,7 @@ hostcheck_places(const struct hostcheck *h, const struct buf *lines)
 		.lines_name = "KnownHostsCommand-" KNOWN_HOSTS_FOR_HOSTNAME };
 
 	if (lines != NULL)
-		places.lines = (struct span){ buf_data(lines),
-			buf_len(lines) };
+		places.lines = buf_span(lines);
 	return places;
 }
 
@@ -671,8 +670,7 @@ hostcheck_confirm(struct hostcheck *h)
 {
 	h->first_undecided = false;
 	return buf_len(&h->accepted) == 0 ? 0 :
-	    check_further(h, (struct span){ buf_data(&h->accepted),
-				  buf_len(&h->accepted) });
+	    check_further(h, buf_span(&h->accepted));
 }
 
 int

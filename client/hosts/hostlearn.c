@@ -230,7 +230,7 @@ is_proved(const struct hostlearn *h, const struct key *k,
 	buf_put_cstring(&b, PROVE);
 	buf_put_string(&b, session_id.p, session_id.len);
 	buf_put_string_buf(&b, &blob);
-	data = (struct span){ buf_data(&b), buf_len(&b) };
+	data = buf_span(&b);
 	good = buf_err(&b) == 0 && key_serves(k, alg) && is_right_alg(h, alg) &&
 	    key_verify(k, alg, data, signature) == 0;
 out:
@@ -430,8 +430,7 @@ plain_key(struct span blob, struct key **out)
 	int r = key_identity_of_blob(blob, &identity);
 
 	if (r == 0)
-		r = key_from_blob((struct span){ buf_data(&identity),
-				      buf_len(&identity) }, out);
+		r = key_from_blob(buf_span(&identity), out);
 	buf_clear(&identity);
 	return r;
 }

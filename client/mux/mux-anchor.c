@@ -72,7 +72,7 @@ check_host_key(const struct buf *blob)
 {
 	struct buf identity = { 0 };
 	int r = key_identity_of_blob(
-	    (struct span){ buf_data(blob), buf_len(blob) }, &identity);
+	    buf_span(blob), &identity);
 
 	if (r == 0 && (buf_len(&identity) != buf_len(blob) ||
 	    memcmp(buf_data(&identity), buf_data(blob), buf_len(blob)) != 0))

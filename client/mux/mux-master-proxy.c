@@ -6,7 +6,7 @@
  * protocol, in both directions.
  */
 #include "base/log.h"
-#include "channels-foreign.h"
+#include "client/mux/mux-foreign.h"
 #include "client/mux/mux-master-internal.h"
 
 enum {

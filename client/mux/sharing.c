@@ -5,14 +5,11 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "client/mux/mux-socket.h"
-#include "client/session/background.h"
 
-enum { EXIT_ERROR = 255, MS = 1000 };
+enum { MS = 1000 };
 
 static bool
 is_auto(int control_master)
@@ -48,7 +45,6 @@ sharing_init(struct sharing *s, const struct client_conf *conf)
 void
 sharing_clear(struct sharing *s)
 {
-	mux_master_free(s->master);
 	free(s->path);
 	*s = (struct sharing){ 0 };
 }
@@ -59,7 +55,7 @@ sharing_is_off(const struct sharing *s)
 	return !s->serves;
 }
 
-/* ---- as a passenger ----------------------------------------------------- */
+/* ---- the master --------------------------------------------------------- */
 
 static int
 timeout_ms(const struct client_conf *conf)
@@ -107,167 +103,12 @@ sharing_call(const struct sharing *s, struct mux_call *call)
 	return r;
 }
 
-static int
-tell_master(const struct sharing *s, const struct mux_command *command)
-{
-	struct mux_call call;
-	int r = mux_call_open(&call, s->path, timeout_ms(s->conf)), status;
-
-	if (r != 0) {
-		report_connect(s, LOG_LVL_ERROR, r);
-		return EXIT_ERROR;
-	}
-	status = mux_command_run(command, &call, s->conf);
-	mux_call_close(&call);
-	return status;
-}
-
 int
-sharing_command(const struct client_conf *conf, const char *word)
+sharing_open(const struct sharing *s, struct mux_call *call)
 {
-	const struct mux_command *command = mux_command_find(word);
-	struct sharing s;
-	int status;
-
-	if (command == NULL)
-		fatal("-O %s is not available in this version", word);
-	if (sharing_init(&s, conf) != 0)
-		return EXIT_ERROR;
-	if (s.path == NULL)
-		fatal("No ControlPath specified for \"-O\" command");
-	status = tell_master(&s, command);
-	sharing_clear(&s);
-	return status;
-}
-
-bool
-sharing_word_is_proxy(const char *word)
-{
-	return strcmp(word, "proxy") == 0;
-}
-
-static int
-ask_for_proxy(struct mux_call *call)
-{
-	struct buf b = { 0 };
-	struct rd rest;
-	int r;
-
-	mux_call_begin(call, &b, MUX_PROXY);
-	r = mux_call(call, &b, NULL, 0, &rest);
-	buf_clear(&b);
-	if (r == 0)
-		r = rd_end(&rest);
-	if (r == 0 && call->type != MUX_PROXY_OK)
-		r = ERR_PROTOCOL;
-	if (r == ERR_DENIED)
-		log_error("Master refused \"proxy\": %s", call->why);
-	else if (r != 0)
-		log_error("proxy: the master %s",
-		    r == ERR_CLOSED ? "is gone" : err_text(r));
-	return r;
-}
-
-int
-sharing_proxy(struct sharing *s, int *fd)
-{
-	struct mux_call call;
-	int r;
-
-	s->rides = s->serves = s->keeps = false;
-	if (s->path == NULL) {
-		log_error("No ControlPath specified for \"-O\" command");
-		return ERR_NOT_FOUND;
-	}
-	r = mux_call_open(&call, s->path, timeout_ms(s->conf));
-	if (r != 0) {
-		report_connect(s, LOG_LVL_ERROR, r);
-		return r;
-	}
-	if ((r = ask_for_proxy(&call)) == 0) {
-		*fd = call.fd;
-		call.fd = -1;
-	}
-	mux_call_close(&call);
-	return r;
-}
-
-static int
-ride_along(struct sharing *s, struct mux_passenger *ride, int *status)
-{
-	struct mux_call call;
-	int r = sharing_call(s, &call);
+	int r = mux_call_open(call, s->path, timeout_ms(s->conf));
 
 	if (r != 0)
-		return r;
-	ride->conf = s->conf;
-	ride->call = &call;
-	r = mux_passenger_run(ride, status);
-	mux_call_close(&call);
-	if (r != 0 && ride->target != NULL) {
-		/* It would have been said twice. */
-		*status = EXIT_ERROR;
-		return 0;
-	}
+		report_connect(s, LOG_LVL_ERROR, r);
 	return r;
-}
-
-bool
-sharing_ride(struct sharing *s, struct mux_passenger *ride, int *status)
-{
-	return s->path != NULL && s->rides &&
-	    ride_along(s, ride, status) == 0;
-}
-
-/* ---- as a master -------------------------------------------------------- */
-
-int
-sharing_serve(struct sharing *s, const struct mux_master_params *params)
-{
-	struct mux_master_params all = *params;
-	int role = s->conf->mux.control_master, r;
-
-	if (s->path == NULL || !s->serves)
-		return 0;
-	all.asks = role == CLIENT_MASTER_ASK || role == CLIENT_MASTER_AUTO_ASK;
-	all.persist_s = s->keeps ? s->conf->mux.control_persist : -1;
-	r = mux_master_new(&s->master, &all, s->path);
-	if (r == ERR_DENIED) { /* somebody was faster: as without sharing */
-		s->serves = s->keeps = false;
-		return 0;
-	}
-	/* It is not the connection that has failed. */
-	return r == ERR_SYSTEM ? ERR_CANCELLED : r;
-}
-
-static _Noreturn void
-become_passenger(struct sharing *s, struct mux_passenger *ride)
-{
-	int status = EXIT_ERROR;
-
-	mux_master_forget(s->master);
-	/* What was to be asked, and decided, is behind us. */
-	if (ride_along(s, ride, &status) != 0)
-		status = EXIT_ERROR;
-	exit(status);
-}
-
-int
-sharing_go_to_background(struct sharing *s, struct loop *loop,
-    struct mux_passenger *ride, void (*left_behind)(void *arg), void *arg)
-{
-	pid_t pid = fork();
-
-	if (pid == -1)
-		return ERR_SYSTEM;
-	if (pid > 0) {
-		/* Nothing that belongs to the connection is touched any more:
-		 * this does not return. */
-		left_behind(arg);
-		loop_free(loop);
-		become_passenger(s, ride);
-	}
-	setproctitle("%s [mux]", s->path); /* people look for such ones */
-	background_settle(true);
-	return 0;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Connection sharing as hpnssh's configuration wants it: which role this
- * process has (ControlMaster, ControlPath, ControlPersist), and the steps of
- * each. It may be a passenger of a master that is there; it may become a
- * master; neither, one of them, or the first and then the second.
+ * Connection sharing as the configuration wants it (ControlMaster, ControlPath,
+ * ControlPersist): which roles this process may have, and the master that may
+ * be there already. It may be a passenger of that; it may become a master;
+ * neither, one of them, or the first and then the second. What it does then is
+ * in sharing-roles.h, which hpnscp and hpnsftp do not have.
  *
  * Threads: loop thread only.
  */
@@ -13,9 +14,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "client/mux/mux-command.h"
-#include "client/mux/mux-master.h"
-#include "client/mux/mux-passenger.h"
+#include "client/mux/mux-call.h"
 #include "conf/client-conf.h"
 
 struct sharing {
@@ -24,44 +23,21 @@ struct sharing {
 	bool rides;		   /* it tries to be a passenger */
 	bool serves;		   /* it will be a master */
 	bool keeps;		   /* in the background (ControlPersist) */
-	struct mux_master *master; /* NULL: it is none */
+	struct mux_master *master; /* NULL: it is none; sharing_serve() */
 };
 
 /* Faults were logged. */
 int sharing_init(struct sharing *s, const struct client_conf *conf) must_check;
+/* Behind sharing_stop(), if it was a master. */
 void sharing_clear(struct sharing *s);
 
 /* The server may get no other session than the first. */
 bool sharing_is_off(const struct sharing *s);
 
-/* -O: a master acts, and we only tell it to. The exit status. */
-int sharing_command(const struct client_conf *conf, const char *word);
-/* Is this a word of -O for which the program itself goes on, as a client of its
- * own on the master's connection? */
-bool sharing_word_is_proxy(const char *word);
-/* As that: the master's socket, over which it speaks the connection protocol
- * (packet_set_proxied()). The role ends, because the connection is another's.
- * Errors were logged. */
-int sharing_proxy(struct sharing *s, int *fd) must_check;
-/* Connects to the master, if there is one; why not was reported. */
+/* Connects to the master, if there is one. call: that there is none is no
+ * fault, nor, with ControlMaster, that it has ended; open: both are. Faults
+ * were logged. */
 int sharing_call(const struct sharing *s, struct mux_call *call) must_check;
-/* If there is a master, it makes what ride describes (conf and call are filled
- * in). True: that is over, with *status; false: a connection of our own is to
- * be made. */
-bool sharing_ride(struct sharing *s, struct mux_passenger *ride, int *status);
-
-/*
- * The user is logged in: becomes the master, if it shall be one. params: all
- * but what follows from the configuration. An error ends the connection.
- */
-int sharing_serve(struct sharing *s,
-    const struct mux_master_params *params) must_check;
-/* Behind it, with keeps: goes on in a new process in the background, as a
- * master only, and returns there. In the old one left_behind closes what
- * belongs to the connection, without a word to the server; it becomes a
- * passenger, and ends with the exit status of ride. */
-int sharing_go_to_background(struct sharing *s, struct loop *loop,
-    struct mux_passenger *ride, void (*left_behind)(void *arg),
-    void *arg) must_check;
+int sharing_open(const struct sharing *s, struct mux_call *call) must_check;
 
 #endif

@@ -76,7 +76,7 @@ static int
 decrypt(struct adding *d, const struct buf *content, const char *name,
     struct key **k, char **comment)
 {
-	struct span text = { buf_data(content), buf_len(content) };
+	struct span text = buf_span(content);
 	const char *hint = d->o->constraints.confirm ?
 	    " (will confirm each use)" : "";
 	char *prompt;

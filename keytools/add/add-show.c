@@ -127,8 +127,7 @@ test_key(struct agent *a, const struct key *k)
 	rand_bytes(random, sizeof random);
 	r = agent_sign(a, k, alg, data, &signature);
 	if (r == 0)
-		r = key_verify(k, alg, data, (struct span){
-		    buf_data(&signature), buf_len(&signature) });
+		r = key_verify(k, alg, data, buf_span(&signature));
 	buf_clear(&signature);
 	return r;
 }

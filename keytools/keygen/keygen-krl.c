@@ -20,12 +20,6 @@
 
 enum { KRL_MAX = 128 * 1024 * 1024 }; /* bytes */
 
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 static char *
 fingerprint_of(const struct key *k)
 {
@@ -294,7 +288,7 @@ keygen_make_krl(const struct keygen_options *o)
 		fatal("out of memory");
 	if (o->update) {
 		read_krl(o->file, &old);
-		r = krl_add_all(s.krl, span_of(&old), &header);
+		r = krl_add_all(s.krl, buf_span(&old), &header);
 		if (r != 0)
 			fatal("Invalid KRL file %s: %s", o->file,
 			    err_text(r));
@@ -482,15 +476,15 @@ keygen_query_krl(const struct keygen_options *o)
 	if (o->file == NULL)
 		fatal("KRL checking requires an input file");
 	read_krl(o->file, &content);
-	r = krl_read(span_of(&content), NULL, NULL, NULL);
+	r = krl_read(buf_span(&content), NULL, NULL, NULL);
 	if (r != 0)
 		fatal("Invalid KRL file %s: %s", o->file,
-		    krl_is(span_of(&content)) ? err_text(r) :
+		    krl_is(buf_span(&content)) ? err_text(r) :
 						"it does not begin as one");
 	if (o->fingerprint)
-		show_krl(span_of(&content));
+		show_krl(buf_span(&content));
 	for (size_t i = 0; i < o->n_args; i++)
-		revoked |= query_file(span_of(&content), o->args[i]);
+		revoked |= query_file(buf_span(&content), o->args[i]);
 	buf_clear(&content);
 	return revoked ? FAILED : OK;
 }

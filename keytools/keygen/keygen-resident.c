@@ -29,7 +29,7 @@ is_plain(struct span user)
 static char *
 user_part(const struct buf *id)
 {
-	struct span user = { buf_data(id), buf_len(id) };
+	struct span user = buf_span(id);
 	char *text, *hex;
 
 	while (user.len > 0 && user.p[user.len - 1] == 0)

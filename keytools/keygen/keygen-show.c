@@ -254,7 +254,7 @@ keygen_import(const struct keygen_options *o)
 	int r = ERR_NOT_FOUND;
 
 	read_input(path, &content);
-	all = (struct span){ buf_data(&content), buf_len(&content) };
+	all = buf_span(&content);
 	if (public_format(o) == KEYFILE_PUBLIC_RFC4716)
 		r = keyfile_import_sshcom(all, &k);
 	if (r == ERR_NOT_FOUND)

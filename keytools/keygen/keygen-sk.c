@@ -111,7 +111,7 @@ take_wish(const struct keygen_options *o, struct wish *w)
 	if (buf_err(&w->challenge) != 0)
 		fatal("out of memory");
 	w->enroll.challenge =
-	    (struct span){ buf_data(&w->challenge), buf_len(&w->challenge) };
+	    buf_span(&w->challenge);
 }
 
 /* ---- making -------------------------------------------------------------- */

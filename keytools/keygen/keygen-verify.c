@@ -92,7 +92,7 @@ load_signature(const struct keygen_options *o, struct sshsig *s)
 		log_error("Couldn't read signature file: %s", err_text(r));
 		return false;
 	}
-	r = sshsig_parse((struct span){ buf_data(&text), buf_len(&text) }, s);
+	r = sshsig_parse(buf_span(&text), s);
 	if (r != 0)
 		log_error("Couldn't parse signature: %s", err_text(r));
 	buf_clear(&text);

@@ -20,7 +20,8 @@ OWN_GROUP, GROUP = 54712, 54713  # that of the account, a further one
 HASH = ("$6$hpntests$1kP./X1WKKq.g2I3Vzai1lFtsMAd5b6eNCrtu/vd4ReDA9clY"
         ".zvoo8k7wtpgINNfseDGUlynqCJawvPNZKVm1")
 ENTER = """
-mount --bind "$1" /etc && mount --bind "$2" "$3" && shift 3 && exec "$@"
+while [ "$1" != -- ]; do mount --bind "$1" "$2" && shift 2 || exit; done
+shift && exec "$@"
 """
 
 
@@ -76,6 +77,7 @@ class OwnEtc:
         moduli, = [line.split()[1] for line in done.ok().text.splitlines()
                    if line.startswith("modulifile ")]
         self.conf_place = Path(moduli).parent  # ours, of this build
+        self.mounts = [self.etc, "/etc", self.conf, self.conf_place]
         self.mount_points = [MountPoint(self.conf_place)]
 
     def account(self, shell="/bin/sh"):
@@ -116,7 +118,7 @@ class OwnEtc:
 
     def server(self, config="", kind="hpn", key_options="", **kw):
         within = ["unshare", "-m", "--propagation", "private", "sh", "-c",
-                  ENTER, "sh", self.etc, self.conf, self.conf_place]
+                  ENTER, "sh", *self.mounts, "--"]
         server = Server(kind, self.dir / f"server{len(self.servers)}",
                         self.keys, config=config, within=within, **kw)
         server.authorized.write_text(

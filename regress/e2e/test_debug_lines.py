@@ -40,6 +40,8 @@ CLIENT = [
     r"debug1: Found key in .*:\d+",
     r"debug1: SSH2_MSG_NEWKEYS sent",
     r"debug1: SSH2_MSG_NEWKEYS received",
+    r"debug1: identity file .*/ed25519 type 3",
+    r"debug1: identity file .*/ed25519-cert type -1",
     rf"debug1: Will attempt key: {KEY}",
     r"debug1: Next authentication method: publickey",
     rf"debug1: Offering public key: {KEY}",
@@ -229,3 +231,29 @@ def test_size_of_a_group(make_server, cipher, mac, bits):
         assert len(re.findall(r"debug2: bits set: \d+/\d{4}\b",
                               done.errors)) == 2, done
     assert asked == {f"2048<{bits}<8192"}
+
+
+def test_identity_files(keys, tmp_path):
+    """All of them, with the number of each type, as the stock client has
+    them; before anybody is asked."""
+    args = []
+    for kind in ("ed25519", "rsa", "ecdsa"):
+        run([harness.hpn("ssh-keygen"), "-q", "-t", kind, "-N", "", "-f",
+             tmp_path / kind]).ok()
+    run([harness.hpn("ssh-keygen"), "-q", "-s", tmp_path / "rsa", "-I", "i",
+         "-n", "me", tmp_path / "ed25519.pub"]).ok()
+    (tmp_path / "wrong").write_text("no key\n")
+    (tmp_path / "wrong").chmod(0o600)
+    for name in ("ed25519", "rsa", "ecdsa", "wrong", "ecdsa.pub"):
+        args += ["-i", tmp_path / name]
+    lines = {}
+    server = harness.Server("hpn", tmp_path / "server", keys)
+    with server:
+        for kind in KINDS:
+            client = Client(kind, server, key=None, options=["BatchMode=yes"])
+            done = run([*client.ssh_args(flags=["-v", *args]), "true"])
+            lines[kind] = [line.strip() for line in done.errors.splitlines()
+                           if "identity file " in line]
+    assert f"debug1: identity file {tmp_path}/ed25519-cert type 7" in \
+        lines["hpn"]
+    assert lines["hpn"] == lines["stock"]

@@ -73,7 +73,7 @@ sign_fields(struct span fields, struct buf *out)
 	put_key(out, ca, false);
 	buf_close_string(out, mark);
 	if (key_sign(ca, "ssh-ed25519",
-		(struct span){buf_data(out), buf_len(out)}, &signature) != 0)
+		buf_span(out), &signature) != 0)
 		abort();
 	buf_put_string_buf(out, &signature);
 	buf_clear(&signature);
@@ -121,7 +121,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		return 0;
 	}
 	sign_fields((struct span){data + 1, len - 1}, &b);
-	read_blob((struct span){buf_data(&b), buf_len(&b)});
+	read_blob(buf_span(&b));
 	buf_clear(&b);
 	return 0;
 }

@@ -15,7 +15,7 @@ sample(void)
 
 	buf_put_cstring(&blob, name);
 	buf_put_string(&blob, point, sizeof point);
-	if (key_from_blob((struct span){ buf_data(&blob), buf_len(&blob) },
+	if (key_from_blob(buf_span(&blob),
 		&k) != 0)
 		abort();
 	buf_clear(&blob);

@@ -108,7 +108,7 @@ sign(int i)
 	buf_put_string(&b, session_id, sizeof session_id);
 	buf_put_string_buf(&b, &blobs[i]);
 	if (key_sign(keys[i], algs[i],
-		(struct span){ buf_data(&b), buf_len(&b) },
+		buf_span(&b),
 		&signatures[i]) != 0)
 		abort();
 	buf_clear(&b);

@@ -24,7 +24,7 @@ write_again(const struct key *k)
 	buf_init_secret(&b);
 	if (keyfile_format_private(
 		k, KEYFILE_OPENSSH, NULL, NULL, NULL, 0, &b) != 0 ||
-	    keyfile_parse_private((struct span){buf_data(&b), buf_len(&b)},
+	    keyfile_parse_private(buf_span(&b),
 		NULL, &again, NULL) != 0 ||
 	    !key_equal_public(k, again))
 		abort();
@@ -73,7 +73,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		    "-----BEGIN OPENSSH PRIVATE KEY-----\n%s\n"
 		    "-----END OPENSSH PRIVATE KEY-----\n",
 		    base64);
-		read_all_ways((struct span){buf_data(&b), buf_len(&b)});
+		read_all_ways(buf_span(&b));
 	}
 	free(base64);
 	buf_clear(&b);

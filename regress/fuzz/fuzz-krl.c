@@ -53,7 +53,7 @@ sum_of(const struct buf *b)
 {
 	struct sum s = {0};
 
-	if (krl_read((struct span){buf_data(b), buf_len(b)}, NULL, add, &s) !=
+	if (krl_read(buf_span(b), NULL, add, &s) !=
 	    0)
 		abort();
 	return s;
@@ -72,11 +72,11 @@ write_again(struct span content, bool revoked)
 	    krl_add_all(one, content, &h) != 0 ||
 	    krl_write(one, &h, &b) != 0)
 		abort();
-	if (krl_find((struct span){buf_data(&b), buf_len(&b)}, known_key(),
+	if (krl_find(buf_span(&b), known_key(),
 		&again) != 0 ||
 	    again != revoked)
 		abort();
-	if (krl_add_all(two, (struct span){buf_data(&b), buf_len(&b)}, &h) !=
+	if (krl_add_all(two, buf_span(&b), &h) !=
 		0 ||
 	    krl_write(two, &h, &c) != 0)
 		abort();

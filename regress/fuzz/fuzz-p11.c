@@ -17,8 +17,7 @@ request(struct span body)
 
 	if (p11_read_request(body, &q) == 0) {
 		if (p11_put_request(&q, &b) != 0 ||
-		    p11_read_request((struct span){ buf_data(&b),
-					 buf_len(&b) },
+		    p11_read_request(buf_span(&b),
 			&again) != 0)
 			abort();
 		p11_request_clear(&again);

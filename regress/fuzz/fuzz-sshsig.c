@@ -43,7 +43,7 @@ armour(struct span blob)
 		    "-----BEGIN SSH SIGNATURE-----\n%s\n"
 		    "-----END SSH SIGNATURE-----\n",
 		    base64);
-		read_signature((struct span){buf_data(&b), buf_len(&b)});
+		read_signature(buf_span(&b));
 	}
 	free(base64);
 	buf_clear(&b);

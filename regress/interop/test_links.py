@@ -70,6 +70,35 @@ def test_scp_and_sftp_start_our_ssh(call, place):
     assert (place / "fetched").read_bytes() == (place / "file").read_bytes()
 
 
+@pytest.mark.parametrize("prefix", ("", "hpn"))
+def test_messages_begin_with_the_name(installed, call, place, prefix):
+    """With the one that was typed, whatever is wrong: options, files, hosts,
+    the other end."""
+    config = ["-F", "config"]
+    failing = {
+        "scp": [["-P", "abc", "file", "there:x"], ["-X", "no=1", "file", "x"],
+                [*config, "nope", "there:x"], [*config, "there:/nope", "x"],
+                [*config, "-O", "there:/nope", "x"],
+                [*config, "file", "there:/nope/x"],
+                [*config, "-o", "HostName=nohost.invalid", "file", "there:x"]],
+        "sftp": [["-P", "abc", "there"], ["-b", "nope", "there"],
+                 ["-B", "0", "there"]],
+    }
+    for program, calls in failing.items():
+        name = prefix + program
+        where = name if not prefix else harness.hpn(program)
+        for args in calls:
+            done = call(where, *args)
+            lines = [line for line in done.errors.splitlines()
+                     if "resolve" not in line and "/nope" not in line[:6]]
+            assert done.rc != 0 and lines, (args, done)
+            # The other end of -O was called by its usual name.
+            names = (f"{name}: ", "scp: ") if "-O" in args else f"{name}: "
+            assert all(line.startswith(names) for line in lines), (args, done)
+        if program == "scp":
+            assert f"usage: {name} " in call(where).errors
+
+
 def test_rsync(call, place):
     call("rsync", "-e", "ssh -F config", "file", f"there:{place}/synced").ok()
     assert (place / "synced").read_bytes() == (place / "file").read_bytes()

@@ -9,7 +9,7 @@
 #define HPN_REGRESS_UNIT_FOREIGN_HOST_H
 
 #include "base/loop.h"
-#include "channels-foreign.h"
+#include "client/mux/mux-foreign.h"
 #include "packet.h"
 
 enum {

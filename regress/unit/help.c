@@ -70,6 +70,7 @@ temp_file(const char *name, const char *content)
 {
 	char *path = str_join_path(temp_dir, name);
 
+	assert_string_not_equal(temp_dir, "");
 	write_file(path, content, strlen(content));
 	return path;
 }
@@ -119,12 +120,6 @@ assert_text(const char *got, const char *want)
 		assert_null(got);
 	else
 		assert_string_equal(got, want);
-}
-
-struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
 }
 
 struct span

@@ -32,7 +32,6 @@ void messages_forget(void);
 void assert_text(const char *got, const char *want);
 
 /* Borrowed. */
-struct span span_of(const struct buf *b);
 struct span span_text(const char *s);
 
 /* Both ends of a connection over loopback. Its buffers grow, so that reads

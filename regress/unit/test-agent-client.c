@@ -321,7 +321,7 @@ test_stock_agent(void **state)
 			    0);
 			assert_int_equal(
 			    key_verify(keys[i].key, *alg, text("to be signed"),
-				(struct span){buf_data(&sig), buf_len(&sig)}),
+				buf_span(&sig)),
 			    0);
 		}
 	}
@@ -392,7 +392,7 @@ test_stock_agent_and_certificates(void **state)
 			    agent_sign(a, k, name, text("x"), &sig), 0);
 			assert_int_equal(
 			    key_verify(k, name, text("x"),
-				(struct span){buf_data(&sig), buf_len(&sig)}),
+				buf_span(&sig)),
 			    0);
 		}
 	}

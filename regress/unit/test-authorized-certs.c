@@ -236,8 +236,7 @@ options_given_twice(void **state)
 		for (int n = 1; n <= 2; n++) {
 			buf_put_cstring(&twice, names[i]);
 			buf_put_string_buf(&twice, &value);
-			c.critical = (struct span){ buf_data(&twice),
-				buf_len(&twice) };
+			c.critical = buf_span(&twice);
 			check(authcert_refusal_by_ca(&shown, NULL,
 				  AUTHKEYS_APPLIES, &p),
 			    n == 1 ? NULL : OPTIONS,

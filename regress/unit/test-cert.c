@@ -207,14 +207,14 @@ test_types(void **state)
 		assert_int_equal(key_sign(cert, kind->cert_alg, span_text("x"),
 				     &sig), 0);
 		assert_int_equal(key_verify(cert, kind->cert_alg,
-				     span_text("x"), span_of(&sig)), 0);
+				     span_text("x"), buf_span(&sig)), 0);
 		assert_int_equal(key_verify(plain, kind->alg, span_text("x"),
-				     span_of(&sig)), 0);
+				     buf_span(&sig)), 0);
 		assert_int_equal(key_verify(cert, kind->cert_alg,
-				     span_text("y"), span_of(&sig)),
+				     span_text("y"), buf_span(&sig)),
 		    ERR_SIGNATURE);
 		assert_int_equal(key_verify(cert, kind->alg, span_text("x"),
-				     span_of(&sig)), ERR_KEY_TYPE);
+				     buf_span(&sig)), ERR_KEY_TYPE);
 		buf_clear(&sig);
 		key_free(other);
 		key_free(cert);
@@ -250,7 +250,7 @@ test_private_form(void **state)
 		back = NULL;
 		assert_int_equal(keyfile_format_private(cert, KEYFILE_OPENSSH,
 				     NULL, "c", NULL, 0, &b), 0);
-		assert_int_equal(keyfile_parse_private(span_of(&b), NULL,
+		assert_int_equal(keyfile_parse_private(buf_span(&b), NULL,
 				     &back, NULL), 0);
 		assert_true(key_equal_public(back, cert));
 		assert_int_equal(key_public_of(back, &public), 0);
@@ -322,7 +322,7 @@ read_odd(const struct odd *o)
 	buf_put_cstring(&b, "ssh-ed25519-cert-v01@openssh.com");
 	buf_put_cstring(&b, "nonce");
 	assert_int_equal(key_to_blob(ca, &blob), 0);
-	data = span_of(&blob);
+	data = buf_span(&blob);
 	buf_put(&b, data.p + data.len - 36, 36);
 	buf_put_u64(&b, 1);
 	buf_put_u32(&b, o->kind);
@@ -339,11 +339,11 @@ read_odd(const struct odd *o)
 	buf_reset(&blob);
 	assert_int_equal(key_to_blob(o->ca_is_cert ? ca_cert : ca, &blob), 0);
 	buf_put_string_buf(&b, &blob);
-	assert_int_equal(key_sign(ca, "ssh-ed25519", span_of(&b), &sig), 0);
+	assert_int_equal(key_sign(ca, "ssh-ed25519", buf_span(&b), &sig), 0);
 	buf_put_string_buf(&b, &sig);
 	if (o->trailing)
 		buf_put_u8(&b, 0);
-	r = key_from_blob(span_of(&b), &k);
+	r = key_from_blob(buf_span(&b), &k);
 	key_free(k);
 	buf_clear(&sig);
 	buf_clear(&blob);

@@ -172,7 +172,7 @@ signs(const struct destinations *d, const struct binds *b, const char *user,
 		assert_int_equal(key_to_blob(host, &m), 0);
 		buf_close_string(&m, mark);
 	}
-	sign_data_read(span_of(&m), user_key, span_of(&user_blob), &data);
+	sign_data_read(buf_span(&m), user_key, buf_span(&user_blob), &data);
 	assert_int_equal(data.kind, SIGN_DATA_LOGIN);
 	why = destinations_refuse_signing(d, b, &data, NOW);
 	sign_data_clear(&data);

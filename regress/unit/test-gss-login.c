@@ -104,7 +104,7 @@ begin(const char *host, int limit_s, struct gss_login **l,
 static void
 assert_is(const struct buf *b, const char *text)
 {
-	assert_true(span_equals(span_of(b), text));
+	assert_true(span_equals(buf_span(b), text));
 }
 
 /* No process is left of it. */

@@ -206,7 +206,7 @@ show(struct hostcheck *h, const struct key *k)
 	int r;
 
 	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
+	r = hostcheck_key(h, buf_span(&blob));
 	buf_clear(&blob);
 	return r;
 }

@@ -65,7 +65,7 @@ visit(const char *address, bool *learns)
 	messages_forget();
 	assert_int_equal(hostcheck_new(&h, &conf, address, 2222), 0);
 	assert_int_equal(key_to_blob(first, &blob), 0);
-	r = hostcheck_key(h, span_of(&blob));
+	r = hostcheck_key(h, buf_span(&blob));
 	if (learns != NULL)
 		*learns = hostcheck_noted_in(h) != NULL;
 	buf_clear(&blob);

@@ -250,7 +250,7 @@ visit(const struct row *row, int port, int mode)
 	conf.known.check_host_ip = strchr(row->name, '+') != NULL;
 	assert_int_equal(hostcheck_new(&h, &conf, ADDRESS, (uint16_t)port), 0);
 	assert_int_equal(key_to_blob(key_named(row->shown), &blob), 0);
-	r = hostcheck_key(h, span_of(&blob));
+	r = hostcheck_key(h, buf_span(&blob));
 	distrusted = hostcheck_distrusted(h);
 	/* Who is taken for somebody else teaches nothing. */
 	if (r != 0 || distrusted)

@@ -173,12 +173,12 @@ check(const struct key *k, const struct key *then, bool *distrusted)
 
 	assert_int_equal(hostcheck_new(&h, &conf, "127.0.0.1", 2222), 0);
 	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
+	r = hostcheck_key(h, buf_span(&blob));
 	if (then != NULL && r == 0) {
 		buf_reset(&blob);
 		assert_int_equal(key_to_blob(then, &blob), 0);
 		r = hostcheck_key(h,
-		    (struct span){ buf_data(&blob), buf_len(&blob) });
+		    buf_span(&blob));
 	}
 	if (distrusted != NULL)
 		*distrusted = hostcheck_distrusted(h);
@@ -234,7 +234,7 @@ show(struct hostcheck *h, const struct key *k)
 	int r;
 
 	assert_int_equal(key_to_blob(k, &blob), 0);
-	r = hostcheck_key(h, (struct span){ buf_data(&blob), buf_len(&blob) });
+	r = hostcheck_key(h, buf_span(&blob));
 	buf_clear(&blob);
 	return r;
 }
@@ -398,7 +398,7 @@ vouch(struct hostcheck *h, const struct key *k)
 
 	assert_int_equal(key_to_blob(k, &blob), 0);
 	r = hostcheck_vouched(h,
-	    (struct span){ buf_data(&blob), buf_len(&blob) });
+	    buf_span(&blob));
 	buf_clear(&blob);
 	return r;
 }

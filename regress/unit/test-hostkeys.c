@@ -142,7 +142,7 @@ check_signs(struct hostkeys *h, const char *alg, const struct key *k,
 
 	assert_int_equal(hostkeys_sign(h, alg, text("hash"), 1000, &sig), 0);
 	assert_int_equal(key_verify(k, plain, text("hash"),
-			     (struct span){ buf_data(&sig), buf_len(&sig) }),
+			     buf_span(&sig)),
 	    0);
 	buf_clear(&sig);
 }
@@ -220,8 +220,7 @@ test_odd_files(void **state)
 	use_private("both", both);
 	use_private("again", ed);
 	load(&h, 1);
-	assert_int_equal(key_from_blob((struct span){ buf_data(&h.v[0].public),
-			     buf_len(&h.v[0].public) }, &read), 0);
+	assert_int_equal(key_from_blob(buf_span(&h.v[0].public), &read), 0);
 	assert_false(key_is_cert(read));
 	check_algs(&h, ED_CERT ",ssh-ed25519");
 	check_signs(&h, ED_CERT, ed, "ssh-ed25519");
@@ -544,8 +543,7 @@ test_token_signs(void **state)
 	    SK_ED);
 	check_signs(&copy, SK_EC, ec, SK_EC);
 	assert_int_equal(hostkeys_prove(&copy,
-			     (struct span){ buf_data(&copy.v[1].public),
-				 buf_len(&copy.v[1].public) },
+			     buf_span(&copy.v[1].public),
 			     "rsa-sha2-512", text("session"), 1000, &sig), 0);
 	hostkeys_clear(&copy);
 	hostkeys_clear(&h);

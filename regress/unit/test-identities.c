@@ -119,7 +119,7 @@ test_expired(void **state)
 	elsewhere(id);
 	id->expires_ms = began + 30;
 	assert_int_equal(identities_add(table, id), 0);
-	assert_ptr_equal(identities_find(table, span_of(&id->blob)), id);
+	assert_ptr_equal(identities_find(table, buf_span(&id->blob)), id);
 	/* The timer removes it, though nobody asks. */
 	while (released == 0 && clock_boot_ms() - began < 10000)
 		assert_int_equal(loop_turn(loop, 40), 0);

@@ -15,12 +15,6 @@ struct pair {
 	struct buf init, reply, client_secret, server_secret;
 };
 
-static struct span
-whole(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 static struct kem *
 make(const struct kem_alg *alg)
 {
@@ -34,7 +28,7 @@ make(const struct kem_alg *alg)
 	}
 	buf_init(&prime);
 	assert_int_equal(kem_fixed_prime(2048, &prime), 0);
-	assert_int_equal(kem_new_group(&k, alg, whole(&prime),
+	assert_int_equal(kem_new_group(&k, alg, buf_span(&prime),
 	    (struct span){ &two, 1 }), 0);
 	buf_clear(&prime);
 	return k;
@@ -130,9 +124,9 @@ check_round_trip(size_t i)
 	pair_init(&p, kem_at(i));
 	pair_init(&q, kem_at(i));
 	assert_int_equal(kem_client_init(p.client, &p.init), 0);
-	assert_int_equal(kem_server_reply(p.server, whole(&p.init), &p.reply,
+	assert_int_equal(kem_server_reply(p.server, buf_span(&p.init), &p.reply,
 	    &p.server_secret), 0);
-	assert_int_equal(kem_client_finish(p.client, whole(&p.reply),
+	assert_int_equal(kem_client_finish(p.client, buf_span(&p.reply),
 	    &p.client_secret), 0);
 	assert_int_equal(buf_len(&p.client_secret), buf_len(&p.server_secret));
 	assert_memory_equal(buf_data(&p.client_secret),

@@ -25,12 +25,6 @@ enum {
 
 static const struct span data = { (const uint8_t *)"a login", 7 };
 
-static struct span
-whole(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
 static struct key *
 generate(void)
 {
@@ -129,17 +123,17 @@ test_both_halves_count(void **state)
 	(void)state;
 	assert_int_equal(key_sign(k, ALG, data, &right), 0);
 	assert_int_equal(key_sign(k, ALG, other, &wrong), 0);
-	assert_int_equal(key_verify(k, ALG, data, whole(&right)), 0);
-	assert_int_equal(key_verify(k, ALG, data, whole(&wrong)),
+	assert_int_equal(key_verify(k, ALG, data, buf_span(&right)), 0);
+	assert_int_equal(key_verify(k, ALG, data, buf_span(&wrong)),
 	    ERR_SIGNATURE);
 	join(&joined, &right, &wrong);
-	assert_int_equal(key_verify(k, ALG, data, whole(&joined)),
+	assert_int_equal(key_verify(k, ALG, data, buf_span(&joined)),
 	    ERR_SIGNATURE);
 	join(&joined, &wrong, &right);
-	assert_int_equal(key_verify(k, ALG, data, whole(&joined)),
+	assert_int_equal(key_verify(k, ALG, data, buf_span(&joined)),
 	    ERR_SIGNATURE);
 	join(&joined, &right, &right);
-	assert_int_equal(key_verify(k, ALG, data, whole(&joined)), 0);
+	assert_int_equal(key_verify(k, ALG, data, buf_span(&joined)), 0);
 	buf_clear(&right);
 	buf_clear(&wrong);
 	buf_clear(&joined);
@@ -163,7 +157,7 @@ test_lengths(void **state)
 		buf_reset(&bad);
 		buf_put_cstring(&bad, ALG);
 		buf_put_string(&bad, raw, lengths[i]);
-		assert_int_equal(key_verify(k, ALG, data, whole(&bad)),
+		assert_int_equal(key_verify(k, ALG, data, buf_span(&bad)),
 		    lengths[i] == SIGNATURE_LEN ? 0 : ERR_SIGNATURE);
 	}
 	buf_clear(&signature);
@@ -199,7 +193,7 @@ test_certificates(void **state)
 	assert_int_equal(key_sign(again,
 			     "ssh-mldsa44-ed25519-cert-v01@openssh.com", data,
 			     &signature), 0);
-	assert_int_equal(key_verify(k, ALG, data, whole(&signature)), 0);
+	assert_int_equal(key_verify(k, ALG, data, buf_span(&signature)), 0);
 	buf_clear(&wire);
 	buf_clear(&blob);
 	buf_clear(&signature);

@@ -16,12 +16,6 @@
 #define APP "ssh:test"
 
 static struct span
-whole(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
-static struct span
 text_span(const char *s)
 {
 	return (struct span){ (const uint8_t *)s, strlen(s) };
@@ -47,7 +41,7 @@ token_make(struct token *t, const char *type)
 	buf_put_cstring(&blob, t->alg);
 	buf_put(&blob, r.p, r.len);
 	buf_put_cstring(&blob, APP);
-	assert_int_equal(key_from_blob(whole(&blob), &t->sk), 0);
+	assert_int_equal(key_from_blob(buf_span(&blob), &t->sk), 0);
 	buf_clear(&plain);
 	buf_clear(&blob);
 }
@@ -93,7 +87,7 @@ token_sign(const struct token *t, const struct signing *s, struct buf *out)
 	assert_int_equal(key_sign(t->chip,
 			     strcmp(t->alg, ED) == 0 ? "ssh-ed25519" :
 						       "ecdsa-sha2-nistp256",
-			     whole(&data), &signature),
+			     buf_span(&data), &signature),
 	    0);
 	r = rd_from_buf(&signature);
 	(void)rd_string(&r);
@@ -173,7 +167,7 @@ test_truncated(void **state)
 					 buf_data(&wire), len }, &k),
 		    0);
 	buf_put_u8(&wire, 0);
-	assert_int_not_equal(key_from_blob(whole(&wire), &k), 0);
+	assert_int_not_equal(key_from_blob(buf_span(&wire), &k), 0);
 	buf_clear(&wire);
 	token_free(&t);
 }
@@ -183,7 +177,7 @@ verify(const struct token *t, const char *alg, const char *message,
     const struct buf *signature, struct key_sk_seen *seen)
 {
 	return key_verify_seen(t->sk, alg, text_span(message),
-	    whole(signature), seen);
+	    buf_span(signature), seen);
 }
 
 /* Of a signature that is not WebAuthn's: in front of the counter. */
@@ -356,8 +350,8 @@ test_certificates(void **state)
 		assert_string_equal(key_type(cert), alg);
 		token_sign(&t, &usual, &sig);
 		assert_int_equal(key_verify_seen(cert, alg,
-				     text_span("a login"), whole(&sig), &seen),
-		    0);
+				     text_span("a login"), buf_span(&sig),
+				     &seen), 0);
 		assert_true(seen.touched);
 		key_free(cert);
 		/* With the handle, as agents and files have it. */

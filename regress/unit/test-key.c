@@ -13,7 +13,7 @@ static int
 verify(const struct key *k, const char *alg, const char *data,
     const struct buf *signature)
 {
-	return key_verify(k, alg, span_text(data), span_of(signature));
+	return key_verify(k, alg, span_text(data), buf_span(signature));
 }
 
 static void
@@ -168,7 +168,7 @@ test_ed25519_vectors(void **state)
 		assert_int_equal(rd_end(&rd), 0);
 		assert_int_equal(key_sign(k, "ssh-ed25519", data, &sig), 0);
 		assert_int_equal(
-		    key_verify(k, "ssh-ed25519", data, span_of(&sig)), 0);
+		    key_verify(k, "ssh-ed25519", data, buf_span(&sig)), 0);
 		buf_consume(&sig, 4 + strlen("ssh-ed25519") + 4);
 		assert_hex(buf_data(&sig), buf_len(&sig),
 		    ed25519_vectors[i].signature);
@@ -239,7 +239,7 @@ test_ecdsa_vectors(void **state)
 		buf_put_cstring(&blob, alg);
 		buf_put_cstring(&blob, ecdsa_vectors[i].curve);
 		put_string_hex(&blob, ecdsa_vectors[i].point);
-		assert_int_equal(key_from_blob(span_of(&blob), &k), 0);
+		assert_int_equal(key_from_blob(buf_span(&blob), &k), 0);
 		put_ecdsa_signature(
 		    &sig, i, ecdsa_vectors[i].r, ecdsa_vectors[i].s);
 		assert_int_equal(verify(k, alg, "sample", &sig), 0);
@@ -350,13 +350,13 @@ test_plain_identities(void **state)
 		buf_reset(&identity);
 		assert_int_equal(key_to_blob(one, &blob), 0);
 		assert_int_equal(
-		    key_identity_of_blob(span_of(&blob), &identity), 0);
+		    key_identity_of_blob(buf_span(&blob), &identity), 0);
 		assert_int_equal(buf_len(&identity), buf_len(&blob));
 		assert_memory_equal(
 		    buf_data(&identity), buf_data(&blob), buf_len(&blob));
 		buf_consume(&blob, 1);
 		assert_int_not_equal(
-		    key_identity_of_blob(span_of(&blob), &identity), 0);
+		    key_identity_of_blob(buf_span(&blob), &identity), 0);
 		key_free(same);
 		key_free(one);
 	}
@@ -397,7 +397,7 @@ static void
 check_strictness(const struct key *k, const struct key *other, const char *alg,
     const struct buf *sig)
 {
-	struct span data = span_text("some data"), s = span_of(sig);
+	struct span data = span_text("some data"), s = buf_span(sig);
 	struct buf bad = {0};
 
 	assert_int_equal(key_verify(k, alg, data, s), 0);
@@ -412,7 +412,7 @@ check_strictness(const struct key *k, const struct key *other, const char *alg,
 	buf_put(&bad, s.p, s.len);
 	buf_put_u8(&bad, 0);
 	assert_int_equal(
-	    key_verify(k, alg, data, span_of(&bad)), ERR_SIGNATURE);
+	    key_verify(k, alg, data, buf_span(&bad)), ERR_SIGNATURE);
 	/* one more byte inside of the inner string */
 	buf_reset(&bad);
 	buf_put_cstring(&bad, alg);
@@ -420,7 +420,7 @@ check_strictness(const struct key *k, const struct key *other, const char *alg,
 	buf_put(&bad, s.p + 8 + strlen(alg), s.len - 8 - strlen(alg));
 	buf_put_u8(&bad, 0);
 	assert_int_equal(
-	    key_verify(k, alg, data, span_of(&bad)), ERR_SIGNATURE);
+	    key_verify(k, alg, data, buf_span(&bad)), ERR_SIGNATURE);
 	for (size_t i = 0; i < s.len; i += 1 + s.len / 40) {
 		uint8_t *p;
 
@@ -430,7 +430,7 @@ check_strictness(const struct key *k, const struct key *other, const char *alg,
 		p[i] ^= 0x40;
 		buf_commit(&bad, s.len);
 		assert_int_equal(
-		    key_verify(k, alg, data, span_of(&bad)), ERR_SIGNATURE);
+		    key_verify(k, alg, data, buf_span(&bad)), ERR_SIGNATURE);
 	}
 	buf_clear(&bad);
 }
@@ -510,13 +510,13 @@ test_rsa_short_signature(void **state)
 	assert_true(tries < 5000);
 	buf_put_cstring(&cut, "rsa-sha2-256");
 	buf_put_string(&cut, buf_data(&sig) + head + 1, 127);
-	assert_int_equal(key_verify(k, "rsa-sha2-256", d, span_of(&cut)), 0);
+	assert_int_equal(key_verify(k, "rsa-sha2-256", d, buf_span(&cut)), 0);
 	buf_reset(&cut);
 	buf_put_cstring(&cut, "rsa-sha2-256");
 	buf_put_string(&cut, buf_data(&sig) + head + 2, 126);
 	if (buf_data(&sig)[head + 1] != 0)
 		assert_int_equal(
-		    key_verify(k, "rsa-sha2-256", d, span_of(&cut)),
+		    key_verify(k, "rsa-sha2-256", d, buf_span(&cut)),
 		    ERR_SIGNATURE);
 	buf_clear(&cut);
 	buf_clear(&sig);
@@ -560,7 +560,7 @@ static int
 from_blob(const struct buf *blob)
 {
 	struct key *k = NULL;
-	int r = key_from_blob(span_of(blob), &k);
+	int r = key_from_blob(buf_span(blob), &k);
 
 	assert_true((r == 0) == (k != NULL));
 	key_free(k);

@@ -105,7 +105,7 @@ round_trip(const struct key *k, enum keyfile_format format, const char *pass,
 	assert_int_equal(
 	    keyfile_format_private(k, format, pass, "a b", cipher, 1, &b), 0);
 	assert_int_equal(
-	    keyfile_parse_private(span_of(&b), pass, &again, &comment), 0);
+	    keyfile_parse_private(buf_span(&b), pass, &again, &comment), 0);
 	assert_true(key_equal_public(k, again));
 	assert_true(key_is_private(again));
 	if (comment != NULL)
@@ -114,7 +114,7 @@ round_trip(const struct key *k, enum keyfile_format format, const char *pass,
 	free(comment);
 	if (pass != NULL && *pass != '\0')
 		assert_int_equal(
-		    keyfile_parse_private(span_of(&b), "wrong", &again, NULL),
+		    keyfile_parse_private(buf_span(&b), "wrong", &again, NULL),
 		    ERR_PASSPHRASE);
 	buf_clear(&b);
 }
@@ -284,7 +284,7 @@ test_bent_files(void **state)
 		compose(&files[i].p, k, other, &file);
 		got = NULL;
 		assert_int_equal(
-		    keyfile_parse_private(span_of(&file), "pass", &got, NULL),
+		    keyfile_parse_private(buf_span(&file), "pass", &got, NULL),
 		    files[i].want);
 		key_free(got);
 	}
@@ -577,7 +577,7 @@ test_export(void **state)
 		if (cases[i].want == 0) {
 			assert_memory_equal(buf_data(&out), cases[i].begin,
 			    strlen(cases[i].begin));
-			assert_int_equal(keyfile_import_public(span_of(&out),
+			assert_int_equal(keyfile_import_public(buf_span(&out),
 					     cases[i].format, &again),
 			    0);
 			assert_true(key_equal_public(k, again));

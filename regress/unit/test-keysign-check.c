@@ -55,7 +55,7 @@ check(const struct buf *b, struct keysign_order *order, const char **why)
 		.keys = keys,
 		.n = ARRAY_LEN(keys) };
 
-	return keysign_check(span_of(b), &facts, order, why);
+	return keysign_check(buf_span(b), &facts, order, why);
 }
 
 static void
@@ -175,7 +175,7 @@ test_frame(void **state)
 			buf_put_u8(&b, (uint8_t)version);
 			buf_put_u32(&b, fd);
 			buf_put_cstring(&b, "data");
-			assert_int_equal(keysign_read(span_of(&b), &data,
+			assert_int_equal(keysign_read(buf_span(&b), &data,
 					     &why) == 0,
 			    version == 2 && fd == 3);
 		}
@@ -184,10 +184,10 @@ test_frame(void **state)
 	buf_put_u8(&b, 2);
 	buf_put_u32(&b, 3);
 	buf_put_cstring(&b, "data");
-	assert_int_equal(keysign_read(span_of(&b), &data, &why), 0);
+	assert_int_equal(keysign_read(buf_span(&b), &data, &why), 0);
 	assert_true(span_equals(data, "data"));
 	buf_put_u8(&b, 0);
-	assert_int_not_equal(keysign_read(span_of(&b), &data, &why), 0);
+	assert_int_not_equal(keysign_read(buf_span(&b), &data, &why), 0);
 	buf_clear(&b);
 }
 
@@ -211,7 +211,7 @@ test_answer(void **state)
 		put_sample(&samples[i], &b);
 		assert_int_equal(check(&b, &order, &why), 0);
 		assert_int_equal(keysign_answer(&order, &out), 0);
-		in = rd_from_span(span_of(&out));
+		in = rd_from_span(buf_span(&out));
 		answer = rd_string(&in);
 		assert_int_equal(rd_end(&in), 0);
 		in = rd_from_span(answer);
@@ -220,7 +220,7 @@ test_answer(void **state)
 		assert_int_equal(rd_end(&in), 0);
 		assert_int_equal(key_verify(OR(samples[i].key, own),
 				     OR(samples[i].alg, "ssh-ed25519"),
-				     span_of(&b), signature), 0);
+				     buf_span(&b), signature), 0);
 		buf_clear(&b);
 		buf_clear(&out);
 	}

@@ -215,7 +215,7 @@ as_reading_them(void **state)
 		struct buf lines = { 0 };
 
 		put_lines(&d, &lines);
-		places.lines = span_of(&lines);
+		places.lines = buf_span(&lines);
 		for (int turn = 0; turn < TURNS; turn++) {
 			change(&d, files.v[dice_below(&d, 2)]);
 			assert_same_answers(&places);
@@ -432,7 +432,7 @@ piece_by_piece(void **state)
 		put_long_lines(&d, &content);
 		write_over(files.v[0], O_TRUNC, &content);
 		assert_int_equal(knownhosts_lines_open(&a, files.v[0]), 0);
-		knownhosts_lines_begin(&b, span_of(&content));
+		knownhosts_lines_begin(&b, buf_span(&content));
 		for (int pass = 0; pass < 2; pass++) {
 			while ((r = knownhosts_lines_next(&a)) == 1) {
 				assert_int_equal(knownhosts_lines_next(&b), 1);

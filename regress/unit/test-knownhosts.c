@@ -692,7 +692,7 @@ test_revoked_authority(void **state)
 	cert = make_cert_by(k, &request, ca, "ssh-ed25519");
 	buf_printf(&text, "a,b " ED1 "\n@revoked a ");
 	assert_int_equal(key_format_line(ca, NULL, &text), 0);
-	places.lines = (struct span){ buf_data(&text), buf_len(&text) };
+	places.lines = buf_span(&text);
 	assert_int_equal(knownhosts_check(&places, "a", cert, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_IS_REVOKED);
 	knownhosts_found_clear(&f);

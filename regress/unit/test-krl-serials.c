@@ -91,7 +91,7 @@ assert_says(const struct buf *sections, const struct krl_range *v, size_t n)
 	buf_put_cstring(&krl, "");
 	buf_put(&krl, buf_data(sections), buf_len(sections));
 	buf_close_string(&krl, mark);
-	assert_int_equal(krl_read(span_of(&krl), NULL, note_item, &seen), 0);
+	assert_int_equal(krl_read(buf_span(&krl), NULL, note_item, &seen), 0);
 	assert_int_equal(seen.n, n);
 	for (size_t i = 0; i < n; i++) {
 		assert_true(seen.v[i].first == v[i].first);

@@ -71,7 +71,7 @@ assert_reads(const struct buf *b, int want, const char *items)
 	struct buf got = { 0 };
 	char *text;
 
-	assert_int_equal(krl_read(span_of(b), NULL, note, &got), want);
+	assert_int_equal(krl_read(buf_span(b), NULL, note, &got), want);
 	if (items != NULL) {
 		text = buf_len(&got) > 0 ? buf_dup_string(&got) : strdup("");
 		assert_string_equal(text, items);
@@ -200,8 +200,8 @@ test_header(void **state)
 
 	(void)state;
 	begin(&b, KRL_FORMAT);
-	assert_true(krl_is(span_of(&b)));
-	assert_int_equal(krl_read(span_of(&b), &h, NULL, NULL), 0);
+	assert_true(krl_is(buf_span(&b)));
+	assert_int_equal(krl_read(buf_span(&b), &h, NULL, NULL), 0);
 	assert_int_equal(h.version, 3);
 	assert_int_equal(h.generated, 1000);
 	assert_true(span_equals(h.comment, "c"));
@@ -210,7 +210,7 @@ test_header(void **state)
 		    krl_read((struct span){ buf_data(&b), cut }, NULL, NULL,
 			NULL), 0);
 	begin(&b, 2);
-	assert_int_equal(krl_read(span_of(&b), &h, NULL, NULL),
+	assert_int_equal(krl_read(buf_span(&b), &h, NULL, NULL),
 	    ERR_UNSUPPORTED);
 	assert_false(krl_is(span_text("SSHKRL\n")));
 	buf_clear(&b);
@@ -268,7 +268,7 @@ revoked_by(struct krl *l, const struct key *k)
 	bool revoked;
 
 	assert_int_equal(krl_write(l, &h, &b), 0);
-	assert_int_equal(krl_find(span_of(&b), k, &revoked), 0);
+	assert_int_equal(krl_find(buf_span(&b), k, &revoked), 0);
 	buf_clear(&b);
 	krl_free(l);
 	return revoked;
@@ -364,7 +364,7 @@ test_bad_end(void **state)
 	(void)state;
 	assert_int_equal(krl_write(l, &h, &b), 0);
 	buf_put_u8(&b, 99);
-	assert_int_not_equal(krl_find(span_of(&b), other, &revoked), 0);
+	assert_int_not_equal(krl_find(buf_span(&b), other, &revoked), 0);
 	assert_true(revoked);
 	krl_free(l);
 	buf_clear(&b);
@@ -408,7 +408,7 @@ test_order(void **state)
 	free(got);
 	/* Read and written again it is the same. */
 	assert_int_equal(krl_new(&copy), 0);
-	assert_int_equal(krl_add_all(copy, span_of(&b), &h), 0);
+	assert_int_equal(krl_add_all(copy, buf_span(&b), &h), 0);
 	assert_int_equal(krl_write(copy, &h, &again), 0);
 	assert_int_equal(buf_len(&again), buf_len(&b));
 	assert_memory_equal(buf_data(&again), buf_data(&b), buf_len(&b));

@@ -188,5 +188,5 @@ main(void)
 	};
 
 	log_set_level(LOG_LVL_QUIET);
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, temp_make, temp_remove);
 }

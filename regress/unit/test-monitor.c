@@ -225,7 +225,7 @@ a_proof_belongs_to_its_session(void **state)
 	buf_put_string(&data, m->session_id, 32);
 	buf_put_string_buf(&data, &hk->public);
 	assert_int_equal(key_verify(hk->key, "ssh-ed25519",
-			     (struct span){ buf_data(&data), buf_len(&data) },
+			     buf_span(&data),
 			     rd_string(&r)),
 	    0);
 	/* Not one of ours: no signature, and no end either. */

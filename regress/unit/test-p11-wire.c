@@ -8,12 +8,6 @@
 #include "keys/p11-wire.h"
 
 static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
-
-static struct span
 text(const char *s)
 {
 	return (struct span){ (const uint8_t *)s, strlen(s) };
@@ -29,7 +23,7 @@ test_requests(void **state)
 
 	(void)state;
 	assert_int_equal(p11_put_request(&q, &b), 0);
-	assert_int_equal(p11_read_request(span_of(&b), &got), 0);
+	assert_int_equal(p11_read_request(buf_span(&b), &got), 0);
 	assert_int_equal(got.op, P11_LIST);
 	assert_int_equal(got.token, 3);
 	assert_string_equal(got.provider, "/lib/p.so");
@@ -37,7 +31,7 @@ test_requests(void **state)
 	p11_request_clear(&got);
 	/* One byte less or more is no request. */
 	buf_put_u8(&b, 0);
-	assert_int_equal(p11_read_request(span_of(&b), &got), ERR_TRAILING);
+	assert_int_equal(p11_read_request(buf_span(&b), &got), ERR_TRAILING);
 	p11_request_clear(&got);
 	for (size_t n = buf_len(&b) - 1; n-- > 0;) {
 		assert_int_not_equal(p11_read_request(
@@ -48,7 +42,7 @@ test_requests(void **state)
 	q = (struct p11_request){ .op = P11_SIGN, .blob = text("blob"),
 		.alg = (char *)"rsa-sha2-256", .data = text("data") };
 	assert_int_equal(p11_put_request(&q, &b), 0);
-	assert_int_equal(p11_read_request(span_of(&b), &got), 0);
+	assert_int_equal(p11_read_request(buf_span(&b), &got), 0);
 	assert_true(span_equals(got.blob, "blob"));
 	assert_true(span_equals(got.data, "data"));
 	assert_string_equal(got.alg, "rsa-sha2-256");
@@ -96,7 +90,7 @@ test_long_pin(void **state)
 	for (size_t len = P11_PIN_MAX; len <= P11_PIN_MAX + 1; len++) {
 		q.pin = (struct span){ (uint8_t *)pin, len };
 		assert_int_equal(p11_put_request(&q, &b), 0);
-		assert_int_equal(p11_read_request(span_of(&b), &got),
+		assert_int_equal(p11_read_request(buf_span(&b), &got),
 		    len <= P11_PIN_MAX ? 0 : ERR_FORMAT);
 		p11_request_clear(&got);
 		buf_reset(&b);

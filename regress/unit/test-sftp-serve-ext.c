@@ -270,7 +270,9 @@ test_put_file(void **state)
 	expect_mode("p", 04555);
 	assert_int_equal(stat("p", &st), 0);
 	assert_int_equal(st.st_mtime, 1000000007);
-	/* What cannot be replaced is left alone. */
+	/* What cannot be replaced is left alone. (Who may not write it is told
+	 * that, and root may.) */
+	assert_int_equal(chmod("p", 0644), 0);
 	assert_int_equal(symlink("p", "l"), 0);
 	ask_put("l", false, 0644, "x");
 	expect_status(SFTP_OP_UNSUPPORTED);

@@ -66,7 +66,7 @@ kind_of(struct buf *b)
 	struct sign_data d;
 	enum sign_data_kind kind;
 
-	sign_data_read(span_of(b), key, span_of(&blob), &d);
+	sign_data_read(buf_span(b), key, buf_span(&blob), &d);
 	kind = d.kind;
 	sign_data_clear(&d);
 	buf_clear(b);
@@ -91,7 +91,7 @@ test_login(void **state)
 
 	(void)state;
 	put_login(&b, &l);
-	sign_data_read(span_of(&b), key, span_of(&blob), &d);
+	sign_data_read(buf_span(&b), key, buf_span(&blob), &d);
 	assert_int_equal(d.kind, SIGN_DATA_LOGIN);
 	assert_true(span_equals(d.session_id, "id"));
 	assert_string_equal(d.user, "me");
@@ -102,7 +102,7 @@ test_login(void **state)
 	l.method = "publickey-hostbound-v00@openssh.com";
 	l.host = "its key";
 	put_login(&b, &l);
-	sign_data_read(span_of(&b), key, span_of(&blob), &d);
+	sign_data_read(buf_span(&b), key, buf_span(&blob), &d);
 	assert_int_equal(d.kind, SIGN_DATA_LOGIN);
 	assert_true(span_equals(d.host_key, "its key"));
 	sign_data_clear(&d);

@@ -44,7 +44,7 @@ enroll(const char *type)
 	token_is("");
 	assert_int_equal(sk_client_enroll(&params, &e, &made), 0);
 	assert_true(key_is_private(made.key));
-	assert_true(span_equals(span_of(&made.authdata), "data"));
+	assert_true(span_equals(buf_span(&made.authdata), "data"));
 	k = made.key;
 	made.key = NULL;
 	sk_enrolled_clear(&made);
@@ -78,7 +78,7 @@ test_sign(void **state)
 			assert_int_equal(sign(k, types[i][1], &sig), 0);
 			assert_int_equal(key_verify_seen(k, types[i][1],
 					     span_text("a message"),
-					     span_of(&sig), &seen),
+					     buf_span(&sig), &seen),
 			    0);
 		}
 		assert_true(seen.touched);
@@ -86,7 +86,7 @@ test_sign(void **state)
 		token_is("untouched");
 		assert_int_equal(sign(k, types[i][1], &sig), 0);
 		assert_int_equal(key_verify_seen(k, types[i][1],
-				     span_text("a message"), span_of(&sig),
+				     span_text("a message"), buf_span(&sig),
 				     &seen),
 		    0);
 		assert_false(seen.touched);
@@ -298,7 +298,7 @@ test_without_blocking(void **state)
 		assert_int_equal(poll(&p, 1, 60 * 1000), 1);
 	}
 	assert_int_equal(r, 0);
-	assert_int_equal(key_verify(k, ED, span_text("x"), span_of(&sig)), 0);
+	assert_int_equal(key_verify(k, ED, span_text("x"), buf_span(&sig)), 0);
 	sk_call_end(c);
 	token_is("hang");
 	begin = clock_ms();

@@ -21,7 +21,7 @@ write_and_read(const struct sk_request *q, struct buf *b,
 {
 	buf_reset(b);
 	assert_int_equal(sk_put_request(q, b), 0);
-	return sk_read_request(span_of(b), out);
+	return sk_read_request(buf_span(b), out);
 }
 
 static void
@@ -47,7 +47,7 @@ test_request(void **state)
 					 buf_data(&b), len }, &q),
 		    0);
 	buf_put_u8(&b, 0);
-	assert_int_equal(sk_read_request(span_of(&b), &q), ERR_TRAILING);
+	assert_int_equal(sk_read_request(buf_span(&b), &q), ERR_TRAILING);
 	buf_clear(&b);
 }
 
@@ -100,7 +100,7 @@ test_texts(void **state)
 		buf_put_string(&b, texts[i], lengths[i]);
 		buf_consume(&whole, 5 + 4 + strlen(request.provider) + 1);
 		buf_put_buf(&b, &whole);
-		assert_int_equal(sk_read_request(span_of(&b), &q),
+		assert_int_equal(sk_read_request(buf_span(&b), &q),
 		    ERR_FORMAT);
 		buf_clear(&b);
 		buf_clear(&whole);
@@ -120,20 +120,20 @@ test_answers(void **state)
 	(void)state;
 	sk_put_head(&b, SK_SIGN, SK_DONE);
 	sk_put_signed(&b, &s);
-	assert_int_equal(sk_read_head(span_of(&b), SK_SIGN, &rd, &status), 0);
+	assert_int_equal(sk_read_head(buf_span(&b), SK_SIGN, &rd, &status), 0);
 	assert_int_equal(status, SK_DONE);
 	assert_int_equal(sk_read_signed(&rd, &got), 0);
 	assert_int_equal(got.counter, 7);
 	assert_true(span_equals(got.r, "r"));
-	assert_int_equal(sk_read_head(span_of(&b), SK_LOAD, &rd, &status),
+	assert_int_equal(sk_read_head(buf_span(&b), SK_LOAD, &rd, &status),
 	    ERR_PROTOCOL);
 	/* An error has nothing behind it. */
 	buf_reset(&b);
 	sk_put_head(&b, SK_SIGN, SK_NEEDS_PIN);
-	assert_int_equal(sk_read_head(span_of(&b), SK_SIGN, &rd, &status), 0);
+	assert_int_equal(sk_read_head(buf_span(&b), SK_SIGN, &rd, &status), 0);
 	assert_int_equal(status, SK_NEEDS_PIN);
 	buf_put_u8(&b, 0);
-	assert_int_equal(sk_read_head(span_of(&b), SK_SIGN, &rd, &status),
+	assert_int_equal(sk_read_head(buf_span(&b), SK_SIGN, &rd, &status),
 	    ERR_TRAILING);
 	buf_clear(&b);
 }

@@ -54,7 +54,7 @@ verify(const struct buf *text, const char *namespace, const char *message)
 {
 	uint8_t digest[DIGEST_MAX_LEN];
 	struct sshsig s;
-	int r = sshsig_parse(span_of(text), &s);
+	int r = sshsig_parse(buf_span(text), &s);
 
 	if (r != 0)
 		return r;
@@ -191,7 +191,7 @@ read_fields(struct key *k, const struct fields *f)
 	buf_put_cstring(&data, f->reserved);
 	buf_put_cstring(&data, f->hash);
 	buf_put_string(&data, digest, 64);
-	assert_int_equal(key_sign(k, f->alg, span_of(&data), &signature), 0);
+	assert_int_equal(key_sign(k, f->alg, buf_span(&data), &signature), 0);
 	buf_put(&b, f->mark, 6);
 	buf_put_u32(&b, f->version);
 	at = buf_open_string(&b);

@@ -91,8 +91,7 @@ comes_back_the_same(void **state)
 	memset(&u, 0xff, sizeof u);
 	u.c_cflag = CS7;
 	ttymodes_encode(&t, &b);
-	assert_int_equal(ttymodes_apply((struct span){ buf_data(&b),
-					    buf_len(&b) },
+	assert_int_equal(ttymodes_apply(buf_span(&b),
 			     &u),
 	    0);
 	assert_int_equal(u.c_cc[VINTR], 3);

@@ -52,7 +52,7 @@ one_request(void **state)
 	assert_int_equal(rd_end(&r), 0);
 	assert_true(nothing_sent());
 	assert_true(userauth_expects_success(auth_host.ua));
-	gss_wire_put_signed(&want, span_of(&auth_host.ua->session_id), "me",
+	gss_wire_put_signed(&want, buf_span(&auth_host.ua->session_id), "me",
 	    "ssh-connection", "gssapi-keyex");
 	assert_int_equal(buf_len(&want), buf_len(&lib.data));
 	assert_memory_equal(buf_data(&want), buf_data(&lib.data),

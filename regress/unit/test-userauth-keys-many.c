@@ -52,8 +52,7 @@ make_key(uint32_t i)
 	memcpy(point + 1, &i, sizeof i);
 	buf_put_cstring(&blob, "ssh-ed25519");
 	buf_put_string(&blob, point, sizeof point);
-	assert_int_equal(key_from_blob((struct span){ buf_data(&blob),
-			     buf_len(&blob) }, &k), 0);
+	assert_int_equal(key_from_blob(buf_span(&blob), &k), 0);
 	buf_clear(&blob);
 	return k;
 }

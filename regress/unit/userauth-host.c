@@ -285,7 +285,7 @@ expect_signed(const char *method, int i, const char *alg, bool bound)
 	buf_put_string(&data, session_id, sizeof session_id);
 	buf_put(&data, buf_data(&auth_host.message), unsigned_len);
 	assert_int_equal(key_verify(user_keys[i], alg,
-			     (struct span){ buf_data(&data), buf_len(&data) },
+			     buf_span(&data),
 			     signature),
 	    0);
 	buf_clear(&data);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What login.c and the files of the methods (try-*.c) share. */
+/* What login.c, the files of the methods (try-*.c) and what these two are made
+ * of (login-*.c) share. */
 #ifndef HPN_SERVER_MONITOR_LOGIN_INTERNAL_H
 #define HPN_SERVER_MONITOR_LOGIN_INTERNAL_H
 
@@ -15,37 +16,51 @@ struct login_request {
 	const struct login_dialogue *dialogue;
 };
 
-/* One function for each method, which fills the verdict. ERR_CANCELLED: the
- * client has dropped the dialogue, so there is no verdict. Another error: the
- * fields are wrong, which ends the connection. */
-#define ROW(id, word, ...)                                                    \
-	int login_try_##word(const struct login_request *q,                   \
-	    struct monitor_verdict *v) must_check;
-AUTH_METHODS(ROW)
-#undef ROW
+/* What a try has come to, before any rule. */
+enum login_outcome {
+	LOGIN_TRIED,  /* it proved something, or did not: ok */
+	LOGIN_KEY_OK, /* a signature with this key would do */
+	LOGIN_ASKED,  /* only for the methods that there are */
+};
 
-/* What a method has found out. */
+/* What a method has found out. All is owned. */
 struct login_try {
 	const struct auth_method *method;
 	const char *shown; /* in the log line, if not the method; or NULL */
+	enum login_outcome outcome;
 	bool ok;
-	const char *what; /* key type and fingerprint, or NULL */
-	const char *line; /* the key as a public key line, or NULL */
-	const struct permits *permits; /* that come with it, or NULL */
+	bool checked; /* there was something to be right or wrong */
+	char *what; /* key type and fingerprint, or the like; or NULL */
 	bool must_change; /* the password was right, but is too old */
+	/* For the account's own questions; ask NULL: it has to do without. */
+	struct pam_dialogue talk;
+
+	/* What it proved it with, which the login keeps. */
+	struct key *key; /* or NULL */
+	char *line; /* the same as a public key line, or NULL */
+	bool has_permits; /* that came with it */
+	struct permits permits;
+	struct gss_acceptor *ticket; /* or NULL */
+	bool ticket_of_exchange; /* it is that of the key exchange */
+
+	/* A failure. It costs what a wrong secret costs: of so many bytes, and
+	 * since_us when it was begun to be checked (decoy_cpu_us()). */
+	bool has_secret;
+	size_t secret_len;
+	uint64_t since_us;
+	bool is_recorded; /* for the system's records */
+	struct buf info; /* the last message to the client */
 };
 
-/* The end of every try: applies the rules for the user, the method and the
- * account to what the method has found out, logs it, and fills the verdict.
- * t->ok becomes false if a rule refuses it. talk: for the account's own
- * questions, or NULL. */
-void login_conclude(struct login *l, struct login_try *t,
-    const struct pam_dialogue *talk, struct monitor_verdict *v);
-/* A wrong password or the like, for the system's records. */
-void login_record_failure(const struct login *l);
-/* This method can not let this user in, whatever the client sends. */
-bool login_method_is_hopeless(const struct login *l,
-    const struct auth_method *m);
+/* One function for each method: it fills t, of which method is set, and returns
+ * to login_try(), which draws the conclusions. ERR_CANCELLED: the client has
+ * dropped the dialogue, so there is no verdict. Another error: the fields are
+ * wrong, which ends the connection. */
+#define ROW(id, word, ...)                                                    \
+	int login_try_##word(const struct login_request *q,                   \
+	    struct login_try *t) must_check;
+AUTH_METHODS(ROW)
+#undef ROW
 
 /* Which algorithms a method takes, and what the log calls list and method. */
 struct login_key_list {
@@ -83,6 +98,8 @@ void login_filter_env(const struct login *l, struct permits *p);
 /* In try-gssapi.c: may the principal log in as this user? */
 bool login_gss_may_be_user(const struct login *l,
     const struct gss_acceptor *client);
+/* The principal, for the log; NULL: not known. Caller frees. */
+char *login_gss_text(const struct gss_acceptor *client);
 
 /* In login-certs.c: does TrustedUserCAKeys let the certificate in? */
 bool login_cert_by_ca(struct login *l, const struct key *cert,
@@ -95,14 +112,11 @@ int login_run_keys_command(const struct login *l, const struct key *k,
 int login_run_principals_command(const struct login *l,
     const struct key *cert, struct buf *out) must_check;
 
-/* In try-password.c. *must_change: it is right, but too old. */
+/* In login-password.c. *must_change: it is right, but too old. */
 bool login_password_is_right(struct login *l, const char *password,
     bool *must_change);
-/* A secret of so many bytes was wrong: adds the hashing that it would have
- * cost for another user, so that each wrong secret takes as long; and waits as
- * long as PAM's modules want. since_us: CPU time (decoy_cpu_us()) when it was
- * begun to be checked. */
-void login_pay_for_failure(struct login *l, size_t secret_len,
-    uint64_t since_us);
+/* Adds the hashing that the secret would have cost for another user, so that
+ * each wrong secret takes as long; and waits as long as PAM's modules want. */
+void login_pay_for_failure(struct login *l, const struct login_try *t);
 
 #endif

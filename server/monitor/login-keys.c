@@ -348,7 +348,7 @@ may_be_known(struct login *l, const struct key *k, struct permits *p)
 	demoted = log_demote(!l->allowed);
 	if (!login_key_is_revoked(l, k))
 		found = find(l, k,
-		    (struct span){ buf_data(&wanted), buf_len(&wanted) }, p);
+		    buf_span(&wanted), p);
 	(void)log_demote(demoted);
 	buf_clear(&wanted);
 	if (found)

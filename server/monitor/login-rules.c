@@ -165,3 +165,9 @@ login_rules_root_may(const struct login *l, const struct auth_method *m,
 		return false;
 	}
 }
+
+bool
+login_rules_hopeless(const struct login *l, const struct auth_method *m)
+{
+	return !l->allowed || !login_rules_root_may(l, m, NULL);
+}

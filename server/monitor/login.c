@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "gss/gss.h"
+#include "server/monitor/gss-exchange.h"
 #include "server/monitor/login-internal.h"
 #include "server/monitor/login-rules.h"
 #include "server/monitor/loginrec.h"
@@ -193,8 +194,9 @@ log_try(const struct login *l, const struct login_try *t, const char *verdict)
 	    t->what != NULL ? t->what : "");
 }
 
-void
-login_record_failure(const struct login *l)
+/* A wrong password or the like, for the system's records. */
+static void
+record_failure(const struct login *l)
 {
 	const struct loginrec rec = { .user = l->name,
 		.host = l->peer->host,
@@ -213,8 +215,8 @@ restrict_login(struct login *l, const struct login_try *t)
 {
 	const char *why;
 
-	if (t->permits == NULL || permits_merge(&l->permits, t->permits,
-				      &why) == 0)
+	if (!t->has_permits ||
+	    permits_merge(&l->permits, &t->permits, &why) == 0)
 		return true;
 	log_info("User %s from %s not allowed because the options of the keys "
 		 "contradict each other: %s",
@@ -284,54 +286,132 @@ finish(struct login *l, struct monitor_verdict *v)
 		pam_copy_messages(l->pam, &v->info);
 }
 
-void
-login_conclude(struct login *l, struct login_try *t,
-    const struct pam_dialogue *talk, struct monitor_verdict *v)
+/* The rules for the user, the method and the account. */
+static bool
+rules_allow(struct login *l, const struct login_try *t)
 {
-	const struct auth_method *m = t->method;
-	int r;
+	const struct permits *permits = t->has_permits ? &t->permits : NULL;
 
-	if (t->ok && !l->allowed)
-		t->ok = false;
-	if (t->ok && !auth_methods_may(&l->methods, m->name))
-		t->ok = false;
-	if (t->ok && !login_rules_root_may(l, m, t->permits)) {
+	if (!l->allowed || !auth_methods_may(&l->methods, t->method->name))
+		return false;
+	if (!login_rules_root_may(l, t->method, permits)) {
 		log_info("ROOT LOGIN REFUSED FROM %s port %u",
 		    l->peer->address, l->peer->port);
-		t->ok = false;
+		return false;
 	}
-	if (t->ok && !restrict_login(l, t))
-		t->ok = false;
+	return restrict_login(l, t);
+}
+
+/* One more method has succeeded. False: it was the last, and the account does
+ * not agree. */
+static bool
+count_method(struct login *l, const struct login_try *t,
+    struct monitor_verdict *v)
+{
+	bool enough;
+
+	add_auth_info(l, t);
+	enough = auth_methods_done(&l->methods, t->method->name) == 1;
+	l->must_change = l->must_change || t->must_change;
+	if (enough &&
+	    !account_agrees(l, t->talk.ask != NULL ? &t->talk : NULL)) {
+		l->allowed = false;
+		v->result = MONITOR_REFUSED;
+		pam_take_messages(l->pam, &v->info);
+		return false;
+	}
+	l->complete = enough;
+	if (enough)
+		finish(l, v);
+	v->result = enough ? MONITOR_SUCCESS : MONITOR_PARTIAL;
+	return true;
+}
+
+static void
+keep_proof(struct login *l, struct login_try *t)
+{
+	if (t->key != NULL)
+		login_key_was_used(l, t->key);
+	if (t->ticket_of_exchange)
+		t->ticket = gss_exchange_take(l->gss_exchange);
+	if (t->ticket == NULL)
+		return;
+	gss_acceptor_free(l->gss);
+	l->gss = t->ticket;
+	t->ticket = NULL;
+}
+
+static void
+charge_failure(struct login *l, const struct login_try *t,
+    struct monitor_verdict *v)
+{
+	if (v->result == MONITOR_FAILURE)
+		buf_put_buf(&v->info, &t->info);
+	if (t->has_secret)
+		login_pay_for_failure(l, t);
+	if (t->is_recorded)
+		record_failure(l);
+}
+
+static void
+conclude_tried(struct login *l, struct login_try *t,
+    struct monitor_verdict *v)
+{
 	v->result = MONITOR_FAILURE;
-	if (t->ok) {
-		add_auth_info(l, t);
-		r = auth_methods_done(&l->methods, m->name);
-		l->must_change = l->must_change || t->must_change;
-		if (r == 1 && !account_agrees(l, talk)) {
-			l->allowed = false;
-			t->ok = false;
-			v->result = MONITOR_REFUSED;
-			pam_take_messages(l->pam, &v->info);
-		} else {
-			l->complete = r == 1;
-			if (l->complete)
-				finish(l, v);
-			v->result = r == 1 ? MONITOR_SUCCESS : MONITOR_PARTIAL;
-		}
-	}
+	t->ok = t->ok && rules_allow(l, t) && count_method(l, t, v);
 	v->methods = auth_methods_next(&l->methods);
 	log_try(l, t,
 	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
-	if (!t->ok) {
+	if (t->ok) {
+		keep_proof(l, t);
+		return;
+	}
+	l->failures++;
+	v->counts = true;
+	charge_failure(l, t, v);
+}
+
+/* The first one only asks for the methods. None is logged: what counts lines of
+ * failures would count every login as one. */
+static void
+conclude_asked(struct login *l, const struct login_try *t,
+    struct monitor_verdict *v)
+{
+	v->result = MONITOR_FAILURE;
+	v->counts = true;
+	v->methods = auth_methods_next(&l->methods);
+	if (l->asked_none)
 		l->failures++;
-		v->counts = true;
+	l->asked_none = true;
+	charge_failure(l, t, v);
+}
+
+static void
+conclude(struct login *l, struct login_try *t, struct monitor_verdict *v)
+{
+	switch (t->outcome) {
+	case LOGIN_TRIED:
+		conclude_tried(l, t, v);
+		break;
+	case LOGIN_KEY_OK:
+		v->result = MONITOR_KEY_OK;
+		v->methods = auth_methods_next(&l->methods);
+		break;
+	case LOGIN_ASKED:
+		conclude_asked(l, t, v);
+		break;
 	}
 }
 
-bool
-login_method_is_hopeless(const struct login *l, const struct auth_method *m)
+static void
+clear_try(struct login_try *t)
 {
-	return !l->allowed || !login_rules_root_may(l, m, NULL);
+	free(t->what);
+	key_free(t->key);
+	free(t->line);
+	permits_clear(&t->permits);
+	gss_acceptor_free(t->ticket);
+	buf_clear(&t->info);
 }
 
 int
@@ -339,7 +419,7 @@ login_try(struct login *l, enum auth_method_id id, struct rd *in,
     const struct login_dialogue *d, struct monitor_verdict *v)
 {
 	static int (*const tries[AUTH_METHOD_COUNT])(
-	    const struct login_request *q, struct monitor_verdict *v) = {
+	    const struct login_request *q, struct login_try *t) = {
 #define ROW(id, word, ...) [AUTH_METHOD_##id] = login_try_##word,
 		AUTH_METHODS(ROW)
 #undef ROW
@@ -349,5 +429,12 @@ login_try(struct login *l, enum auth_method_id id, struct rd *in,
 		.in = in,
 		.dialogue = d };
 
-	return tries[id](&q, v);
+	struct login_try t = { .method = q.method };
+	int r = tries[id](&q, &t);
+
+	l->checked = l->checked || t.checked;
+	if (r == 0)
+		conclude(l, &t, v);
+	clear_try(&t);
+	return r;
 }

@@ -9,6 +9,7 @@
 #include <security/pam_appl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -212,6 +213,36 @@ note_delay(int retval, unsigned usec, void *arg)
 
 /* ---- steps ------------------------------------------------------------ */
 
+static bool
+is_there(const char *service)
+{
+	static const char *const dirs[] = { "/etc/pam.d", "/usr/lib/pam.d" };
+	char *path;
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(dirs) && !found; i++) {
+		xasprintf(&path, "%s/%s", dirs[i], service);
+		found = access(path, F_OK) == 0;
+		free(path);
+	}
+	return found;
+}
+
+/*
+ * The rules of an OpenSSH server on this machine hold here, too, under its
+ * name, by which modules know it. This is asked for each login, as packages
+ * come and go: a file of ours that includes OpenSSH's would lock everybody out
+ * when that one is gone.
+ */
+static const char *
+service_of(const char *wanted)
+{
+	if (strcmp(wanted, PAM_OWN_SERVICE) != 0 ||
+	    access("/etc/pam.d/" PAM_OWN_SERVICE, F_OK) == 0)
+		return wanted;
+	return is_there("sshd") ? "sshd" : wanted;
+}
+
 struct pam *
 pam_new(const char *service, const char *user, const char *host)
 {
@@ -220,6 +251,8 @@ pam_new(const char *service, const char *user, const char *host)
 
 	if (!load_library())
 		return NULL;
+	service = service_of(service);
+	log_debug("PAM: service %s", service);
 	conv.appdata_ptr = p = xcalloc(1, sizeof *p);
 	p->last = lib.start(service, user, &conv, &p->handle);
 	if (p->last != PAM_SUCCESS) {

@@ -35,6 +35,10 @@ struct pam_dialogue {
 	    char **answers);
 };
 
+/* Ours, which is installed in /usr/lib/pam.d. Where /etc/pam.d has no file of
+ * that name, OpenSSH's "sshd" stands for it while that is there. */
+#define PAM_OWN_SERVICE "hpnsshd"
+
 /* service, user, host: copied. NULL if PAM refuses to start. */
 struct pam *pam_new(const char *service, const char *user, const char *host);
 /* Ends the session if one is open. */

@@ -5,6 +5,7 @@
  * name that nobody may log in with gets the same dialogue, up to its end.
  */
 #include "base/log.h"
+#include "base/mem.h"
 #include "gss/gss-wire.h"
 #include "gss/gss.h"
 #include "packet.h"
@@ -19,12 +20,6 @@ struct talk {
 	struct buf in;	/* the client's last message */
 	struct buf out; /* ours */
 };
-
-static struct span
-span_of(const struct buf *b)
-{
-	return (struct span){ buf_data(b), buf_len(b) };
-}
 
 /* Sends t->out, and waits for a message of this kind, which has one string. */
 static int
@@ -120,7 +115,8 @@ verify(struct talk *t, struct span mic)
 	gss_wire_put_signed(&data, l->session_id, l->name, l->service,
 	    t->q->method->name);
 	if (mic.len <= GSS_MIC_MAX && buf_err(&data) == 0)
-		r = gss_acceptor_verify(t->acceptor, span_of(&data), mic);
+		r = gss_acceptor_verify(t->acceptor,
+		    buf_span(&data), mic);
 	if (r != 0)
 		log_verbose("GSSAPI: the MIC is wrong: %s",
 		    gss_acceptor_error(t->acceptor));
@@ -144,6 +140,14 @@ login_gss_may_be_user(const struct login *l, const struct gss_acceptor *client)
 	return may;
 }
 
+char *
+login_gss_text(const struct gss_acceptor *client)
+{
+	const char *principal = gss_acceptor_principal(client);
+
+	return principal != NULL ? xstrdup(principal) : NULL;
+}
+
 /* 0: the client is who may log in; ERR_DENIED, ERR_CANCELLED. */
 static int
 lead_dialogue(struct talk *t)
@@ -158,49 +162,39 @@ lead_dialogue(struct talk *t)
 	return r;
 }
 
-/* The dialogue was begun: its end. */
+/* The dialogue with an acceptor, of which the login may keep what it knows. */
 static int
-conclude(struct talk *t, struct login_try *try, struct monitor_verdict *v)
+try_dialogue(struct talk *talk, struct login_try *t)
 {
-	struct login *l = t->q->login;
 	int r;
 
-	l->checked = true;
-	r = lead_dialogue(t);
-	if (r == ERR_CANCELLED || (r != 0 && r != ERR_DENIED))
+	t->checked = true;
+	r = lead_dialogue(talk);
+	if (r != 0 && r != ERR_DENIED)
 		return r;
-	try->ok = r == 0;
-	try->what = gss_acceptor_principal(t->acceptor);
-	login_conclude(l, try, NULL, v);
-	if (!try->ok) {
-		if (v->result == MONITOR_FAILURE)
-			buf_put_buf(&v->info, &t->out);
-		return 0;
-	}
-	gss_acceptor_free(l->gss);
-	l->gss = t->acceptor;
-	t->acceptor = NULL;
+	t->ok = r == 0;
+	t->what = login_gss_text(talk->acceptor);
+	buf_put_buf(&t->info, &talk->out);
+	t->ticket = talk->acceptor;
+	talk->acceptor = NULL;
 	return 0;
 }
 
 int
-login_try_gssapi(const struct login_request *q, struct monitor_verdict *v)
+login_try_gssapi(const struct login_request *q, struct login_try *t)
 {
 	bool kerberos = rd_bool(q->in);
-	struct talk t = { .q = q };
-	struct login_try try = { .method = q->method };
+	struct talk talk = { .q = q };
 	struct login *l = q->login;
 	int r = rd_end(q->in);
 
 	if (r != 0)
 		return r;
 	if (kerberos && auth_methods_may(&l->methods, q->method->name) &&
-	    gss_exchange_acceptor(&l->conf, &t.acceptor) == 0)
-		r = conclude(&t, &try, v);
-	else
-		login_conclude(l, &try, NULL, v);
-	gss_acceptor_free(t.acceptor);
-	buf_clear(&t.in);
-	buf_clear(&t.out);
+	    gss_exchange_acceptor(&l->conf, &talk.acceptor) == 0)
+		r = try_dialogue(&talk, t);
+	gss_acceptor_free(talk.acceptor);
+	buf_clear(&talk.in);
+	buf_clear(&talk.out);
 	return r;
 }

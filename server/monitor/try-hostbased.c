@@ -104,7 +104,7 @@ is_known(const struct login *l, const struct key *k, const char *host)
 		r = user_lines(l, &lines);
 	if (r == 0) {
 		const struct knownhosts_places places = { .files = &files,
-			.lines = { buf_data(&lines), buf_len(&lines) },
+			.lines = buf_span(&lines),
 			.lines_name = "known_hosts of the user" };
 
 		r = look_up(&places, name, k, &found);
@@ -278,7 +278,7 @@ signature_is_right(const struct login_request *q,
 	buf_put_cstring(&b, h->host);
 	buf_put_cstring(&b, h->client_user);
 	right = buf_err(&b) == 0 &&
-	    key_verify(k, h->alg, (struct span){ buf_data(&b), buf_len(&b) },
+	    key_verify(k, h->alg, buf_span(&b),
 		h->signature) == 0;
 	buf_clear(&b);
 	return right;
@@ -286,32 +286,23 @@ signature_is_right(const struct login_request *q,
 
 static void
 try(const struct login_request *q, const struct host_request *h,
-    struct monitor_verdict *v)
+    struct login_try *t)
 {
 	struct login *l = q->login;
-	struct login_try t = { .method = q->method };
-	char *what = NULL, *line = NULL;
-	struct key *k = NULL;
 
 	if (auth_methods_may(&l->methods, q->method->name) &&
-	    is_welcome(l, h, &k)) {
-		l->checked = true;
-		t.ok = signature_is_right(q, h, k);
+	    is_welcome(l, h, &t->key)) {
+		t->checked = true;
+		t->ok = signature_is_right(q, h, t->key);
 	}
-	if (k != NULL)
-		t.what = what = describe(l, h, k, t.ok);
-	if (t.ok)
-		t.line = line = login_key_line(k);
-	login_conclude(l, &t, NULL, v);
-	if (t.ok)
-		login_key_was_used(l, k);
-	key_free(k);
-	free(what);
-	free(line);
+	if (t->key != NULL)
+		t->what = describe(l, h, t->key, t->ok);
+	if (t->ok)
+		t->line = login_key_line(t->key);
 }
 
 int
-login_try_hostbased(const struct login_request *q, struct monitor_verdict *v)
+login_try_hostbased(const struct login_request *q, struct login_try *t)
 {
 	struct host_request h = { .alg = rd_cstring(q->in, ALG_MAX) };
 	int r;
@@ -322,7 +313,7 @@ login_try_hostbased(const struct login_request *q, struct monitor_verdict *v)
 	h.signature = rd_string(q->in);
 	r = rd_end(q->in);
 	if (r == 0)
-		try(q, &h, v);
+		try(q, &h, t);
 	free(h.alg);
 	free(h.host);
 	free(h.client_user);

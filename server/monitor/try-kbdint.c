@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "server/monitor/decoy-hash.h"
 #include "server/monitor/login-internal.h"
+#include "server/monitor/login-rules.h"
 
 enum { QUESTIONS_MAX = 64 };
 
@@ -78,8 +79,7 @@ lead_dialogue(const struct login_request *q, const struct pam_dialogue *talk)
 	struct login *l = q->login;
 	int r;
 
-	l->checked = true;
-	pam_use_decoys(l->pam, login_method_is_hopeless(l, q->method));
+	pam_use_decoys(l->pam, login_rules_hopeless(l, q->method));
 	r = pam_check_dialogue(l->pam, talk,
 	    l->conf.login.permit_empty_passwords);
 	if (r == ERR_DENIED)
@@ -90,30 +90,25 @@ lead_dialogue(const struct login_request *q, const struct pam_dialogue *talk)
 }
 
 int
-login_try_kbdint(const struct login_request *q, struct monitor_verdict *v)
+login_try_kbdint(const struct login_request *q, struct login_try *t)
 {
-	const struct pam_dialogue talk = { .ask = ask_client,
-		.arg = (void *)(uintptr_t)q->dialogue };
 	struct login *l = q->login;
-	struct login_try t = { .method = q->method };
-	bool may = l->pam != NULL &&
-	    auth_methods_may(&l->methods, q->method->name);
-	uint64_t since_us = decoy_cpu_us();
 	int r;
 
 	(void)rd_string(q->in); /* devices: there is only one */
 	if ((r = rd_end(q->in)) != 0)
 		return r;
-	r = may ? lead_dialogue(q, &talk) : ERR_DENIED;
+	t->is_recorded = true;
+	if (l->pam == NULL || !auth_methods_may(&l->methods, q->method->name))
+		return 0;
+	t->talk = (struct pam_dialogue){ .ask = ask_client,
+		.arg = (void *)(uintptr_t)q->dialogue };
+	t->checked = t->has_secret = true;
+	t->since_us = decoy_cpu_us();
+	r = lead_dialogue(q, &t->talk);
 	if (r == ERR_CANCELLED)
 		return r;
-	t.ok = r == 0;
-	login_conclude(l, &t, &talk, v);
-	if (!t.ok) {
-		if (may)
-			login_pay_for_failure(l, pam_secret_len(l->pam),
-			    since_us);
-		login_record_failure(l);
-	}
+	t->secret_len = pam_secret_len(l->pam);
+	t->ok = r == 0;
 	return 0;
 }

@@ -21,7 +21,7 @@ is_right(const struct login_request *q, struct gss_acceptor *client,
 	    q->method->name);
 	if (mic.len <= GSS_MIC_MAX && buf_err(&data) == 0)
 		r = gss_acceptor_verify(client,
-		    (struct span){ buf_data(&data), buf_len(&data) }, mic);
+		    buf_span(&data), mic);
 	if (r != 0)
 		log_verbose("GSSAPI: the MIC is wrong: %s",
 		    gss_acceptor_error(client));
@@ -30,9 +30,8 @@ is_right(const struct login_request *q, struct gss_acceptor *client,
 }
 
 int
-login_try_keyex(const struct login_request *q, struct monitor_verdict *v)
+login_try_keyex(const struct login_request *q, struct login_try *t)
 {
-	struct login_try try = { .method = q->method };
 	struct login *l = q->login;
 	struct gss_acceptor *client = gss_exchange_client(l->gss_exchange);
 	struct span mic = rd_string(q->in);
@@ -40,16 +39,10 @@ login_try_keyex(const struct login_request *q, struct monitor_verdict *v)
 
 	if (r != 0)
 		return r;
-	if (client != NULL && auth_methods_may(&l->methods, q->method->name)) {
-		l->checked = true;
-		try.what = gss_acceptor_principal(client);
-		try.ok = is_right(q, client, mic) &&
-		    login_gss_may_be_user(l, client);
-	}
-	login_conclude(l, &try, NULL, v);
-	if (try.ok) {
-		gss_acceptor_free(l->gss);
-		l->gss = gss_exchange_take(l->gss_exchange);
-	}
+	if (client == NULL || !auth_methods_may(&l->methods, q->method->name))
+		return 0;
+	t->checked = t->ticket_of_exchange = true;
+	t->what = login_gss_text(client);
+	t->ok = is_right(q, client, mic) && login_gss_may_be_user(l, client);
 	return 0;
 }

@@ -13,47 +13,35 @@ may_be_empty(const struct login *l)
 	    l->conf.login.password_authentication;
 }
 
-/* True: the empty password is right, and there is a verdict. Where any method
- * does, this was a password; AuthenticationMethods means it by "none". */
-static bool
-try_empty_password(const struct login_request *q, struct monitor_verdict *v)
+/* Where any method does, this was a password; AuthenticationMethods means it by
+ * "none". */
+static void
+try_empty_password(struct login *l, struct login_try *t)
 {
-	struct login *l = q->login;
-	struct login_try t = {
-		.method = l->methods.any ?
-		    &auth_method_table[AUTH_METHOD_PASSWORD] :
-		    q->method,
-		.shown = q->method->name,
-	};
-	uint64_t since_us = decoy_cpu_us();
+	const struct auth_method *m = l->methods.any ?
+	    &auth_method_table[AUTH_METHOD_PASSWORD] : t->method;
 
-	if (!may_be_empty(l) || !auth_methods_may(&l->methods, t.method->name))
-		return false;
-	l->checked = true;
-	if (!login_password_is_right(l, "", &t.must_change)) {
-		login_pay_for_failure(l, 0, since_us);
-		return false;
+	if (!may_be_empty(l) || !auth_methods_may(&l->methods, m->name))
+		return;
+	t->checked = true;
+	t->since_us = decoy_cpu_us();
+	if (!login_password_is_right(l, "", &t->must_change)) {
+		t->has_secret = true;
+		return;
 	}
-	t.ok = true;
-	login_conclude(l, &t, NULL, v);
-	return true;
+	t->shown = t->method->name;
+	t->method = m;
+	t->outcome = LOGIN_TRIED;
+	t->ok = true;
 }
 
 int
-login_try_none(const struct login_request *q, struct monitor_verdict *v)
+login_try_none(const struct login_request *q, struct login_try *t)
 {
-	struct login *l = q->login;
 	int r = rd_end(q->in);
 
-	if (r != 0 || try_empty_password(q, v))
-		return r;
-	v->result = MONITOR_FAILURE;
-	v->counts = true;
-	v->methods = auth_methods_next(&l->methods);
-	/* The first one only asks for the methods. None is logged: what counts
-	 * lines of failures would count every login as one. */
-	if (l->asked_none)
-		l->failures++;
-	l->asked_none = true;
-	return 0;
+	t->outcome = LOGIN_ASKED;
+	if (r == 0)
+		try_empty_password(q->login, t);
+	return r;
 }

@@ -17,31 +17,18 @@ enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
 static void
 query(const struct login_request *q, const char *alg, struct span blob,
-    struct monitor_verdict *v)
+    struct login_try *t)
 {
 	struct login *l = q->login;
-	struct login_try t = { .method = q->method };
-	struct permits permits = { 0 };
-	struct key *k = NULL;
-	char *text = NULL;
 
-	/* Who asks which keys would do has tried to get in. */
-	l->checked = true;
-	if (auth_methods_may(&l->methods, q->method->name) &&
-	    login_key_is_welcome(l, alg, blob, &k, &permits)) {
-		v->result = MONITOR_KEY_OK;
-		v->methods = auth_methods_next(&l->methods);
+	if (login_key_is_welcome(l, alg, blob, &t->key, &t->permits)) {
+		t->outcome = LOGIN_KEY_OK;
 		log_verbose("Postponed publickey for %s from %s port %u ssh2 "
 			    "[preauth]",
 		    l->shown_name, l->peer->address, l->peer->port);
-	} else {
-		if (k != NULL)
-			t.what = text = login_key_text(l, k);
-		login_conclude(l, &t, NULL, v);
+	} else if (t->key != NULL) {
+		t->what = login_key_text(l, t->key);
 	}
-	permits_clear(&permits);
-	key_free(k);
-	free(text);
 }
 
 struct signed_request {
@@ -74,48 +61,35 @@ put_signed_data(const struct login_request *q, const struct signed_request *s,
 
 static void
 verify(const struct login_request *q, const struct signed_request *s,
-    struct monitor_verdict *v)
+    struct login_try *t)
 {
 	struct login *l = q->login;
-	struct login_try t = { .method = q->method };
-	struct permits permits = { 0 };
 	struct buf data = { 0 };
-	struct key *k = NULL;
-	char *text = NULL, *line = NULL;
 	struct span signed_data;
 
-	l->checked = true;
-	if (auth_methods_may(&l->methods, q->method->name) &&
-	    login_key_is_welcome(l, s->alg, s->blob, &k, &permits) &&
+	if (login_key_is_welcome(l, s->alg, s->blob, &t->key, &t->permits) &&
 	    (!s->hostbound || hostkeys_own(&l->state->keys, s->hostkey))) {
 		put_signed_data(q, s, &data);
-		signed_data = (struct span){ buf_data(&data), buf_len(&data) };
-		t.ok = buf_err(&data) == 0 &&
-		    login_signature_is_good(l, k, s->alg, signed_data,
-			s->signature, &permits);
+		signed_data = buf_span(&data);
+		t->ok = buf_err(&data) == 0 &&
+		    login_signature_is_good(l, t->key, s->alg, signed_data,
+			s->signature, &t->permits);
 	}
-	if (k != NULL)
-		t.what = text = login_key_text(l, k);
-	if (t.ok) {
-		t.permits = &permits;
-		t.line = line = login_key_line(k);
-	}
-	login_conclude(l, &t, NULL, v);
-	if (t.ok)
-		login_key_was_used(l, k);
-	permits_clear(&permits);
-	key_free(k);
-	free(text);
-	free(line);
+	if (t->key != NULL)
+		t->what = login_key_text(l, t->key);
+	t->has_permits = t->ok;
+	if (t->ok)
+		t->line = login_key_line(t->key);
 	buf_clear(&data);
 }
 
 int
-login_try_publickey(const struct login_request *q, struct monitor_verdict *v)
+login_try_publickey(const struct login_request *q, struct login_try *t)
 {
 	bool is_signed = rd_bool(q->in);
 	char *alg = rd_cstring(q->in, ALG_MAX);
 	struct signed_request s = { .alg = alg, .blob = rd_string(q->in) };
+	bool may = auth_methods_may(&q->login->methods, q->method->name);
 	int r;
 
 	if (is_signed) {
@@ -124,10 +98,12 @@ login_try_publickey(const struct login_request *q, struct monitor_verdict *v)
 		s.signature = rd_string(q->in);
 	}
 	r = rd_end(q->in);
-	if (r == 0 && is_signed)
-		verify(q, &s, v);
-	else if (r == 0)
-		query(q, alg, s.blob, v);
+	/* Who asks which keys would do has tried to get in. */
+	t->checked = r == 0;
+	if (t->checked && may && is_signed)
+		verify(q, &s, t);
+	else if (t->checked && may)
+		query(q, alg, s.blob, t);
 	free(alg);
 	return r;
 }

@@ -171,8 +171,7 @@ read_public(const struct reading *o, struct key **out, char **name)
 	else if (type == CKK_EC || type == CKK_EC_EDWARDS)
 		ok = put_ec(o, &blob);
 	if (ok && buf_err(&blob) == 0)
-		ok = key_from_blob((struct span){ buf_data(&blob),
-				       buf_len(&blob) }, out) == 0;
+		ok = key_from_blob(buf_span(&blob), out) == 0;
 	buf_clear(&blob);
 	return ok;
 }

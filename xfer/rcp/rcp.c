@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/called.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -219,7 +220,8 @@ print_failure(struct rcp *c, const char *path, const char *text)
 	struct buf line;
 
 	buf_init(&line);
-	buf_printf(&line, "hpnscp: %s%s%s", part != NULL ? part : path,
+	buf_printf(&line, "%s: %s%s%s",
+	    called_name("hpnscp"), part != NULL ? part : path,
 	    *path != '\0' ? ": " : "", text);
 	free(part);
 	c->failures++;

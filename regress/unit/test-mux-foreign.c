@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "channels-foreign.h"
+#include "client/mux/mux-foreign.h"
 #include "packet.h"
 #include "regress/unit/dice.h"
 #include "regress/unit/foreign-host.h"

@@ -13,8 +13,8 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_CHANNELS_FOREIGN_H
-#define HPN_CHANNELS_FOREIGN_H
+#ifndef HPN_CLIENT_MUX_MUX_FOREIGN_H
+#define HPN_CLIENT_MUX_MUX_FOREIGN_H
 
 #include <stdbool.h>
 

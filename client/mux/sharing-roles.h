@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The steps of each role that hpnssh may have where a connection is shared.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_MUX_SHARING_ROLES_H
+#define HPN_CLIENT_MUX_SHARING_ROLES_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "client/mux/mux-command.h"
+#include "client/mux/mux-master.h"
+#include "client/mux/mux-passenger.h"
+#include "client/mux/sharing.h"
+#include "conf/client-conf.h"
+
+/* -O: a master acts, and we only tell it to. The exit status. */
+int sharing_command(const struct client_conf *conf, const char *word);
+/* Is this a word of -O for which the program itself goes on, as a client of its
+ * own on the master's connection? */
+bool sharing_word_is_proxy(const char *word);
+/* As that: the master's socket, over which it speaks the connection protocol
+ * (packet_set_proxied()). The role ends, because the connection is another's.
+ * Errors were logged. */
+int sharing_proxy(struct sharing *s, int *fd) must_check;
+/* If there is a master, it makes what ride describes (conf and call are filled
+ * in). True: that is over, with *status; false: a connection of our own is to
+ * be made. */
+bool sharing_ride(struct sharing *s, struct mux_passenger *ride, int *status);
+
+/*
+ * The user is logged in: becomes the master, if it shall be one. params: all
+ * but what follows from the configuration. An error ends the connection.
+ */
+int sharing_serve(struct sharing *s,
+    const struct mux_master_params *params) must_check;
+/* Behind it, with keeps: goes on in a new process in the background, as a
+ * master only, and returns there. In the old one left_behind closes what
+ * belongs to the connection, without a word to the server; it becomes a
+ * passenger, and ends with the exit status of ride. */
+int sharing_go_to_background(struct sharing *s, struct loop *loop,
+    struct mux_passenger *ride, void (*left_behind)(void *arg),
+    void *arg) must_check;
+/* It is no master any more, if it was one. */
+void sharing_stop(struct sharing *s);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: ISC */
+/* Is a password right, by which rules, and what does a wrong one cost? */
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "server/monitor/login-internal.h"
+#include "server/monitor/login-rules.h"
+#include "server/monitor/passwd.h"
+
+/* With PAM the age of a password is checked together with the account. */
+static bool
+is_young_enough(const struct login *l, bool *must_change)
+{
+	enum passwd_age age = passwd_age(l->user);
+
+	if (age == PASSWD_TOO_OLD)
+		log_info("User %s from %s not allowed because password "
+			 "expired too long ago",
+		    l->user->name, l->peer->host);
+	*must_change = age == PASSWD_MUST_CHANGE;
+	return age != PASSWD_TOO_OLD;
+}
+
+/* Only Kerberos may say that it is right, and nobody asks it here. */
+static bool
+is_for_kerberos_alone(const struct login *l)
+{
+	if (!l->conf.login.kerberos_authentication ||
+	    l->conf.login.kerberos_or_local_passwd)
+		return false;
+	log_error("Passwords are not checked by Kerberos, and KerberosOrLocal"
+		  "Passwd allows nothing else");
+	return true;
+}
+
+bool
+login_password_is_right(struct login *l, const char *password,
+    bool *must_change)
+{
+	const struct auth_method *m = &auth_method_table[AUTH_METHOD_PASSWORD];
+	bool empty_ok = l->conf.login.permit_empty_passwords;
+
+	*must_change = false;
+	if (is_for_kerberos_alone(l))
+		return false;
+	if (l->pam == NULL)
+		return passwd_check(l->user, password, empty_ok) &&
+		    is_young_enough(l, must_change);
+	pam_use_decoys(l->pam, login_rules_hopeless(l, m));
+	return pam_check_password(l->pam, password, empty_ok) == 0;
+}
+
+/* Here, and not in the process that talks to the client, as whoever took that
+ * one over would not wait. It ends with LoginGraceTime. */
+static void
+wait_for_modules(const struct login *l)
+{
+	uint64_t until_us = pam_delay_until_us(l->pam), now_us = clock_us();
+	struct timespec ts;
+
+	if (l->deadline_ms != 0)
+		until_us = MIN(until_us, l->deadline_ms * 1000);
+	if (until_us <= now_us)
+		return;
+	ts.tv_sec = (time_t)((until_us - now_us) / 1000000);
+	ts.tv_nsec = (long)((until_us - now_us) % 1000000) * 1000;
+	(void)nanosleep(&ts, NULL);
+}
+
+void
+login_pay_for_failure(struct login *l, const struct login_try *t)
+{
+	const struct passwd_effort effort = { .password_len = t->secret_len,
+		.pam_hashes = l->pam == NULL ? 0 :
+		    passwd_pam_hashes(l->conf.login.permit_empty_passwords),
+		.spent_us = decoy_cpu_us() - t->since_us };
+
+	passwd_equalise_cost(&l->state->decoys, l->user, &effort);
+	if (l->pam != NULL)
+		wait_for_modules(l);
+}
+
+/* Modules hash more than once, and Match may have a user go to them. On a busy
+ * machine a hash takes longer, and who only waits for it has to wait longer. */
+uint64_t
+login_floor_us(const struct server_state *state)
+{
+	const struct server_conf *c = &state->conf;
+	bool by_pam = c->login.use_pam || server_conf_has_match(c);
+	unsigned times = by_pam ?
+	    passwd_pam_hashes(c->login.permit_empty_passwords) : 1;
+	double load;
+
+	if (getloadavg(&load, 1) != 1)
+		load = 0;
+	return decoys_floor_us(&state->decoys, times,
+	    decoy_stretch(load, sysconf(_SC_NPROCESSORS_ONLN)));
+}
