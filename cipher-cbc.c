@@ -32,13 +32,13 @@ stop(void *state)
 	if (s == NULL)
 		return;
 	EVP_CIPHER_CTX_free(s->ctx);
-	freezero(s, sizeof(*s));
+	freezero(s, sizeof *s);
 }
 
 static int
 start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 {
-	struct cbc *s = calloc(1, sizeof(*s));
+	struct cbc *s = calloc(1, sizeof *s);
 	EVP_CIPHER *block;
 	int r = ERR_CRYPTO;
 

@@ -57,7 +57,7 @@ chacha_new(const EVP_CIPHER *chacha, const uint8_t *key)
 static int
 start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 {
-	struct chachapoly *s = calloc(1, sizeof(*s));
+	struct chachapoly *s = calloc(1, sizeof *s);
 	EVP_CIPHER *chacha = NULL;
 	EVP_MAC *poly = NULL;
 	int r = ERR_CRYPTO;
@@ -138,7 +138,7 @@ encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	    (r = begin(s, pos->seqnr, key)) == 0 &&
 	    (r = apply_rest(s, pkt + 4, len)) == 0)
 		r = poly1305(s, key, pkt, 4 + len, pkt + 4 + len);
-	explicit_bzero(key, sizeof(key));
+	explicit_bzero(key, sizeof key);
 	return r;
 }
 
@@ -149,7 +149,7 @@ decrypt_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 {
 	struct chachapoly *s = c->state;
 	uint8_t plain[4];
-	int r = apply_first(s->length, pos->seqnr, plain, pkt, sizeof(plain));
+	int r = apply_first(s->length, pos->seqnr, plain, pkt, sizeof plain);
 
 	*len = r == 0 ? wire_get_u32(plain) : 0;
 	return r;
@@ -173,7 +173,7 @@ decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	r = apply_rest(s, pkt + 4, len);
 	wire_put_u32(pkt, len);
 out:
-	explicit_bzero(key, sizeof(key));
+	explicit_bzero(key, sizeof key);
 	return r;
 }
 

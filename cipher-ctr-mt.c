@@ -90,7 +90,7 @@ int
 ctr_keystream_new(struct ctr_keystream **out, const EVP_CIPHER_CTX *model,
     struct ctr_start start, uint64_t block, size_t threads)
 {
-	struct ctr_keystream *a = calloc(1, sizeof(*a));
+	struct ctr_keystream *a = calloc(1, sizeof *a);
 	struct worker_conf conf = { .threads = threads,
 		.run = fill,
 		.end = end,
@@ -138,7 +138,7 @@ ctr_keystream_free(struct ctr_keystream *a)
 	}
 	ring_free(a->ring);
 	EVP_CIPHER_CTX_free(a->model);
-	mem_free_secret(a, sizeof(*a));
+	mem_free_secret(a, sizeof *a);
 }
 
 size_t

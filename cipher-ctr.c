@@ -29,14 +29,14 @@ stop(void *state)
 		return;
 	ctr_keystream_free(s->keystream);
 	EVP_CIPHER_CTX_free(s->ctx);
-	freezero(s, sizeof(*s));
+	freezero(s, sizeof *s);
 }
 
 static int
 start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 {
 	EVP_CIPHER *aes = NULL;
-	struct ctr *s = calloc(1, sizeof(*s));
+	struct ctr *s = calloc(1, sizeof *s);
 	int r = ERR_CRYPTO;
 
 	if (s == NULL)

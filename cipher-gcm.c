@@ -48,14 +48,14 @@ stop(void *state)
 	EVP_CIPHER_CTX_free(g->ctx);
 	if (g->wide != NULL)
 		wide_ops->free(g->wide);
-	freezero(g, sizeof(*g));
+	freezero(g, sizeof *g);
 }
 
 static int
 start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 {
 	EVP_CIPHER *aes = NULL;
-	struct gcm *g = calloc(1, sizeof(*g));
+	struct gcm *g = calloc(1, sizeof *g);
 	int r = ERR_CRYPTO;
 
 	if (g == NULL)

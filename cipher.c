@@ -33,7 +33,7 @@ cipher_new(struct cipher **out, const struct cipher_alg *alg,
 	*out = NULL;
 	if (alg->needs_mac != (mac != NULL))
 		return ERR_ARGUMENT;
-	c = calloc(1, sizeof(*c));
+	c = calloc(1, sizeof *c);
 	if (c == NULL)
 		return ERR_NOMEM;
 	c->alg = alg;

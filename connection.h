@@ -43,6 +43,17 @@ int connection_new(struct connection **out, struct loop *l, struct packet *p,
 void connection_free(struct connection *c);
 void connection_set_channels(struct connection *c, struct channels *ch);
 
+/* What both sides set by their configuration, and by what the peer can do. */
+struct connection_settings {
+	bool dynamic_windows; /* they follow the path */
+	int threads;	      /* most of them; or PACKET_THREADS_AUTO */
+	enum packet_form form;
+	bool deny_keystream;
+};
+/* At the beginning of channels; the identification of the peer is there. */
+void connection_apply(const struct connection_settings *s, struct packet *p,
+    const struct kex *k, struct channels *chs);
+
 /* Asked before each write: whether what waits for the socket may leave now. An
  * error ends the connection. fn NULL: always. */
 typedef int (*connection_pace_fn)(void *arg, bool *write);

@@ -104,7 +104,7 @@ end(void *local)
 struct pipeline *
 pipeline_new(void (*wake)(void *arg), void *arg)
 {
-	struct pipeline *pl = calloc(1, sizeof(*pl));
+	struct pipeline *pl = calloc(1, sizeof *pl);
 
 	if (pl == NULL)
 		return NULL;
@@ -130,7 +130,7 @@ pipeline_free(struct pipeline *pl)
 	end(pl->loop_local);
 	for (size_t i = 0; i < DIRECTIONS; i++)
 		ring_free(pl->rings[i]);
-	mem_free_secret(pl, sizeof(*pl));
+	mem_free_secret(pl, sizeof *pl);
 }
 
 size_t
@@ -169,9 +169,9 @@ pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
 	d->generation++;
 	d->alg = alg;
 	d->mac = mac;
-	memcpy(d->key, key, sizeof(d->key));
-	memcpy(d->iv, iv, sizeof(d->iv));
-	memcpy(d->mac_key, mac_key, sizeof(d->mac_key));
+	memcpy(d->key, key, sizeof d->key);
+	memcpy(d->iv, iv, sizeof d->iv);
+	memcpy(d->mac_key, mac_key, sizeof d->mac_key);
 }
 
 /* ---- use ----------------------------------------------------------------- */

@@ -50,7 +50,7 @@ usage(void)
 	exit(FAILED);
 }
 
-/* --- actions ----------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------ */
 
 static int
 run_list(struct agent *a, struct command *c)
@@ -180,7 +180,7 @@ set_action(struct command *c, int letter)
 		c->action = letter;
 }
 
-/* --- the command line -------------------------------------------------- */
+/* ---- the command line --------------------------------------------------- */
 
 static void
 set_lifetime(struct command *c, const char *text)
@@ -205,13 +205,6 @@ set_hash(struct command *c, const char *name)
 	c->o.hash = (enum digest_alg)hash;
 }
 
-static void
-keep(struct strlist *list, const char *text)
-{
-	if (strlist_add(list, text) != 0)
-		fatal("out of memory");
-}
-
 /* True if the letter was an option with a value. */
 static bool
 value_option(struct command *c, int letter, const char *value)
@@ -228,10 +221,10 @@ value_option(struct command *c, int letter, const char *value)
 		set_action(c, letter);
 		return true;
 	case 'H':
-		keep(&c->known_hosts, value);
+		xstrlist_add(&c->known_hosts, value);
 		return true;
 	case 'h':
-		keep(&c->destinations, value);
+		xstrlist_add(&c->destinations, value);
 		return true;
 	case 'S':
 		c->o.sk_provider = sk_provider(value);
@@ -284,13 +277,13 @@ parse(struct command *c, int argc, char **argv)
 	if (c->o.certs_only && c->o.plain_only)
 		fatal("Invalid combination: -C and -k");
 	for (int i = optind; i < argc; i++)
-		keep(&c->paths, argv[i]);
+		xstrlist_add(&c->paths, argv[i]);
 	if (c->verbose > 0)
 		log_set_level(MIN(LOG_LVL_INFO + 1 + (enum log_level)
 		    c->verbose, LOG_LVL_DEBUG3));
 }
 
-/* --- constraints ------------------------------------------------------- */
+/* ---- constraints -------------------------------------------------------- */
 
 static void
 use_default_known_hosts(struct command *c)
@@ -300,13 +293,13 @@ use_default_known_hosts(struct command *c)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char *path = add_home_file(names[i]);
 
-		keep(&c->known_hosts, path);
+		xstrlist_add(&c->known_hosts, path);
 		free(path);
 	}
-	keep(&c->known_hosts, SYSCONFDIR "/ssh_known_hosts");
-	keep(&c->known_hosts, SYSCONFDIR "/ssh_known_hosts2");
-	keep(&c->known_hosts, "/etc/ssh/ssh_known_hosts");
-	keep(&c->known_hosts, "/etc/ssh/ssh_known_hosts2");
+	xstrlist_add(&c->known_hosts, SYSCONFDIR "/ssh_known_hosts");
+	xstrlist_add(&c->known_hosts, SYSCONFDIR "/ssh_known_hosts2");
+	xstrlist_add(&c->known_hosts, "/etc/ssh/ssh_known_hosts");
+	xstrlist_add(&c->known_hosts, "/etc/ssh/ssh_known_hosts2");
 }
 
 static void
@@ -326,7 +319,7 @@ find_destinations(struct command *c, struct add_destinations *d)
 	c->o.constraints.n_destinations = d->n;
 }
 
-/* --- the program ------------------------------------------------------- */
+/* ---- the program -------------------------------------------------------- */
 
 static struct agent *
 open_agent(void)

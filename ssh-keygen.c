@@ -157,8 +157,7 @@ value_option(int letter, const char *value)
 		opt.names = value;
 		return true;
 	case 'O':
-		if (strlist_add(&opt.options, value) != 0)
-			fatal("out of memory");
+		xstrlist_add(&opt.options, value);
 		return true;
 	case 'P':
 		opt.pass = value;

@@ -45,7 +45,7 @@ usage(void)
 	exit(FAILED);
 }
 
-/* ---- types of keys --- */
+/* ---- types of keys ------------------------------------------------------ */
 
 /* The order of the output's connections is that of this table. */
 static const struct type {
@@ -134,7 +134,7 @@ choose_types(struct options *o)
 	}
 }
 
-/* ---- the command line --- */
+/* ---- the command line --------------------------------------------------- */
 
 static void
 set_port(struct options *o, const char *text)
@@ -187,13 +187,6 @@ more_verbose(void)
 }
 
 static void
-add(struct strlist *l, const char *text)
-{
-	if (strlist_add(l, text) != 0)
-		fatal("out of memory");
-}
-
-static void
 set_flag(struct options *o, int flag)
 {
 	struct scan_style *s = &o->scan.style;
@@ -212,7 +205,7 @@ set_flag(struct options *o, int flag)
 		s->records = true;
 		break;
 	case 'f':
-		add(&o->files, optarg);
+		xstrlist_add(&o->files, optarg);
 		break;
 	case 'H':
 		s->hash_names = true;
@@ -279,7 +272,7 @@ parse_argv(struct options *o, int argc, char **argv)
 	for (size_t i = 0; i < o->files.n; i++)
 		read_lines(o->files.v[i], &o->lines);
 	for (; optind < argc; optind++)
-		add(&o->lines, argv[optind]);
+		xstrlist_add(&o->lines, argv[optind]);
 }
 
 int

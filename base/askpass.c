@@ -257,7 +257,7 @@ askpass_drop(struct askpass *a)
 	release(a);
 }
 
-/* --- waiting ----------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------ */
 
 char *
 askpass_wait(enum askpass_kind kind, const char *text)
@@ -292,7 +292,7 @@ askpass_free(char *answer)
 	mem_free_secret(answer, ASKPASS_BUFFER_BYTES);
 }
 
-/* --- showing ------------------------------------------------------------ */
+/* ---- showing ------------------------------------------------------------ */
 
 pid_t
 askpass_show(const char *text)

@@ -48,14 +48,14 @@ ring_new(size_t places, size_t job_size)
 	job_size = (job_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
 	if (job_size == 0 || places > SIZE_MAX / job_size)
 		return NULL;
-	r = aligned_alloc(CACHE_LINE, sizeof(*r));
+	r = aligned_alloc(CACHE_LINE, sizeof *r);
 	if (r == NULL)
 		return NULL;
-	memset(r, 0, sizeof(*r));
+	memset(r, 0, sizeof *r);
 	r->mask = places - 1;
 	r->job_size = job_size;
 	r->jobs = aligned_alloc(CACHE_LINE, places * job_size);
-	r->places = aligned_alloc(CACHE_LINE, places * sizeof(*r->places));
+	r->places = aligned_alloc(CACHE_LINE, places * sizeof *r->places);
 	if (r->jobs == NULL || r->places == NULL) {
 		free(r->jobs);
 		free(r->places);

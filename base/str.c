@@ -14,7 +14,7 @@ enum {
 	BASE64_MAX = 0x8000000 /* characters */
 };
 
-/* --- struct strlist --- */
+/* ---- struct strlist ----------------------------------------------------- */
 
 int
 strlist_add_len(struct strlist *l, const char *s, size_t len)
@@ -94,7 +94,7 @@ strlist_clear(struct strlist *l)
 	l->n = 0;
 }
 
-/* --- patterns --- */
+/* ---- patterns ----------------------------------------------------------- */
 
 static char
 lower(char c)
@@ -166,7 +166,7 @@ str_match_list(const char *s, const char *patterns, bool nocase)
 	return found ? 1 : 0;
 }
 
-/* --- comma lists --- */
+/* ---- comma lists -------------------------------------------------------- */
 
 bool
 csv_next(const char **pos, const char **name, size_t *len)
@@ -253,7 +253,7 @@ csv_filter(const char *list, const char *patterns, bool keep)
 	return out;
 }
 
-/* --- numbers --- */
+/* ---- numbers ------------------------------------------------------------ */
 
 /* The digits at *s, up to max. */
 static int
@@ -371,7 +371,7 @@ str_to_bytes(const char *s, uint64_t *bytes)
 	return 0;
 }
 
-/* --- escaping --- */
+/* ---- escaping ----------------------------------------------------------- */
 
 /* Marks that turn the direction of what follows make a text look like
  * another one. */
@@ -529,7 +529,7 @@ str_has_prefix(const char *s, const char *prefix)
 	return strncmp(s, prefix, strlen(prefix)) == 0;
 }
 
-/* --- base64 and hexadecimal --- */
+/* ---- base64 and hexadecimal --------------------------------------------- */
 
 static const char base64_digits[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

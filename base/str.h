@@ -25,6 +25,10 @@ int strlist_add_len(struct strlist *l, const char *s, size_t len) must_check;
 /* Appends the non-empty pieces of s between any of the bytes in seps. */
 int strlist_split(struct strlist *l, const char *s,
     const char *seps) must_check;
+/* The same; without memory they end the process. */
+void xstrlist_add(struct strlist *l, const char *s);
+void xstrlist_add_len(struct strlist *l, const char *s, size_t len);
+void xstrlist_split(struct strlist *l, const char *s, const char *seps);
 int strlist_copy(struct strlist *to, const struct strlist *from) must_check;
 bool strlist_has(const struct strlist *l, const char *s);
 void strlist_clear(struct strlist *l);

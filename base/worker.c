@@ -202,7 +202,7 @@ worker_start(struct worker_pool **out, const struct worker_conf *conf)
 	*out = NULL;
 	if (conf->threads == 0 || conf->threads > WORKER_THREADS_MAX)
 		return ERR_ARGUMENT;
-	p = calloc(1, sizeof(*p) + conf->threads * sizeof(p->threads[0]));
+	p = calloc(1, sizeof *p + conf->threads * sizeof p->threads[0]);
 	if (p == NULL)
 		return ERR_NOMEM;
 	pthread_once(&once, register_stops);
@@ -247,7 +247,7 @@ worker_cpus(void)
 #ifdef CPU_COUNT
 	cpu_set_t set;
 
-	if (sched_getaffinity(0, sizeof(set), &set) == 0)
+	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		n = CPU_COUNT(&set);
 #endif
 	if (n <= 0)

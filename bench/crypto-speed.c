@@ -98,9 +98,9 @@ run(const struct cipher_alg *alg, const struct mac_alg *mac)
 	uint8_t mac_key[MAC_KEY_MAX_LEN];
 	struct cipher *encrypter, *decrypter;
 
-	rand_bytes(key, sizeof(key));
-	rand_bytes(iv, sizeof(iv));
-	rand_bytes(mac_key, sizeof(mac_key));
+	rand_bytes(key, sizeof key);
+	rand_bytes(iv, sizeof iv);
+	rand_bytes(mac_key, sizeof mac_key);
 	check(cipher_new(&encrypter, alg, mac, true, key, iv, mac_key));
 	check(cipher_new(&decrypter, alg, mac, false, key, iv, mac_key));
 	printf("%-30s %-30s", alg->name, mac != NULL ? mac->name : "");

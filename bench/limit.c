@@ -132,7 +132,7 @@ record_cipher_init(struct record_cipher *s, const char *name, bool encrypting)
 	static const uint8_t key[32] = { 1 };
 	const EVP_CIPHER *cipher;
 
-	memset(s, 0, sizeof(*s));
+	memset(s, 0, sizeof *s);
 	s->encrypting = encrypting;
 	if (strcmp(name, "none") == 0)
 		return;
@@ -152,7 +152,7 @@ record_cipher_run(struct record_cipher *s, uint8_t *data, size_t len)
 
 	if (s->ctx == NULL)
 		return;
-	memcpy(nonce, &s->count, sizeof(s->count));
+	memcpy(nonce, &s->count, sizeof s->count);
 	s->count++;
 	good &= EVP_CipherInit_ex(s->ctx, NULL, NULL, NULL, nonce, -1);
 	if (!s->encrypting)
@@ -241,11 +241,11 @@ listener(uint16_t port, uint16_t *bound)
 {
 	struct sockaddr_in sin = { .sin_family = AF_INET,
 		.sin_port = htons(port) };
-	socklen_t len = sizeof(sin);
+	socklen_t len = sizeof sin;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
 
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-	if (bind(fd, (struct sockaddr *)&sin, sizeof(sin)) < 0 ||
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
+	if (bind(fd, (struct sockaddr *)&sin, sizeof sin) < 0 ||
 	    listen(fd, 8) < 0 ||
 	    getsockname(fd, (struct sockaddr *)&sin, &len) < 0)
 		err(1, "can't listen");
@@ -261,12 +261,12 @@ at_path(const char *path, bool listens)
 	struct sockaddr_un sun = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-	if (strlen(path) >= sizeof(sun.sun_path))
+	if (strlen(path) >= sizeof sun.sun_path)
 		errx(1, "%s is too long", path);
 	strcpy(sun.sun_path, path);
-	if (listens ? bind(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0 ||
+	if (listens ? bind(fd, (struct sockaddr *)&sun, sizeof sun) < 0 ||
 		    listen(fd, 8) < 0 :
-		      connect(fd, (struct sockaddr *)&sun, sizeof(sun)) < 0)
+		      connect(fd, (struct sockaddr *)&sun, sizeof sun) < 0)
 		err(1, "%s", path);
 	return fd;
 }
@@ -280,9 +280,9 @@ socks_ask(int fd, uint16_t port)
 		(uint8_t)(port >> 8), (uint8_t)port };
 	uint8_t answer[12];
 
-	write_all(fd, methods, sizeof(methods));
-	write_all(fd, connect_to, sizeof(connect_to));
-	if (read_most(fd, answer, sizeof(answer)) != sizeof(answer) ||
+	write_all(fd, methods, sizeof methods);
+	write_all(fd, connect_to, sizeof connect_to);
+	if (read_most(fd, answer, sizeof answer) != sizeof answer ||
 	    answer[1] != 0 || answer[3] != 0)
 		errx(1, "the SOCKS server refuses");
 }
@@ -299,8 +299,8 @@ dial(const char *host, uint16_t port, const char *control)
 	if (*control != '\0' && setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION,
 	    control, (socklen_t)strlen(control)) < 0)
 		err(1, "congestion control %s", control);
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	if (connect(fd, (struct sockaddr *)&sin, sizeof(sin)) < 0)
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+	if (connect(fd, (struct sockaddr *)&sin, sizeof sin) < 0)
 		err(1, "connect");
 	return fd;
 }
@@ -502,9 +502,9 @@ serve_one(int fd)
 	struct request rq;
 	uint8_t done = 1;
 
-	if (read_most(fd, (uint8_t *)&rq, sizeof(rq)) != sizeof(rq))
+	if (read_most(fd, (uint8_t *)&rq, sizeof rq) != sizeof rq)
 		exit(1);
-	rq.control[sizeof(rq.control) - 1] = '\0';
+	rq.control[sizeof rq.control - 1] = '\0';
 	if (rq.control[0] != '\0' && setsockopt(fd, IPPROTO_TCP,
 	    TCP_CONGESTION, rq.control, (socklen_t)strlen(rq.control)) < 0)
 		err(1, "congestion control %s", rq.control);
@@ -549,7 +549,7 @@ cmd_move(char direction, int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	rq.bytes = strtoull(argv[3], NULL, 10);
-	strncpy(rq.control, control, sizeof(rq.control) - 1);
+	strncpy(rq.control, control, sizeof rq.control - 1);
 	began = now();
 	port = (uint16_t)strtoul(argv[2], NULL, 10);
 	if (argv[1][0] == '/') {
@@ -560,7 +560,7 @@ cmd_move(char direction, int argc, char **argv)
 	} else {
 		fd = dial(argv[1], port, control);
 	}
-	write_all(fd, (uint8_t *)&rq, sizeof(rq));
+	write_all(fd, (uint8_t *)&rq, sizeof rq);
 	if (direction == 'g') {
 		drain(fd, rq.bytes);
 	} else {

@@ -111,8 +111,8 @@ tun_make(void)
 
 	if ((fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC)) < 0)
 		err(1, "/dev/net/tun");
-	memset(&ifr, 0, sizeof(ifr));
-	snprintf(ifr.ifr_name, sizeof(ifr.ifr_name), DEVICE);
+	memset(&ifr, 0, sizeof ifr);
+	snprintf(ifr.ifr_name, sizeof ifr.ifr_name, DEVICE);
 	ifr.ifr_flags = IFF_TUN | IFF_NO_PI | IFF_VNET_HDR;
 	if (ioctl(fd, TUNSETIFF, &ifr) < 0)
 		err(1, "TUNSETIFF");
@@ -179,7 +179,7 @@ static uint64_t
 wire_bytes(const struct virtio_net_hdr *v, uint32_t len)
 {
 	uint64_t segments = 1;
-	uint32_t ip = len - (uint32_t)sizeof(*v);
+	uint32_t ip = len - (uint32_t)sizeof *v;
 
 	if (v->gso_type != VIRTIO_NET_HDR_GSO_NONE && v->gso_size > 0 &&
 	    ip > v->hdr_len)
@@ -280,17 +280,17 @@ packet_cut(uint8_t *out, const uint8_t *in, uint32_t len, uint32_t first,
 	struct tcphdr tcp;
 	uint32_t iplen, hdr, from, to, payload;
 
-	memcpy(&v, in, sizeof(v));
-	memcpy(&ip, in + sizeof(v), sizeof(ip));
+	memcpy(&v, in, sizeof v);
+	memcpy(&ip, in + sizeof v, sizeof ip);
 	iplen = ip.ihl * 4u;
-	memcpy(&tcp, in + sizeof(v) + iplen, sizeof(tcp));
+	memcpy(&tcp, in + sizeof v + iplen, sizeof tcp);
 	hdr = iplen + tcp.doff * 4u;
-	payload = len - (uint32_t)sizeof(v) - hdr;
+	payload = len - (uint32_t)sizeof v - hdr;
 	from = first * v.gso_size;
 	to = end * v.gso_size < payload ? end * v.gso_size : payload;
 
-	memcpy(out, in, sizeof(v) + hdr);
-	memcpy(out + sizeof(v) + hdr, in + sizeof(v) + hdr + from, to - from);
+	memcpy(out, in, sizeof v + hdr);
+	memcpy(out + sizeof v + hdr, in + sizeof v + hdr + from, to - from);
 	if (end - first == 1) {
 		v.gso_type = VIRTIO_NET_HDR_GSO_NONE;
 		v.gso_size = 0;
@@ -298,17 +298,17 @@ packet_cut(uint8_t *out, const uint8_t *in, uint32_t len, uint32_t first,
 	ip.tot_len = htons((uint16_t)(hdr + to - from));
 	ip.id = htons((uint16_t)(ntohs(ip.id) + first));
 	ip.check = 0;
-	memcpy(out + sizeof(v), &ip, sizeof(ip));
-	ip.check = (uint16_t)~fold16(sum16(out + sizeof(v), iplen, 0));
+	memcpy(out + sizeof v, &ip, sizeof ip);
+	ip.check = (uint16_t)~fold16(sum16(out + sizeof v, iplen, 0));
 	tcp.seq = htonl(ntohl(tcp.seq) + from);
 	if (to < payload)
 		tcp.fin = tcp.psh = 0;
 	tcp.check = fold16(sum16(&ip.saddr, 8,
 	    IPPROTO_TCP + (hdr - iplen) + (to - from)));
-	memcpy(out, &v, sizeof(v));
-	memcpy(out + sizeof(v), &ip, sizeof(ip));
-	memcpy(out + sizeof(v) + iplen, &tcp, sizeof(tcp));
-	return (uint32_t)sizeof(v) + hdr + to - from;
+	memcpy(out, &v, sizeof v);
+	memcpy(out + sizeof v, &ip, sizeof ip);
+	memcpy(out + sizeof v + iplen, &tcp, sizeof tcp);
+	return (uint32_t)sizeof v + hdr + to - from;
 }
 
 static uint32_t
@@ -316,10 +316,10 @@ packet_segments(const uint8_t *packet, uint32_t len)
 {
 	struct virtio_net_hdr v;
 
-	memcpy(&v, packet, sizeof(v));
+	memcpy(&v, packet, sizeof v);
 	if (v.gso_type != VIRTIO_NET_HDR_GSO_TCPV4 || v.gso_size == 0)
 		return 1;
-	return (len - (uint32_t)sizeof(v) - v.hdr_len + v.gso_size - 1) /
+	return (len - (uint32_t)sizeof v - v.hdr_len + v.gso_size - 1) /
 	    v.gso_size;
 }
 
@@ -365,10 +365,10 @@ path_refuses(struct path *p, const uint8_t *packet, size_t len)
 
 	packet += sizeof(struct virtio_net_hdr);
 	len -= sizeof(struct virtio_net_hdr);
-	memcpy(&ip, packet, sizeof(ip));
-	if (ip.protocol != IPPROTO_TCP || ip.ihl * 4u + sizeof(tcp) > len)
+	memcpy(&ip, packet, sizeof ip);
+	if (ip.protocol != IPPROTO_TCP || ip.ihl * 4u + sizeof tcp > len)
 		return false;
-	memcpy(&tcp, packet + ip.ihl * 4u, sizeof(tcp));
+	memcpy(&tcp, packet + ip.ihl * 4u, sizeof tcp);
 	if (tcp.syn && p->live != 0 && p->live != tcp.source)
 		return true;
 	if (tcp.syn)

@@ -165,6 +165,13 @@ make_forwards(struct sshclient *c)
 static int
 make_channels(struct sshclient *c)
 {
+	const struct connection_settings settings = {
+		.dynamic_windows = c->conf->data.tcp_rcv_buf_poll &&
+		    !c->conf->data.hpn_disabled,
+		.threads = c->conf->data.cipher_threads,
+		.form = (enum packet_form)c->conf->data.cipher_form,
+		.deny_keystream = c->conf->data.disable_mtaes != 0,
+	};
 	struct packet *packet = sshlogin_packet(c->login);
 	int r;
 
@@ -176,16 +183,8 @@ make_channels(struct sshclient *c)
 			return r;
 		set_timeouts(c);
 	}
-	channels_set_exact_windows(c->channels,
-	    !(peer_traits(c) & PEER_TAKES_WIDE_WINDOWS));
-	channels_take_early(c->channels);
-	channels_send_early(c->channels,
-	    kex_peer_takes_early(sshlogin_kex(c->login)));
-	channels_set_dynamic(c->channels,
-	    c->conf->data.tcp_rcv_buf_poll && !c->conf->data.hpn_disabled);
-	packet_set_threads(packet, c->conf->data.cipher_threads);
-	packet_set_form(packet, (enum packet_form)c->conf->data.cipher_form,
-	    c->conf->data.disable_mtaes);
+	connection_apply(&settings, packet, sshlogin_kex(c->login),
+	    c->channels);
 	return make_forwards(c);
 }
 

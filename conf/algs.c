@@ -141,7 +141,7 @@ table_of(enum algs_kind kind)
 	}
 }
 
-/* --- building lists --- */
+/* ---- building lists ----------------------------------------------------- */
 
 struct builder {
 	char *list; /* owned; "" at first */
@@ -196,7 +196,7 @@ algs_default(enum algs_kind kind)
 	return b.list;
 }
 
-/* --- parsing --- */
+/* ---- parsing ------------------------------------------------------------ */
 
 /* What was parsed so far. */
 struct result {

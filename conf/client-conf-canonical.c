@@ -18,7 +18,7 @@ enum {
 	SEARCH_MS = 60000,    /* without a ConnectTimeout */
 };
 
-/* --- values --- */
+/* ---- values ------------------------------------------------------------- */
 
 const struct conf_enum client_canonical_values[] = {
 	{ "false", CLIENT_CANONICAL_NO },
@@ -136,7 +136,7 @@ const struct conf_type client_domains_type = { parse_domains,
 const struct conf_type client_cnames_type = { parse_rules, conf_format_list,
 	conf_clear_list, NULL, false };
 
-/* --- which names --- */
+/* ---- which names -------------------------------------------------------- */
 
 struct search {
 	struct client_conf *c;
@@ -315,7 +315,7 @@ search(const struct search *s)
 	return r == ERR_NOT_FOUND && !s->direct ? 0 : r;
 }
 
-/* --- from outside --- */
+/* ---- from outside ------------------------------------------------------- */
 
 /* What the search is made with. The second pass does not turn it on. */
 static int

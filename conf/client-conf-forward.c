@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* --- LocalForward, RemoteForward, DynamicForward --- */
+/* ---- LocalForward, RemoteForward, DynamicForward ------------------------ */
 
 /* One line: where to listen, and (but for DynamicForward) the target. */
 static int
@@ -147,7 +147,7 @@ client_conf_add_forward(struct client_conf *c, enum forward_kind kind,
 						 &c->forward.local, &spec, &at);
 }
 
-/* --- TunnelDevice --- */
+/* ---- TunnelDevice ------------------------------------------------------- */
 
 /* A number or "any", which ends at a colon or at the end; moves *s there. */
 static bool
@@ -236,7 +236,7 @@ _Static_assert(offsetof(struct client_conf, forward.tunnel_remote) ==
 	offsetof(struct client_conf, forward.tunnel_local) + sizeof(int),
     "the row of TunnelDevice writes two numbers");
 
-/* --- ObscureKeystrokeTiming, ControlPersist --- */
+/* ---- ObscureKeystrokeTiming, ControlPersist ----------------------------- */
 
 enum { OBSCURE_MS = 20, OBSCURE_MAX_MS = 1000 };
 
@@ -326,7 +326,7 @@ format_persist(const struct conf_row *row, const void *field,
 const struct conf_type client_persist_type = { parse_persist, format_persist,
 	NULL, NULL, true };
 
-/* --- the end of reading --- */
+/* ---- the end of reading ------------------------------------------------- */
 
 void
 client_conf_default_forwards(struct client_conf *c)

@@ -34,7 +34,7 @@ struct reader {
 	const char *dir;     /* that relative Includes are in */
 };
 
-/* --- Match --- */
+/* ---- Match -------------------------------------------------------------- */
 
 struct criterion {
 	struct reader *rd;
@@ -321,7 +321,7 @@ match_line(struct reader *rd, const struct strlist *words,
 	return result;
 }
 
-/* --- Host and Include --- */
+/* ---- Host and Include --------------------------------------------------- */
 
 static int
 host_line(struct reader *rd, const struct strlist *words,
@@ -403,7 +403,7 @@ include_line(struct reader *rd, const struct strlist *words,
 	return r;
 }
 
-/* --- lines --- */
+/* ---- lines -------------------------------------------------------------- */
 
 static int
 structure_line(struct reader *rd, const char *name, const char *rest,
@@ -495,7 +495,7 @@ keyword_line(void *arg, const struct conf_line *line,
 	return r == ERR_UNSUPPORTED && where.quiet ? 0 : r;
 }
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 int
 client_conf_read_file(struct client_conf *c, const char *path,

@@ -31,7 +31,7 @@
 	.type = &client_forward_type, AT(field), .param = kind,               \
 	.flags = CONF_APPEND | CONF_RAW
 
-/* --- values: -G shows the first name of each, as OpenSSH does --- */
+/* ---- values: -G shows the first name of each, as OpenSSH does ----------- */
 
 static const struct conf_enum strict_values[] = {
 	{ "true", CLIENT_ASK_YES },
@@ -162,7 +162,7 @@ static const struct conf_enum copy_retry[] = {
 	{ NULL, 0 },
 };
 
-/* --- what is not built --- */
+/* ---- what is not built -------------------------------------------------- */
 
 /* The same lines as OpenSSH's, because programs parse them. */
 static const struct conf_notice unsupported = { LOG_LVL_ERROR,
@@ -179,7 +179,7 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 #define OWN_KNOWN_HOSTS SYSCONFDIR "/ssh_known_hosts " \
 	SYSCONFDIR "/ssh_known_hosts2"
 
-/* --- the table: one row, one keyword --- */
+/* ---- the table: one row, one keyword ------------------------------------ */
 
 /* clang-format off */
 /* What hpnssh-sk-helper can do by itself, or else a library. */
@@ -457,7 +457,7 @@ _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 const struct conf_table client_conf_table = { rows, ARRAY_LEN(rows), true,
 	true };
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 void
 client_conf_init(struct client_conf *c)
@@ -479,7 +479,7 @@ client_conf_clear(struct client_conf *c)
 	client_conf_init(c);
 }
 
-/* --- setting --- */
+/* ---- setting ------------------------------------------------------------ */
 
 bool
 client_conf_is_set(const struct client_conf *c, const char *keyword)
@@ -613,7 +613,7 @@ client_conf_set_option(struct client_conf *c, const char *option)
 	return r;
 }
 
-/* --- the end of reading --- */
+/* ---- the end of reading ------------------------------------------------- */
 
 const char *
 client_conf_home(void)

@@ -20,7 +20,7 @@ enum { FAULTS_MAX = 20 }; /* after so many, the rest is not read */
 
 static const char blanks[] = " \t\r\f\v";
 
-/* --- lines --- */
+/* ---- lines -------------------------------------------------------------- */
 
 int
 conf_line_split(struct conf_line *line, const char *text,
@@ -82,7 +82,7 @@ conf_words(const char *rest, struct strlist *words,
 	return r;
 }
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 static int
 check_owner(int fd, const char *path, enum conf_writers writers)

@@ -80,7 +80,7 @@ enum_value(const struct conf_enum *e, const char *name, int *value)
 	return false;
 }
 
-/* --- numbers and names: int --- */
+/* ---- numbers and names: int --------------------------------------------- */
 
 static int
 parse_choice(const struct conf_row *row, void *field,
@@ -285,7 +285,7 @@ const struct conf_enum conf_forms[] = {
 
 const struct conf_enum conf_no_time[] = { { "none", 0 }, { NULL, 0 } };
 
-/* --- texts: char * --- */
+/* ---- texts: char * ------------------------------------------------------ */
 
 static void
 clear_string(void *field)
@@ -386,7 +386,7 @@ default_algs(const struct conf_row *row, void *field)
 	return 0;
 }
 
-/* --- lists: struct strlist --- */
+/* ---- lists: struct strlist ---------------------------------------------- */
 
 void
 conf_clear_list(void *field)
@@ -479,7 +479,7 @@ parse_env(const struct conf_row *row, void *field,
 	return settle_list(list, &next, r);
 }
 
-/* --- RekeyLimit --- */
+/* ---- RekeyLimit --------------------------------------------------------- */
 
 static int
 parse_rekey(const struct conf_row *row, void *field,
@@ -521,7 +521,7 @@ format_rekey(const struct conf_row *row, const void *field,
 	return add_number(words, v->seconds);
 }
 
-/* --- FingerprintHash --- */
+/* ---- FingerprintHash ---------------------------------------------------- */
 
 const struct conf_enum conf_fingerprint_hashes[] = {
 	{ "SHA256", DIGEST_SHA256 },
@@ -532,7 +532,7 @@ const struct conf_enum conf_fingerprint_hashes[] = {
 	{ NULL, 0 },
 };
 
-/* --- IPQoS --- */
+/* ---- IPQoS -------------------------------------------------------------- */
 
 /* RFC 2474, 2597, 3246, 5865, 8622: code points, moved to the TOS byte. */
 static const struct conf_enum dscp_values[] = {
@@ -643,7 +643,7 @@ conf_check_congestion(const char *word)
 	    "is no name of a congestion control";
 }
 
-/* --- the types --- */
+/* ---- the types ---------------------------------------------------------- */
 
 const struct conf_type conf_flag = { parse_flag, format_flag, NULL, NULL,
 	true };

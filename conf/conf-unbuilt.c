@@ -18,7 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* --- only values that describe what happens anyway --- */
+/* ---- only values that describe what happens anyway ---------------------- */
 
 static int
 parse_fixed(const struct conf_row *row, void *field,
@@ -44,7 +44,7 @@ format_fixed(const struct conf_row *row, const void *field,
 	return strlist_add_len(words, row->def, strcspn(row->def, ","));
 }
 
-/* --- no value --- */
+/* ---- no value ----------------------------------------------------------- */
 
 static int
 parse_refused(const struct conf_row *row, void *field,
@@ -65,7 +65,7 @@ parse_structure(const struct conf_row *row, void *field,
 	return conf_error(at, "%s cannot stand here", row->name);
 }
 
-/* --- every value, with a notice for some --- */
+/* ---- every value, with a notice for some -------------------------------- */
 
 static void
 give_notice(const struct conf_row *row, const struct conf_location *at)
@@ -142,7 +142,7 @@ parse_deprecated(const struct conf_row *row, void *field,
 	return 0;
 }
 
-/* --- the types --- */
+/* ---- the types ---------------------------------------------------------- */
 
 const struct conf_type conf_fixed = { parse_fixed, format_fixed, NULL, NULL,
 	true };

@@ -23,7 +23,7 @@ const_field_of(const struct conf_row *row, const void *fields)
 	return (const char *)fields + row->offset;
 }
 
-/* --- messages --- */
+/* ---- messages ----------------------------------------------------------- */
 
 char *
 conf_lower(const char *keyword)
@@ -99,7 +99,7 @@ conf_unsupported_keyword(const struct conf_row *row, const char *why,
 	return ERR_UNSUPPORTED;
 }
 
-/* --- rows --- */
+/* ---- rows --------------------------------------------------------------- */
 
 bool
 conf_row_has_field(const struct conf_row *row)
@@ -151,7 +151,7 @@ conf_index(const struct conf_table *t, const struct conf_row *row)
 	return (size_t)(row - t->rows);
 }
 
-/* --- creation and end --- */
+/* ---- creation and end --------------------------------------------------- */
 
 void
 conf_init(void *fields, size_t size)
@@ -173,7 +173,7 @@ conf_clear(const struct conf_table *t, void *fields)
 	}
 }
 
-/* --- one line --- */
+/* ---- one line ----------------------------------------------------------- */
 
 static int
 get_words(const struct conf_row *row, const char *rest, struct strlist *words,
@@ -288,7 +288,7 @@ conf_try(const struct conf_row *row, const char *rest,
 	return conf_apply(NULL, NULL, row, rest, at);
 }
 
-/* --- defaults and copies --- */
+/* ---- defaults and copies ------------------------------------------------ */
 
 static int
 set_default(const struct conf_row *row, void *fields)
@@ -361,7 +361,7 @@ conf_merge(const struct conf_table *t, void *to, const void *from,
 	return 0;
 }
 
-/* --- dump --- */
+/* ---- dump --------------------------------------------------------------- */
 
 static void
 put_lower(struct buf *out, const char *name)

@@ -22,7 +22,7 @@
 
 #define FIELDS struct server_conf
 
-/* --- values: -T shows the first name of each, as OpenSSH does --- */
+/* ---- values: -T shows the first name of each, as OpenSSH does ----------- */
 
 static const struct conf_enum root_values[] = {
 	{ "prohibit-password", SERVER_ROOT_PROHIBIT_PASSWORD },
@@ -137,7 +137,7 @@ static const struct conf_enum rhosts_values[] = {
 	{ NULL, 0 },
 };
 
-/* --- what is not built --- */
+/* ---- what is not built -------------------------------------------------- */
 
 /* The texts are those of OpenSSH, because programs look for them. */
 static const struct conf_notice unsupported = { LOG_LVL_INFO,
@@ -150,7 +150,7 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 static const struct conf_notice no_rdomain = { LOG_LVL_ERROR,
 	"setting RDomain not supported on this platform.", "", false };
 
-/* --- the table: one row, one keyword --- */
+/* ---- the table: one row, one keyword ------------------------------------ */
 
 #define OF(kind, field) .type = &server_##kind##_type, AT(field)
 #define GLOBAL .flags = CONF_GLOBAL
@@ -421,7 +421,7 @@ _Static_assert(ARRAY_LEN(rows) <= CONF_ROWS_MAX, "marks are too few");
 const struct conf_table server_conf_table = { rows, ARRAY_LEN(rows), false,
 	false };
 
-/* --- creation and end --- */
+/* ---- creation and end --------------------------------------------------- */
 
 void
 server_conf_init(struct server_conf *c)
@@ -466,7 +466,7 @@ server_conf_add_block(struct server_conf *c, const struct strlist *criteria,
 	return 0;
 }
 
-/* --- setting --- */
+/* ---- setting ------------------------------------------------------------ */
 
 int
 server_conf_set_option(struct server_conf *c, const char *option)
@@ -503,7 +503,7 @@ server_conf_set(struct server_conf *c, const char *keyword,
 	return conf_apply_word(&server_conf_table, c, row, value, &at);
 }
 
-/* --- the whole configuration --- */
+/* ---- the whole configuration -------------------------------------------- */
 
 static void
 derive(struct server_conf *c)

@@ -15,7 +15,7 @@
 #include "conf/addr-match.h"
 #include "conf/defaults.h"
 
-/* --- criteria --- */
+/* ---- criteria ----------------------------------------------------------- */
 
 /* Each returns 1 (it matches), 0, or an error. A value that is malformed gives
  * ERR_SYNTAX even if spec says nothing about the subject. */
@@ -229,7 +229,7 @@ server_conf_match(const struct strlist *criteria,
 	return result;
 }
 
-/* --- -C --- */
+/* ---- -C ----------------------------------------------------------------- */
 
 static int
 spec_item(struct server_conf_spec *s, const char *name, size_t len,
@@ -301,7 +301,7 @@ server_conf_spec_clear(struct server_conf_spec *s)
 	memset(s, 0, sizeof *s);
 }
 
-/* --- reading --- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* Of whom nothing is known: only what asks nothing of a connection matches. */
 static const struct server_conf_spec nobody;

@@ -110,7 +110,7 @@ digest_new(struct digest **out, enum digest_alg alg)
 	*out = NULL;
 	if (md == NULL)
 		return ERR_UNSUPPORTED;
-	d = calloc(1, sizeof(*d));
+	d = calloc(1, sizeof *d);
 	if (d == NULL || (d->ctx = EVP_MD_CTX_new()) == NULL) {
 		r = ERR_NOMEM;
 		goto out;

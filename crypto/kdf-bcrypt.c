@@ -100,8 +100,8 @@ expand(struct blowfish *b, const uint32_t key[SEED_WORDS],
 static void
 start_from_pi(struct blowfish *b)
 {
-	memcpy(b->p, pi_words, sizeof(b->p));
-	memcpy(b->s, pi_words + ROUNDS + 2, sizeof(b->s));
+	memcpy(b->p, pi_words, sizeof b->p);
+	memcpy(b->s, pi_words + ROUNDS + 2, sizeof b->s);
 }
 
 /* Computes w->hash from w->pass and w->salt. */
@@ -129,9 +129,9 @@ bcrypt_hash(struct work *w)
 	}
 	for (size_t i = 0; i < HASH_LEN; i++)
 		w->hash[i] = (uint8_t)(v[i / 4] >> 8 * (i % 4));
-	explicit_bzero(pass, sizeof(pass));
-	explicit_bzero(salt, sizeof(salt));
-	explicit_bzero(v, sizeof(v));
+	explicit_bzero(pass, sizeof pass);
+	explicit_bzero(salt, sizeof salt);
+	explicit_bzero(v, sizeof v);
 }
 
 /* Sets w->salt for the first round of a block: the digest of the user's salt
@@ -147,7 +147,7 @@ first_salt(struct work *w, const uint8_t *salt, size_t salt_len,
 	wire_put_u32(suffix, number);
 	if ((r = digest_new(&d, DIGEST_SHA512)) == 0 &&
 	    (r = digest_update(d, salt, salt_len)) == 0 &&
-	    (r = digest_update(d, suffix, sizeof(suffix))) == 0)
+	    (r = digest_update(d, suffix, sizeof suffix)) == 0)
 		r = digest_final(d, w->salt);
 	digest_free(d);
 	return r;
@@ -186,7 +186,7 @@ kdf_bcrypt(const void *pass, size_t pass_len, const uint8_t *salt,
 	if (pass_len == 0 || salt_len == 0 || salt_len > SALT_MAX ||
 	    rounds == 0 || out_len == 0 || out_len > OUT_MAX)
 		return ERR_ARGUMENT;
-	w = calloc(1, sizeof(*w));
+	w = calloc(1, sizeof *w);
 	if (w == NULL)
 		return ERR_NOMEM;
 	r = digest_once(DIGEST_SHA512, pass, pass_len, w->pass);
@@ -199,6 +199,6 @@ kdf_bcrypt(const void *pass, size_t pass_len, const uint8_t *salt,
 	}
 	if (r != 0)
 		explicit_bzero(out, out_len);
-	mem_free_secret(w, sizeof(*w));
+	mem_free_secret(w, sizeof *w);
 	return r;
 }

@@ -50,7 +50,7 @@ out:
 	return r;
 }
 
-/* ---- X25519 ---- */
+/* ---- X25519 ------------------------------------------------------------- */
 
 int
 x25519_keygen(EVP_PKEY **key, uint8_t pub[X25519_LEN])
@@ -146,7 +146,7 @@ const struct kem_ops kem_ops_x25519 = {
 	.free = free_key,
 };
 
-/* ---- NIST curves ---- */
+/* ---- NIST curves -------------------------------------------------------- */
 
 /* pub has room for a point of the curve. */
 static int

@@ -107,7 +107,7 @@ mlkem_evp_free(void *key)
 	EVP_PKEY_free(key);
 }
 
-/* ---- the choice ---- */
+/* ---- the choice --------------------------------------------------------- */
 
 struct mlkem {
 	void *evp; /* owned; NULL: the key is in dk */

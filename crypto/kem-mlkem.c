@@ -78,7 +78,7 @@ static const int16_t zeta_ratio[128] = {
 /* 1/128 mod Q, the factor of the inverse transform, and its ratio. */
 enum { INV_128 = -26, INV_128_RATIO = -512 };
 
-/* ---- numbers modulo Q ---- */
+/* ---- numbers modulo Q --------------------------------------------------- */
 
 /*
  * a * w mod Q for a known w, given ratio = round(2^16 * w / Q): the quotient
@@ -134,7 +134,7 @@ decompress(uint16_t a, unsigned d)
 	return (int16_t)(((uint32_t)a * Q + (1u << (d - 1))) >> d);
 }
 
-/* ---- polynomials ---- */
+/* ---- polynomials -------------------------------------------------------- */
 
 static void
 poly_reduce(struct poly *p)
@@ -248,7 +248,7 @@ dot(struct poly *out, const struct polyvec *a, const struct polyvec *b)
 	}
 }
 
-/* ---- bytes ---- */
+/* ---- bytes -------------------------------------------------------------- */
 
 static void
 encode12(uint8_t *out, const struct poly *p)
@@ -357,7 +357,7 @@ decode_message(struct poly *p, const uint8_t in[SYM_LEN])
 		    ((Q + 1) / 2));
 }
 
-/* ---- sampling ---- */
+/* ---- sampling ----------------------------------------------------------- */
 
 /* Algorithm 7: uniform, by rejection, from a public seed. */
 static void
@@ -425,7 +425,7 @@ sample_small(struct poly *p, const uint8_t seed[SYM_LEN], uint8_t counter)
 	explicit_bzero(bytes, sizeof bytes);
 }
 
-/* ---- K-PKE, section 5 ---- */
+/* ---- K-PKE, section 5 --------------------------------------------------- */
 
 /* Algorithm 13, after d was expanded. dk gets the secret vector alone. */
 static void
@@ -518,7 +518,7 @@ pke_decrypt(uint8_t m[SYM_LEN], const uint8_t ct[MLKEM_CT_LEN],
 	explicit_bzero(&w, sizeof w);
 }
 
-/* ---- ML-KEM, section 6 ---- */
+/* ---- ML-KEM, section 6 -------------------------------------------------- */
 
 /* G: the shared secret and the coins of encryption. */
 static void

@@ -57,7 +57,7 @@ struct ring {
 	int16_t c[PAD];
 };
 
-/* ---- numbers modulo Q and 3 ---- */
+/* ---- numbers modulo Q and 3 --------------------------------------------- */
 
 /* To [-HALF_Q, HALF_Q], for |a| < 2^25; 239492840 = round(2^40 / Q). */
 static inline int16_t
@@ -89,7 +89,7 @@ invert_q(int16_t a)
 	return r;
 }
 
-/* ---- product ---- */
+/* ---- product ------------------------------------------------------------ */
 
 /*
  * a * b without reduction of the coefficients. Eight rows at a time are
@@ -139,7 +139,7 @@ multiply_q(struct ring *out, const struct ring *a, const struct small *b)
 	explicit_bzero(sum, sizeof sum);
 }
 
-/* ---- inverse modulo Q ---- */
+/* ---- inverse modulo Q --------------------------------------------------- */
 
 /*
  * Both inverses use the division steps of Bernstein and Yang, "Fast
@@ -253,7 +253,7 @@ invert_3_q(struct ring *out, const struct small *in)
 	explicit_bzero(&s, sizeof s);
 }
 
-/* ---- inverse modulo 3 ---- */
+/* ---- inverse modulo 3 --------------------------------------------------- */
 
 /* Bit i of the planes tells whether coefficient i is 1, or -1. */
 enum { WORDS = PAD / 64 };
@@ -370,7 +370,7 @@ invert_3(struct small *out, const struct small *in)
 	return (int)ct_mask_nonzero((uint32_t)delta);
 }
 
-/* ---- sampling ---- */
+/* ---- sampling ----------------------------------------------------------- */
 
 static inline void
 order(uint32_t *a, uint32_t *b)
@@ -439,7 +439,7 @@ random_small(struct small *out, void (*random)(void *p, size_t len))
 	explicit_bzero(x, sizeof x);
 }
 
-/* ---- bytes ---- */
+/* ---- bytes -------------------------------------------------------------- */
 
 /* Four coefficients a byte. */
 static void
@@ -610,7 +610,7 @@ decode_rounded(struct ring *a, const uint8_t in[ROUNDED_LEN])
 		a->c[i] = (int16_t)(r[i] * 3 - HALF_Q);
 }
 
-/* ---- hashes ---- */
+/* ---- hashes ------------------------------------------------------------- */
 
 /* The first half of SHA-512 over the purpose, a and b (which may be empty). */
 static int
@@ -633,7 +633,7 @@ hash(uint8_t out[HASH_LEN], uint8_t purpose, const uint8_t *a, size_t a_len,
 	return r;
 }
 
-/* ---- the method ---- */
+/* ---- the method --------------------------------------------------------- */
 
 /* Encrypts the short polynomial r with the public key pk. Gives the ciphertext
  * ct, and r_hash, from which the session's secret is made. */

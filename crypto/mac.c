@@ -80,14 +80,14 @@ keyed_digest(struct digest **out, const struct mac_alg *alg,
 	r = digest_new(out, (enum digest_alg)alg->param);
 	if (r == 0)
 		r = digest_update(*out, block, block_len);
-	explicit_bzero(block, sizeof(block));
+	explicit_bzero(block, sizeof block);
 	return r;
 }
 
 int
 mac_new(struct mac **out, const struct mac_alg *alg, const uint8_t *key)
 {
-	struct mac *m = calloc(1, sizeof(*m));
+	struct mac *m = calloc(1, sizeof *m);
 	int r;
 
 	*out = NULL;
@@ -132,7 +132,7 @@ hmac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
 
 	wire_put_u32(prefix, seqnr);
 	if ((r = digest_copy(m->work, m->inner)) != 0 ||
-	    (r = digest_update(m->work, prefix, sizeof(prefix))) != 0 ||
+	    (r = digest_update(m->work, prefix, sizeof prefix)) != 0 ||
 	    (r = digest_update(m->work, p, len)) != 0 ||
 	    (r = digest_final(m->work, hash)) != 0 ||
 	    (r = digest_copy(m->work, m->outer)) != 0 ||

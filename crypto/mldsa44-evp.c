@@ -154,7 +154,7 @@ mldsa44_evp_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
 	return r;
 }
 
-/* ---- the choice ---- */
+/* ---- the choice --------------------------------------------------------- */
 
 int
 mldsa44_public(uint8_t public[MLDSA44_PUBLIC_LEN],

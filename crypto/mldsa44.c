@@ -41,7 +41,7 @@ enum {
 			    * need as many is below 2^-256 */
 };
 
-/* ---- numbers ---- */
+/* ---- numbers ------------------------------------------------------------ */
 
 /* Algorithm 35: a in [0, Q) is high * 2^D + low. */
 static inline int32_t
@@ -68,7 +68,7 @@ decompose(int32_t *low, int32_t a)
 	return high;
 }
 
-/* ---- bytes ---- */
+/* ---- bytes -------------------------------------------------------------- */
 
 /* Four numbers of a few bits after another, the lowest bit first. */
 static void
@@ -196,7 +196,7 @@ decode_hints(struct polyvec *h, const uint8_t in[OMEGA + K])
 	return true;
 }
 
-/* ---- sampling ---- */
+/* ---- sampling ----------------------------------------------------------- */
 
 /* Begins SHAKE-256 of a seed and a number of two bytes. */
 static void
@@ -310,7 +310,7 @@ sample_challenge(struct poly *p, const uint8_t seed[CHALLENGE_LEN])
 	}
 }
 
-/* ---- keys ---- */
+/* ---- keys --------------------------------------------------------------- */
 
 /* What a seed expands to (algorithm 6). The vectors of the private key are
  * left as they are, not transformed. */
@@ -391,7 +391,7 @@ mldsa44_own_public(uint8_t public[MLDSA44_PUBLIC_LEN],
 	explicit_bzero(&x, sizeof x);
 }
 
-/* ---- signatures ---- */
+/* ---- signatures --------------------------------------------------------- */
 
 /* mu: what of the message and the public key is signed (algorithms 2 and 7). */
 static int
@@ -620,7 +620,7 @@ mldsa44_own_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
 	return r;
 }
 
-/* ---- verification: all is public ---- */
+/* ---- verification: all is public ---------------------------------------- */
 
 /* Algorithm 40. */
 static int32_t

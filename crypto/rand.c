@@ -39,7 +39,7 @@ rand_bytes(void *p, size_t len)
 static void
 refill_pool(unsigned int id)
 {
-	if (RAND_bytes(pool.bytes, sizeof(pool.bytes)) != 1)
+	if (RAND_bytes(pool.bytes, sizeof pool.bytes) != 1)
 		fatal("no random numbers to be had");
 	pool.fork_id = id;
 	pool.used = 0;
@@ -54,9 +54,9 @@ rand_pad(void *p, size_t len)
 	while (len > 0) {
 		size_t n;
 
-		if (pool.used == sizeof(pool.bytes) || pool.fork_id != id)
+		if (pool.used == sizeof pool.bytes || pool.fork_id != id)
 			refill_pool(id);
-		n = MIN(len, sizeof(pool.bytes) - pool.used);
+		n = MIN(len, sizeof pool.bytes - pool.used);
 		memcpy(out, pool.bytes + pool.used, n);
 		pool.used += n;
 		out += n;
@@ -75,7 +75,7 @@ rand_uniform(uint32_t bound)
 	 * those that remain is a multiple of bound. */
 	skip = -bound % bound;
 	do
-		rand_bytes(&v, sizeof(v));
+		rand_bytes(&v, sizeof v);
 	while (v < skip);
 	return v % bound;
 }

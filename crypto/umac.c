@@ -90,7 +90,7 @@ derive(EVP_CIPHER_CTX *ctx, uint64_t what, uint8_t *out, size_t len)
 		out += n;
 		len -= n;
 	}
-	explicit_bzero(block, sizeof(block));
+	explicit_bzero(block, sizeof block);
 	return r;
 }
 
@@ -103,7 +103,7 @@ derive_nh(struct umac *u, EVP_CIPHER_CTX *ctx)
 
 	for (size_t i = 0; r == 0 && i < words; i++)
 		u->nh_key[i] = wire_get_u32(raw + 4 * i);
-	explicit_bzero(raw, sizeof(raw));
+	explicit_bzero(raw, sizeof raw);
 	return r;
 }
 
@@ -118,7 +118,7 @@ derive_poly(struct umac *u, EVP_CIPHER_CTX *ctx)
 		u->poly_key[s] = wire_get_u64(raw + s * L2_KEY_LEN) &
 		    0x01ffffff01ffffff;
 	}
-	explicit_bzero(raw, sizeof(raw));
+	explicit_bzero(raw, sizeof raw);
 	return r;
 }
 
@@ -137,8 +137,8 @@ derive_inner_product(struct umac *u, EVP_CIPHER_CTX *ctx)
 			u->product_key[s][i] = wire_get_u64(keys + 8 * i) % P36;
 		u->mask[s] = wire_get_u32(mask + 4 * s);
 	}
-	explicit_bzero(raw, sizeof(raw));
-	explicit_bzero(mask, sizeof(mask));
+	explicit_bzero(raw, sizeof raw);
+	explicit_bzero(mask, sizeof mask);
 	return r;
 }
 
@@ -153,13 +153,13 @@ umac_new(struct umac **out, size_t tag_len, const uint8_t *key)
 	*out = NULL;
 	if (tag_len != 8 && tag_len != 16)
 		return ERR_ARGUMENT;
-	u = calloc(1, sizeof(*u));
+	u = calloc(1, sizeof *u);
 	if (u == NULL)
 		return ERR_NOMEM;
 	u->streams = tag_len / 4;
 	u->nh = nh_best();
 	if ((r = aes_new(&ctx, key)) != 0 ||
-	    (r = derive(ctx, DERIVE_PAD, pad_key, sizeof(pad_key))) != 0 ||
+	    (r = derive(ctx, DERIVE_PAD, pad_key, sizeof pad_key)) != 0 ||
 	    (r = derive_nh(u, ctx)) != 0 || (r = derive_poly(u, ctx)) != 0 ||
 	    (r = derive_inner_product(u, ctx)) != 0 ||
 	    (r = aes_new(&u->pad, pad_key)) != 0)
@@ -167,7 +167,7 @@ umac_new(struct umac **out, size_t tag_len, const uint8_t *key)
 	*out = u;
 	u = NULL;
 out:
-	explicit_bzero(pad_key, sizeof(pad_key));
+	explicit_bzero(pad_key, sizeof pad_key);
 	EVP_CIPHER_CTX_free(ctx);
 	umac_free(u);
 	return r;
@@ -179,7 +179,7 @@ umac_free(struct umac *u)
 	if (u == NULL)
 		return;
 	EVP_CIPHER_CTX_free(u->pad);
-	freezero(u, sizeof(*u));
+	freezero(u, sizeof *u);
 }
 
 /* NH of at most one block, for all streams: section 5.2. */
@@ -200,7 +200,7 @@ hash_block(const struct umac *u, const uint8_t *p, size_t len,
 		if (whole > 0)
 			u->nh(key, p, whole, sum + s);
 		if (padded)
-			u->nh(key + whole / 4, last, sizeof(last), sum + s);
+			u->nh(key + whole / 4, last, sizeof last, sum + s);
 	}
 }
 

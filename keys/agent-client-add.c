@@ -33,7 +33,7 @@ put_blob(struct buf *b, const struct key *k)
 	return r;
 }
 
-/* --- constraints ------------------------------------------------------- */
+/* ---- constraints -------------------------------------------------------- */
 
 static bool
 is_constrained(const struct agent_constraints *c)
@@ -127,7 +127,7 @@ put_constraints(struct buf *b, const struct agent_constraints *c)
 	return r;
 }
 
-/* --- keys -------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------- */
 
 int
 agent_add(struct agent *a, const struct key *k, const char *comment,
@@ -175,7 +175,7 @@ agent_remove_all(struct agent *a)
 	return r;
 }
 
-/* --- libraries --------------------------------------------------------- */
+/* ---- libraries ---------------------------------------------------------- */
 
 static int
 demand_provider(struct agent *a, enum agent_message type, const char *library,
@@ -211,7 +211,7 @@ agent_remove_provider(struct agent *a, const char *library, const char *pin)
 	return demand_provider(a, AGENT_REMOVE_PROVIDER, library, pin, NULL);
 }
 
-/* --- the agent itself -------------------------------------------------- */
+/* ---- the agent itself --------------------------------------------------- */
 
 static int
 demand_lock(struct agent *a, enum agent_message type, const char *passphrase)

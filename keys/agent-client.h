@@ -46,7 +46,7 @@ void agent_keys_free(struct agent_key *keys, size_t count);
 int agent_sign(struct agent *a, const struct key *k, const char *alg,
     struct span data, struct buf *signature) must_check;
 
-/* --- changing what an agent holds -------------------------------------- */
+/* ---- changing what an agent holds --------------------------------------- */
 
 /* One end of a way that a key may be used on: a host, known by its keys. */
 struct agent_host_key {

@@ -19,7 +19,7 @@ signer_clear(struct signer *s)
 	*s = (struct signer){ .key = NULL };
 }
 
-/* --- reading ----------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* The word at *s, without quotes around it; \" stands for a quote in them.
  * *s goes behind it. NULL: the quotes are not closed, or memory is out. */
@@ -183,7 +183,7 @@ signer_is_named(const struct signer *s, const char *principal)
 	return str_match_list(principal, s->principals, false) == 1;
 }
 
-/* --- checking ---------------------------------------------------------- */
+/* ---- checking ----------------------------------------------------------- */
 
 /* Sets *why. Returns ERR_DENIED, or ERR_NOMEM. */
 static int deny(char **why, const char *format, ...) printf_like(2, 3);

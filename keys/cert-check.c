@@ -73,7 +73,7 @@ cert_host_refusal(const struct cert *c, uint64_t now, const char *host,
 	return NULL;
 }
 
-/* --- options ----------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 /* The options that are known, and the fields that they set. */
 static const struct option {

@@ -9,7 +9,7 @@
 
 enum { NONCE_LEN = 32 };
 
-/* --- options ----------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 int
 cert_options_add(struct cert_options *o, const char *name, const char *value)
@@ -89,7 +89,7 @@ put_options(struct buf *out, const struct cert_options *o)
 	buf_close_string(out, all);
 }
 
-/* --- the certificate --------------------------------------------------- */
+/* ---- the certificate ---------------------------------------------------- */
 
 static int
 put_signed_part(const struct key *k, const struct cert_request *request,

@@ -42,7 +42,7 @@ struct cert {
 /* NULL if k is no certificate. Borrowed from k. */
 const struct cert *key_cert(const struct key *k);
 
-/* --- making ------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------- */
 
 /* An option that is to be written. value NULL: it stands by its name alone. */
 struct cert_option {
@@ -80,7 +80,7 @@ int cert_make(const struct key *k, const struct cert_request *request,
     const struct key *ca, cert_sign_fn sign, void *arg,
     struct key **out) must_check;
 
-/* --- checking ---------------------------------------------------------- */
+/* ---- checking ----------------------------------------------------------- */
 
 /*
  * Is the certificate of this kind, does it hold now, and does it name name?

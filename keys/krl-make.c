@@ -249,7 +249,7 @@ krl_add_all(struct krl *l, struct span content, struct krl_header *header)
 	return krl_read(content, header, add_item, l);
 }
 
-/* --- writing ----------------------------------------------------------- */
+/* ---- writing ------------------------------------------------------------ */
 
 static int
 compare_ranges(const void *a, const void *b)

@@ -27,7 +27,7 @@ krl_is(struct span content)
 	    memcmp(content.p, KRL_MAGIC, KRL_MAGIC_LEN) == 0;
 }
 
-/* --- certificates ------------------------------------------------------ */
+/* ---- certificates ------------------------------------------------------- */
 
 static int
 give_serials(const struct reader *rd, uint64_t first, uint64_t last)
@@ -182,7 +182,7 @@ read_certs(struct reader *rd, struct rd r)
 	return res;
 }
 
-/* --- the file ---------------------------------------------------------- */
+/* ---- the file ----------------------------------------------------------- */
 
 /* len 0: of any length. */
 static int
@@ -269,7 +269,7 @@ krl_read(struct span content, struct krl_header *header, krl_item_fn fn,
 	return read_sections(&reader, r);
 }
 
-/* --- looking for a key ------------------------------------------------- */
+/* ---- looking for a key -------------------------------------------------- */
 
 /* A key as the lists of keys may name it. */
 struct names {

@@ -24,7 +24,7 @@
 #include "crypto/digest.h"
 #include "keys/key.h"
 
-/* --- reading ----------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* Does it begin as a KRL does? */
 bool krl_is(struct span content);
@@ -64,7 +64,7 @@ int krl_read(struct span content, struct krl_header *header, krl_item_fn fn,
 int krl_find(struct span content, const struct key *k,
     bool *revoked) must_check;
 
-/* --- making ------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------- */
 
 struct krl;
 

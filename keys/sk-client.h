@@ -37,7 +37,7 @@ const char *sk_why_unusable(const char *provider);
 /* Can a signature by alg be made here? Those of browsers cannot. */
 bool sk_can_sign(const char *alg);
 
-/* --- calls that block, at most limit_ms -------------------------------- */
+/* ---- calls that block, at most limit_ms --------------------------------- */
 
 /* k is private, and a security key or a certificate of one. Appends the
  * signature in its wire form, after having verified it. */
@@ -71,7 +71,7 @@ int sk_client_load(const struct sk_params *p, struct sk_resident **out,
     size_t *n) must_check;
 void sk_residents_free(struct sk_resident *v, size_t n);
 
-/* --- signing without blocking, for event loops -------------------------- */
+/* ---- signing without blocking, for event loops -------------------------- */
 
 struct sk_call;
 

@@ -63,7 +63,7 @@ put_signed(struct buf *out, const char *namespace, struct span reserved,
 	return buf_err(out);
 }
 
-/* --- reading ----------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* The base64 between the lines. What follows the last one is not looked at. */
 static int
@@ -189,7 +189,7 @@ sshsig_verify(const struct sshsig *s, const char *namespace,
 	return r;
 }
 
-/* --- making ------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------- */
 
 static const char *
 choose_alg(const struct key *k, enum digest_alg hash)

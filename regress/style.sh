@@ -12,14 +12,18 @@ sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^regress/.*\.py$|^docs/.
 LC_ALL=C awk '
 BEGIN {
 	COLUMNS = 1; FUNCTION = 2; SOURCE = 3; STRUCT = 4; DOCS = 5
+	HEADER = 6
 	most[COLUMNS] = 80;	what[COLUMNS] = "columns, a tab to the next eighth"
 	most[FUNCTION] = 100;	what[FUNCTION] = "lines of a function"
 	most[SOURCE] = 900;	what[SOURCE] = "lines of a source"
 	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
+	most[HEADER] = 250;	what[HEADER] = "lines of a header in xfer/transfer"
 
-	SPAN = 6
+	SPAN = 7; SIZEOF = 8; SECTION = 9
 	form[SPAN] = "the bytes of a buffer are buf_span()"
+	form[SIZEOF] = "sizeof x, and sizeof(struct x): only a type is in parentheses"
+	form[SECTION] = "a section begins with /* ---- words ---- */ that ends in column 76 to 80"
 }
 
 function limit(rule, path, line, n) {
@@ -32,6 +36,14 @@ function limit(rule, path, line, n) {
 function other_form(rule) {
 	printf "# %s:%d: %s\n", FILENAME, FNR, form[rule]
 	bad[rule]++
+}
+
+# All of a file has been read.
+function end_of_source(path, n) {
+	if (path ~ /[.]([ch]|py)$/)
+		limit(SOURCE, path, n, n)
+	if (path ~ /^xfer\/transfer\/.*[.]h$/)
+		limit(HEADER, path, n, n)
 }
 
 # Where the line ends on the screen. A character of UTF-8 is one column.
@@ -92,8 +104,7 @@ function count_fields(s,   i, c, n) {
 }
 
 FNR == 1 {
-	if (last != "" && last ~ /[.]([ch]|py)$/)
-		limit(SOURCE, last, lines, lines)
+	end_of_source(last, lines)
 	in_comment = in_struct = begun = 0
 }
 { last = FILENAME; lines = FNR }
@@ -112,6 +123,22 @@ FILENAME ~ /[.]py$/ { next }
 	other_form(SPAN)
 }
 buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
+# In a macro, what it is given may need them.
+{
+	in_macro = /^[ \t]*#/ || (in_macro && continued)
+	continued = /\\$/
+}
+!in_macro && /sizeof ?\(/ {
+	text = $0
+	gsub(/sizeof\((const |volatile )*(struct|union|enum|unsigned|signed|int|char|long|short|void|double|float|bool|[A-Za-z_0-9]+_t|OM_uint32|CK_[A-Z_]+)[^a-z_0-9]/, "", text)
+	if (text ~ /sizeof ?\(\**[A-Za-z_0-9.>\[\]-]*\)/)
+		other_form(SIZEOF)
+}
+# A comment of more lines that only begins so is none.
+/^\/\* ?--+.*--+ ?\*\/$/ && FILENAME !~ /^xfer\/transfer\// &&
+(!/^\/\* ---- .* -+ \*\/$/ || width($0) < 76) {
+	other_form(SECTION)
+}
 { buf_data_open = /\{ ?buf_data\([^)]*\),$/ }
 
 # The line of the name is the one in front of the brace.
@@ -129,9 +156,8 @@ buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
 in_struct { count_fields(code($0)) }
 
 END {
-	if (last ~ /[.]([ch]|py)$/)
-		limit(SOURCE, last, lines, lines)
-	for (rule = COLUMNS; rule <= DOCS; rule++) {
+	end_of_source(last, lines)
+	for (rule = COLUMNS; rule <= HEADER; rule++) {
 		printf "%sok %d - at most %d %s\n", rule in bad ? "not " : "", rule,
 		    most[rule], what[rule]
 		failed += rule in bad

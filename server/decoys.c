@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "compat/libc.h"
 
@@ -76,8 +75,7 @@ static void
 add(struct decoys *d, const char *setting, uint64_t cost_us)
 {
 	d->cost_us[d->settings.n] = cost_us;
-	if (strlist_add(&d->settings, setting) != 0)
-		fatal("out of memory");
+	xstrlist_add(&d->settings, setting);
 }
 
 /* The cheapest row that at least half of the accounts cost no more than. */

@@ -18,7 +18,7 @@
 
 enum { AGENT_OPEN_MS = 5000 }; /* at the start */
 
-/* --- the agent ---------------------------------------------------------- */
+/* ---- the agent ---------------------------------------------------------- */
 
 /* Connections begin in another directory. */
 static char *
@@ -64,7 +64,7 @@ find_agent(struct hostkeys *h, const char *word)
 	h->agent = path;
 }
 
-/* --- security keys ------------------------------------------------------ */
+/* ---- security keys ------------------------------------------------------ */
 
 static void
 find_provider(struct hostkeys *h, const char *word)
@@ -92,7 +92,7 @@ check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
 	return ERR_SK_HELPER;
 }
 
-/* --- keys --------------------------------------------------------------- */
+/* ---- keys --------------------------------------------------------------- */
 
 /* k may be a certificate: then what it certifies is the host's key. */
 static int
@@ -193,7 +193,7 @@ load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 		report(path, r, saved);
 }
 
-/* --- certificates -------------------------------------------------------- */
+/* ---- certificates ------------------------------------------------------- */
 
 /* The key that a certificate is for; NULL: it is not ours. */
 static struct hostkey *

@@ -39,14 +39,14 @@ struct hostkeys {
 	char *provider; /* of security keys: sk-client.h; NULL: none; owned */
 };
 
-/* --- loading: server/hostkeys-load.c ----------------------------------- */
+/* ---- loading: server/hostkeys-load.c ------------------------------------ */
 
 /* Loads what HostKey, HostCertificate and HostKeyAgent name, as far as that
  * can be; logs the rest, quietly for files that are not there unless they were
  * asked for. Returns how many keys. */
 size_t hostkeys_load(struct hostkeys *h, const struct server_conf *c);
 
-/* --- use --------------------------------------------------------------- */
+/* ---- use ---------------------------------------------------------------- */
 
 void hostkeys_clear(struct hostkeys *h); /* wipes */
 /* Wipes the private halves; the public ones stay. */

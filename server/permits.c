@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "base/mem.h"
 #include "conf/permit-pattern.h"
 
@@ -175,9 +174,8 @@ static void
 env_merge(struct strlist *into, const struct strlist *from)
 {
 	for (size_t i = 0; i < from->n; i++)
-		if (env_find(into, from->v[i]) == NULL &&
-		    strlist_add(into, from->v[i]) != 0)
-			fatal("out of memory");
+		if (env_find(into, from->v[i]) == NULL)
+			xstrlist_add(into, from->v[i]);
 }
 
 static void

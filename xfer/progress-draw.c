@@ -20,7 +20,7 @@ enum {
 	TEXT_MAX = 24,
 };
 
-/* --- parts --- */
+/* ---- parts -------------------------------------------------------------- */
 
 void
 progress_bytes_text(uint64_t bytes, char *out, size_t size)
@@ -153,7 +153,7 @@ figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
 	return f;
 }
 
-/* --- whole lines --- */
+/* ---- whole lines -------------------------------------------------------- */
 
 /* Does the terminal break long lines anew when it is made narrower? Most do;
  * xterm and screen cut them. */

@@ -21,7 +21,7 @@ enum {
 	FILES_EACH_MAX = 16, /* with more there is one line for all */
 };
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 static void
 clear_line(void *arg)
@@ -124,7 +124,7 @@ progress_free(struct progress *p)
 	free(p);
 }
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 /* True: one line for all of them. */
 static bool
@@ -294,7 +294,7 @@ progress_verified(struct progress *p)
 		p->total.verified++;
 }
 
-/* --- all --- */
+/* ---- all ---------------------------------------------------------------- */
 
 void
 progress_wait(struct progress *p, bool waits)
@@ -319,7 +319,7 @@ progress_streams(struct progress *p, unsigned streams)
 		p->streams = streams;
 }
 
-/* --- output --- */
+/* ---- output ------------------------------------------------------------- */
 
 static void
 put_events(struct progress *p, uint64_t now_ms)

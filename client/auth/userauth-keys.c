@@ -57,7 +57,7 @@ pubkey_forget(struct pubkey_state *s)
 	s->p11 = NULL;
 }
 
-/* --- files ------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------- */
 
 struct key_mark
 pubkey_mark(const struct key *k)
@@ -282,7 +282,7 @@ add_files(const struct userauth *ua, struct pubkey_state *s, const char *what,
 	return r;
 }
 
-/* --- the agent --------------------------------------------------------- */
+/* ---- the agent ---------------------------------------------------------- */
 
 /* Tells the agent which host this is for. An agent that does not know that
  * request has no keys that are bound to hosts. */
@@ -392,7 +392,7 @@ add_agent(const struct userauth *ua, struct pubkey_state *s)
 	agent_keys_free(keys, count);
 }
 
-/* --- who signs for a certificate --------------------------------------- */
+/* ---- who signs for a certificate ---------------------------------------- */
 
 /* The key that it is for, as a candidate of its own. */
 static const struct candidate *
@@ -446,7 +446,7 @@ find_signers(struct pubkey_state *s)
 	s->n = kept;
 }
 
-/* --- the order --------------------------------------------------------- */
+/* ---- the order ---------------------------------------------------------- */
 
 static void
 put_in_order(struct pubkey_state *s)

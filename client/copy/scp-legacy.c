@@ -55,7 +55,7 @@ check(int r)
 	}
 }
 
-/* --- ssh --- */
+/* ---- ssh ---------------------------------------------------------------- */
 
 static void
 add(struct strlist *argv, const char *arg)
@@ -192,7 +192,7 @@ link_close(struct link *l, int result, const struct legacy_opts *o)
 	return !failed && status == 0;
 }
 
-/* --- roles --- */
+/* ---- roles -------------------------------------------------------------- */
 
 bool
 legacy_upload(const struct xfer_target *sources, int n,

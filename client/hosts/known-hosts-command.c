@@ -21,7 +21,7 @@ enum {
 
 #define WHAT "KnownHostsCommand"
 
-/* --- the command line --- */
+/* ---- the command line --------------------------------------------------- */
 
 static char *
 base64_of(const struct key *k)
@@ -74,7 +74,7 @@ make_argv(const struct client_conf *conf,
 	return r;
 }
 
-/* --- the program --- */
+/* ---- the program -------------------------------------------------------- */
 
 /* A program that closes its output may run on; not for longer than it may
  * print. Its exit status; ERR_TIMEOUT. */

@@ -76,7 +76,7 @@ session_set_nonblock(struct session *s, bool on)
 		t->ops->set_nonblock(t->arg, on);
 }
 
-/* ---- requests to the server ----------------------------------------- */
+/* ---- requests to the server --------------------------------------------- */
 
 /* By -t, -tt or RequestTTY, not because there is a terminal here. */
 static bool

@@ -11,7 +11,7 @@
 #include "base/prompt.h"
 #include "keys/keyfile.h"
 
-/* --- the lock ---------------------------------------------------------- */
+/* ---- the lock ----------------------------------------------------------- */
 
 /* Never NULL: who gives no answer is taken to have typed nothing, which an
  * agent refuses. */
@@ -63,7 +63,7 @@ add_unlock(struct agent *a)
 	return tell_lock(r, "unlock");
 }
 
-/* --- libraries --------------------------------------------------------- */
+/* ---- libraries ---------------------------------------------------------- */
 
 /* Plain keys may be among them (`*.pub`), and say nothing. */
 static struct key **

@@ -19,7 +19,7 @@ struct search {
 	char *name; /* as it would be written: in lower case */
 };
 
-/* --- the host's keys --------------------------------------------------- */
+/* ---- the host's keys ---------------------------------------------------- */
 
 static int
 note_revoked(struct search *s, const struct key *k)
@@ -103,7 +103,7 @@ find_keys(struct agent_hop *hop, const struct strlist *files)
 	return r;
 }
 
-/* --- texts ------------------------------------------------------------- */
+/* ---- texts -------------------------------------------------------------- */
 
 static char *
 parse_hop(struct agent_hop *hop, const char *text, const struct strlist *files)

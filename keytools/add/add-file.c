@@ -34,7 +34,7 @@ struct adding {
 	char *pass; /* the last one that was right; tried with other files */
 };
 
-/* --- reading ----------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* Of a file that others can read, nothing is taken. */
 static int
@@ -124,7 +124,7 @@ out:
 	return r == 0;
 }
 
-/* --- telling ----------------------------------------------------------- */
+/* ---- telling ------------------------------------------------------------ */
 
 static void
 format_lifetime(uint32_t s, char *out, size_t size)
@@ -170,7 +170,7 @@ tell_added(const struct add_options *o, const struct agent_constraints *c,
 	free(shown);
 }
 
-/* --- certificates ------------------------------------------------------ */
+/* ---- certificates ------------------------------------------------------- */
 
 /* Shortens the lifetime so that it ends with the certificate. false: that is
  * over. */
@@ -245,7 +245,7 @@ add_cert_beside(const struct adding *d, const struct key *k, const char *name,
 	free(path);
 }
 
-/* --- keys of authenticators -------------------------------------------- */
+/* ---- keys of authenticators --------------------------------------------- */
 
 struct agent_constraints
 add_constraints_for(const struct add_options *o, const struct key *k)
@@ -256,7 +256,7 @@ add_constraints_for(const struct add_options *o, const struct key *k)
 	return c;
 }
 
-/* --- files ------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------- */
 
 static bool
 add_plain(const struct adding *d, const struct key *k, const char *name,

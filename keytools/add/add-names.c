@@ -32,8 +32,8 @@ add_default_files(struct strlist *paths)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char *path = add_home_file(names[i]);
 
-		if (access(path, F_OK) == 0 && strlist_add(paths, path) != 0)
-			fatal("out of memory");
+		if (access(path, F_OK) == 0)
+			xstrlist_add(paths, path);
 		free(path);
 	}
 }

@@ -32,7 +32,7 @@ remove_key(struct agent *a, const struct add_options *o, const struct key *k,
 	return r == 0;
 }
 
-/* --- by files ---------------------------------------------------------- */
+/* ---- by files ----------------------------------------------------------- */
 
 static bool
 remove_cert_beside(struct agent *a, const struct add_options *o,
@@ -81,7 +81,7 @@ remove_file(struct agent *a, const struct add_options *o, const char *path)
 	return ok;
 }
 
-/* --- by lines of standard input ---------------------------------------- */
+/* ---- by lines of standard input ----------------------------------------- */
 
 static bool
 remove_line(struct agent *a, const struct add_options *o, const char *line,
@@ -131,7 +131,7 @@ remove_of_input(struct agent *a, const struct add_options *o)
 	return ok && keys > 0;
 }
 
-/* --- actions ----------------------------------------------------------- */
+/* ---- actions ------------------------------------------------------------ */
 
 int
 add_remove_files(struct agent *a, const struct add_options *o,

@@ -97,7 +97,7 @@ add_list_extensions(struct agent *a)
 	return OK;
 }
 
-/* --- trying ------------------------------------------------------------ */
+/* ---- trying ------------------------------------------------------------- */
 
 static const char *
 algorithm_for(const struct key *k)

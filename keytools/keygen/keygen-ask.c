@@ -127,7 +127,7 @@ keygen_confirm_overwrite(const char *path)
 	return yes;
 }
 
-/* --- passphrases ------------------------------------------------------- */
+/* ---- passphrases -------------------------------------------------------- */
 
 void
 keygen_pass_free(char *pass)
@@ -179,7 +179,7 @@ keygen_new_pass_for(const struct keygen_options *o, const char *prompt,
 	return pass;
 }
 
-/* --- reading keys ------------------------------------------------------ */
+/* ---- reading keys ------------------------------------------------------- */
 
 static void
 warn_permissions(const char *path)

@@ -14,7 +14,7 @@
 #include "keys/timestamp.h"
 #include "keytools/keygen/keygen-cert.h"
 
-/* --- validity ---------------------------------------------------------- */
+/* ---- validity ----------------------------------------------------------- */
 
 /* "+1d", "-2h": seconds from now. */
 static bool
@@ -112,7 +112,7 @@ keygen_validity(const struct cert *c)
 	return text;
 }
 
-/* --- options ----------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 /* Options that stand by their name alone. */
 static const struct flag {

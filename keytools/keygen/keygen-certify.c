@@ -214,8 +214,7 @@ split_principals(const struct keygen_options *o, struct strlist *out)
 			fatal("Empty principal name");
 		if (out->n == CERT_PRINCIPALS_MAX)
 			fatal("more than %d principals", CERT_PRINCIPALS_MAX);
-		if (strlist_add_len(out, pos, len) != 0)
-			fatal("out of memory");
+		xstrlist_add_len(out, pos, len);
 		pos += len;
 	}
 	if (out->n == 0)

@@ -69,8 +69,7 @@ split_words(const char *s, struct strlist *words)
 		bool quoted = *s == '"';
 		size_t len = strcspn(s += quoted, quoted ? "\"" : " \t\r");
 
-		if (strlist_add_len(words, s, len) != 0)
-			fatal("out of memory");
+		xstrlist_add_len(words, s, len);
 		s += len + (quoted && s[len] == '"');
 	}
 }
@@ -108,8 +107,7 @@ read_line(const struct keygen_options *o, struct config *c, const char *line)
 
 	split_words(s + len, &words);
 	if (str_is_span_nocase("HostKey", s, len) && words.n > 0) {
-		if (strlist_add(&c->keys, words.v[0]) != 0)
-			fatal("out of memory");
+		xstrlist_add(&c->keys, words.v[0]);
 	} else if (str_is_span_nocase("Include", s, len)) {
 		for (size_t i = 0; i < words.n; i++)
 			read_included(o, c, words.v[i]);

@@ -30,7 +30,7 @@ fingerprint_of(const struct key *k)
 	return fp;
 }
 
-/* --- what is to be revoked --------------------------------------------- */
+/* ---- what is to be revoked ---------------------------------------------- */
 
 /* A line that is being read, and where it goes. */
 struct source {
@@ -233,7 +233,7 @@ take_file(const struct keygen_options *o, struct source s, const char *path)
 	free(text);
 }
 
-/* --- making ------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------- */
 
 static void
 read_krl(const char *path, struct buf *content)
@@ -309,7 +309,7 @@ keygen_make_krl(const struct keygen_options *o)
 	return OK;
 }
 
-/* --- showing ----------------------------------------------------------- */
+/* ---- showing ------------------------------------------------------------ */
 
 static char *
 hex(struct span s)

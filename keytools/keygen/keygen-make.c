@@ -183,7 +183,7 @@ keygen_generate(const struct keygen_options *given)
 	return saved ? OK : FAILED;
 }
 
-/* --- changing ---------------------------------------------------------- */
+/* ---- changing ----------------------------------------------------------- */
 
 int
 keygen_passphrase(const struct keygen_options *o)

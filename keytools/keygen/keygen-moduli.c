@@ -32,7 +32,7 @@ struct wishes {
 	const char *start, *checkpoint;
 };
 
-/* --- options ----------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 static int64_t
 number_of(const char *name, const char *text, int64_t min, int64_t max)
@@ -123,7 +123,7 @@ close_output(const struct keygen_options *o, FILE *to)
 		fatal("Cannot write %s: %s", o->args[0], strerror(errno));
 }
 
-/* --- candidates -------------------------------------------------------- */
+/* ---- candidates --------------------------------------------------------- */
 
 struct candidates {
 	FILE *to;
@@ -185,7 +185,7 @@ generate(const struct keygen_options *o)
 	return OK;
 }
 
-/* --- tests ------------------------------------------------------------- */
+/* ---- tests -------------------------------------------------------------- */
 
 struct screening {
 	struct wishes w;

@@ -218,7 +218,7 @@ keygen_bubblebabble(const struct keygen_options *o)
 	return keygen_fingerprint(o);
 }
 
-/* --- converting -------------------------------------------------------- */
+/* ---- converting --------------------------------------------------------- */
 
 static enum keyfile_public_format
 public_format(const struct keygen_options *o)

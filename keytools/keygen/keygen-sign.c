@@ -52,7 +52,7 @@ sign(void *arg, const struct key *k, const char *alg, struct span data,
 	return agent_sign(s->agent, key_identity(k), alg, data, signature);
 }
 
-/* --- the key ----------------------------------------------------------- */
+/* ---- the key ------------------------------------------------------------ */
 
 static bool
 find_in_agent(struct signing *s)
@@ -118,7 +118,7 @@ load_key(struct signing *s)
 	load_private(s);
 }
 
-/* --- signing ----------------------------------------------------------- */
+/* ---- signing ------------------------------------------------------------ */
 
 static void
 sign_fd(struct signing *s, int fd, const char *name, struct buf *out)

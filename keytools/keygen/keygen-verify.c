@@ -50,7 +50,7 @@ keygen_digest_fd(int fd, enum digest_alg alg, uint8_t *digest)
 	return r;
 }
 
-/* --- options ----------------------------------------------------------- */
+/* ---- options ------------------------------------------------------------ */
 
 struct wishes {
 	uint64_t when; /* -O verify-time= */
@@ -80,7 +80,7 @@ take_options(const struct keygen_options *o, struct wishes *w, bool may_print)
 	return true;
 }
 
-/* --- signatures -------------------------------------------------------- */
+/* ---- signatures --------------------------------------------------------- */
 
 static bool
 load_signature(const struct keygen_options *o, struct sshsig *s)
@@ -178,7 +178,7 @@ print_key(const struct key *k)
 	buf_clear(&line);
 }
 
-/* --- signers ----------------------------------------------------------- */
+/* ---- signers ------------------------------------------------------------ */
 
 /* The lines of the file of -f. */
 struct signers {
@@ -275,7 +275,7 @@ is_allowed(const struct keygen_options *o, const struct signer_query *q,
 	return allowed;
 }
 
-/* --- operations -------------------------------------------------------- */
+/* ---- operations --------------------------------------------------------- */
 
 static bool
 verify(const struct keygen_options *o, struct sshsig *s)

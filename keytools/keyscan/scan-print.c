@@ -10,7 +10,7 @@
 
 enum { PORT_SSH = 22 };
 
-/* ---- lines of known_hosts --- */
+/* ---- lines of known_hosts ----------------------------------------------- */
 
 static int
 put_line(const char *name, const struct key *k, struct buf *out)
@@ -41,7 +41,7 @@ put_name(const struct scan_style *s, const char *name, const struct key *k,
 	return r;
 }
 
-/* ---- records of the DNS --- */
+/* ---- records of the DNS ------------------------------------------------- */
 
 static int
 put_records(const struct scan_style *s, const char *name, const struct key *k,
@@ -56,7 +56,7 @@ put_records(const struct scan_style *s, const char *name, const struct key *k,
 	return r;
 }
 
-/* ---- both --- */
+/* ---- both --------------------------------------------------------------- */
 
 int
 scan_print_key(const struct scan_style *s, const char *names,

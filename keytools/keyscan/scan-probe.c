@@ -93,7 +93,7 @@ begin_step(struct scan_probe *p)
 	return p->timer != NULL ? 0 : ERR_NOMEM;
 }
 
-/* ---- what arrives --- */
+/* ---- what arrives ------------------------------------------------------- */
 
 static void
 on_other_line(void *arg, const char *text)
@@ -195,7 +195,7 @@ on_ready(void *arg, int fd, int events)
 		finish(p, r == ERR_CANCELLED && p->key != NULL ? 0 : r);
 }
 
-/* ---- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 int
 scan_probe_start(struct scan_probe **out, int fd,

@@ -60,7 +60,7 @@ scan_target_clear(struct scan_target *t)
 	t->names = NULL;
 }
 
-/* ---- networks --- */
+/* ---- networks ----------------------------------------------------------- */
 
 static unsigned
 address_bits(const struct scan_network *n)

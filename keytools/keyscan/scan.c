@@ -61,7 +61,7 @@ struct scan_try {
 
 static void feed(struct scan *s);
 
-/* ---- output --- */
+/* ---- output ------------------------------------------------------------- */
 
 static void
 write_out(struct buf *b)
@@ -105,7 +105,7 @@ report(const struct scan_try *t, int err, const char *text)
 		log_error("%s: %s", t->name, err_text(err));
 }
 
-/* ---- one connection --- */
+/* ---- one connection ----------------------------------------------------- */
 
 static void
 free_host(struct scan_host *h)
@@ -211,7 +211,7 @@ begin_try(struct scan_host *h, const char *algs)
 		fatal("out of memory");
 }
 
-/* ---- one host --- */
+/* ---- one host ----------------------------------------------------------- */
 
 static void look_up_next(struct scan_host *h);
 
@@ -284,7 +284,7 @@ look_up_next(struct scan_host *h)
 	begin_tries(h);
 }
 
-/* ---- all of them --- */
+/* ---- all of them -------------------------------------------------------- */
 
 /* Takes the next address of the network. */
 static bool
@@ -301,8 +301,7 @@ next_of_network(struct scan *s, struct scan_target *out)
 		s->in_network = false;
 		return false;
 	}
-	if (strlist_add(&out->hosts, text) != 0)
-		fatal("out of memory");
+	xstrlist_add(&out->hosts, text);
 	out->names = xstrdup(s->names != NULL ? s->names : text);
 	return true;
 }

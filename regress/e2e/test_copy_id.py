@@ -3,6 +3,8 @@
 nothing that was there is lost; with our server and the stock one."""
 
 import os
+import re
+import shlex
 import shutil
 
 import pytest
@@ -88,6 +90,27 @@ def test_key_comes_and_opens_the_door(account, way):
     assert len(account.lines()) == 1
     forced = account.copy("-f", *way)
     assert forced.rc == 0 and len(account.lines()) == 2
+
+
+def test_its_last_line_is_a_command_that_works(account):
+    """With the port, the configuration and the options that were given, as a
+    shell reads them."""
+    account.add_home_key()
+    done = account.copy("-o", 'SetEnv=TWO="two words"')
+    assert done.rc == 0, done
+    command, = re.findall('Check with "hpnssh (.*)" that', done.text)
+    words = shlex.split(command)
+    assert words == ["-F", str(account.config), "-o",
+                     f"Port={account.server.port}", "-o",
+                     'SetEnv=TWO="two words"', f"{ME}@127.0.0.1"], done
+
+
+def test_help(account):
+    done = run([SCRIPT, "--help"]).ok()
+    assert done.text.startswith("usage: hpnssh-copy-id ") and not done.err
+    for letter in "finstFopxh":
+        assert f" -{letter}" in done.text, letter
+    assert "--help" in done.text
 
 
 @WAYS

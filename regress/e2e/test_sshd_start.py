@@ -74,3 +74,23 @@ def test_another_program_as_the_users_process(make_server):
         r"/hpnsshd-user for 127\.0\.0\.1 port \d+ has ended without a look at "
         r"its state|the user's process does not take its state: ",
         server.log_text())), server.log_text()
+
+
+def test_few_descriptors(keys, tmp_path):
+    """It serves, or it says in one line why it does not start."""
+    serves = []
+    for limit in (10, 12, 14, 15, 16, 17, 18, 20, 24):
+        server = harness.Server("hpn", tmp_path / str(limit), keys, within=[
+            "sh", "-c", f'ulimit -n {limit} && exec "$@"', "sh"])
+        try:
+            server.start()
+            with socket.create_connection(("127.0.0.1", server.port),
+                                          LONG) as sock:
+                assert sock.recv(4) == b"SSH-", limit
+            serves.append(limit)
+        except AssertionError as e:
+            assert "did not start" in str(e) and not serves, (limit, serves)
+            assert len(server.log.read_text().splitlines()) == 1, limit
+        finally:
+            server.stop()
+    assert 10 not in serves and 24 in serves

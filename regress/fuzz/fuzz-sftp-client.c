@@ -33,7 +33,7 @@ enum { LINKS = 1, HARD_LINKS = 2, SPARSE = 4, PRESERVE = 8, IN_PLACE = 16,
 
 #define PART ".in.hpnpart"
 
-/* --- a server that plays the input --- */
+/* ---- a server that plays the input -------------------------------------- */
 
 struct replay {
 	struct sftp *sftp;
@@ -66,7 +66,7 @@ replay_wake(void *arg)
 static const struct xfer_carrier_ops replay_ops = { .turn = replay_turn,
 	.wake = replay_wake };
 
-/* --- what the client does --- */
+/* ---- what the client does ----------------------------------------------- */
 
 static void
 make_file(const char *name, mode_t mode, off_t size)

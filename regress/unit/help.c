@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 char temp_dir[64];
 
@@ -86,7 +86,7 @@ fill_file(const char *path, size_t len, unsigned seed)
 	free(p);
 }
 
-/* --- messages --- */
+/* ---- messages ----------------------------------------------------------- */
 
 char messages[2048];
 
@@ -111,7 +111,7 @@ messages_forget(void)
 	messages[0] = '\0';
 }
 
-/* --- the rest --- */
+/* ---- the rest ----------------------------------------------------------- */
 
 void
 assert_text(const char *got, const char *want)

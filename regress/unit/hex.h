@@ -39,7 +39,7 @@ assert_hex(const void *p, size_t len, const char *hex)
 
 	assert_int_equal(len, strlen(hex) / 2);
 	for (size_t i = 0; i < len; i++) {
-		snprintf(digits, sizeof(digits), "%02x", byte[i]);
+		snprintf(digits, sizeof digits, "%02x", byte[i]);
 		if (strncasecmp(digits, hex + 2 * i, 2) != 0)
 			fail_msg("byte %zu is %s, not %.2s", i, digits,
 			    hex + 2 * i);

@@ -41,7 +41,7 @@ kat_update(const uint8_t *data)
 	uint8_t t[KAT_SEED_LEN];
 
 	kat_blocks(t, 3);
-	for (size_t i = 0; data != NULL && i < sizeof(t); i++)
+	for (size_t i = 0; data != NULL && i < sizeof t; i++)
 		t[i] ^= data[i];
 	memcpy(kat_state.key, t, 32);
 	memcpy(kat_state.v, t + 32, 16);
@@ -50,7 +50,7 @@ kat_update(const uint8_t *data)
 static inline void
 kat_seed(const uint8_t seed[KAT_SEED_LEN])
 {
-	memset(&kat_state, 0, sizeof(kat_state));
+	memset(&kat_state, 0, sizeof kat_state);
 	kat_update(seed);
 }
 
@@ -60,7 +60,7 @@ kat_random(void *p, size_t len)
 {
 	uint8_t blocks[4096];
 
-	assert_true(len <= sizeof(blocks));
+	assert_true(len <= sizeof blocks);
 	kat_blocks(blocks, (len + 15) / 16);
 	memcpy(p, blocks, len);
 	kat_update(NULL);
@@ -72,7 +72,7 @@ kat_record_seeds(uint8_t seeds[KAT_RECORDS][KAT_SEED_LEN])
 {
 	uint8_t first[KAT_SEED_LEN];
 
-	for (size_t i = 0; i < sizeof(first); i++)
+	for (size_t i = 0; i < sizeof first; i++)
 		first[i] = (uint8_t)i;
 	kat_seed(first);
 	for (size_t i = 0; i < KAT_RECORDS; i++)
@@ -100,7 +100,7 @@ kat_put_head(EVP_MD_CTX *md, size_t i, const uint8_t seed[KAT_SEED_LEN])
 {
 	char head[32];
 
-	snprintf(head, sizeof(head), "%scount = %zu\n", i == 0 ? "" : "\n", i);
+	snprintf(head, sizeof head, "%scount = %zu\n", i == 0 ? "" : "\n", i);
 	EVP_DigestUpdate(md, head, strlen(head));
 	kat_put(md, "seed", seed, KAT_SEED_LEN);
 }
@@ -115,7 +115,7 @@ kat_expect(const EVP_MD_CTX *md, const char *hex)
 	assert_int_equal(EVP_MD_CTX_copy_ex(copy, md), 1);
 	assert_int_equal(EVP_DigestFinal_ex(copy, out, NULL), 1);
 	EVP_MD_CTX_free(copy);
-	assert_hex(out, sizeof(out), hex);
+	assert_hex(out, sizeof out, hex);
 }
 
 #endif

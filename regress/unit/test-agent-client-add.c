@@ -20,7 +20,7 @@
 
 static struct key *plain;
 
-/* --- an agent of one answer --- */
+/* ---- an agent of one answer --------------------------------------------- */
 
 struct talk {
 	struct agent *a;
@@ -71,7 +71,7 @@ put_hex(struct buf *b, const char *hex)
 	buf_put(b, bytes, hex_decode(hex, bytes, sizeof bytes));
 }
 
-/* --- keys --- */
+/* ---- keys --------------------------------------------------------------- */
 
 static void
 test_add(void **state)
@@ -225,7 +225,7 @@ test_remove(void **state)
 	buf_clear(&want);
 }
 
-/* --- libraries, the lock --- */
+/* ---- libraries, the lock ------------------------------------------------ */
 
 static void
 test_provider(void **state)
@@ -280,7 +280,7 @@ test_lock(void **state)
 	buf_clear(&want);
 }
 
-/* --- answers --- */
+/* ---- answers ------------------------------------------------------------ */
 
 static void
 test_query(void **state)

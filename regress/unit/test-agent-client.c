@@ -27,7 +27,7 @@ text(const char *s)
 	return (struct span){(const uint8_t *)s, strlen(s)};
 }
 
-/* --- an agent of one answer --- */
+/* ---- an agent of one answer --------------------------------------------- */
 
 static int
 listen_at_path(void)
@@ -227,7 +227,7 @@ test_open(void **state)
 	agent_close(NULL);
 }
 
-/* --- the agent that is installed --- */
+/* ---- the agent that is installed ---------------------------------------- */
 
 static pid_t
 start_stock_agent(void)

@@ -171,7 +171,7 @@ test_foreign(void **state)
 	assert_int_equal(make_path(&path), ERR_PERMISSION);
 }
 
-/* --- what was left behind --- */
+/* ---- what was left behind ----------------------------------------------- */
 
 /* A socket at which somebody listens (*fd), or did. */
 static void

@@ -123,7 +123,7 @@ lock(int client, bool on, const char *passphrase)
 	return agent_host_ask(&host, client, &b);
 }
 
-/* --- keys --- */
+/* ---- keys --------------------------------------------------------------- */
 
 static void
 check_signature(const struct key *k, uint32_t flags, const char *alg)
@@ -260,7 +260,7 @@ test_query(void **state)
 	    AGENT_EXTENSION_FAILURE);
 }
 
-/* --- the lock --- */
+/* ---- the lock ----------------------------------------------------------- */
 
 static void
 test_lock(void **state)
@@ -370,7 +370,7 @@ test_many_guesses(void **state)
 	assert_in_range(answered, 0, MS / 100 + 1);
 }
 
-/* --- confirming --- */
+/* ---- confirming --------------------------------------------------------- */
 
 /* A program in place of a window: it notes the question in DIR/asked, waits
  * for DIR/go, prints what that says and exits with 0 if it begins with y or is
@@ -563,7 +563,7 @@ test_many_questions(void **state)
 	assert_int_equal(agent_host_count(&host, fd), 1);
 }
 
-/* --- keys elsewhere --- */
+/* ---- keys elsewhere ----------------------------------------------------- */
 
 static struct {
 	elsewhere_fn done;
@@ -696,7 +696,7 @@ test_websafe(void **state)
 	assert_int_equal(sign_as("https://shop"), AGENT_SIGN_RESPONSE);
 }
 
-/* --- what clients may cost --- */
+/* ---- what clients may cost ---------------------------------------------- */
 
 static void
 test_lengths(void **state)

@@ -101,7 +101,7 @@ test_parse(void **state)
 	}
 }
 
-/* --- checking ---------------------------------------------------------- */
+/* ---- checking ----------------------------------------------------------- */
 
 static int
 check(const char *line, const struct signer_query *q, struct strlist *names,

@@ -74,7 +74,7 @@ cert_of(const struct cert_request *r)
 	return cert;
 }
 
-/* --- reading ----------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 /* Made by ssh-keygen: -I "vector one" -n alice,bob -z 77 -V 0x10:0x20
  * -O clear -O force-command="echo hi" -O source-address=10.0.0.0/8
@@ -402,7 +402,7 @@ test_make_refuses(void **state)
 	request_clear(&r);
 }
 
-/* --- checking ---------------------------------------------------------- */
+/* ---- checking ----------------------------------------------------------- */
 
 static void
 test_refusals(void **state)

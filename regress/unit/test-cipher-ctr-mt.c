@@ -51,8 +51,8 @@ trio_open(struct trio *t, size_t suite, const uint8_t iv[CIPHER_IV_MAX])
 	uint8_t key[CIPHER_KEY_MAX], mac_key[MAC_KEY_MAX_LEN];
 	struct cipher **all[] = { &t->serial, &t->enc, &t->dec };
 
-	rand_bytes(key, sizeof(key));
-	rand_bytes(mac_key, sizeof(mac_key));
+	rand_bytes(key, sizeof key);
+	rand_bytes(mac_key, sizeof mac_key);
 	for (size_t i = 0; i < ARRAY_LEN(all); i++)
 		assert_int_equal(cipher_new(all[i], alg, mac, i < 2, key, iv,
 				     mac_key),
@@ -121,7 +121,7 @@ test_same_bytes(void **state)
 		for (size_t n = 0; n < ARRAY_LEN(thread_counts); n++) {
 			struct trio t;
 
-			rand_bytes(iv, sizeof(iv));
+			rand_bytes(iv, sizeof iv);
 			trio_open(&t, s, iv);
 			/* In the middle of a key's life. */
 			for (uint32_t i = rand_uniform(4); i > 0; i--)
@@ -322,7 +322,7 @@ static int
 fill_plain(void **state)
 {
 	(void)state;
-	rand_bytes(plain, sizeof(plain));
+	rand_bytes(plain, sizeof plain);
 	return 0;
 }
 

@@ -58,9 +58,9 @@ open_random_pair(struct pair *p)
 	uint8_t key[CIPHER_KEY_MAX], iv[CIPHER_IV_MAX];
 	uint8_t mac_key[MAC_KEY_MAX_LEN];
 
-	rand_bytes(key, sizeof(key));
-	rand_bytes(iv, sizeof(iv));
-	rand_bytes(mac_key, sizeof(mac_key));
+	rand_bytes(key, sizeof key);
+	rand_bytes(iv, sizeof iv);
+	rand_bytes(mac_key, sizeof mac_key);
 	open_pair(p, key, iv, mac_key);
 }
 
@@ -250,13 +250,13 @@ test_sp800_38a(void **state)
 	uint8_t pkt[4 + 64 + 8];
 
 	(void)state;
-	hex_decode("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", iv, sizeof(iv));
+	hex_decode("f0f1f2f3f4f5f6f7f8f9fafbfcfdfeff", iv, sizeof iv);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct pair p = { .alg = cipher_by_name(rows[i].cipher),
 			.mac = mac_by_name("umac-64-etm@openssh.com") };
 		struct cipher_pos pos = { 0 };
 
-		hex_decode(rows[i].key, key, sizeof(key));
+		hex_decode(rows[i].key, key, sizeof key);
 		open_pair(&p, key, iv, mac_key);
 		wire_put_u32(pkt, 64);
 		hex_decode("6bc1bee22e409f96e93d7e117393172a"
@@ -307,8 +307,8 @@ test_cbc_chain(void **state)
 			.mac = mac_by_name("umac-64-etm@openssh.com") };
 		struct cipher_pos pos = { 0 };
 
-		hex_decode(rows[i].key, key, sizeof(key));
-		hex_decode("000102030405060708090a0b0c0d0e0f", iv, sizeof(iv));
+		hex_decode(rows[i].key, key, sizeof key);
+		hex_decode("000102030405060708090a0b0c0d0e0f", iv, sizeof iv);
 		open_pair(&p, key, iv, mac_key);
 		for (size_t n = 0; n < ARRAY_LEN(plain); n++, pos.seqnr++) {
 			wire_put_u32(pkt, 16);
@@ -353,11 +353,11 @@ test_chachapoly_draft(void **state)
 	hex_decode(
 	    "8bbff6855fc102338c373e73aac0c914f076a905b2444a32eecaffeae22becc5"
 	    "e9b7a7a5825a8249346ec1c28301cf394543fc7569887d76e168f37562ac0740",
-	    key, sizeof(key));
+	    key, sizeof key);
 	open_pair(&p, key, NULL, NULL);
-	hex_decode(plain, pkt, sizeof(pkt));
+	hex_decode(plain, pkt, sizeof pkt);
 	assert_int_equal(cipher_encrypt(p.enc, &pos, pkt, 0x48), 0);
-	assert_hex(pkt, sizeof(pkt), encrypted);
+	assert_hex(pkt, sizeof pkt, encrypted);
 	assert_int_equal(decrypt_packet(p.dec, &pos, pkt, &len), 0);
 	assert_int_equal(len, 0x48);
 	assert_hex(pkt, 4 + 0x48, plain);
@@ -384,7 +384,7 @@ make_reference_plain(uint8_t *pkt, uint32_t len, int number)
 
 	wire_put_u32(pkt, len);
 	for (uint32_t done = 0; done < len; done += 32) {
-		snprintf(seed, sizeof(seed), "packet %d %u", number, done);
+		snprintf(seed, sizeof seed, "packet %d %u", number, done);
 		assert_int_equal(digest_once(DIGEST_SHA256, seed, strlen(seed),
 				     hash),
 		    0);
@@ -407,15 +407,15 @@ test_references(void **state)
 		size_t shown = strlen(ref->encrypted) / 2, whole;
 		uint32_t len;
 
-		assert_int_equal(hex_decode(ref->key, key, sizeof(key)),
+		assert_int_equal(hex_decode(ref->key, key, sizeof key),
 		    p.alg->key_len);
-		assert_int_equal(hex_decode(ref->iv, iv, sizeof(iv)),
+		assert_int_equal(hex_decode(ref->iv, iv, sizeof iv),
 		    p.alg->iv_len);
-		hex_decode(ref->mac_key, mac_key, sizeof(mac_key));
+		hex_decode(ref->mac_key, mac_key, sizeof mac_key);
 		open_pair(&p, key, iv, mac_key);
 		make_reference_plain(plain, ref->len, (int)(i % 3));
 		whole = 4 + ref->len + cipher_tag_len(p.enc);
-		assert_true(whole <= sizeof(pkt) && shown <= whole);
+		assert_true(whole <= sizeof pkt && shown <= whole);
 		memcpy(pkt, plain, 4 + ref->len);
 		assert_int_equal(cipher_encrypt(p.enc, &ref->pos, pkt,
 				     ref->len),
@@ -491,7 +491,7 @@ check_tampered(struct pair *p, const struct cipher_pos *pos,
 	uint32_t got;
 	int r;
 
-	memset(pkt, 0, sizeof(pkt));
+	memset(pkt, 0, sizeof pkt);
 	memcpy(pkt, encrypted, 4 + len + cipher_tag_len(p->enc));
 	pkt[byte] ^= (uint8_t)(1 << byte % 8);
 	r = cipher_decrypt_length(p->dec, pos, pkt, &got);

@@ -50,7 +50,7 @@ dump(const struct client_conf *c)
 	return text;
 }
 
-/* --- the rows --- */
+/* ---- the rows ----------------------------------------------------------- */
 
 /* A value unlike the default for the rows that cannot do with a guess. */
 static const struct conf_sample samples[] = {
@@ -264,7 +264,7 @@ test_off_only(void **state)
 	client_conf_clear(&c);
 }
 
-/* --- what a plain connection gets --- */
+/* ---- what a plain connection gets --------------------------------------- */
 
 static void
 test_defaults(void **state)
@@ -304,7 +304,7 @@ test_defaults(void **state)
 	client_conf_clear(&c);
 }
 
-/* --- blocks and order --- */
+/* ---- blocks and order --------------------------------------------------- */
 
 static void
 test_first_wins(void **state)
@@ -442,7 +442,7 @@ test_include(void **state)
 	free(text);
 }
 
-/* --- faults --- */
+/* ---- faults ------------------------------------------------------------- */
 
 static void
 test_faults(void **state)
@@ -725,7 +725,7 @@ test_permissions(void **state)
 	free(path);
 }
 
-/* --- values of special shape --- */
+/* ---- values of special shape -------------------------------------------- */
 
 static void
 test_send_env(void **state)

@@ -61,7 +61,7 @@ tear_down(void **state)
 	return 0;
 }
 
-/* --- making destinations --- */
+/* ---- making destinations ------------------------------------------------ */
 
 static void
 put_key(struct buf *b, const struct key *k, bool is_ca)
@@ -109,7 +109,7 @@ parsed(struct buf *b)
 	return d;
 }
 
-/* --- binding --- */
+/* ---- binding ------------------------------------------------------------ */
 
 static int
 try_bind(struct binds *b, const struct key *shown, const struct key *signer,
@@ -140,7 +140,7 @@ bind_host(struct binds *b, int host, const char *id, bool forwarding)
 	return try_bind(b, hosts[host], hosts[host], id, forwarding);
 }
 
-/* --- asking --- */
+/* ---- asking ------------------------------------------------------------- */
 
 static bool
 sees(const struct destinations *d, const struct binds *b)
@@ -180,7 +180,7 @@ signs(const struct destinations *d, const struct binds *b, const char *user,
 	return why == NULL;
 }
 
-/* --- reading --- */
+/* ---- reading ------------------------------------------------------------ */
 
 static int
 parse_result(struct buf *b)
@@ -352,7 +352,7 @@ test_parse_unknown_type(void **state)
 	buf_clear(&key);
 }
 
-/* --- binds --- */
+/* ---- binds -------------------------------------------------------------- */
 
 static void
 test_binds(void **state)
@@ -406,7 +406,7 @@ test_bind_message(void **state)
 	buf_clear(&m);
 }
 
-/* --- the rules, by example --- */
+/* ---- the rules, by example ---------------------------------------------- */
 
 /* here > a; here > b; b > c as "u*" */
 static struct destinations
@@ -555,7 +555,7 @@ test_certificates(void **state)
 	destinations_clear(&by_key);
 }
 
-/* --- all of them --- */
+/* ---- all of them -------------------------------------------------------- */
 
 /* The model: allowed[from + 1][to] and whether only for the user "u". */
 struct model {

@@ -121,7 +121,7 @@ test_hmac(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(hmacs); i++) {
 		size_t key_len = hex_decode(hmacs[i].key_hex, key,
-		    sizeof(key));
+		    sizeof key);
 
 		assert_int_equal(digest_hmac(hmacs[i].alg, key, key_len,
 				     hmacs[i].text, strlen(hmacs[i].text), out),

@@ -122,7 +122,7 @@ end(void **state)
 	return 0;
 }
 
-/* --- files --------------------------------------------------------------- */
+/* ---- files -------------------------------------------------------------- */
 
 static void
 check_algs(const struct hostkeys *h, const char *want)
@@ -231,7 +231,7 @@ test_odd_files(void **state)
 	buf_clear(&wire);
 }
 
-/* --- to another process ------------------------------------------------ */
+/* ---- to another process ------------------------------------------------- */
 
 static void
 test_hand_over(void **state)
@@ -316,7 +316,7 @@ test_proofs(void **state)
 	hostkeys_clear(&h);
 }
 
-/* --- an agent --------------------------------------------------------*/
+/* ---- an agent ----------------------------------------------------------- */
 
 enum behaviour { SIGNS, SAYS_NOTHING, DRIPS, LONG_ANSWER };
 
@@ -477,7 +477,7 @@ test_no_agent(void **state)
 	hostkeys_clear(&h);
 }
 
-/* --- a token ------------------------------------------------------------- */
+/* ---- a token ------------------------------------------------------------ */
 
 #define SK_ED "sk-ssh-ed25519@openssh.com"
 #define SK_EC "sk-ecdsa-sha2-nistp256@openssh.com"

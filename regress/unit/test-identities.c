@@ -91,7 +91,7 @@ test_places(void **state)
 	key_free(other);
 }
 
-/* --- keys elsewhere --- */
+/* ---- keys elsewhere ----------------------------------------------------- */
 
 static void
 release(void *arg)

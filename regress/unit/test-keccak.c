@@ -54,12 +54,12 @@ check_shake(unsigned rate, const EVP_MD *md, const uint8_t *in, size_t len)
 	shake_absorb(&k, in + len / 3, len - len / 3);
 	shake_finish(&k);
 	shake_squeeze(&k, own, len);
-	shake_squeeze(&k, own + len, sizeof(own) - len);
+	shake_squeeze(&k, own + len, sizeof own - len);
 	EVP_DigestInit_ex(ctx, md, NULL);
 	EVP_DigestUpdate(ctx, in, len);
-	EVP_DigestFinalXOF(ctx, other, sizeof(other));
+	EVP_DigestFinalXOF(ctx, other, sizeof other);
 	EVP_MD_CTX_free(ctx);
-	assert_memory_equal(own, other, sizeof(own));
+	assert_memory_equal(own, other, sizeof own);
 }
 
 /* Every length, in pieces, against OpenSSL. */
@@ -69,9 +69,9 @@ test_lengths(void **state)
 	uint8_t in[LONGEST], own[SHA3_512_LEN], other[SHA3_512_LEN];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(in); i++)
+	for (size_t i = 0; i < sizeof in; i++)
 		in[i] = (uint8_t)(i * 7 + 1);
-	for (size_t len = 0; len <= sizeof(in); len++) {
+	for (size_t len = 0; len <= sizeof in; len++) {
 		sha3_256(own, in, len);
 		EVP_Digest(in, len, other, NULL, EVP_sha3_256(), NULL);
 		assert_memory_equal(own, other, SHA3_256_LEN);

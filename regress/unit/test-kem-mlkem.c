@@ -31,18 +31,18 @@ test_kat(void **state)
 	kat_record_seeds(seeds);
 	for (size_t i = 0; i < KAT_RECORDS; i++) {
 		kat_seed(seeds[i]);
-		kat_random(coins, sizeof(coins));
-		kat_random(m, sizeof(m));
+		kat_random(coins, sizeof coins);
+		kat_random(m, sizeof m);
 		mlkem_own_keygen(ek, dk, coins, coins + MLKEM_SEED_LEN);
 		assert_int_equal(mlkem_own_encaps(ct, ss, ek, m), 0);
 		mlkem_own_decaps(ss_again, ct, dk);
-		assert_memory_equal(ss, ss_again, sizeof(ss));
+		assert_memory_equal(ss, ss_again, sizeof ss);
 
 		kat_put_head(md, i, seeds[i]);
-		kat_put(md, "pk", ek, sizeof(ek));
-		kat_put(md, "sk", dk, sizeof(dk));
-		kat_put(md, "ct", ct, sizeof(ct));
-		kat_put(md, "ss", ss, sizeof(ss));
+		kat_put(md, "pk", ek, sizeof ek);
+		kat_put(md, "sk", dk, sizeof dk);
+		kat_put(md, "ct", ct, sizeof ct);
+		kat_put(md, "ss", ss, sizeof ss);
 		if (i == 0)
 			kat_expect(md, "5352539586b6c3df58be6158a6250aef"
 			    "f402bd73060b0a3de68850ac074c17c3");
@@ -66,22 +66,22 @@ test_accumulated(void **state)
 
 	(void)state;
 	EVP_DigestInit_ex(md, EVP_shake128(), NULL);
-	EVP_DigestFinalXOF(md, input, sizeof(input));
+	EVP_DigestFinalXOF(md, input, sizeof input);
 	EVP_DigestInit_ex(md, EVP_shake128(), NULL);
-	for (const uint8_t *in = input; in < input + sizeof(input);
+	for (const uint8_t *in = input; in < input + sizeof input;
 	    in += ROUND_INPUT) {
 		mlkem_own_keygen(ek, dk, in, in + MLKEM_SEED_LEN);
 		assert_int_equal(mlkem_own_encaps(ct, ss, ek,
 		    in + 2 * MLKEM_SEED_LEN), 0);
-		EVP_DigestUpdate(md, ek, sizeof(ek));
-		EVP_DigestUpdate(md, ct, sizeof(ct));
-		EVP_DigestUpdate(md, ss, sizeof(ss));
+		EVP_DigestUpdate(md, ek, sizeof ek);
+		EVP_DigestUpdate(md, ct, sizeof ct);
+		EVP_DigestUpdate(md, ss, sizeof ss);
 		mlkem_own_decaps(ss, in + 3 * MLKEM_SEED_LEN, dk);
-		EVP_DigestUpdate(md, ss, sizeof(ss));
+		EVP_DigestUpdate(md, ss, sizeof ss);
 	}
-	EVP_DigestFinalXOF(md, out, sizeof(out));
+	EVP_DigestFinalXOF(md, out, sizeof out);
 	EVP_MD_CTX_free(md);
-	assert_hex(out, sizeof(out),
+	assert_hex(out, sizeof out,
 	    "1114b1b6699ed191734fa339376afa7e"
 	    "285c9e6acf6ff0177d346696ce564415");
 }
@@ -95,14 +95,14 @@ test_unlucky(void **state)
 
 	(void)state;
 	hex_decode("82c4a361586b9715c2375a45fb85c32d"
-	    "04be7fe6e26acd820ec5d4080093afe1", d, sizeof(d));
+	    "04be7fe6e26acd820ec5d4080093afe1", d, sizeof d);
 	hex_decode("8476013560151d986dc7834dcb57c75f"
-	    "845f8d7ee71558d0955f3f4feb723cf2", z, sizeof(z));
+	    "845f8d7ee71558d0955f3f4feb723cf2", z, sizeof z);
 	hex_decode("e48f74ad416e99631003ded1478aec62"
-	    "a02c245d88ed7f2fae92aedf13ca03b3", m, sizeof(m));
+	    "a02c245d88ed7f2fae92aedf13ca03b3", m, sizeof m);
 	mlkem_own_keygen(ek, dk, d, z);
 	assert_int_equal(mlkem_own_encaps(ct, ss, ek, m), 0);
-	assert_hex(ss, sizeof(ss),
+	assert_hex(ss, sizeof ss,
 	    "4f7cc64c040fc4e335a539691f4638ca"
 	    "f8b1bf5da6455754afe699e41813801b");
 	assert_hex(ct, 32,
@@ -122,7 +122,7 @@ rejected(uint8_t out[MLKEM_SS_LEN])
 	EVP_DigestInit_ex(md, EVP_shake256(), NULL);
 	EVP_DigestUpdate(md, dk + MLKEM_DK_LEN - MLKEM_SEED_LEN,
 	    MLKEM_SEED_LEN);
-	EVP_DigestUpdate(md, ct, sizeof(ct));
+	EVP_DigestUpdate(md, ct, sizeof ct);
 	EVP_DigestFinalXOF(md, out, MLKEM_SS_LEN);
 	EVP_MD_CTX_free(md);
 }
@@ -143,12 +143,12 @@ test_wrong_ciphertext(void **state)
 			ct[places[i]] ^= (uint8_t)(1 << bit);
 			mlkem_own_decaps(ss_again, ct, dk);
 			rejected(want);
-			assert_memory_equal(ss_again, want, sizeof(want));
+			assert_memory_equal(ss_again, want, sizeof want);
 			ct[places[i]] ^= (uint8_t)(1 << bit);
 		}
 	}
 	mlkem_own_decaps(ss_again, ct, dk);
-	assert_memory_equal(ss, ss_again, sizeof(ss));
+	assert_memory_equal(ss, ss_again, sizeof ss);
 }
 
 /* Sets the 12-bit number i of a public key. */
@@ -177,7 +177,7 @@ test_modulus_check(void **state)
 	(void)state;
 	mlkem_own_keygen(ek, dk, seed, seed);
 	for (size_t i = 0; i < 768; i++) {
-		memcpy(key, ek, sizeof(key));
+		memcpy(key, ek, sizeof key);
 		set_number(key, i, 3328);
 		if (i % 64 == 0)
 			assert_int_equal(mlkem_own_encaps(ct, ss, key, seed),
@@ -203,7 +203,7 @@ test_openssl(void **state)
 	assert_int_equal(mlkem_new(&k, ek), 0);
 	assert_int_equal(mlkem_encaps(ct, ss, ek), 0);
 	assert_int_equal(mlkem_decaps(k, ss_again, ct), 0);
-	assert_memory_equal(ss, ss_again, sizeof(ss));
+	assert_memory_equal(ss, ss_again, sizeof ss);
 	mlkem_free(k);
 	mlkem_free(NULL);
 
@@ -215,13 +215,13 @@ test_openssl(void **state)
 	assert_non_null(key);
 	assert_int_equal(mlkem_own_encaps(ct, ss, ek, seed), 0);
 	assert_int_equal(mlkem_evp_decaps(key, ss_again, ct), 0);
-	assert_memory_equal(ss, ss_again, sizeof(ss));
+	assert_memory_equal(ss, ss_again, sizeof ss);
 	mlkem_evp_free(key);
 
 	mlkem_own_keygen(ek, dk, seed, seed);
 	assert_int_equal(mlkem_evp_encaps(ct, ss, ek), 0);
 	mlkem_own_decaps(ss_again, ct, dk);
-	assert_memory_equal(ss, ss_again, sizeof(ss));
+	assert_memory_equal(ss, ss_again, sizeof ss);
 }
 
 int

@@ -23,7 +23,7 @@ random_words(void *p, size_t len)
 	for (size_t i = 0; i < len; i += 4) {
 		v = b[i] | (uint32_t)b[i + 1] << 8 | (uint32_t)b[i + 2] << 16 |
 		    (uint32_t)b[i + 3] << 24;
-		memcpy(b + i, &v, sizeof(v));
+		memcpy(b + i, &v, sizeof v);
 	}
 }
 
@@ -47,13 +47,13 @@ test_kat(void **state)
 		assert_int_equal(sntrup761_encaps(ct, ss, pk, random_words),
 		    0);
 		assert_int_equal(sntrup761_decaps(ss_again, ct, sk), 0);
-		assert_memory_equal(ss, ss_again, sizeof(ss));
+		assert_memory_equal(ss, ss_again, sizeof ss);
 
 		kat_put_head(md, i, seeds[i]);
-		kat_put(md, "pk", pk, sizeof(pk));
-		kat_put(md, "sk", sk, sizeof(sk));
-		kat_put(md, "ct", ct, sizeof(ct));
-		kat_put(md, "ss", ss, sizeof(ss));
+		kat_put(md, "pk", pk, sizeof pk);
+		kat_put(md, "sk", sk, sizeof sk);
+		kat_put(md, "ct", ct, sizeof ct);
+		kat_put(md, "ss", ss, sizeof ss);
 		if (i == 0)
 			kat_expect(md, "afc42c3a5b10f4ef69654250097ebda9"
 			    "b9564570f4086744b24a6daf2bd1f89a");
@@ -98,20 +98,20 @@ test_wrong_ciphertext(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
 		ct[places[i]] ^= 4;
 		half_hash(want, 3, rho, 191, NULL, 0);
-		half_hash(want, 0, want, sizeof(want), ct, sizeof(ct));
+		half_hash(want, 0, want, sizeof want, ct, sizeof ct);
 		assert_int_equal(sntrup761_decaps(ss_again, ct, sk), 0);
-		assert_memory_equal(ss_again, want, sizeof(want));
+		assert_memory_equal(ss_again, want, sizeof want);
 		ct[places[i]] ^= 4;
 	}
 	assert_int_equal(sntrup761_decaps(ss_again, ct, sk), 0);
-	assert_memory_equal(ss_again, ss, sizeof(ss));
+	assert_memory_equal(ss_again, ss, sizeof ss);
 
 	for (int fill = 0; fill < 256; fill += 51) {
-		memset(ct, fill, sizeof(ct));
+		memset(ct, fill, sizeof ct);
 		half_hash(want, 3, rho, 191, NULL, 0);
-		half_hash(want, 0, want, sizeof(want), ct, sizeof(ct));
+		half_hash(want, 0, want, sizeof want, ct, sizeof ct);
 		assert_int_equal(sntrup761_decaps(ss_again, ct, sk), 0);
-		assert_memory_equal(ss_again, want, sizeof(want));
+		assert_memory_equal(ss_again, want, sizeof want);
 	}
 }
 
@@ -121,7 +121,7 @@ test_any_key(void **state)
 {
 	(void)state;
 	for (int fill = 0; fill < 256; fill += 17) {
-		memset(pk, fill, sizeof(pk));
+		memset(pk, fill, sizeof pk);
 		assert_int_equal(sntrup761_encaps(ct, ss, pk, kat_random), 0);
 	}
 }

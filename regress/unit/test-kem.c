@@ -56,7 +56,7 @@ pair_clear(struct pair *p)
 	buf_clear(&p->server_secret);
 }
 
-/* ---- the table ---- */
+/* ---- the table ---------------------------------------------------------- */
 
 static const struct {
 	const char *name;
@@ -163,7 +163,7 @@ test_round_trip(void **state)
 	}
 }
 
-/* ---- bad values ---- */
+/* ---- bad values --------------------------------------------------------- */
 
 /* Both directions refuse the value. */
 static void
@@ -232,7 +232,7 @@ test_low_order(void **state)
 			assert_int_equal(kem_client_init(p.client, &p.init),
 			    0);
 			memcpy(init, buf_data(&p.init), buf_len(&p.init));
-			memset(reply, 0, sizeof(reply));
+			memset(reply, 0, sizeof reply);
 			hex_decode(low_order[n], init + want[i].init_len - 32,
 			    32);
 			hex_decode(low_order[n],
@@ -257,10 +257,10 @@ test_unreduced_mlkem(void **state)
 	buf_init(&reply);
 	buf_init_secret(&secret);
 	assert_int_equal(kem_client_init(client, &init), 0);
-	memcpy(value, buf_data(&init), sizeof(value));
+	memcpy(value, buf_data(&init), sizeof value);
 	value[600] = value[601] = value[602] = 0xff;
 	assert_int_equal(kem_server_reply(server,
-	    (struct span){ value, sizeof(value) }, &reply, &secret),
+	    (struct span){ value, sizeof value }, &reply, &secret),
 	    ERR_KEX_VALUE);
 	buf_clear(&init);
 	buf_clear(&reply);
@@ -331,7 +331,7 @@ test_bad_dh_values(void **state)
 	buf_clear(&reply);
 	buf_clear(&shared);
 	for (size_t i = 0; i < ARRAY_LEN(small); i++) {
-		size_t len = hex_decode(small[i].hex, value, sizeof(value));
+		size_t len = hex_decode(small[i].hex, value, sizeof value);
 
 		refuse(alg, value, len, value, len);
 		refuse(gex, value, len, value, len);
@@ -361,7 +361,7 @@ test_bad_groups(void **state)
 	struct kem *k = NULL;
 
 	(void)state;
-	memset(p, 0xff, sizeof(p));
+	memset(p, 0xff, sizeof p);
 	/* Too small, too large. */
 	assert_int_equal(kem_new_group(&k, gex, (struct span){ p, 128 }, good),
 	    ERR_KEX_VALUE);
@@ -387,7 +387,7 @@ test_bad_groups(void **state)
 	assert_null(k);
 }
 
-/* ---- wrong order of calls ---- */
+/* ---- wrong order of calls ----------------------------------------------- */
 
 static void
 test_misuse(void **state)
@@ -398,7 +398,7 @@ test_misuse(void **state)
 	struct kem *k = NULL;
 
 	(void)state;
-	memset(p, 0xff, sizeof(p));
+	memset(p, 0xff, sizeof p);
 	assert_int_equal(kem_new(&k,
 	    kem_by_name("diffie-hellman-group-exchange-sha256")),
 	    ERR_ARGUMENT);
@@ -408,7 +408,7 @@ test_misuse(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
 		k = make(kem_at(i));
 		assert_int_equal(kem_client_finish(k,
-		    (struct span){ p, sizeof(p) }, &out), ERR_ARGUMENT);
+		    (struct span){ p, sizeof p }, &out), ERR_ARGUMENT);
 		assert_int_equal(kem_client_init(k, &out), 0);
 		assert_int_equal(kem_client_init(k, &out), ERR_ARGUMENT);
 		kem_free(k);
@@ -417,7 +417,7 @@ test_misuse(void **state)
 	kem_free(NULL);
 }
 
-/* ---- known answers ---- */
+/* ---- known answers ------------------------------------------------------ */
 
 /* RFC 7748 section 6.1. */
 static void
@@ -428,14 +428,14 @@ test_x25519(void **state)
 
 	(void)state;
 	hex_decode("77076d0a7318a57d3c16c17251b26645"
-	    "df4c2f87ebc0992ab177fba51db92c2a", private, sizeof(private));
+	    "df4c2f87ebc0992ab177fba51db92c2a", private, sizeof private);
 	hex_decode("de9edb7d7b7dc1b4d35b61c2ece43537"
-	    "3f8343c85b78674dadfc7e146f882b4f", peer, sizeof(peer));
+	    "3f8343c85b78674dadfc7e146f882b4f", peer, sizeof peer);
 	key = EVP_PKEY_new_raw_private_key_ex(NULL, "X25519", NULL, private,
-	    sizeof(private));
+	    sizeof private);
 	assert_non_null(key);
 	assert_int_equal(x25519_derive(key, peer, secret), 0);
-	assert_hex(secret, sizeof(secret),
+	assert_hex(secret, sizeof secret,
 	    "4a5d9d5ba4ce2de1728e3bf480350f25"
 	    "e07e21c947d19e3376f09b3c1e161742");
 	EVP_PKEY_free(key);

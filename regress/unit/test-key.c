@@ -42,7 +42,7 @@ put_mpint_hex(struct buf *b, const char *hex)
 	buf_put_mpint(b, bytes, len);
 }
 
-/* --- the table --- */
+/* ---- the table ---------------------------------------------------------- */
 
 static void
 test_table(void **state)
@@ -118,7 +118,7 @@ test_algs_of_signatures(void **state)
 	free(list);
 }
 
-/* --- published vectors --- */
+/* ---- published vectors -------------------------------------------------- */
 
 /* RFC 8032 section 7.1, tests 1 to 3. */
 static const struct {
@@ -257,7 +257,7 @@ test_ecdsa_vectors(void **state)
 	}
 }
 
-/* --- every kind of key --- */
+/* ---- every kind of key -------------------------------------------------- */
 
 static const struct kind {
 	const char *type;
@@ -523,7 +523,7 @@ test_rsa_short_signature(void **state)
 	key_free(k);
 }
 
-/* --- what is refused --- */
+/* ---- what is refused ---------------------------------------------------- */
 
 static void
 test_generate_refuses(void **state)
@@ -745,7 +745,7 @@ test_bad_lines(void **state)
 	}
 }
 
-/* --- fingerprints: what ssh-keygen of OpenSSH 9.2 says of this key --- */
+/* ---- fingerprints: what ssh-keygen of OpenSSH 9.2 says of this key ------ */
 
 static void
 test_fingerprints(void **state)

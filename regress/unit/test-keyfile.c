@@ -14,7 +14,7 @@
 
 static char path[sizeof temp_dir + 32];
 
-/* --- files that OpenSSH 9.2 wrote (throwaway keys) --- */
+/* ---- files that OpenSSH 9.2 wrote (throwaway keys) ---------------------- */
 
 static const char plain_file[] =
     "-----BEGIN OPENSSH PRIVATE KEY-----\n"
@@ -91,7 +91,7 @@ test_stock_files(void **state)
 	}
 }
 
-/* --- round trips --- */
+/* ---- round trips -------------------------------------------------------- */
 
 static void
 round_trip(const struct key *k, enum keyfile_format format, const char *pass,
@@ -179,7 +179,7 @@ test_format_refuses(void **state)
 	key_free(k);
 }
 
-/* --- bent files --- */
+/* ---- bent files --------------------------------------------------------- */
 
 #define MAGIC "openssh-key-v1"
 
@@ -344,7 +344,7 @@ test_pem_of_two_halves(void **state)
 	assert_null(k);
 }
 
-/* --- on disk --- */
+/* ---- on disk ------------------------------------------------------------ */
 
 static void
 write_file(const char *name, const char *content, mode_t mode)
@@ -514,7 +514,7 @@ test_save(void **state)
 	key_free(k);
 }
 
-/* --- other programs' public keys --- */
+/* ---- other programs' public keys ---------------------------------------- */
 
 /* RFC 4716 section 3.6 in form: headers, a continued one, 72 columns. */
 static void

@@ -8,7 +8,7 @@
 #include "keys/krl.h"
 #include "regress/unit/make-cert.h"
 
-/* --- files of our making ----------------------------------------------- */
+/* ---- files of our making ------------------------------------------------ */
 
 static void
 begin(struct buf *b, uint32_t format)
@@ -80,7 +80,7 @@ assert_reads(const struct buf *b, int want, const char *items)
 	buf_clear(&got);
 }
 
-/* --- reading ----------------------------------------------------------- */
+/* ---- reading ------------------------------------------------------------ */
 
 static void
 test_serials(void **state)
@@ -216,7 +216,7 @@ test_header(void **state)
 	buf_clear(&b);
 }
 
-/* --- looking ----------------------------------------------------------- */
+/* ---- looking ------------------------------------------------------------ */
 
 static struct key *
 generate(void)
@@ -372,7 +372,7 @@ test_bad_end(void **state)
 	key_free(k);
 }
 
-/* --- making ------------------------------------------------------------ */
+/* ---- making ------------------------------------------------------------- */
 
 static void
 test_order(void **state)

@@ -112,7 +112,7 @@ expect_error(int r, int error)
 		fail_msg("%s, not %s", strerror(is), strerror(error));
 }
 
-/* --- what was found is replaced --- */
+/* ---- what was found is replaced ----------------------------------------- */
 
 static void
 replace_by_link(const char *path, const char *to)
@@ -291,7 +291,7 @@ test_file_becomes_link(void **state)
 	local_dir_unref(t);
 }
 
-/* --- what a link may lead to --- */
+/* ---- what a link may lead to -------------------------------------------- */
 
 static void
 expect_opens(struct local_dir *d, const char *name, enum local_links rule,
@@ -428,7 +428,7 @@ test_links_of_others(void **state)
 	expect_outside_whole();
 }
 
-/* --- directories --- */
+/* ---- directories -------------------------------------------------------- */
 
 static void
 test_make(void **state)
@@ -539,7 +539,7 @@ expect_names(struct local_dir *d, unsigned n)
 	assert_int_equal(found, n);
 }
 
-/* --- descriptors --- */
+/* ---- descriptors -------------------------------------------------------- */
 
 /* Many directories, and those below each other, with few descriptors. */
 static void
@@ -629,7 +629,7 @@ test_no_descriptors(void **state)
 	local_dir_unref(t);
 }
 
-/* --- names --- */
+/* ---- names -------------------------------------------------------------- */
 
 static void
 test_places(void **state)

@@ -16,7 +16,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 
-/* --- the turn's list --- */
+/* ---- the turn's list ---------------------------------------------------- */
 
 struct hook {
 	struct loop *l;
@@ -74,7 +74,7 @@ test_turns(void **state)
 	loop_free(l);
 }
 
-/* --- descriptors --- */
+/* ---- descriptors -------------------------------------------------------- */
 
 struct watcher {
 	struct loop *l;
@@ -153,7 +153,7 @@ test_same_descriptor(void **state)
 	close(pair[1]);
 }
 
-/* --- signals --- */
+/* ---- signals ------------------------------------------------------------ */
 
 static void
 on_end_signal(void *arg, int signo)

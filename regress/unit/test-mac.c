@@ -81,7 +81,7 @@ test_hmac_vectors(void **state)
 		const struct mac_alg *alg = mac_by_name(hmacs[i].name);
 		struct mac *m;
 
-		hex_decode(hmacs[i].key_hex, key, sizeof(key));
+		hex_decode(hmacs[i].key_hex, key, sizeof key);
 		assert_int_equal(mac_new(&m, alg, key), 0);
 		/* Twice: the keyed states must stay as they are. */
 		for (int turn = 0; turn < 2; turn++) {
@@ -111,8 +111,8 @@ test_hmac_lengths(void **state)
 	uint8_t tag[MAC_MAX_LEN], expected[MAC_MAX_LEN];
 
 	(void)state;
-	rand_bytes(key, sizeof(key));
-	rand_bytes(msg, sizeof(msg));
+	rand_bytes(key, sizeof key);
+	rand_bytes(msg, sizeof msg);
 	memcpy(msg, "\x12\x34\x56\x78", 4);
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const struct mac_alg *alg = mac_by_name(rows[i].name);
@@ -143,17 +143,17 @@ test_all_depend(void **state)
 	uint8_t tag[MAC_MAX_LEN], other[MAC_MAX_LEN];
 
 	(void)state;
-	rand_bytes(key, sizeof(key));
+	rand_bytes(key, sizeof key);
 	for (size_t i = 0; (alg = mac_at(i)) != NULL; i++) {
 		struct mac *m;
 
 		assert_int_equal(mac_new(&m, alg, key), 0);
-		assert_int_equal(mac_compute(m, 1, msg, sizeof(msg), tag), 0);
-		assert_int_equal(mac_compute(m, 2, msg, sizeof(msg), other), 0);
+		assert_int_equal(mac_compute(m, 1, msg, sizeof msg, tag), 0);
+		assert_int_equal(mac_compute(m, 2, msg, sizeof msg, other), 0);
 		assert_memory_not_equal(tag, other, alg->tag_len);
-		for (size_t bit = 0; bit < 8 * sizeof(msg); bit++) {
+		for (size_t bit = 0; bit < 8 * sizeof msg; bit++) {
 			msg[bit / 8] ^= (uint8_t)(1 << bit % 8);
-			assert_int_equal(mac_compute(m, 1, msg, sizeof(msg),
+			assert_int_equal(mac_compute(m, 1, msg, sizeof msg,
 					     other),
 			    0);
 			assert_memory_not_equal(tag, other, alg->tag_len);

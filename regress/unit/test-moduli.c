@@ -246,7 +246,7 @@ test_installed_file(void **state)
 	FILE *f;
 
 	(void)state;
-	snprintf(path, sizeof(path), "%s/contrib/moduli",
+	snprintf(path, sizeof path, "%s/contrib/moduli",
 	    srcdir != NULL ? srcdir : ".");
 	f = fopen(path, "re");
 	if (f == NULL) {
@@ -254,7 +254,7 @@ test_installed_file(void **state)
 		    "started from elsewhere than the build directory\n");
 		skip();
 	}
-	while (fgets(line, sizeof(line), f) != NULL) {
+	while (fgets(line, sizeof line, f) != NULL) {
 		if (line[0] == '#')
 			continue;
 		assert_int_equal(moduli_parse(line, &m), 0);
@@ -269,7 +269,7 @@ test_installed_file(void **state)
 	}
 }
 
-/* --- candidates --- */
+/* ---- candidates --------------------------------------------------------- */
 
 enum { SIEVE_BITS = 520, DIVISORS = 1 << 20, CHECKED = 10 };
 

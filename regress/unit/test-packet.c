@@ -574,7 +574,7 @@ test_packets_before_authentication(void **state)
 	pair_close(&t);
 }
 
-/* ---- through a master's proxy: no keys, and a form of its own ---- */
+/* ---- through a master's proxy: no keys, and a form of its own ----------- */
 
 static void
 expect_bytes(int fd, const void *want, size_t len)

@@ -29,7 +29,7 @@ write_script(const char *body)
 	assert_int_equal(chmod(script, 0700), 0);
 }
 
-/* --- waiting --- */
+/* ---- waiting ------------------------------------------------------------ */
 
 static void
 test_answers(void **state)

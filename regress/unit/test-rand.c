@@ -28,12 +28,12 @@ check_fill(fill_fn fill, size_t len)
 	uint8_t p[300], seen[300] = { 0 };
 
 	for (int turn = 0; turn < 64; turn++) {
-		memset(p, 0, sizeof(p));
+		memset(p, 0, sizeof p);
 		fill(p, len);
-		for (size_t i = 0; i < sizeof(p); i++)
+		for (size_t i = 0; i < sizeof p; i++)
 			seen[i] |= p[i];
 	}
-	for (size_t i = 0; i < sizeof(p); i++)
+	for (size_t i = 0; i < sizeof p; i++)
 		assert_true((seen[i] != 0) == (i < len));
 }
 
@@ -54,8 +54,8 @@ test_more_than_the_pool(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++)
-		rand_pad(big[i], sizeof(big[i]));
-	for (size_t i = 0; i + 32 <= sizeof(big[0]); i += 32) {
+		rand_pad(big[i], sizeof big[i]);
+	for (size_t i = 0; i + 32 <= sizeof big[0]; i += 32) {
 		assert_true(memcmp(big[0] + i, big[1] + i, 32) != 0);
 		assert_true(memcmp(big[0] + i, big[2] + i, 32) != 0);
 	}
@@ -70,19 +70,19 @@ test_fork(void **state)
 	pid_t pid;
 
 	(void)state;
-	rand_pad(mine, sizeof(mine));
+	rand_pad(mine, sizeof mine);
 	assert_int_equal(pipe(pipe_fd), 0);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		rand_pad(theirs, sizeof(theirs));
-		_exit(write(pipe_fd[1], theirs, sizeof(theirs)) != 32);
+		rand_pad(theirs, sizeof theirs);
+		_exit(write(pipe_fd[1], theirs, sizeof theirs) != 32);
 	}
-	rand_pad(mine, sizeof(mine));
-	assert_int_equal(read(pipe_fd[0], theirs, sizeof(theirs)), 32);
+	rand_pad(mine, sizeof mine);
+	assert_int_equal(read(pipe_fd[0], theirs, sizeof theirs), 32);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
-	assert_true(memcmp(mine, theirs, sizeof(mine)) != 0);
+	assert_true(memcmp(mine, theirs, sizeof mine) != 0);
 	close(pipe_fd[0]);
 	close(pipe_fd[1]);
 }
@@ -99,7 +99,7 @@ test_exhausted(void **state)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		exhausted = true;
-		rand_bytes(p, sizeof(p));
+		rand_bytes(p, sizeof p);
 		_exit(0);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -172,8 +172,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* ---- what is asked of the streams -----------------------------------------
- */
+/* ---- what is asked of the streams --------------------------------------- */
 
 static struct remote *
 begin(const char *server_config)

@@ -135,9 +135,9 @@ test_places_keep(void **state)
 		char expected[20] = "";
 
 		if (i >= 2)
-			snprintf(expected, sizeof(expected), "job %d", i - 2);
+			snprintf(expected, sizeof expected, "job %d", i - 2);
 		assert_string_equal(j->text, expected);
-		snprintf(j->text, sizeof(j->text), "job %d", i);
+		snprintf(j->text, sizeof j->text, "job %d", i);
 		post(r, i);
 		assert_ptr_equal(ring_take(r, &ticket), j);
 		ring_finish(r, ticket);

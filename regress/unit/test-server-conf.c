@@ -71,7 +71,7 @@ move(const struct server_conf *from, struct server_conf *to)
 	buf_clear(&out);
 }
 
-/* --- the rows --- */
+/* ---- the rows ----------------------------------------------------------- */
 
 static const struct conf_sample samples[] = {
 	{ "Port", "17" },
@@ -259,7 +259,7 @@ test_defaults(void **state)
 	server_conf_clear(&c);
 }
 
-/* --- listening --- */
+/* ---- listening ---------------------------------------------------------- */
 
 static void
 test_listen(void **state)
@@ -292,7 +292,7 @@ test_listen(void **state)
 	server_conf_clear(&c);
 }
 
-/* --- Match --- */
+/* ---- Match -------------------------------------------------------------- */
 
 static int
 port_tries(const struct server_conf *c, const char *spec_text)
@@ -427,7 +427,7 @@ test_include(void **state)
 	free(a);
 }
 
-/* --- faults --- */
+/* ---- faults ------------------------------------------------------------- */
 
 static void
 test_faults(void **state)

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "xfer/sftp/remote-glob.h"
 
-/* --- tests with an honest server --- */
+/* ---- tests with an honest server ---------------------------------------- */
 
 static void
 test_calls(void **state)
@@ -97,7 +97,7 @@ test_glob(void **state)
 	assert_int_equal(chdir("..") | system("rm -r g"), 0);
 }
 
-/* --- tests with a server that lies --- */
+/* ---- tests with a server that lies -------------------------------------- */
 
 /* Feeds hex as if the server had sent it. */
 static int
@@ -352,7 +352,7 @@ test_bad_version(void **state)
 	}
 }
 
-/* --- waking the carrier --- */
+/* ---- waking the carrier ------------------------------------------------- */
 
 static void
 count_wake(void *arg)

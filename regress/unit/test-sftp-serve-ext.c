@@ -349,7 +349,7 @@ test_get_file(void **state)
 	assert_int_equal(unlink("g") | unlink("fifo"), 0);
 }
 
-/* --- who may do what --- */
+/* ---- who may do what ---------------------------------------------------- */
 
 /* Each takes a handle that is open on the file "g" for reading and writing. */
 static void
@@ -557,7 +557,7 @@ test_own_requests_refused(void **state)
 	restart(&all);
 }
 
-/* --- parts --- */
+/* ---- parts -------------------------------------------------------------- */
 
 static void
 ask_open_for(const char *path, uint32_t pflags, uint64_t copy, bool further)

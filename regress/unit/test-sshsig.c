@@ -112,7 +112,7 @@ test_make_refuses(void **state)
 	buf_clear(&out);
 }
 
-/* --- the frame --------------------------------------------------------- */
+/* ---- the frame ---------------------------------------------------------- */
 
 static void
 test_armour(void **state)
@@ -164,7 +164,7 @@ test_armour(void **state)
 	key_free(k);
 }
 
-/* --- the blob ---------------------------------------------------------- */
+/* ---- the blob ----------------------------------------------------------- */
 
 struct fields {
 	const char *mark;

@@ -93,7 +93,7 @@ same(const char *one, const char *two)
 	return is;
 }
 
-/* --- what arrives --- */
+/* ---- what arrives ------------------------------------------------------- */
 
 static void
 test_files(void **state)
@@ -188,7 +188,7 @@ test_no_size(void **state)
 	assert_int_equal(unlink("v"), 0);
 }
 
-/* --- what does not --- */
+/* ---- what does not ------------------------------------------------------ */
 
 static void
 expect(const char *line)
@@ -291,7 +291,7 @@ test_refused_options(void **state)
 	hosts_end(&h);
 }
 
-/* --- sessions that stop, or end --- */
+/* ---- sessions that stop, or end ----------------------------------------- */
 
 /* The carrier of the target's session. */
 struct bad {

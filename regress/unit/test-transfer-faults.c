@@ -28,7 +28,7 @@
 #define PART ".dst.hpnpart"
 enum { LARGE = 9000000 }; /* marks are made */
 
-/* --- system calls that fail --- */
+/* ---- system calls that fail --------------------------------------------- */
 
 static struct {
 	const char *name; /* of files, the end of it; NULL: of none */
@@ -141,7 +141,7 @@ exists(const char *name)
 	return lstat(name, &st) == 0;
 }
 
-/* --- what could not be stored --- */
+/* ---- what could not be stored ------------------------------------------- */
 
 /* The part goes: what it holds is known by nobody. */
 static void
@@ -239,7 +239,7 @@ test_quota(void **state)
 	assert_int_equal(unlink("src"), 0);
 }
 
-/* --- what others may read --- */
+/* ---- what others may read ----------------------------------------------- */
 
 /* What takes the place of a file that only its owner reads is as private from
  * the beginning, though everybody reads its source. Nobody reads the data of
@@ -315,7 +315,7 @@ test_full_ends(void **state)
 	assert_int_equal(system("rm -rf src"), 0);
 }
 
-/* --- names that are taken --- */
+/* ---- names that are taken ----------------------------------------------- */
 
 /* A part that is another name of something is not written through. */
 static void
@@ -591,7 +591,7 @@ test_two_copies(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
-/* --- sources that change --- */
+/* ---- sources that change ------------------------------------------------ */
 
 enum { BULK = 20000000 };
 
@@ -731,7 +731,7 @@ test_replaced_between_tries(void **state)
 	assert_int_equal(unlink("src"), 0);
 }
 
-/* --- sizes --- */
+/* ---- sizes -------------------------------------------------------------- */
 
 /* File systems differ in how large a file may be. */
 static void

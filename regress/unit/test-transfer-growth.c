@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-/* --- examples --- */
+/* ---- examples ----------------------------------------------------------- */
 
 static unsigned
 after(struct xfer_growth *g, struct xfer_sample *s, uint64_t ms)
@@ -314,7 +314,7 @@ test_lags(void **state)
 	assert_int_equal(xfer_stream_block(&slow), XFER_BLOCK_MAX);
 }
 
-/* --- what always holds --- */
+/* ---- what always holds -------------------------------------------------- */
 
 enum { ROUNDS = 20000, STEPS = 60, ALONE_MAX = 12, CHANNELS = 8, STEP_MAX = 4 };
 

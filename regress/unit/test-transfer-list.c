@@ -200,7 +200,7 @@ test_streams_end(void **state)
 	remove_tree("src");
 }
 
-/* --- round trips --- */
+/* ---- round trips -------------------------------------------------------- */
 
 /* A tree takes about as many as it is deep, or as often as all handles are
  * given; if CLOSE goes ahead, each is taken once in a round trip. */
@@ -232,7 +232,7 @@ test_round_trips(void **state)
 	}
 }
 
-/* --- few are known at a time --- */
+/* ---- few are known at a time -------------------------------------------- */
 
 static void
 watch_dirs(struct host *h, struct xfer *x)
@@ -329,7 +329,7 @@ test_wide(void **state)
 	remove_tree("src");
 }
 
-/* --- what goes wrong in between --- */
+/* ---- what goes wrong in between ----------------------------------------- */
 
 static void
 remove_some(struct host *h, struct xfer *x)
@@ -392,7 +392,7 @@ test_root_vanishes(void **state)
 	}
 }
 
-/* --- times --- */
+/* ---- times -------------------------------------------------------------- */
 
 /* They are set to the nanosecond, after what is in the directories, however
  * few handles there are. */

@@ -175,7 +175,7 @@ run(const struct cell *at, struct copy *c, double neighbour_s, double until_s)
 	return o;
 }
 
-/* --- cells --- */
+/* ---- cells -------------------------------------------------------------- */
 
 static const double rates[] = { 1, 10, 100, 1000 };
 static const double trips[] = { 1, 10, 40, 100, 300, 600 };
@@ -225,7 +225,7 @@ size_for(const struct cell *c)
 	return MIN(MAX(c->mbit * 1e6, 2e6 + 18e6 * (c->mbit >= 10)), 200e6);
 }
 
-/* --- tests --- */
+/* ---- tests -------------------------------------------------------------- */
 
 /* The mean of some, where chance matters. */
 static struct outcome

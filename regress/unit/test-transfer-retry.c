@@ -34,7 +34,7 @@ exists(const char *name)
 	return lstat(name, &st) == 0;
 }
 
-/* --- breaks without end --- */
+/* ---- breaks without end ------------------------------------------------- */
 
 enum {
 	FLAG_RESUME = 1,
@@ -147,7 +147,7 @@ test_tree(void **state)
 	assert_int_equal(system("rm -r t"), 0);
 }
 
-/* --- tries --- */
+/* ---- tries -------------------------------------------------------------- */
 
 static void
 break_all(struct host *h, struct xfer *x)
@@ -200,7 +200,7 @@ test_refused(void **state)
 	assert_int_equal(unlink("src"), 0);
 }
 
-/* --- silence --- */
+/* ---- silence ------------------------------------------------------------ */
 
 static unsigned stop_which, stop_at;
 

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "xfer/transfer/transfer.h"
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 static void
 expect_same(const char *one, const char *two)
@@ -89,7 +89,7 @@ get(struct memory *m, const char *from, const char *to, struct xfer_opts opts)
 	return failures;
 }
 
-/* --- tests with an honest server --- */
+/* ---- tests with an honest server ---------------------------------------- */
 
 static void
 test_one_file(void **state)
@@ -250,7 +250,7 @@ test_failures(void **state)
 	assert_int_equal(system("rm -r d e f v w"), 0);
 }
 
-/* --- tests with a server that lies --- */
+/* ---- tests with a server that lies -------------------------------------- */
 
 /* A server that answers from a script, whatever is asked. */
 struct script {

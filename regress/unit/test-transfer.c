@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-/* --- whatever happens --- */
+/* ---- whatever happens --------------------------------------------------- */
 
 static const char *const tree[] = { "t/small", "t/empty", "t/d/medium",
 	"t/d/s1", "t/d/s2", "t/d/s3", "t/d/s4",
@@ -130,7 +130,7 @@ test_kills(void **state)
 	assert_int_equal(system("rm -r t"), 0);
 }
 
-/* --- parts --- */
+/* ---- parts -------------------------------------------------------------- */
 
 static void
 test_part_names(void **state)
@@ -477,7 +477,7 @@ test_shorter_than_told(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
-/* --- servers that do requests in any order --- */
+/* ---- servers that do requests in any order ------------------------------ */
 
 static void
 expect_copied(const char *from, const char *to)
@@ -523,7 +523,7 @@ test_unordered(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
-/* --- a guessed handle --- */
+/* ---- a guessed handle --------------------------------------------------- */
 
 /* Handles of files that the server has open before the last turn of a run. */
 static void
@@ -561,7 +561,7 @@ test_wrong_guess(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
-/* --- streams --- */
+/* ---- streams ------------------------------------------------------------ */
 
 static void
 test_several_streams(void **state)

@@ -83,8 +83,8 @@ test_nh_agree(void **state)
 	nh_fn first = nh_at(0), fn;
 
 	(void)state;
-	rand_bytes(key, sizeof(key));
-	rand_bytes(msg, sizeof(msg));
+	rand_bytes(key, sizeof key);
+	rand_bytes(msg, sizeof msg);
 	for (size_t i = 1; (fn = nh_at(i)) != NULL; i++) {
 		for (size_t len = 0; len <= NH_BLOCK_LEN;
 		     len += NH_GROUP_LEN) {
@@ -94,7 +94,7 @@ test_nh_agree(void **state)
 			/* Not aligned: packets seldom are. */
 			first(key, msg + 1, len, a);
 			fn(key, msg + 1, len, b);
-			assert_memory_equal(a, b, sizeof(a));
+			assert_memory_equal(a, b, sizeof a);
 		}
 	}
 }
@@ -114,8 +114,8 @@ test_marked_word(void **state)
 	hex_decode(
 	    "b0642853f1f22591fd49dae96d03067b5d132039f48eb569b3218152a26c2c5e",
 	    msg + NH_BLOCK_LEN, NH_GROUP_LEN);
-	check_tag(8, rfc_nonce, msg, sizeof(msg), "ec0c6afdde206e6e");
-	check_tag(16, rfc_nonce, msg, sizeof(msg),
+	check_tag(8, rfc_nonce, msg, sizeof msg, "ec0c6afdde206e6e");
+	check_tag(16, rfc_nonce, msg, sizeof msg,
 	    "b0e7ee40f4c9c8d72144718a9de5a72a");
 }
 
@@ -128,11 +128,11 @@ test_stateless(void **state)
 	uint8_t a[16], b[16];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(msg); i++)
+	for (size_t i = 0; i < sizeof msg; i++)
 		msg[i] = i % 3 == 0 ? 0xff : (uint8_t)i;
 	for (size_t tag_len = 8; tag_len <= 16; tag_len += 8) {
 		assert_int_equal(umac_new(&u, tag_len, rfc_key), 0);
-		for (size_t len = 0; len < sizeof(msg); len += 13) {
+		for (size_t len = 0; len < sizeof msg; len += 13) {
 			assert_int_equal(umac_new(&fresh, tag_len, rfc_key), 0);
 			assert_int_equal(umac_compute(u, len, msg, len, a), 0);
 			assert_int_equal(umac_compute(fresh, len, msg, len, b),

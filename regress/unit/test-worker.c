@@ -313,9 +313,9 @@ check_packets(void)
 	struct cipher *serial;
 	struct packet_job *j;
 
-	rand_bytes(shared_keys.key, sizeof(shared_keys.key));
-	rand_bytes(shared_keys.iv, sizeof(shared_keys.iv));
-	rand_bytes(shared_keys.mac_key, sizeof(shared_keys.mac_key));
+	rand_bytes(shared_keys.key, sizeof shared_keys.key);
+	rand_bytes(shared_keys.iv, sizeof shared_keys.iv);
+	rand_bytes(shared_keys.mac_key, sizeof shared_keys.mac_key);
 	assert_int_equal(new_sealer(&serial), 0);
 	conf.rings[0] = ring_new(PLACES, sizeof(struct packet_job));
 	assert_int_equal(worker_start(&p, &conf), 0);

@@ -24,7 +24,7 @@ enum {
 
 char host_dir[64];
 
-/* --- a host in memory --- */
+/* ---- a host in memory --------------------------------------------------- */
 
 unsigned
 host_random(struct host *h, unsigned n)
@@ -438,7 +438,7 @@ host_turn(void *arg, int timeout_ms)
 static const struct xfer_streams_ops host_ops = { host_open, host_close,
 	host_path, host_turn };
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 void
 host_make_file(const char *name, size_t len, unsigned seed)
@@ -539,7 +539,7 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 	return r;
 }
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 /* In memory where the system has a place for that: the trees are tens of
  * thousands of files, which a disk that others use takes minutes for. */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,13 @@
 #include "server/listener/session-start.h"
 #include "server/peer.h"
 
-enum { PAUSE_MS = 100 }; /* after running out of descriptors */
+enum {
+	PAUSE_MS = 100, /* after running out of descriptors */
+	/* That have to be free: for the loop and the look at the accounts'
+	 * hashes (three), a connection and the pipe of its reports, and two
+	 * others that are about to log in. */
+	DESCRIPTORS_LEAST = 8,
+};
 
 /* Set for the program that replaces this one at SIGHUP: it is in the
  * background already. */
@@ -62,6 +69,7 @@ struct listener {
 	struct reload reload;
 	struct hash_survey *survey;
 	char title[256]; /* the command line */
+	bool is_short; /* of something that accept(2) needs; it was told */
 	bool restart;
 	bool pid_written;
 	int status;
@@ -296,11 +304,15 @@ on_connection(void *arg, int fd, int events)
 	if (connection == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
 		    errno == ENOBUFS) {
-			log_error("accept: %s", strerror(errno));
+			/* Not with each of ten tries in a second. */
+			if (!l->is_short)
+				log_error("accept: %s", strerror(errno));
+			l->is_short = true;
 			pause_accepting(l);
 		}
 		return;
 	}
+	l->is_short = false;
 	if (l->opts->debug) {
 		log_debug("Server will not fork when running in debugging "
 			  "mode.");
@@ -504,6 +516,28 @@ prepare(struct listener *l)
 	hostkeys_clear(&l->state->keys);
 }
 
+/* Or it would listen and answer nobody. */
+static void
+check_descriptors(void)
+{
+	int fds[DESCRIPTORS_LEAST], n = 0, error = 0;
+	struct rlimit limit = { 0 };
+
+	while (n < DESCRIPTORS_LEAST && error == 0)
+		if ((fds[n] = open("/dev/null", O_RDONLY | O_CLOEXEC)) != -1)
+			n++;
+		else
+			error = errno;
+	for (int i = 0; i < n; i++)
+		close(fds[i]);
+	if (error == 0)
+		return;
+	(void)getrlimit(RLIMIT_NOFILE, &limit);
+	fatal("too few descriptors for a connection: %s (the limit is %llu; "
+	      "ulimit -n, LimitNOFILE=)",
+	    strerror(error), (unsigned long long)limit.rlim_cur);
+}
+
 int
 listener_run(struct server_state *state, const struct listener_opts *opts)
 {
@@ -513,6 +547,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	places_open(&state->conf, &l.sockets);
 	go_to_background(&l);
 	l.admission = admission_new(&state->conf);
+	check_descriptors();
 	set_up_loop(&l);
 	write_pid_file(&l);
 	places_log(&l.sockets);

@@ -136,8 +136,7 @@ delegated_environment(const struct login *l, struct strlist *env)
 	if (l->ccache == NULL)
 		return;
 	xasprintf(&assignment, "%s=FILE:%s", variable, l->ccache);
-	if (strlist_add(env, assignment) != 0)
-		fatal("out of memory");
+	xstrlist_add(env, assignment);
 	free(assignment);
 }
 

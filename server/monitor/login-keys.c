@@ -151,8 +151,7 @@ login_key_was_used(struct login *l, const struct key *k)
 {
 	char *name = used_name(k);
 
-	if (strlist_add(&l->used_keys, name) != 0)
-		fatal("out of memory");
+	xstrlist_add(&l->used_keys, name);
 	free(name);
 }
 
@@ -233,9 +232,8 @@ login_filter_env(const struct login *l, struct permits *p)
 		char *name = xstrndup(p->env.v[i],
 		    strcspn(p->env.v[i], "="));
 
-		if (server_conf_permits_variable(&l->conf, name) &&
-		    strlist_add(&kept, p->env.v[i]) != 0)
-			fatal("out of memory");
+		if (server_conf_permits_variable(&l->conf, name))
+			xstrlist_add(&kept, p->env.v[i]);
 		free(name);
 	}
 	strlist_clear(&p->env);

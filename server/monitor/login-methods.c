@@ -9,13 +9,6 @@
 #include "base/mem.h"
 #include "conf/auth-method-table.h"
 
-static void
-add(struct strlist *l, const char *s, size_t len)
-{
-	if (strlist_add_len(l, s, len) != 0)
-		fatal("out of memory");
-}
-
 /* Does an entry of a list, "method" or "method:device", ask for a method? */
 static bool
 names(const char *entry, size_t len, const char *method)
@@ -57,8 +50,7 @@ auth_methods_init(struct auth_methods *m, const struct strlist *lists,
     const char *enabled)
 {
 	memset(m, 0, sizeof *m);
-	if (strlist_split(&m->enabled, enabled, ",") != 0)
-		fatal("out of memory");
+	xstrlist_split(&m->enabled, enabled, ",");
 	if (lists->n == 0 ||
 	    (lists->n == 1 && strcmp(lists->v[0], "any") == 0)) {
 		m->any = true;
@@ -66,7 +58,7 @@ auth_methods_init(struct auth_methods *m, const struct strlist *lists,
 	}
 	for (size_t i = 0; i < lists->n; i++)
 		if (all_enabled(m, lists->v[i]))
-			add(&m->lists, lists->v[i], strlen(lists->v[i]));
+			xstrlist_add(&m->lists, lists->v[i]);
 	return m->lists.n > 0 ? 0 : ERR_NOT_FOUND;
 }
 
@@ -118,10 +110,10 @@ auth_methods_done(struct auth_methods *m, const char *method)
 		size_t len = strcspn(list, ",");
 
 		if (!names(list, len, method)) {
-			add(&rest, list, strlen(list));
+			xstrlist_add(&rest, list);
 		} else if (list[len] == ',') {
 			list += len + 1;
-			add(&rest, list, strlen(list));
+			xstrlist_add(&rest, list);
 		} else {
 			complete = 1;
 		}

@@ -233,8 +233,7 @@ put_hostkeys(const struct hostkeys *h, const char *algs, struct buf *out)
 	struct strlist names = { 0 };
 	struct span blob;
 
-	if (strlist_split(&names, algs, ",") != 0)
-		fatal("out of memory");
+	xstrlist_split(&names, algs, ",");
 	for (size_t i = 0; i < names.n; i++)
 		if (hostkeys_blob(h, names.v[i], &blob) == 0)
 			monitor_params_add_hostkey(out, names.v[i], blob);

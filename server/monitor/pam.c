@@ -444,8 +444,8 @@ pam_environment(struct pam *p, struct strlist *env)
 	if (list == NULL)
 		return;
 	for (size_t i = 0; list[i] != NULL; i++) {
-		if (is_for_session(list[i]) && strlist_add(env, list[i]) != 0)
-			fatal("out of memory");
+		if (is_for_session(list[i]))
+			xstrlist_add(env, list[i]);
 		free(list[i]);
 	}
 	free(list);

@@ -19,7 +19,6 @@
 #include "forward/forwarded.h"
 #include "kex.h"
 #include "packet.h"
-#include "peer-version.h"
 #include "server/kexlog.h"
 #include "server/privs.h"
 #include "server/session/channel-use.h"
@@ -228,6 +227,21 @@ offer_services(struct serve *sv)
 	return services_new(&sv->services, o);
 }
 
+static void
+apply_settings(struct serve *sv)
+{
+	const struct server_conf *conf = sv->params->conf;
+	const struct connection_settings settings = {
+		.dynamic_windows = conf->data.tcp_rcv_buf_poll &&
+		    !conf->data.hpn_disabled,
+		.threads = conf->data.cipher_threads,
+		.form = (enum packet_form)conf->data.cipher_form,
+		.deny_keystream = conf->data.disable_mtaes != 0,
+	};
+
+	connection_apply(&settings, sv->packet, sv->kex, sv->channels);
+}
+
 static int
 begin(struct serve *sv)
 {
@@ -270,16 +284,8 @@ begin(struct serve *sv)
 		packet_set_rekey_limit(sv->packet,
 		    p->conf->algs.rekey_limit.bytes,
 		    (uint32_t)p->conf->algs.rekey_limit.seconds);
-	packet_set_threads(sv->packet, p->conf->data.cipher_threads);
-	packet_set_form(sv->packet, (enum packet_form)p->conf->data.cipher_form,
-	    p->conf->data.disable_mtaes);
 	connection_set_channels(sv->connection, sv->channels);
-	channels_set_exact_windows(sv->channels,
-	    !(kex_peer_traits(sv->kex) & PEER_TAKES_WIDE_WINDOWS));
-	channels_take_early(sv->channels);
-	channels_send_early(sv->channels, kex_peer_takes_early(sv->kex));
-	channels_set_dynamic(sv->channels,
-	    p->conf->data.tcp_rcv_buf_poll && !p->conf->data.hpn_disabled);
+	apply_settings(sv);
 	if ((r = channel_use_new(&sv->use, sv->loop, sv->channels, p,
 		 on_unused, sv)) != 0)
 		return r;

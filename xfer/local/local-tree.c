@@ -47,7 +47,7 @@ struct local_tree {
 	struct local_dir *last; /* holds a reference; the root of late */
 };
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 static unsigned
 usual_max(void)
@@ -133,7 +133,7 @@ local_dir_unref(struct local_dir *d)
 	}
 }
 
-/* --- names --- */
+/* ---- names -------------------------------------------------------------- */
 
 const char *
 local_last_name(const char *path)
@@ -213,7 +213,7 @@ local_place(struct local_tree *t, const char *path, enum local_links rule,
 	return d;
 }
 
-/* --- descriptors --- */
+/* ---- descriptors -------------------------------------------------------- */
 
 /* Gives descriptors back until there are at most so many. */
 static void
@@ -341,7 +341,7 @@ fd_of(struct local_dir *d)
 	return d->fd;
 }
 
-/* --- directories --- */
+/* ---- directories -------------------------------------------------------- */
 
 struct local_dir *
 local_child(struct local_dir *parent, const char *name,
@@ -463,7 +463,7 @@ local_dir_list(struct local_dir *d)
 	return dir;
 }
 
-/* --- what is in them --- */
+/* ---- what is in them ---------------------------------------------------- */
 
 int
 local_stat(struct local_dir *d, const char *name, enum local_links rule,

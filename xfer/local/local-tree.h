@@ -55,7 +55,7 @@ bool local_links_follow(const struct stat *link, enum local_links rule);
 /* What went wrong, in words for the user. */
 const char *local_error_text(int error);
 
-/* --- directories --- */
+/* ---- directories -------------------------------------------------------- */
 
 /* fds_max: of directories, held at a time; 0: by the limit of this process.
  * Freed after all its directories. */
@@ -95,7 +95,7 @@ int local_dir_space(struct local_dir *d, struct statvfs *v) must_check;
 /* For reading its names; the caller closes it. */
 DIR *local_dir_list(struct local_dir *d) must_check;
 
-/* --- what is in them --- */
+/* ---- what is in them ---------------------------------------------------- */
 
 /* What the name is, or what the link leads to if the rule follows it. */
 int local_stat(struct local_dir *d, const char *name, enum local_links rule,

@@ -10,7 +10,7 @@
 
 enum { MODE_DIGITS = 4 };
 
-/* --- records --- */
+/* ---- records ------------------------------------------------------------ */
 
 static bool
 take(const char **p, char c)
@@ -115,7 +115,7 @@ rcp_name_is_plain(const char *name)
 	    strcmp(name, ".") != 0 && strcmp(name, "..") != 0;
 }
 
-/* --- names that were asked for --- */
+/* ---- names that were asked for ------------------------------------------ */
 
 /* Length of the thing at p: what a backslash or brackets keep together. */
 static size_t
@@ -224,7 +224,7 @@ rcp_wanted_has(const struct strlist *wanted, const char *name)
 	return false;
 }
 
-/* --- what a sink has (-Z) --- */
+/* ---- what a sink has (-Z) ----------------------------------------------- */
 
 void
 rcp_sink_state_write(char out[RCP_SINK_STATE_LEN],

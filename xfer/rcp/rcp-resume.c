@@ -76,7 +76,7 @@ rcp_hash_file(struct rcp *c, int fd, int64_t size,
 	return r;
 }
 
-/* --- source --- */
+/* ---- source ------------------------------------------------------------- */
 
 /* Is the sink's part the beginning of our file? */
 static int
@@ -125,7 +125,7 @@ rcp_resume_source(struct rcp *c, int fd, int64_t size, int64_t *start)
 	return rcp_put(c, &choice, 1);
 }
 
-/* --- sink --- */
+/* ---- sink --------------------------------------------------------------- */
 
 static int
 put_standing(struct rcp *c, const struct rcp_sink_state *s)

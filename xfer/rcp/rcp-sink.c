@@ -45,7 +45,7 @@ struct place {
 static int receive_into(struct rcp *c, const struct place *place,
     unsigned depth, const struct strlist *wanted);
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 static void
 note(struct incoming *in, bool ok)
@@ -203,7 +203,7 @@ receive_file(struct rcp *c, const struct rcp_record *rec,
 	return r < 0 ? r : 0;
 }
 
-/* --- directories --- */
+/* ---- directories -------------------------------------------------------- */
 
 /* Until its content is there, the directory has to be open to us. Its final
  * mode, or -1 on error; *change: that is to be set at the end. */
@@ -266,7 +266,7 @@ receive_dir(struct rcp *c, const struct rcp_record *rec,
 	return r;
 }
 
-/* --- records --- */
+/* ---- records ------------------------------------------------------------ */
 
 static int
 receive_entry(struct rcp *c, const struct rcp_record *rec,

@@ -66,7 +66,7 @@ announce(struct rcp *c, char type, const struct stat *st, int64_t size,
 	return r;
 }
 
-/* --- files --- */
+/* ---- files -------------------------------------------------------------- */
 
 /* One block; what the file does not have (any more) becomes zeros, for the
  * sink waits for it. *wrong says why. */
@@ -138,7 +138,7 @@ send_file(struct rcp *c, int fd, const struct stat *st, const char *path,
 	return 0;
 }
 
-/* --- directories --- */
+/* ---- directories -------------------------------------------------------- */
 
 static int
 list_dir(struct local_dir *dir, struct strlist *names)
@@ -230,7 +230,7 @@ send_dir(struct rcp *c, struct local_dir *dir, const struct stat *st,
 	return put_line(c, "E\n");
 }
 
-/* --- names --- */
+/* ---- names -------------------------------------------------------------- */
 
 /* name_sent: as the sink gets it. */
 static int

@@ -69,7 +69,7 @@ rcp_got_input(const struct rcp *c)
 	return c->got_input;
 }
 
-/* --- bytes --- */
+/* ---- bytes -------------------------------------------------------------- */
 
 static int
 closed(int r)
@@ -188,7 +188,7 @@ get_line(struct rcp *c, size_t have)
 	return r == 0 ? ERR_CLOSED : 0;
 }
 
-/* --- messages --- */
+/* ---- messages ----------------------------------------------------------- */
 
 static void
 print_line(struct rcp *c, const char *line)
@@ -294,7 +294,7 @@ rcp_too_deep(const struct rcp *c, const char *path)
 	return c->depth >= RCP_DEPTH_MAX ? "directories are too deep" : NULL;
 }
 
-/* --- answers --- */
+/* ---- answers ------------------------------------------------------------ */
 
 int
 rcp_ok(struct rcp *c)
@@ -344,7 +344,7 @@ rcp_read_answers(struct rcp *c)
 	return r;
 }
 
-/* --- records --- */
+/* ---- records ------------------------------------------------------------ */
 
 int
 rcp_next_record(struct rcp *c, struct rcp_record *rec, bool first)
@@ -390,7 +390,7 @@ rcp_check_record(struct rcp *c, const struct rcp_record *rec,
 	return 0;
 }
 
-/* --- progress and rate --- */
+/* ---- progress and rate -------------------------------------------------- */
 
 void
 rcp_progress_start(struct rcp *c, const char *name, int64_t size,

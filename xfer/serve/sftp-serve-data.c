@@ -21,7 +21,7 @@ enum {
 	COPY_SLICE = 64 * 1024 * 1024, /* inside of the kernel */
 };
 
-/* --- open and close --- */
+/* ---- open and close ----------------------------------------------------- */
 
 static int
 open_flags(uint32_t pflags)
@@ -212,7 +212,7 @@ serve_close(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- read --- */
+/* ---- read --------------------------------------------------------------- */
 
 static void
 put_data_head(uint8_t *p, uint32_t id, size_t len)
@@ -393,7 +393,7 @@ serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- write --- */
+/* ---- write -------------------------------------------------------------- */
 
 static int
 write_whole(int fd, const uint8_t *p, size_t len, uint64_t offset,
@@ -536,7 +536,7 @@ serve_write_continue(struct sftp_serve *s, const uint8_t *p, size_t len)
 	return data + skip;
 }
 
-/* --- fsync and copy-data --- */
+/* ---- fsync and copy-data ------------------------------------------------ */
 
 static int
 run_fsync(struct serve_op *op)

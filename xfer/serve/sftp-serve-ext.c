@@ -14,7 +14,7 @@
 
 enum { IDS_MAX = 4096 };
 
-/* --- file systems --- */
+/* ---- file systems ------------------------------------------------------- */
 
 static int
 run_statvfs(struct serve_op *op)
@@ -84,7 +84,7 @@ serve_limits(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- people --- */
+/* ---- people ------------------------------------------------------------- */
 
 /*
  * "~", "~/x", "~user/x" to a path from the root; others as they are. Caller

@@ -23,7 +23,7 @@ enum {
 	ENTRY_BYTES = 4 + 4 + 4 + 8 + 5 * 4 + 80,
 };
 
-/* --- attributes --- */
+/* ---- attributes --------------------------------------------------------- */
 
 static int
 run_stat(struct serve_op *op)
@@ -205,7 +205,7 @@ serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- directories --- */
+/* ---- directories -------------------------------------------------------- */
 
 static int
 run_opendir(struct serve_op *op)
@@ -431,7 +431,7 @@ serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- names --- */
+/* ---- names -------------------------------------------------------------- */
 
 static int
 run_rmdir(struct serve_op *op)

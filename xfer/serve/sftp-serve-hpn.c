@@ -29,7 +29,7 @@ enum {
 	NSEC_MAX = 999999999,
 };
 
-/* --- check-file --- */
+/* ---- check-file --------------------------------------------------------- */
 
 /* The best first, for clients that take the first. */
 const char serve_hash_algs[] =
@@ -320,7 +320,7 @@ serve_check_file_handle(struct sftp_serve *s, struct serve_op *op,
 	return check_file(s, op, r);
 }
 
-/* --- times --- */
+/* ---- times -------------------------------------------------------------- */
 
 static int
 run_times(struct serve_op *op)
@@ -401,7 +401,7 @@ serve_stat_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- holes --- */
+/* ---- holes -------------------------------------------------------------- */
 
 /* Extents to op->data, their number to op->count; op->flags: there are more. */
 static int

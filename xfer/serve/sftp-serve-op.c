@@ -44,7 +44,7 @@ struct serve_io {
 	int event_fd;
 };
 
-/* --- ops --- */
+/* ---- ops ---------------------------------------------------------------- */
 
 void
 serve_op_init(struct serve_op *op, uint32_t id)
@@ -83,7 +83,7 @@ answer(struct sftp_serve *s, struct serve_op *op)
 	serve_op_clear(op);
 }
 
-/* --- workers --- */
+/* ---- workers ------------------------------------------------------------ */
 
 static void
 run_job(void *job, void **local)
@@ -204,7 +204,7 @@ serve_prefers_worker(struct sftp_serve *s)
 	    have_workers(s);
 }
 
-/* --- order --- */
+/* ---- order -------------------------------------------------------------- */
 
 /*
  * Must b wait for a, which came before? Two requests that only read never wait
@@ -261,7 +261,7 @@ sftp_serve_has_work(const struct sftp_serve *s)
 	return s->has_parked || (s->io != NULL && s->io->count > 0);
 }
 
-/* --- from the request to the reply --- */
+/* ---- from the request to the reply -------------------------------------- */
 
 static bool
 post(struct sftp_serve *s, const struct serve_op *op)

@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-/* --- handles --- */
+/* ---- handles ------------------------------------------------------------ */
 
 static int
 handles_grow(struct sftp_serve *s)
@@ -151,7 +151,7 @@ serve_put_handle(struct sftp_serve *s, uint32_t id, int slot)
 	buf_put_u16(&s->out, s->handles[slot].generation);
 }
 
-/* --- fields and replies --- */
+/* ---- fields and replies ------------------------------------------------- */
 
 char *
 serve_get_path(struct sftp_serve *s, struct rd *r)
@@ -251,7 +251,7 @@ serve_name(struct sftp_serve *s, uint32_t id, const char *name)
 	buf_close_string(&s->out, mark);
 }
 
-/* --- replies of ops --- */
+/* ---- replies of ops ----------------------------------------------------- */
 
 static bool
 failed(struct sftp_serve *s, const struct serve_op *op)

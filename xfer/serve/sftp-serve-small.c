@@ -9,14 +9,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/target-plan.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-/* --- put-file --- */
+enum { LEFT_S = 3600 };
+
+/* ---- put-file ----------------------------------------------------------- */
 
 static int
 refuse(void)
@@ -80,6 +85,73 @@ fill(struct serve_op *op, int fd, bool there)
 	return serve_apply_attrs(NULL, fd, false, &attrs);
 }
 
+/* Is fd the beginning of the data? */
+static bool
+has_data_of(const struct serve_op *op, int fd, size_t size)
+{
+	uint8_t *p = malloc(size + 1);
+	bool same = p != NULL && size <= buf_len(&op->data) &&
+	    fd_pread_all(fd, p, size, 0) == (ssize_t)size &&
+	    memcmp(p, buf_data(&op->data), size) == 0;
+
+	free(p);
+	return same;
+}
+
+/* Removes what a server that was killed has left of this very file: a part of
+ * this user's, with one name, which has been as it is for long, so nobody is
+ * about to rename it, and in which there is nothing else. */
+static bool
+clear_left(const struct serve_op *op)
+{
+	int fd = open(op->path2, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+		O_NOCTTY | O_CLOEXEC);
+	struct stat st;
+	bool left = fd >= 0 && fstat(fd, &st) == 0 && xfer_part_is_own(fd) &&
+	    st.st_ctim.tv_sec + (time_t)op->count <= time(NULL) &&
+	    st.st_size <= SFTP_MESSAGE_MAX &&
+	    has_data_of(op, fd, (size_t)st.st_size);
+
+	if (left)
+		serve_part_remove(fd, op->path2);
+	fd_close(&fd);
+	return left;
+}
+
+static int
+make_new(const struct serve_op *op, mode_t mode)
+{
+	return open(op->path2,
+	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+}
+
+/* Makes the part, under the first of its names that is free. No lock: it lives
+ * for this request only, and nobody goes on with a part of such a name. Which
+ * file it names is compared at the end. */
+static int
+make_part(struct serve_op *op, mode_t mode)
+{
+	bool taken;
+	char *name;
+	int fd;
+
+	for (unsigned number = 1;; number++) {
+		fd = make_new(op, mode);
+		taken = fd < 0 && errno == EEXIST;
+		if (taken && clear_left(op)) {
+			fd = make_new(op, mode);
+			taken = fd < 0 && errno == EEXIST;
+		}
+		if (!taken || number > XFER_PARTS_MAX)
+			return fd;
+		name = xfer_put_name(op->path, number + 1);
+		if (name == NULL)
+			return -1;
+		free(op->path2);
+		op->path2 = name;
+	}
+}
+
 static int
 run_put(struct serve_op *op)
 {
@@ -94,10 +166,7 @@ run_put(struct serve_op *op)
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	/* No lock: it lives for this request only, and nobody goes on with a
-	 * part of such a name. Which file it names is compared at the end. */
-	fd = open(op->path2,
-	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+	fd = make_part(op, mode);
 	if (fd < 0)
 		return -1;
 	r = fill(op, fd, there);
@@ -147,7 +216,8 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->mode = op->attrs.flags & SFTP_A_MODE ?
 	    op->attrs.mode & SERVE_MODE_BITS :
 	    0666;
-	op->path2 = xfer_probe_name(op->path); /* in no plan of the client's */
+	op->path2 = xfer_put_name(op->path, 1);
+	op->count = s->opts.left_early ? 0 : LEFT_S;
 	buf_put(&op->data, data.p, data.len);
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;
@@ -158,7 +228,7 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* --- get-file --- */
+/* ---- get-file ----------------------------------------------------------- */
 
 static int
 read_all(struct serve_op *op, size_t size)

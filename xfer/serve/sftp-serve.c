@@ -237,7 +237,7 @@ sftp_serve_blocked(const struct sftp_serve *s)
 	return buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX || s->has_parked;
 }
 
-/* --- messages --- */
+/* ---- messages ----------------------------------------------------------- */
 
 static int
 handle_init(struct sftp_serve *s, struct rd *r)

@@ -51,6 +51,8 @@ struct sftp_serve_opts {
 	bool direct;
 	unsigned threads; /* at most; they start when needed; 0: none */
 	bool eager;	  /* workers do all that they can: for tests */
+	bool left_early;  /* a part of put-file that is there was left by a
+			   * killed server, however new it is: for tests */
 	/* Called with every path of a request; false refuses it. */
 	bool (*path_ok)(void *arg, const char *path);
 	void *path_ok_arg;

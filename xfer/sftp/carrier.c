@@ -30,7 +30,7 @@ read_some(const struct xfer_pipe *p, uint8_t *to, size_t max)
 	return errno == EAGAIN ? ERR_AGAIN : ERR_SYSTEM;
 }
 
-/* --- in the loop --- */
+/* ---- in the loop -------------------------------------------------------- */
 
 /* The session is over; nothing is to be waited for any more. */
 static void
@@ -136,7 +136,7 @@ xfer_pipe_attach(struct xfer_pipe *p, struct sftp *s)
 	sftp_attach(s, (struct xfer_carrier){ .ops = &pipe_ops, .arg = p });
 }
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 int
 xfer_pipe_open(struct xfer_pipe *p, struct loop *loop, int fd_in, int fd_out)

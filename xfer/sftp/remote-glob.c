@@ -46,7 +46,7 @@ remote_glob_unescape(const char *pattern)
 	return name;
 }
 
-/* --- braces --- */
+/* ---- braces ------------------------------------------------------------- */
 
 /* What a brace has in it, up to the comma or brace that ends it. */
 static const char *
@@ -117,7 +117,7 @@ remote_glob_braces(const char *pattern, struct strlist *out)
 	return expand_braces(pattern, 0, out);
 }
 
-/* --- patterns --- */
+/* ---- patterns ----------------------------------------------------------- */
 
 struct expansion {
 	const char *base;    /* directory with its slash, or "" */

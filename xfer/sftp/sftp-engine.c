@@ -17,7 +17,7 @@ enum {
 	HANDLES_EXPECTED = 256, /* of a server that is about to tell */
 };
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 int
 sftp_new(struct sftp **out)
@@ -80,7 +80,7 @@ sftp_feed_end(struct sftp *s, int err)
 	return s->err;
 }
 
-/* --- output --- */
+/* ---- output ------------------------------------------------------------- */
 
 static size_t
 take_bytes(struct sftp *s, uint8_t *p, size_t max)
@@ -194,7 +194,7 @@ sftp_wake(const struct sftp *s)
 		s->carrier.ops->wake(s->carrier.arg);
 }
 
-/* --- what is known of the session --- */
+/* ---- what is known of the session --------------------------------------- */
 
 bool
 sftp_is_ready(const struct sftp *s)
@@ -304,7 +304,7 @@ sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
 	return !s->handle_requested && sftp_keeps_order(s);
 }
 
-/* --- with a carrier --- */
+/* ---- with a carrier ----------------------------------------------------- */
 
 void
 sftp_attach(struct sftp *s, struct xfer_carrier carrier)

@@ -306,7 +306,7 @@ sftp_feed(struct sftp *s, const uint8_t *p, size_t len)
 	return s->err;
 }
 
-/* --- what is in them --- */
+/* ---- what is in them ---------------------------------------------------- */
 
 bool
 sftp_next_entry(struct rd *body, struct sftp_entry *entry)

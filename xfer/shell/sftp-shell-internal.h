@@ -14,7 +14,7 @@
 
 #include "xfer/shell/sftp-shell.h"
 
-/* --- words of a line (sftp-shell-parse.c) --- */
+/* ---- words of a line (sftp-shell-parse.c) ------------------------------- */
 
 enum { SHELL_WORDS_MAX = 128 };
 
@@ -39,7 +39,7 @@ void shell_words_clear(struct shell_words *words);
 char *shell_escape_glob(const char *text);
 char *shell_escape_word(const char *text, char quote);
 
-/* --- commands (sftp-shell.c) --- */
+/* ---- commands (sftp-shell.c) -------------------------------------------- */
 
 struct shell_call {
 	bool flags[128];	  /* by letter */
@@ -108,7 +108,7 @@ SHELL_COMMAND(put);
 SHELL_COMMAND(reget);
 SHELL_COMMAND(reput);
 
-/* --- the session --- */
+/* ---- the session -------------------------------------------------------- */
 
 enum { SHELL_OWNERS = 16 };
 
@@ -136,7 +136,7 @@ int shell_status(int result, const char *fmt, ...) printf_like(2, 3);
 /* The worse of two results; errors win. */
 int shell_worse(int a, int b);
 
-/* --- remote names (sftp-shell-paths.c); caller frees --- */
+/* ---- remote names (sftp-shell-paths.c); caller frees -------------------- */
 
 char *shell_absolute(const struct shell *sh, const char *path);
 char *shell_absolute_pattern(const struct shell *sh, const char *pattern);
@@ -161,7 +161,7 @@ int shell_stat_all(struct shell *sh, const struct strlist *names,
 int shell_links_all(struct shell *sh, const struct strlist *names,
     uint32_t *links) must_check;
 
-/* --- parts of ls and df, for tests --- */
+/* ---- parts of ls and df, for tests -------------------------------------- */
 
 /* "6B", "97.7K", "252G" */
 void shell_human(uint64_t bytes, char *out, size_t size);

@@ -65,7 +65,7 @@ add(struct listing *l, char *name, char *long_name,
 	return 0;
 }
 
-/* --- lines --- */
+/* ---- lines -------------------------------------------------------------- */
 
 static void
 shell_size(uint64_t bytes, bool human, char *out, size_t size)
@@ -160,7 +160,7 @@ print_long(struct listing *l, const struct entry *e)
 	return 0;
 }
 
-/* --- columns --- */
+/* ---- columns ------------------------------------------------------------ */
 
 /* Columns on the screen. */
 static size_t
@@ -247,7 +247,7 @@ print_columns(const struct listing *l)
 	return r;
 }
 
-/* --- order --- */
+/* ---- order -------------------------------------------------------------- */
 
 static int
 by_name(const void *a, const void *b)
@@ -320,7 +320,7 @@ print(struct listing *l)
 	return r;
 }
 
-/* --- what is listed --- */
+/* ---- what is listed ----------------------------------------------------- */
 
 /* The number of links, which version 3 has no field for: servers give lines as
  * of ls -l, with it behind the mode. 0: that is no such line. */

@@ -115,7 +115,7 @@ announce(const struct shell *sh, bool up, bool resume, const char *from,
 			 (resume ? "Resuming" : "Fetching"), from, to);
 }
 
-/* --- download --- */
+/* ---- download ----------------------------------------------------------- */
 
 static int
 queue_downloads(struct shell *sh, struct xfer *x, const struct strlist *names,
@@ -195,7 +195,7 @@ shell_reget(struct shell *sh, const struct shell_call *call)
 	return download(sh, call, true);
 }
 
-/* --- upload --- */
+/* ---- upload ------------------------------------------------------------- */
 
 /* Local names that a word stands for. */
 static int

@@ -79,7 +79,7 @@ shell_go(struct shell *sh, const char *path, const char *local)
 	return r == SHELL_OK ? SHELL_QUIT : r;
 }
 
-/* --- one path --- */
+/* ---- one path ----------------------------------------------------------- */
 
 int
 shell_mkdir(struct shell *sh, const struct shell_call *call)
@@ -110,7 +110,7 @@ shell_rmdir(struct shell *sh, const struct shell_call *call)
 	return r;
 }
 
-/* --- all that match --- */
+/* ---- all that match ----------------------------------------------------- */
 
 typedef int (*each_fn)(struct shell *sh, const struct shell_call *call,
     const char *path);
@@ -201,7 +201,7 @@ shell_chgrp(struct shell *sh, const struct shell_call *call)
 	return for_each(sh, call, chgrp_one);
 }
 
-/* --- two paths --- */
+/* ---- two paths ---------------------------------------------------------- */
 
 typedef int (*pair_fn)(struct shell *sh, const struct shell_call *call,
     const char *from, const char *to);

@@ -15,7 +15,7 @@
 
 enum { AT_ONCE = 64, DEPTH_MAX = 1024 };
 
-/* --- one directory --- */
+/* ---- one directory ------------------------------------------------------ */
 
 struct names {
 	struct strlist files, dirs;
@@ -84,7 +84,7 @@ remove_some(struct shell *sh, const char *dir, char *const *names, size_t n)
 	return begun < n ? ERR_NOMEM : result;
 }
 
-/* --- trees --- */
+/* ---- trees -------------------------------------------------------------- */
 
 static int remove_tree(struct shell *sh, const char *path, unsigned depth);
 

@@ -111,7 +111,7 @@ shell_command_find(const char *name)
 	return NULL;
 }
 
-/* --- messages --- */
+/* ---- messages ----------------------------------------------------------- */
 
 static void
 show(FILE *out, const char *fmt, va_list ap)
@@ -188,7 +188,7 @@ shell_interrupted(const struct shell *sh)
 	return sh->p.interrupted != NULL && *sh->p.interrupted;
 }
 
-/* --- commands about the session --- */
+/* ---- commands about the session ----------------------------------------- */
 
 int
 shell_help(struct shell *sh, const struct shell_call *call)
@@ -234,7 +234,7 @@ shell_version(struct shell *sh, const struct shell_call *call)
 	return SHELL_OK;
 }
 
-/* --- life --- */
+/* ---- life --------------------------------------------------------------- */
 
 int
 shell_new(struct shell **out, const struct shell_params *params)
@@ -275,7 +275,7 @@ shell_begin(struct shell *sh)
 	return sh->cwd != NULL ? SHELL_OK : ERR_NOMEM;
 }
 
-/* --- lines --- */
+/* ---- lines -------------------------------------------------------------- */
 
 /* Takes flags, then the number, then paths from the words of a line. */
 static int

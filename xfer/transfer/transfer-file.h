@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* A file, by phases, and the steps that it takes. Threads: one at a time. */
+/* A file, and the steps that it takes. Threads: one at a time. */
 #ifndef HPN_XFER_TRANSFER_TRANSFER_FILE_H
 #define HPN_XFER_TRANSFER_TRANSFER_FILE_H
 
@@ -9,6 +9,7 @@
 #include "xfer/transfer/transfer-compare.h"
 #include "xfer/transfer/transfer-exact.h"
 #include "xfer/transfer/transfer-limits.h"
+#include "xfer/transfer/transfer-phases.h"
 
 /* Of a file. What may follow what is a table in transfer-file.c. */
 enum xfer_state {
@@ -24,173 +25,6 @@ enum xfer_state {
 	XFER_RENAMING,	     /* the part gets the target's name, or goes
 			      * because the target is complete */
 	XFER_DONE,	     /* the loop frees it */
-};
-
-/* What is used of what is at the target already. */
-enum xfer_reuse {
-	XFER_REUSE_NOTHING,
-	XFER_REUSE_CHECKED, /* the data of the part, or of the target, that
-			     * digests or marks say is the source's */
-	XFER_REUSE_TRUSTED, /* the target's data: the rest is appended */
-	XFER_REUSE_WHOLE,   /* the target may be complete: only compared */
-};
-
-/* What is done to an upload's handle when all data is sent, in this order. */
-enum xfer_tail_step {
-	XFER_TAIL_SIZE,
-	XFER_TAIL_LENGTH, /* was it cut? */
-	XFER_TAIL_ATTRS,
-	XFER_TAIL_TIMES,
-	XFER_TAIL_SYNC,
-	XFER_TAIL_LOOK, /* what is it that was written? */
-	XFER_TAIL_CLOSE, /* unless it is closed with the rename */
-	XFER_TAIL_SENT,
-};
-
-/* --- a file, by phases: xfer_file_restart() clears most of them --- */
-
-/* What is read. It stays when the file is begun anew. */
-struct xfer_source {
-	struct sftp_attrs attrs;
-	struct xfer_exact exact;
-	uint64_t size;		 /* expected; 0: until it ends */
-	struct sftp_handle *handle; /* owned; at a second host, also while
-				     * OPEN is under way; NULL: none */
-	unsigned reads;		 /* under way there */
-	bool symlink;		 /* it is one, and copied as such */
-	char *link;		 /* owned; what the link that is made says: the
-				  * text of a symbolic one, the first name of
-				  * a hard one */
-	struct xfer_hard *hard;	 /* this is the name that is copied */
-	bool copied;		 /* although it could be a hard link */
-};
-
-/* What is at the target's name, and what of it is used. */
-struct xfer_target {
-	struct sftp_attrs attrs; /* flags 0: there is nothing */
-	uint32_t nlink;		 /* 0: unknown */
-	struct xfer_exact exact; /* where it may be the source, or the same */
-	bool known;		 /* the requests before OPEN are answered */
-	enum xfer_reuse reuse;
-	bool same;		 /* reuse WHOLE: it is, and gets attributes */
-	bool read_only;		 /* we were refused to write it */
-	bool is_link;		 /* one that is replaced, counted as nothing */
-	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
-	bool set_mode;		 /* mode is to be set at the end */
-	uint32_t mode;
-};
-
-/* The part that data goes to. docs/TRANSFERS.md has its states. */
-struct xfer_part {
-	char *name;		 /* owned; NULL: the target in place */
-	bool there;		 /* something has that name already */
-	struct sftp_attrs old;	 /* what; flags 0: nothing of use */
-	uint32_t old_nlink;	 /* 0: unknown */
-	struct sftp_attrs made;	 /* what OPEN made, or opened */
-	bool foreign;		 /* the old one is somebody else's */
-	bool plan_asked, planned; /* a source has that name */
-	bool unproven;		 /* the old one is open, and nothing of it has
-				  * been found to be the source's yet: it is
-				  * not written */
-	bool refused;		 /* nor will it be: the next name is tried */
-	bool cleared;		 /* the one that we had made was removed */
-	bool remade;		 /* its first mode let others read it */
-};
-
-/* What this run has made under the part's name. It stays when the file is begun
- * anew; by then somebody may have replaced it. */
-struct xfer_made {
-	bool ours;		 /* it has made it */
-	bool asked;		 /* it may have: the answer was lost */
-	bool numbered;		 /* OPEN told whose it is */
-	bool seen;		 /* on this host: */
-	dev_t dev;
-	ino_t ino;
-	struct sftp_attrs attrs; /* at a server, as written; flags 0: unknown */
-};
-
-/* OPEN of the first handle, and of those that follow. */
-struct xfer_opening {
-	uint32_t status;	 /* of the first, if it was refused */
-	char *words;		 /* owned; those that came with it; or NULL */
-	bool inspected;		 /* FSTAT of what it made was sent */
-	bool no_more;		 /* the server gives no further handle */
-	unsigned gone;		 /* times that the part's name was free again
-				  * after OPEN had found it taken */
-	bool waits_for_fds;	 /* this host has no descriptor for it now */
-	char *probe;		 /* owned; what is opened is a file that shows
-				  * who we are: see transfer-owner.c */
-};
-
-/* Which data has moved, and which has not. */
-struct xfer_progress {
-	bool begun;		 /* what follows is set: go on with it */
-	bool all_taken;		 /* nothing behind next is to be taken */
-	uint64_t next;		 /* offset of the next range */
-	struct xfer_range *todo; /* owned; before next */
-	uint64_t chunk;		 /* bytes of a range */
-	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
-	uint64_t moved;		 /* bytes that are at the target */
-	uint64_t skipped;	 /* those of them that are holes */
-	uint64_t received_until; /* highest offset received */
-	uint64_t eof_at;	 /* lowest offset where the source ended */
-	bool end_checked;	 /* FSTAT has told its size by then */
-	bool needs_size;	 /* what is written may be longer than the
-				  * source, or shorter */
-	bool write_failed;	 /* at the target */
-	bool unstored;		 /* what was written may be lost */
-	bool sparse;		 /* it has holes, or is read for zeros */
-	bool map_pending;	 /* the server is asked where its holes are */
-	unsigned maps;		 /* answers to that */
-	uint64_t occupied;	 /* before that offset the target held data,
-				  * so that zeros are written too */
-};
-#define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
-
-/* What is done when all data is sent. */
-struct xfer_tail {
-	enum xfer_tail_step step; /* the next one */
-	bool size_set;		 /* the target was cut, or grown, to its size */
-	uint32_t size_status;	 /* why that was refused; 0: it was not */
-	bool verified;
-	bool lost;		 /* the stream ended before it had answered */
-	struct sftp_attrs written; /* what the handle is of; flags 0: unknown */
-};
-
-/* The part gets its target's name. */
-struct xfer_renaming {
-	struct sftp_attrs before, after; /* of the two names; flags 0: none */
-	uint32_t status;
-	char *words;		 /* owned; those that came with it; or NULL */
-	bool lost_now;		 /* no answer to this request */
-	bool lost;		 /* nor to one before: it may have been done */
-	unsigned tries;
-	bool hidden; /* what has the part's name is not shown */
-	bool again; /* the file is done again, in place */
-};
-
-/* A link is made at the server. */
-struct xfer_linking {
-	int err; /* the answer to the first request */
-	uint32_t status;
-	unsigned number; /* of the name under which it is made first */
-	bool cleared; /* what a killed run had left there was removed */
-	unsigned tries;
-};
-
-/* One that moves in a single request, or in one flight of them. */
-struct xfer_small {
-	bool refused;		 /* it takes the ordinary steps instead */
-	struct xfer_stream *stream;
-	enum {
-		XFER_GUESS_RIGHT, /* so far */
-		XFER_GUESS_WRONG, /* or something else was refused */
-		XFER_GUESS_LOST,  /* the session is over */
-	} outcome;
-	struct sftp_handle guess, handle;
-	bool opened;		 /* handle is what the server has given */
-	bool guess_closed;	 /* guess, which may be another handle */
-	uint8_t *data;		 /* owned: of a download */
 };
 
 struct xfer_file {
