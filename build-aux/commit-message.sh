@@ -13,7 +13,7 @@ check()
 	sed '/^# -* >8 -*$/,$d' | grep -v '^#' | awk -v whose="$1" '
 	NR == 1 { subject = $0; next }
 	NR == 2 { second = $0; next }
-	/^[A-Z][A-Za-z-]*: ./ { next }
+	/^([A-Z][A-Za-z-]+-by|Fixes|Closes|Refs): ./ { next }
 	/[^ \t]/ { body++ }
 	END {
 		# those are written by git
