@@ -736,7 +736,7 @@ xfer_file_settle(struct xfer_file *f)
 	case XFER_MOVING:
 		if (f->part.refused && !f->failed) {
 			if (f->pending == 0 && f->blocks == 0)
-				xfer_part_pass(f);
+				xfer_part_refused(f);
 			break;
 		}
 		if (xfer_main_handle(f) == NULL)

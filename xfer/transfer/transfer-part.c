@@ -203,6 +203,18 @@ is_ours(const struct xfer_file *f)
 	    0 && st.st_dev == f->made.dev && st.st_ino == f->made.ino;
 }
 
+void
+xfer_part_refused(struct xfer_file *f)
+{
+	if (f->up || !is_ours(f)) {
+		xfer_part_pass(f);
+		return;
+	}
+	(void)local_remove(f->at, xfer_part_local(f));
+	f->made = (struct xfer_made){ .ours = false };
+	xfer_file_restart(f, f->resume);
+}
+
 /* The old part, or a new one. -1 with errno. What was empty when it was looked
  * at needs no proof, so it must be empty still. */
 static int

@@ -55,6 +55,9 @@ void xfer_part_avoid_plan(struct xfer_file *f);
 bool xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen);
 /* The same, for one that was looked at with -Z: the file begins anew. */
 void xfer_part_pass(struct xfer_file *f);
+/* It does not show that it is of this source. One that this run has made, of
+ * what the source was before a break, is removed; others are passed. */
+void xfer_part_refused(struct xfer_file *f);
 /* Parts of this run's downloads that have the name take another one: something
  * is to be made under it. */
 void xfer_part_make_way(struct xfer *x, struct local_dir *at,
