@@ -212,8 +212,9 @@ class Copy:
             return False
         if node is None and not self.walk(self.c.target, False)[2] and \
                 self.may(parent, 3):
-            parent.names[name] = Node("dir", 0o777 & ~UMASK, self.me,
-                                      new=True)
+            mode = 0o777 & ~UMASK
+            parent.names[name] = Node("dir", mode, self.me, new=True,
+                                      new_mode=mode)
             parent.mtime = None
             return True
         self.refuse()
@@ -348,7 +349,8 @@ class Copy:
         self.copy_into(node, there)
 
     def make_dir(self, node, parent, name):
-        made = Node("dir", node.mode & 0o777 & ~UMASK, self.me, new=True)
+        mode = node.mode & 0o777 & ~UMASK
+        made = Node("dir", mode, self.me, new=True, new_mode=mode)
         parent.names[name] = made
         parent.mtime = None
         return made
@@ -359,7 +361,9 @@ class Copy:
             self.fail()
             return
         self.begin_dir(node, there)
-        final, root = there.mode, not self.inside
+        # Two sources may be laid into one that this copy makes.
+        final = there.new_mode if there.new else there.mode
+        root = not self.inside
         if there.new:
             there.mode |= 0o700
         if c.preserve and not self.may(there, 7):

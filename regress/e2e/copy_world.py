@@ -26,6 +26,7 @@ class Node:
     unsure: bool = False
     coarse: bool = False  # mtime to the second
     new: bool = False  # made by this copy
+    new_mode: int = 0  # of a directory that it made: at its end
     loose_mode: bool = False  # any
     less_mode: bool = False  # of what a part had that was left at a server
     loose_setuid: bool = False  # setuid, setgid and sticky may have gone
