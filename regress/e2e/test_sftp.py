@@ -735,7 +735,10 @@ def test_connection_ends_in_the_middle(place, background):
         if p.is_file() and p.name not in before), 20)
     os.kill(int((place / "pid").read_text()), 9)
     assert process.wait(LONG) == 255
-    assert b"Connection closed" in process.stderr.read()
+    said = process.stderr.read().decode()
+    assert "Connection closed" in said
+    assert re.search(r"^[\d.]+[KM]?B of [\d.]+[KM]B are kept; the same "
+                     r"command with -a goes on$", said, re.M), said
     # What looks complete is.
     assert not (place / "x").exists()
     sftp("reget big x", cwd=place).ok()

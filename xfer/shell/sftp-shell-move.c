@@ -75,13 +75,26 @@ wants_resume(const struct shell *sh, const struct shell_call *call)
 	return call->flags['a'] || sh->p.xfer.append;
 }
 
+/* What there is of one that was broken off, and how to go on with it. */
+static void
+tell_kept(const struct xfer *x, bool resume)
+{
+	char kept[160];
+
+	xfer_kept_text(x, kept, sizeof kept);
+	shell_error("%s; the same command%s goes on%s", kept,
+	    resume ? "" : " with -a",
+	    xfer_is_full(x) ? " when there is room" : "");
+}
+
 static int
-run(struct shell *sh, struct xfer *x)
+run(struct shell *sh, struct xfer *x, bool resume)
 {
 	int r = xfer_run(x);
 
 	progress_clear_line(sh->p.xfer.progress); /* shows what it holds */
-
+	if ((r < 0 || xfer_is_full(x)) && xfer_keeps_any(x))
+		tell_kept(x, resume);
 	if (r == ERR_CANCELLED || (r == 0 && xfer_failures(x) > 0))
 		r = SHELL_FAILED;
 	xfer_free(x);
@@ -175,7 +188,7 @@ download(struct shell *sh, const struct shell_call *call, bool resume)
 		r = queue_downloads(sh, x, &names, local, resume,
 		    remote_glob_has_magic(call->words[0].pattern));
 		if (r >= 0)
-			r = shell_worse(r, run(sh, x));
+			r = shell_worse(r, run(sh, x, resume));
 		else
 			xfer_free(x);
 	}
@@ -301,7 +314,7 @@ upload(struct shell *sh, const struct shell_call *call, bool resume)
 	    (r = new_transfers(sh, call, resume, &x)) == 0) {
 		r = queue_uploads(sh, x, &names, target, is_dir, resume);
 		if (r == 0)
-			r = run(sh, x);
+			r = run(sh, x, resume);
 		else
 			xfer_free(x);
 	}
