@@ -15,6 +15,10 @@ kept_of(const struct xfer_file *f)
 {
 	const struct xfer_progress *p = &f->progress;
 
+	/* An upload that lost its handles begins anew, and has not yet looked
+	 * at what there is. */
+	if (f->part.name == NULL && !p->begun)
+		return f->made.ours ? f->made.kept : 0;
 	if (f->part.name == NULL || p->unstored ||
 	    f->target.reuse == XFER_REUSE_WHOLE)
 		return 0;
@@ -25,6 +29,12 @@ kept_of(const struct xfer_file *f)
 		return xfer_marks_kept(f);
 	return xfer_stream_first(f->x) == NULL ||
 		xfer_has(f->x, SFTP_EXT_CHECK_FILE) ? p->moved : 0;
+}
+
+void
+xfer_file_note_kept(struct xfer_file *f)
+{
+	f->made.kept = kept_of(f);
 }
 
 void

@@ -89,6 +89,7 @@ struct xfer_made {
 	bool ours;		 /* it has made it */
 	bool asked;		 /* it may have: the answer was lost */
 	bool numbered;		 /* OPEN told whose it is */
+	uint64_t kept;		 /* bytes in it when its handles were lost */
 	bool seen;		 /* on this host: */
 	dev_t dev;
 	ino_t ino;

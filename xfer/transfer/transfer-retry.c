@@ -134,6 +134,7 @@ xfer_file_go_on(struct xfer_file *f)
 	} else if (f->up) {
 		/* What has the part's name, or the target's, is another file
 		 * perhaps: it has to show what it is, as with -Z. */
+		xfer_file_note_kept(f);
 		xfer_file_restart(f, f->x->origin.stream == NULL);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE ||
 	    !f->progress.begun || f->part.unproven) {

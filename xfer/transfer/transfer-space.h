@@ -41,5 +41,7 @@ void xfer_write_refused(struct xfer_file *f, const struct sftp_reply *reply);
 /* transfer-kept.c */
 /* f is over: counts what is kept of it. */
 void xfer_file_keeps(struct xfer_file *f);
+/* Before it begins anew: what of it is kept until then. */
+void xfer_file_note_kept(struct xfer_file *f);
 
 #endif
