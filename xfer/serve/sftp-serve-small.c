@@ -108,7 +108,8 @@ clear_left(const struct serve_op *op)
 		O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 	bool left = fd >= 0 && fstat(fd, &st) == 0 && xfer_part_is_own(fd) &&
-	    st.st_ctim.tv_sec + (time_t)op->count <= time(NULL) &&
+	    (op->count == 0 ||
+		st.st_ctim.tv_sec + (time_t)op->count <= time(NULL)) &&
 	    st.st_size <= SFTP_MESSAGE_MAX &&
 	    has_data_of(op, fd, (size_t)st.st_size);
 
