@@ -46,3 +46,12 @@ clock_thread_us(void)
 {
 	return read_clock(CLOCK_THREAD_CPUTIME_ID) / 1000;
 }
+
+void
+clock_sleep_us(uint64_t us)
+{
+	const struct timespec ts = { .tv_sec = (time_t)(us / 1000000),
+		.tv_nsec = (long)(us % 1000000) * 1000 };
+
+	(void)nanosleep(&ts, NULL);
+}

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <unistd.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -26,7 +25,6 @@ enum {
 	REFUSAL_US = 8 * 1000,
 	REFUSAL_OF_SECRET_US = 128 * 1000,
 	MARK_STEP = 16, /* each mark is a 16th above the last */
-	US_PER_S = 1000 * 1000,
 };
 
 /* Each state is followed by the next one only. */
@@ -211,11 +209,8 @@ fill_time(const struct auth *a)
 {
 	uint64_t wait_us = auth_delay_us(a->params->salt, a->user, a->secret,
 	    a->params->floor_us, clock_us() - a->began_us);
-	struct timespec ts;
 
-	ts.tv_sec = (time_t)(wait_us / US_PER_S);
-	ts.tv_nsec = (long)(wait_us % US_PER_S) * 1000;
-	(void)nanosleep(&ts, NULL);
+	clock_sleep_us(wait_us);
 }
 
 /* ---- the state machine ------------------------------------------------ */

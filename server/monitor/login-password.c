@@ -2,7 +2,6 @@
 /* Is a password right, by which rules, and what does a wrong one cost? */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -61,15 +60,11 @@ static void
 wait_for_modules(const struct login *l)
 {
 	uint64_t until_us = pam_delay_until_us(l->pam), now_us = clock_us();
-	struct timespec ts;
 
 	if (l->deadline_ms != 0)
 		until_us = MIN(until_us, l->deadline_ms * 1000);
-	if (until_us <= now_us)
-		return;
-	ts.tv_sec = (time_t)((until_us - now_us) / 1000000);
-	ts.tv_nsec = (long)((until_us - now_us) % 1000000) * 1000;
-	(void)nanosleep(&ts, NULL);
+	if (until_us > now_us)
+		clock_sleep_us(until_us - now_us);
 }
 
 void

@@ -187,11 +187,9 @@ monitor_wait_to_sign(struct monitor *m)
 {
 	uint64_t wait_ms = monitor_sign_wait_ms(&m->sign_busy_ms,
 	    clock_ms());
-	const struct timespec ts = { .tv_sec = (time_t)(wait_ms / 1000),
-		.tv_nsec = (long)(wait_ms % 1000) * 1000000 };
 
 	if (wait_ms > 0)
-		(void)nanosleep(&ts, NULL);
+		clock_sleep_us(wait_ms * 1000);
 }
 
 /* What is signed is made here, and belongs to this connection: the user's

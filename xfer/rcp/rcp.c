@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/called.h"
@@ -412,17 +411,12 @@ rcp_progress_finish(struct rcp *c, bool ok)
 static void
 keep_rate(struct rcp *c, size_t bytes)
 {
-	uint64_t now = clock_us(), left;
+	uint64_t now = clock_us();
 
 	c->allowed_us = MAX(c->allowed_us, now - MIN(now, SLACK_US)) +
 	    (uint64_t)bytes * 1000000 / c->opts.rate_bytes;
-	while (now < c->allowed_us) {
-		left = c->allowed_us - now;
-		(void)nanosleep(&(struct timespec){
-		    .tv_sec = (time_t)(left / 1000000),
-		    .tv_nsec = (long)(left % 1000000) * 1000 }, NULL);
-		now = clock_us();
-	}
+	for (; now < c->allowed_us; now = clock_us())
+		clock_sleep_us(c->allowed_us - now);
 }
 
 void
