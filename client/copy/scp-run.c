@@ -84,18 +84,13 @@ scp_catch_signals(void)
 static void
 tell_kept(struct scp *scp, const char *why)
 {
-	char kept[160], text[200];
-
-	xfer_kept_text(scp->running, kept, sizeof kept);
-	snprintf(text, sizeof text, "%s: %s", why, kept);
-	screen_clear();
-	fprintf(stderr, "%s: %s", called_name("hpnscp"), text);
 	/* Between two hosts nothing can be resumed. */
-	if (xfer_keeps_any(scp->running) && !scp->between)
-		fprintf(stderr, "; the same command%s goes on%s",
-		    scp->resumes ? "" : " with -Z",
-		    xfer_is_full(scp->running) ? " when there is room" : "");
-	fputc('\n', stderr);
+	const char *flag = scp->between ? NULL : scp->resumes ? "" : "-Z";
+	char kept[200];
+
+	xfer_kept_text(scp->running, flag, kept, sizeof kept);
+	screen_clear();
+	fprintf(stderr, "%s: %s: %s\n", called_name("hpnscp"), why, kept);
 }
 
 static void

@@ -75,26 +75,17 @@ wants_resume(const struct shell *sh, const struct shell_call *call)
 	return call->flags['a'] || sh->p.xfer.append;
 }
 
-/* What there is of one that was broken off, and how to go on with it. */
-static void
-tell_kept(const struct xfer *x, bool resume)
-{
-	char kept[160];
-
-	xfer_kept_text(x, kept, sizeof kept);
-	shell_error("%s; the same command%s goes on%s", kept,
-	    resume ? "" : " with -a",
-	    xfer_is_full(x) ? " when there is room" : "");
-}
-
 static int
 run(struct shell *sh, struct xfer *x, bool resume)
 {
 	int r = xfer_run(x);
+	char kept[200];
 
 	progress_clear_line(sh->p.xfer.progress); /* shows what it holds */
-	if ((r < 0 || xfer_is_full(x)) && xfer_keeps_any(x))
-		tell_kept(x, resume);
+	if ((r < 0 || xfer_is_full(x)) && xfer_keeps_any(x)) {
+		xfer_kept_text(x, resume ? "" : "-a", kept, sizeof kept);
+		shell_error("%s", kept);
+	}
 	if (r == ERR_CANCELLED || (r == 0 && xfer_failures(x) > 0))
 		r = SHELL_FAILED;
 	xfer_free(x);

@@ -69,10 +69,11 @@ xfer_keeps_any(const struct xfer *x)
 }
 
 void
-xfer_kept_text(const struct xfer *x, char *out, size_t size)
+xfer_kept_text(const struct xfer *x, const char *flag, char *out,
+    size_t size)
 {
 	const struct xfer_sum *s = &x->sum;
-	char some[24], all[24], files[64] = "";
+	char some[24], all[24], files[64] = "", again[80] = "";
 
 	if (!xfer_keeps_any(x)) {
 		strlcpy(out, "nothing is kept", size);
@@ -85,5 +86,10 @@ xfer_kept_text(const struct xfer *x, char *out, size_t size)
 		    "complete, ", (unsigned long long)s->files_done,
 		    (unsigned long long)s->files,
 		    x->dirs.any && !xfer_listed(x) ? "+" : "");
-	snprintf(out, size, "%s%s of %s are kept", files, some, all);
+	if (flag != NULL)
+		snprintf(again, sizeof again,
+		    "; the same command%s%s goes on%s",
+		    flag[0] != '\0' ? " with " : "", flag,
+		    x->full ? " when there is room" : "");
+	snprintf(out, size, "%s%s of %s are kept%s", files, some, all, again);
 }

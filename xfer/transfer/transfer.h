@@ -127,8 +127,10 @@ bool xfer_is_full(const struct xfer *x);
 /* Is there something that a later run need not move again? */
 bool xfer_keeps_any(const struct xfer *x);
 /* How much of a run that did not end well a later one has not to move again:
- * "113MB of 381MB are kept". */
-void xfer_kept_text(const struct xfer *x, char *out, size_t size);
+ * "113MB of 381MB are kept; the same command with -Z goes on". flag: what that
+ * needs, "" if it has it; NULL: nothing can go on. */
+void xfer_kept_text(const struct xfer *x, const char *flag, char *out,
+    size_t size);
 /* Appends a sentence on what this end spent the time of its runs with; false
  * (and nothing) if that was less than a second. */
 struct buf;
