@@ -30,11 +30,18 @@ digits_of(const char *text, size_t len, char out[DIGITS + 1])
 	return true;
 }
 
+static const char *
+last_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
 static char *
 beside(const char *target, const char *suffix)
 {
-	const char *slash = strrchr(target, '/');
-	const char *name = slash != NULL ? slash + 1 : target;
+	const char *name = last_name(target);
 	int dir_len = (int)(name - target), len = (int)strlen(name);
 	int most = NAME_BYTES_MAX - 1 - (int)strlen(suffix);
 	char hex[1 + DIGITS + 1] = "", *path;
@@ -84,8 +91,7 @@ xfer_probe_name(const char *target)
 bool
 xfer_is_part(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = last_name(path);
 	size_t len = strlen(name), suffix = strlen(PART);
 
 	if (len > 0 && name[len - 1] >= '2' && name[len - 1] <= '9')
@@ -97,14 +103,12 @@ xfer_is_part(const char *path)
 static char *
 own_name(const char *target, unsigned number, const char *end)
 {
-	const char *slash = strrchr(target, '/');
 	char digits[DIGITS + 1], suffix[1 + DIGITS + SUFFIX_MAX], *text;
 	int len;
 
 	if (number > XFER_PARTS_MAX)
 		return beside_random(target, end);
-	len = asprintf(&text, "%u %s", number,
-	    slash != NULL ? slash + 1 : target);
+	len = asprintf(&text, "%u %s", number, last_name(target));
 	if (len < 0)
 		return NULL;
 	if (!digits_of(text, (size_t)len, digits)) {
@@ -131,8 +135,7 @@ xfer_put_name(const char *target, unsigned number)
 bool
 xfer_is_own_name(const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = last_name(path);
 	size_t len = strlen(name), end = strlen(PART);
 
 	if (name[0] != '.' || len < 1 + 1 + DIGITS + end)
