@@ -122,7 +122,7 @@ static void
 take_number(struct xfer_file *f, unsigned number)
 {
 	f->part_number = number;
-	f->made.ours = f->made.asked = false;
+	f->made = (struct xfer_made){ .ours = false };
 	free(f->part.name);
 	f->part = (struct xfer_part){ .name = xfer_part_name(
 		f->up ? f->remote : f->local, number) };
@@ -197,7 +197,7 @@ xfer_part_pass(struct xfer_file *f)
 {
 	note(f, &(struct sftp_attrs){ .flags = 0 });
 	f->part_number++;
-	f->made.ours = f->made.asked = false;
+	f->made = (struct xfer_made){ .ours = false };
 	xfer_file_restart(f, f->resume);
 }
 
