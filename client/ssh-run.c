@@ -93,7 +93,7 @@ on_session_ended(void *arg)
 	struct ssh_run *p = arg;
 
 	p->session_ended = true;
-	/* Passengers and forwarded connections may go on for long. */
+	/* Mux clients and forwarded connections may go on for long. */
 	tty_leave_raw();
 	/* A refused session ends before session_new() has returned it. */
 	p->status = p->session != NULL ? session_status(p->session) :
@@ -266,12 +266,12 @@ attach(struct ssh_run *p)
 
 /* ---- connection sharing ------------------------------------------------- */
 
-static struct mux_passenger
-as_passenger(const struct ssh_run *p)
+static struct mux_session_client
+as_session_client(const struct ssh_run *p)
 {
 	int type = p->conf->session.session_type;
 
-	return (struct mux_passenger){
+	return (struct mux_session_client){
 		.target = p->through,
 		.none = type == CLIENT_SESSION_NONE && p->through == NULL,
 		.command = p->remote,
@@ -281,7 +281,7 @@ as_passenger(const struct ssh_run *p)
 }
 
 static bool
-on_passenger_tty(void *arg)
+on_client_tty(void *arg)
 {
 	const struct ssh_run *p = arg;
 
@@ -294,7 +294,7 @@ on_master_exit(void *arg)
 	stop(arg, EXIT_ERROR);
 }
 
-/* What has no session, and was there for its passengers, ends with them. */
+/* What has no session, and was there for its mux clients, ends with them. */
 static void
 on_master_stop(void *arg)
 {
@@ -307,7 +307,7 @@ on_master_stop(void *arg)
 }
 
 static void
-on_no_passenger(void *arg)
+on_no_client(void *arg)
 {
 	struct ssh_run *p = arg;
 
@@ -345,12 +345,12 @@ share(struct ssh_run *p)
 		.uses = &p->uses,
 		.arg = p,
 		.tell_anchor = on_tell_anchor,
-		.leave_none = on_passenger_tty,
+		.leave_none = on_client_tty,
 		.exit = on_master_exit,
 		.stop = on_master_stop,
-		.empty = on_no_passenger,
+		.empty = on_no_client,
 	};
-	struct mux_passenger ride = as_passenger(p);
+	struct mux_session_client ride = as_session_client(p);
 	int r;
 
 	sshclient_fill(p->client, &params.session);
@@ -476,7 +476,7 @@ connect_and_run(struct ssh_run *p)
 		.proxy_fd = p->proxy_fd,
 		.uses = &p->uses,
 		.arg = p,
-		/* For passengers it may have sessions all the same. */
+		/* For mux clients it may have sessions all the same. */
 		.lends = !sharing_is_off(&p->sharing) || (p->through == NULL &&
 		    p->conf->session.session_type != CLIENT_SESSION_NONE),
 		.send_optimistic = on_optimistic,
@@ -532,7 +532,7 @@ ssh_run(const struct ssh_run_params *params)
 		.proxied = params->proxied,
 		.proxy_fd = -1,
 	};
-	struct mux_passenger ride;
+	struct mux_session_client ride;
 	int status = EXIT_ERROR;
 
 	if (sharing_init(&run.sharing, run.conf) != 0)
@@ -543,7 +543,7 @@ ssh_run(const struct ssh_run_params *params)
 		sharing_clear(&run.sharing);
 		return status;
 	}
-	ride = as_passenger(&run);
+	ride = as_session_client(&run);
 	if (!sharing_ride(&run.sharing, &ride, &status))
 		return connect_and_run(&run);
 	sharing_clear(&run.sharing);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * One run of hpnssh, once it is known what is wanted: the connection, and what
- * is done over it (a session, -W, a tunnel, forwards, passengers), from the
+ * is done over it (a session, -W, a tunnel, forwards, mux clients), from the
  * first step to the exit status. Or the same over a master's connection.
  *
  * Threads: loop thread only.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Masters of shared connections (ControlMaster), and their passengers."""
+"""Masters of shared connections (ControlMaster), and their mux clients."""
 
 import os
 import signal
@@ -52,8 +52,8 @@ class Master:
         return control(kind, self.path, word)
 
 
-def passenger(kind, path, *command, flags=(), options=()):
-    """The command line of a client that can only be a passenger: no such host
+def mux_client(kind, path, *command, flags=(), options=()):
+    """The command line of a client that can only be a mux client: no such host
     could be reached."""
     args = [program(kind, "ssh"), "-F", "none", "-S", str(path)]
     for option in (*options, "BatchMode=yes", "Port=1",
@@ -64,4 +64,4 @@ def passenger(kind, path, *command, flags=(), options=()):
 
 def control(kind, path, word, *flags):
     """hpnssh -O word"""
-    return run(passenger(kind, path, flags=["-O", word, *flags]))
+    return run(mux_client(kind, path, flags=["-O", word, *flags]))

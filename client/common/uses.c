@@ -11,7 +11,7 @@ static const char *const names[USE_COUNT] = {
 	[USE_LENT] = "connection to the agent or the display",
 	[USE_FORWARDED] = "forwarded connection",
 	[USE_TUNNEL] = "tunnel",
-	[USE_PASSENGER] = "passenger",
+	[USE_MUX_CLIENT] = "passenger",
 	[USE_SHARING] = "shared connection",
 	[USE_LEARNING] = "proof of host keys",
 };

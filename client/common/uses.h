@@ -17,7 +17,7 @@ enum use {
 	USE_LENT,	   /* the server uses the agent or the display */
 	USE_FORWARDED,	   /* a connection of -L, -R or -D */
 	USE_TUNNEL,	   /* -w */
-	USE_PASSENGER,	   /* a process that shares the connection */
+	USE_MUX_CLIENT,	   /* a process that shares the connection */
 	USE_SHARING,	   /* ControlPersist: others may come */
 	USE_LEARNING,	   /* host keys are being proved; for a short time */
 	USE_COUNT

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A passenger's side of the socket before it has a session: it sends a request
+ * A client's side of the socket before it has a session: it sends a request
  * and waits for the answer, as it would wait for a host that it connects to.
  *
  * Threads: loop thread only; calls block.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards between a passenger and its master: a forward as users write it, as
+ * Forwards between a client and its master: a forward as users write it, as
  * a message has it, and the request for it.
  *
  * Threads: loop thread only; mux_forward_request_all() blocks.

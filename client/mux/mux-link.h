@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One end of a socket between a master and a passenger, in the event loop:
+ * One end of a socket between a master and a client, in the event loop:
  * whole messages in both directions, and descriptors. What the other end can
  * make us keep has limits: one message that is not complete, and answers up to
  * a size from which on it is not read from any more.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Questions to the user about what passengers want, one after the other.
+ * Questions to the user about what clients want, one after the other.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,38 +15,38 @@ enum { QUESTION_MAX = 2048 };
 static void ask_next(struct mux_master *m);
 
 static void
-conclude(struct passenger *p, bool allowed)
+conclude(struct mux_client *c, bool allowed)
 {
-	free(p->question);
-	p->question = NULL;
-	mux_link_pause(p->link, false);
-	p->answered(p, allowed);
+	free(c->question);
+	c->question = NULL;
+	mux_link_pause(c->link, false);
+	c->answered(c, allowed);
 }
 
 static void
 on_told(void *arg, bool allowed, const char *answer)
 {
 	struct mux_master *m = arg;
-	struct passenger *p = m->asked;
+	struct mux_client *c = m->asked;
 
 	(void)answer;
 	m->confirm = NULL;
 	m->asked = NULL;
-	conclude(p, allowed);
+	conclude(c, allowed);
 	ask_next(m);
 }
 
 static void
 ask_next(struct mux_master *m)
 {
-	struct passenger *p, *next = NULL;
+	struct mux_client *c, *next = NULL;
 
 	if (m->confirm != NULL)
 		return;
 	/* The list begins with the last that came. */
-	for (p = m->passengers; p != NULL; p = p->next)
-		if (p->question != NULL)
-			next = p;
+	for (c = m->clients; c != NULL; c = c->next)
+		if (c->question != NULL)
+			next = c;
 	if (next == NULL)
 		return;
 	m->asked = next;
@@ -59,40 +59,40 @@ ask_next(struct mux_master *m)
 }
 
 void
-passenger_ask(struct passenger *p,
-    void (*then)(struct passenger *p, bool allowed), const char *fmt, ...)
+mux_client_ask(struct mux_client *c,
+    void (*then)(struct mux_client *c, bool allowed), const char *fmt, ...)
 {
 	char text[QUESTION_MAX], shown[QUESTION_MAX];
 	va_list ap;
 
-	if (!p->m->p.asks) {
-		then(p, true);
+	if (!c->m->p.asks) {
+		then(c, true);
 		return;
 	}
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
 	str_escape(shown, sizeof shown, text);
-	p->question = xstrdup(shown);
-	p->answered = then;
-	mux_link_pause(p->link, true);
-	ask_next(p->m);
+	c->question = xstrdup(shown);
+	c->answered = then;
+	mux_link_pause(c->link, true);
+	ask_next(c->m);
 }
 
 void
-passenger_deny(struct passenger *p)
+mux_client_deny(struct mux_client *c)
 {
-	passenger_refuse(p, MUX_DENIED, p->request, "Permission denied");
+	mux_client_refuse(c, MUX_DENIED, c->request, "Permission denied");
 }
 
 void
-passenger_leave_question(struct passenger *p)
+mux_client_leave_question(struct mux_client *c)
 {
-	struct mux_master *m = p->m;
+	struct mux_master *m = c->m;
 
-	free(p->question);
-	p->question = NULL;
-	if (m->asked != p)
+	free(c->question);
+	c->question = NULL;
+	if (m->asked != c)
 		return;
 	askpass_drop(m->confirm);
 	m->confirm = NULL;

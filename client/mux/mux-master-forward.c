@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards that passengers want on the connection. They are the connection's,
- * and outlive the passenger. While one waits for the server, its passenger's
+ * Forwards that clients want on the connection. They are the connection's,
+ * and outlive the client. While one waits for the server, its client's
  * next message waits too.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@ enum { SIDE_MAX = 512 }; /* bytes of a question about one */
 struct mux_pending {
 	struct mux_pending *next;
 	struct mux_master *m;
-	struct passenger *p; /* NULL: it has gone meanwhile */
+	struct mux_client *client; /* NULL: it has gone meanwhile */
 	uint32_t id;
 };
 
@@ -33,20 +33,20 @@ take_out(struct mux_pending *pending)
 }
 
 static void
-answer(struct passenger *p, uint32_t id, const char *error,
+answer(struct mux_client *c, uint32_t id, const char *error,
     uint16_t allocated)
 {
 	struct buf b = { 0 };
 
 	if (error != NULL) {
-		passenger_refuse(p, MUX_FAILURE, id, error);
+		mux_client_refuse(c, MUX_FAILURE, id, error);
 	} else if (allocated != 0) {
 		mux_begin_request(&b, MUX_PORT, id);
 		buf_put_u32(&b, allocated);
-		passenger_send(p, &b);
+		mux_client_send(c, &b);
 		buf_clear(&b);
 	} else {
-		passenger_answer(p, MUX_OK, id);
+		mux_client_answer(c, MUX_OK, id);
 	}
 }
 
@@ -55,44 +55,44 @@ on_done(void *arg, const char *error, uint16_t allocated)
 {
 	struct mux_pending *pending = arg;
 
-	if (pending->p != NULL) {
-		answer(pending->p, pending->id, error, allocated);
-		mux_link_pause(pending->p->link, false);
+	if (pending->client != NULL) {
+		answer(pending->client, pending->id, error, allocated);
+		mux_link_pause(pending->client->link, false);
 	}
 	take_out(pending);
 }
 
 static void
-add(struct passenger *p, uint32_t id, const struct forward_spec *spec)
+add(struct mux_client *c, uint32_t id, const struct forward_spec *spec)
 {
 	struct mux_pending *pending = xcalloc(1, sizeof *pending);
 
-	pending->m = p->m;
-	pending->p = p;
+	pending->m = c->m;
+	pending->client = c;
 	pending->id = id;
-	pending->next = p->m->pending;
-	p->m->pending = pending;
-	mux_link_pause(p->link, true);
-	forwards_add(p->m->p.forwards, spec, on_done, pending);
+	pending->next = c->m->pending;
+	c->m->pending = pending;
+	mux_link_pause(c->link, true);
+	forwards_add(c->m->p.forwards, spec, on_done, pending);
 }
 
 static void
-on_add_allowed(struct passenger *p, bool allowed)
+on_add_allowed(struct mux_client *c, bool allowed)
 {
 	struct forward_spec spec;
 
-	if (mux_forward_to_spec(&spec, &p->forward_wanted) != 0)
-		passenger_refuse(p, MUX_FAILURE, p->request,
+	if (mux_forward_to_spec(&spec, &c->forward_wanted) != 0)
+		mux_client_refuse(c, MUX_FAILURE, c->request,
 		    "Invalid forwarding request");
 	else if (!allowed)
-		passenger_deny(p);
-	else if (p->m->p.forwards == NULL)
-		passenger_refuse(p, MUX_FAILURE, p->request,
+		mux_client_deny(c);
+	else if (c->m->p.forwards == NULL)
+		mux_client_refuse(c, MUX_FAILURE, c->request,
 		    "Port forwarding failed");
 	else
-		add(p, p->request, &spec);
+		add(c, c->request, &spec);
 	forward_spec_clear(&spec);
-	mux_forward_clear(&p->forward_wanted);
+	mux_forward_clear(&c->forward_wanted);
 }
 
 /* Text of one side; path or host and port. */
@@ -107,65 +107,65 @@ describe(char *out, size_t size, const char *host, uint32_t port)
 }
 
 int
-passenger_wants_forward(struct passenger *p, uint32_t id, struct rd *r)
+mux_client_wants_forward(struct mux_client *c, uint32_t id, struct rd *r)
 {
 	static const char *const names[] = { "local", "remote", "dynamic" };
-	struct mux_forward *f = &p->forward_wanted;
+	struct mux_forward *f = &c->forward_wanted;
 	char listen[SIDE_MAX], target[SIDE_MAX];
 	int err;
 
 	mux_forward_clear(f);
 	if ((err = mux_read_forward(r, f)) != 0)
 		return err;
-	p->request = id;
+	c->request = id;
 	if (f->type < MUX_FORWARD_LOCAL || f->type > MUX_FORWARD_DYNAMIC) {
-		on_add_allowed(p, false); /* it cannot be described */
+		on_add_allowed(c, false); /* it cannot be described */
 		return 0;
 	}
 	describe(listen, sizeof listen, f->listen_host, f->listen_port);
 	describe(target, sizeof target, f->target_host, f->target_port);
-	passenger_ask(p, on_add_allowed, "Open %s forward %s -> %s on %s?",
+	mux_client_ask(c, on_add_allowed, "Open %s forward %s -> %s on %s?",
 	    names[f->type - 1], listen, target,
-	    p->m->p.session.conf->host.hostname);
+	    c->m->p.session.conf->host.hostname);
 	return 0;
 }
 
 static void
-cancel(struct passenger *p, uint32_t id, const struct mux_forward *f)
+cancel(struct mux_client *c, uint32_t id, const struct mux_forward *f)
 {
 	struct forward_spec spec;
 
 	if (mux_forward_to_spec(&spec, f) != 0)
-		passenger_refuse(p, MUX_FAILURE, id,
+		mux_client_refuse(c, MUX_FAILURE, id,
 		    "Invalid forwarding request");
-	else if (p->m->p.forwards != NULL &&
-	    forwards_cancel(p->m->p.forwards, &spec))
-		passenger_answer(p, MUX_OK, id);
+	else if (c->m->p.forwards != NULL &&
+	    forwards_cancel(c->m->p.forwards, &spec))
+		mux_client_answer(c, MUX_OK, id);
 	else
-		passenger_refuse(p, MUX_FAILURE, id,
+		mux_client_refuse(c, MUX_FAILURE, id,
 		    f->type == MUX_FORWARD_REMOTE ?
 			"port not in permitted opens" : "port not found");
 	forward_spec_clear(&spec);
 }
 
 int
-passenger_cancels_forward(struct passenger *p, uint32_t id, struct rd *r)
+mux_client_cancels_forward(struct mux_client *c, uint32_t id, struct rd *r)
 {
 	struct mux_forward f;
 	int err = mux_read_forward(r, &f);
 
 	if (err == 0)
-		cancel(p, id, &f);
+		cancel(c, id, &f);
 	mux_forward_clear(&f);
 	return err;
 }
 
 void
-passenger_leave_forwards(const struct passenger *p)
+mux_client_leave_forwards(const struct mux_client *c)
 {
-	for (struct mux_pending *w = p->m->pending; w != NULL; w = w->next)
-		if (w->p == p)
-			w->p = NULL;
+	for (struct mux_pending *w = c->m->pending; w != NULL; w = w->next)
+		if (w->client == c)
+			w->client = NULL;
 }
 
 void

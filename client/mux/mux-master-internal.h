@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the files of the master share: a passenger as it sees one.
+ * What the files of the master share: a mux client as the master sees it.
  *
  * Threads: loop thread only.
  */
@@ -17,26 +17,26 @@ struct askpass;
 struct mux_pending;
 struct stdio_forward;
 
-enum passenger_state {
-	PASSENGER_NEW,	   /* has not said hello */
-	PASSENGER_READY,   /* may ask for something */
-	PASSENGER_SENDING, /* its descriptors are on their way */
-	PASSENGER_OPENING, /* the server is asked for its channel */
-	PASSENGER_OPEN,
-	PASSENGER_ENDING, /* it gets the last answer */
+enum mux_client_state {
+	MUX_CLIENT_NEW,	   /* has not said hello */
+	MUX_CLIENT_READY,   /* may ask for something */
+	MUX_CLIENT_SENDING, /* its descriptors are on their way */
+	MUX_CLIENT_OPENING, /* the server is asked for its channel */
+	MUX_CLIENT_OPEN,
+	MUX_CLIENT_ENDING, /* it gets the last answer */
 };
 
-struct passenger {
+struct mux_client {
 	struct mux_master *m;
-	struct passenger *next;
+	struct mux_client *next;
 	struct mux_link *link;
-	enum passenger_state state;
+	enum mux_client_state state;
 	uint32_t request; /* id of the one that is not answered yet */
 
 	/* What it asked for: one of these. */
 	struct mux_session wanted;
 	struct mux_stdio target;
-	void (*start)(struct passenger *p); /* when all fds are there */
+	void (*start)(struct mux_client *c); /* when all fds are there */
 	int fds[MUX_SESSION_FDS];
 	size_t fd_count, fds_wanted;
 
@@ -45,7 +45,7 @@ struct passenger {
 	uint32_t channel;	 /* its number */
 	struct mux_forward forward_wanted; /* while the user is asked */
 	char *question; /* for the user, who has not answered yet */
-	void (*answered)(struct passenger *p, bool allowed);
+	void (*answered)(struct mux_client *c, bool allowed);
 	bool ends_master;	 /* when it has the answer */
 	struct session *session;
 	struct stdio_forward *forward;
@@ -59,61 +59,61 @@ struct mux_master {
 	struct loop_fd *watch;
 	struct loop_timer *pause_timer; /* no descriptors are left */
 	struct loop_timer *idle_timer;
-	struct passenger *passengers;
+	struct mux_client *clients;
 	size_t count;
 	bool told_full; /* that there is no room; once until all are gone */
 	struct mux_pending *pending; /* forwards that the server considers */
 	struct askpass *confirm; /* the question that is asked now... */
-	struct passenger *asked;     /* ...and whose it is */
+	struct mux_client *asked;     /* ...and whose it is */
 	bool keeps; /* USE_SHARING has begun */
 };
 
 /* Answers. */
-void passenger_send(struct passenger *p, const struct buf *message);
-void passenger_answer(struct passenger *p, enum mux_type type, uint32_t id);
+void mux_client_send(struct mux_client *c, const struct buf *message);
+void mux_client_answer(struct mux_client *c, enum mux_type type, uint32_t id);
 /* MUX_FAILURE or MUX_DENIED */
-void passenger_refuse(struct passenger *p, enum mux_type type, uint32_t id,
+void mux_client_refuse(struct mux_client *c, enum mux_type type, uint32_t id,
     const char *why);
 /* It ends when it has its answer. */
-void passenger_finish(struct passenger *p);
+void mux_client_finish(struct mux_client *c);
 
 /* mux-master-ask.c. Calls then, perhaps in this call, with the user's answer,
- * if the user is to be asked. Meanwhile nothing more is read from p. */
-void passenger_ask(struct passenger *p,
-    void (*then)(struct passenger *p, bool allowed), const char *fmt,
+ * if the user is to be asked. Meanwhile nothing more is read from c. */
+void mux_client_ask(struct mux_client *c,
+    void (*then)(struct mux_client *c, bool allowed), const char *fmt,
     ...) printf_like(3, 4);
-/* The user said no to p->request. */
-void passenger_deny(struct passenger *p);
+/* The user said no to c->request. */
+void mux_client_deny(struct mux_client *c);
 /* Nobody waits for the answer any more. */
-void passenger_leave_question(struct passenger *p);
+void mux_client_leave_question(struct mux_client *c);
 
 /* mux-master-session.c. A request, as it arrived: 0, or an error, which ends
  * the link. */
-int passenger_wants_session(struct passenger *p, uint32_t id,
+int mux_client_wants_session(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
-int passenger_wants_stdio(struct passenger *p, uint32_t id,
+int mux_client_wants_stdio(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
-int passenger_descriptor(struct passenger *p, int fd) must_check;
+int mux_client_descriptor(struct mux_client *c, int fd) must_check;
 /* What it had on the connection ends. */
-void passenger_leave_channels(struct passenger *p);
+void mux_client_leave_channels(struct mux_client *c);
 
 /* mux-master-forward.c */
-int passenger_wants_forward(struct passenger *p, uint32_t id,
+int mux_client_wants_forward(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
-int passenger_cancels_forward(struct passenger *p, uint32_t id,
+int mux_client_cancels_forward(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 /* It hears no answer any more. */
-void passenger_leave_forwards(const struct passenger *p);
+void mux_client_leave_forwards(const struct mux_client *c);
 void mux_master_drop_pending(struct mux_master *m);
 
-/* mux-master-proxy.c. relay: a message, when p->foreign is there. */
-int passenger_wants_proxy(struct passenger *p, uint32_t id,
+/* mux-master-proxy.c. relay: a message, when c->foreign is there. */
+int mux_client_wants_proxy(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
-int passenger_relay(struct passenger *p, struct rd message) must_check;
-void passenger_leave_proxy(struct passenger *p);
+int mux_client_relay(struct mux_client *c, struct rd message) must_check;
+void mux_client_leave_proxy(struct mux_client *c);
 
 /* mux-master-requests.c */
-int passenger_request(struct passenger *p, uint32_t type,
+int mux_client_request(struct mux_client *c, uint32_t type,
     struct rd *r) must_check;
 
 /* mux-master.c. Nobody new comes. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The requests of passengers: the table of them, and those that are answered
+ * The requests of clients: the table of them, and those that are answered
  * at once.
  */
 #include <string.h>
@@ -17,57 +17,57 @@
 enum { INFO_NO, INFO_YES };
 
 static int
-check(struct passenger *p, uint32_t id, struct rd *r)
+check(struct mux_client *c, uint32_t id, struct rd *r)
 {
 	struct buf b = { 0 };
 
 	mux_begin_request(&b, MUX_ALIVE, id);
 	buf_put_u32(&b, (uint32_t)getpid());
-	passenger_send(p, &b);
+	mux_client_send(c, &b);
 	buf_clear(&b);
 	return rd_end(r);
 }
 
 static void
-on_end_allowed(struct passenger *p, bool allowed)
+on_end_allowed(struct mux_client *c, bool allowed)
 {
 	if (!allowed) {
-		passenger_deny(p);
+		mux_client_deny(c);
 		return;
 	}
 	log_verbose("A passenger ends the shared connection.");
-	passenger_answer(p, MUX_OK, p->request);
-	p->ends_master = true;
-	passenger_finish(p);
+	mux_client_answer(c, MUX_OK, c->request);
+	c->ends_master = true;
+	mux_client_finish(c);
 }
 
 static int
-end_master(struct passenger *p, uint32_t id, struct rd *r)
+end_master(struct mux_client *c, uint32_t id, struct rd *r)
 {
-	p->request = id;
-	passenger_ask(p, on_end_allowed, "Terminate shared connection to %s? ",
-	    p->m->p.session.conf->host.hostname);
+	c->request = id;
+	mux_client_ask(c, on_end_allowed, "Terminate shared connection to %s? ",
+	    c->m->p.session.conf->host.hostname);
 	return rd_end(r);
 }
 
 static void
-on_stop_allowed(struct passenger *p, bool allowed)
+on_stop_allowed(struct mux_client *c, bool allowed)
 {
 	if (!allowed) {
-		passenger_deny(p);
+		mux_client_deny(c);
 		return;
 	}
-	passenger_answer(p, MUX_OK, p->request);
-	mux_master_stop(p->m);
+	mux_client_answer(c, MUX_OK, c->request);
+	mux_master_stop(c->m);
 }
 
 static int
-stop_listening(struct passenger *p, uint32_t id, struct rd *r)
+stop_listening(struct mux_client *c, uint32_t id, struct rd *r)
 {
-	p->request = id;
-	passenger_ask(p, on_stop_allowed,
+	c->request = id;
+	mux_client_ask(c, on_stop_allowed,
 	    "Disable further multiplexing on shared connection to %s? ",
-	    p->m->p.session.conf->host.hostname);
+	    c->m->p.session.conf->host.hostname);
 	return rd_end(r);
 }
 
@@ -106,9 +106,9 @@ put_anchor(const struct mux_master_params *m, struct buf *out)
 }
 
 static int
-inform(struct passenger *p, uint32_t id, struct rd *r)
+inform(struct mux_client *c, uint32_t id, struct rd *r)
 {
-	const struct session_params *s = &p->m->p.session;
+	const struct session_params *s = &c->m->p.session;
 	struct span what = rd_string(r);
 	struct buf b = { 0 }, text = { 0 };
 	bool is_text = true;
@@ -122,7 +122,7 @@ inform(struct passenger *p, uint32_t id, struct rd *r)
 		list_channels(s->channels, &text);
 	else if (span_equals(what, MUX_ANCHOR_NAME)) {
 		is_text = false;
-		put_anchor(&p->m->p, &text);
+		put_anchor(&c->m->p, &text);
 	}
 	mux_begin_request(&b, MUX_INFO_TEXT, id);
 	buf_put_u32(&b, buf_len(&text) > 0 ? INFO_YES : INFO_NO);
@@ -132,7 +132,7 @@ inform(struct passenger *p, uint32_t id, struct rd *r)
 		put_lines(&b, &text);
 	else
 		buf_put_string_buf(&b, &text);
-	passenger_send(p, &b);
+	mux_client_send(c, &b);
 	buf_clear(&text);
 	buf_clear(&b);
 	return 0;
@@ -140,34 +140,34 @@ inform(struct passenger *p, uint32_t id, struct rd *r)
 
 static const struct row {
 	uint32_t type;
-	int (*handle)(struct passenger *p, uint32_t id, struct rd *r);
-	bool alone; /* a passenger has one such thing at most */
+	int (*handle)(struct mux_client *c, uint32_t id, struct rd *r);
+	bool alone; /* a client has one such thing at most */
 	uint8_t fds; /* that follow */
 	bool forwards; /* not to a host that nothing is forwarded to */
 } rows[] = {
-	{ MUX_SESSION, passenger_wants_session, true, MUX_SESSION_FDS, false },
-	{ MUX_STDIO, passenger_wants_stdio, true, MUX_STDIO_FDS, true },
-	{ MUX_PROXY, passenger_wants_proxy, true, 0, true },
+	{ MUX_SESSION, mux_client_wants_session, true, MUX_SESSION_FDS, false },
+	{ MUX_STDIO, mux_client_wants_stdio, true, MUX_STDIO_FDS, true },
+	{ MUX_PROXY, mux_client_wants_proxy, true, 0, true },
 	{ MUX_CHECK, check, false, 0, false },
 	{ MUX_EXIT, end_master, false, 0, false },
 	{ MUX_STOP, stop_listening, false, 0, false },
 	{ MUX_INFO, inform, false, 0, false },
-	{ MUX_ADD_FORWARD, passenger_wants_forward, false, 0, false },
-	{ MUX_CANCEL_FORWARD, passenger_cancels_forward, false, 0, false },
+	{ MUX_ADD_FORWARD, mux_client_wants_forward, false, 0, false },
+	{ MUX_CANCEL_FORWARD, mux_client_cancels_forward, false, 0, false },
 };
 
 /* Why not; NULL: it is handled. */
 static const char *
-refusal(const struct passenger *p, const struct row *row)
+refusal(const struct mux_client *c, const struct row *row)
 {
-	if (row->alone && p->state != PASSENGER_READY)
+	if (row->alone && c->state != MUX_CLIENT_READY)
 		return "Multiple sessions not supported";
-	return row->forwards && p->m->p.forwards != NULL ?
-	    forwards_refusal(p->m->p.forwards) : NULL;
+	return row->forwards && c->m->p.forwards != NULL ?
+	    forwards_refusal(c->m->p.forwards) : NULL;
 }
 
 int
-passenger_request(struct passenger *p, uint32_t type, struct rd *r)
+mux_client_request(struct mux_client *c, uint32_t type, struct rd *r)
 {
 	const char *why;
 	uint32_t id = rd_u32(r);
@@ -178,14 +178,14 @@ passenger_request(struct passenger *p, uint32_t type, struct rd *r)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		if (rows[i].type != type)
 			continue;
-		if ((why = refusal(p, &rows[i])) == NULL)
-			return rows[i].handle(p, id, r);
-		passenger_refuse(p, MUX_FAILURE, id, why);
+		if ((why = refusal(c, &rows[i])) == NULL)
+			return rows[i].handle(c, id, r);
+		mux_client_refuse(c, MUX_FAILURE, id, why);
 		/* Its descriptors come all the same: they are not read as
 		 * messages. */
-		mux_link_await_fds(p->link, rows[i].fds);
+		mux_link_await_fds(c->link, rows[i].fds);
 		return 0;
 	}
-	passenger_refuse(p, MUX_FAILURE, id, "unsupported request");
+	mux_client_refuse(c, MUX_FAILURE, id, "unsupported request");
 	return 0;
 }

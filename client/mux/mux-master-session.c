@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a passenger has on the connection: a session, or a connection from the
+ * What a client has on the connection: a session, or a connection from the
  * server to somewhere, tied to the descriptors that it has sent.
  */
 #include <fcntl.h>
@@ -23,15 +23,15 @@ enum { STATUS_UNKNOWN = 255, PORT_MAX = 65535, LINE_MAX_BYTES = 512 };
 
 /* What it asked for was not possible, and it has nothing else. */
 static void
-fail(struct passenger *p, const char *why)
+fail(struct mux_client *c, const char *why)
 {
-	passenger_refuse(p, MUX_FAILURE, p->request, why);
-	passenger_finish(p);
+	mux_client_refuse(c, MUX_FAILURE, c->request, why);
+	mux_client_finish(c);
 }
 
 /* ---- descriptors -------------------------------------------------------- */
 
-/* Nothing that is done with it shall wait. The passenger's own flag stays as it
+/* Nothing that is done with it shall wait. The client's own flag stays as it
  * is where that is possible; where not, it sets it back when it ends. */
 static void
 set_nonblock(int fd)
@@ -56,61 +56,61 @@ would_stop_us(int fd)
 }
 
 static void
-on_answered(struct passenger *p, bool allowed)
+on_answered(struct mux_client *c, bool allowed)
 {
 	if (allowed) {
-		p->start(p);
+		c->start(c);
 		return;
 	}
-	passenger_deny(p);
-	passenger_finish(p);
+	mux_client_deny(c);
+	mux_client_finish(c);
 }
 
 static void
-ask(struct passenger *p)
+ask(struct mux_client *c)
 {
-	const struct mux_stdio *to = &p->target;
+	const struct mux_stdio *to = &c->target;
 
 	if (to->host == NULL)
-		passenger_ask(p, on_answered,
+		mux_client_ask(c, on_answered,
 		    "Allow shared connection to %s? ",
-		    p->m->p.session.conf->host.hostname);
+		    c->m->p.session.conf->host.hostname);
 	else if (to->port == MUX_PORT_PATH)
-		passenger_ask(p, on_answered, "Allow forward to path %s",
+		mux_client_ask(c, on_answered, "Allow forward to path %s",
 		    to->host);
 	else
-		passenger_ask(p, on_answered, "Allow forward to [%s]:%u? ",
+		mux_client_ask(c, on_answered, "Allow forward to [%s]:%u? ",
 		    to->host, to->port);
 }
 
 int
-passenger_descriptor(struct passenger *p, int fd)
+mux_client_descriptor(struct mux_client *c, int fd)
 {
-	if (p->state != PASSENGER_SENDING) { /* of a request that is refused */
+	if (c->state != MUX_CLIENT_SENDING) { /* of a request that is refused */
 		fd_close(&fd);
 		return 0;
 	}
-	p->fds[p->fd_count++] = fd;
+	c->fds[c->fd_count++] = fd;
 	set_nonblock(fd);
-	if (p->fd_count < p->fds_wanted)
+	if (c->fd_count < c->fds_wanted)
 		return 0;
-	p->state = PASSENGER_OPENING;
-	if (would_stop_us(p->fds[0]))
-		fail(p, "the master runs in the background of this terminal");
+	c->state = MUX_CLIENT_OPENING;
+	if (would_stop_us(c->fds[0]))
+		fail(c, "the master runs in the background of this terminal");
 	else
-		ask(p);
+		ask(c);
 	return 0;
 }
 
 static void
-await_descriptors(struct passenger *p, uint32_t id, size_t n,
-    void (*start)(struct passenger *p))
+await_descriptors(struct mux_client *c, uint32_t id, size_t n,
+    void (*start)(struct mux_client *c))
 {
-	p->request = id;
-	p->start = start;
-	p->fds_wanted = n;
-	p->state = PASSENGER_SENDING;
-	mux_link_await_fds(p->link, n);
+	c->request = id;
+	c->start = start;
+	c->fds_wanted = n;
+	c->state = MUX_CLIENT_SENDING;
+	mux_link_await_fds(c->link, n);
 }
 
 /* ---- sessions ----------------------------------------------------------- */
@@ -118,33 +118,33 @@ await_descriptors(struct passenger *p, uint32_t id, size_t n,
 static void
 on_opened(void *arg)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 	struct buf b = { 0 };
 
-	p->state = PASSENGER_OPEN;
-	p->channel = channel_id(session_channel(p->session));
-	mux_begin_request(&b, MUX_OPENED, p->request);
-	buf_put_u32(&b, p->channel);
-	passenger_send(p, &b);
+	c->state = MUX_CLIENT_OPEN;
+	c->channel = channel_id(session_channel(c->session));
+	mux_begin_request(&b, MUX_OPENED, c->request);
+	buf_put_u32(&b, c->channel);
+	mux_client_send(c, &b);
 	buf_clear(&b);
 }
 
 static void
 on_no_tty(void *arg)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 
-	passenger_answer(p, MUX_NO_TTY, p->channel);
+	mux_client_answer(c, MUX_NO_TTY, c->channel);
 }
 
 static void
 on_say(void *arg, const char *text)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 	char line[LINE_MAX_BYTES];
 
 	snprintf(line, sizeof line, "%s\r\n", text);
-	(void)!fd_write(p->fds[2], line, strlen(line));
+	(void)!fd_write(c->fds[2], line, strlen(line));
 }
 
 static const struct session_guest guest = {
@@ -156,22 +156,22 @@ static const struct session_guest guest = {
 static void
 on_session_ended(void *arg)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 	struct buf b = { 0 };
 
-	if (p->state == PASSENGER_OPENING) {
-		passenger_refuse(p, MUX_FAILURE, p->request,
+	if (c->state == MUX_CLIENT_OPENING) {
+		mux_client_refuse(c, MUX_FAILURE, c->request,
 		    "Session open refused by peer");
-	} else if (p->state == PASSENGER_OPEN) {
-		mux_begin_request(&b, MUX_STATUS, p->channel);
-		buf_put_u32(&b, (uint32_t)session_status(p->session));
-		passenger_send(p, &b);
+	} else if (c->state == MUX_CLIENT_OPEN) {
+		mux_begin_request(&b, MUX_STATUS, c->channel);
+		buf_put_u32(&b, (uint32_t)session_status(c->session));
+		mux_client_send(c, &b);
 		buf_clear(&b);
 	}
-	passenger_finish(p);
+	mux_client_finish(c);
 }
 
-/* The passenger does to its terminal what is to be done. */
+/* The client does to its terminal what is to be done. */
 static bool
 set_raw(void *arg, bool on)
 {
@@ -200,59 +200,59 @@ static const struct session_stdio_ops stdio_ops = {
 };
 
 static void
-fill_session(struct passenger *p, struct session_params *s)
+fill_session(struct mux_client *c, struct session_params *s)
 {
-	*s = p->m->p.session;
-	p->conf = *s->conf;
-	p->conf.session.escape_char = p->wanted.escape > UINT8_MAX ?
-	    CLIENT_ESCAPE_NONE : (int)p->wanted.escape;
-	s->conf = &p->conf;
-	s->command = *p->wanted.command != '\0' ? p->wanted.command : NULL;
-	s->subsystem = p->wanted.subsystem && s->command != NULL;
-	s->tty = p->wanted.tty;
-	s->no_agent = !p->wanted.agent;
-	s->no_display = !p->wanted.x11;
-	s->env = &p->wanted.env;
+	*s = c->m->p.session;
+	c->conf = *s->conf;
+	c->conf.session.escape_char = c->wanted.escape > UINT8_MAX ?
+	    CLIENT_ESCAPE_NONE : (int)c->wanted.escape;
+	s->conf = &c->conf;
+	s->command = *c->wanted.command != '\0' ? c->wanted.command : NULL;
+	s->subsystem = c->wanted.subsystem && s->command != NULL;
+	s->tty = c->wanted.tty;
+	s->no_agent = !c->wanted.agent;
+	s->no_display = !c->wanted.x11;
+	s->env = &c->wanted.env;
 	s->guest = &guest;
 	s->stdio = (struct session_stdio){
-		.in = p->fds[0],
-		.out = p->fds[1],
-		.err = p->fds[2],
-		.terminal = p->fds[0],
-		.term = p->wanted.term,
+		.in = c->fds[0],
+		.out = c->fds[1],
+		.err = c->fds[2],
+		.terminal = c->fds[0],
+		.term = c->wanted.term,
 		.ops = &stdio_ops,
-		.arg = p,
+		.arg = c,
 	};
 	s->ended = on_session_ended;
-	s->arg = p;
+	s->arg = c;
 }
 
 static void
-start_session(struct passenger *p)
+start_session(struct mux_client *c)
 {
-	struct mux_master *m = p->m;
+	struct mux_master *m = c->m;
 	struct session_params params;
 	const char *why = NULL;
 
-	if (p->wanted.tty && m->p.leave_none != NULL &&
+	if (c->wanted.tty && m->p.leave_none != NULL &&
 	    !m->p.leave_none(m->p.arg))
 		why = "a terminal is not possible just now";
-	else if (sent_env_complete(m->p.session.conf, &p->wanted.env) != 0)
+	else if (sent_env_complete(m->p.session.conf, &c->wanted.env) != 0)
 		why = "Failed to prepare a session";
-	fill_session(p, &params);
-	if (why == NULL && session_new(&p->session, &params) != 0)
+	fill_session(c, &params);
+	if (why == NULL && session_new(&c->session, &params) != 0)
 		why = "Session open refused";
 	if (why != NULL)
-		fail(p, why);
+		fail(c, why);
 }
 
 int
-passenger_wants_session(struct passenger *p, uint32_t id, struct rd *r)
+mux_client_wants_session(struct mux_client *c, uint32_t id, struct rd *r)
 {
-	int err = mux_read_session(r, &p->wanted);
+	int err = mux_read_session(r, &c->wanted);
 
 	if (err == 0)
-		await_descriptors(p, id, MUX_SESSION_FDS, start_session);
+		await_descriptors(c, id, MUX_SESSION_FDS, start_session);
 	return err;
 }
 
@@ -261,83 +261,83 @@ passenger_wants_session(struct passenger *p, uint32_t id, struct rd *r)
 static void
 on_forward_opened(void *arg)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 	struct buf b = { 0 };
 
-	p->state = PASSENGER_OPEN;
-	mux_begin_request(&b, MUX_OPENED, p->request);
+	c->state = MUX_CLIENT_OPEN;
+	mux_begin_request(&b, MUX_OPENED, c->request);
 	buf_put_u32(&b, 0);
-	passenger_send(p, &b);
+	mux_client_send(c, &b);
 	buf_clear(&b);
 }
 
 static void
 on_forward_eof(void *arg)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 
-	(void)shutdown(p->fds[1], SHUT_WR);
+	(void)shutdown(c->fds[1], SHUT_WR);
 }
 
 static void
 on_forward_ended(void *arg, bool failed)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 
-	if (failed && p->state == PASSENGER_OPENING)
-		passenger_refuse(p, MUX_FAILURE, p->request,
+	if (failed && c->state == MUX_CLIENT_OPENING)
+		mux_client_refuse(c, MUX_FAILURE, c->request,
 		    "Session open refused by peer");
-	passenger_finish(p);
+	mux_client_finish(c);
 }
 
 static void
-start_stdio(struct passenger *p)
+start_stdio(struct mux_client *c)
 {
-	bool path = p->target.port == MUX_PORT_PATH;
+	bool path = c->target.port == MUX_PORT_PATH;
 	struct stdio_forward_params params = {
-		.loop = p->m->p.session.loop,
-		.channels = p->m->p.session.channels,
+		.loop = c->m->p.session.loop,
+		.channels = c->m->p.session.channels,
 		.target = {
-			.host = p->target.host,
-			.port = (uint16_t)p->target.port,
-			.path = path ? p->target.host : NULL,
+			.host = c->target.host,
+			.port = (uint16_t)c->target.port,
+			.path = path ? c->target.host : NULL,
 		},
 		.quiet = true,
-		.arg = p,
+		.arg = c,
 		.opened = on_forward_opened,
 		.eof = on_forward_eof,
 		.ended = on_forward_ended,
 	};
 
-	if (p->target.port == 0 || *p->target.host == '\0' ||
-	    (!path && p->target.port > PORT_MAX)) {
-		fail(p, "Invalid forwarding request");
+	if (c->target.port == 0 || *c->target.host == '\0' ||
+	    (!path && c->target.port > PORT_MAX)) {
+		fail(c, "Invalid forwarding request");
 		return;
 	}
-	if (stdio_forward_new(&p->forward, &params) == 0)
-		stdio_forward_attach(p->forward, p->fds[0], p->fds[1]);
+	if (stdio_forward_new(&c->forward, &params) == 0)
+		stdio_forward_attach(c->forward, c->fds[0], c->fds[1]);
 	else
-		fail(p, "Session open refused");
+		fail(c, "Session open refused");
 }
 
 int
-passenger_wants_stdio(struct passenger *p, uint32_t id, struct rd *r)
+mux_client_wants_stdio(struct mux_client *c, uint32_t id, struct rd *r)
 {
-	int err = mux_read_stdio(r, &p->target);
+	int err = mux_read_stdio(r, &c->target);
 
 	if (err != 0)
 		return err;
-	await_descriptors(p, id, MUX_STDIO_FDS, start_stdio);
+	await_descriptors(c, id, MUX_STDIO_FDS, start_stdio);
 	return 0;
 }
 
 /* ---- the end ------------------------------------------------------------ */
 
 void
-passenger_leave_channels(struct passenger *p)
+mux_client_leave_channels(struct mux_client *c)
 {
-	session_free(p->session);
-	stdio_forward_free(p->forward);
-	p->session = NULL;
-	p->forward = NULL;
+	session_free(c->session);
+	stdio_forward_free(c->forward);
+	c->session = NULL;
+	c->forward = NULL;
 }

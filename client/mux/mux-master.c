@@ -15,26 +15,26 @@ enum {
 	ACCEPT_MAX = 64, /* in a row */
 };
 
-/* ---- passengers --------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------- */
 
 void
-passenger_send(struct passenger *p, const struct buf *message)
+mux_client_send(struct mux_client *c, const struct buf *message)
 {
-	mux_link_send(p->link, message);
+	mux_link_send(c->link, message);
 }
 
 void
-passenger_answer(struct passenger *p, enum mux_type type, uint32_t id)
+mux_client_answer(struct mux_client *c, enum mux_type type, uint32_t id)
 {
 	struct buf b = { 0 };
 
 	mux_begin_request(&b, type, id);
-	passenger_send(p, &b);
+	mux_client_send(c, &b);
 	buf_clear(&b);
 }
 
 void
-passenger_refuse(struct passenger *p, enum mux_type type, uint32_t id,
+mux_client_refuse(struct mux_client *c, enum mux_type type, uint32_t id,
     const char *why)
 {
 	struct buf b = { 0 };
@@ -42,99 +42,99 @@ passenger_refuse(struct passenger *p, enum mux_type type, uint32_t id,
 	log_debug("a passenger is refused: %s", why);
 	mux_begin_request(&b, type, id);
 	buf_put_cstring(&b, why);
-	passenger_send(p, &b);
+	mux_client_send(c, &b);
 	buf_clear(&b);
 }
 
 void
-passenger_finish(struct passenger *p)
+mux_client_finish(struct mux_client *c)
 {
-	p->state = PASSENGER_ENDING;
-	mux_link_finish(p->link);
+	c->state = MUX_CLIENT_ENDING;
+	mux_link_finish(c->link);
 }
 
 static void
-free_passenger(struct passenger *p)
+free_client(struct mux_client *c)
 {
-	passenger_leave_channels(p);
-	passenger_leave_proxy(p);
-	passenger_leave_forwards(p);
-	passenger_leave_question(p);
-	for (size_t i = 0; i < p->fd_count; i++)
-		fd_close(&p->fds[i]);
-	mux_session_clear(&p->wanted);
-	mux_stdio_clear(&p->target);
-	mux_forward_clear(&p->forward_wanted);
-	mux_link_free(p->link);
-	free(p);
+	mux_client_leave_channels(c);
+	mux_client_leave_proxy(c);
+	mux_client_leave_forwards(c);
+	mux_client_leave_question(c);
+	for (size_t i = 0; i < c->fd_count; i++)
+		fd_close(&c->fds[i]);
+	mux_session_clear(&c->wanted);
+	mux_stdio_clear(&c->target);
+	mux_forward_clear(&c->forward_wanted);
+	mux_link_free(c->link);
+	free(c);
 }
 
 static void
-unlink_passenger(struct passenger *p)
+unlink_client(struct mux_client *c)
 {
-	struct passenger **at = &p->m->passengers;
+	struct mux_client **at = &c->m->clients;
 
-	while (*at != p)
+	while (*at != c)
 		at = &(*at)->next;
-	*at = p->next;
-	p->m->count--;
-	if (p->m->count == 0)
-		p->m->told_full = false;
+	*at = c->next;
+	c->m->count--;
+	if (c->m->count == 0)
+		c->m->told_full = false;
 }
 
 static void
 on_link_ended(void *arg, int err)
 {
-	struct passenger *p = arg;
-	struct mux_master *m = p->m;
-	bool ends_master = p->ends_master;
+	struct mux_client *c = arg;
+	struct mux_master *m = c->m;
+	bool ends_master = c->ends_master;
 
 	if (err != 0 && err != ERR_CLOSED)
 		log_debug("a passenger is dropped: %s", err_text(err));
-	unlink_passenger(p);
-	free_passenger(p);
+	unlink_client(c);
+	free_client(c);
 	if (m->count == 0 && m->p.empty != NULL)
 		m->p.empty(m->p.arg);
 	if (ends_master)
 		m->p.exit(m->p.arg);
-	uses_end(m->p.uses, USE_PASSENGER);
+	uses_end(m->p.uses, USE_MUX_CLIENT);
 }
 
 static int
 on_message(void *arg, struct rd message)
 {
-	struct passenger *p = arg;
+	struct mux_client *c = arg;
 	uint32_t type;
 	int r;
 
-	if (p->foreign != NULL)
-		return passenger_relay(p, message);
+	if (c->foreign != NULL)
+		return mux_client_relay(c, message);
 	type = rd_u32(&message);
 	if ((r = rd_err(&message)) != 0)
 		return r;
-	if ((type == MUX_HELLO) != (p->state == PASSENGER_NEW))
+	if ((type == MUX_HELLO) != (c->state == MUX_CLIENT_NEW))
 		return ERR_PROTOCOL;
 	if (type != MUX_HELLO)
-		return passenger_request(p, type, &message);
-	p->state = PASSENGER_READY;
+		return mux_client_request(c, type, &message);
+	c->state = MUX_CLIENT_READY;
 	return mux_read_hello(&message);
 }
 
 static int
 on_descriptor(void *arg, int fd)
 {
-	return passenger_descriptor(arg, fd);
+	return mux_client_descriptor(arg, fd);
 }
 
 static void
-say_hello(struct passenger *p)
+say_hello(struct mux_client *c)
 {
 	struct buf b = { 0 };
 
 	mux_begin(&b, MUX_HELLO);
 	mux_put_hello(&b, "info", "0");
 	mux_put_extension(&b, MUX_ANCHOR_NAME, MUX_ANCHOR_VERSION);
-	passenger_send(p, &b);
+	mux_client_send(c, &b);
 	buf_clear(&b);
 }
 
@@ -143,7 +143,7 @@ mux_master_room(size_t fds)
 {
 	size_t reserved = MIN((size_t)MUX_RESERVED_FDS, fds / 2);
 
-	return MAX((fds - reserved) / MUX_PASSENGER_FDS, (size_t)1);
+	return MAX((fds - reserved) / MUX_CLIENT_FDS, (size_t)1);
 }
 
 /* A line for each of hundreds that come in vain would be of use to nobody. */
@@ -159,7 +159,7 @@ tell_full(struct mux_master *m, const char *what)
 void
 mux_master_take(struct mux_master *m, int fd)
 {
-	struct passenger *p;
+	struct mux_client *c;
 	struct mux_link_hooks hooks = {
 		.message = on_message,
 		.descriptor = on_descriptor,
@@ -171,26 +171,26 @@ mux_master_take(struct mux_master *m, int fd)
 		fd_close(&fd);
 		return;
 	}
-	p = xcalloc(1, sizeof *p);
-	p->m = m;
-	hooks.arg = p;
-	if (mux_link_new(&p->link, m->p.session.loop, fd, &hooks) != 0) {
-		free(p);
+	c = xcalloc(1, sizeof *c);
+	c->m = m;
+	hooks.arg = c;
+	if (mux_link_new(&c->link, m->p.session.loop, fd, &hooks) != 0) {
+		free(c);
 		return;
 	}
-	p->next = m->passengers;
-	m->passengers = p;
+	c->next = m->clients;
+	m->clients = c;
 	m->count++;
-	uses_begin(m->p.uses, USE_PASSENGER);
-	say_hello(p);
+	uses_begin(m->p.uses, USE_MUX_CLIENT);
+	say_hello(c);
 }
 
 void
 mux_master_resized(struct mux_master *m)
 {
-	for (struct passenger *p = m->passengers; p != NULL; p = p->next)
-		if (p->state == PASSENGER_OPEN && p->session != NULL)
-			session_resized(p->session);
+	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
+		if (c->state == MUX_CLIENT_OPEN && c->session != NULL)
+			session_resized(c->session);
 }
 
 bool
@@ -226,14 +226,14 @@ static void
 on_listener(void *arg, int fd, int events)
 {
 	struct mux_master *m = arg;
-	int passenger, r;
+	int client, r;
 
 	(void)fd;
 	(void)events;
 	for (int i = 0; i < ACCEPT_MAX; i++) {
-		if ((r = mux_socket_accept(&m->socket, &passenger)) != 0)
+		if ((r = mux_socket_accept(&m->socket, &client)) != 0)
 			break;
-		mux_master_take(m, passenger);
+		mux_master_take(m, client);
 	}
 	if (r == ERR_SYSTEM)
 		pause_accepting(m);
@@ -272,14 +272,14 @@ mux_master_lost(struct mux_master *m)
 	end_listening(m);
 	mux_socket_stop(&m->socket);
 	/* The one that is asked about last: else the next would be. */
-	for (struct passenger *p = m->passengers; p != NULL; p = p->next)
-		if (p != m->asked)
-			passenger_leave_question(p);
+	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
+		if (c != m->asked)
+			mux_client_leave_question(c);
 	if (m->asked != NULL)
-		passenger_leave_question(m->asked);
-	for (struct passenger *p = m->passengers; p != NULL; p = p->next)
-		if (p->session == NULL && p->forward == NULL)
-			passenger_finish(p);
+		mux_client_leave_question(m->asked);
+	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
+		if (c->session == NULL && c->forward == NULL)
+			mux_client_finish(c);
 }
 
 /* ---- idling ------------------------------------------------------------- */
@@ -365,7 +365,7 @@ void
 mux_master_free(struct mux_master *m)
 {
 	struct loop *loop;
-	struct passenger *p;
+	struct mux_client *c;
 
 	if (m == NULL)
 		return;
@@ -375,9 +375,9 @@ mux_master_free(struct mux_master *m)
 	loop_off_turn(loop, on_turn, m);
 	loop_cancel(loop, m->pause_timer);
 	loop_cancel(loop, m->idle_timer);
-	while ((p = m->passengers) != NULL) {
-		unlink_passenger(p);
-		free_passenger(p);
+	while ((c = m->clients) != NULL) {
+		unlink_client(c);
+		free_client(c);
 	}
 	mux_master_drop_pending(m);
 	free(m);

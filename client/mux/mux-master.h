@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A master: it shares its connection with other processes of the same user
- * (ControlMaster, ControlPath). Each of these passengers has a link to it, and
+ * (ControlMaster, ControlPath). Each of these mux clients has a link to it, and
  * on it requests, at most one session, and descriptors that the master reads
  * and writes for it.
  *
- * DESIGN. A passenger is trusted with the connection, because it has the
+ * DESIGN. A client is trusted with the connection, because it has the
  * master's user id, or is root; but not to behave. Whatever it sends or does
  * not read, the others go on: nothing here waits for it, and each thing that
  * it can make grow has a limit. How many there are is bounded by the
@@ -27,7 +27,7 @@
 #include "conf/client-conf.h"
 
 enum {
-	MUX_PASSENGER_FDS = 4, /* of a passenger: its link, and its own */
+	MUX_CLIENT_FDS = 4, /* of a client: its link, and its own */
 	MUX_RESERVED_FDS = 64, /* for the connection, and forwards */
 };
 
@@ -40,31 +40,31 @@ struct mux_master_params {
 	 * each. conf and loop are of here too. */
 	struct session_params session;
 	struct forwards *forwards; /* of the connection; NULL: none can be */
-	struct uses *uses; /* USE_PASSENGER, and USE_SHARING while others may
+	struct uses *uses; /* USE_MUX_CLIENT, and USE_SHARING while others may
 			    * come and the connection is kept for them */
-	bool asks;	   /* the user is asked about each passenger */
+	bool asks;	   /* the user is asked about each client */
 	int persist_s;	   /* ends when it was idle for so long; 0: never for
-			    * that; -1: it is not kept for passengers */
+			    * that; -1: it is not kept for clients */
 	void *arg;
 	/* What further connections beside this one hold to. ERR_UNSUPPORTED:
 	 * none can be made; *out is empty then. May be NULL: none either. */
 	int (*tell_anchor)(void *arg, struct mux_anchor *out);
 	/* A terminal will be opened. False: not now. May be NULL. */
 	bool (*leave_none)(void *arg);
-	/* A passenger wants this process to end, now, or (stop) when its last
-	 * passenger has gone. */
+	/* A client wants this process to end, now, or (stop) when its last
+	 * client has gone. */
 	void (*exit)(void *arg);
 	void (*stop)(void *arg);
 	/* Nobody is left of those that came. */
 	void (*empty)(void *arg);
 };
 
-/* Listens at path; NULL: nowhere, passengers come by mux_master_take() only.
+/* Listens at path; NULL: nowhere, clients come by mux_master_take() only.
  * Errors were logged; ERR_DENIED: that path is taken, so this process goes on
  * without being a master. */
 int mux_master_new(struct mux_master **out,
     const struct mux_master_params *params, const char *path) must_check;
-/* Passengers lose the connection. Freed before the forwards. NULL is fine. */
+/* Clients lose the connection. Freed before the forwards. NULL is fine. */
 void mux_master_free(struct mux_master *m);
 /* After fork(2), in the process that does not go on as the master. */
 void mux_master_forget(struct mux_master *m);
@@ -75,9 +75,9 @@ void mux_master_take(struct mux_master *m, int fd);
 void mux_master_lost(struct mux_master *m);
 /* A terminal was resized; it is not known whose. */
 void mux_master_resized(struct mux_master *m);
-/* So many passengers are let in with that many descriptors. */
+/* So many clients are let in with that many descriptors. */
 size_t mux_master_room(size_t fds);
-/* There are passengers. */
+/* There are clients. */
 bool mux_master_is_used(const struct mux_master *m);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A passenger's request for a session, as its configuration wants it, and what
+ * A mux client's request for a session, as its configuration wants it, and what
  * the user hears when there is none.
  *
  * Threads: loop thread only.

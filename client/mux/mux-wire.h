@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The messages between a master, which shares its connection, and its
- * passengers: protocol 4 of OpenSSH, over a socket of the system.
+ * clients: protocol 4 of OpenSSH, over a socket of the system.
  *
  * A message is a u32 length and so many bytes: u32 type, in most of them u32
  * request id, then what the type has. Flags are u32. Descriptors follow their
@@ -36,7 +36,7 @@ enum {
 /* The names say what a message is for; the numbers are the protocol's. */
 enum mux_type {
 	MUX_HELLO = 0x00000001, /* both send it first */
-	/* of a passenger */
+	/* of a client */
 	MUX_SESSION = 0x10000002,
 	MUX_CHECK = 0x10000004,
 	MUX_EXIT = 0x10000005,
@@ -65,7 +65,7 @@ enum mux_forward_type {
 	MUX_FORWARD_DYNAMIC = 3,
 };
 
-/* What a passenger wants to run. Texts are owned. */
+/* What a client wants to run. Texts are owned. */
 struct mux_session {
 	bool tty, x11, agent, subsystem;
 	uint32_t escape; /* a byte, or MUX_ESCAPE_NONE */
@@ -81,7 +81,7 @@ struct mux_forward {
 	uint32_t target_port;
 };
 
-/* Where a passenger's standard input and output shall lead. */
+/* Where a client's standard input and output shall lead. */
 struct mux_stdio {
 	char *host;
 	uint32_t port; /* or MUX_PORT_PATH */

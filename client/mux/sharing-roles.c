@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What a process does in its role: as a passenger, a master, or one that tells
+/* What a process does in its role: as a client, a master, or one that tells
  * a master to do something. */
 #include "client/mux/sharing-roles.h"
 
@@ -94,7 +94,7 @@ sharing_proxy(struct sharing *s, int *fd)
 }
 
 static int
-ride_along(struct sharing *s, struct mux_passenger *ride, int *status)
+ride_along(struct sharing *s, struct mux_session_client *ride, int *status)
 {
 	struct mux_call call;
 	int r = sharing_call(s, &call);
@@ -103,7 +103,7 @@ ride_along(struct sharing *s, struct mux_passenger *ride, int *status)
 		return r;
 	ride->conf = s->conf;
 	ride->call = &call;
-	r = mux_passenger_run(ride, status);
+	r = mux_session_client_run(ride, status);
 	mux_call_close(&call);
 	if (r != 0 && ride->target != NULL) {
 		/* It would have been said twice. */
@@ -114,7 +114,7 @@ ride_along(struct sharing *s, struct mux_passenger *ride, int *status)
 }
 
 bool
-sharing_ride(struct sharing *s, struct mux_passenger *ride, int *status)
+sharing_ride(struct sharing *s, struct mux_session_client *ride, int *status)
 {
 	return s->path != NULL && s->rides &&
 	    ride_along(s, ride, status) == 0;
@@ -142,7 +142,7 @@ sharing_serve(struct sharing *s, const struct mux_master_params *params)
 }
 
 static _Noreturn void
-become_passenger(struct sharing *s, struct mux_passenger *ride)
+become_client(struct sharing *s, struct mux_session_client *ride)
 {
 	int status = EXIT_ERROR;
 
@@ -155,7 +155,7 @@ become_passenger(struct sharing *s, struct mux_passenger *ride)
 
 int
 sharing_go_to_background(struct sharing *s, struct loop *loop,
-    struct mux_passenger *ride, void (*left_behind)(void *arg), void *arg)
+    struct mux_session_client *ride, void (*left_behind)(void *arg), void *arg)
 {
 	pid_t pid = fork();
 
@@ -166,7 +166,7 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 		 * this does not return. */
 		left_behind(arg);
 		loop_free(loop);
-		become_passenger(s, ride);
+		become_client(s, ride);
 	}
 	setproctitle("%s [mux]", s->path); /* people look for such ones */
 	background_settle(true);

@@ -12,7 +12,7 @@
 #include "base/err.h"
 #include "client/mux/mux-command.h"
 #include "client/mux/mux-master.h"
-#include "client/mux/mux-passenger.h"
+#include "client/mux/mux-session-client.h"
 #include "client/mux/sharing.h"
 #include "conf/client-conf.h"
 
@@ -28,7 +28,8 @@ int sharing_proxy(struct sharing *s, int *fd) must_check;
 /* If there is a master, it makes what ride describes (conf and call are filled
  * in). True: that is over, with *status; false: a connection of our own is to
  * be made. */
-bool sharing_ride(struct sharing *s, struct mux_passenger *ride, int *status);
+bool sharing_ride(struct sharing *s, struct mux_session_client *ride,
+    int *status);
 
 /*
  * The user is logged in: becomes the master, if it shall be one. params: all
@@ -39,9 +40,9 @@ int sharing_serve(struct sharing *s,
 /* Behind it, with keeps: goes on in a new process in the background, as a
  * master only, and returns there. In the old one left_behind closes what
  * belongs to the connection, without a word to the server; it becomes a
- * passenger, and ends with the exit status of ride. */
+ * client, and ends with the exit status of ride. */
 int sharing_go_to_background(struct sharing *s, struct loop *loop,
-    struct mux_passenger *ride, void (*left_behind)(void *arg),
+    struct mux_session_client *ride, void (*left_behind)(void *arg),
     void *arg) must_check;
 /* It is no master any more, if it was one. */
 void sharing_stop(struct sharing *s);

@@ -2,7 +2,7 @@
 /*
  * Connection sharing as the configuration wants it (ControlMaster, ControlPath,
  * ControlPersist): which roles this process may have, and the master that may
- * be there already. It may be a passenger of that; it may become a master;
+ * be there already. It may be a mux client of that; it may become a master;
  * neither, one of them, or the first and then the second. What it does then is
  * in sharing-roles.h, which hpnscp and hpnsftp do not have.
  *
@@ -20,7 +20,7 @@
 struct sharing {
 	const struct client_conf *conf; /* borrowed */
 	char *path;		   /* ControlPath; NULL: nothing is shared */
-	bool rides;		   /* it tries to be a passenger */
+	bool rides;		   /* it tries to be a mux client */
 	bool serves;		   /* it will be a master */
 	bool keeps;		   /* in the background (ControlPersist) */
 	struct mux_master *master; /* NULL: it is none; sharing_serve() */

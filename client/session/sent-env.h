@@ -15,7 +15,7 @@
 /* Adds them to out, each as NAME=value. Faults were logged. */
 int sent_env_choose(const struct client_conf *conf,
     struct strlist *out) must_check;
-/* The variables of a passenger (connection sharing), who has chosen them, and
+/* The variables of a mux client, who has chosen them, and
  * those of SetEnv here that are not among them. */
 int sent_env_complete(const struct client_conf *conf,
     struct strlist *env) must_check;

@@ -243,7 +243,7 @@ def test_hpnscp(own, agent, tmp_path, flags, options, wanted):
     assert ("/.ssh/agent/" in seen.read_text()) == wanted
 
 
-def test_passengers(own, agent, short, background):
+def test_clients(own, agent, short, background):
     """Who shares a connection lends by wishes of its own."""
     client = client_of(own.server())
     share = f"ControlPath={short}/master"

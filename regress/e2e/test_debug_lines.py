@@ -9,7 +9,7 @@ import pytest
 
 import harness
 from harness import Client, free_port, run
-from muxes import Master, passenger
+from muxes import Master, mux_client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh is not built")
@@ -164,12 +164,12 @@ def test_server(make_server, tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_passenger(make_server, tmp_path, kind):
+def test_client(make_server, tmp_path, kind):
     if not harness.have(kind, "ssh"):
         pytest.skip(f"no {kind} ssh")
     path = tmp_path / "master"
     with Master(kind, make_server(), path):
-        done = run(passenger(kind, path, "true", flags=["-v"],
+        done = run(mux_client(kind, path, "true", flags=["-v"],
                              options=["ControlMaster=auto"])).ok()
     assert missing([r"debug1: auto-mux: Trying existing master.*",
                     r"debug1: mux_client_request_session: master session id: "

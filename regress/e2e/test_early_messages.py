@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from forwarding import (forward_to, free_port, reach,  # noqa: F401
                         service)
-from muxes import Master, passenger
+from muxes import Master, mux_client
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      CHANNEL_REQUEST, EXT_INFO, GLOBAL_REQUEST,
                      OPEN_CONFIRMATION, OPEN_FAILURE, REQUEST_FAILURE,
@@ -337,9 +337,9 @@ def test_second_session_asks_at_once(sshd, tmp_path):
 
     server = FakeServer(tmp_path, sshd.keys, talk)
     with server, Master("hpn", server, tmp_path / "socket") as master:
-        done = run(passenger("hpn", master.path, "command"))
+        done = run(mux_client("hpn", master.path, "command"))
         assert done.rc == 43, done
-        done = run(passenger("hpn", master.path, "command"))
+        done = run(mux_client("hpn", master.path, "command"))
         assert done.rc == 255 and "refused by peer" in done.errors, done
     assert not server.errors, server.errors
 
@@ -358,7 +358,7 @@ def test_standard_input_through_a_master(sshd, tmp_path):
 
     server = FakeServer(tmp_path, sshd.keys, talk)
     with server, Master("hpn", server, tmp_path / "socket") as master:
-        with start(passenger("hpn", master.path, flags=["-W", "far:80"]),
+        with start(mux_client("hpn", master.path, flags=["-W", "far:80"]),
                    stdin=subprocess.PIPE, stdout=subprocess.PIPE) as one:
             one.stdin.write(b"early")
             one.stdin.flush()
@@ -371,7 +371,7 @@ def test_standard_input_through_a_master(sshd, tmp_path):
 
 
 def listening(w):
-    """The client's -R, or that of a passenger, stands."""
+    """The client's -R, or that of a mux client, stands."""
     request = w.expect(GLOBAL_REQUEST)
     assert request.text() == "tcpip-forward"
     w.say(REQUEST_SUCCESS)
@@ -415,7 +415,7 @@ def asks_for_port(master):
 
 
 def offered_to(p):
-    """The number of the channel that the passenger is offered."""
+    """The number of the channel that the mux client is offered."""
     rest, kind = p.expect(CHANNEL_OPEN), string("forwarded-tcpip")
     assert rest.startswith(kind)
     return struct.unpack_from(">I", rest, len(kind))[0]
@@ -464,7 +464,7 @@ def test_for_a_client_behind_the_master(tmp_path, sshd):
     + [w.say(CHANNEL_DATA, EARLY | 3, string(b"b"))],
 ], ids=["too much", "eof", "request", "of many"])
 def test_a_server_that_floods_a_master(tmp_path, sshd, cheat):
-    """For a passenger that does not answer: the connection ends, and what was
+    """For a mux client that does not answer: the connection ends, and what was
     kept until then had a limit."""
     ended = []
 

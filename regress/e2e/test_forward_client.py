@@ -7,7 +7,7 @@ import resource
 import pytest
 from forwarding import (answers, exactly, forward, forward_to, free_port,
                         reach, says, service, taken)
-from muxes import Master, passenger
+from muxes import Master, mux_client
 from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_CONFIRMATION,
                      OPEN_FAILURE, REQUEST_FAILURE, REQUEST_SUCCESS,
@@ -260,7 +260,7 @@ def test_nothing_is_forwarded_to_a_changed_host(client, keys, tmp_path,
 
 
 def test_nothing_through_a_changed_host(client, keys, tmp_path):
-    """Neither -W, nor what a passenger forwards itself; its sessions are as
+    """Neither -W, nor what a mux client forwards itself; its sessions are as
     the master's own."""
     port = client.server.port
     known = tmp_path / "known_hosts"
@@ -276,10 +276,10 @@ def test_nothing_through_a_changed_host(client, keys, tmp_path):
     with Master("hpn", client.server, tmp_path / "socket", options=options,
                 known_hosts=known) as master:
         for flags in ["-W", "127.0.0.1:1"], ["-O", "proxy"]:
-            done = run(passenger("hpn", master.path, flags=flags))
+            done = run(mux_client("hpn", master.path, flags=flags))
             assert (done.rc, done.out) == (255, b"")
             assert "disabled to avoid man-in-the-middle" in done.errors
-        assert run(passenger("hpn", master.path, "echo on")).ok().out \
+        assert run(mux_client("hpn", master.path, "echo on")).ok().out \
             == b"on\n"
 
 

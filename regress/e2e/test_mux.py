@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Shared connections between our two ends: who becomes the master, who its
-passenger, and what happens when something is in the way."""
+client, and what happens when something is in the way."""
 
 import os
 import pty
@@ -15,7 +15,7 @@ import time
 
 import pytest
 from forwarding import answers
-from muxes import Master, control, is_socket, passenger
+from muxes import Master, control, is_socket, mux_client
 from terminal import Terminal
 
 import harness
@@ -41,7 +41,7 @@ def logins(server):
 
 
 def ride(path, *command, stdin=b"", **kw):
-    return run(passenger("hpn", path, *command, **kw), stdin=stdin)
+    return run(mux_client("hpn", path, *command, **kw), stdin=stdin)
 
 
 def pid_of(path):
@@ -71,14 +71,14 @@ def test_auto_makes_one_connection(make_server, path):
     assert first.returncode == 0 and not path.exists()
 
 
-def test_master_waits_for_its_passengers(sshd, path):
+def test_master_waits_for_its_clients(sshd, path):
     """Its own session has ended; theirs goes on."""
     client = Client("hpn", sshd)
     own = start([*client.ssh_args("ControlMaster=yes", f"ControlPath={path}"),
                  "echo own; read x; exit 7"],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert own.stdout.readline() == b"own\n"
-    other = start(passenger("hpn", path, "echo other; cat"),
+    other = start(mux_client("hpn", path, "echo other; cat"),
                   stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert other.stdout.readline() == b"other\n"
     own.stdin.close()
@@ -160,7 +160,7 @@ def test_refused_session_is_made_alone(make_server, path):
     server = make_server("MaxSessions 1")
     client = Client("hpn", server)
     with Master("hpn", server, path) as m:
-        held = start(passenger("hpn", path, "echo held; cat"),
+        held = start(mux_client("hpn", path, "echo held; cat"),
                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert held.stdout.readline() == b"held\n"
         before = logins(server)
@@ -208,7 +208,7 @@ def test_conninfo_of_compression(make_server, path, kind):
     if not harness.have(kind, "sshd"):
         pytest.skip(f"no {kind} sshd")
     with Master("hpn", make_server(kind=kind), path, "Compression=yes"):
-        run(passenger("hpn", path, "head -c 100000 /dev/zero")).ok()
+        run(mux_client("hpn", path, "head -c 100000 /dev/zero")).ok()
         last = control("hpn", path, "conninfo").ok().text.split("\r\n")[-2]
     size = r"\d+(B|\.\d[KM]B)"
     number = r"\(\*\d\.\d{3}\)"
@@ -219,7 +219,7 @@ def test_conninfo_of_compression(make_server, path, kind):
 
 
 def test_channels(master):
-    held = start(passenger("hpn", master.path, "echo held; cat"),
+    held = start(mux_client("hpn", master.path, "echo held; cat"),
                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert held.stdout.readline() == b"held\n"
     done = control("hpn", master.path, "channels").ok()
@@ -230,20 +230,20 @@ def test_channels(master):
 
 # ---- sessions -----------------------------------------------------------
 
-def test_variables_of_the_passenger(make_server, path):
+def test_variables_of_the_client(make_server, path):
     server = make_server("AcceptEnv FROM_* SET_*")
     with Master("hpn", server, path, "SetEnv=SET_M=master"):
-        done = run(passenger(
+        done = run(mux_client(
             "hpn", path, "echo $FROM_A $FROM_B $SET_P $SET_M",
-            options=["SendEnv=FROM_A", "SetEnv=SET_P=passenger"]),
+            options=["SendEnv=FROM_A", "SetEnv=SET_P=client"]),
             env=clean_env(FROM_A="a", FROM_B="b"))
-        assert done.ok().text.split() == ["a", "passenger", "master"]
+        assert done.ok().text.split() == ["a", "client", "master"]
 
 
-def test_stopped_passenger_stops_nobody(master):
+def test_stopped_client_stops_nobody(master):
     """One that is stopped, and whose output nobody reads: 20 MB wait in its
     pipe, in the master's queue and in the server."""
-    held = start(passenger("hpn", master.path,
+    held = start(mux_client("hpn", master.path,
                            "echo held; head -c 20000000 /dev/zero"),
                  stdout=subprocess.PIPE, bufsize=0)
     assert held.stdout.readline() == b"held\n"
@@ -259,7 +259,7 @@ def test_stopped_passenger_stops_nobody(master):
 def test_stopped_terminal_stops_nobody(master):
     """A terminal that nobody reads from takes no more."""
     leader, terminal = pty.openpty()
-    held = start(passenger("hpn", master.path, flags=["-tt"]),
+    held = start(mux_client("hpn", master.path, flags=["-tt"]),
                  stdin=terminal, stdout=terminal, stderr=terminal)
     os.close(terminal)
     os.write(leader, b"yes yes-and-no\r")
@@ -277,7 +277,7 @@ def test_stopped_terminal_stops_nobody(master):
 def test_flags_of_shared_files_are_restored(master):
     """O_NONBLOCK on a socket that others have too."""
     ours, theirs = socket.socketpair()
-    held = start(passenger("hpn", master.path, "cat"), stdin=theirs,
+    held = start(mux_client("hpn", master.path, "cat"), stdin=theirs,
                  stdout=theirs, stderr=subprocess.DEVNULL)
     ours.send(b"x")
     assert ours.recv(1) == b"x"
@@ -286,20 +286,20 @@ def test_flags_of_shared_files_are_restored(master):
     assert os.get_blocking(theirs.fileno())
 
 
-def test_a_passenger_without_a_session(master):
-    held = start(passenger("hpn", master.path, flags=["-N"]))
+def test_a_client_without_a_session(master):
+    held = start(mux_client("hpn", master.path, flags=["-N"]))
     time.sleep(0.3)
     assert held.poll() is None
     master.process.terminate()
     assert held.wait(LONG) == 255
-    held = run(passenger("hpn", master.path, flags=["-N"]))
+    held = run(mux_client("hpn", master.path, flags=["-N"]))
     assert held.rc == 255  # there is no such host
 
 
 def test_in_the_background(master, tmp_path):
     gate = tmp_path / "gate"
     os.mkfifo(gate)
-    done = start(passenger("hpn", master.path, f"cat {gate}", flags=["-f"]),
+    done = start(mux_client("hpn", master.path, f"cat {gate}", flags=["-f"]),
                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     assert done.wait(20) == 0
     with open(gate, "w") as f:
@@ -313,7 +313,7 @@ def test_streams_of_one_in_the_background(master, tmp_path):
     os.mkfifo(gate)
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        done = start(passenger("hpn", master.path, f"cat {gate}",
+        done = start(mux_client("hpn", master.path, f"cat {gate}",
                                flags=["-f"]), stdout=theirs, stderr=theirs)
         assert done.wait(20) == 0
         assert not os.get_blocking(theirs.fileno())
@@ -323,7 +323,7 @@ def test_streams_of_one_in_the_background(master, tmp_path):
 
 
 def test_terminal_and_no_encryption(make_server, path):
-    """A passenger's terminal makes the connection leave the cipher none."""
+    """A mux client's terminal makes the connection leave the cipher none."""
     server = make_server("NoneEnabled yes")
     with Master("hpn", server, path, "NoneEnabled=yes", "NoneSwitch=yes"):
         def info():
@@ -421,7 +421,7 @@ def test_master_of_a_lost_connection(make_server, path):
     client = Client("hpn", server)
     kept(client, path, "true").ok()
     pid = pid_of(path)
-    held = start(passenger("hpn", path, "echo held; exec sleep 600"),
+    held = start(mux_client("hpn", path, "echo held; exec sleep 600"),
                  stdout=subprocess.PIPE)
     assert held.stdout.readline() == b"held\n"
     server.stop()
@@ -431,7 +431,7 @@ def test_master_of_a_lost_connection(make_server, path):
     held.stdout.close()
 
 
-def test_lost_connection_of_a_passenger_without_a_session(make_server, path):
+def test_lost_connection_of_a_client_without_a_session(make_server, path):
     """It has nothing that would end by itself, and must not wait: who runs it
     (autossh) shall make a new connection."""
     server = make_server()
@@ -439,7 +439,7 @@ def test_lost_connection_of_a_passenger_without_a_session(make_server, path):
     kept(client, path, "true").ok()
     pid = pid_of(path)
     port = harness.free_port()
-    held = start(passenger("hpn", path, flags=["-N", "-L",
+    held = start(mux_client("hpn", path, flags=["-N", "-L",
                                                f"{port}:127.0.0.1:1"]))
     assert wait_for(lambda: answers(port))
     for process in server.connections():
@@ -481,18 +481,18 @@ def test_another_user(sshd, tmp_path, other_user):
     squatter.stdout.close()
 
 
-def raw_passenger(path):
+def raw_client(path):
     s = socket.socket(socket.AF_UNIX)
     s.connect(str(path))
     return s
 
 
 def test_bytes_that_are_no_messages(master):
-    """Each is dropped; the master and its passengers go on."""
-    with raw_passenger(master.path) as held:
+    """Each is dropped; the master and its clients go on."""
+    with raw_client(master.path) as held:
         for said in (b"GET / HTTP/1.0\r\n\r\n", b"\0\0\0\0", b"\xff" * 64,
                      struct.pack(">III", 8, 1, 99)):
-            with raw_passenger(master.path) as s:
+            with raw_client(master.path) as s:
                 s.sendall(said)
                 try:
                     while s.recv(1000):
@@ -514,7 +514,7 @@ def test_descriptors_run_out(sshd, path):
     dropped; then all is as before."""
     with Master("hpn", sshd, path) as m:
         resource.prlimit(m.process.pid, resource.RLIMIT_NOFILE, (24, 24))
-        crowd = [raw_passenger(path) for _ in range(30)]
+        crowd = [raw_client(path) for _ in range(30)]
         time.sleep(0.5)
         before = ticks(m.process.pid)
         time.sleep(1)
@@ -585,8 +585,8 @@ def test_asking_about_all_else(asking, path):
 
 def test_others_do_not_wait_for_an_answer(asking, path):
     asking("sleep 600")
-    waiting = start(passenger("hpn", path, "true"))
-    asking_too = start(passenger("hpn", path, "true"))
+    waiting = start(mux_client("hpn", path, "true"))
+    asking_too = start(mux_client("hpn", path, "true"))
     time.sleep(0.3)
     assert control("hpn", path, "check").ok().seconds < 20
     for p in (waiting, asking_too):

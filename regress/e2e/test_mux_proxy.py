@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""Passengers that are clients of their own on the shared connection (-O
-proxy): a small one, in Python, on a master of ours."""
+"""Mux clients that speak the protocol themselves (-O proxy): a small one, in Python, on a master of ours."""
 
 import os
 import signal
@@ -11,7 +10,7 @@ import subprocess
 import pytest
 import sshwire as wire
 from forwarding import exactly
-from muxes import Master, control, passenger
+from muxes import Master, control, mux_client
 from sshwire import message, string
 
 import harness
@@ -128,7 +127,7 @@ def test_its_channels_end_with_it(master, tmp_path):
         listed = control("hpn", master.path, "channels").ok().text
         assert "session" in listed
     assert wait_for(lambda: not alive.exists())
-    assert run(passenger("hpn", master.path, "echo on")).ok().out == b"on\n"
+    assert run(mux_client("hpn", master.path, "echo on")).ok().out == b"on\n"
 
 
 def test_port(master):
@@ -174,7 +173,7 @@ def test_port_that_is_named(master):
 ], ids=lambda what: f"{what[0]}-{len(what)}")
 def test_what_is_not_allowed(master, what):
     """It ends; a session beside it goes on."""
-    held = start(passenger("hpn", master.path, "echo there; cat"),
+    held = start(mux_client("hpn", master.path, "echo there; cat"),
                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert held.stdout.readline() == b"there\n"
     with Proxied(master.path) as p:
@@ -189,7 +188,7 @@ def test_one_that_stops(master):
     with Proxied(master.path) as p:
         p.run(1, "cat /dev/zero")
         for n in range(3):
-            assert run(passenger("hpn", master.path, f"echo {n}")).ok().out \
+            assert run(mux_client("hpn", master.path, f"echo {n}")).ok().out \
                 == f"{n}\n".encode()
 
 

@@ -12,7 +12,7 @@ import threading
 import pytest
 import sshwire as wire
 from forwarding import exactly
-from muxes import Master, control, passenger
+from muxes import Master, control, mux_client
 from sshwire import message, string
 from terminal import Terminal
 
@@ -26,7 +26,7 @@ HELLO, PROXY, FAILURE, PROXY_OK = 1, 0x1000000f, 0x80000003, 0x8000000f
 
 
 def proxied(path, *command, flags=(), **kw):
-    return passenger("hpn", path, *command, flags=["-O", "proxy", *flags],
+    return mux_client("hpn", path, *command, flags=["-O", "proxy", *flags],
                      **kw)
 
 

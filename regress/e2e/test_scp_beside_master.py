@@ -261,7 +261,7 @@ def test_host_that_is_not_trusted(make_server, path, send, tmp_path):
 
 # ---- who else hears of it -----------------------------------------------
 
-def test_stock_passengers_pass_over_it(server, path):
+def test_stock_clients_pass_over_it(server, path):
     if not have("stock", "ssh"):
         pytest.skip("no stock ssh is installed")
     with Master("hpn", server, path) as master:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: ISC
-"""hpnscp and hpnsftp as passengers of a shared connection: what moves, moves
+"""hpnscp and hpnsftp as mux clients of a shared connection: what moves, moves
 over the master's; and what happens without one, or when it goes."""
 
 import os
@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import pytest
-from muxes import Master, is_socket, passenger
+from muxes import Master, is_socket, mux_client
 
 import harness
 from harness import LONG, Client, clean_env, hpn, listing, run, start, wait_for
@@ -178,7 +178,7 @@ def test_master_dies(master, path, data_file, tmp_path, up):
     assert not parts(target.parent)
 
 
-def test_passenger_is_killed(master, path, data_file, tmp_path):
+def test_client_is_killed(master, path, data_file, tmp_path):
     """Its session ends with it, and the others' stay."""
     data = data_file(8 * MB)
     copy = start(scp(path, "-l", "16000", data, there(tmp_path / "out")))
@@ -188,7 +188,7 @@ def test_passenger_is_killed(master, path, data_file, tmp_path):
     channels = [hpn("ssh"), "-F", "none", "-S", str(path), "-O", "channels",
                 "127.0.0.1"]
     assert wait_for(lambda: "[session]" not in run(channels).ok().text)
-    assert run(passenger("hpn", path, "echo on")).ok().out == b"on\n"
+    assert run(mux_client("hpn", path, "echo on")).ok().out == b"on\n"
 
 
 # ---- with a connection of its own ---------------------------------------
@@ -230,7 +230,7 @@ def test_path_is_too_long(sshd, tmp_path, data_file):
 def test_refused_session(make_server, path, data_file, tmp_path, flags):
     server = make_server("MaxSessions 1")
     with Master("hpn", server, path):
-        held = start(passenger("hpn", path, "echo held; cat"),
+        held = start(mux_client("hpn", path, "echo held; cat"),
                      stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert held.stdout.readline() == b"held\n"
         before, data = logins(server), data_file(10)

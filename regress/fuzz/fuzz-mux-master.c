@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Passengers of a shared connection. The input is a row of steps: 'p' is a new
- * passenger, 'h' says its hello, 'q' and a request of a type of its own (four
+ * Mux clients of a shared connection. The input is a row of steps: 'p' is a new
+ * client, 'h' says its hello, 'q' and a request of a type of its own (four
  * bytes) with a body behind a 16 bit length, 'b' is bytes behind such a
  * length, 'f' a descriptor, 'r' reads what was answered, 'c' is its end, 's'
  * the end of all sessions at the server, 'n' refuses the next of them, and
  * 't' some turns of the loop. Whatever they say, the master goes on: a last
- * passenger is answered.
+ * client is answered.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -28,7 +28,7 @@
 #include "regress/fuzz/fuzz.h"
 #include "regress/fuzz/some.h"
 
-enum { PASSENGERS = 8, TURNS = 3, SERVED_MAX = 64 };
+enum { CLIENTS = 8, TURNS = 3, SERVED_MAX = 64 };
 
 struct scene {
 	struct loop *loop;
@@ -38,8 +38,8 @@ struct scene {
 	struct uses uses;
 	struct mux_master *master;
 	struct kex *kex;
-	int sock[2], fds[PASSENGERS];
-	unsigned passengers;
+	int sock[2], fds[CLIENTS];
+	unsigned clients;
 	bool refuses;
 };
 
@@ -144,7 +144,7 @@ turns(struct scene *s)
 	}
 }
 
-/* ---- passengers --------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------- */
 
 static void
 nothing(void *arg)
@@ -153,7 +153,7 @@ nothing(void *arg)
 }
 
 static int
-new_passenger(struct scene *s)
+new_client(struct scene *s)
 {
 	int pair[2];
 
@@ -215,14 +215,14 @@ play(struct scene *s, struct rd in)
 	struct span bytes;
 	uint32_t type;
 
-	*fd = new_passenger(s);
-	s->passengers = 1;
+	*fd = new_client(s);
+	s->clients = 1;
 	while (in.len > 0) {
 		switch (rd_u8(&in)) {
 		case 'p':
-			if (s->passengers < PASSENGERS) {
-				fd = &s->fds[s->passengers++];
-				*fd = new_passenger(s);
+			if (s->clients < CLIENTS) {
+				fd = &s->fds[s->clients++];
+				*fd = new_client(s);
 			}
 			break;
 		case 'h':
@@ -264,7 +264,7 @@ play(struct scene *s, struct rd in)
 static void
 check(struct scene *s)
 {
-	int fd = new_passenger(s);
+	int fd = new_client(s);
 	uint8_t got[256];
 
 	say_hello(fd);
@@ -327,7 +327,7 @@ close_scene(struct scene *s)
 	packet_free(s->near_packet);
 	packet_free(s->far_packet);
 	loop_free(s->loop);
-	for (unsigned i = 0; i < s->passengers; i++)
+	for (unsigned i = 0; i < s->clients; i++)
 		close(s->fds[i]);
 	close(s->sock[0]);
 	close(s->sock[1]);

@@ -17,7 +17,7 @@ from callers import need
 from conftest import Foreign, asyncssh_with
 from forwarding import (Service, answer_at_eof, answers, exactly, forward_to,
                         free_port, reach, says, service, to_the_end)
-from muxes import Master, passenger
+from muxes import Master, mux_client
 
 import harness
 from harness import LONG, ME, MIB, Client, clean_env, run, stock, wait_for
@@ -643,7 +643,7 @@ def test_display_of_plink(place, keys, display, tmp_path):
 
 @pytest.mark.parametrize("kind", ["hpn", "stock"])
 def test_display_through_a_master(place, display, tmp_path, kind):
-    """Two passengers have the master's display, one after the other; one that
+    """Two mux clients have the master's display, one after the other; one that
     does not want it has none."""
     if not harness.have(kind, "ssh"):
         pytest.skip("no stock ssh is installed")
@@ -652,8 +652,8 @@ def test_display_through_a_master(place, display, tmp_path, kind):
     with Master("hpn", place.server("X11Forwarding yes"), path, flags=["-Y"],
                 env=display.env, user=USER):
         for _ in range(2):
-            name, lent = shown(run(passenger(kind, path, program,
+            name, lent = shown(run(mux_client(kind, path, program,
                                              flags=["-Y"]), env=display.env))
             assert name.startswith("localhost:") and lent
-        done = run(passenger(kind, path, program), env=display.env)
+        done = run(mux_client(kind, path, program), env=display.env)
         assert done.rc == 1 and "unable to open display" in done.errors

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from callers import fuse_problem, git_env, need
 from forwarding import answers, free_port, reach, says, service, to_the_end
-from muxes import Master, control, is_socket, passenger
+from muxes import Master, control, is_socket, mux_client
 
 import harness
 from harness import LONG, ME, MIB, Client, clean_env, run, start, stock, \
@@ -233,7 +233,7 @@ def test_editor(shared_servers, short, service, kind):
     client, here, there = Client("hpn", shared_servers(kind)), free_port(), \
         service(lambda sock: sock.sendall(b"fine"))
     with Master("hpn", client.server, short / "socket"):
-        done = run(passenger("hpn", short / "socket", "bash",
+        done = run(mux_client("hpn", short / "socket", "bash",
                              flags=["-T", "-D", str(here)]),
                    stdin=b"echo one\nread x\ntwo\necho $x; exit 4\n")
         assert (done.rc, done.out) == (4, b"one\ntwo\n"), done
@@ -245,7 +245,7 @@ def test_editor(shared_servers, short, service, kind):
 
 
 def test_autossh_finds_a_master(auto, server, background, service):
-    """A forward of autossh, which is a passenger, is added to the master;
+    """A forward of autossh, which is a mux client, is added to the master;
     when the connection is killed, it makes one of its own."""
     there, here = service(), free_port()
     run([*auto.args, "127.0.0.1", "true"]).ok()

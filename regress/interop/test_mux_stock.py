@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
 """Connection sharing between hpnssh and the stock ssh, in both roles. Neither
-could reach the host by itself: what a passenger gets, it has from the
+could reach the host by itself: what a mux client gets, it has from the
 master."""
 
 import os
@@ -10,7 +10,7 @@ import subprocess
 
 import pytest
 from forwarding import Service, answers, says
-from muxes import Master, control, is_socket, passenger
+from muxes import Master, control, is_socket, mux_client
 from terminal import Terminal
 
 import harness
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(params=["hpn-stock", "stock-hpn", "hpn-hpn"])
 def pair(request, sshd, tmp_path):
-    """(master, kind of the passengers)"""
+    """(master, kind of the mux clients)"""
     master_kind, kind = request.param.split("-")
     with Master(master_kind, sshd, tmp_path / "socket") as master:
         yield master, kind
@@ -40,7 +40,7 @@ def forwarding(request, shared_servers, tmp_path):
 
 def ride_args(pair, *command, **kw):
     master, kind = pair
-    return passenger(kind, master.path, *command, **kw)
+    return mux_client(kind, master.path, *command, **kw)
 
 
 def ride(pair, *command, **kw):
@@ -103,7 +103,7 @@ def test_sftp(pair, data_file, tmp_path):
 
 def test_terminal(pair):
     master, kind = pair
-    with Terminal(passenger(kind, master.path)) as terminal:
+    with Terminal(mux_client(kind, master.path)) as terminal:
         before = terminal.modes()
         terminal.line("PS1='re''ady> '; stty -echo; echo on $TERM")
         terminal.expect("on xterm")
@@ -125,14 +125,14 @@ def test_check_stop_exit(pair):
     done = control(kind, master.path, "check")
     assert done.rc == 0 and done.out == b""
     assert done.err == f"Master running (pid={master.process.pid})\r\n".encode()
-    held = start(passenger(kind, master.path, "echo there; cat"),
+    held = start(mux_client(kind, master.path, "echo there; cat"),
                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert held.stdout.readline() == b"there\n"
     done = control(kind, master.path, "stop")
     assert done.rc == 0 and done.err == b"Stop listening request sent.\r\n"
     assert wait_for(lambda: not is_socket(master.path))
     assert control(kind, master.path, "check").rc == 255
-    # the passenger that is there goes on, and is the last
+    # the mux client that is there goes on, and is the last
     assert master.process.poll() is None
     out, _ = held.communicate(b"more", LONG)
     assert (out, held.returncode) == (b"more", 0)
@@ -141,7 +141,7 @@ def test_check_stop_exit(pair):
 
 def test_exit(pair):
     master, kind = pair
-    held = start(passenger(kind, master.path, "echo there; exec sleep 600"),
+    held = start(mux_client(kind, master.path, "echo there; exec sleep 600"),
                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert held.stdout.readline() == b"there\n"
     done = control(kind, master.path, "exit")
@@ -152,10 +152,10 @@ def test_exit(pair):
     assert not is_socket(master.path)
 
 
-def test_ended_passenger_ends_its_session(pair, tmp_path):
+def test_ended_client_ends_its_session(pair, tmp_path):
     master, kind = pair
     alive = tmp_path / "alive"
-    held = start(passenger(
+    held = start(mux_client(
         kind, master.path, "-tt",
         f"trap 'rm {alive}; exit' HUP; touch {alive}; echo there; "
         "while :; do sleep 0.1; done"), stdout=subprocess.PIPE)
@@ -170,7 +170,7 @@ def test_ended_passenger_ends_its_session(pair, tmp_path):
 def test_many_at_once(pair):
     master, kind = pair
     all_of_them = [
-        start(passenger(kind, master.path, f"cat; exit {n}"),
+        start(mux_client(kind, master.path, f"cat; exit {n}"),
               stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         for n in range(8)]
     for n, p in enumerate(all_of_them):
@@ -239,7 +239,7 @@ def test_socks_and_paths(forwarding, echo_port, tmp_path):
 
 def test_standard_input_and_output(forwarding, echo_port):
     master, kind = forwarding
-    held = start(passenger(kind, master.path,
+    held = start(mux_client(kind, master.path,
                            flags=["-W", f"127.0.0.1:{echo_port}"]),
                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     held.stdin.write(b"through\n")
@@ -322,7 +322,7 @@ def test_as_ansible_does(sshd, tmp_path):
 @pytest.mark.skipif(not harness.stock("git"), reason="git is not installed")
 def test_git(pair, tmp_path):
     master, kind = pair
-    env = clean_env(GIT_SSH_COMMAND=" ".join(passenger(kind, master.path)[:-1]),
+    env = clean_env(GIT_SSH_COMMAND=" ".join(mux_client(kind, master.path)[:-1]),
                     GIT_CONFIG_GLOBAL="/dev/null",
                     GIT_CONFIG_COUNT="1", GIT_CONFIG_KEY_0="safe.directory",
                     GIT_CONFIG_VALUE_0="*")
@@ -343,7 +343,7 @@ def test_git(pair, tmp_path):
 @pytest.mark.skipif(not harness.stock("rsync"), reason="no rsync")
 def test_rsync(pair, tmp_path):
     master, kind = pair
-    shell = " ".join(passenger(kind, master.path)[:-1])
+    shell = " ".join(mux_client(kind, master.path)[:-1])
     source, target = tmp_path / "from", tmp_path / "to"
     source.mkdir()
     for n in range(20):

@@ -201,7 +201,7 @@ mw_teardown(void **state)
 	return 0;
 }
 
-/* ---- passengers --------------------------------------------------------- */
+/* ---- clients --------------------------------------------------------- */
 
 void
 mw_send_bytes(int fd, const void *p, size_t len)
@@ -231,7 +231,7 @@ mw_send_request(int fd, enum mux_type type)
 
 /* Connected, and not a word said. */
 int
-mw_silent_passenger(void)
+mw_silent_client(void)
 {
 	int pair[2];
 
@@ -241,9 +241,9 @@ mw_silent_passenger(void)
 }
 
 int
-mw_new_passenger(void)
+mw_new_client(void)
 {
-	int fd = mw_silent_passenger();
+	int fd = mw_silent_client();
 	struct buf b = { 0 };
 
 	mux_begin(&b, MUX_HELLO);
@@ -349,7 +349,7 @@ mw_send_fds(int fd, const int *fds, size_t n)
 void
 mw_check_others(void)
 {
-	int fd = mw_new_passenger();
+	int fd = mw_new_client();
 
 	mw_expect_hello(fd);
 	mw_send_request(fd, MUX_CHECK);
@@ -366,7 +366,7 @@ mw_open_session(int fd, const char *command)
 	mw_make_pair(user);
 	for (int i = 0; i < 3; i++)
 		fds[i] = user[0];
-	mw_ask_session(fd, command, "FROM=passenger", false);
+	mw_ask_session(fd, command, "FROM=client", false);
 	mw_send_fds(fd, fds, 3);
 	fd_close(&user[0]);
 	return user[1];

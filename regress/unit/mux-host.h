@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A master of a shared connection, whose server is another end of ours in the
- * same loop, and what its passengers may say and expect. All of it fails the
+ * same loop, and what its clients may say and expect. All of it fails the
  * test that runs when it cannot do its work.
  */
 #ifndef HPN_REGRESS_UNIT_MUX_HOST_H
@@ -40,8 +40,8 @@ int mw_teardown(void **state);
 void mw_send_bytes(int fd, const void *p, size_t len);
 void mw_send_message(int fd, struct buf *message);
 void mw_send_request(int fd, enum mux_type type);
-int mw_silent_passenger(void);
-int mw_new_passenger(void);
+int mw_silent_client(void);
+int mw_new_client(void);
 bool mw_is_dropped(int fd);
 struct rd mw_receive(int fd, struct buf *in, uint32_t type);
 void mw_expect_hello(int fd);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Passengers that are clients of their own: what the master passes on, and
- * what it keeps.
+ * Mux clients that speak the protocol themselves: what the master passes on,
+ * and what it keeps.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,9 +24,9 @@
 #include "regress/unit/channels-side.h"
 
 static int
-proxy_passenger(void)
+proxy_client(void)
 {
-	int fd = mw_new_passenger();
+	int fd = mw_new_client();
 	struct buf in = { 0 };
 	struct rd r;
 
@@ -70,7 +70,7 @@ expect_proxy_open(int fd)
 static void
 test_proxy(void **state)
 {
-	int fd = proxy_passenger();
+	int fd = proxy_client();
 	struct buf b = { 0 };
 
 	(void)state;
@@ -96,7 +96,7 @@ test_proxy_that_breaks_the_rules(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		int fd = proxy_passenger();
+		int fd = proxy_client();
 
 		if (i == 0)
 			proxy_open(fd, 1);
@@ -114,7 +114,7 @@ test_proxy_that_breaks_the_rules(void **state)
 static void
 test_no_proxy_beside_a_session(void **state)
 {
-	int fd = mw_new_passenger(), user = mw_open_session(fd, "one");
+	int fd = mw_new_client(), user = mw_open_session(fd, "one");
 
 	(void)state;
 	mw_expect_hello(fd);
@@ -132,7 +132,7 @@ test_no_proxy_beside_a_session(void **state)
 static void
 test_proxy_that_does_not_read(void **state)
 {
-	int fd = proxy_passenger();
+	int fd = proxy_client();
 	int zeros = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 
 	(void)state;
@@ -150,11 +150,11 @@ test_proxy_that_does_not_read(void **state)
 	close(fd);
 }
 
-/* What the server does not read waits at the passenger, not here. */
+/* What the server does not read waits at the client, not here. */
 static void
 test_proxy_of_a_server_that_does_not_read(void **state)
 {
-	int fd = proxy_passenger(), small = 4096;
+	int fd = proxy_client(), small = 4096;
 	struct buf b = { 0 };
 	size_t sent = 0;
 	uint32_t number;

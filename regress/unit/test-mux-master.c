@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A master of a shared connection and passengers that say anything, against
+ * A master of a shared connection and clients that say anything, against
  * channels of a server over a socketpair.
  */
 #include <setjmp.h>
@@ -40,7 +40,7 @@ test_hello_comes_first_and_once(void **state)
 
 	(void)state;
 	for (int i = 0; i < 3; i++) {
-		int fd = i == 1 ? mw_new_passenger() : mw_silent_passenger();
+		int fd = i == 1 ? mw_new_client() : mw_silent_client();
 
 		mw_expect_hello(fd);
 		if (i == 0) {
@@ -73,7 +73,7 @@ test_no_messages(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(v); i++) {
-		int fd = mw_new_passenger();
+		int fd = mw_new_client();
 
 		mw_send_bytes(fd, v[i].bytes, v[i].len);
 		assert_true(mw_is_dropped(fd));
@@ -102,7 +102,7 @@ ask_anchor(int fd)
 static void
 test_requests(void **state)
 {
-	int fd = mw_new_passenger();
+	int fd = mw_new_client();
 	struct buf b = { 0 }, in = { 0 };
 	struct rd r;
 
@@ -136,7 +136,7 @@ test_requests(void **state)
 static void
 test_session(void **state)
 {
-	int fd = mw_new_passenger(), user;
+	int fd = mw_new_client(), user;
 	char got[16];
 	uint32_t number;
 
@@ -160,7 +160,7 @@ test_session(void **state)
 static void
 test_variables_of_both(void **state)
 {
-	int fd = mw_new_passenger(), user;
+	int fd = mw_new_client(), user;
 
 	(void)state;
 	assert_int_equal(strlist_add(&mw.conf.session.set_env, "FROM=master"),
@@ -173,13 +173,13 @@ test_variables_of_both(void **state)
 	close(user);
 	close(fd);
 	mw_run();
-	assert_null(mw.far_channel[0]); /* it went with its passenger */
+	assert_null(mw.far_channel[0]); /* it went with its client */
 }
 
 static void
 test_refused_session(void **state)
 {
-	int fd = mw_new_passenger(), user;
+	int fd = mw_new_client(), user;
 
 	(void)state;
 	mw.refuses = true;
@@ -195,7 +195,7 @@ test_refused_session(void **state)
 static void
 test_refused_terminal(void **state)
 {
-	int fd = mw_new_passenger(), user[2], fds[3];
+	int fd = mw_new_client(), user[2], fds[3];
 	struct buf in = { 0 };
 	uint32_t number;
 	char got[100];
@@ -220,7 +220,7 @@ test_refused_terminal(void **state)
 static void
 test_one_session_each(void **state)
 {
-	int fd = mw_new_passenger(), user, second;
+	int fd = mw_new_client(), user, second;
 	struct buf in = { 0 };
 
 	(void)state;
@@ -243,7 +243,7 @@ test_one_session_each(void **state)
 static void
 test_bytes_in_place_of_descriptors(void **state)
 {
-	int fd = mw_new_passenger(), pair[2], fds[3];
+	int fd = mw_new_client(), pair[2], fds[3];
 
 	(void)state;
 	mw_ask_session(fd, "true", NULL, false);
@@ -252,7 +252,7 @@ test_bytes_in_place_of_descriptors(void **state)
 	close(fd);
 
 	/* Several at once are not what the protocol says. */
-	fd = mw_new_passenger();
+	fd = mw_new_client();
 	mw_make_pair(pair);
 	fds[0] = fds[1] = fds[2] = pair[0];
 	mw_ask_session(fd, "true", NULL, false);
@@ -261,7 +261,7 @@ test_bytes_in_place_of_descriptors(void **state)
 	close(fd);
 
 	/* Descriptors that nobody wanted are nobody's. */
-	fd = mw_new_passenger();
+	fd = mw_new_client();
 	mw_send_fds(fd, fds, 3);
 	mw_send_bytes(fd, "\0", 1);
 	close(pair[0]);
@@ -276,7 +276,7 @@ test_bytes_in_place_of_descriptors(void **state)
 static void
 test_gone_between_descriptors(void **state)
 {
-	int fd = mw_new_passenger(), pair[2];
+	int fd = mw_new_client(), pair[2];
 	char byte;
 
 	(void)state;
@@ -299,7 +299,7 @@ test_gone_between_descriptors(void **state)
 static void
 test_one_that_does_not_read(void **state)
 {
-	int fd = mw_new_passenger();
+	int fd = mw_new_client();
 	struct buf b = { 0 }, out = { 0 };
 	size_t sent = 0;
 
@@ -331,7 +331,7 @@ lines_about(const char *what)
 static void
 turned_away(void)
 {
-	int over = mw_silent_passenger();
+	int over = mw_silent_client();
 	char byte;
 
 	assert_int_equal(fd_read(over, &byte, 1), 0);
@@ -341,7 +341,7 @@ turned_away(void)
 /* As many as there are descriptors for, with those that each hands over; of
  * the others there is one line. */
 static void
-test_limit_of_passengers(void **state)
+test_limit_of_clients(void **state)
 {
 	enum { MOST = 84 };
 	struct rlimit before, few;
@@ -349,19 +349,19 @@ test_limit_of_passengers(void **state)
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
-	few = (struct rlimit){ MUX_RESERVED_FDS + MUX_PASSENGER_FDS * MOST,
+	few = (struct rlimit){ MUX_RESERVED_FDS + MUX_CLIENT_FDS * MOST,
 		before.rlim_max };
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	messages_keep();
 	log_set_level(LOG_LVL_ERROR);
 	for (int i = 0; i < MOST; i++)
-		fds[i] = mw_silent_passenger();
+		fds[i] = mw_silent_client();
 	for (int i = 0; i < 3; i++)
 		turned_away();
 	assert_int_equal(lines_about("turned away"), 1);
 	close(fds[0]);
 	mw_run();
-	fds[0] = mw_new_passenger();
+	fds[0] = mw_new_client();
 	mw_expect_hello(fds[0]);
 	turned_away();
 	assert_int_equal(lines_about("turned away"), 1);
@@ -375,13 +375,13 @@ test_limit_of_passengers(void **state)
 
 /* The default of many systems lets in fewer than 512; a larger number more. */
 static void
-test_room_of_passengers(void **state)
+test_room_of_clients(void **state)
 {
 	(void)state;
 	assert_int_equal(mux_master_room(1024), 240);
 	assert_int_equal(mux_master_room(20 * 1024), 5104);
 	assert_int_equal(mux_master_room(INT_MAX),
-	    (INT_MAX - MUX_RESERVED_FDS) / MUX_PASSENGER_FDS);
+	    (INT_MAX - MUX_RESERVED_FDS) / MUX_CLIENT_FDS);
 	assert_in_range(mux_master_room(20), 1, 4);
 	assert_int_equal(mux_master_room(0), 1);
 }
@@ -392,13 +392,13 @@ test_room_of_passengers(void **state)
 static void
 test_lost_connection(void **state)
 {
-	int quiet = mw_silent_passenger(), ready = mw_new_passenger(),
-	    slow = mw_new_passenger(), busy = mw_new_passenger(), user;
+	int quiet = mw_silent_client(), ready = mw_new_client(),
+	    slow = mw_new_client(), busy = mw_new_client(), user;
 
 	(void)state;
 	mw_expect_hello(quiet);
 	mw_expect_hello(ready);
-	mw_ask_session(slow, "command", "FROM=passenger", false);
+	mw_ask_session(slow, "command", "FROM=client", false);
 	mw_expect_hello(slow);
 	user = mw_open_session(busy, "command");
 	mw_expect_hello(busy);
@@ -429,7 +429,7 @@ test_kept_until_idle(void **state)
 	mux_master_free(mw.master);
 	mw_make_master(NULL, 1);
 	assert_int_equal(mw.uses.count[USE_SHARING], 1);
-	fd = mw_new_passenger();
+	fd = mw_new_client();
 	for (int i = 0; i < 6; i++) { /* longer than the time */
 		mw_run();
 		assert_int_equal(loop_turn(mw.loop, 250), 0);
@@ -452,7 +452,7 @@ test_stopped_while_kept(void **state)
 	(void)state;
 	mux_master_free(mw.master);
 	mw_make_master(NULL, 0);
-	fd = mw_new_passenger();
+	fd = mw_new_client();
 	mw_send_request(fd, MUX_STOP);
 	mw_run();
 	assert_int_equal(mw.unused, 0);
@@ -478,8 +478,8 @@ main(void)
 		TEST(test_bytes_in_place_of_descriptors),
 		TEST(test_gone_between_descriptors),
 		TEST(test_one_that_does_not_read),
-		TEST(test_limit_of_passengers),
-		TEST(test_room_of_passengers),
+		TEST(test_limit_of_clients),
+		TEST(test_room_of_clients),
 		TEST(test_lost_connection),
 		TEST(test_kept_until_idle),
 		TEST(test_stopped_while_kept),

@@ -165,7 +165,7 @@ reached_by(const char *name)
 	return r;
 }
 
-/* Another master of ours behind the name of this one: a passenger would run its
+/* Another master of ours behind the name of this one: a client would run its
  * command on another host. */
 static void
 test_planted_names(void **state)

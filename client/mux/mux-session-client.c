@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/mux/mux-passenger.h"
+#include "client/mux/mux-session-client.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ enum { STATUS_UNKNOWN = 255 };
 /* ---- what it asks for --------------------------------------------------- */
 
 static int
-put_target(struct mux_passenger *p, struct buf *b)
+put_target(struct mux_session_client *p, struct buf *b)
 {
 	bool path = p->target->path != NULL;
 	struct mux_stdio s = {
@@ -37,7 +37,7 @@ put_target(struct mux_passenger *p, struct buf *b)
 }
 
 static void
-report_refusal(const struct mux_passenger *p, int err)
+report_refusal(const struct mux_session_client *p, int err)
 {
 	const struct mux_call *c = p->call;
 
@@ -51,7 +51,7 @@ report_refusal(const struct mux_passenger *p, int err)
 }
 
 static int
-request(struct mux_passenger *p)
+request(struct mux_session_client *p)
 {
 	static const int fds[] = { STDIN_FILENO, STDOUT_FILENO,
 		STDERR_FILENO };
@@ -110,7 +110,7 @@ on_forwarded(void *arg, const struct mux_call *call,
 static int
 on_message(void *arg, struct rd message)
 {
-	struct mux_passenger *p = arg;
+	struct mux_session_client *p = arg;
 	uint32_t type = rd_u32(&message), channel = rd_u32(&message);
 	int r = rd_err(&message);
 
@@ -140,7 +140,7 @@ on_descriptor(void *arg, int fd)
 static void
 on_link_ended(void *arg, int err)
 {
-	struct mux_passenger *p = arg;
+	struct mux_session_client *p = arg;
 
 	if (err != ERR_CLOSED)
 		log_error("The master of the shared connection: %s",
@@ -152,7 +152,7 @@ on_link_ended(void *arg, int err)
 static void
 on_stop_signal(void *arg, int signo)
 {
-	struct mux_passenger *p = arg;
+	struct mux_session_client *p = arg;
 
 	log_debug("ended by signal %d", signo);
 	p->status = STATUS_UNKNOWN;
@@ -163,14 +163,14 @@ on_stop_signal(void *arg, int signo)
 static void
 on_resize(void *arg, int signo)
 {
-	const struct mux_passenger *p = arg;
+	const struct mux_session_client *p = arg;
 
 	if (p->tty && p->master_pid > 1)
 		(void)kill((pid_t)p->master_pid, signo);
 }
 
 static int
-wait_for_end(struct mux_passenger *p)
+wait_for_end(struct mux_session_client *p)
 {
 	struct mux_link_hooks hooks = {
 		.arg = p,
@@ -204,7 +204,7 @@ out:
 }
 
 int
-mux_passenger_run(struct mux_passenger *p, int *status)
+mux_session_client_run(struct mux_session_client *p, int *status)
 {
 	bool tty = p->tty;
 	int r = mux_call_check(p->call, &p->master_pid);

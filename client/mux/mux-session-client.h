@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh as a passenger: a master of the same user makes its session, on the
+ * hpnssh as a mux client: a master of the same user makes its session, on the
  * connection that it shares, and reads and writes this process's descriptors.
  * Here is only what is left to do: the terminal, signals, and the exit status.
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_CLIENT_MUX_MUX_PASSENGER_H
-#define HPN_CLIENT_MUX_MUX_PASSENGER_H
+#ifndef HPN_CLIENT_MUX_MUX_SESSION_CLIENT_H
+#define HPN_CLIENT_MUX_MUX_SESSION_CLIENT_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -16,7 +16,7 @@
 #include "client/mux/mux-call.h"
 #include "conf/client-conf.h"
 
-struct mux_passenger {
+struct mux_session_client {
 	const struct client_conf *conf; /* these are borrowed */
 	struct mux_call *call;		/* open */
 	/* One of these: what to connect to (-W), no session at all
@@ -38,6 +38,7 @@ struct mux_passenger {
 /* From the request to the end; *status is for exit(3). An error: the master
  * does not make it, the user was told why, and this process may do it with a
  * connection of its own. */
-int mux_passenger_run(struct mux_passenger *p, int *status) must_check;
+int mux_session_client_run(struct mux_session_client *p,
+    int *status) must_check;
 
 #endif
