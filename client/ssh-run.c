@@ -350,15 +350,15 @@ share(struct ssh_run *p)
 		.stop = on_master_stop,
 		.empty = on_no_client,
 	};
-	struct mux_session_client ride = as_session_client(p);
+	struct mux_session_client client = as_session_client(p);
 	int r;
 
 	sshclient_fill(p->client, &params.session);
 	r = sharing_serve(&p->sharing, &params);
 	if (r != 0 || !p->sharing.keeps)
 		return r;
-	ride.has_forwards = true;
-	r = sharing_go_to_background(&p->sharing, p->loop, &ride,
+	client.has_forwards = true;
+	r = sharing_go_to_background(&p->sharing, p->loop, &client,
 	    on_left_behind, p);
 	p->tty = false;
 	p->status = 0;
@@ -532,7 +532,7 @@ ssh_run(const struct ssh_run_params *params)
 		.proxied = params->proxied,
 		.proxy_fd = -1,
 	};
-	struct mux_session_client ride;
+	struct mux_session_client client;
 	int status = EXIT_ERROR;
 
 	if (sharing_init(&run.sharing, run.conf) != 0)
@@ -543,8 +543,8 @@ ssh_run(const struct ssh_run_params *params)
 		sharing_clear(&run.sharing);
 		return status;
 	}
-	ride = as_session_client(&run);
-	if (!sharing_ride(&run.sharing, &ride, &status))
+	client = as_session_client(&run);
+	if (!sharing_use_master(&run.sharing, &client, &status))
 		return connect_and_run(&run);
 	sharing_clear(&run.sharing);
 	return status;

@@ -125,7 +125,7 @@ for who in ./hpnssh-keysign ./hpnsshd; do
 done
 for who in ./hpnscp ./hpnsftp; do
 	lacks $who "master of a shared connection" \
-		"mux_master_|mux_session_client_|foreign_|sharing_(serve|go|ride)"
+		"mux_master_|mux_session_client_|foreign_|sharing_(serve|go|use_master)"
 done
 rm -f symbols.list
 

@@ -240,7 +240,7 @@ remote_conn_remove(struct conn *conn)
 		at = &(*at)->next;
 	*at = conn->next;
 	sshclient_free(conn->client);
-	remote_ride_free(conn->ride);
+	remote_master_free(conn->piped);
 	free(conn);
 }
 
@@ -275,7 +275,7 @@ remote_conn_connect(struct conn *conn, bool standby)
 		/* Beside a master: a stream of which nothing was sent can
 		 * still be carried by that. */
 		.send_optimistic =
-		    r->conns->ride != NULL ? NULL : on_login_expected,
+		    r->conns->piped != NULL ? NULL : on_login_expected,
 		.ready = on_login_done,
 		.ended = on_ended,
 	};

@@ -46,7 +46,7 @@ enum stream_state {
 	STREAM_STATES,
 };
 
-struct mux_ride;
+struct mux_piped;
 
 struct conn {
 	struct remote *r;
@@ -56,7 +56,7 @@ struct conn {
 	/* From CONN_STANDBY or CONN_LOGGING_IN on, if it could be made. Of a
 	 * first one that a master has: what stands for it, or NULL. */
 	struct sshclient *client;
-	struct mux_ride *ride; /* of CONN_PIPED: the master's; NULL: none */
+	struct mux_piped *piped; /* of CONN_PIPED: the master's; NULL: none */
 	unsigned streams;
 	struct conn *next;
 };
@@ -82,7 +82,7 @@ struct remote {
 	struct conn *conns;  /* the first one stays first */
 	struct stream *streams;
 	unsigned conn_count; /* how many were ever made: the next number */
-	uint64_t ride_rtt_us; /* of a master's path; 0: not known */
+	uint64_t master_rtt_us; /* of a master's path; 0: not known */
 	bool no_further;      /* a further connection was refused */
 	bool default_limit;   /* ConnectTimeout is not the user's */
 	int status;	     /* of the first stream */
@@ -152,20 +152,20 @@ int remote_streams_login_done(struct conn *conn) must_check;
 /* conn has ended, and with it its streams, with err. */
 void remote_streams_end(struct conn *conn, int err);
 
-/* ---- the connection of a master (remote-ride.c) ------------------------- */
+/* ---- the connection of a master (remote-master.c) ----------------------- */
 
 /* The first stream is a session of a master, if there is one that makes it;
  * waits for that. False: a connection of our own is to be made. With the
  * master's word for it, r->conns->client stands for its connection. */
-bool remote_ride_begin(struct remote *r);
+bool remote_master_begin(struct remote *r);
 /* One more session of it, which may be refused later. */
-int remote_ride_add(struct remote *r, struct stream **out) must_check;
+int remote_master_add(struct remote *r, struct stream **out) must_check;
 /* The same for a stream of which nothing was sent, whose connection was
  * refused. */
-int remote_ride_carry(struct stream *stream) must_check;
+int remote_master_carry(struct stream *stream) must_check;
 /* Of its program, or 255 if that is not known; 0 while it runs. */
-int remote_ride_status(const struct conn *conn);
+int remote_master_status(const struct conn *conn);
 /* NULL is fine. */
-void remote_ride_free(struct mux_ride *ride);
+void remote_master_free(struct mux_piped *piped);
 
 #endif

@@ -179,8 +179,8 @@ is_carried(struct stream *stream)
 {
 	const struct remote *r = stream->r;
 
-	return stream->state == STREAM_QUEUED && r->conns->ride != NULL &&
-	    r->p.connections > 1 && remote_ride_carry(stream) == 0;
+	return stream->state == STREAM_QUEUED && r->conns->piped != NULL &&
+	    r->p.connections > 1 && remote_master_carry(stream) == 0;
 }
 
 void
@@ -259,8 +259,8 @@ close_pipe(struct stream *stream)
 	const struct conn *conn = stream->conn;
 	int status = xfer_pipe_close(&stream->pipe);
 
-	if (conn->ride != NULL)
-		status = remote_ride_status(conn);
+	if (conn->piped != NULL)
+		status = remote_master_status(conn);
 	if (stream->first)
 		stream->r->status = status;
 }
@@ -419,25 +419,27 @@ open_on_channel(struct remote *r, struct sftp **out)
 }
 
 static int
-open_on_ride(struct remote *r, struct sftp **out)
+open_on_master(struct remote *r, struct sftp **out)
 {
 	struct stream *stream;
-	int err = remote_ride_add(r, &stream);
+	int err = remote_master_add(r, &stream);
 
 	if (err == 0)
 		*out = stream->sftp;
 	return err;
 }
 
-/* An unclaimed stream that found its connection refused rides by now. */
+/* The next stream has to be a session of the master. An unclaimed stream is
+ * taken before: where its connection was refused, it is such a session already
+ * (remote_master_carry()). */
 static bool
-has_only_rides(const struct remote *r)
+has_only_master(const struct remote *r)
 {
 	const struct stream *stream = r->streams;
 
 	while (stream != NULL && !stream->unclaimed)
 		stream = stream->next;
-	return r->conns->ride != NULL && stream == NULL &&
+	return r->conns->piped != NULL && stream == NULL &&
 	    (r->conns->client == NULL || r->no_further);
 }
 
@@ -461,7 +463,7 @@ streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 		return open_on_channel(r, out);
 	if (r->argv.n > 0)
 		return remote_stream_spawn(r, out);
-	return has_only_rides(r) ? open_on_ride(r, out) :
+	return has_only_master(r) ? open_on_master(r, out) :
 				   open_on_connection(r, out);
 }
 
@@ -493,8 +495,8 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 	struct tcp_trips trips;
 
 	*out = (struct xfer_stream_stats){ .connection = conn->number };
-	if (conn->ride != NULL)
-		out->rtt_us = stream->r->ride_rtt_us;
+	if (conn->piped != NULL)
+		out->rtt_us = stream->r->master_rtt_us;
 	if (!remote_conn_is_up(conn))
 		return;
 	out->up = true;

@@ -173,7 +173,7 @@ static int
 plan_early(struct remote *r)
 {
 	struct stream *stream;
-	unsigned n = xfer_streams_early(r->ride_rtt_us, r->p.bulk,
+	unsigned n = xfer_streams_early(r->master_rtt_us, r->p.bulk,
 	    r->p.connections);
 	int err = 0;
 
@@ -194,7 +194,7 @@ begin_here(struct remote *r)
 		return err;
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
-	if (remote_ride_begin(r))
+	if (remote_master_begin(r))
 		return r->conns->client != NULL ? plan_early(r) : 0;
 	conn = remote_conn_add(r);
 	if ((err = remote_stream_add(&stream, conn)) != 0)

@@ -147,7 +147,7 @@ on_say(void *arg, const char *text)
 	(void)!fd_write(c->fds[2], line, strlen(line));
 }
 
-static const struct session_guest guest = {
+static const struct session_mux_client hooks_of_client = {
 	.opened = on_opened,
 	.no_tty = on_no_tty,
 	.say = on_say,
@@ -213,7 +213,7 @@ fill_session(struct mux_client *c, struct session_params *s)
 	s->no_agent = !c->wanted.agent;
 	s->no_display = !c->wanted.x11;
 	s->env = &c->wanted.env;
-	s->guest = &guest;
+	s->mux_client = &hooks_of_client;
 	s->stdio = (struct session_stdio){
 		.in = c->fds[0],
 		.out = c->fds[1],

@@ -78,7 +78,7 @@ sharing_proxy(struct sharing *s, int *fd)
 	struct mux_call call;
 	int r;
 
-	s->rides = s->serves = s->keeps = false;
+	s->uses_master = s->serves = s->keeps = false;
 	if (s->path == NULL) {
 		log_error("No ControlPath specified for \"-O\" command");
 		return ERR_NOT_FOUND;
@@ -94,18 +94,18 @@ sharing_proxy(struct sharing *s, int *fd)
 }
 
 static int
-ride_along(struct sharing *s, struct mux_session_client *ride, int *status)
+use_master(struct sharing *s, struct mux_session_client *client, int *status)
 {
 	struct mux_call call;
 	int r = sharing_call(s, &call);
 
 	if (r != 0)
 		return r;
-	ride->conf = s->conf;
-	ride->call = &call;
-	r = mux_session_client_run(ride, status);
+	client->conf = s->conf;
+	client->call = &call;
+	r = mux_session_client_run(client, status);
 	mux_call_close(&call);
-	if (r != 0 && ride->target != NULL) {
+	if (r != 0 && client->target != NULL) {
 		/* It would have been said twice. */
 		*status = EXIT_ERROR;
 		return 0;
@@ -114,10 +114,11 @@ ride_along(struct sharing *s, struct mux_session_client *ride, int *status)
 }
 
 bool
-sharing_ride(struct sharing *s, struct mux_session_client *ride, int *status)
+sharing_use_master(struct sharing *s, struct mux_session_client *client,
+    int *status)
 {
-	return s->path != NULL && s->rides &&
-	    ride_along(s, ride, status) == 0;
+	return s->path != NULL && s->uses_master &&
+	    use_master(s, client, status) == 0;
 }
 
 /* ---- as a master -------------------------------------------------------- */
@@ -142,20 +143,21 @@ sharing_serve(struct sharing *s, const struct mux_master_params *params)
 }
 
 static _Noreturn void
-become_client(struct sharing *s, struct mux_session_client *ride)
+become_client(struct sharing *s, struct mux_session_client *client)
 {
 	int status = EXIT_ERROR;
 
 	mux_master_forget(s->master);
 	/* What was to be asked, and decided, is behind us. */
-	if (ride_along(s, ride, &status) != 0)
+	if (use_master(s, client, &status) != 0)
 		status = EXIT_ERROR;
 	exit(status);
 }
 
 int
 sharing_go_to_background(struct sharing *s, struct loop *loop,
-    struct mux_session_client *ride, void (*left_behind)(void *arg), void *arg)
+    struct mux_session_client *client, void (*left_behind)(void *arg),
+    void *arg)
 {
 	pid_t pid = fork();
 
@@ -166,7 +168,7 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 		 * this does not return. */
 		left_behind(arg);
 		loop_free(loop);
-		become_client(s, ride);
+		become_client(s, client);
 	}
 	setproctitle("%s [mux]", s->path); /* people look for such ones */
 	background_settle(true);

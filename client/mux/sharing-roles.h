@@ -25,10 +25,10 @@ bool sharing_word_is_proxy(const char *word);
  * (packet_set_proxied()). The role ends, because the connection is another's.
  * Errors were logged. */
 int sharing_proxy(struct sharing *s, int *fd) must_check;
-/* If there is a master, it makes what ride describes (conf and call are filled
- * in). True: that is over, with *status; false: a connection of our own is to
- * be made. */
-bool sharing_ride(struct sharing *s, struct mux_session_client *ride,
+/* If there is a master, it makes what client describes (conf and call are
+ * filled in). True: that is over, with *status; false: a connection of our own
+ * is to be made. */
+bool sharing_use_master(struct sharing *s, struct mux_session_client *client,
     int *status);
 
 /*
@@ -40,9 +40,9 @@ int sharing_serve(struct sharing *s,
 /* Behind it, with keeps: goes on in a new process in the background, as a
  * master only, and returns there. In the old one left_behind closes what
  * belongs to the connection, without a word to the server; it becomes a
- * client, and ends with the exit status of ride. */
+ * client, and ends with the exit status that this has. */
 int sharing_go_to_background(struct sharing *s, struct loop *loop,
-    struct mux_session_client *ride, void (*left_behind)(void *arg),
+    struct mux_session_client *client, void (*left_behind)(void *arg),
     void *arg) must_check;
 /* It is no master any more, if it was one. */
 void sharing_stop(struct sharing *s);

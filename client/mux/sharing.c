@@ -36,7 +36,7 @@ sharing_init(struct sharing *s, const struct client_conf *conf)
 		    MUX_PATH_MAX);
 		return ERR_LIMIT;
 	}
-	s->rides = role == CLIENT_MASTER_NO || is_auto(role);
+	s->uses_master = role == CLIENT_MASTER_NO || is_auto(role);
 	s->serves = role != CLIENT_MASTER_NO;
 	s->keeps = s->serves && conf->mux.control_persist >= 0;
 	return 0;

@@ -20,7 +20,7 @@
 struct sharing {
 	const struct client_conf *conf; /* borrowed */
 	char *path;		   /* ControlPath; NULL: nothing is shared */
-	bool rides;		   /* it tries to be a mux client */
+	bool uses_master;		   /* it tries to be a mux client */
 	bool serves;		   /* it will be a master */
 	bool keeps;		   /* in the background (ControlPersist) */
 	struct mux_master *master; /* NULL: it is none; sharing_serve() */

@@ -234,11 +234,11 @@ static const struct escape_row rows[] = {
 	{ '?', run_help, "this list", false },
 };
 
-/* What concerns this process as a whole is not for a guest's session. */
+/* A mux client's session has no escapes that concern the whole process. */
 static bool
 is_allowed(const struct session *s, const struct escape_row *row)
 {
-	return s->p.guest == NULL ||
+	return s->p.mux_client == NULL ||
 	    (row->run != run_suspend && row->run != run_background &&
 		row->run != session_line_begin && row->run != run_quieter &&
 		row->run != run_louder);

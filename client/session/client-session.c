@@ -23,11 +23,11 @@ enum {
 	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
 };
 
-/* The level of messages about failures. A guest is told otherwise. */
+/* The level of messages about failures. A mux client is told by its hooks. */
 static enum log_level
 trouble(const struct session *s)
 {
-	return s->p.quiet || s->p.guest != NULL ? LOG_LVL_DEBUG1 :
+	return s->p.quiet || s->p.mux_client != NULL ? LOG_LVL_DEBUG1 :
 						  LOG_LVL_ERROR;
 }
 
@@ -39,8 +39,8 @@ report_refused_request(const struct session *s, const char *what)
 	snprintf(line, sizeof line, "%s request failed on channel %u", what,
 	    channel_id(s->channel));
 	log_msg(trouble(s), "%s", line);
-	if (s->p.guest != NULL)
-		s->p.guest->say(s->p.arg, line);
+	if (s->p.mux_client != NULL)
+		s->p.mux_client->say(s->p.arg, line);
 }
 
 static void
@@ -84,7 +84,7 @@ tty_was_asked_for(const struct session *s)
 {
 	int wish = s->p.conf->session.request_tty;
 
-	return s->p.guest == NULL &&
+	return s->p.mux_client == NULL &&
 	    (wish == CLIENT_TTY_YES || wish == CLIENT_TTY_FORCE);
 }
 
@@ -100,8 +100,8 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	s->tty = false;
 	session_set_raw(s, false);
 	report_refused_request(s, "PTY allocation");
-	if (s->p.guest != NULL)
-		s->p.guest->no_tty(s->p.arg);
+	if (s->p.mux_client != NULL)
+		s->p.mux_client->no_tty(s->p.arg);
 	if (!tty_was_asked_for(s))
 		return;
 	/* What the command may have said by now is not shown. */
@@ -287,8 +287,8 @@ on_opened(void *arg, struct channel *c)
 	(void)c;
 	if (s->state == SESSION_OPENING)
 		s->state = SESSION_OPENED;
-	if (s->p.guest != NULL)
-		s->p.guest->opened(s->p.arg);
+	if (s->p.mux_client != NULL)
+		s->p.mux_client->opened(s->p.arg);
 	if (s->may_attach)
 		session_attach(s);
 }
@@ -435,7 +435,7 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 
 	if (s->p.io != NULL)
 		return;
-	if (error == EPIPE || s->p.guest != NULL) {
+	if (error == EPIPE || s->p.mux_client != NULL) {
 		/* The reader is gone: whoever writes there shall know. */
 		log_debug("standard %s has no reader",
 		    ext == 0 ? "output" : "error");

@@ -35,9 +35,9 @@ struct session_stdio_ops {
 	void (*end_output)(void *arg);
 };
 
-/* For a session of another process, which shares this connection: what its
- * owner hears in place of the log. arg is that of the session. */
-struct session_guest {
+/* A mux client, whose session it is: what that hears in place of the log. arg
+ * is that of the session. */
+struct session_mux_client {
 	void (*opened)(void *arg); /* the server has it */
 	void (*no_tty)(void *arg); /* the server has no terminal for it */
 	void (*say)(void *arg, const char *line); /* without its end */
@@ -69,7 +69,8 @@ struct session_params {
 	uint64_t began_ms;    /* the connection; base/clock.h */
 	/* Each NAME=value. NULL: what SendEnv and SetEnv choose. */
 	const struct strlist *env;
-	const struct session_guest *guest; /* NULL: it is this process's */
+	/* NULL: the session is this process's. */
+	const struct session_mux_client *mux_client;
 	struct lending *lending; /* NULL: neither agent nor display */
 	bool no_agent, no_display; /* for this session all the same */
 	struct session_stdio stdio;

@@ -40,7 +40,7 @@ def logins(server):
     return server.log_text().count("Accepted publickey")
 
 
-def ride(path, *command, stdin=b"", **kw):
+def via_master(path, *command, stdin=b"", **kw):
     return run(mux_client("hpn", path, *command, **kw), stdin=stdin)
 
 
@@ -128,7 +128,7 @@ def test_path_is_taken(sshd, path, what):
     assert os.lstat(path).st_ino == before.st_ino
     assert sorted(p.name for p in path.parent.iterdir()) == ["socket"]
     if holder:
-        ride(path, "true").ok()
+        via_master(path, "true").ok()
         holder.__exit__()
 
 
@@ -249,7 +249,7 @@ def test_stopped_client_stops_nobody(master):
     assert held.stdout.readline() == b"held\n"
     held.send_signal(signal.SIGSTOP)
     for n in range(3):
-        done = ride(master.path, "head -c 1000000 /dev/zero").ok()
+        done = via_master(master.path, "head -c 1000000 /dev/zero").ok()
         assert len(done.out) == 1000000 and done.seconds < 20
     held.send_signal(signal.SIGCONT)
     out, _ = held.communicate(timeout=LONG)
@@ -268,7 +268,7 @@ def test_stopped_terminal_stops_nobody(master):
         seen += os.read(leader, 1000)
     time.sleep(0.2)
     for n in range(3):
-        ride(master.path, "true").ok()
+        via_master(master.path, "true").ok()
     os.close(leader)
     held.terminate()
     held.wait(LONG)
@@ -329,12 +329,12 @@ def test_terminal_and_no_encryption(make_server, path):
         def info():
             return control("hpn", path, "conninfo").ok().text
         assert wait_for(lambda: "cipher none" in info()), info()
-        ride(path, "true").ok()
+        via_master(path, "true").ok()
         assert "cipher none" in info()
-        done = ride(path, "tty", flags=["-tt"]).ok()
+        done = via_master(path, "tty", flags=["-tt"]).ok()
         assert b"/dev/" in done.out
         assert "cipher none" not in info()
-        ride(path, "true").ok()
+        via_master(path, "true").ok()
 
 
 def test_agent_only_for_those_who_want_it(sshd, path, tmp_path):
@@ -344,8 +344,8 @@ def test_agent_only_for_those_who_want_it(sshd, path, tmp_path):
         s.listen()
         ask = "test -S \"$SSH_AUTH_SOCK\" && echo lent || echo none"
         with Master("hpn", sshd, path, f"ForwardAgent={agent}"):
-            assert ride(path, ask).ok().out == b"none\n"
-            assert ride(path, ask, flags=["-A"]).ok().out == b"lent\n"
+            assert via_master(path, ask).ok().out == b"none\n"
+            assert via_master(path, ask, flags=["-A"]).ok().out == b"lent\n"
 
 
 # ---- keeping the connection ---------------------------------------------
@@ -412,7 +412,7 @@ def test_persist_in_the_background(ssh, path, tmp_path):
     """-f -N: the connection is there when the program has returned."""
     done = kept(ssh, path, flags=["-f", "-N"]).ok()
     assert done.seconds < 20
-    assert ride(path, "echo there").ok().out == b"there\n"
+    assert via_master(path, "echo there").ok().out == b"there\n"
     assert control("hpn", path, "exit").rc == 0
 
 
@@ -463,7 +463,7 @@ def test_another_user(sshd, tmp_path, other_user):
                     f"s.connect('{path}'); print(len(s.recv(100)))"],
                    user=other_user)
         assert done.ok().out == b"0\n"  # not even a hello
-        ride(path, "true").ok()  # root may
+        via_master(path, "true").ok()  # root may
     path.unlink(missing_ok=True)
     # Nor is another user's program given our descriptors.
     tmp_path.chmod(0o777)
@@ -474,7 +474,7 @@ def test_another_user(sshd, tmp_path, other_user):
                      stdout=subprocess.PIPE)
     squatter.stdout.readline()
     path.chmod(0o777)
-    done = ride(path, "true")
+    done = via_master(path, "true")
     assert f"Control socket {path} is another user's" in done.errors
     squatter.kill()
     squatter.wait()
@@ -500,7 +500,7 @@ def test_bytes_that_are_no_messages(master):
                 except ConnectionResetError:
                     pass  # not all that was said was read
         assert b"info\0\0\0\x010" in held.recv(100)
-    ride(master.path, "true").ok()
+    via_master(master.path, "true").ok()
 
 
 def ticks(pid):
@@ -521,7 +521,7 @@ def test_descriptors_run_out(sshd, path):
         assert ticks(m.process.pid) - before < 20  # of 100: it rests
         for s in crowd:
             s.close()
-        ride(path, "true").ok()
+        via_master(path, "true").ok()
 
 
 # ---- with the user's consent --------------------------------------------
@@ -553,7 +553,7 @@ def asking(sshd, path, tmp_path):
     ("echo no", False), ("echo yes; exit 1", False), ("kill $$", False)])
 def test_asking(asking, path, answer, allowed):
     question = asking(answer)
-    done = ride(path, "echo there")
+    done = via_master(path, "echo there")
     assert question() == "confirm: Allow shared connection to 127.0.0.1? "
     if allowed:
         assert done.ok().out == b"there\n"
@@ -575,7 +575,7 @@ def test_asking_about_all_else(asking, path):
         done = control("hpn", path, word, *flags)
         assert done.rc == 255 and "Permission denied" in done.errors
         assert question() == f"confirm: {text}"
-    assert ride(path, flags=["-W", "host:80"]).rc == 255
+    assert via_master(path, flags=["-W", "host:80"]).rc == 255
     assert question() == "confirm: Allow forward to [host]:80? "
     # these are not asked about
     control("hpn", path, "check").ok()

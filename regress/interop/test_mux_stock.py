@@ -38,36 +38,36 @@ def forwarding(request, shared_servers, tmp_path):
         yield master, kind
 
 
-def ride_args(pair, *command, **kw):
+def via_master_args(pair, *command, **kw):
     master, kind = pair
     return mux_client(kind, master.path, *command, **kw)
 
 
-def ride(pair, *command, **kw):
+def via_master(pair, *command, **kw):
     stdin = kw.pop("stdin", b"")
-    return run(ride_args(pair, *command, **kw), stdin=stdin)
+    return run(via_master_args(pair, *command, **kw), stdin=stdin)
 
 
 def test_exit_status_and_streams(pair):
-    done = ride(pair, "echo out; echo err >&2; exit 41")
+    done = via_master(pair, "echo out; echo err >&2; exit 41")
     assert (done.rc, done.out, done.err) == (41, b"out\n", b"err\n"), done
 
 
 def test_input_and_its_end(pair):
     data = os.urandom(3 << 20)
-    assert ride(pair, "cat", stdin=data).ok().out == data
+    assert via_master(pair, "cat", stdin=data).ok().out == data
 
 
 def test_a_shell_without_command(pair):
-    assert ride(pair, stdin=b"echo in the shell\nexit 3\n").rc == 3
+    assert via_master(pair, stdin=b"echo in the shell\nexit 3\n").rc == 3
 
 
 def test_remote_death_by_signal(pair):
-    assert ride(pair, "kill -TERM $$").rc == 255
+    assert via_master(pair, "kill -TERM $$").rc == 255
 
 
 def test_subsystem(pair):
-    done = ride(pair, "sftp", flags=["-s"],
+    done = via_master(pair, "sftp", flags=["-s"],
                 stdin=bytes([0, 0, 0, 5, 1, 0, 0, 0, 3]))
     assert done.out[4] == 2, done  # VERSION
 
@@ -164,7 +164,7 @@ def test_ended_client_ends_its_session(pair, tmp_path):
     held.communicate(timeout=LONG)
     assert held.returncode == 255
     assert wait_for(lambda: not alive.exists())
-    assert ride(pair, "echo again").ok().out == b"again\n"
+    assert via_master(pair, "echo again").ok().out == b"again\n"
 
 
 def test_many_at_once(pair):
@@ -216,7 +216,8 @@ def test_remote_forward_and_its_end(forwarding, echo_port):
 def test_forwards_of_a_session(forwarding, echo_port):
     """They outlive it."""
     port = harness.free_port()
-    ride(forwarding, "true", flags=["-L", f"{port}:127.0.0.1:{echo_port}"]).ok()
+    via_master(forwarding, "true",
+               flags=["-L", f"{port}:127.0.0.1:{echo_port}"]).ok()
     assert says(port) == b"hello"
 
 
@@ -250,7 +251,7 @@ def test_standard_input_and_output(forwarding, echo_port):
 
 
 def test_nobody_at_the_other_end(forwarding):
-    done = ride(forwarding, flags=["-W", "127.0.0.1:1"])
+    done = via_master(forwarding, flags=["-W", "127.0.0.1:1"])
     assert done.rc == 255
     assert "Stdio forwarding request failed" in done.errors
 
@@ -258,7 +259,7 @@ def test_nobody_at_the_other_end(forwarding):
 # ---- a client of its own (-O proxy) -------------------------------------
 
 def proxied(pair, *command, flags=(), **kw):
-    return ride_args(pair, *command, flags=["-O", "proxy", *flags], **kw)
+    return via_master_args(pair, *command, flags=["-O", "proxy", *flags], **kw)
 
 
 def test_proxied_streams(pair):
@@ -289,7 +290,7 @@ def test_proxied_forwards(pair, echo_port):
     assert held.returncode == 0
     assert wait_for(lambda: not answers(local) and not answers(remote))
     # the master goes on, for others
-    assert ride(pair, "echo on").ok().out == b"on\n"
+    assert via_master(pair, "echo on").ok().out == b"on\n"
 
 
 def test_proxied_client_of_a_master_that_is_killed(pair):

@@ -3,8 +3,8 @@
  * Fakes of the connections and sessions of a remote host, and of a master that
  * has one, for the tests of client/copy/remote-conn.c and remote-stream.c. They
  * replace client/sshclient.c, client/session/client-session.c,
- * client/copy/remote-ride.c and what is used of channels; so they are a part of
- * each test, and in no library.
+ * client/copy/remote-master.c and what is used of channels; so they are a part
+ * of each test, and in no library.
  */
 #ifndef HPN_REGRESS_UNIT_REMOTE_FAKES_H
 #define HPN_REGRESS_UNIT_REMOTE_FAKES_H
@@ -49,7 +49,7 @@ static struct {
 	bool fail_client, fail_release, fail_session; /* the next one */
 	bool master; /* of a shared connection is there */
 	bool anchor; /* it tells of that */
-	unsigned rides, connections; /* that the user asks for */
+	unsigned piped, connections; /* that the user asks for */
 	uint64_t bulk;
 } f;
 
@@ -230,81 +230,81 @@ channel_peer_window_top(const struct channel *c)
 
 /* ---- the fake master of a shared connection ----------------------------- */
 
-struct mux_ride {
+struct mux_piped {
 	int in, out; /* the server's ends */
 };
 
 bool
-remote_ride_begin(struct remote *r)
+remote_master_begin(struct remote *r)
 {
 	struct stream *stream;
 
 	const struct sshclient_params stands = { .loop = f.loop };
 
 	assert_null(r->conns);
-	if (!f.master || remote_ride_add(r, &stream) != 0)
+	if (!f.master || remote_master_add(r, &stream) != 0)
 		return false;
 	if (f.anchor) {
-		r->ride_rtt_us = 30000;
+		r->master_rtt_us = 30000;
 		assert_int_equal(sshclient_new(&r->conns->client, &stands), 0);
 	}
 	return true;
 }
 
 static inline int
-make_ride(struct remote *r, struct conn **out, int fds[2])
+make_piped(struct remote *r, struct conn **out, int fds[2])
 {
-	struct mux_ride *ride;
+	struct mux_piped *piped;
 	int up[2], down[2];
 
 	if (!f.master)
 		return ERR_NOT_FOUND;
-	ride = xcalloc(1, sizeof *ride);
+	piped = xcalloc(1, sizeof *piped);
 	assert_int_equal(pipe2(up, O_CLOEXEC), 0);
 	assert_int_equal(pipe2(down, O_CLOEXEC), 0);
-	ride->in = up[0];
-	ride->out = down[1];
+	piped->in = up[0];
+	piped->out = down[1];
 	*out = remote_conn_add(r);
-	(*out)->ride = ride;
-	f.rides++;
+	(*out)->piped = piped;
+	f.piped++;
 	fds[0] = down[0];
 	fds[1] = up[1];
 	return 0;
 }
 
 int
-remote_ride_add(struct remote *r, struct stream **out)
+remote_master_add(struct remote *r, struct stream **out)
 {
 	struct conn *conn;
-	int fds[2], err = make_ride(r, &conn, fds);
+	int fds[2], err = make_piped(r, &conn, fds);
 
 	return err != 0 ? err : remote_stream_add_piped(out, conn, fds);
 }
 
 int
-remote_ride_carry(struct stream *stream)
+remote_master_carry(struct stream *stream)
 {
 	struct conn *conn;
-	int fds[2], err = make_ride(stream->r, &conn, fds);
+	int fds[2], err = make_piped(stream->r, &conn, fds);
 
 	return err != 0 ? err : remote_stream_use_pipe(stream, conn, fds);
 }
 
 int
-remote_ride_status(const struct conn *conn)
+remote_master_status(const struct conn *conn)
 {
-	return conn->ride->out == -1 ? 9 : 0;
+	return conn->piped->out == -1 ? 9 : 0;
 }
 
 void
-remote_ride_free(struct mux_ride *ride)
+remote_master_free(struct mux_piped *piped)
 {
-	if (ride == NULL)
+	if (piped == NULL)
 		return;
-	fd_close(&ride->in);
-	fd_close(&ride->out);
-	free(ride);
-	f.rides--;
+	fd_close(&piped->in);
+	fd_close(&piped->out);
+	free(piped);
+	f.piped--;
 }
 
 /* ---- what is done to them ----------------------------------------------- */
@@ -361,7 +361,7 @@ finish(struct remote *r)
 		assert_null(f.clients[i]);
 	for (unsigned i = 0; i < f.sessions_made; i++)
 		assert_null(f.sessions[i]);
-	assert_int_equal(f.rides, 0);
+	assert_int_equal(f.piped, 0);
 	return status;
 }
 

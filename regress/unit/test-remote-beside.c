@@ -14,7 +14,7 @@ begin_beside(unsigned connections, uint64_t bulk)
 	f.connections = connections;
 	f.bulk = bulk;
 	r = begin(SSHCLIENT_FURTHER_POSSIBLE);
-	assert_int_equal(f.rides, 1);
+	assert_int_equal(f.piped, 1);
 	assert_state(r, 0, CONN_PIPED);
 	return r;
 }
@@ -54,11 +54,11 @@ test_beside_master(void **state)
 	assert_state(r, 3, CONN_LOGGING_IN);
 	client_login(f.clients[2]);
 	client_login(f.clients[3]);
-	assert_int_equal(f.rides, 1);
+	assert_int_equal(f.piped, 1);
 	assert_int_equal(f.sessions_made, 3);
 	/* A channel of one of them, not a session of the master. */
 	assert_non_null(open_stream(r, XFER_STREAM_CHANNEL));
-	assert_int_equal(f.rides, 1);
+	assert_int_equal(f.piped, 1);
 	assert_int_equal(finish_beside(r), 0);
 }
 
@@ -76,7 +76,7 @@ test_refused_beside_master(void **state)
 	turn();
 	client_end(f.clients[1]);
 	turn();
-	assert_int_equal(f.rides, 4);
+	assert_int_equal(f.piped, 4);
 	assert_int_equal(f.clients_made, 2);
 	assert_state(r, 1, CONN_ENDED);
 	for (int i = 0; i < 3; i++)
@@ -90,11 +90,11 @@ test_refused_beside_master(void **state)
 	/* From now on nothing else is tried. */
 	last = open_stream(r, XFER_STREAM_CONNECTION);
 	turn();
-	assert_int_equal(f.rides, 5);
+	assert_int_equal(f.piped, 5);
 	assert_int_equal(f.clients_made, 2);
 	close_stream(r, last);
 	close_stream(r, more[1]);
-	assert_int_equal(f.rides, 3);
+	assert_int_equal(f.piped, 3);
 	assert_int_equal(finish_beside(r), 0);
 }
 
@@ -113,7 +113,7 @@ test_refused_bonus_beside_master(void **state)
 	client_end(f.clients[1]);
 	turn();
 	assert_int_equal(sftp_error(s), ERR_CLOSED);
-	assert_int_equal(f.rides, 1);
+	assert_int_equal(f.piped, 1);
 	assert_int_equal(f.clients_made, 2);
 	assert_int_equal(sftp_error(remote_sftp(r)), 0);
 	assert_int_equal(finish_beside(r), 0);

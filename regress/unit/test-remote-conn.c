@@ -480,22 +480,22 @@ test_master(void **state)
 	r = begin(SSHCLIENT_FURTHER_LIKELY);
 	more = open_stream(r, XFER_STREAM_CONNECTION);
 	assert_non_null(more);
-	assert_int_equal(f.rides, 2);
+	assert_int_equal(f.piped, 2);
 	assert_state(r, 0, CONN_PIPED);
 	assert_state(r, 1, CONN_PIPED);
 	assert_null(open_stream(r, XFER_STREAM_CHANNEL));
 	turn();
-	fd_close(&conn_number(r, 1)->ride->out);
+	fd_close(&conn_number(r, 1)->piped->out);
 	turn();
 	assert_int_equal(sftp_error(more), ERR_CLOSED);
 	assert_int_equal(sftp_error(remote_sftp(r)), 0);
 	close_stream(r, more);
-	assert_int_equal(f.rides, 1);
+	assert_int_equal(f.piped, 1);
 	/* The master takes no more of them; no connection begins instead. */
 	f.master = false;
 	assert_null(open_stream(r, XFER_STREAM_CONNECTION));
 	assert_int_equal(f.clients_made, 0);
-	fd_close(&r->conns->ride->out);
+	fd_close(&r->conns->piped->out);
 	turn();
 	assert_int_equal(sftp_error(remote_sftp(r)), ERR_CLOSED);
 	assert_int_equal(finish(r), 9);

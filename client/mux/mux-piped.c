@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/mux/mux-ride.h"
+#include "client/mux/mux-piped.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 enum { STATUS_UNKNOWN = 255 };
 
-struct mux_ride {
+struct mux_piped {
 	struct mux_call call;  /* its socket is the link's */
 	struct mux_link *link; /* NULL: not yet */
 	enum { ASKED, OPEN, OVER } state;
@@ -26,23 +26,23 @@ struct mux_ride {
 /* ---- what the master says ----------------------------------------------- */
 
 static int
-on_answer(struct mux_ride *ride, struct rd message)
+on_answer(struct mux_piped *piped, struct rd message)
 {
-	int r = mux_call_take(&ride->call, &message);
+	int r = mux_call_take(&piped->call, &message);
 
 	if (r == 0) {
-		ride->channel = rd_u32(&message);
+		piped->channel = rd_u32(&message);
 		r = rd_end(&message);
 	}
-	if (r == 0 && ride->call.type != MUX_OPENED)
+	if (r == 0 && piped->call.type != MUX_OPENED)
 		r = ERR_PROTOCOL;
 	if (r == 0)
-		ride->state = OPEN;
+		piped->state = OPEN;
 	return r;
 }
 
 static int
-on_status(struct mux_ride *ride, struct rd message)
+on_status(struct mux_piped *piped, struct rd message)
 {
 	uint32_t type = rd_u32(&message), channel = rd_u32(&message);
 	uint32_t status = rd_u32(&message);
@@ -50,19 +50,19 @@ on_status(struct mux_ride *ride, struct rd message)
 
 	if (r != 0)
 		return r;
-	if (type != MUX_STATUS || channel != ride->channel)
+	if (type != MUX_STATUS || channel != piped->channel)
 		return ERR_PROTOCOL;
-	ride->status = (int)(status & 0xff);
+	piped->status = (int)(status & 0xff);
 	return 0;
 }
 
 static int
 on_message(void *arg, struct rd message)
 {
-	struct mux_ride *ride = arg;
+	struct mux_piped *piped = arg;
 
-	return ride->state == ASKED ? on_answer(ride, message) :
-				      on_status(ride, message);
+	return piped->state == ASKED ? on_answer(piped, message) :
+				      on_status(piped, message);
 }
 
 static int
@@ -76,14 +76,14 @@ on_descriptor(void *arg, int fd)
 static void
 on_link_ended(void *arg, int err)
 {
-	struct mux_ride *ride = arg;
+	struct mux_piped *piped = arg;
 
-	if (ride->state == ASKED)
-		mux_request_report(&ride->call, ride->level, err);
+	if (piped->state == ASKED)
+		mux_request_report(&piped->call, piped->level, err);
 	else if (err != ERR_CLOSED)
-		log_msg(ride->level, "The master of the shared connection: %s",
+		log_msg(piped->level, "The master of the shared connection: %s",
 		    err_text(err));
-	ride->state = OVER;
+	piped->state = OVER;
 }
 
 /* ---- life --------------------------------------------------------------- */
@@ -102,94 +102,94 @@ open_errors(void)
 }
 
 static int
-ask(struct mux_ride *ride, const struct mux_wanted *wanted, int in, int out)
+ask(struct mux_piped *piped, const struct mux_wanted *wanted, int in, int out)
 {
 	struct buf b = { 0 };
 	int fds[MUX_SESSION_FDS] = { in, out, open_errors() };
 	int r = fds[2] == -1 ? ERR_SYSTEM : 0;
 
 	if (r == 0)
-		r = mux_request_session(&ride->call, &b, wanted);
+		r = mux_request_session(&piped->call, &b, wanted);
 	stdio_note_blocking();
 	if (r == 0)
-		r = mux_call_send(&ride->call, &b, fds, MUX_SESSION_FDS);
+		r = mux_call_send(&piped->call, &b, fds, MUX_SESSION_FDS);
 	fd_close(&fds[2]);
 	buf_clear(&b);
 	return r;
 }
 
 static int
-begin(struct mux_ride *ride, const struct mux_ride_params *params, int in,
+begin(struct mux_piped *piped, const struct mux_piped_params *params, int in,
     int out)
 {
 	const struct mux_link_hooks hooks = {
-		.arg = ride,
+		.arg = piped,
 		.message = on_message,
 		.descriptor = on_descriptor,
 		.ended = on_link_ended,
 	};
-	int r = ask(ride, &params->wanted, in, out), fd = ride->call.fd;
+	int r = ask(piped, &params->wanted, in, out), fd = piped->call.fd;
 
 	if (r != 0) {
-		mux_request_report(&ride->call, ride->level, r);
+		mux_request_report(&piped->call, piped->level, r);
 		return r;
 	}
-	ride->call.fd = -1;
-	return mux_link_new(&ride->link, params->loop, fd, &hooks);
+	piped->call.fd = -1;
+	return mux_link_new(&piped->link, params->loop, fd, &hooks);
 }
 
 int
-mux_ride_new(struct mux_ride **out, const struct mux_ride_params *params,
+mux_piped_new(struct mux_piped **out, const struct mux_piped_params *params,
     struct mux_call *call, int fds[2])
 {
-	struct mux_ride *ride = xcalloc(1, sizeof *ride);
+	struct mux_piped *piped = xcalloc(1, sizeof *piped);
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, r;
 
-	ride->call = *call;
-	ride->status = STATUS_UNKNOWN;
-	ride->level = params->quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
+	piped->call = *call;
+	piped->status = STATUS_UNKNOWN;
+	piped->level = params->quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
 	if ((r = child_pipe(to)) == 0 && (r = child_pipe(from)) == 0)
-		r = begin(ride, params, to[0], from[1]);
+		r = begin(piped, params, to[0], from[1]);
 	fd_close(&to[0]);
 	fd_close(&from[1]);
 	if (r != 0) {
 		fd_close(&to[1]);
 		fd_close(&from[0]);
-		mux_ride_free(ride);
+		mux_piped_free(piped);
 		return r;
 	}
 	fds[0] = from[0];
 	fds[1] = to[1];
-	*out = ride;
+	*out = piped;
 	return 0;
 }
 
 void
-mux_ride_free(struct mux_ride *ride)
+mux_piped_free(struct mux_piped *piped)
 {
-	if (ride == NULL)
+	if (piped == NULL)
 		return;
-	mux_link_free(ride->link);
-	mux_call_close(&ride->call);
-	free(ride);
+	mux_link_free(piped->link);
+	mux_call_close(&piped->call);
+	free(piped);
 	stdio_restore_blocking();
 }
 
 bool
-mux_ride_is_asked(const struct mux_ride *ride)
+mux_piped_is_asked(const struct mux_piped *piped)
 {
-	return ride->state == ASKED;
+	return piped->state == ASKED;
 }
 
 bool
-mux_ride_is_open(const struct mux_ride *ride)
+mux_piped_is_open(const struct mux_piped *piped)
 {
-	return ride->state == OPEN;
+	return piped->state == OPEN;
 }
 
 int
-mux_ride_status(const struct mux_ride *ride)
+mux_piped_status(const struct mux_piped *piped)
 {
-	return ride->state == OPEN && ride->status == STATUS_UNKNOWN ?
-	    0 : ride->status;
+	return piped->state == OPEN && piped->status == STATUS_UNKNOWN ?
+	    0 : piped->status;
 }

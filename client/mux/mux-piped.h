@@ -6,8 +6,8 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_CLIENT_MUX_MUX_RIDE_H
-#define HPN_CLIENT_MUX_MUX_RIDE_H
+#ifndef HPN_CLIENT_MUX_MUX_PIPED_H
+#define HPN_CLIENT_MUX_MUX_PIPED_H
 
 #include <stdbool.h>
 
@@ -16,9 +16,9 @@
 #include "client/mux/mux-call.h"
 #include "client/mux/mux-request.h"
 
-struct mux_ride;
+struct mux_piped;
 
-struct mux_ride_params {
+struct mux_piped_params {
 	struct loop *loop;
 	struct mux_wanted wanted; /* a program; used only when it begins */
 	bool quiet; /* the user need not know when there is none */
@@ -26,15 +26,15 @@ struct mux_ride_params {
 
 /* Asks, and does not wait for the answer. call is taken over, also when it
  * fails. fds: what to read from and what to write to; the caller's. */
-int mux_ride_new(struct mux_ride **out, const struct mux_ride_params *params,
+int mux_piped_new(struct mux_piped **out, const struct mux_piped_params *params,
     struct mux_call *call, int fds[2]) must_check;
-void mux_ride_free(struct mux_ride *ride);
+void mux_piped_free(struct mux_piped *piped);
 
 /* The master has not answered yet. */
-bool mux_ride_is_asked(const struct mux_ride *ride);
-bool mux_ride_is_open(const struct mux_ride *ride);
+bool mux_piped_is_asked(const struct mux_piped *piped);
+bool mux_piped_is_open(const struct mux_piped *piped);
 /* 0 while it lasts; then that of its program, or 255: there was none, or it is
  * not known. */
-int mux_ride_status(const struct mux_ride *ride);
+int mux_piped_status(const struct mux_piped *piped);
 
 #endif

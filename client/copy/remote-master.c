@@ -16,7 +16,7 @@
 
 #include "base/log.h"
 #include "client/mux/mux-anchor.h"
-#include "client/mux/mux-ride.h"
+#include "client/mux/mux-piped.h"
 #include "client/mux/sharing.h"
 
 /* Only who makes a connection can have it unencrypted; and what is to be made
@@ -64,18 +64,18 @@ drop_anchor(struct remote *r, const struct mux_anchor *anchor)
 		    err_text(err));
 		return;
 	}
-	r->ride_rtt_us = anchor->rtt_us;
+	r->master_rtt_us = anchor->rtt_us;
 	log_debug("further connections would lead to %s port %u",
 	    anchor->address, anchor->port);
 }
 
 /* anchor NULL: it is not asked for. */
 static int
-new_ride(struct remote *r, const struct sharing *sharing,
-    struct mux_anchor *anchor, struct mux_ride **out, int fds[2])
+new_piped(struct remote *r, const struct sharing *sharing,
+    struct mux_anchor *anchor, struct mux_piped **out, int fds[2])
 {
 	const char *server = r->p.subsystem != NULL ? r->p.subsystem : "sftp";
-	const struct mux_ride_params params = {
+	const struct mux_piped_params params = {
 		.loop = r->p.loop,
 		.wanted = { .conf = &r->conf,
 			.command = server,
@@ -94,49 +94,49 @@ new_ride(struct remote *r, const struct sharing *sharing,
 		mux_call_close(&call);
 		return err;
 	}
-	return mux_ride_new(out, &params, &call, fds);
+	return mux_piped_new(out, &params, &call, fds);
 }
 
 /* A planned connection that has one; without a master there is none in the list
  * either. */
 static int
-add_ride(struct remote *r, struct mux_anchor *anchor, struct conn **out,
+add_piped(struct remote *r, struct mux_anchor *anchor, struct conn **out,
     int fds[2])
 {
 	struct sharing sharing;
-	struct mux_ride *ride;
+	struct mux_piped *piped;
 	int err;
 
 	if ((err = sharing_init(&sharing, &r->conf)) == 0)
-		err = new_ride(r, &sharing, anchor, &ride, fds);
+		err = new_piped(r, &sharing, anchor, &piped, fds);
 	sharing_clear(&sharing);
 	if (err != 0)
 		return err;
 	*out = remote_conn_add(r);
-	(*out)->ride = ride;
+	(*out)->piped = piped;
 	return 0;
 }
 
 int
-remote_ride_add(struct remote *r, struct stream **out)
+remote_master_add(struct remote *r, struct stream **out)
 {
 	struct conn *conn;
 	int fds[2], err;
 
 	if (remote_conn_limit_reached(r))
 		return ERR_LIMIT;
-	if ((err = add_ride(r, NULL, &conn, fds)) != 0)
+	if ((err = add_piped(r, NULL, &conn, fds)) != 0)
 		return err;
 	return remote_stream_add_piped(out, conn, fds);
 }
 
 int
-remote_ride_carry(struct stream *stream)
+remote_master_carry(struct stream *stream)
 {
 	struct conn *conn;
 	int fds[2], err;
 
-	if ((err = add_ride(stream->r, NULL, &conn, fds)) != 0)
+	if ((err = add_piped(stream->r, NULL, &conn, fds)) != 0)
 		return err;
 	return remote_stream_use_pipe(stream, conn, fds);
 }
@@ -145,10 +145,10 @@ remote_ride_carry(struct stream *stream)
 static bool
 is_made(const struct conn *conn)
 {
-	while (mux_ride_is_asked(conn->ride))
+	while (mux_piped_is_asked(conn->piped))
 		if (loop_turn(conn->r->p.loop, -1) != 0)
 			return false;
-	return mux_ride_is_open(conn->ride);
+	return mux_piped_is_open(conn->piped);
 }
 
 static bool
@@ -158,7 +158,7 @@ begin(struct remote *r, struct mux_anchor *anchor)
 	struct conn *conn;
 	int fds[2];
 
-	if (add_ride(r, anchor, &conn, fds) == 0 &&
+	if (add_piped(r, anchor, &conn, fds) == 0 &&
 	    remote_stream_add_piped(&stream, conn, fds) == 0) {
 		if (is_made(conn))
 			return true;
@@ -172,7 +172,7 @@ begin(struct remote *r, struct mux_anchor *anchor)
 }
 
 bool
-remote_ride_begin(struct remote *r)
+remote_master_begin(struct remote *r)
 {
 	struct mux_anchor anchor = { 0 };
 	bool begun = is_wanted(r) && begin(r, &anchor);
@@ -184,13 +184,13 @@ remote_ride_begin(struct remote *r)
 }
 
 int
-remote_ride_status(const struct conn *conn)
+remote_master_status(const struct conn *conn)
 {
-	return mux_ride_status(conn->ride);
+	return mux_piped_status(conn->piped);
 }
 
 void
-remote_ride_free(struct mux_ride *ride)
+remote_master_free(struct mux_piped *piped)
 {
-	mux_ride_free(ride);
+	mux_piped_free(piped);
 }

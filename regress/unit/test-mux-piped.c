@@ -20,13 +20,13 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/mux/mux-ride.h"
+#include "client/mux/mux-piped.h"
 
 enum { REQUEST = 1, CHANNEL = 77, TURNS = 20 };
 
 static struct client_conf conf;
 static struct loop *loop;
-static struct mux_ride *ride;
+static struct mux_piped *piped;
 static int master = -1, ours[2], theirs[MUX_SESSION_FDS];
 
 /* ---- the master's end --------------------------------------------------- */
@@ -56,7 +56,7 @@ read_request(struct mux_session *s)
 static void
 begin(bool quiet)
 {
-	const struct mux_ride_params params = {
+	const struct mux_piped_params params = {
 		.loop = loop,
 		.wanted = { .conf = &conf, .command = "sftp",
 			.subsystem = true },
@@ -71,12 +71,12 @@ begin(bool quiet)
 			     pair), 0);
 	master = pair[0];
 	call.fd = pair[1];
-	assert_int_equal(mux_ride_new(&ride, &params, &call, ours), 0);
+	assert_int_equal(mux_piped_new(&piped, &params, &call, ours), 0);
 	read_request(&s);
 	assert_true(s.subsystem && !s.tty && !s.agent && !s.x11);
 	assert_string_equal(s.command, "sftp");
 	mux_session_clear(&s);
-	assert_true(mux_ride_is_asked(ride));
+	assert_true(mux_piped_is_asked(piped));
 }
 
 static void
@@ -119,7 +119,7 @@ static void
 finish(void)
 {
 	end_master();
-	mux_ride_free(ride);
+	mux_piped_free(piped);
 	fd_close(&ours[0]);
 	fd_close(&ours[1]);
 }
@@ -135,16 +135,16 @@ test_session(void **state)
 	(void)state;
 	begin(false);
 	answer(MUX_OPENED, REQUEST, CHANNEL, NULL);
-	assert_true(mux_ride_is_open(ride));
-	assert_int_equal(mux_ride_status(ride), 0);
+	assert_true(mux_piped_is_open(piped));
+	assert_int_equal(mux_piped_status(piped), 0);
 	assert_int_equal(write(ours[1], "u", 1), 1);
 	assert_int_equal(read(theirs[0], &byte, 1), 1);
 	assert_int_equal(byte, 'u');
 	assert_int_equal(write(theirs[1], "d", 1), 1);
 	answer(MUX_STATUS, CHANNEL, 41, NULL);
 	end_master();
-	assert_false(mux_ride_is_open(ride));
-	assert_int_equal(mux_ride_status(ride), 41);
+	assert_false(mux_piped_is_open(piped));
+	assert_int_equal(mux_piped_status(piped), 41);
 	assert_int_equal(read(ours[0], &byte, 1), 1);
 	assert_int_equal(byte, 'd');
 	assert_int_equal(read(ours[0], &byte, 1), 0);
@@ -197,9 +197,9 @@ test_refusals(void **state)
 		begin(quiet);
 		answer(refusals[n].type, refusals[n].first, refusals[n].second,
 		    refusals[n].text);
-		assert_false(mux_ride_is_asked(ride));
-		assert_false(mux_ride_is_open(ride));
-		assert_int_equal(mux_ride_status(ride), 255);
+		assert_false(mux_piped_is_asked(piped));
+		assert_false(mux_piped_is_open(piped));
+		assert_int_equal(mux_piped_status(piped), 255);
 		if (quiet)
 			assert_text(messages, "");
 		else if (refusals[n].message != NULL)
@@ -217,14 +217,14 @@ test_master_goes(void **state)
 	(void)state;
 	begin(false);
 	end_master();
-	assert_false(mux_ride_is_asked(ride));
+	assert_false(mux_piped_is_asked(piped));
 	assert_non_null(strstr(messages, "its master is gone"));
 	finish();
 	begin(false);
 	answer(MUX_OPENED, REQUEST, CHANNEL, NULL);
 	end_master();
-	assert_false(mux_ride_is_open(ride));
-	assert_int_equal(mux_ride_status(ride), 255);
+	assert_false(mux_piped_is_open(piped));
+	assert_int_equal(mux_piped_status(piped), 255);
 	finish();
 	assert_text(messages, ""); /* the end of the data tells it */
 }
@@ -237,8 +237,8 @@ test_wrong_status(void **state)
 	begin(false);
 	answer(MUX_OPENED, REQUEST, CHANNEL, NULL);
 	answer(MUX_STATUS, CHANNEL + 1, 3, NULL);
-	assert_false(mux_ride_is_open(ride));
-	assert_int_equal(mux_ride_status(ride), 255);
+	assert_false(mux_piped_is_open(piped));
+	assert_int_equal(mux_piped_status(piped), 255);
 	finish();
 }
 
