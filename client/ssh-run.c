@@ -328,11 +328,11 @@ on_left_behind(void *arg)
 }
 
 static int
-on_tell_anchor(void *arg, struct mux_anchor *out)
+on_tell_identity(void *arg, struct connection_identity *out)
 {
 	const struct ssh_run *p = arg;
 
-	return sshclient_tell_anchor(p->client, out);
+	return sshclient_tell_identity(p->client, out);
 }
 
 /* A master that is kept has no session of its own: that is made by the process
@@ -344,7 +344,7 @@ share(struct ssh_run *p)
 		.forwards = sshclient_forwards(p->client),
 		.uses = &p->uses,
 		.arg = p,
-		.tell_anchor = on_tell_anchor,
+		.tell_identity = on_tell_identity,
 		.leave_none = on_client_tty,
 		.exit = on_master_exit,
 		.stop = on_master_stop,

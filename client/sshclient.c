@@ -22,22 +22,22 @@
 #include "client/hosts/hostcheck.h"
 #include "client/hosts/hostlearn.h"
 #include "client/metrics-files.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 #include "client/why-slow.h"
 #include "peer-version.h"
 
 /* A further connection is made without the user: it must not wait for ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
 
-/* In place of a first connection of this process: what further ones hold to. */
-struct anchorage {
+/* What further connections have to find: another process has the first one. */
+struct expected_login {
 	struct hostcheck *hostcheck; /* has accepted the host key */
 	char *user, *login;
 };
 
 struct sshclient {
 	struct sshclient_params p;
-	struct anchorage *anchorage; /* NULL: this is a connection */
+	struct expected_login *expected; /* NULL: this is a connection */
 	struct client_conf quiet; /* of a further one: borrows p.conf's */
 	const struct client_conf *conf;
 	struct sshlink link;
@@ -292,7 +292,7 @@ on_rekeyed(void *arg)
 static void
 be_quiet(struct sshclient *c)
 {
-	const struct anchorage *a = c->p.first->anchorage;
+	const struct expected_login *e = c->p.first->expected;
 
 	c->quiet = *c->p.conf;
 	c->quiet.auth.batch_mode = 1;
@@ -304,8 +304,8 @@ be_quiet(struct sshclient *c)
 		c->quiet.log.verbosity = -1;
 	if (c->quiet.tcp.connect_timeout <= 0)
 		c->quiet.tcp.connect_timeout = FURTHER_TIMEOUT_S;
-	if (a != NULL) {
-		c->quiet.host.user = a->user;
+	if (e != NULL) {
+		c->quiet.host.user = e->user;
 		/* It could vouch for a host that shows no key. */
 		c->quiet.auth.gssapi_key_exchange = 0;
 	}
@@ -316,10 +316,10 @@ be_quiet(struct sshclient *c)
 static void
 hold_to(const struct sshclient *first, struct sshlogin_params *login)
 {
-	login->first = first->anchorage != NULL ?
-	    first->anchorage->hostcheck : sshlogin_hostcheck(first->login);
+	login->first = first->expected != NULL ?
+	    first->expected->hostcheck : sshlogin_hostcheck(first->login);
 	login->login_by =
-	    first->anchorage != NULL ? first->anchorage->login : NULL;
+	    first->expected != NULL ? first->expected->login : NULL;
 }
 
 int
@@ -374,40 +374,41 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 }
 
 static void
-free_anchorage(struct anchorage *a)
+free_expected(struct expected_login *e)
 {
-	if (a == NULL)
+	if (e == NULL)
 		return;
-	hostcheck_free(a->hostcheck);
-	free(a->user);
-	free(a->login);
-	free(a);
+	hostcheck_free(e->hostcheck);
+	free(e->user);
+	free(e->login);
+	free(e);
 }
 
 static int
-drop_anchor(struct sshclient *c, const struct mux_anchor *anchor)
+stand_in(struct sshclient *c, const struct connection_identity *identity)
 {
-	struct anchorage *a = c->anchorage = xcalloc(1, sizeof *a);
-	struct span key = buf_span(&anchor->host_key);
+	struct expected_login *e = c->expected = xcalloc(1, sizeof *e);
+	struct span key = buf_span(&identity->host_key);
 	bool was_demoted;
-	int r = sshlink_place(&c->link, anchor->address, anchor->port);
+	int r = sshlink_place(&c->link, identity->address, identity->port);
 
-	a->user = xstrdup(anchor->user);
-	a->login = xstrdup(anchor->login);
+	e->user = xstrdup(identity->user);
+	e->login = xstrdup(identity->login);
 	if (r == 0)
-		r = hostcheck_new(&a->hostcheck, c->conf, anchor->address,
-		    anchor->port);
+		r = hostcheck_new(&e->hostcheck, c->conf, identity->address,
+		    identity->port);
 	if (r != 0)
 		return r;
 	was_demoted = log_demote(true);
-	r = hostcheck_vouched(a->hostcheck, key);
+	r = hostcheck_vouched(e->hostcheck, key);
 	(void)log_demote(was_demoted);
 	return r;
 }
 
 int
-sshclient_new_elsewhere(struct sshclient **out,
-    const struct sshclient_params *params, const struct mux_anchor *anchor)
+sshclient_new_by_identity(struct sshclient **out,
+    const struct sshclient_params *params,
+    const struct connection_identity *identity)
 {
 	struct sshclient *c = xcalloc(1, sizeof *c);
 	int r;
@@ -415,7 +416,7 @@ sshclient_new_elsewhere(struct sshclient **out,
 	c->p = *params;
 	c->conf = params->conf;
 	sshlink_adopt(&c->link, -1);
-	if ((r = drop_anchor(c, anchor)) != 0) {
+	if ((r = stand_in(c, identity)) != 0) {
 		sshclient_free(c);
 		return r;
 	}
@@ -452,7 +453,7 @@ sshclient_free(struct sshclient *c)
 	hostlearn_free(c->from_server.hostlearn);
 	sshlogin_free(c->login);
 	sshlink_close(&c->link);
-	free_anchorage(c->anchorage);
+	free_expected(c->expected);
 	prompt_free(c->secret.answer);
 	free(c);
 }
@@ -491,7 +492,7 @@ sshclient_further(const struct sshclient *c)
 	case USERAUTH_SILENT:
 		/* Whether a proxy asked the user is not known here, nor what
 		 * keys another process has. */
-		return c->link.proxy != 0 || c->anchorage != NULL ?
+		return c->link.proxy != 0 || c->expected != NULL ?
 		    SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_LIKELY;
 	case USERAUTH_ONE_ANSWER:
 		return SSHCLIENT_FURTHER_POSSIBLE;
@@ -512,13 +513,14 @@ sshclient_forget_answer(struct sshclient *c)
 }
 
 int
-sshclient_tell_anchor(const struct sshclient *c, struct mux_anchor *out)
+sshclient_tell_identity(const struct sshclient *c,
+    struct connection_identity *out)
 {
 	const struct hostcheck *host = sshlogin_hostcheck(c->login);
 	const struct userauth *user = sshlogin_userauth(c->login);
 	struct span key;
 
-	*out = (struct mux_anchor){ 0 };
+	*out = (struct connection_identity){ 0 };
 	/* Behind a proxy there is no address. */
 	if (c->link.address == NULL || host == NULL || user == NULL ||
 	    hostcheck_distrusted(host) || !userauth_can_be_repeated(user))

@@ -20,7 +20,7 @@
 #include "sshconnect2.h"
 
 struct forwards;
-struct mux_anchor;
+struct connection_identity;
 struct sshclient;
 struct uses;
 
@@ -68,19 +68,19 @@ int sshclient_new(struct sshclient **out,
 /* No connection, but what stands for one that another process has: further ones
  * can be made beside it, as beside a first one. They lead to that address, show
  * that host key, and are let in by that key. Nothing is sent. */
-int sshclient_new_elsewhere(struct sshclient **out,
+int sshclient_new_by_identity(struct sshclient **out,
     const struct sshclient_params *params,
-    const struct mux_anchor *anchor) must_check;
+    const struct connection_identity *identity) must_check;
 /* Of a first one: there will be no further connection any more. What the user
  * answered for it is wiped, and one that is begun in spite of that is
  * SSHCLIENT_FURTHER_NEVER's. */
 void sshclient_forget_answer(struct sshclient *c);
-/* For sshclient_new_elsewhere(): what this connection is, once its user is
+/* For sshclient_new_by_identity(): what this connection is, once its user is
  * authenticated. ERR_UNSUPPORTED: it went through a proxy, its host key is not
  * trusted, or its login cannot be repeated without the user. The caller clears
  * it in any case. */
-int sshclient_tell_anchor(const struct sshclient *c,
-    struct mux_anchor *out) must_check;
+int sshclient_tell_identity(const struct sshclient *c,
+    struct connection_identity *out) must_check;
 /* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is
  * fine. */
 void sshclient_free(struct sshclient *c);

@@ -6,16 +6,16 @@
  * DESIGN. A connection of our own beside it has to lead to the same address,
  * host key and account, and what those of the master are only the master knows:
  * a name that means another host by now would get some ranges of a file. So
- * they are made only if the master tells (client/mux/mux-anchor.h), and are
- * held to that. Otherwise, and when they are refused, -j makes sessions of the
- * master.
+ * they are made only if the master tells (client/mux/connection-identity.h),
+ * and are held to that. Otherwise, and when they are refused, -j makes sessions
+ * of the master.
  */
 #include "client/copy/remote-internal.h"
 
 #include <string.h>
 
 #include "base/log.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 #include "client/mux/mux-piped.h"
 #include "client/mux/sharing.h"
 
@@ -37,42 +37,42 @@ may_have_further(const struct remote *r)
 
 /* What stands for the master's connection, if it tells of that. */
 static int
-ask_for_anchor(const struct remote *r, struct mux_call *call,
-    struct mux_anchor *out)
+ask_for_identity(const struct remote *r, struct mux_call *call,
+    struct connection_identity *out)
 {
 	int err;
 
-	*out = (struct mux_anchor){ 0 };
+	*out = (struct connection_identity){ 0 };
 	if (!may_have_further(r))
 		return 0;
-	err = mux_anchor_ask(call, out);
+	err = connection_identity_ask(call, out);
 	return err == ERR_UNSUPPORTED ? 0 : err;
 }
 
 static void
-drop_anchor(struct remote *r, const struct mux_anchor *anchor)
+stand_in(struct remote *r, const struct connection_identity *identity)
 {
 	const struct sshclient_params params = { .conf = &r->conf,
 		.loop = r->p.loop };
 	int err;
 
-	if (anchor->address == NULL)
+	if (identity->address == NULL)
 		return;
-	err = sshclient_new_elsewhere(&r->conns->client, &params, anchor);
+	err = sshclient_new_by_identity(&r->conns->client, &params, identity);
 	if (err != 0) {
 		log_debug("no connections beside the master's: %s",
 		    err_text(err));
 		return;
 	}
-	r->master_rtt_us = anchor->rtt_us;
+	r->master_rtt_us = identity->rtt_us;
 	log_debug("further connections would lead to %s port %u",
-	    anchor->address, anchor->port);
+	    identity->address, identity->port);
 }
 
-/* anchor NULL: it is not asked for. */
+/* identity NULL: it is not asked for. */
 static int
 new_piped(struct remote *r, const struct sharing *sharing,
-    struct mux_anchor *anchor, struct mux_piped **out, int fds[2])
+    struct connection_identity *identity, struct mux_piped **out, int fds[2])
 {
 	const char *server = r->p.subsystem != NULL ? r->p.subsystem : "sftp";
 	const struct mux_piped_params params = {
@@ -89,8 +89,8 @@ new_piped(struct remote *r, const struct sharing *sharing,
 		return ERR_NOT_FOUND;
 	if ((err = sharing_call(sharing, &call)) != 0)
 		return err;
-	if (anchor != NULL &&
-	    (err = ask_for_anchor(r, &call, anchor)) != 0) {
+	if (identity != NULL &&
+	    (err = ask_for_identity(r, &call, identity)) != 0) {
 		mux_call_close(&call);
 		return err;
 	}
@@ -100,15 +100,15 @@ new_piped(struct remote *r, const struct sharing *sharing,
 /* A planned connection that has one; without a master there is none in the list
  * either. */
 static int
-add_piped(struct remote *r, struct mux_anchor *anchor, struct conn **out,
-    int fds[2])
+add_piped(struct remote *r, struct connection_identity *identity,
+    struct conn **out, int fds[2])
 {
 	struct sharing sharing;
 	struct mux_piped *piped;
 	int err;
 
 	if ((err = sharing_init(&sharing, &r->conf)) == 0)
-		err = new_piped(r, &sharing, anchor, &piped, fds);
+		err = new_piped(r, &sharing, identity, &piped, fds);
 	sharing_clear(&sharing);
 	if (err != 0)
 		return err;
@@ -152,13 +152,13 @@ is_made(const struct conn *conn)
 }
 
 static bool
-begin(struct remote *r, struct mux_anchor *anchor)
+begin(struct remote *r, struct connection_identity *identity)
 {
 	struct stream *stream;
 	struct conn *conn;
 	int fds[2];
 
-	if (add_piped(r, anchor, &conn, fds) == 0 &&
+	if (add_piped(r, identity, &conn, fds) == 0 &&
 	    remote_stream_add_piped(&stream, conn, fds) == 0) {
 		if (is_made(conn))
 			return true;
@@ -174,12 +174,12 @@ begin(struct remote *r, struct mux_anchor *anchor)
 bool
 remote_master_begin(struct remote *r)
 {
-	struct mux_anchor anchor = { 0 };
-	bool begun = is_wanted(r) && begin(r, &anchor);
+	struct connection_identity identity = { 0 };
+	bool begun = is_wanted(r) && begin(r, &identity);
 
 	if (begun)
-		drop_anchor(r, &anchor);
-	mux_anchor_clear(&anchor);
+		stand_in(r, &identity);
+	connection_identity_clear(&identity);
 	return begun;
 }
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 #include "client/mux/mux-socket.h"
 
 enum { WHY_MAX = 1024, LENGTH = 4 };
@@ -102,9 +102,9 @@ note_extensions(struct mux_call *c, struct rd r)
 		value = rd_string(&r);
 		if (span_equals(name, "info"))
 			c->knows_info = true;
-		else if (span_equals(name, MUX_ANCHOR_NAME))
-			c->knows_anchor =
-			    span_equals(value, MUX_ANCHOR_VERSION);
+		else if (span_equals(name, CONNECTION_IDENTITY_NAME))
+			c->knows_identity =
+			    span_equals(value, CONNECTION_IDENTITY_VERSION);
 	}
 }
 

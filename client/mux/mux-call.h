@@ -21,8 +21,8 @@ struct mux_call {
 	int fd; /* -1: none */
 	uint32_t last_request;
 	bool knows_info;   /* MUX_INFO */
-	bool knows_anchor; /* and what it tells of its connection to others
-			    * of ours (client/mux/mux-anchor.h) */
+	bool knows_identity; /* and what it tells of its connection to others
+			    * of ours (client/mux/connection-identity.h) */
 	uint32_t type;	 /* of the last answer */
 	struct buf answer;
 	char *why; /* a refusal's text, escaped */

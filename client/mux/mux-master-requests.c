@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "channels.h"
 #include "client/forwards/forwards.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 #include "client/mux/mux-master-internal.h"
 #include "client/session/conn-info.h"
 
@@ -96,13 +96,14 @@ list_channels(const struct channels *chs, struct buf *text)
 
 /* For a copy that may make further connections. This is no text. */
 static void
-put_anchor(const struct mux_master_params *m, struct buf *out)
+put_identity(const struct mux_master_params *m, struct buf *out)
 {
-	struct mux_anchor anchor = { 0 };
+	struct connection_identity identity = { 0 };
 
-	if (m->tell_anchor != NULL && m->tell_anchor(m->arg, &anchor) == 0)
-		mux_anchor_put(out, &anchor);
-	mux_anchor_clear(&anchor);
+	if (m->tell_identity != NULL &&
+	    m->tell_identity(m->arg, &identity) == 0)
+		connection_identity_put(out, &identity);
+	connection_identity_clear(&identity);
 }
 
 static int
@@ -120,9 +121,9 @@ inform(struct mux_client *c, uint32_t id, struct rd *r)
 		conn_info_put(&text, s);
 	else if (span_equals(what, "channels"))
 		list_channels(s->channels, &text);
-	else if (span_equals(what, MUX_ANCHOR_NAME)) {
+	else if (span_equals(what, CONNECTION_IDENTITY_NAME)) {
 		is_text = false;
-		put_anchor(&c->m->p, &text);
+		put_identity(&c->m->p, &text);
 	}
 	mux_begin_request(&b, MUX_INFO_TEXT, id);
 	buf_put_u32(&b, buf_len(&text) > 0 ? INFO_YES : INFO_NO);

@@ -7,7 +7,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 #include "client/mux/mux-master-internal.h"
 
 enum {
@@ -133,7 +133,8 @@ say_hello(struct mux_client *c)
 
 	mux_begin(&b, MUX_HELLO);
 	mux_put_hello(&b, "info", "0");
-	mux_put_extension(&b, MUX_ANCHOR_NAME, MUX_ANCHOR_VERSION);
+	mux_put_extension(&b, CONNECTION_IDENTITY_NAME,
+	    CONNECTION_IDENTITY_VERSION);
 	mux_client_send(c, &b);
 	buf_clear(&b);
 }

@@ -32,7 +32,7 @@ enum {
 };
 
 struct forwards;
-struct mux_anchor;
+struct connection_identity;
 struct mux_master;
 
 struct mux_master_params {
@@ -48,7 +48,7 @@ struct mux_master_params {
 	void *arg;
 	/* What further connections beside this one hold to. ERR_UNSUPPORTED:
 	 * none can be made; *out is empty then. May be NULL: none either. */
-	int (*tell_anchor)(void *arg, struct mux_anchor *out);
+	int (*tell_identity)(void *arg, struct connection_identity *out);
 	/* A terminal will be opened. False: not now. May be NULL. */
 	bool (*leave_none)(void *arg);
 	/* A client wants this process to end, now, or (stop) when its last

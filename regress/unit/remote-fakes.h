@@ -48,7 +48,7 @@ static struct {
 	bool answered;
 	bool fail_client, fail_release, fail_session; /* the next one */
 	bool master; /* of a shared connection is there */
-	bool anchor; /* it tells of that */
+	bool identity; /* it tells of that */
 	unsigned piped, connections; /* that the user asks for */
 	uint64_t bulk;
 } f;
@@ -244,7 +244,7 @@ remote_master_begin(struct remote *r)
 	assert_null(r->conns);
 	if (!f.master || remote_master_add(r, &stream) != 0)
 		return false;
-	if (f.anchor) {
+	if (f.identity) {
 		r->master_rtt_us = 30000;
 		assert_int_equal(sshclient_new(&r->conns->client, &stands), 0);
 	}

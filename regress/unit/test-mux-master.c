@@ -23,7 +23,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 #include "client/mux/mux-master.h"
 #include "client/mux/mux-socket.h"
 #include "client/mux/mux-wire.h"
@@ -85,13 +85,13 @@ test_no_messages(void **state)
 
 /* There is no such connection: the master has nobody to ask. */
 static void
-ask_anchor(int fd)
+ask_identity(int fd)
 {
 	struct buf b = { 0 }, in = { 0 };
 	struct rd r;
 
 	mux_begin_request(&b, MUX_INFO, REQUEST);
-	buf_put_cstring(&b, MUX_ANCHOR_NAME);
+	buf_put_cstring(&b, CONNECTION_IDENTITY_NAME);
 	mw_send_message(fd, &b);
 	r = mw_receive(fd, &in, MUX_INFO_TEXT);
 	assert_int_equal(rd_u32(&r), REQUEST);
@@ -118,7 +118,7 @@ test_requests(void **state)
 	r = mw_receive(fd, &in, MUX_INFO_TEXT);
 	assert_int_equal(rd_u32(&r), REQUEST);
 	assert_int_equal(rd_u32(&r), 0);
-	ask_anchor(fd);
+	ask_identity(fd);
 	mw_send_request(fd, MUX_STOP);
 	r = mw_receive(fd, &in, MUX_OK);
 	assert_int_equal(mw.stops, 1);

@@ -10,7 +10,7 @@ begin_beside(unsigned connections, uint64_t bulk)
 {
 	struct remote *r;
 
-	f.master = f.anchor = true;
+	f.master = f.identity = true;
 	f.connections = connections;
 	f.bulk = bulk;
 	r = begin(SSHCLIENT_FURTHER_POSSIBLE);
@@ -24,7 +24,7 @@ finish_beside(struct remote *r)
 {
 	int status = finish(r);
 
-	f.master = f.anchor = false;
+	f.master = f.identity = false;
 	f.connections = 0;
 	f.bulk = 0;
 	return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 
 #include <netdb.h>
 #include <stdlib.h>
@@ -19,24 +19,24 @@ enum {
 #define RTT_MAX_US (UINT64_C(3600) * 1000 * 1000)
 
 void
-mux_anchor_clear(struct mux_anchor *a)
+connection_identity_clear(struct connection_identity *id)
 {
-	free(a->address);
-	free(a->user);
-	free(a->login);
-	buf_clear(&a->host_key);
-	*a = (struct mux_anchor){ 0 };
+	free(id->address);
+	free(id->user);
+	free(id->login);
+	buf_clear(&id->host_key);
+	*id = (struct connection_identity){ 0 };
 }
 
 void
-mux_anchor_put(struct buf *b, const struct mux_anchor *a)
+connection_identity_put(struct buf *b, const struct connection_identity *id)
 {
-	buf_put_cstring(b, a->address);
-	buf_put_u32(b, a->port);
-	buf_put_cstring(b, a->user);
-	buf_put_cstring(b, a->login);
-	buf_put_string_buf(b, &a->host_key);
-	buf_put_u64(b, a->rtt_us);
+	buf_put_cstring(b, id->address);
+	buf_put_u32(b, id->port);
+	buf_put_cstring(b, id->user);
+	buf_put_cstring(b, id->login);
+	buf_put_string_buf(b, &id->host_key);
+	buf_put_u64(b, id->rtt_us);
 }
 
 static bool
@@ -82,42 +82,43 @@ check_host_key(const struct buf *blob)
 }
 
 static int
-check(const struct mux_anchor *a, uint32_t port)
+check(const struct connection_identity *id, uint32_t port)
 {
-	if (!is_address(a->address) || port == 0 || port > UINT16_MAX ||
-	    *a->user == '\0' || !destination_user_ok(a->user) ||
-	    !is_login(a->login) || a->rtt_us > RTT_MAX_US)
+	if (!is_address(id->address) || port == 0 || port > UINT16_MAX ||
+	    *id->user == '\0' || !destination_user_ok(id->user) ||
+	    !is_login(id->login) || id->rtt_us > RTT_MAX_US)
 		return ERR_FORMAT;
-	return check_host_key(&a->host_key);
+	return check_host_key(&id->host_key);
 }
 
 int
-mux_anchor_read(struct rd *r, struct mux_anchor *a)
+connection_identity_read(struct rd *r, struct connection_identity *id)
 {
 	struct span key;
 	uint32_t port;
 	int err;
 
-	*a = (struct mux_anchor){ 0 };
-	a->address = rd_cstring(r, ADDRESS_MAX);
+	*id = (struct connection_identity){ 0 };
+	id->address = rd_cstring(r, ADDRESS_MAX);
 	port = rd_u32(r);
-	a->user = rd_cstring(r, USER_MAX);
-	a->login = rd_cstring(r, LOGIN_MAX);
+	id->user = rd_cstring(r, USER_MAX);
+	id->login = rd_cstring(r, LOGIN_MAX);
 	key = rd_string(r);
-	a->rtt_us = rd_u64(r);
+	id->rtt_us = rd_u64(r);
 	if ((err = rd_end(r)) != 0)
 		return err;
 	if (key.len > HOST_KEY_MAX)
 		return ERR_LIMIT;
-	buf_put(&a->host_key, key.p, key.len);
-	if ((err = buf_err(&a->host_key)) == 0)
-		err = check(a, port);
-	a->port = (uint16_t)port;
+	buf_put(&id->host_key, key.p, key.len);
+	if ((err = buf_err(&id->host_key)) == 0)
+		err = check(id, port);
+	id->port = (uint16_t)port;
 	return err;
 }
 
 static int
-read_answer(const struct mux_call *c, struct rd *rest, struct mux_anchor *a)
+read_answer(const struct mux_call *c, struct rd *rest,
+    struct connection_identity *id)
 {
 	bool told = rd_u32(rest) != 0;
 	struct span text = rd_string(rest);
@@ -130,29 +131,29 @@ read_answer(const struct mux_call *c, struct rd *rest, struct mux_anchor *a)
 		return ERR_PROTOCOL;
 	if (!told)
 		return ERR_UNSUPPORTED;
-	if ((err = mux_anchor_read(&r, a)) == 0)
+	if ((err = connection_identity_read(&r, id)) == 0)
 		return 0;
 	log_debug("what the master tells of its connection: %s",
 	    err_text(err));
-	mux_anchor_clear(a);
+	connection_identity_clear(id);
 	return ERR_UNSUPPORTED;
 }
 
 int
-mux_anchor_ask(struct mux_call *c, struct mux_anchor *a)
+connection_identity_ask(struct mux_call *c, struct connection_identity *id)
 {
 	struct buf b = { 0 };
 	struct rd rest;
 	int r;
 
-	*a = (struct mux_anchor){ 0 };
-	if (!c->knows_anchor)
+	*id = (struct connection_identity){ 0 };
+	if (!c->knows_identity)
 		return ERR_UNSUPPORTED;
 	mux_call_begin(c, &b, MUX_INFO);
-	buf_put_cstring(&b, MUX_ANCHOR_NAME);
+	buf_put_cstring(&b, CONNECTION_IDENTITY_NAME);
 	r = mux_call(c, &b, NULL, 0, &rest);
 	buf_clear(&b);
 	if (r == ERR_DENIED) /* it serves all the same */
 		return ERR_UNSUPPORTED;
-	return r == 0 ? read_answer(c, &rest, a) : r;
+	return r == 0 ? read_answer(c, &rest, id) : r;
 }

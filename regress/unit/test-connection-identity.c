@@ -14,17 +14,17 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/mux/mux-anchor.h"
+#include "client/mux/connection-identity.h"
 
 /* An ed25519 key of zeros. */
 static const char key[] = "\0\0\0\x0bssh-ed25519\0\0\0\x20"
 			  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"
 			  "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
 
-static struct mux_anchor
-some_anchor(void)
+static struct connection_identity
+some_identity(void)
 {
-	struct mux_anchor a = {
+	struct connection_identity id = {
 		.address = xstrdup("2001:db8::7"),
 		.port = 2222,
 		.user = xstrdup("me"),
@@ -32,8 +32,8 @@ some_anchor(void)
 		.rtt_us = 12345,
 	};
 
-	buf_put(&a.host_key, key, sizeof key - 1);
-	return a;
+	buf_put(&id.host_key, key, sizeof key - 1);
+	return id;
 }
 
 static void
@@ -45,16 +45,16 @@ set_text(char **field, const char *text)
 
 /* Takes it. */
 static int
-through_wire(struct mux_anchor *a, struct mux_anchor *back)
+through_wire(struct connection_identity *id, struct connection_identity *back)
 {
 	struct buf b = { 0 };
 	struct rd r;
 	int err;
 
-	mux_anchor_put(&b, a);
-	mux_anchor_clear(a);
+	connection_identity_put(&b, id);
+	connection_identity_clear(id);
 	r = rd_from_buf(&b);
-	err = mux_anchor_read(&r, back);
+	err = connection_identity_read(&r, back);
 	buf_clear(&b);
 	return err;
 }
@@ -62,10 +62,10 @@ through_wire(struct mux_anchor *a, struct mux_anchor *back)
 static void
 test_round_trip(void **state)
 {
-	struct mux_anchor a = some_anchor(), back;
+	struct connection_identity id = some_identity(), back;
 
 	(void)state;
-	assert_int_equal(through_wire(&a, &back), 0);
+	assert_int_equal(through_wire(&id, &back), 0);
 	assert_string_equal(back.address, "2001:db8::7");
 	assert_int_equal(back.port, 2222);
 	assert_string_equal(back.user, "me");
@@ -73,16 +73,16 @@ test_round_trip(void **state)
 	assert_int_equal(back.rtt_us, 12345);
 	assert_int_equal(buf_len(&back.host_key), sizeof key - 1);
 	assert_memory_equal(buf_data(&back.host_key), key, sizeof key - 1);
-	mux_anchor_clear(&back);
+	connection_identity_clear(&back);
 }
 
 static void
-assert_bad(struct mux_anchor *a)
+assert_bad(struct connection_identity *id)
 {
-	struct mux_anchor back;
+	struct connection_identity back;
 
-	assert_int_not_equal(through_wire(a, &back), 0);
-	mux_anchor_clear(&back);
+	assert_int_not_equal(through_wire(id, &back), 0);
+	connection_identity_clear(&back);
 }
 
 static void
@@ -94,90 +94,90 @@ test_texts(void **state)
 		"a`b`" };
 	static const char *const logins[] = { "", "two words", "\x1b[2J",
 		"\xc3\xa4" };
-	struct mux_anchor a;
+	struct connection_identity id;
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
-		a = some_anchor();
-		set_text(&a.address, addresses[i]);
-		assert_bad(&a);
+		id = some_identity();
+		set_text(&id.address, addresses[i]);
+		assert_bad(&id);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(users); i++) {
-		a = some_anchor();
-		set_text(&a.user, users[i]);
-		assert_bad(&a);
+		id = some_identity();
+		set_text(&id.user, users[i]);
+		assert_bad(&id);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(logins); i++) {
-		a = some_anchor();
-		set_text(&a.login, logins[i]);
-		assert_bad(&a);
+		id = some_identity();
+		set_text(&id.login, logins[i]);
+		assert_bad(&id);
 	}
 }
 
 static void
 test_numbers_and_key(void **state)
 {
-	struct mux_anchor a = some_anchor();
+	struct connection_identity id = some_identity();
 
 	(void)state;
-	a.port = 0;
-	assert_bad(&a);
-	a = some_anchor();
-	a.rtt_us = UINT64_MAX;
-	assert_bad(&a);
-	a = some_anchor();
-	buf_reset(&a.host_key);
-	assert_bad(&a);
-	a = some_anchor();
-	buf_put_u8(&a.host_key, 0); /* behind its end */
-	assert_bad(&a);
-	a = some_anchor();
-	buf_reset(&a.host_key);
-	buf_put_cstring(&a.host_key, "ssh-weather");
-	assert_bad(&a);
+	id.port = 0;
+	assert_bad(&id);
+	id = some_identity();
+	id.rtt_us = UINT64_MAX;
+	assert_bad(&id);
+	id = some_identity();
+	buf_reset(&id.host_key);
+	assert_bad(&id);
+	id = some_identity();
+	buf_put_u8(&id.host_key, 0); /* behind its end */
+	assert_bad(&id);
+	id = some_identity();
+	buf_reset(&id.host_key);
+	buf_put_cstring(&id.host_key, "ssh-weather");
+	assert_bad(&id);
 }
 
 /* A port that has more than 16 bits must not become one that has. */
 static void
 test_large_port(void **state)
 {
-	struct mux_anchor a = some_anchor(), back;
+	struct connection_identity id = some_identity(), back;
 	struct buf b = { 0 };
 	struct rd r;
 
 	(void)state;
-	buf_put_cstring(&b, a.address);
+	buf_put_cstring(&b, id.address);
 	buf_put_u32(&b, 65536 + 22);
-	buf_put_cstring(&b, a.user);
-	buf_put_cstring(&b, a.login);
-	buf_put_string_buf(&b, &a.host_key);
-	buf_put_u64(&b, a.rtt_us);
+	buf_put_cstring(&b, id.user);
+	buf_put_cstring(&b, id.login);
+	buf_put_string_buf(&b, &id.host_key);
+	buf_put_u64(&b, id.rtt_us);
 	r = rd_from_buf(&b);
-	assert_int_equal(mux_anchor_read(&r, &back), ERR_FORMAT);
-	mux_anchor_clear(&back);
-	mux_anchor_clear(&a);
+	assert_int_equal(connection_identity_read(&r, &back), ERR_FORMAT);
+	connection_identity_clear(&back);
+	connection_identity_clear(&id);
 	buf_clear(&b);
 }
 
 static void
 test_cut_and_long(void **state)
 {
-	struct mux_anchor a = some_anchor(), back;
+	struct connection_identity id = some_identity(), back;
 	struct buf b = { 0 };
 	struct rd r;
 
 	(void)state;
-	mux_anchor_put(&b, &a);
+	connection_identity_put(&b, &id);
 	for (size_t i = 0; i < buf_len(&b); i++) {
 		r = rd_from(buf_data(&b), i);
-		assert_int_not_equal(mux_anchor_read(&r, &back), 0);
-		mux_anchor_clear(&back);
+		assert_int_not_equal(connection_identity_read(&r, &back), 0);
+		connection_identity_clear(&back);
 	}
 	buf_put_u8(&b, 0);
 	r = rd_from_buf(&b);
-	assert_int_not_equal(mux_anchor_read(&r, &back), 0);
-	mux_anchor_clear(&back);
-	mux_anchor_clear(&a);
+	assert_int_not_equal(connection_identity_read(&r, &back), 0);
+	connection_identity_clear(&back);
+	connection_identity_clear(&id);
 	buf_clear(&b);
 }
 
@@ -194,7 +194,7 @@ setup(void **state)
 	(void)state;
 	log_set_level(LOG_LVL_QUIET);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	call = (struct mux_call){ .fd = pair[0], .knows_anchor = true };
+	call = (struct mux_call){ .fd = pair[0], .knows_identity = true };
 	master = pair[1];
 	return 0;
 }
@@ -240,29 +240,30 @@ expect_question(void)
 static void
 test_told(void **state)
 {
-	struct mux_anchor a = some_anchor(), back;
+	struct connection_identity id = some_identity(), back;
 	struct buf text = { 0 };
 
 	(void)state;
-	mux_anchor_put(&text, &a);
-	mux_anchor_clear(&a);
+	connection_identity_put(&text, &id);
+	connection_identity_clear(&id);
 	answer(MUX_INFO_TEXT, 1, &text);
-	assert_int_equal(mux_anchor_ask(&call, &back), 0);
+	assert_int_equal(connection_identity_ask(&call, &back), 0);
 	assert_int_equal(back.port, 2222);
 	expect_question();
-	mux_anchor_clear(&back);
+	connection_identity_clear(&back);
 }
 
 static void
 test_not_told(void **state)
 {
-	struct mux_anchor back;
+	struct connection_identity back;
 	struct buf text = { 0 };
 
 	(void)state;
 	buf_put(&text, "no", 2);
 	answer(MUX_INFO_TEXT, 0, &text);
-	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	assert_int_equal(connection_identity_ask(&call, &back),
+	    ERR_UNSUPPORTED);
 	assert_null(back.address);
 }
 
@@ -270,38 +271,40 @@ test_not_told(void **state)
 static void
 test_nonsense_is_told(void **state)
 {
-	struct mux_anchor back;
+	struct connection_identity back;
 	struct buf text = { 0 };
 
 	(void)state;
 	buf_put(&text, "tcp 192.0.2.1", 13);
 	answer(MUX_INFO_TEXT, 1, &text);
-	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	assert_int_equal(connection_identity_ask(&call, &back),
+	    ERR_UNSUPPORTED);
 	assert_null(back.address);
 }
 
 static void
 test_refused(void **state)
 {
-	struct mux_anchor back;
+	struct connection_identity back;
 	struct buf text = { 0 };
 
 	(void)state;
 	buf_put(&text, "no", 2);
 	answer(MUX_FAILURE, 0, &text);
-	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	assert_int_equal(connection_identity_ask(&call, &back),
+	    ERR_UNSUPPORTED);
 }
 
 static void
 test_another_answer(void **state)
 {
-	struct mux_anchor back;
+	struct connection_identity back;
 	struct buf text = { 0 };
 
 	(void)state;
 	buf_put(&text, "", 0);
 	answer(MUX_OK, 0, &text);
-	assert_int_not_equal(mux_anchor_ask(&call, &back), 0);
+	assert_int_not_equal(connection_identity_ask(&call, &back), 0);
 	assert_null(back.address);
 }
 
@@ -309,12 +312,13 @@ test_another_answer(void **state)
 static void
 test_not_asked(void **state)
 {
-	struct mux_anchor back;
+	struct connection_identity back;
 	uint8_t byte;
 
 	(void)state;
-	call.knows_anchor = false;
-	assert_int_equal(mux_anchor_ask(&call, &back), ERR_UNSUPPORTED);
+	call.knows_identity = false;
+	assert_int_equal(connection_identity_ask(&call, &back),
+	    ERR_UNSUPPORTED);
 	assert_int_equal(recv(master, &byte, 1, MSG_DONTWAIT), -1);
 }
 

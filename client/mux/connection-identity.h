@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What further connections beside a master's hold to. A copy that rides on a
- * master's connection may make some of its own if the master tells it where
- * that leads: a message of ours, which is asked for as -O conninfo is, and only
- * of a master whose hello says that it answers.
+ * The identity of a master's connection: address, host key, account and the key
+ * that let the user in. A copy over that connection makes further ones of its
+ * own only if the master tells it: a message of ours, which is asked for as
+ * -O conninfo is, and only of a master whose hello says that it answers.
  *
  * DESIGN. The master is a process of the same user, but what it says is only
  * where to look. A connection counts if it shows the host key, and lets the
  * same user in by the same key: then it is the same account, under the same
  * rules of the server.
  *
- * Threads: loop thread only; mux_anchor_ask() blocks.
+ * Threads: loop thread only; connection_identity_ask() blocks.
  */
-#ifndef HPN_CLIENT_MUX_MUX_ANCHOR_H
-#define HPN_CLIENT_MUX_MUX_ANCHOR_H
+#ifndef HPN_CLIENT_MUX_CONNECTION_IDENTITY_H
+#define HPN_CLIENT_MUX_CONNECTION_IDENTITY_H
 
 #include <stdint.h>
 
@@ -23,11 +23,11 @@
 #include "client/mux/mux-call.h"
 
 /* In a master's hello, and what is asked for. */
-#define MUX_ANCHOR_NAME "anchor@hpnssh.org"
-#define MUX_ANCHOR_VERSION "0"
+#define CONNECTION_IDENTITY_NAME "anchor@hpnssh.org"
+#define CONNECTION_IDENTITY_VERSION "0"
 
 /* Texts are owned. */
-struct mux_anchor {
+struct connection_identity {
 	char *address; /* numeric */
 	uint16_t port;
 	char *user;
@@ -36,15 +36,18 @@ struct mux_anchor {
 	uint64_t rtt_us; /* of the path; 0: not known */
 };
 
-void mux_anchor_clear(struct mux_anchor *a);
-void mux_anchor_put(struct buf *b, const struct mux_anchor *a);
+void connection_identity_clear(struct connection_identity *id);
+void connection_identity_put(struct buf *b,
+    const struct connection_identity *id);
 /* ERR_FORMAT and the like: a field that no master of ours would send. Cleared
  * by the caller in any case. */
-int mux_anchor_read(struct rd *r, struct mux_anchor *a) must_check;
+int connection_identity_read(struct rd *r,
+    struct connection_identity *id) must_check;
 
 /* Asks the master. ERR_UNSUPPORTED: it does not know the question, or has no
  * connection that others can be made beside. Any other error: do not use the
  * call any more. */
-int mux_anchor_ask(struct mux_call *c, struct mux_anchor *a) must_check;
+int connection_identity_ask(struct mux_call *c,
+    struct connection_identity *id) must_check;
 
 #endif
