@@ -37,7 +37,7 @@ may_have_further(const struct remote *r)
 
 /* What stands for the master's connection, if it tells of that. */
 static int
-ask_for_identity(const struct remote *r, struct mux_call *call,
+ask_for_identity(const struct remote *r, struct mux_conn *conn,
     struct connection_identity *out)
 {
 	int err;
@@ -45,7 +45,7 @@ ask_for_identity(const struct remote *r, struct mux_call *call,
 	*out = (struct connection_identity){ 0 };
 	if (!may_have_further(r))
 		return 0;
-	err = connection_identity_ask(call, out);
+	err = connection_identity_ask(conn, out);
 	return err == ERR_UNSUPPORTED ? 0 : err;
 }
 
@@ -82,19 +82,19 @@ new_piped(struct remote *r, const struct sharing *sharing,
 			.subsystem = strchr(server, '/') == NULL },
 		.quiet = r->conns != NULL,
 	};
-	struct mux_call call;
+	struct mux_conn conn;
 	int err;
 
 	if (sharing->path == NULL)
 		return ERR_NOT_FOUND;
-	if ((err = sharing_call(sharing, &call)) != 0)
+	if ((err = sharing_connect(sharing, &conn)) != 0)
 		return err;
 	if (identity != NULL &&
-	    (err = ask_for_identity(r, &call, identity)) != 0) {
-		mux_call_close(&call);
+	    (err = ask_for_identity(r, &conn, identity)) != 0) {
+		mux_conn_close(&conn);
 		return err;
 	}
-	return mux_piped_new(out, &params, &call, fds);
+	return mux_piped_new(out, &params, &conn, fds);
 }
 
 /* A planned connection that has one; without a master there is none in the list

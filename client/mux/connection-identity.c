@@ -117,7 +117,7 @@ connection_identity_read(struct rd *r, struct connection_identity *id)
 }
 
 static int
-read_answer(const struct mux_call *c, struct rd *rest,
+read_answer(const struct mux_conn *c, struct rd *rest,
     struct connection_identity *id)
 {
 	bool told = rd_u32(rest) != 0;
@@ -140,7 +140,7 @@ read_answer(const struct mux_call *c, struct rd *rest,
 }
 
 int
-connection_identity_ask(struct mux_call *c, struct connection_identity *id)
+connection_identity_ask(struct mux_conn *c, struct connection_identity *id)
 {
 	struct buf b = { 0 };
 	struct rd rest;
@@ -149,9 +149,9 @@ connection_identity_ask(struct mux_call *c, struct connection_identity *id)
 	*id = (struct connection_identity){ 0 };
 	if (!c->knows_identity)
 		return ERR_UNSUPPORTED;
-	mux_call_begin(c, &b, MUX_INFO);
+	mux_conn_begin(c, &b, MUX_INFO);
 	buf_put_cstring(&b, CONNECTION_IDENTITY_NAME);
-	r = mux_call(c, &b, NULL, 0, &rest);
+	r = mux_conn_ask(c, &b, NULL, 0, &rest);
 	buf_clear(&b);
 	if (r == ERR_DENIED) /* it serves all the same */
 		return ERR_UNSUPPORTED;

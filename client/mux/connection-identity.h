@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/wire.h"
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 
 /* In a master's hello, and what is asked for. */
 #define CONNECTION_IDENTITY_NAME "anchor@hpnssh.org"
@@ -46,8 +46,8 @@ int connection_identity_read(struct rd *r,
 
 /* Asks the master. ERR_UNSUPPORTED: it does not know the question, or has no
  * connection that others can be made beside. Any other error: do not use the
- * call any more. */
-int connection_identity_ask(struct mux_call *c,
+ * socket any more. */
+int connection_identity_ask(struct mux_conn *c,
     struct connection_identity *id) must_check;
 
 #endif

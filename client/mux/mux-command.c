@@ -13,7 +13,7 @@ enum { EXIT_ERROR = 255 };
 
 struct mux_command {
 	const char *word;
-	int (*run)(const struct mux_command *command, struct mux_call *call,
+	int (*run)(const struct mux_command *command, struct mux_conn *conn,
 	    const struct client_conf *conf);
 	enum mux_type type;
 	const char *argument; /* of the request, or NULL */
@@ -21,12 +21,12 @@ struct mux_command {
 };
 
 static int
-failed(const struct mux_command *command, const struct mux_call *call,
+failed(const struct mux_command *command, const struct mux_conn *conn,
     int err)
 {
 	if (err == ERR_DENIED)
 		log_error("Master refused \"%s\": %s", command->word,
-		    call->why);
+		    conn->why);
 	else
 		log_error("%s: the master %s", command->word,
 		    err == ERR_CLOSED ? "is gone" : err_text(err));
@@ -34,15 +34,15 @@ failed(const struct mux_command *command, const struct mux_call *call,
 }
 
 static int
-run_check(const struct mux_command *command, struct mux_call *call,
+run_check(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
 {
 	uint32_t pid;
-	int r = mux_call_check(call, &pid);
+	int r = mux_conn_check(conn, &pid);
 
 	(void)conf;
 	if (r != 0)
-		return failed(command, call, r);
+		return failed(command, conn, r);
 	fprintf(stderr, "Master running (pid=%u)\r\n", pid);
 	return 0;
 }
@@ -50,7 +50,7 @@ run_check(const struct mux_command *command, struct mux_call *call,
 /* A request that is done, or is not. The master that is told to end may be gone
  * before it has said that it will. */
 static int
-run_order(const struct mux_command *command, struct mux_call *call,
+run_order(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
 {
 	struct buf b = { 0 };
@@ -58,15 +58,15 @@ run_order(const struct mux_command *command, struct mux_call *call,
 	int r;
 
 	(void)conf;
-	mux_call_begin(call, &b, command->type);
-	r = mux_call(call, &b, NULL, 0, &rest);
+	mux_conn_begin(conn, &b, command->type);
+	r = mux_conn_ask(conn, &b, NULL, 0, &rest);
 	buf_clear(&b);
 	if (r == ERR_CLOSED && command->type == MUX_EXIT)
 		r = 0;
-	else if (r == 0 && call->type != MUX_OK)
+	else if (r == 0 && conn->type != MUX_OK)
 		r = ERR_PROTOCOL;
 	if (r != 0)
-		return failed(command, call, r);
+		return failed(command, conn, r);
 	if (log_get_level() > LOG_LVL_QUIET)
 		fprintf(stderr, "%s\r\n", command->done);
 	return 0;
@@ -86,7 +86,7 @@ print_lines(const struct rd *text)
 }
 
 static int
-run_info(const struct mux_command *command, struct mux_call *call,
+run_info(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
 {
 	struct buf b = { 0 };
@@ -95,30 +95,30 @@ run_info(const struct mux_command *command, struct mux_call *call,
 	int r;
 
 	(void)conf;
-	if (!call->knows_info) {
+	if (!conn->knows_info) {
 		log_error("%s: the master is of a version that does not know "
 			  "this", command->word);
 		return EXIT_ERROR;
 	}
-	mux_call_begin(call, &b, MUX_INFO);
+	mux_conn_begin(conn, &b, MUX_INFO);
 	buf_put_cstring(&b, command->argument);
-	r = mux_call(call, &b, NULL, 0, &rest);
+	r = mux_conn_ask(conn, &b, NULL, 0, &rest);
 	buf_clear(&b);
 	if (r == 0) {
 		known = rd_u32(&rest);
 		text = rd_sub(&rest);
 		r = rd_end(&rest);
 	}
-	if (r == 0 && call->type != MUX_INFO_TEXT)
+	if (r == 0 && conn->type != MUX_INFO_TEXT)
 		r = ERR_PROTOCOL;
 	if (r != 0)
-		return failed(command, call, r);
+		return failed(command, conn, r);
 	print_lines(&text);
 	return fflush(stdout) == 0 && known != 0 ? 0 : EXIT_ERROR;
 }
 
 static void
-on_forwarded(void *arg, const struct mux_call *call,
+on_forwarded(void *arg, const struct mux_conn *conn,
     const struct forward_spec *spec, int err, uint32_t port)
 {
 	const struct mux_command *command = arg;
@@ -133,18 +133,18 @@ on_forwarded(void *arg, const struct mux_call *call,
 	listen = forward_listen_text(spec);
 	log_error("mux_client_forward: %s of %s failed: %s",
 	    cancels ? "cancelling" : "forwarding", listen,
-	    err == ERR_DENIED ? call->why : err_text(err));
+	    err == ERR_DENIED ? conn->why : err_text(err));
 	free(listen);
 }
 
 /* What is cancelled in vain was not there: that is no failure. */
 static int
-run_forward(const struct mux_command *command, struct mux_call *call,
+run_forward(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
 {
 	bool cancels = command->type == MUX_CANCEL_FORWARD;
 	struct mux_command self = *command;
-	int r = mux_forward_request_all(call, conf, cancels, true,
+	int r = mux_forward_request_all(conn, conf, cancels, true,
 	    on_forwarded, &self);
 
 	if (r != 0 && !cancels)
@@ -175,8 +175,8 @@ mux_command_find(const char *word)
 }
 
 int
-mux_command_run(const struct mux_command *command, struct mux_call *call,
+mux_command_run(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
 {
-	return command->run(command, call, conf);
+	return command->run(command, conn, conf);
 }

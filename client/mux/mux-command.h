@@ -9,14 +9,14 @@
 
 #include <stdbool.h>
 
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 #include "conf/client-conf.h"
 
 /* NULL: there is no such word. */
 struct mux_command;
 const struct mux_command *mux_command_find(const char *word);
 /* Says it to the master; the exit status. */
-int mux_command_run(const struct mux_command *command, struct mux_call *call,
+int mux_command_run(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf);
 
 #endif

@@ -94,7 +94,7 @@ mux_forward_from_spec(struct mux_forward *out, const struct forward_spec *spec)
 
 /* *port: what the server has picked for port 0, else 0. */
 static int
-request(struct mux_call *c, const struct forward_spec *spec,
+request(struct mux_conn *c, const struct forward_spec *spec,
     bool cancel, uint32_t *port)
 {
 	struct mux_forward f;
@@ -103,10 +103,10 @@ request(struct mux_call *c, const struct forward_spec *spec,
 	int r = mux_forward_from_spec(&f, spec);
 
 	*port = 0;
-	mux_call_begin(c, &b, cancel ? MUX_CANCEL_FORWARD : MUX_ADD_FORWARD);
+	mux_conn_begin(c, &b, cancel ? MUX_CANCEL_FORWARD : MUX_ADD_FORWARD);
 	mux_put_forward(&b, &f);
 	if (r == 0)
-		r = mux_call(c, &b, NULL, 0, &rest);
+		r = mux_conn_ask(c, &b, NULL, 0, &rest);
 	mux_forward_clear(&f);
 	buf_clear(&b);
 	if (r != 0)
@@ -119,7 +119,7 @@ request(struct mux_call *c, const struct forward_spec *spec,
 }
 
 static int
-request_list(struct mux_call *c, const struct forward_list *list, bool cancel,
+request_list(struct mux_conn *c, const struct forward_list *list, bool cancel,
     bool goes_on, mux_forward_told told, void *arg)
 {
 	int first = 0, r;
@@ -138,7 +138,7 @@ request_list(struct mux_call *c, const struct forward_list *list, bool cancel,
 }
 
 int
-mux_forward_request_all(struct mux_call *c, const struct client_conf *conf,
+mux_forward_request_all(struct mux_conn *c, const struct client_conf *conf,
     bool cancel, bool goes_on, mux_forward_told told, void *arg)
 {
 	int first, r = 0;

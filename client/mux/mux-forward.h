@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 #include "client/mux/mux-wire.h"
 #include "conf/client-conf.h"
 #include "conf/forward-spec.h"
@@ -25,11 +25,11 @@ int mux_forward_from_spec(struct mux_forward *out,
 
 /* Asks for all of the configuration, or (cancel) for their end. told is called
  * for each with the port that the server has picked for port 0, or with the
- * error of mux_call(); the first error is returned, and nothing is asked for
- * behind it unless goes_on. */
-typedef void (*mux_forward_told)(void *arg, const struct mux_call *c,
+ * error of mux_conn_ask(). The first error is returned, and nothing is asked
+ * for behind it unless goes_on. */
+typedef void (*mux_forward_told)(void *arg, const struct mux_conn *c,
     const struct forward_spec *spec, int err, uint32_t port);
-int mux_forward_request_all(struct mux_call *c,
+int mux_forward_request_all(struct mux_conn *c,
     const struct client_conf *conf, bool cancel, bool goes_on,
     mux_forward_told told, void *arg) must_check;
 

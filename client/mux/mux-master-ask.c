@@ -19,7 +19,7 @@ conclude(struct mux_client *c, bool allowed)
 {
 	free(c->question);
 	c->question = NULL;
-	mux_link_pause(c->link, false);
+	mux_transport_pause(c->transport, false);
 	c->answered(c, allowed);
 }
 
@@ -75,7 +75,7 @@ mux_client_ask(struct mux_client *c,
 	str_escape(shown, sizeof shown, text);
 	c->question = xstrdup(shown);
 	c->answered = then;
-	mux_link_pause(c->link, true);
+	mux_transport_pause(c->transport, true);
 	ask_next(c->m);
 }
 

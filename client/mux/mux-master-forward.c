@@ -57,7 +57,7 @@ on_done(void *arg, const char *error, uint16_t allocated)
 
 	if (pending->client != NULL) {
 		answer(pending->client, pending->id, error, allocated);
-		mux_link_pause(pending->client->link, false);
+		mux_transport_pause(pending->client->transport, false);
 	}
 	take_out(pending);
 }
@@ -72,7 +72,7 @@ add(struct mux_client *c, uint32_t id, const struct forward_spec *spec)
 	pending->id = id;
 	pending->next = c->m->pending;
 	c->m->pending = pending;
-	mux_link_pause(c->link, true);
+	mux_transport_pause(c->transport, true);
 	forwards_add(c->m->p.forwards, spec, on_done, pending);
 }
 

@@ -7,7 +7,7 @@
 #ifndef HPN_CLIENT_MUX_MUX_MASTER_INTERNAL_H
 #define HPN_CLIENT_MUX_MUX_MASTER_INTERNAL_H
 
-#include "client/mux/mux-link.h"
+#include "client/mux/mux-transport.h"
 #include "client/mux/mux-master.h"
 #include "client/mux/mux-socket.h"
 #include "client/mux/mux-wire.h"
@@ -29,7 +29,7 @@ enum mux_client_state {
 struct mux_client {
 	struct mux_master *m;
 	struct mux_client *next;
-	struct mux_link *link;
+	struct mux_transport *transport;
 	enum mux_client_state state;
 	uint32_t request; /* id of the one that is not answered yet */
 
@@ -88,7 +88,7 @@ void mux_client_deny(struct mux_client *c);
 void mux_client_leave_question(struct mux_client *c);
 
 /* mux-master-session.c. A request, as it arrived: 0, or an error, which ends
- * the link. */
+ * the transport. */
 int mux_client_wants_session(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_wants_stdio(struct mux_client *c, uint32_t id,

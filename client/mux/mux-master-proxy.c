@@ -25,15 +25,15 @@ backlog_of_all(const struct mux_master *m)
 	size_t sum = 0;
 
 	for (const struct mux_client *c = m->clients; c != NULL; c = c->next)
-		sum += mux_link_backlog(c->link);
+		sum += mux_transport_backlog(c->transport);
 	return sum;
 }
 
 static bool
 is_too_slow(const struct mux_client *c)
 {
-	return mux_link_is_full(c->link) &&
-	    (mux_link_backlog(c->link) > BACKLOG_MAX ||
+	return mux_transport_is_full(c->transport) &&
+	    (mux_transport_backlog(c->transport) > BACKLOG_MAX ||
 		backlog_of_all(c->m) > BACKLOG_MAX_ALL);
 }
 
@@ -53,7 +53,7 @@ on_message(void *arg, const struct buf *message)
 	buf_clear(&b);
 	if (is_too_slow(c)) {
 		log_info("A passenger does not read what comes for it.");
-		mux_link_fail(c->link, ERR_LIMIT);
+		mux_transport_fail(c->transport, ERR_LIMIT);
 	}
 }
 
@@ -65,7 +65,7 @@ on_turn(void *arg)
 
 	if (c->held && foreign_has_room(c->foreign)) {
 		c->held = false;
-		mux_link_pause(c->link, false);
+		mux_transport_pause(c->transport, false);
 	}
 	return false;
 }
@@ -83,7 +83,7 @@ mux_client_relay(struct mux_client *c, struct rd message)
 		return r;
 	if (!foreign_has_room(c->foreign)) {
 		c->held = true;
-		mux_link_pause(c->link, true);
+		mux_transport_pause(c->transport, true);
 	}
 	return 0;
 }

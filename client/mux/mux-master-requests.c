@@ -184,7 +184,7 @@ mux_client_request(struct mux_client *c, uint32_t type, struct rd *r)
 		mux_client_refuse(c, MUX_FAILURE, id, why);
 		/* Its descriptors come all the same: they are not read as
 		 * messages. */
-		mux_link_await_fds(c->link, rows[i].fds);
+		mux_transport_await_fds(c->transport, rows[i].fds);
 		return 0;
 	}
 	mux_client_refuse(c, MUX_FAILURE, id, "unsupported request");

@@ -110,7 +110,7 @@ await_descriptors(struct mux_client *c, uint32_t id, size_t n,
 	c->start = start;
 	c->fds_wanted = n;
 	c->state = MUX_CLIENT_SENDING;
-	mux_link_await_fds(c->link, n);
+	mux_transport_await_fds(c->transport, n);
 }
 
 /* ---- sessions ----------------------------------------------------------- */

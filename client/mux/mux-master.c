@@ -20,7 +20,7 @@ enum {
 void
 mux_client_send(struct mux_client *c, const struct buf *message)
 {
-	mux_link_send(c->link, message);
+	mux_transport_send(c->transport, message);
 }
 
 void
@@ -50,7 +50,7 @@ void
 mux_client_finish(struct mux_client *c)
 {
 	c->state = MUX_CLIENT_ENDING;
-	mux_link_finish(c->link);
+	mux_transport_finish(c->transport);
 }
 
 static void
@@ -65,7 +65,7 @@ free_client(struct mux_client *c)
 	mux_session_clear(&c->wanted);
 	mux_stdio_clear(&c->target);
 	mux_forward_clear(&c->forward_wanted);
-	mux_link_free(c->link);
+	mux_transport_free(c->transport);
 	free(c);
 }
 
@@ -83,7 +83,7 @@ unlink_client(struct mux_client *c)
 }
 
 static void
-on_link_ended(void *arg, int err)
+on_transport_ended(void *arg, int err)
 {
 	struct mux_client *c = arg;
 	struct mux_master *m = c->m;
@@ -161,10 +161,10 @@ void
 mux_master_take(struct mux_master *m, int fd)
 {
 	struct mux_client *c;
-	struct mux_link_hooks hooks = {
+	struct mux_transport_hooks hooks = {
 		.message = on_message,
 		.descriptor = on_descriptor,
-		.ended = on_link_ended,
+		.ended = on_transport_ended,
 	};
 
 	if (m->count >= mux_master_room(fd_limit())) {
@@ -175,7 +175,8 @@ mux_master_take(struct mux_master *m, int fd)
 	c = xcalloc(1, sizeof *c);
 	c->m = m;
 	hooks.arg = c;
-	if (mux_link_new(&c->link, m->p.session.loop, fd, &hooks) != 0) {
+	if (mux_transport_new(&c->transport, m->p.session.loop, fd,
+	    &hooks) != 0) {
 		free(c);
 		return;
 	}

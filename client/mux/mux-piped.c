@@ -9,14 +9,14 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/mux/mux-link.h"
+#include "client/mux/mux-transport.h"
 #include "client/session/standard-streams.h"
 
 enum { STATUS_UNKNOWN = 255 };
 
 struct mux_piped {
-	struct mux_call call;  /* its socket is the link's */
-	struct mux_link *link; /* NULL: not yet */
+	struct mux_conn conn;  /* its socket is the transport's */
+	struct mux_transport *transport; /* NULL: not yet */
 	enum { ASKED, OPEN, OVER } state;
 	enum log_level level;
 	uint32_t channel;
@@ -28,13 +28,13 @@ struct mux_piped {
 static int
 on_answer(struct mux_piped *piped, struct rd message)
 {
-	int r = mux_call_take(&piped->call, &message);
+	int r = mux_conn_take(&piped->conn, &message);
 
 	if (r == 0) {
 		piped->channel = rd_u32(&message);
 		r = rd_end(&message);
 	}
-	if (r == 0 && piped->call.type != MUX_OPENED)
+	if (r == 0 && piped->conn.type != MUX_OPENED)
 		r = ERR_PROTOCOL;
 	if (r == 0)
 		piped->state = OPEN;
@@ -74,12 +74,12 @@ on_descriptor(void *arg, int fd)
 }
 
 static void
-on_link_ended(void *arg, int err)
+on_transport_ended(void *arg, int err)
 {
 	struct mux_piped *piped = arg;
 
 	if (piped->state == ASKED)
-		mux_request_report(&piped->call, piped->level, err);
+		mux_request_report(&piped->conn, piped->level, err);
 	else if (err != ERR_CLOSED)
 		log_msg(piped->level, "The master of the shared connection: %s",
 		    err_text(err));
@@ -109,10 +109,10 @@ ask(struct mux_piped *piped, const struct mux_wanted *wanted, int in, int out)
 	int r = fds[2] == -1 ? ERR_SYSTEM : 0;
 
 	if (r == 0)
-		r = mux_request_session(&piped->call, &b, wanted);
+		r = mux_request_session(&piped->conn, &b, wanted);
 	stdio_note_blocking();
 	if (r == 0)
-		r = mux_call_send(&piped->call, &b, fds, MUX_SESSION_FDS);
+		r = mux_conn_send(&piped->conn, &b, fds, MUX_SESSION_FDS);
 	fd_close(&fds[2]);
 	buf_clear(&b);
 	return r;
@@ -122,30 +122,30 @@ static int
 begin(struct mux_piped *piped, const struct mux_piped_params *params, int in,
     int out)
 {
-	const struct mux_link_hooks hooks = {
+	const struct mux_transport_hooks hooks = {
 		.arg = piped,
 		.message = on_message,
 		.descriptor = on_descriptor,
-		.ended = on_link_ended,
+		.ended = on_transport_ended,
 	};
-	int r = ask(piped, &params->wanted, in, out), fd = piped->call.fd;
+	int r = ask(piped, &params->wanted, in, out), fd = piped->conn.fd;
 
 	if (r != 0) {
-		mux_request_report(&piped->call, piped->level, r);
+		mux_request_report(&piped->conn, piped->level, r);
 		return r;
 	}
-	piped->call.fd = -1;
-	return mux_link_new(&piped->link, params->loop, fd, &hooks);
+	piped->conn.fd = -1;
+	return mux_transport_new(&piped->transport, params->loop, fd, &hooks);
 }
 
 int
 mux_piped_new(struct mux_piped **out, const struct mux_piped_params *params,
-    struct mux_call *call, int fds[2])
+    struct mux_conn *conn, int fds[2])
 {
 	struct mux_piped *piped = xcalloc(1, sizeof *piped);
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 }, r;
 
-	piped->call = *call;
+	piped->conn = *conn;
 	piped->status = STATUS_UNKNOWN;
 	piped->level = params->quiet ? LOG_LVL_DEBUG1 : LOG_LVL_ERROR;
 	if ((r = child_pipe(to)) == 0 && (r = child_pipe(from)) == 0)
@@ -169,8 +169,8 @@ mux_piped_free(struct mux_piped *piped)
 {
 	if (piped == NULL)
 		return;
-	mux_link_free(piped->link);
-	mux_call_close(&piped->call);
+	mux_transport_free(piped->transport);
+	mux_conn_close(&piped->conn);
 	free(piped);
 	stdio_restore_blocking();
 }

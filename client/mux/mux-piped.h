@@ -13,7 +13,7 @@
 
 #include "base/err.h"
 #include "base/loop.h"
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 #include "client/mux/mux-request.h"
 
 struct mux_piped;
@@ -24,10 +24,10 @@ struct mux_piped_params {
 	bool quiet; /* the user need not know when there is none */
 };
 
-/* Asks, and does not wait for the answer. call is taken over, also when it
+/* Asks, and does not wait for the answer. conn is taken over, also when it
  * fails. fds: what to read from and what to write to; the caller's. */
 int mux_piped_new(struct mux_piped **out, const struct mux_piped_params *params,
-    struct mux_call *call, int fds[2]) must_check;
+    struct mux_conn *conn, int fds[2]) must_check;
 void mux_piped_free(struct mux_piped *piped);
 
 /* The master has not answered yet. */

@@ -9,7 +9,7 @@
 #include "client/session/sent-env.h"
 
 int
-mux_request_session(struct mux_call *c, struct buf *b,
+mux_request_session(struct mux_conn *c, struct buf *b,
     const struct mux_wanted *wanted)
 {
 	const struct client_conf *conf = wanted->conf;
@@ -26,14 +26,14 @@ mux_request_session(struct mux_call *c, struct buf *b,
 	};
 	int r = sent_env_choose(conf, &s.env);
 
-	mux_call_begin(c, b, MUX_SESSION);
+	mux_conn_begin(c, b, MUX_SESSION);
 	mux_put_session(b, &s);
 	mux_session_clear(&s);
 	return r;
 }
 
 void
-mux_request_report(const struct mux_call *c, enum log_level level, int err)
+mux_request_report(const struct mux_conn *c, enum log_level level, int err)
 {
 	if (err != ERR_DENIED)
 		log_msg(level, "The shared connection cannot be used: %s",

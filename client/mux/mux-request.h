@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/log.h"
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 #include "conf/client-conf.h"
 
 /* Borrowed. command NULL: a shell. */
@@ -24,10 +24,10 @@ struct mux_wanted {
 };
 
 /* Begins the request in b. */
-int mux_request_session(struct mux_call *c, struct buf *b,
+int mux_request_session(struct mux_conn *c, struct buf *b,
     const struct mux_wanted *wanted) must_check;
-/* Why there is no session: the error of mux_call(). */
-void mux_request_report(const struct mux_call *c, enum log_level level,
+/* Why there is no session: the error of mux_conn_ask(). */
+void mux_request_report(const struct mux_conn *c, enum log_level level,
     int err);
 
 #endif

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "client/common/tty.h"
 #include "client/mux/mux-forward.h"
-#include "client/mux/mux-link.h"
+#include "client/mux/mux-transport.h"
 #include "client/mux/mux-request.h"
 #include "client/session/background.h"
 #include "client/session/standard-streams.h"
@@ -30,7 +30,7 @@ put_target(struct mux_session_client *p, struct buf *b)
 		.port = path ? MUX_PORT_PATH : p->target->port,
 	};
 
-	mux_call_begin(p->call, b, MUX_STDIO);
+	mux_conn_begin(p->conn, b, MUX_STDIO);
 	mux_put_stdio(b, &s);
 	mux_stdio_clear(&s);
 	return 0;
@@ -39,7 +39,7 @@ put_target(struct mux_session_client *p, struct buf *b)
 static void
 report_refusal(const struct mux_session_client *p, int err)
 {
-	const struct mux_call *c = p->call;
+	const struct mux_conn *c = p->conn;
 
 	if (p->target == NULL || err != ERR_DENIED)
 		mux_request_report(c, LOG_LVL_ERROR, err);
@@ -66,10 +66,10 @@ request(struct mux_session_client *p)
 	int r;
 
 	r = p->target != NULL ? put_target(p, &b) :
-	    mux_request_session(p->call, &b, &wanted);
+	    mux_request_session(p->conn, &b, &wanted);
 	stdio_note_blocking();
 	if (r == 0)
-		r = mux_call(p->call, &b, fds,
+		r = mux_conn_ask(p->conn, &b, fds,
 		    p->target != NULL ? MUX_STDIO_FDS : MUX_SESSION_FDS,
 		    &rest);
 	buf_clear(&b);
@@ -79,7 +79,7 @@ request(struct mux_session_client *p)
 		log_debug("mux_client_request_session: master session id: %u",
 		    p->channel);
 	}
-	if (r == 0 && p->call->type != MUX_OPENED)
+	if (r == 0 && p->conn->type != MUX_OPENED)
 		r = ERR_PROTOCOL;
 	if (r != 0)
 		report_refusal(p, r);
@@ -87,17 +87,17 @@ request(struct mux_session_client *p)
 }
 
 static void
-on_forwarded(void *arg, const struct mux_call *call,
+on_forwarded(void *arg, const struct mux_conn *conn,
     const struct forward_spec *spec, int err, uint32_t port)
 {
 	char *target;
 
 	(void)arg;
-	if (err == ERR_DENIED && call->type == MUX_DENIED)
-		log_error("Master refused forwarding request: %s", call->why);
+	if (err == ERR_DENIED && conn->type == MUX_DENIED)
+		log_error("Master refused forwarding request: %s", conn->why);
 	else if (err != 0)
 		log_error("mux_client_forward: forwarding request failed: %s",
-		    err == ERR_DENIED ? call->why : err_text(err));
+		    err == ERR_DENIED ? conn->why : err_text(err));
 	if (err != 0 || port == 0)
 		return;
 	target = forward_target_text(spec);
@@ -138,7 +138,7 @@ on_descriptor(void *arg, int fd)
 }
 
 static void
-on_link_ended(void *arg, int err)
+on_transport_ended(void *arg, int err)
 {
 	struct mux_session_client *p = arg;
 
@@ -172,21 +172,21 @@ on_resize(void *arg, int signo)
 static int
 wait_for_end(struct mux_session_client *p)
 {
-	struct mux_link_hooks hooks = {
+	struct mux_transport_hooks hooks = {
 		.arg = p,
 		.message = on_message,
 		.descriptor = on_descriptor,
-		.ended = on_link_ended,
+		.ended = on_transport_ended,
 	};
-	struct mux_link *link = NULL;
-	int fd = p->call->fd, r;
+	struct mux_transport *transport = NULL;
+	int fd = p->conn->fd, r;
 
-	p->call->fd = -1;
+	p->conn->fd = -1;
 	if ((p->loop = loop_new()) == NULL) {
 		fd_close(&fd);
 		return ERR_NOMEM;
 	}
-	if ((r = mux_link_new(&link, p->loop, fd, &hooks)) != 0)
+	if ((r = mux_transport_new(&transport, p->loop, fd, &hooks)) != 0)
 		goto out;
 	loop_on_signal_if_wanted(p->loop, SIGHUP, on_stop_signal, p);
 	loop_on_signal_if_wanted(p->loop, SIGINT, on_stop_signal, p);
@@ -198,7 +198,7 @@ wait_for_end(struct mux_session_client *p)
 	r = loop_run(p->loop);
 	tty_leave_raw();
 out:
-	mux_link_free(link);
+	mux_transport_free(transport);
 	loop_free(p->loop);
 	return r;
 }
@@ -207,14 +207,14 @@ int
 mux_session_client_run(struct mux_session_client *p, int *status)
 {
 	bool tty = p->tty;
-	int r = mux_call_check(p->call, &p->master_pid);
+	int r = mux_conn_check(p->conn, &p->master_pid);
 
 	if (r != 0) {
 		report_refusal(p, r);
 		return r;
 	}
 	if (!p->has_forwards &&
-	    (r = mux_forward_request_all(p->call, p->conf, false, false,
+	    (r = mux_forward_request_all(p->conn, p->conf, false, false,
 		 on_forwarded, NULL)) != 0)
 		return r;
 	if (p->conf->session.stdin_null ||

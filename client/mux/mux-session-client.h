@@ -13,12 +13,12 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 #include "conf/client-conf.h"
 
 struct mux_session_client {
 	const struct client_conf *conf; /* these are borrowed */
-	struct mux_call *call;		/* open */
+	struct mux_conn *conn;		/* open */
 	/* One of these: what to connect to (-W), no session at all
 	 * (-N), or what to run; NULL: a shell. */
 	const struct forward_endpoint *target;

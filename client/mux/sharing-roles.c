@@ -16,13 +16,13 @@ enum { EXIT_ERROR = 255 };
 static int
 tell_master(const struct sharing *s, const struct mux_command *command)
 {
-	struct mux_call call;
+	struct mux_conn conn;
 	int status;
 
-	if (sharing_open(s, &call) != 0)
+	if (sharing_open(s, &conn) != 0)
 		return EXIT_ERROR;
-	status = mux_command_run(command, &call, s->conf);
-	mux_call_close(&call);
+	status = mux_command_run(command, &conn, s->conf);
+	mux_conn_close(&conn);
 	return status;
 }
 
@@ -51,21 +51,21 @@ sharing_word_is_proxy(const char *word)
 }
 
 static int
-ask_for_proxy(struct mux_call *call)
+ask_for_proxy(struct mux_conn *conn)
 {
 	struct buf b = { 0 };
 	struct rd rest;
 	int r;
 
-	mux_call_begin(call, &b, MUX_PROXY);
-	r = mux_call(call, &b, NULL, 0, &rest);
+	mux_conn_begin(conn, &b, MUX_PROXY);
+	r = mux_conn_ask(conn, &b, NULL, 0, &rest);
 	buf_clear(&b);
 	if (r == 0)
 		r = rd_end(&rest);
-	if (r == 0 && call->type != MUX_PROXY_OK)
+	if (r == 0 && conn->type != MUX_PROXY_OK)
 		r = ERR_PROTOCOL;
 	if (r == ERR_DENIED)
-		log_error("Master refused \"proxy\": %s", call->why);
+		log_error("Master refused \"proxy\": %s", conn->why);
 	else if (r != 0)
 		log_error("proxy: the master %s",
 		    r == ERR_CLOSED ? "is gone" : err_text(r));
@@ -75,7 +75,7 @@ ask_for_proxy(struct mux_call *call)
 int
 sharing_proxy(struct sharing *s, int *fd)
 {
-	struct mux_call call;
+	struct mux_conn conn;
 	int r;
 
 	s->uses_master = s->serves = s->keeps = false;
@@ -83,28 +83,28 @@ sharing_proxy(struct sharing *s, int *fd)
 		log_error("No ControlPath specified for \"-O\" command");
 		return ERR_NOT_FOUND;
 	}
-	if ((r = sharing_open(s, &call)) != 0)
+	if ((r = sharing_open(s, &conn)) != 0)
 		return r;
-	if ((r = ask_for_proxy(&call)) == 0) {
-		*fd = call.fd;
-		call.fd = -1;
+	if ((r = ask_for_proxy(&conn)) == 0) {
+		*fd = conn.fd;
+		conn.fd = -1;
 	}
-	mux_call_close(&call);
+	mux_conn_close(&conn);
 	return r;
 }
 
 static int
 use_master(struct sharing *s, struct mux_session_client *client, int *status)
 {
-	struct mux_call call;
-	int r = sharing_call(s, &call);
+	struct mux_conn conn;
+	int r = sharing_connect(s, &conn);
 
 	if (r != 0)
 		return r;
 	client->conf = s->conf;
-	client->call = &call;
+	client->conn = &conn;
 	r = mux_session_client_run(client, status);
-	mux_call_close(&call);
+	mux_conn_close(&conn);
 	if (r != 0 && client->target != NULL) {
 		/* It would have been said twice. */
 		*status = EXIT_ERROR;

@@ -25,7 +25,7 @@ bool sharing_word_is_proxy(const char *word);
  * (packet_set_proxied()). The role ends, because the connection is another's.
  * Errors were logged. */
 int sharing_proxy(struct sharing *s, int *fd) must_check;
-/* If there is a master, it makes what client describes (conf and call are
+/* If there is a master, it makes what client describes (conf and conn are
  * filled in). True: that is over, with *status; false: a connection of our own
  * is to be made. */
 bool sharing_use_master(struct sharing *s, struct mux_session_client *client,

@@ -79,14 +79,14 @@ report_connect(const struct sharing *s, enum log_level level, int err)
 }
 
 int
-sharing_call(const struct sharing *s, struct mux_call *call)
+sharing_connect(const struct sharing *s, struct mux_conn *conn)
 {
 	bool gone, stale;
 	int r;
 
 	if (s->serves)
 		log_debug("auto-mux: Trying existing master at '%s'", s->path);
-	r = mux_call_open(call, s->path, timeout_ms(s->conf));
+	r = mux_conn_open(conn, s->path, timeout_ms(s->conf));
 	gone = r == ERR_SYSTEM && errno == ENOENT;
 	stale = r == ERR_SYSTEM && errno == ECONNREFUSED;
 	if (r == 0)
@@ -104,9 +104,9 @@ sharing_call(const struct sharing *s, struct mux_call *call)
 }
 
 int
-sharing_open(const struct sharing *s, struct mux_call *call)
+sharing_open(const struct sharing *s, struct mux_conn *conn)
 {
-	int r = mux_call_open(call, s->path, timeout_ms(s->conf));
+	int r = mux_conn_open(conn, s->path, timeout_ms(s->conf));
 
 	if (r != 0)
 		report_connect(s, LOG_LVL_ERROR, r);

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 #include "conf/client-conf.h"
 
 struct sharing {
@@ -34,10 +34,10 @@ void sharing_clear(struct sharing *s);
 /* The server may get no other session than the first. */
 bool sharing_is_off(const struct sharing *s);
 
-/* Connects to the master, if there is one. call: that there is none is no
- * fault, nor, with ControlMaster, that it has ended; open: both are. Faults
- * were logged. */
-int sharing_call(const struct sharing *s, struct mux_call *call) must_check;
-int sharing_open(const struct sharing *s, struct mux_call *call) must_check;
+/* Both connect to the master. For sharing_connect() it is no fault that there
+ * is none, nor, with ControlMaster, that it has ended; for sharing_open() both
+ * are. Faults were logged. */
+int sharing_connect(const struct sharing *s, struct mux_conn *conn) must_check;
+int sharing_open(const struct sharing *s, struct mux_conn *conn) must_check;
 
 #endif

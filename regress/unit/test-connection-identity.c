@@ -183,7 +183,7 @@ test_cut_and_long(void **state)
 
 /* ---- the question ------------------------------------------------------- */
 
-static struct mux_call call;
+static struct mux_conn conn;
 static int master;
 
 static int
@@ -194,7 +194,7 @@ setup(void **state)
 	(void)state;
 	log_set_level(LOG_LVL_QUIET);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
-	call = (struct mux_call){ .fd = pair[0], .knows_identity = true };
+	conn = (struct mux_conn){ .fd = pair[0], .knows_identity = true };
 	master = pair[1];
 	return 0;
 }
@@ -203,7 +203,7 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	mux_call_close(&call);
+	mux_conn_close(&conn);
 	close(master);
 	return 0;
 }
@@ -247,7 +247,7 @@ test_told(void **state)
 	connection_identity_put(&text, &id);
 	connection_identity_clear(&id);
 	answer(MUX_INFO_TEXT, 1, &text);
-	assert_int_equal(connection_identity_ask(&call, &back), 0);
+	assert_int_equal(connection_identity_ask(&conn, &back), 0);
 	assert_int_equal(back.port, 2222);
 	expect_question();
 	connection_identity_clear(&back);
@@ -262,7 +262,7 @@ test_not_told(void **state)
 	(void)state;
 	buf_put(&text, "no", 2);
 	answer(MUX_INFO_TEXT, 0, &text);
-	assert_int_equal(connection_identity_ask(&call, &back),
+	assert_int_equal(connection_identity_ask(&conn, &back),
 	    ERR_UNSUPPORTED);
 	assert_null(back.address);
 }
@@ -277,7 +277,7 @@ test_nonsense_is_told(void **state)
 	(void)state;
 	buf_put(&text, "tcp 192.0.2.1", 13);
 	answer(MUX_INFO_TEXT, 1, &text);
-	assert_int_equal(connection_identity_ask(&call, &back),
+	assert_int_equal(connection_identity_ask(&conn, &back),
 	    ERR_UNSUPPORTED);
 	assert_null(back.address);
 }
@@ -291,7 +291,7 @@ test_refused(void **state)
 	(void)state;
 	buf_put(&text, "no", 2);
 	answer(MUX_FAILURE, 0, &text);
-	assert_int_equal(connection_identity_ask(&call, &back),
+	assert_int_equal(connection_identity_ask(&conn, &back),
 	    ERR_UNSUPPORTED);
 }
 
@@ -304,7 +304,7 @@ test_another_answer(void **state)
 	(void)state;
 	buf_put(&text, "", 0);
 	answer(MUX_OK, 0, &text);
-	assert_int_not_equal(connection_identity_ask(&call, &back), 0);
+	assert_int_not_equal(connection_identity_ask(&conn, &back), 0);
 	assert_null(back.address);
 }
 
@@ -316,8 +316,8 @@ test_not_asked(void **state)
 	uint8_t byte;
 
 	(void)state;
-	call.knows_identity = false;
-	assert_int_equal(connection_identity_ask(&call, &back),
+	conn.knows_identity = false;
+	assert_int_equal(connection_identity_ask(&conn, &back),
 	    ERR_UNSUPPORTED);
 	assert_int_equal(recv(master, &byte, 1, MSG_DONTWAIT), -1);
 }

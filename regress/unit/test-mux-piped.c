@@ -62,7 +62,7 @@ begin(bool quiet)
 			.subsystem = true },
 		.quiet = quiet,
 	};
-	struct mux_call call = { .fd = -1 };
+	struct mux_conn conn = { .fd = -1 };
 	struct mux_session s;
 	int pair[2];
 
@@ -70,8 +70,8 @@ begin(bool quiet)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
 			     pair), 0);
 	master = pair[0];
-	call.fd = pair[1];
-	assert_int_equal(mux_piped_new(&piped, &params, &call, ours), 0);
+	conn.fd = pair[1];
+	assert_int_equal(mux_piped_new(&piped, &params, &conn, ours), 0);
 	read_request(&s);
 	assert_true(s.subsystem && !s.tty && !s.agent && !s.x11);
 	assert_string_equal(s.command, "sftp");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/mux/mux-call.h"
+#include "client/mux/mux-conn.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -57,7 +57,7 @@ read_all(int fd, uint8_t *to, size_t len, uint64_t deadline_ms)
 
 /* One message, and no byte of the next: it may be for somebody else. */
 static int
-read_message(struct mux_call *c, struct rd *message, uint64_t deadline_ms)
+read_message(struct mux_conn *c, struct rd *message, uint64_t deadline_ms)
 {
 	uint8_t head[LENGTH], *to;
 	uint32_t len;
@@ -79,7 +79,7 @@ read_message(struct mux_call *c, struct rd *message, uint64_t deadline_ms)
 }
 
 static int
-send_message(struct mux_call *c, const struct buf *message)
+send_message(struct mux_conn *c, const struct buf *message)
 {
 	struct buf frame = { 0 };
 	int r = mux_frame(&frame, message);
@@ -92,7 +92,7 @@ send_message(struct mux_call *c, const struct buf *message)
 
 /* The extensions of a hello, of which two mean something to us. */
 static void
-note_extensions(struct mux_call *c, struct rd r)
+note_extensions(struct mux_conn *c, struct rd r)
 {
 	struct span name, value;
 
@@ -109,7 +109,7 @@ note_extensions(struct mux_call *c, struct rd r)
 }
 
 static int
-say_hello(struct mux_call *c, uint64_t deadline_ms)
+say_hello(struct mux_conn *c, uint64_t deadline_ms)
 {
 	struct buf b = { 0 };
 	struct rd message;
@@ -130,25 +130,25 @@ say_hello(struct mux_call *c, uint64_t deadline_ms)
 }
 
 int
-mux_call_open(struct mux_call *c, const char *path, int timeout_ms)
+mux_conn_open(struct mux_conn *c, const char *path, int timeout_ms)
 {
 	uint64_t deadline_ms =
 	    timeout_ms >= 0 ? clock_ms() + (uint64_t)timeout_ms + 1 : 0;
 	int r, saved;
 
-	*c = (struct mux_call){ .fd = -1 };
+	*c = (struct mux_conn){ .fd = -1 };
 	if ((r = mux_socket_connect(&c->fd, path, timeout_ms)) == 0)
 		r = say_hello(c, deadline_ms);
 	if (r != 0) {
 		saved = errno;
-		mux_call_close(c);
+		mux_conn_close(c);
 		errno = saved;
 	}
 	return r;
 }
 
 void
-mux_call_close(struct mux_call *c)
+mux_conn_close(struct mux_conn *c)
 {
 	fd_close(&c->fd);
 	buf_clear(&c->answer);
@@ -157,13 +157,13 @@ mux_call_close(struct mux_call *c)
 }
 
 void
-mux_call_begin(struct mux_call *c, struct buf *request, enum mux_type type)
+mux_conn_begin(struct mux_conn *c, struct buf *request, enum mux_type type)
 {
 	mux_begin_request(request, type, ++c->last_request);
 }
 
 static int
-read_refusal(struct mux_call *c, struct rd *rest)
+read_refusal(struct mux_conn *c, struct rd *rest)
 {
 	char *text = rd_cstring(rest, WHY_MAX);
 	int r = rd_end(rest);
@@ -177,7 +177,7 @@ read_refusal(struct mux_call *c, struct rd *rest)
 }
 
 int
-mux_call_send(struct mux_call *c, const struct buf *request, const int *fds,
+mux_conn_send(struct mux_conn *c, const struct buf *request, const int *fds,
     size_t fd_count)
 {
 	int r = send_message(c, request);
@@ -190,7 +190,7 @@ mux_call_send(struct mux_call *c, const struct buf *request, const int *fds,
 }
 
 int
-mux_call_take(struct mux_call *c, struct rd *answer)
+mux_conn_take(struct mux_conn *c, struct rd *answer)
 {
 	uint32_t id;
 	int r;
@@ -206,25 +206,25 @@ mux_call_take(struct mux_call *c, struct rd *answer)
 }
 
 int
-mux_call(struct mux_call *c, const struct buf *request, const int *fds,
+mux_conn_ask(struct mux_conn *c, const struct buf *request, const int *fds,
     size_t fd_count, struct rd *rest)
 {
-	int r = mux_call_send(c, request, fds, fd_count);
+	int r = mux_conn_send(c, request, fds, fd_count);
 
 	if (r == 0)
 		r = read_message(c, rest, 0);
-	return r == 0 ? mux_call_take(c, rest) : r;
+	return r == 0 ? mux_conn_take(c, rest) : r;
 }
 
 int
-mux_call_check(struct mux_call *c, uint32_t *pid)
+mux_conn_check(struct mux_conn *c, uint32_t *pid)
 {
 	struct buf b = { 0 };
 	struct rd rest;
 	int r;
 
-	mux_call_begin(c, &b, MUX_CHECK);
-	r = mux_call(c, &b, NULL, 0, &rest);
+	mux_conn_begin(c, &b, MUX_CHECK);
+	r = mux_conn_ask(c, &b, NULL, 0, &rest);
 	buf_clear(&b);
 	if (r != 0)
 		return r;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A client's side of the socket before it has a session: it sends a request
- * and waits for the answer, as it would wait for a host that it connects to.
+ * A mux client's connection to a master, before it has a session: it sends a
+ * request and waits for the answer, as it would wait for a host.
  *
  * Threads: loop thread only; calls block.
  */
-#ifndef HPN_CLIENT_MUX_MUX_CALL_H
-#define HPN_CLIENT_MUX_MUX_CALL_H
+#ifndef HPN_CLIENT_MUX_MUX_CONN_H
+#define HPN_CLIENT_MUX_MUX_CONN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,7 +17,7 @@
 #include "base/wire.h"
 #include "client/mux/mux-wire.h"
 
-struct mux_call {
+struct mux_conn {
 	int fd; /* -1: none */
 	uint32_t last_request;
 	bool knows_info;   /* MUX_INFO */
@@ -30,24 +30,24 @@ struct mux_call {
 
 /* Connects, and both say hello. Errors of mux_socket_connect(), and what is
  * wrong with the hello. timeout_ms: -1 none. */
-int mux_call_open(struct mux_call *c, const char *path,
+int mux_conn_open(struct mux_conn *c, const char *path,
     int timeout_ms) must_check;
-void mux_call_close(struct mux_call *c);
+void mux_conn_close(struct mux_conn *c);
 
 /* Begins a request with a number of its own. */
-void mux_call_begin(struct mux_call *c, struct buf *request,
+void mux_conn_begin(struct mux_conn *c, struct buf *request,
     enum mux_type type);
 /* Sends it, then the descriptors, and waits for its answer: c->type, and in
  * *rest what follows the request id. A refusal is ERR_DENIED, with its text in
  * c->why and its type in c->type. ERR_CLOSED: the master is gone. */
-int mux_call(struct mux_call *c, const struct buf *request, const int *fds,
+int mux_conn_ask(struct mux_conn *c, const struct buf *request, const int *fds,
     size_t fd_count, struct rd *rest) must_check;
 /* The two halves of it, for a caller that does not wait: the request, and an
  * answer, from its type on. */
-int mux_call_send(struct mux_call *c, const struct buf *request,
+int mux_conn_send(struct mux_conn *c, const struct buf *request,
     const int *fds, size_t fd_count) must_check;
-int mux_call_take(struct mux_call *c, struct rd *answer) must_check;
+int mux_conn_take(struct mux_conn *c, struct rd *answer) must_check;
 /* The master's process id. */
-int mux_call_check(struct mux_call *c, uint32_t *pid) must_check;
+int mux_conn_check(struct mux_conn *c, uint32_t *pid) must_check;
 
 #endif
