@@ -477,8 +477,9 @@ connect_and_run(struct ssh_run *p)
 		.uses = &p->uses,
 		.arg = p,
 		/* For mux clients it may have sessions all the same. */
-		.lends = !sharing_is_off(&p->sharing) || (p->through == NULL &&
-		    p->conf->session.session_type != CLIENT_SESSION_NONE),
+		.private_forwards = !sharing_is_off(&p->sharing) ||
+		    (p->through == NULL &&
+			p->conf->session.session_type != CLIENT_SESSION_NONE),
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,

@@ -18,7 +18,7 @@
 #include "client/connect/tell-end.h"
 #include "client/forwards/forwards.h"
 #include "client/forwards/from-server.h"
-#include "client/forwards/lending.h"
+#include "client/forwards/private-forwards.h"
 #include "client/hosts/hostcheck.h"
 #include "client/hosts/hostlearn.h"
 #include "client/metrics-files.h"
@@ -130,9 +130,9 @@ on_use(void *arg, struct channels_use now)
 }
 
 static int
-lend(struct sshclient *c)
+prepare_private_forwards(struct sshclient *c)
 {
-	const struct lending_params params = {
+	const struct private_forwards_params params = {
 		.conf = c->conf,
 		.loop = c->p.loop,
 		.channels = c->channels,
@@ -142,7 +142,8 @@ lend(struct sshclient *c)
 		.uses = c->p.uses,
 	};
 
-	return c->p.lends ? lending_new(&c->from_server.lending, &params) : 0;
+	return !c->p.private_forwards ? 0 :
+	    private_forwards_new(&c->from_server.private_forwards, &params);
 }
 
 static int
@@ -178,7 +179,7 @@ make_channels(struct sshclient *c)
 	if (c->channels == NULL) {
 		r = channels_new(&c->channels, packet, c->p.loop);
 		if (r == 0)
-			r = lend(c);
+			r = prepare_private_forwards(c);
 		if (r != 0)
 			return r;
 		set_timeouts(c);
@@ -258,7 +259,7 @@ start(struct sshclient *c)
 		return r;
 	why_slow_begin(&c->began, sshlogin_packet(c->login));
 	private = c->p.tty ? "a terminal" :
-			     lending_what(c->from_server.lending);
+	    private_forwards_what(c->from_server.private_forwards);
 	r = none_switch_start(&c->none, c->conf, sshlogin_packet(c->login),
 	    sshlogin_kex(c->login), private);
 	return r != 0 ? r : start_metrics(c);
@@ -446,7 +447,7 @@ sshclient_free(struct sshclient *c)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
 	metrics_free(c->metrics);
-	lending_free(c->from_server.lending);
+	private_forwards_free(c->from_server.private_forwards);
 	keystroke_pace_free(c->pace);
 	forwards_free(c->from_server.forwards);
 	channels_free(c->channels);
@@ -589,7 +590,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->packet = sshlogin_packet(c->login);
 	s->kex = sshlogin_kex(c->login);
 	s->channels = c->channels;
-	s->lending = c->from_server.lending;
+	s->private_forwards = c->from_server.private_forwards;
 	s->forwards = c->from_server.forwards;
 	s->peer_traits = peer_traits(c);
 	s->quiet = c->p.first != NULL;

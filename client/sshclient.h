@@ -37,7 +37,7 @@ struct sshclient_params {
 	bool watched;
 	bool proxy_may_ask; /* no limit before the host answers through one */
 	bool keep_answer; /* of the user: further connections will need it */
-	bool lends; /* agent and display, as the configuration says */
+	bool private_forwards; /* agent and display, if the user wants them */
 	/* NULL: this is the first connection. Else this is a further one to
 	 * the same address and the same host key, also if the first has ended
 	 * since. It does not block, shows the user nothing, and uses what the

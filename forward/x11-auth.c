@@ -24,25 +24,25 @@ padded(size_t len)
 }
 
 void
-x11_gate_init(struct x11_gate *g, const struct x11_cookie *fake,
+x11_setup_init(struct x11_setup *s, const struct x11_cookie *fake,
     const struct x11_cookie *real)
 {
-	*g = (struct x11_gate){ .fake = fake, .real = real };
-	buf_init_secret(&g->packet);
+	*s = (struct x11_setup){ .fake = fake, .real = real };
+	buf_init_secret(&s->packet);
 }
 
 void
-x11_gate_clear(struct x11_gate *g)
+x11_setup_clear(struct x11_setup *s)
 {
-	buf_clear(&g->packet);
+	buf_clear(&s->packet);
 }
 
 /* All that a client of ours can send has this length. */
 static size_t
-packet_len(const struct x11_gate *g)
+packet_len(const struct x11_setup *s)
 {
-	return HEAD_LEN + padded(strlen(g->fake->protocol)) +
-	    padded(g->fake->len);
+	return HEAD_LEN + padded(strlen(s->fake->protocol)) +
+	    padded(s->fake->len);
 }
 
 static size_t
@@ -53,72 +53,72 @@ number_at(const uint8_t *p, bool big_endian)
 }
 
 static bool
-has_our_lengths(const struct x11_gate *g, const uint8_t *p)
+has_our_lengths(const struct x11_setup *s, const uint8_t *p)
 {
 	bool big_endian = p[0] == 'B';
 
 	if (!big_endian && p[0] != 'l')
 		return false;
 	return number_at(p + AT_NAME_LEN, big_endian) ==
-	    strlen(g->fake->protocol) &&
-	    number_at(p + AT_DATA_LEN, big_endian) == g->fake->len;
+	    strlen(s->fake->protocol) &&
+	    number_at(p + AT_DATA_LEN, big_endian) == s->fake->len;
 }
 
 static size_t
-data_at(const struct x11_gate *g)
+data_at(const struct x11_setup *s)
 {
-	return HEAD_LEN + padded(strlen(g->fake->protocol));
+	return HEAD_LEN + padded(strlen(s->fake->protocol));
 }
 
 static bool
-has_our_cookie(const struct x11_gate *g, const uint8_t *p)
+has_our_cookie(const struct x11_setup *s, const uint8_t *p)
 {
-	bool name = mem_equal_ct(p + HEAD_LEN, g->fake->protocol,
-	    strlen(g->fake->protocol));
-	bool data = mem_equal_ct(p + data_at(g), g->fake->data, g->fake->len);
+	bool name = mem_equal_ct(p + HEAD_LEN, s->fake->protocol,
+	    strlen(s->fake->protocol));
+	bool data = mem_equal_ct(p + data_at(s), s->fake->data, s->fake->len);
 
 	return name && data;
 }
 
 /* A copy with the display's cookie. */
 static void
-exchange_cookie(struct x11_gate *g)
+exchange_cookie(struct x11_setup *s)
 {
-	struct buf old = g->packet;
-	size_t at = data_at(g), behind = at + g->real->len;
+	struct buf old = s->packet;
+	size_t at = data_at(s), behind = at + s->real->len;
 
-	buf_init_secret(&g->packet);
-	buf_put(&g->packet, buf_data(&old), at);
-	buf_put(&g->packet, g->real->data, g->real->len);
-	buf_put(&g->packet, buf_data(&old) + behind, buf_len(&old) - behind);
+	buf_init_secret(&s->packet);
+	buf_put(&s->packet, buf_data(&old), at);
+	buf_put(&s->packet, s->real->data, s->real->len);
+	buf_put(&s->packet, buf_data(&old) + behind, buf_len(&old) - behind);
 	buf_clear(&old);
-	if (buf_err(&g->packet) != 0)
-		g->state = X11_GATE_REFUSED;
+	if (buf_err(&s->packet) != 0)
+		s->state = X11_SETUP_REFUSED;
 }
 
 size_t
-x11_gate_take(struct x11_gate *g, const uint8_t *p, size_t len)
+x11_setup_take(struct x11_setup *s, const uint8_t *p, size_t len)
 {
-	size_t want = packet_len(g);
-	size_t taken = MIN(len, want - buf_len(&g->packet));
+	size_t want = packet_len(s);
+	size_t taken = MIN(len, want - buf_len(&s->packet));
 
-	if (g->state != X11_GATE_HELD)
+	if (s->state != X11_SETUP_INCOMPLETE)
 		return 0;
-	buf_put(&g->packet, p, taken);
-	if (buf_err(&g->packet) != 0 ||
-	    (buf_len(&g->packet) >= HEAD_LEN &&
-		!has_our_lengths(g, buf_data(&g->packet)))) {
-		g->state = X11_GATE_REFUSED;
+	buf_put(&s->packet, p, taken);
+	if (buf_err(&s->packet) != 0 ||
+	    (buf_len(&s->packet) >= HEAD_LEN &&
+		!has_our_lengths(s, buf_data(&s->packet)))) {
+		s->state = X11_SETUP_REFUSED;
 		return taken;
 	}
-	if (buf_len(&g->packet) < want)
+	if (buf_len(&s->packet) < want)
 		return taken;
-	if (!has_our_cookie(g, buf_data(&g->packet))) {
-		g->state = X11_GATE_REFUSED;
+	if (!has_our_cookie(s, buf_data(&s->packet))) {
+		s->state = X11_SETUP_REFUSED;
 		return taken;
 	}
-	g->state = X11_GATE_OPEN;
-	exchange_cookie(g);
+	s->state = X11_SETUP_ACCEPTED;
+	exchange_cookie(s);
 	return taken;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The first packet of a client of an X server (X Window System Protocol,
- * section 8), as it comes out of a channel: the host where the client runs
- * knows a cookie that is good for nothing but this forward. It is compared,
- * and the one that the display wants takes its place.
+ * The connection setup of an X11 client, its first packet (X Window System
+ * Protocol, section 8), as it comes out of a channel. The host where the client
+ * runs knows a cookie that is good for nothing but this forward. It is compared
+ * with that, and replaced by the one that the display wants.
  *
- * Threads: any; a gate belongs to one thread at a time.
+ * Threads: any; a setup belongs to one thread at a time.
  */
 #ifndef HPN_FORWARD_X11_AUTH_H
 #define HPN_FORWARD_X11_AUTH_H
@@ -27,26 +27,27 @@ struct x11_cookie {
 	size_t len;
 };
 
-enum x11_gate_state {
-	X11_GATE_HELD,	 /* the packet is not complete */
-	X11_GATE_OPEN,	 /* it is, and carries the display's cookie now */
-	X11_GATE_REFUSED, /* this is no packet of somebody who knows ours */
+enum x11_setup_state {
+	X11_SETUP_INCOMPLETE, /* bytes of the packet are missing */
+	X11_SETUP_ACCEPTED,   /* it is whole, with the display's cookie now */
+	X11_SETUP_REFUSED,    /* it is not of somebody who knows our cookie */
 };
 
-struct x11_gate {
+/* The packet, held until its cookie is known. */
+struct x11_setup {
 	/* Borrowed; protocol and length are the same in both. */
 	const struct x11_cookie *fake, *real;
 	struct buf packet; /* at most as long as the one that is expected */
-	enum x11_gate_state state;
+	enum x11_setup_state state;
 };
 
-void x11_gate_init(struct x11_gate *g, const struct x11_cookie *fake,
+void x11_setup_init(struct x11_setup *s, const struct x11_cookie *fake,
     const struct x11_cookie *real);
 /* The next bytes. Returns how many belong to the packet; those behind it are
  * not looked at. */
-size_t x11_gate_take(struct x11_gate *g, const uint8_t *p, size_t len);
+size_t x11_setup_take(struct x11_setup *s, const uint8_t *p, size_t len);
 /* Wipes the packet. */
-void x11_gate_clear(struct x11_gate *g);
+void x11_setup_clear(struct x11_setup *s);
 
 /* *fake: the same protocol and length as real, with other, random data. */
 void x11_cookie_imitate(struct x11_cookie *fake,

@@ -14,7 +14,7 @@ enum use {
 	USE_SESSION,
 	USE_STDIO_FORWARD, /* -W */
 	USE_NO_SESSION,	   /* -N: until it is ended from outside */
-	USE_LENT,	   /* the server uses the agent or the display */
+	USE_PRIVATE_FORWARD, /* the server uses the agent or the display */
 	USE_FORWARDED,	   /* a connection of -L, -R or -D */
 	USE_TUNNEL,	   /* -w */
 	USE_MUX_CLIENT,	   /* a process that shares the connection */

@@ -6,7 +6,7 @@
  *
  * A terminal, where passwords are typed, is never used on a connection that is
  * not encrypted, in whichever order the two come; nor is the user's agent or
- * display, which are lent from the beginning or not at all.
+ * display, which are forwarded from the beginning or not at all.
  *
  * Threads: loop thread only.
  */

@@ -268,7 +268,7 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.keep_answer = true,
 		.watched = r->p.watched,
 		.proxy_may_ask = r->default_limit,
-		.lends = conn->number == 0, /* the agent, with -A */
+		.private_forwards = conn->number == 0, /* the agent, with -A */
 		.first = conn->number > 0 ? r->conns->client : NULL,
 		.keys_only = standby,
 		.arg = conn,

@@ -3,7 +3,7 @@
 
 #include "base/mem.h"
 #include "client/forwards/forwards.h"
-#include "client/forwards/lending.h"
+#include "client/forwards/private-forwards.h"
 #include "client/hosts/hostlearn.h"
 
 static bool
@@ -22,14 +22,14 @@ on_hostkeys(void *arg, struct rd *data, struct buf *reply)
 	return hostlearn_announced(f->hostlearn, data);
 }
 
-/* Refused there, with a warning, unless the user lends it. */
+/* An agent that the user does not forward is refused there, with a warning. */
 static int
 on_agent(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 {
 	const struct from_server *f = arg;
 
 	(void)chs;
-	return lending_open_agent(f->lending, c, data);
+	return private_forwards_open_agent(f->private_forwards, c, data);
 }
 
 static int
@@ -38,7 +38,7 @@ on_x11(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 	const struct from_server *f = arg;
 
 	(void)chs;
-	return lending_open_display(f->lending, c, data);
+	return private_forwards_open_display(f->private_forwards, c, data);
 }
 
 static bool

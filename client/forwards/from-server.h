@@ -15,13 +15,14 @@
 
 struct forwards;
 struct hostlearn;
-struct lending;
+struct private_forwards;
 
 /* What the conditions and the handlers look at. All borrowed. */
 struct from_server {
 	const struct client_conf *conf;
 	struct hostlearn *hostlearn; /* NULL: no host keys are learnt */
-	struct lending *lending; /* NULL: no agent, no display */
+	/* NULL: neither agent nor display. */
+	struct private_forwards *private_forwards;
 	struct forwards *forwards;   /* NULL: none */
 };
 

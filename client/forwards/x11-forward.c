@@ -29,7 +29,7 @@ struct applicant {
 	struct applicant *next, **at;
 	struct x11_forward *all;
 	struct channel *channel;
-	struct x11_gate gate;
+	struct x11_setup setup;
 };
 
 struct x11_forward {
@@ -146,7 +146,7 @@ free_applicant(struct applicant *a)
 	*a->at = a->next;
 	if (a->next != NULL)
 		a->next->at = a->at;
-	x11_gate_clear(&a->gate);
+	x11_setup_clear(&a->setup);
 	free(a);
 }
 
@@ -204,7 +204,7 @@ let_in(struct applicant *a)
 		.host = x->display.host,
 		.port = x->display.port,
 		.path = x->display.path[0] != '\0' ? x->display.path : NULL,
-		.first = buf_span(&a->gate.packet),
+		.first = buf_span(&a->setup.packet),
 	};
 
 	channel_set_io(c, &waiting_io, NULL);
@@ -217,16 +217,16 @@ static ssize_t
 take_packet(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 {
 	struct applicant *a = arg;
-	size_t taken = x11_gate_take(&a->gate, p, len);
+	size_t taken = x11_setup_take(&a->setup, p, len);
 
 	(void)ext;
-	switch (a->gate.state) {
-	case X11_GATE_HELD:
+	switch (a->setup.state) {
+	case X11_SETUP_INCOMPLETE:
 		break;
-	case X11_GATE_OPEN:
+	case X11_SETUP_ACCEPTED:
 		let_in(a);
 		break;
-	case X11_GATE_REFUSED:
+	case X11_SETUP_REFUSED:
 		log_info("X11 connection rejected because of wrong "
 			 "authentication.");
 		channel_leave(a->channel);
@@ -268,7 +268,7 @@ admit(struct x11_forward *x, struct channel *c)
 
 	a->all = x;
 	a->channel = c;
-	x11_gate_init(&a->gate, &x->fake, &x->real);
+	x11_setup_init(&a->setup, &x->fake, &x->real);
 	a->at = &x->applicants;
 	a->next = x->applicants;
 	if (a->next != NULL)

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "channels-timeout.h"
 #include "client/common/tty.h"
-#include "client/forwards/lending.h"
+#include "client/forwards/private-forwards.h"
 #include "client/session/client-session-internal.h"
 #include "client/session/escape.h"
 #include "client/session/sent-env.h"
@@ -134,9 +134,9 @@ on_display_reply(void *arg, bool ok, struct rd data)
 }
 
 static int
-request_lending(struct session *s)
+request_private_forwards(struct session *s)
 {
-	const struct lending_request r = {
+	const struct private_forwards_request r = {
 		.session = s->channel,
 		.no_agent = s->p.no_agent,
 		.no_display = s->p.no_display,
@@ -144,7 +144,7 @@ request_lending(struct session *s)
 		.arg = s,
 	};
 
-	return lending_request(s->p.lending, &r);
+	return private_forwards_request(s->p.private_forwards, &r);
 }
 
 static int
@@ -255,7 +255,7 @@ request_start(struct session *s)
 static int
 send_requests(struct session *s)
 {
-	int r = request_lending(s);
+	int r = request_private_forwards(s);
 
 	if (r == 0 && s->tty)
 		r = request_pty(s);

@@ -18,7 +18,7 @@
 #include "packet.h"
 
 struct forwards;
-struct lending;
+struct private_forwards;
 struct session;
 
 /* What happens to the descriptors and the terminal while a session has them.
@@ -71,7 +71,8 @@ struct session_params {
 	const struct strlist *env;
 	/* NULL: the session is this process's. */
 	const struct session_mux_client *mux_client;
-	struct lending *lending; /* NULL: neither agent nor display */
+	/* NULL: neither agent nor display. */
+	struct private_forwards *private_forwards;
 	bool no_agent, no_display; /* for this session all the same */
 	struct session_stdio stdio;
 	/* In place of stdio.in and out, and of a terminal; NULL: these. */

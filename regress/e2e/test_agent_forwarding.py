@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 from agents import Agent, comments
 from cryptography.hazmat.primitives.asymmetric import ed25519
-from lending import Greedy, ask, logged_in, own  # noqa: F401
+from private_forwards import Greedy, ask, logged_in, own  # noqa: F401
 from ownetc import OWN_GROUP, UID, USER
 from sshwire import (CHANNEL_DATA, CHANNEL_FAILURE, CHANNEL_OPEN,
                      CHANNEL_REQUEST, CHANNEL_SUCCESS, OPEN_CONFIRMATION,
                      OPEN_FAILURE, load_key, string)
 
 import harness
-import lending
+import private_forwards
 from harness import Client, wait_for
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
@@ -44,7 +44,7 @@ def short():
 
 @pytest.fixture(scope="module")
 def place(nothing_left, keys):
-    with lending.place(keys) as made:
+    with private_forwards.place(keys) as made:
         yield made
 
 

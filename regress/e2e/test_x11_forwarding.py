@@ -9,14 +9,14 @@ import time
 
 import pytest
 from displays import MIT, FakeX, exactly, first_packet
-from lending import Greedy, ask, logged_in, own  # noqa: F401
+from private_forwards import Greedy, ask, logged_in, own  # noqa: F401
 from ownetc import USER
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE,
                      CHANNEL_OPEN, CHANNEL_REQUEST, CHANNEL_SUCCESS, EXTENDED_DATA,
                      OPEN_CONFIRMATION, OPEN_FAILURE, Reader, load_key, string)
 
 import harness
-import lending
+import private_forwards
 from harness import Client, run, wait_for
 
 XAUTH = "/usr/bin/xauth"
@@ -34,7 +34,7 @@ WRONG = "X11 connection rejected because of wrong authentication."
 
 @pytest.fixture(scope="module")
 def place(nothing_left, keys):
-    with lending.place(keys) as made:
+    with private_forwards.place(keys) as made:
         yield made
 
 

@@ -29,20 +29,20 @@ try_display(const uint8_t *data, size_t len)
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-	struct x11_gate g;
+	struct x11_setup g;
 	size_t piece, at = 1, n;
 
 	if (len == 0)
 		return 0;
 	piece = 1 + data[0];
-	x11_gate_init(&g, &fake, &real);
-	while (g.state == X11_GATE_HELD && at < len) {
-		n = x11_gate_take(&g, data + at, MIN(piece, len - at));
+	x11_setup_init(&g, &fake, &real);
+	while (g.state == X11_SETUP_INCOMPLETE && at < len) {
+		n = x11_setup_take(&g, data + at, MIN(piece, len - at));
 		ENSURE(n <= len - at);
-		ENSURE(g.state != X11_GATE_HELD || n > 0);
+		ENSURE(g.state != X11_SETUP_INCOMPLETE || n > 0);
 		at += n;
 	}
-	if (g.state == X11_GATE_OPEN) {
+	if (g.state == X11_SETUP_ACCEPTED) {
 		const uint8_t *p = buf_data(&g.packet);
 
 		ENSURE(buf_len(&g.packet) == at - 1 && at - 1 == 48);
@@ -50,7 +50,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		ENSURE(memcmp(data + 33, fake.data, 16) == 0);
 		ENSURE(memcmp(p + 32, real.data, 16) == 0);
 	}
-	x11_gate_clear(&g);
+	x11_setup_clear(&g);
 	try_display(data, len);
 	return 0;
 }

@@ -86,7 +86,7 @@ func listen(conn *ssh.Client, network, place string) {
 	check(listener.Close())
 }
 
-func lend(conn *ssh.Client, command string) {
+func forwardAgent(conn *ssh.Client, command string) {
 	check(agent.ForwardToRemote(conn, os.Getenv("SSH_AUTH_SOCK")))
 	session, err := conn.NewSession()
 	check(err)
@@ -258,6 +258,6 @@ func main() {
 	case "listen":
 		listen(conn, args[6], args[7])
 	case "agent":
-		lend(conn, args[6])
+		forwardAgent(conn, args[6])
 	}
 }

@@ -23,7 +23,7 @@ import harness
 from harness import LONG, ME, MIB, Client, clean_env, run, stock, wait_for
 
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
-import lending  # noqa: E402
+import private_forwards  # noqa: E402
 from ownetc import USER  # noqa: E402
 
 pytestmark = [
@@ -500,7 +500,7 @@ def test_autossh(make_server, background, service, tmp_path):
 
 @pytest.fixture(scope="module")
 def place(nothing_left, keys):
-    with lending.place(keys) as made:
+    with private_forwards.place(keys) as made:
         yield made
 
 

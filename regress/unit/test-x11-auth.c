@@ -20,7 +20,7 @@
 static struct x11_cookie real = { MIT,
 	{ 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16 }, 16 };
 static struct x11_cookie fake;
-static struct x11_gate gate;
+static struct x11_setup first;
 static uint8_t packet[256];
 static size_t packet_len;
 
@@ -29,7 +29,7 @@ setup(void **state)
 {
 	(void)state;
 	x11_cookie_imitate(&fake, &real);
-	x11_gate_init(&gate, &fake, &real);
+	x11_setup_init(&first, &fake, &real);
 	return 0;
 }
 
@@ -37,7 +37,7 @@ static int
 teardown(void **state)
 {
 	(void)state;
-	x11_gate_clear(&gate);
+	x11_setup_clear(&first);
 	return 0;
 }
 
@@ -71,18 +71,18 @@ check_opened(void)
 {
 	size_t at = 12 + (strlen(MIT) + 3) / 4 * 4;
 
-	assert_int_equal(gate.state, X11_GATE_OPEN);
-	assert_int_equal(buf_len(&gate.packet), packet_len);
+	assert_int_equal(first.state, X11_SETUP_ACCEPTED);
+	assert_int_equal(buf_len(&first.packet), packet_len);
 	memcpy(packet + at, real.data, real.len);
-	assert_memory_equal(buf_data(&gate.packet), packet, packet_len);
+	assert_memory_equal(buf_data(&first.packet), packet, packet_len);
 }
 
 static void
 refused(size_t len)
 {
-	(void)x11_gate_take(&gate, packet, len);
-	assert_int_equal(gate.state, X11_GATE_REFUSED);
-	assert_int_equal(x11_gate_take(&gate, packet, 1), 0);
+	(void)x11_setup_take(&first, packet, len);
+	assert_int_equal(first.state, X11_SETUP_REFUSED);
+	assert_int_equal(x11_setup_take(&first, packet, 1), 0);
 }
 
 static void
@@ -91,14 +91,15 @@ test_both_orders(void **state)
 	(void)state;
 	compose('B', MIT, &fake);
 	/* What follows the packet is not taken. */
-	assert_int_equal(x11_gate_take(&gate, packet, packet_len + 7),
+	assert_int_equal(x11_setup_take(&first, packet, packet_len + 7),
 	    packet_len);
 	check_opened();
-	assert_int_equal(x11_gate_take(&gate, packet, 1), 0);
+	assert_int_equal(x11_setup_take(&first, packet, 1), 0);
 	(void)teardown(NULL);
-	x11_gate_init(&gate, &fake, &real);
+	x11_setup_init(&first, &fake, &real);
 	compose('l', MIT, &fake);
-	assert_int_equal(x11_gate_take(&gate, packet, packet_len), packet_len);
+	assert_int_equal(x11_setup_take(&first, packet, packet_len),
+	    packet_len);
 	check_opened();
 }
 
@@ -108,8 +109,8 @@ test_byte_by_byte(void **state)
 	(void)state;
 	compose('l', MIT, &fake);
 	for (size_t i = 0; i < packet_len; i++) {
-		assert_int_equal(gate.state, X11_GATE_HELD);
-		assert_int_equal(x11_gate_take(&gate, packet + i, 1), 1);
+		assert_int_equal(first.state, X11_SETUP_INCOMPLETE);
+		assert_int_equal(x11_setup_take(&first, packet + i, 1), 1);
 	}
 	check_opened();
 }
@@ -121,7 +122,8 @@ test_odd_length(void **state)
 	(void)state;
 	real.len = fake.len = 13;
 	compose('B', MIT, &fake);
-	assert_int_equal(x11_gate_take(&gate, packet, packet_len), packet_len);
+	assert_int_equal(x11_setup_take(&first, packet, packet_len),
+	    packet_len);
 	check_opened();
 	real.len = 16;
 }
@@ -134,8 +136,8 @@ test_wrong_cookie(void **state)
 		compose('B', MIT, &fake);
 		packet[packet_len - 1 - i] ^= 1;
 		refused(packet_len);
-		x11_gate_clear(&gate);
-		x11_gate_init(&gate, &fake, &real);
+		x11_setup_clear(&first);
+		x11_setup_init(&first, &fake, &real);
 	}
 }
 
@@ -186,11 +188,11 @@ test_lengths(void **state)
 	packet[0] = 'l';
 	refused(12);
 	(void)teardown(NULL);
-	x11_gate_init(&gate, &fake, &real);
+	x11_setup_init(&first, &fake, &real);
 	compose('B', MIT, &fake);
 	put_number(8, 'B', 0xffff);
-	assert_int_equal(x11_gate_take(&gate, packet, 11), 11);
-	assert_int_equal(gate.state, X11_GATE_HELD);
+	assert_int_equal(x11_setup_take(&first, packet, 11), 11);
+	assert_int_equal(first.state, X11_SETUP_INCOMPLETE);
 	refused(12);
 }
 

@@ -70,7 +70,7 @@ struct sessions {
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct forwarded_list *forwarded; /* NULL before the first session */
-	struct agent_door *agent;  /* the client's; NULL: it lends none */
+	struct agent_door *agent;  /* NULL: the client forwards none */
 	struct owners *owners; /* of SFTP; NULL before the first such session */
 	struct displays *displays; /* NULL before the first request for one */
 };
@@ -541,7 +541,7 @@ on_pty_req(struct session *s, struct rd *r)
 
 /* Once in a connection. */
 static int
-lend_agent(struct session *s, struct rd *r, bool modern)
+forward_agent(struct session *s, struct rd *r, bool modern)
 {
 	struct sessions *ss = s->all;
 	int err = rd_end(r);
@@ -560,13 +560,13 @@ lend_agent(struct session *s, struct rd *r, bool modern)
 static int
 on_agent_req(struct session *s, struct rd *r)
 {
-	return lend_agent(s, r, true);
+	return forward_agent(s, r, true);
 }
 
 static int
 on_old_agent_req(struct session *s, struct rd *r)
 {
-	return lend_agent(s, r, false);
+	return forward_agent(s, r, false);
 }
 
 /* Once in a session. */

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""For tests of what users lend to servers, their agent and display: servers of
-a user with a home directory of its own, and servers that are greedy."""
+"""For tests of private forwards, of agent and display: servers of a user with
+a home directory of its own, and servers that are greedy."""
 
 import contextlib
 import shutil

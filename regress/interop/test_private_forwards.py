@@ -16,9 +16,9 @@ import harness
 from harness import Client, run, stock, wait_for
 
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
-import lending  # noqa: E402
+import private_forwards  # noqa: E402
 from displays import FakeX, exactly, first_packet  # noqa: E402
-from lending import own  # noqa: E402, F401
+from private_forwards import own  # noqa: E402, F401
 from ownetc import USER  # noqa: E402
 
 XAUTH = "/usr/bin/xauth"
@@ -37,7 +37,7 @@ pytestmark = [
 
 @pytest.fixture(scope="module")
 def place(nothing_left, keys):
-    with lending.place(keys) as made:
+    with private_forwards.place(keys) as made:
         yield made
 
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/forwards/lending.h"
+#include "client/forwards/private-forwards.h"
 
 #include <stdlib.h>
 
@@ -9,15 +9,15 @@
 #include "client/forwards/x11-forward.h"
 #include "forward/forwarded.h"
 
-struct lending {
+struct private_forwards {
 	struct forwarded_list *list;
-	struct agent_forward *agent; /* NULL: not lent */
+	struct agent_forward *agent; /* NULL: not forwarded */
 	struct x11_forward *x11;     /* likewise */
 };
 
-/* To a host that may be somebody else nothing is lent. */
+/* No agent and no display is forwarded; the user hears why, who wanted it. */
 static int
-lend_nothing(const struct client_conf *conf, const char *why)
+refuse_all(const struct client_conf *conf, const char *why)
 {
 	bool agent = agent_forward_is_wanted(conf);
 	bool x11 = x11_forward_is_wanted(conf);
@@ -33,40 +33,40 @@ lend_nothing(const struct client_conf *conf, const char *why)
 }
 
 static int
-lend(struct lending *l, const struct lending_params *p)
+prepare(struct private_forwards *f, const struct private_forwards_params *p)
 {
 	const struct agent_forward_params agent = {
 		.conf = p->conf,
 		.loop = p->loop,
 		.kex = p->kex,
 		.login = p->login,
-		.list = l->list,
+		.list = f->list,
 	};
 	const struct x11_forward_params x11 = {
 		.conf = p->conf,
-		.list = l->list,
+		.list = f->list,
 	};
 	int r = 0;
 
 	if (agent_forward_is_wanted(p->conf))
-		r = agent_forward_new(&l->agent, &agent);
+		r = agent_forward_new(&f->agent, &agent);
 	if (r == ERR_NOT_FOUND)
 		r = p->conf->forward.exit_on_failure ? ERR_DENIED : 0;
 	if (r == 0 && x11_forward_is_wanted(p->conf))
-		r = x11_forward_new(&l->x11, &x11);
+		r = x11_forward_new(&f->x11, &x11);
 	return r;
 }
 
 static int
-choose(struct lending *l, const struct lending_params *p)
+choose(struct private_forwards *f, const struct private_forwards_params *p)
 {
 	if (p->proxied)
-		return lend_nothing(p->conf,
+		return refuse_all(p->conf,
 		    "not possible through a master's proxy");
 	if (sshlogin_is_distrusted(p->login))
-		return lend_nothing(p->conf,
+		return refuse_all(p->conf,
 		    "disabled to avoid man-in-the-middle attacks");
-	return lend(l, p);
+	return prepare(f, p);
 }
 
 /* They keep hpnssh running. */
@@ -74,13 +74,14 @@ static void
 on_count(void *arg, int change)
 {
 	if (change > 0)
-		uses_begin(arg, USE_LENT);
+		uses_begin(arg, USE_PRIVATE_FORWARD);
 	else
-		uses_end(arg, USE_LENT);
+		uses_end(arg, USE_PRIVATE_FORWARD);
 }
 
 int
-lending_new(struct lending **out, const struct lending_params *p)
+private_forwards_new(struct private_forwards **out,
+    const struct private_forwards_params *p)
 {
 	const struct forwarded_params list = {
 		.loop = p->loop,
@@ -89,64 +90,67 @@ lending_new(struct lending **out, const struct lending_params *p)
 		.arg = p->uses,
 		.count = p->uses != NULL ? on_count : NULL,
 	};
-	struct lending *l = xcalloc(1, sizeof *l);
-	int r = forwarded_list_new(&l->list, &list);
+	struct private_forwards *f = xcalloc(1, sizeof *f);
+	int r = forwarded_list_new(&f->list, &list);
 
 	if (r == 0)
-		r = choose(l, p);
+		r = choose(f, p);
 	if (r != 0) {
-		lending_free(l);
+		private_forwards_free(f);
 		return r;
 	}
-	*out = l;
+	*out = f;
 	return 0;
 }
 
 void
-lending_free(struct lending *l)
+private_forwards_free(struct private_forwards *f)
 {
-	if (l == NULL)
+	if (f == NULL)
 		return;
-	agent_forward_free(l->agent);
-	x11_forward_free(l->x11);
-	forwarded_list_free(l->list);
-	free(l);
+	agent_forward_free(f->agent);
+	x11_forward_free(f->x11);
+	forwarded_list_free(f->list);
+	free(f);
 }
 
 const char *
-lending_what(const struct lending *l)
+private_forwards_what(const struct private_forwards *f)
 {
-	if (l == NULL || (l->agent == NULL && l->x11 == NULL))
+	if (f == NULL || (f->agent == NULL && f->x11 == NULL))
 		return NULL;
-	return l->agent != NULL ? "a forwarded agent" : "a forwarded display";
+	return f->agent != NULL ? "a forwarded agent" : "a forwarded display";
 }
 
 int
-lending_request(struct lending *l, const struct lending_request *r)
+private_forwards_request(struct private_forwards *f,
+    const struct private_forwards_request *r)
 {
 	int err = 0;
 
-	if (l == NULL)
+	if (f == NULL)
 		return 0;
 	if (!r->no_display)
-		err = x11_forward_request(l->x11, r->session,
+		err = x11_forward_request(f->x11, r->session,
 		    r->display_reply, r->arg);
 	if (err == 0 && !r->no_agent)
-		err = agent_forward_request(l->agent, r->session);
+		err = agent_forward_request(f->agent, r->session);
 	return err;
 }
 
 int
-lending_open_agent(struct lending *l, struct channel *c, struct rd *data)
+private_forwards_open_agent(struct private_forwards *f, struct channel *c,
+    struct rd *data)
 {
 	int r = rd_end(data);
 
 	return r != 0 ? r :
-			agent_forward_open(l != NULL ? l->agent : NULL, c);
+			agent_forward_open(f != NULL ? f->agent : NULL, c);
 }
 
 int
-lending_open_display(struct lending *l, struct channel *c, struct rd *data)
+private_forwards_open_display(struct private_forwards *f, struct channel *c,
+    struct rd *data)
 {
-	return x11_forward_open(l != NULL ? l->x11 : NULL, c, data);
+	return x11_forward_open(f != NULL ? f->x11 : NULL, c, data);
 }
