@@ -44,7 +44,7 @@ struct agentd {
 /* What a client's first request waits for: one of these, or nothing. */
 struct waiting {
 	struct dialog *dialog;
-	void *job; /* of something elsewhere */
+	void *job; /* of a signer */
 	void (*cancel)(void *job);
 	struct loop_timer *timer;
 };

@@ -25,7 +25,7 @@ struct fido_job {
 	struct fido_key *key;
 	char *alg;
 	struct buf data;
-	elsewhere_fn done;
+	signer_done_fn done;
 	void *arg;
 	bool running; /* its turn has come */
 	bool asked;   /* for the PIN */
@@ -88,7 +88,7 @@ job_end(struct fido_job *j)
 static void
 finish(struct fido_job *j, int r, struct span signature)
 {
-	elsewhere_fn done = j->done;
+	signer_done_fn done = j->done;
 	void *arg = j->arg;
 
 	job_end(j);
@@ -274,7 +274,7 @@ run_next(void *arg)
 /* ---- keys ---------------------------------------------------------------- */
 
 static int
-fido_sign(void *key, const char *alg, struct span data, elsewhere_fn done,
+fido_sign(void *key, const char *alg, struct span data, signer_done_fn done,
     void *arg, void **job)
 {
 	struct fido_key *f = key;
@@ -330,7 +330,7 @@ fido_release(void *key)
 	key_end(f);
 }
 
-static const struct elsewhere_ops fido_ops = { fido_sign, fido_cancel,
+static const struct signer_ops fido_ops = { fido_sign, fido_cancel,
 	fido_release };
 
 int
@@ -353,6 +353,6 @@ fido_hold(struct agentd *a, const struct key *k, const char *provider,
 		return r;
 	}
 	id->ops = &fido_ops;
-	id->elsewhere = f;
+	id->signer = f;
 	return 0;
 }

@@ -71,7 +71,7 @@ identity_free(struct identity *id)
 	if (id == NULL)
 		return;
 	if (id->ops != NULL)
-		id->ops->release(id->elsewhere);
+		id->ops->release(id->signer);
 	key_free(id->key);
 	buf_clear(&id->blob);
 	buf_clear(&id->secret);

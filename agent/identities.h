@@ -11,7 +11,7 @@
 #define HPN_AGENT_IDENTITIES_H
 
 #include "agent/destinations.h"
-#include "agent/elsewhere.h"
+#include "agent/signer.h"
 #include "agent/shield.h"
 #include "base/loop.h"
 
@@ -26,9 +26,9 @@ struct identity {
 	struct key *key; /* without its private half */
 	struct buf blob;
 	char *comment;
-	struct buf secret; /* sealed private key; empty: it is elsewhere */
-	const struct elsewhere_ops *ops;
-	void *elsewhere; /* owned, by ops->release */
+	struct buf secret; /* sealed private key; empty: it has a signer */
+	const struct signer_ops *ops; /* of the signer; NULL: there is none */
+	void *signer; /* owned, by ops->release */
 	char *application; /* of a FIDO key; else NULL */
 	char *provider;	   /* that it came from; else NULL */
 	bool confirm;

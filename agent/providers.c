@@ -68,7 +68,7 @@ struct provider_job {
 	struct key *key;
 	char *alg;
 	struct buf data;
-	elsewhere_fn done;
+	signer_done_fn done;
 	void *arg;
 	bool asked;	/* the user was, for the PIN */
 	bool wants_pin; /* and waits until another question is over */
@@ -203,7 +203,7 @@ drop_job(struct provider_job *j)
 static void
 finish(struct provider_job *j, int r, struct span signature)
 {
-	elsewhere_fn done = j->of != NULL ? j->done : NULL;
+	signer_done_fn done = j->of != NULL ? j->done : NULL;
 	void *arg = j->arg;
 
 	drop_job(j);
@@ -655,7 +655,7 @@ plain_name(const char *alg)
 }
 
 static int
-provider_sign(void *key, const char *alg, struct span data, elsewhere_fn done,
+provider_sign(void *key, const char *alg, struct span data, signer_done_fn done,
     void *arg, void **job)
 {
 	struct provider_key *k = key;
@@ -697,7 +697,7 @@ provider_release(void *key)
 	struct provider_job *j = p->jobs, *next;
 
 	for (; j != NULL; j = next) {
-		elsewhere_fn done = j->done;
+		signer_done_fn done = j->done;
 		void *arg = j->arg;
 
 		next = j->next;
@@ -712,7 +712,7 @@ provider_release(void *key)
 		provider_end(p);
 }
 
-static const struct elsewhere_ops provider_ops = { provider_sign,
+static const struct signer_ops provider_ops = { provider_sign,
 	provider_cancel, provider_release };
 
 int
@@ -731,7 +731,7 @@ provider_hold(struct provider *p, const struct key *k, struct identity *id)
 		return r;
 	}
 	id->ops = &provider_ops;
-	id->elsewhere = held;
+	id->signer = held;
 	p->keys++;
 	return 0;
 }

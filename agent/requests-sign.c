@@ -75,7 +75,7 @@ sign_here(struct request *q, const struct identity *id, const char *alg,
 	return r != 0 ? r : buf_err(q->answer);
 }
 
-/* ---- elsewhere ----------------------------------------------------------- */
+/* ---- by a signer --------------------------------------------------------- */
 
 static void
 on_signed(void *arg, int r, struct span signature)
@@ -96,13 +96,13 @@ on_signed(void *arg, int r, struct span signature)
 }
 
 static int
-sign_elsewhere(struct request *q, struct identity *id, const char *alg,
+sign_by_signer(struct request *q, struct identity *id, const char *alg,
     struct span data)
 {
 	struct client *c = q->c;
 
 	c->waiting.cancel = id->ops->cancel;
-	return id->ops->sign(id->elsewhere, alg, data, on_signed, c,
+	return id->ops->sign(id->signer, alg, data, on_signed, c,
 	    &c->waiting.job);
 }
 
@@ -130,7 +130,7 @@ sign_by(struct request *q, struct identity *id, const char *alg,
 	if (why != NULL || (id->confirm && !asked))
 		return request_fail(q);
 	if (id->ops != NULL) {
-		r = sign_elsewhere(q, id, alg, data);
+		r = sign_by_signer(q, id, alg, data);
 		if (r == 0)
 			return WAITS;
 	} else {

@@ -563,16 +563,16 @@ test_many_questions(void **state)
 	assert_int_equal(agent_host_count(&host, fd), 1);
 }
 
-/* ---- keys elsewhere ----------------------------------------------------- */
+/* ---- keys with a signer ------------------------------------------------- */
 
 static struct {
-	elsewhere_fn done;
+	signer_done_fn done;
 	void *arg;
 	int cancelled, released;
 } token;
 
 static int
-token_sign(void *k, const char *alg, struct span data, elsewhere_fn done,
+token_sign(void *k, const char *alg, struct span data, signer_done_fn done,
     void *arg, void **job)
 {
 	assert_ptr_equal(k, &token);
@@ -602,7 +602,7 @@ token_release(void *k)
 	token.done = NULL;
 }
 
-static const struct elsewhere_ops token_ops = { token_sign, token_cancel,
+static const struct signer_ops token_ops = { token_sign, token_cancel,
 	token_release };
 
 static void
@@ -614,7 +614,7 @@ add_token(const char *application)
 	assert_int_equal(identity_new(key, &id), 0);
 	assert_non_null(id->comment = strdup("token"));
 	id->ops = &token_ops;
-	id->elsewhere = &token;
+	id->signer = &token;
 	if (application != NULL)
 		assert_non_null(id->application = strdup(application));
 	assert_int_equal(identities_add(host.agentd->keys, id), 0);
@@ -630,7 +630,7 @@ begin_signature(int client)
 }
 
 static void
-test_elsewhere(void **state)
+test_signer(void **state)
 {
 	int other = agent_host_client(&host);
 	struct buf answer = { 0 };
@@ -832,7 +832,7 @@ main(void)
 		TEST(test_cannot_ask),
 		TEST(test_changed_meanwhile),
 		TEST(test_many_questions),
-		TEST(test_elsewhere),
+		TEST(test_signer),
 		TEST(test_websafe),
 		TEST(test_lengths),
 		TEST(test_backlog),

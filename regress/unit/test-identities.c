@@ -91,7 +91,7 @@ test_places(void **state)
 	key_free(other);
 }
 
-/* ---- keys elsewhere ----------------------------------------------------- */
+/* ---- keys with a signer ------------------------------------------------- */
 
 static void
 release(void *arg)
@@ -100,13 +100,13 @@ release(void *arg)
 	released++;
 }
 
-static const struct elsewhere_ops ops = { .release = release };
+static const struct signer_ops ops = { .release = release };
 
 static void
-elsewhere(struct identity *id)
+add_signer(struct identity *id)
 {
 	id->ops = &ops;
-	id->elsewhere = &released;
+	id->signer = &released;
 }
 
 static void
@@ -116,7 +116,7 @@ test_expired(void **state)
 	uint64_t began = clock_boot_ms();
 
 	(void)state;
-	elsewhere(id);
+	add_signer(id);
 	id->expires_ms = began + 30;
 	assert_int_equal(identities_add(table, id), 0);
 	assert_ptr_equal(identities_find(table, buf_span(&id->blob)), id);
@@ -169,7 +169,7 @@ test_providers(void **state)
 	for (int i = 0; i < 3; i++) {
 		assert_int_equal(key_generate("ed25519", 0, &k), 0);
 		id = entry(k, "token");
-		elsewhere(id);
+		add_signer(id);
 		assert_non_null(id->provider = strdup(i < 2 ? "/a" : "/b"));
 		assert_int_equal(identities_add(table, id), 0);
 		key_free(k);
