@@ -46,7 +46,7 @@ struct program {
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
 	const char *log_path;
-	int tty_wish; /* RequestTTY of -t, -tt, -T; -1: none of them */
+	int tty_flag; /* RequestTTY of -t, -tt, -T; -1: none of them */
 	bool to_syslog;
 	/* -G, -Z: what is shown instead of connecting; or NULL. */
 	int (*show)(const struct client_conf *conf, struct buf *out);
@@ -146,10 +146,10 @@ take_flag(struct program *p, int flag)
 	case 'Q':
 		answer_query(optarg);
 	case 'T':
-		p->tty_wish = CLIENT_TTY_NO;
+		p->tty_flag = CLIENT_TTY_NO;
 		break;
 	case 't':
-		p->tty_wish = p->tty_wish == CLIENT_TTY_YES ? CLIENT_TTY_FORCE :
+		p->tty_flag = p->tty_flag == CLIENT_TTY_YES ? CLIENT_TTY_FORCE :
 							      CLIENT_TTY_YES;
 		break;
 	case 'V':
@@ -267,8 +267,8 @@ load_configuration(struct program *p)
 	if (client_conf_load(&p->conf, &context) != 0)
 		exit(EXIT_ERROR);
 	ssh_flags_apply(&p->flags, &p->conf);
-	if (p->tty_wish != -1) /* wins over every keyword too */
-		p->conf.session.request_tty = p->tty_wish;
+	if (p->tty_flag != -1) /* wins over every keyword too */
+		p->conf.session.request_tty = p->tty_flag;
 	if (p->is_through) {
 		p->conf.session.request_tty = CLIENT_TTY_NO;
 		p->conf.session.session_type = CLIENT_SESSION_NONE;
@@ -371,7 +371,7 @@ run(struct program *p)
 int
 main(int argc, char **argv)
 {
-	static struct program p = { .tty_wish = -1 };
+	static struct program p = { .tty_flag = -1 };
 	int status = 0;
 
 	fd_sanitise_stdio();

@@ -23,7 +23,7 @@ extern const struct conf_type client_persist_type;
 extern const struct conf_type client_add_keys_type;
 
 /* Between the two passes: settles the host's name, which is looked up if that
- * is wished for. ERR_*: was logged. */
+ * is asked for. ERR_*: was logged. */
 int client_conf_canonicalize(struct client_conf *c,
     client_conf_resolve_fn resolve) must_check;
 

@@ -61,7 +61,7 @@ kem_fixed_prime(uint32_t bits, struct buf *prime)
 }
 
 /* What the client asked for, in bits. */
-struct wish {
+struct group_request {
 	uint32_t min, want, max;
 };
 
@@ -71,7 +71,7 @@ struct wish {
  * not; of two such groups, the one whose size is nearer to that.
  */
 static bool
-is_better(const struct wish *w, uint32_t bits, uint32_t best)
+is_better(const struct group_request *w, uint32_t bits, uint32_t best)
 {
 	if (bits < w->min || bits > w->max)
 		return false;
@@ -85,7 +85,8 @@ is_better(const struct wish *w, uint32_t bits, uint32_t best)
 /* Chooses at random one of the lines with the best size. best->bits stays 0
  * if no line fits. The newlines in text are overwritten. */
 static void
-choose_from_text(char *text, const struct wish *w, struct modulus *best)
+choose_from_text(char *text, const struct group_request *w,
+    struct modulus *best)
 {
 	struct modulus m = { 0 };
 	uint32_t equals = 0;
@@ -107,7 +108,8 @@ choose_from_text(char *text, const struct wish *w, struct modulus *best)
 }
 
 static int
-choose_fixed(const struct wish *w, struct buf *prime, struct buf *generator)
+choose_fixed(const struct group_request *w, struct buf *prime,
+    struct buf *generator)
 {
 	uint32_t best = 0;
 	int r;
@@ -129,7 +131,7 @@ int
 kem_choose_group_fd(int fd, uint32_t min, uint32_t want, uint32_t max,
     struct buf *prime, struct buf *generator)
 {
-	struct wish w = { .min = MAX(min, (uint32_t)DH_MIN_BITS),
+	struct group_request w = { .min = MAX(min, (uint32_t)DH_MIN_BITS),
 		.max = MIN(max, (uint32_t)DH_MAX_BITS) };
 	struct modulus best = { 0 };
 	struct buf file;

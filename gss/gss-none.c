@@ -10,10 +10,10 @@
 #ifndef HAVE_GSSAPI
 
 int
-gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
+gss_initiator_new(struct gss_initiator **out, const struct gss_request *request,
     char **why)
 {
-	(void)wish;
+	(void)request;
 	*out = NULL;
 	*why = NULL;
 	return ERR_UNSUPPORTED;

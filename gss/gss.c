@@ -21,8 +21,8 @@ enum { REASONS_MAX = 4 }; /* lines of the library about one failure */
 struct gss_initiator {
 	gss_ctx_id_t context;
 	gss_name_t service;
-	gss_cred_id_t cred; /* of the identity that was wished for */
-	struct gss_wish wish;
+	gss_cred_id_t cred; /* of the identity that was asked for */
+	struct gss_request request;
 	bool complete;
 };
 
@@ -216,9 +216,9 @@ take_identity(struct gss_initiator *i, char **why)
 	gss_name_t name = GSS_C_NO_NAME;
 	OM_uint32 major, minor, unused;
 
-	if (i->wish.identity == NULL)
+	if (i->request.identity == NULL)
 		return 0;
-	if (import_name(i->wish.identity, user_type, &name, why) != 0)
+	if (import_name(i->request.identity, user_type, &name, why) != 0)
 		return ERR_DENIED;
 	major = lib.acquire_cred(&minor, name, GSS_C_INDEFINITE, &mechs,
 	    GSS_C_INITIATE, &i->cred, NULL, NULL);
@@ -229,7 +229,7 @@ take_identity(struct gss_initiator *i, char **why)
 }
 
 int
-gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
+gss_initiator_new(struct gss_initiator **out, const struct gss_request *request,
     char **why)
 {
 	struct gss_initiator *i;
@@ -241,8 +241,8 @@ gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
 	i = xcalloc(1, sizeof *i);
 	i->context = GSS_C_NO_CONTEXT;
 	i->cred = GSS_C_NO_CREDENTIAL;
-	i->wish = *wish;
-	if ((r = import_service(wish->host, &i->service, why)) != 0 ||
+	i->request = *request;
+	if ((r = import_service(request->host, &i->service, why)) != 0 ||
 	    (r = take_identity(i, why)) != 0) {
 		gss_initiator_free(i);
 		return r;
@@ -265,26 +265,26 @@ gss_initiator_free(struct gss_initiator *i)
 }
 
 static OM_uint32
-flags_of(const struct gss_wish *wish)
+flags_of(const struct gss_request *request)
 {
-	return GSS_C_INTEG_FLAG | (wish->mutual ? GSS_C_MUTUAL_FLAG : 0) |
-	    (wish->delegate ? GSS_C_DELEG_FLAG : 0);
+	return GSS_C_INTEG_FLAG | (request->mutual ? GSS_C_MUTUAL_FLAG : 0) |
+	    (request->delegate ? GSS_C_DELEG_FLAG : 0);
 }
 
-/* The context stands: is it what was wished for? */
+/* The context stands: is it what was asked for? */
 static int
 conclude(struct gss_initiator *i, OM_uint32 got, struct gss_proof *out,
     char **why)
 {
-	OM_uint32 must = flags_of(&i->wish) & ~(OM_uint32)GSS_C_DELEG_FLAG;
+	OM_uint32 must = flags_of(&i->request) & ~(OM_uint32)GSS_C_DELEG_FLAG;
 
 	if ((got & must) != must)
 		return ERR_DENIED;
 	out->complete = i->complete = true;
 	out->delegated = (got & GSS_C_DELEG_FLAG) != 0;
-	if (i->wish.signed_data.p == NULL)
+	if (i->request.signed_data.p == NULL)
 		return 0;
-	return sign(i->context, i->wish.signed_data, &out->mic, why);
+	return sign(i->context, i->request.signed_data, &out->mic, why);
 }
 
 int
@@ -300,7 +300,7 @@ gss_initiator_step(struct gss_initiator *i, struct span token,
 	if (i->complete)
 		return ERR_PROTOCOL; /* a token too many */
 	major = lib.init_sec_context(&minor, i->cred, &i->context,
-	    i->service, &mech, flags_of(&i->wish), 0,
+	    i->service, &mech, flags_of(&i->request), 0,
 	    GSS_C_NO_CHANNEL_BINDINGS, token.len > 0 ? &in : GSS_C_NO_BUFFER,
 	    NULL, &reply, &got, &left_s);
 	take_buffer(&out->token, &reply);

@@ -19,7 +19,8 @@
 
 /* ---- the client's side -------------------------------------------------- */
 
-struct gss_wish {
+/* What the client wants of the library. */
+struct gss_request {
 	const char *host; /* whose service "host" is to be convinced */
 	/* Its numeric address, where the name that DNS has for that counts and
 	 * not the one above; or NULL. Is for client/auth/gss-login.h. */
@@ -38,8 +39,8 @@ struct gss_wish {
 /* What is for the server; both may be empty. */
 struct gss_proof {
 	struct buf token;
-	bool complete;	/* then there is the MIC that was wished for */
-	bool delegated; /* as wished; the KDC may not allow it */
+	bool complete;	/* then there is the MIC that was asked for */
+	bool delegated; /* as asked; the KDC may not allow it */
 	uint64_t expires_s; /* of the ticket, since 1970 */
 	struct buf mic;
 };
@@ -55,8 +56,8 @@ gss_proof_clear(struct gss_proof *p)
 struct gss_initiator;
 
 /* *why, when a call fails: the library's words, or NULL; the caller frees. */
-int gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
-    char **why) must_check;
+int gss_initiator_new(struct gss_initiator **out,
+    const struct gss_request *request, char **why) must_check;
 void gss_initiator_free(struct gss_initiator *i);
 /* token: of the server; empty at first. Fills *out, which is to be cleared,
  * with an error also: there may be a token that tells the server. */

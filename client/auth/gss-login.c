@@ -127,9 +127,9 @@ name_of_address(const char *address)
 /* A reply to each request, until nothing more can follow or the parent is
  * gone. */
 static void
-serve(const struct gss_wish *wish, int fd)
+serve(const struct gss_request *wanted, int fd)
 {
-	struct gss_wish w = *wish;
+	struct gss_request w = *wanted;
 	struct gss_proof proof = { .complete = false };
 	struct gss_initiator *i = NULL;
 	struct buf request = { 0 };
@@ -156,14 +156,14 @@ serve(const struct gss_wish *wish, int fd)
 }
 
 static _Noreturn void
-run_child(const struct gss_wish *wish, int fd)
+run_child(const struct gss_request *request, int fd)
 {
 	set_signals();
 	/* Should a call of the library hang, and the parent be gone, nobody
 	 * else ends this process; while it waits for requests, their end does.
 	 */
 	alarm(2 * GSS_LOGIN_MAX_S);
-	serve(wish, fd);
+	serve(request, fd);
 	_exit(0);
 }
 
@@ -224,7 +224,7 @@ read_reply(const struct gss_login *login, struct gss_proof *out, char **why)
 }
 
 int
-gss_login_begin(struct gss_login **login, const struct gss_wish *wish,
+gss_login_begin(struct gss_login **login, const struct gss_request *request,
     int limit_s)
 {
 	struct gss_login *l;
@@ -236,7 +236,7 @@ gss_login_begin(struct gss_login **login, const struct gss_wish *wish,
 		return ERR_SYSTEM;
 	if ((pid = fork()) == 0) {
 		close(ends[0]);
-		run_child(wish, ends[1]);
+		run_child(request, ends[1]);
 	}
 	fd_close(&ends[1]);
 	if (pid == -1) {
@@ -267,7 +267,7 @@ gss_login_first(struct gss_login *login, struct gss_proof *out, char **why)
 }
 
 int
-gss_login_start(struct gss_login **login, const struct gss_wish *wish,
+gss_login_start(struct gss_login **login, const struct gss_request *request,
     int limit_s, struct gss_proof *out, char **why)
 {
 	struct gss_login *l;
@@ -275,7 +275,7 @@ gss_login_start(struct gss_login **login, const struct gss_wish *wish,
 
 	*out = (struct gss_proof){ .complete = false };
 	*why = NULL;
-	if ((r = gss_login_begin(&l, wish, limit_s)) == 0 &&
+	if ((r = gss_login_begin(&l, request, limit_s)) == 0 &&
 	    (r = gss_login_first(l, out, why)) != 0) {
 		gss_login_end(l);
 		l = NULL;

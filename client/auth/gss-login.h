@@ -18,17 +18,17 @@ enum { GSS_LOGIN_MAX_S = 120 }; /* whatever is asked for */
 
 /* In gss-target.c. Whose service, and who we are: by the configuration, and the
  * server's numeric address or NULL. The texts are borrowed. */
-void gss_login_target(struct gss_wish *wish, const struct client_conf *conf,
-    const char *address);
+void gss_login_target(struct gss_request *request,
+    const struct client_conf *conf, const char *address);
 
 /* Makes the first token. limit_s: seconds for each call; 0: GSS_LOGIN_MAX_S.
  * *out is to be cleared, also after an error. *why as in gss/gss.h.
  * ERR_TIMEOUT; other errors: there is no ticket, or no library. */
-int gss_login_start(struct gss_login **login, const struct gss_wish *wish,
+int gss_login_start(struct gss_login **login, const struct gss_request *request,
     int limit_s, struct gss_proof *out, char **why) must_check;
 /* The same in two halves, for whoever has a loop to wait in: until the
  * descriptor can be read. */
-int gss_login_begin(struct gss_login **login, const struct gss_wish *wish,
+int gss_login_begin(struct gss_login **login, const struct gss_request *request,
     int limit_s) must_check;
 int gss_login_fd(const struct gss_login *login);
 int gss_login_first(struct gss_login *login, struct gss_proof *out,

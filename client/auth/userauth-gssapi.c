@@ -53,7 +53,7 @@ start_login(struct userauth *ua, char **why)
 	struct gssapi_state *s = ua->gssapi;
 	struct buf data = { 0 };
 	/* Nobody acts for the user at a host that may be another one. */
-	struct gss_wish wish = {
+	struct gss_request request = {
 		.delegate = conf->auth.gssapi_delegate_credentials &&
 		    !ua->p.no_passwords,
 		.mutual = !ua->p.forgives };
@@ -62,10 +62,10 @@ start_login(struct userauth *ua, char **why)
 	gss_wire_put_signed(&data,
 	    buf_span(&ua->session_id),
 	    conf->host.user, "ssh-connection", "gssapi-with-mic");
-	gss_login_target(&wish, conf, ua->p.address);
-	wish.signed_data = buf_span(&data);
+	gss_login_target(&request, conf, ua->p.address);
+	request.signed_data = buf_span(&data);
 	if ((r = buf_err(&data)) == 0)
-		r = gss_login_start(&s->login, &wish,
+		r = gss_login_start(&s->login, &request,
 		    conf->tcp.connect_timeout, &s->proof, why);
 	buf_clear(&data);
 	return r;

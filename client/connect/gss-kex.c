@@ -35,10 +35,10 @@ struct gss_kex {
 
 /* ---- tickets ------------------------------------------------------------ */
 
-static struct gss_wish
-wish_of(const struct gss_kex *g)
+static struct gss_request
+request_of(const struct gss_kex *g)
 {
-	struct gss_wish w = {
+	struct gss_request w = {
 		.delegate = g->p.conf->auth.gssapi_delegate_credentials,
 		.mutual = true,
 	};
@@ -62,7 +62,7 @@ new(const struct gss_kex_params *params)
 {
 	const struct client_conf *conf = params->conf;
 	struct gss_kex *g;
-	struct gss_wish wish;
+	struct gss_request request;
 	char *why = NULL;
 	int r;
 
@@ -73,8 +73,8 @@ new(const struct gss_kex_params *params)
 	g->methods = kem_gss_names(conf->auth.gssapi_kex_algorithms);
 	if (g->methods == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
-	wish = wish_of(g);
-	r = gss_login_start(&g->login, &wish, conf->tcp.connect_timeout,
+	request = request_of(g);
+	r = gss_login_start(&g->login, &request, conf->tcp.connect_timeout,
 	    &g->proof, &why);
 	if (r != 0) {
 		log_why(g, r, why);
@@ -184,11 +184,11 @@ static int
 ask_for_next(struct gss_kex *g)
 {
 	int limit_s = g->p.conf->tcp.connect_timeout, r;
-	struct gss_wish wish = wish_of(g);
+	struct gss_request request = request_of(g);
 
 	if (limit_s <= 0)
 		limit_s = REKEY_WAIT_S;
-	if ((r = gss_login_begin(&g->next, &wish, limit_s)) != 0)
+	if ((r = gss_login_begin(&g->next, &request, limit_s)) != 0)
 		return r;
 	g->watch = loop_watch(g->p.loop, gss_login_fd(g->next), LOOP_READ,
 	    on_readable, g);

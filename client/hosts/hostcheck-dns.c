@@ -38,12 +38,12 @@ bool
 hostcheck_by_dns(struct hostcheck *h, const struct key *k)
 {
 	const char *name = h->conf->host.hostname;
-	int wish = h->conf->known.verify_host_key_dns, r;
+	int policy = h->conf->known.verify_host_key_dns, r;
 	struct dns_answer *a;
 	bool authentic;
 
 	h->in_dns = SSHFP_NOTHING;
-	if (wish == CLIENT_ASK_NO || is_address(name))
+	if (policy == CLIENT_ASK_NO || is_address(name))
 		return false;
 	a = xcalloc(1, sizeof *a);
 	if ((r = dns_look_up(name, DNS_TYPE_SSHFP, a)) != 0)
@@ -60,6 +60,6 @@ hostcheck_by_dns(struct hostcheck *h, const struct key *k)
 	if (h->in_dns != SSHFP_MATCH)
 		return false;
 	log_debug("matching host key fingerprint found in DNS");
-	return wish == CLIENT_ASK_YES && authentic &&
+	return policy == CLIENT_ASK_YES && authentic &&
 	    !hostcheck_is_revoked(h, k);
 }

@@ -82,10 +82,10 @@ session_set_nonblock(struct session *s, bool on)
 static bool
 tty_was_asked_for(const struct session *s)
 {
-	int wish = s->p.conf->session.request_tty;
+	int request_tty = s->p.conf->session.request_tty;
 
 	return s->p.mux_client == NULL &&
-	    (wish == CLIENT_TTY_YES || wish == CLIENT_TTY_FORCE);
+	    (request_tty == CLIENT_TTY_YES || request_tty == CLIENT_TTY_FORCE);
 }
 
 static void

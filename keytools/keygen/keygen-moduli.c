@@ -25,7 +25,7 @@ enum {
 	CHECKPOINT_MS = 10 * 1000, /* between two of them */
 };
 
-struct wishes {
+struct moduli_options {
 	int64_t bits, generator, tests;
 	int64_t lines;	    /* 0: all */
 	int64_t start_line; /* lines in front, which are left out */
@@ -46,7 +46,7 @@ number_of(const char *name, const char *text, int64_t min, int64_t max)
 }
 
 static void
-take_generator(struct wishes *w, const char *text)
+take_generator(struct moduli_options *w, const char *text)
 {
 	w->generator = number_of("generator", text, 2, 5);
 	if (w->generator == 4)
@@ -55,7 +55,8 @@ take_generator(struct wishes *w, const char *text)
 
 /* Name and value of an option; false if it is none of this operation. */
 static bool
-take(struct wishes *w, bool screens, const char *name, const char *value)
+take(struct moduli_options *w, bool screens, const char *name,
+    const char *value)
 {
 	if (!screens && strcmp(name, "bits") == 0)
 		w->bits = number_of(name, value, 513, MODULI_MAX_BITS);
@@ -77,7 +78,8 @@ take(struct wishes *w, bool screens, const char *name, const char *value)
 }
 
 static void
-take_options(const struct keygen_options *o, struct wishes *w, bool screens)
+take_options(const struct keygen_options *o, struct moduli_options *w,
+    bool screens)
 {
 	for (size_t i = 0; i < o->options.n; i++) {
 		const char *text = o->options.v[i];
@@ -160,7 +162,7 @@ parse_start(const char *text, struct buf *out)
 static int
 generate(const struct keygen_options *o)
 {
-	struct wishes w = { .bits = BITS_DEFAULT };
+	struct moduli_options w = { .bits = BITS_DEFAULT };
 	struct candidates c = { .count = 0 };
 	struct buf start = { 0 };
 	int r;
@@ -188,7 +190,7 @@ generate(const struct keygen_options *o)
 /* ---- tests -------------------------------------------------------------- */
 
 struct screening {
-	struct wishes w;
+	struct moduli_options w;
 	FILE *to;
 	int64_t line, done, found;
 	uint64_t noted_ms; /* when the last checkpoint was written */

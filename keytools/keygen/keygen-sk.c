@@ -24,7 +24,7 @@ enum {
 
 /* ---- what is asked for --------------------------------------------------- */
 
-struct wish {
+struct enroll_options {
 	struct sk_enroll enroll;
 	struct sk_params params;
 	struct buf challenge;
@@ -49,7 +49,7 @@ keygen_sk_provider(const struct keygen_options *o)
 }
 
 static void
-read_challenge(struct wish *w, const char *path)
+read_challenge(struct enroll_options *w, const char *path)
 {
 	int r = file_read(path, &w->challenge, CHALLENGE_MAX);
 
@@ -59,7 +59,7 @@ read_challenge(struct wish *w, const char *path)
 }
 
 static void
-take_option(struct wish *w, const char *text)
+take_option(struct enroll_options *w, const char *text)
 {
 	const char *value = strchr(text, '=');
 	size_t len = 0;
@@ -94,11 +94,11 @@ take_option(struct wish *w, const char *text)
 }
 
 static void
-take_wish(const struct keygen_options *o, struct wish *w)
+take_options(const struct keygen_options *o, struct enroll_options *w)
 {
 	uint8_t random[CHALLENGE_LEN];
 
-	*w = (struct wish){ .params.provider = keygen_sk_provider(o),
+	*w = (struct enroll_options){ .params.provider = keygen_sk_provider(o),
 		.enroll = { .type = o->type,
 		    .application = "ssh:",
 		    .flags = KEY_SK_TOUCH } };
@@ -118,7 +118,7 @@ take_wish(const struct keygen_options *o, struct wish *w)
 
 /* A resident key of that name would be lost. */
 static bool
-may_replace(const struct wish *w)
+may_replace(const struct enroll_options *w)
 {
 	char *line;
 	bool yes;
@@ -135,7 +135,8 @@ may_replace(const struct wish *w)
 
 /* Calls until it is done, the user gives up, or it makes no sense. */
 static void
-enroll(const struct keygen_options *o, struct wish *w, struct sk_enrolled *made)
+enroll(const struct keygen_options *o, struct enroll_options *w,
+    struct sk_enrolled *made)
 {
 	char *pin = NULL;
 	int calls = 0, r;
@@ -207,9 +208,9 @@ keygen_sk_make(const struct keygen_options *o, struct attestation *a)
 {
 	struct sk_enrolled made;
 	struct key *k;
-	struct wish w;
+	struct enroll_options w;
 
-	take_wish(o, &w);
+	take_options(o, &w);
 	enroll(o, &w, &made);
 	*a = (struct attestation){ .path = w.attestation };
 	keep_attestation(&made, &a->content);

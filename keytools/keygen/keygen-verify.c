@@ -52,13 +52,14 @@ keygen_digest_fd(int fd, enum digest_alg alg, uint8_t *digest)
 
 /* ---- options ------------------------------------------------------------ */
 
-struct wishes {
+struct verify_options {
 	uint64_t when; /* -O verify-time= */
 	bool print_key;
 };
 
 static bool
-take_options(const struct keygen_options *o, struct wishes *w, bool may_print)
+take_options(const struct keygen_options *o, struct verify_options *w,
+    bool may_print)
 {
 	static const char time_is[] = "verify-time=";
 
@@ -280,7 +281,7 @@ is_allowed(const struct keygen_options *o, const struct signer_query *q,
 static bool
 verify(const struct keygen_options *o, struct sshsig *s)
 {
-	struct wishes w = { .print_key = false };
+	struct verify_options w = { .print_key = false };
 	struct signer_query q = { .principal = o->identity,
 		.namespace = o->names };
 
@@ -319,7 +320,7 @@ int
 keygen_check_novalidate(const struct keygen_options *o)
 {
 	struct sshsig s = { .key = NULL };
-	struct wishes w = { .print_key = false };
+	struct verify_options w = { .print_key = false };
 	bool good = take_options(o, &w, true) && load_signature(o, &s) &&
 	    is_right(o, &s);
 
@@ -352,7 +353,7 @@ int
 keygen_find_principals(const struct keygen_options *o)
 {
 	struct sshsig s = { .key = NULL };
-	struct wishes w = { .print_key = false };
+	struct verify_options w = { .print_key = false };
 	struct strlist names = { 0 };
 	bool found = take_options(o, &w, false) && load_signature(o, &s);
 

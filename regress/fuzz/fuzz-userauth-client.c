@@ -35,12 +35,12 @@ struct gss_login {
 };
 
 int
-gss_login_start(struct gss_login **login, const struct gss_wish *wish,
+gss_login_start(struct gss_login **login, const struct gss_request *request,
     int limit_s, struct gss_proof *out, char **why)
 {
 	(void)limit_s;
 	*why = NULL;
-	*out = (struct gss_proof){ .complete = !wish->mutual };
+	*out = (struct gss_proof){ .complete = !request->mutual };
 	buf_put(&out->token, "token", 5);
 	if (out->complete)
 		buf_put(&out->mic, "mic", 3);

@@ -21,15 +21,15 @@ struct gss_initiator {
 };
 
 int
-gss_initiator_new(struct gss_initiator **out, const struct gss_wish *wish,
+gss_initiator_new(struct gss_initiator **out, const struct gss_request *request,
     char **why)
 {
 	static struct gss_initiator i;
 
-	i.host = wish->host;
+	i.host = request->host;
 	*out = &i;
 	*why = NULL;
-	if (strcmp(wish->host, "none") != 0)
+	if (strcmp(request->host, "none") != 0)
 		return 0;
 	*why = strdup("no credentials cache found");
 	return ERR_DENIED;
@@ -95,10 +95,10 @@ static int
 begin(const char *host, int limit_s, struct gss_login **l,
     struct gss_proof *p, char **why)
 {
-	const struct gss_wish wish = { .host = host };
+	const struct gss_request request = { .host = host };
 
 	*l = NULL;
-	return gss_login_start(l, &wish, limit_s, p, why);
+	return gss_login_start(l, &request, limit_s, p, why);
 }
 
 static void

@@ -16,7 +16,7 @@ struct gss_login {
 
 static struct {
 	struct gss_login login;
-	struct gss_wish wish; /* of the last start */
+	struct gss_request request; /* of the last start */
 	struct {
 		int result;
 		bool complete;
@@ -47,14 +47,14 @@ result(struct gss_proof *out, char **why)
 }
 
 int
-gss_login_start(struct gss_login **login, const struct gss_wish *wish,
+gss_login_start(struct gss_login **login, const struct gss_request *request,
     int limit_s, struct gss_proof *out, char **why)
 {
 	int r = result(out, why);
 
 	(void)limit_s;
-	lib.wish = *wish;
-	lib.signed_len = wish->signed_data.len;
+	lib.request = *request;
+	lib.signed_len = request->signed_data.len;
 	lib.starts++;
 	*login = r == 0 ? &lib.login : NULL;
 	lib.open += r == 0;
@@ -143,8 +143,8 @@ all_at_once(void **state)
 	expect_request();
 	expect_sent(SSH_MSG_USERAUTH_GSSAPI_TOKEN, "token");
 	expect_sent(SSH_MSG_USERAUTH_GSSAPI_MIC, "mic");
-	assert_false(lib.wish.mutual);
-	assert_false(lib.wish.delegate);
+	assert_false(lib.request.mutual);
+	assert_false(lib.request.delegate);
 	assert_true(userauth_expects_success(auth_host.ua));
 	assert_int_equal(lib.open, 0); /* its process is not kept */
 	accept_service();
@@ -163,7 +163,7 @@ step_by_step(void **state)
 	start();
 	expect_request();
 	assert_true(nothing_sent());
-	assert_true(lib.wish.mutual);
+	assert_true(lib.request.mutual);
 	assert_false(userauth_expects_success(auth_host.ua));
 	accept_service();
 	assert_int_equal(agree(gss_wire_kerberos()), 0);
@@ -321,12 +321,12 @@ nothing_is_delegated_to_a_stranger(void **state)
 	auth_host.conf.auth.gssapi_delegate_credentials = 1;
 	lib.calls[0].complete = true;
 	start();
-	assert_true(lib.wish.delegate);
+	assert_true(lib.request.delegate);
 	login_anew((struct userauth_params){ .forgives = true,
 	    .no_passwords = true });
 	assert_int_equal(userauth_start(auth_host.ua), 0);
 	assert_int_equal(lib.starts, 2);
-	assert_false(lib.wish.delegate);
+	assert_false(lib.request.delegate);
 }
 
 int

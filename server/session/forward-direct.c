@@ -11,7 +11,7 @@ static const char refused[] = "open failed";
 
 /* What the client asks for; the originator is for the log only. A text is
  * NULL where it cannot be one. */
-struct wish {
+struct direct_request {
 	char *target; /* host or path */
 	uint32_t port;
 	char *originator;
@@ -19,53 +19,53 @@ struct wish {
 };
 
 static int
-read_wish(struct wish *w, struct rd *r, bool path)
+read_request(struct direct_request *q, struct rd *r, bool path)
 {
-	*w = (struct wish){ 0 };
-	w->target = forward_read_text(r,
+	*q = (struct direct_request){ 0 };
+	q->target = forward_read_text(r,
 	    path ? FORWARD_PATH_MAX : FORWARD_HOST_MAX);
 	if (!path)
-		w->port = rd_u32(r);
-	w->originator = forward_read_text(r, FORWARD_HOST_MAX);
-	w->originator_port = rd_u32(r);
+		q->port = rd_u32(r);
+	q->originator = forward_read_text(r, FORWARD_HOST_MAX);
+	q->originator_port = rd_u32(r);
 	return rd_end(r);
 }
 
 static void
-clear_wish(struct wish *w)
+clear_request(struct direct_request *q)
 {
-	free(w->target);
-	free(w->originator);
+	free(q->target);
+	free(q->originator);
 }
 
 static bool
-is_sound(const struct wish *w)
+is_sound(const struct direct_request *q)
 {
-	return w->target != NULL && w->originator != NULL &&
-	    w->originator_port <= UINT16_MAX;
+	return q->target != NULL && q->originator != NULL &&
+	    q->originator_port <= UINT16_MAX;
 }
 
 /* True, or says why not. A host that is not permitted is none of the client's
  * business, so that all answers are the same. */
 static bool
-may_open_tcp(const struct service_owners *o, const struct wish *w)
+may_open_tcp(const struct service_owners *o, const struct direct_request *q)
 {
 	const struct permits *p = o->params->permits;
 
-	if (!is_sound(w) || w->port == 0 || w->port > UINT16_MAX)
+	if (!is_sound(q) || q->port == 0 || q->port > UINT16_MAX)
 		return false;
 	if ((p->forward & PERMITS_OPEN_TCP) == 0) {
 		log_info("refused local port forward: originator %s port %u, "
 			 "target %s port %u",
-		    w->originator, w->originator_port, w->target, w->port);
+		    q->originator, q->originator_port, q->target, q->port);
 		return false;
 	}
-	if (permits_may_open(p, w->target, (uint16_t)w->port))
+	if (permits_may_open(p, q->target, (uint16_t)q->port))
 		return true;
 	log_info("Received request from %s port %u to connect to host %s port "
 		 "%u, but the request was denied.",
-	    o->params->peer->address, o->params->peer->port, w->target,
-	    w->port);
+	    o->params->peer->address, o->params->peer->port, q->target,
+	    q->port);
 	return false;
 }
 
@@ -73,40 +73,40 @@ int
 forward_direct_tcp(const struct service_owners *o, struct channel *c,
     struct rd *data)
 {
-	struct wish w;
-	int r = read_wish(&w, data, false);
+	struct direct_request q;
+	int r = read_request(&q, data, false);
 
-	if (r == 0 && !may_open_tcp(o, &w)) {
+	if (r == 0 && !may_open_tcp(o, &q)) {
 		r = channel_refuse(c, CHANNEL_OPEN_PROHIBITED, refused);
 	} else if (r == 0) {
-		const struct forwarded_target t = { .host = w.target,
-			.port = (uint16_t)w.port };
+		const struct forwarded_target t = { .host = q.target,
+			.port = (uint16_t)q.port };
 
 		r = forwarded_connect(o->forwarded, &forwarded_direct_tcp, c,
 		    &t);
 	}
-	clear_wish(&w);
+	clear_request(&q);
 	return r;
 }
 
 static bool
-may_open_path(const struct service_owners *o, const struct wish *w)
+may_open_path(const struct service_owners *o, const struct direct_request *q)
 {
 	const struct permits *p = o->params->permits;
 
-	if (!is_sound(w))
+	if (!is_sound(q))
 		return false;
 	if ((p->forward & PERMITS_OPEN_PATH) == 0) {
 		log_info("refused streamlocal port forward: originator %s "
 			 "port %u, target %s",
-		    w->originator, w->originator_port, w->target);
+		    q->originator, q->originator_port, q->target);
 		return false;
 	}
 	if (permits_may_open_path(p))
 		return true;
 	log_info("Received request to connect to path %s, but the request was "
 		 "denied.",
-	    w->target);
+	    q->target);
 	return false;
 }
 
@@ -114,17 +114,17 @@ int
 forward_direct_path(const struct service_owners *o, struct channel *c,
     struct rd *data)
 {
-	struct wish w;
-	int r = read_wish(&w, data, true);
+	struct direct_request q;
+	int r = read_request(&q, data, true);
 
-	if (r == 0 && !may_open_path(o, &w)) {
+	if (r == 0 && !may_open_path(o, &q)) {
 		r = channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, refused);
 	} else if (r == 0) {
-		const struct forwarded_target t = { .path = w.target };
+		const struct forwarded_target t = { .path = q.target };
 
 		r = forwarded_connect(o->forwarded, &forwarded_direct_path, c,
 		    &t);
 	}
-	clear_wish(&w);
+	clear_request(&q);
 	return r;
 }

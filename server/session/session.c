@@ -26,7 +26,7 @@
 enum {
 	TERM_MAX = 256,	    /* bytes of TERM */
 	NAME_MAX_BYTES = 256, /* of a signal, subsystem or variable */
-	PIPE_BYTES = 1024 * 1024, /* wish for a pipe's capacity */
+	PIPE_BYTES = 1024 * 1024, /* asked for as a pipe's capacity */
 };
 
 /* Each state is followed by the next one only. */
