@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-KEM-768 (FIPS 203): own portable code, whose time and memory accesses
- * do not depend on secrets, and a front that prefers OpenSSL's when the
- * library at run time has it (3.5 and later).
+ * ML-KEM-768 (FIPS 203): OpenSSL's where the library at run time has it, else
+ * that of crypto/fallback/.
  *
  * Threads: any; a struct mlkem belongs to one thread at a time.
  */
@@ -13,24 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-
-enum {
-	MLKEM_EK_LEN = 1184, /* encapsulation key, sent by the client */
-	MLKEM_DK_LEN = 2400, /* decapsulation key */
-	MLKEM_CT_LEN = 1088, /* ciphertext, sent by the server */
-	MLKEM_SS_LEN = 32,   /* shared secret */
-	MLKEM_SEED_LEN = 32, /* d, z and m of FIPS 203 */
-};
-
-/* Own code. The caller gives the randomness and wipes what is secret. */
-void mlkem_own_keygen(uint8_t ek[MLKEM_EK_LEN], uint8_t dk[MLKEM_DK_LEN],
-    const uint8_t d[MLKEM_SEED_LEN], const uint8_t z[MLKEM_SEED_LEN]);
-/* ERR_KEX_VALUE if ek holds a number that is not reduced (section 7.2). */
-int mlkem_own_encaps(uint8_t ct[MLKEM_CT_LEN], uint8_t ss[MLKEM_SS_LEN],
-    const uint8_t ek[MLKEM_EK_LEN], const uint8_t m[MLKEM_SEED_LEN]) must_check;
-/* A wrong ciphertext gives a secret that nobody knows, not an error. */
-void mlkem_own_decaps(uint8_t ss[MLKEM_SS_LEN], const uint8_t ct[MLKEM_CT_LEN],
-    const uint8_t dk[MLKEM_DK_LEN]);
+#include "crypto/fallback/mlkem-own.h" /* lengths */
 
 /* OpenSSL's. ERR_UNSUPPORTED where the library has no ML-KEM. *key is an
  * EVP_PKEY for mlkem_evp_decaps() and mlkem_evp_free(). */
@@ -41,7 +23,7 @@ int mlkem_evp_decaps(void *key, uint8_t ss[MLKEM_SS_LEN],
     const uint8_t ct[MLKEM_CT_LEN]) must_check;
 void mlkem_evp_free(void *key);
 
-/* The front, with fresh randomness. */
+/* Either, with fresh randomness. */
 struct mlkem; /* a key pair */
 
 int mlkem_new(struct mlkem **out, uint8_t ek[MLKEM_EK_LEN]) must_check;

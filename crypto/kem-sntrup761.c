@@ -14,8 +14,8 @@
 
 #include <string.h>
 
+#include "base/ct.h"
 #include "base/mem.h"
-#include "crypto/ct.h"
 #include "crypto/digest.h"
 
 enum {

@@ -1,691 +1,194 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-DSA-44 as FIPS 204 describes it; names follow the standard.
- *
- * Everything that depends on a secret is additions, multiplications, shifts
- * and masks; division is by multiplication with a reciprocal. Branches and
- * indices may depend only on what ct_reveal() names:
- * - rho, from which the public matrix is made;
- * - which candidates were thrown away when the secret vectors were sampled:
- *   those that are kept do not depend on them;
- * - the challenge, and whether a candidate for a signature was rejected: a
- *   rejected one is independent of the key, which is what the scheme rests on;
- * - the signature that is given out.
+ * ML-DSA-44 from OpenSSL where the library at run time has it, and the choice
+ * between that and our own. Built against any OpenSSL 3: nothing here needs the
+ * headers of 3.5.
  */
 #include "crypto/mldsa44.h"
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/mem.h"
-#include "crypto/keccak.h"
-#include "crypto/mldsa44-internal.h"
+#include <openssl/crypto.h>
+#include <openssl/err.h>
+#include <openssl/evp.h>
+#include <openssl/params.h>
 
-enum {
-	ETA = 2,     /* the largest coefficient of a secret */
-	TAU = 39,    /* coefficients of a challenge that are not 0 */
-	BETA = TAU * ETA,
-	GAMMA1 = 1 << 17,
-	GAMMA2 = (Q - 1) / 88,
-	OMEGA = 80, /* hints that are not 0, at most */
-	D = 13,	    /* bits dropped from t */
-	HIGH_COUNT = (Q - 1) / (2 * GAMMA2),
+#include "crypto/fallback/fallback.h"
+#include "crypto/rand.h"
 
-	SEED_LEN = MLDSA44_SEED_LEN,
-	CRH_LEN = 64,	/* rho', tr and mu */
-	CHALLENGE_LEN = 32,
-	T1_LEN = 320,	/* bytes of a polynomial of 10-bit numbers */
-	Z_LEN = 576,	/* of 18-bit numbers */
-	W1_LEN = 192,	/* of 6-bit numbers */
-	ROUNDS_MAX = 1000, /* the standard asks for 814 or more; the chance to
-			    * need as many is below 2^-256 */
-};
+static const char alg_name[] = "ML-DSA-44";
 
-/* ---- numbers ------------------------------------------------------------ */
-
-/* Algorithm 35: a in [0, Q) is high * 2^D + low. */
-static inline int32_t
-power2round(int32_t *low, int32_t a)
-{
-	int32_t high = (a + (1 << (D - 1)) - 1) >> D;
-
-	*low = a - (high << D);
-	return high;
-}
-
-/* Algorithm 36: a in [0, Q) is high * 2 * GAMMA2 + low. The reciprocal of
- * 2^48 makes the quotient exact for all a. */
-static inline int32_t
-decompose(int32_t *low, int32_t a)
-{
-	uint64_t n = (uint64_t)a + GAMMA2 - 1;
-	int32_t high = (int32_t)(n * 1477838210 >> 48);
-
-	/* HIGH_COUNT stands for 0, with low one less. */
-	high &= (int32_t)ct_mask_top((uint32_t)(high - HIGH_COUNT));
-	a -= high * 2 * GAMMA2;
-	*low = a - (Q & (int32_t)ct_mask_positive(a - Q / 2));
-	return high;
-}
-
-/* ---- bytes -------------------------------------------------------------- */
-
-/* Four numbers of a few bits after another, the lowest bit first. */
-static void
-pack4(uint8_t *out, const uint32_t in[4], unsigned bits)
-{
-	uint64_t low = in[0] | (uint64_t)in[1] << bits;
-	uint64_t high = in[2] | (uint64_t)in[3] << bits;
-	unsigned half = 2 * bits;
-
-	low |= high << half;
-	high >>= 64 - half;
-	for (unsigned i = 0; i < bits / 2; i++)
-		out[i] = (uint8_t)(i < 8 ? low >> 8 * i : high >> 8 * (i - 8));
-}
-
-static void
-unpack4(uint32_t out[4], const uint8_t *in, unsigned bits)
-{
-	uint64_t low = 0, high = 0, mask = ((uint64_t)1 << bits) - 1;
-	unsigned half = 2 * bits;
-
-	for (unsigned i = 0; i < bits / 2; i++) {
-		if (i < 8)
-			low |= (uint64_t)in[i] << 8 * i;
-		else
-			high |= (uint64_t)in[i] << 8 * (i - 8);
-	}
-	high = high << (64 - half) | low >> half;
-	out[0] = (uint32_t)(low & mask);
-	out[1] = (uint32_t)(low >> bits & mask);
-	out[2] = (uint32_t)(high & mask);
-	out[3] = (uint32_t)(high >> bits & mask);
-}
-
-/* Coefficients of [0, 2^bits): t1 and w1. */
-static void
-encode(uint8_t *out, const struct poly *p, unsigned bits)
-{
-	for (int i = 0; i < N; i += 4, out += bits / 2) {
-		uint32_t n[4];
-
-		for (int j = 0; j < 4; j++)
-			n[j] = (uint32_t)p->c[i + j];
-		pack4(out, n, bits);
-	}
-}
-
-static void
-decode_t1(struct poly *p, const uint8_t *in)
-{
-	for (int i = 0; i < N; i += 4, in += 5) {
-		uint32_t n[4];
-
-		unpack4(n, in, 10);
-		for (int j = 0; j < 4; j++)
-			p->c[i + j] = (int32_t)n[j];
-	}
-}
-
-/* GAMMA1 less each coefficient. */
-static void
-encode_z(uint8_t *out, const struct poly *p)
-{
-	for (int i = 0; i < N; i += 4, out += 9) {
-		uint32_t n[4];
-
-		for (int j = 0; j < 4; j++)
-			n[j] = (uint32_t)(GAMMA1 - to_centered(p->c[i + j]));
-		pack4(out, n, 18);
-	}
-}
-
-static void
-decode_z(struct poly *p, const uint8_t *in)
-{
-	for (int i = 0; i < N; i += 4, in += 9) {
-		uint32_t n[4];
-
-		unpack4(n, in, 18);
-		for (int j = 0; j < 4; j++)
-			p->c[i + j] = GAMMA1 - (int32_t)n[j];
-	}
-}
-
-/* Algorithm 20: where the ones are, and behind them where each polynomial
- * ends. */
-static void
-encode_hints(uint8_t out[OMEGA + K], const struct polyvec *h)
-{
-	unsigned n = 0;
-
-	memset(out, 0, OMEGA + K);
-	for (int k = 0; k < K; k++) {
-		for (int i = 0; i < N; i++) {
-			if (h->v[k].c[i] != 0)
-				out[n++] = (uint8_t)i;
-		}
-		out[OMEGA + k] = (uint8_t)n;
-	}
-}
-
-/* Algorithm 21. There is one encoding of the same hints only: places in
- * order, none twice, zeros behind the last. */
+/* OpenSSL is asked once in the life of a process. Threads that do so at the
+ * same time get the same answer. */
 static bool
-decode_hints(struct polyvec *h, const uint8_t in[OMEGA + K])
+evp_has_mldsa(void)
 {
-	unsigned n = 0;
+	enum { UNKNOWN, YES, NO };
+	static atomic_int known = UNKNOWN;
+	EVP_SIGNATURE *method = NULL;
 
-	memset(h, 0, sizeof *h);
-	for (int k = 0; k < K; k++) {
-		unsigned first = n, end = in[OMEGA + k];
-
-		if (end < n || end > OMEGA)
-			return false;
-		for (; n < end; n++) {
-			if (n > first && in[n - 1] >= in[n])
-				return false;
-			h->v[k].c[in[n]] = 1;
-		}
+	if (atomic_load(&known) == UNKNOWN) {
+		ERR_set_mark();
+		if (OpenSSL_version_num() >= FALLBACK_ENDS)
+			method = EVP_SIGNATURE_fetch(NULL, alg_name, NULL);
+		ERR_pop_to_mark();
+		atomic_store(&known, method != NULL ? YES : NO);
+		EVP_SIGNATURE_free(method);
 	}
-	for (; n < OMEGA; n++) {
-		if (in[n] != 0)
-			return false;
-	}
-	return true;
+	return atomic_load(&known) == YES;
 }
 
-/* ---- sampling ----------------------------------------------------------- */
-
-/* Begins SHAKE-256 of a seed and a number of two bytes. */
-static void
-begin_numbered(struct keccak *xof, const uint8_t seed[CRH_LEN], unsigned n)
+/* NULL if it cannot be made. */
+static EVP_PKEY *
+from_seed(const uint8_t seed[MLDSA44_SEED_LEN])
 {
-	const uint8_t number[2] = { (uint8_t)n, (uint8_t)(n >> 8) };
+	uint8_t copy[MLDSA44_SEED_LEN];
+	OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_octet_string("seed", copy, sizeof copy),
+		OSSL_PARAM_END
+	};
+	EVP_PKEY_CTX *ctx = EVP_PKEY_CTX_new_from_name(NULL, alg_name, NULL);
+	EVP_PKEY *k = NULL;
 
-	shake_init(xof, SHAKE256_RATE);
-	shake_absorb(xof, seed, CRH_LEN);
-	shake_absorb(xof, number, sizeof number);
-	shake_finish(xof);
-}
-
-/* Algorithm 30: uniform, by rejection, from a public seed. */
-static void
-sample_uniform(struct poly *p, const uint8_t rho[SEED_LEN], uint8_t column,
-    uint8_t row)
-{
-	const uint8_t at[2] = { column, row };
-	uint8_t block[SHAKE128_RATE];
-	struct keccak xof;
-	int n = 0;
-
-	shake_init(&xof, SHAKE128_RATE);
-	shake_absorb(&xof, rho, SEED_LEN);
-	shake_absorb(&xof, at, sizeof at);
-	shake_finish(&xof);
-	while (n < N) {
-		shake_squeeze(&xof, block, sizeof block);
-		for (size_t i = 0; i < sizeof block && n < N; i += 3) {
-			const uint8_t *b = block + i;
-			int32_t a = b[0] | b[1] << 8 | (b[2] & 0x7f) << 16;
-
-			if (a < Q)
-				p->c[n++] = a;
-		}
-	}
-}
-
-static void
-sample_matrix(struct polyvec a[K], const uint8_t rho[SEED_LEN])
-{
-	for (uint8_t i = 0; i < K; i++) {
-		for (uint8_t j = 0; j < L; j++)
-			sample_uniform(&a[i].v[j], rho, j, i);
-	}
-}
-
-/* Algorithm 31: -ETA to ETA, from the halves of bytes that are below 15. */
-static void
-sample_secret(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
-{
-	uint8_t block[SHAKE256_RATE];
-	struct keccak xof;
-	int n = 0;
-
-	begin_numbered(&xof, seed, number);
-	while (n < N) {
-		shake_squeeze(&xof, block, sizeof block);
-		for (size_t i = 0; i < 2 * sizeof block && n < N; i++) {
-			uint32_t a = block[i / 2] >> i % 2 * 4 & 15;
-			uint32_t kept = ct_mask_top(a - 15);
-
-			ct_reveal(&kept, sizeof kept);
-			/* a * 205 / 1024 is a / 5 for these. */
-			if (kept != 0)
-				p->c[n++] = ETA -
-				    (int32_t)(a - (a * 205 >> 10) * 5);
-		}
-	}
-	shake_clear(&xof);
-	explicit_bzero(block, sizeof block);
-}
-
-/* Algorithm 34 for one polynomial: uniform in (-GAMMA1, GAMMA1]. */
-static void
-sample_mask(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
-{
-	uint8_t bytes[Z_LEN];
-	struct keccak xof;
-
-	begin_numbered(&xof, seed, number);
-	shake_squeeze(&xof, bytes, sizeof bytes);
-	decode_z(p, bytes);
-	shake_clear(&xof);
-	explicit_bzero(bytes, sizeof bytes);
-}
-
-/* Algorithm 29: TAU coefficients of 1 or -1. */
-static void
-sample_challenge(struct poly *p, const uint8_t seed[CHALLENGE_LEN])
-{
-	uint64_t signs = 0;
-	uint8_t bytes[8], j;
-	struct keccak xof;
-
-	memset(p, 0, sizeof *p);
-	shake_init(&xof, SHAKE256_RATE);
-	shake_absorb(&xof, seed, CHALLENGE_LEN);
-	shake_finish(&xof);
-	shake_squeeze(&xof, bytes, sizeof bytes);
-	for (int i = 0; i < 8; i++)
-		signs |= (uint64_t)bytes[i] << 8 * i;
-	for (int i = N - TAU; i < N; i++) {
-		do
-			shake_squeeze(&xof, &j, 1);
-		while (j > i);
-		p->c[i] = p->c[j];
-		p->c[j] = 1 - 2 * (int32_t)(signs & 1);
-		signs >>= 1;
-	}
-}
-
-/* ---- keys --------------------------------------------------------------- */
-
-/* What a seed expands to (algorithm 6). The vectors of the private key are
- * left as they are, not transformed. */
-struct expanded {
-	uint8_t rho[SEED_LEN], key[SEED_LEN], tr[CRH_LEN];
-	struct polyvec a[K]; /* transformed; row by row */
-	struct polyvec s1, s2, t0;
-};
-
-static void
-expand_seed(struct expanded *x, uint8_t secret[CRH_LEN],
-    const uint8_t seed[SEED_LEN])
-{
-	static const uint8_t sizes[2] = { K, L };
-	struct keccak h;
-
-	shake_init(&h, SHAKE256_RATE);
-	shake_absorb(&h, seed, SEED_LEN);
-	shake_absorb(&h, sizes, sizeof sizes);
-	shake_finish(&h);
-	shake_squeeze(&h, x->rho, sizeof x->rho);
-	shake_squeeze(&h, secret, CRH_LEN);
-	shake_squeeze(&h, x->key, sizeof x->key);
-	shake_clear(&h);
-	ct_reveal(x->rho, sizeof x->rho);
-}
-
-static void
-hash_public(uint8_t tr[CRH_LEN], const uint8_t public[MLDSA44_PUBLIC_LEN])
-{
-	struct keccak h;
-
-	shake_init(&h, SHAKE256_RATE);
-	shake_absorb(&h, public, MLDSA44_PUBLIC_LEN);
-	shake_finish(&h);
-	shake_squeeze(&h, tr, CRH_LEN);
-}
-
-static void
-expand_key(struct expanded *x, uint8_t public[MLDSA44_PUBLIC_LEN],
-    const uint8_t seed[SEED_LEN])
-{
-	struct {
-		uint8_t secret[CRH_LEN];
-		struct polyvec s1;
-		struct poly t;
-	} w;
-
-	expand_seed(x, w.secret, seed);
-	sample_matrix(x->a, x->rho);
-	for (unsigned i = 0; i < L; i++) {
-		sample_secret(&x->s1.v[i], w.secret, i);
-		w.s1.v[i] = x->s1.v[i];
-		ntt(&w.s1.v[i]);
-	}
-	memcpy(public, x->rho, SEED_LEN);
-	for (unsigned i = 0; i < K; i++) {
-		sample_secret(&x->s2.v[i], w.secret, L + i);
-		dot(&w.t, &x->a[i], &w.s1);
-		ntt_inverse(&w.t);
-		poly_add(&w.t, &x->s2.v[i]);
-		poly_to_unsigned(&w.t);
-		for (int j = 0; j < N; j++)
-			w.t.c[j] = power2round(&x->t0.v[i].c[j], w.t.c[j]);
-		encode(public + SEED_LEN + i * T1_LEN, &w.t, 10);
-	}
-	hash_public(x->tr, public);
-	explicit_bzero(&w, sizeof w);
-}
-
-void
-mldsa44_own_public(uint8_t public[MLDSA44_PUBLIC_LEN],
-    const uint8_t seed[MLDSA44_SEED_LEN])
-{
-	struct expanded x;
-
-	expand_key(&x, public, seed);
-	explicit_bzero(&x, sizeof x);
-}
-
-/* ---- signatures --------------------------------------------------------- */
-
-/* mu: what of the message and the public key is signed (algorithms 2 and 7). */
-static int
-hash_message(uint8_t mu[CRH_LEN], const uint8_t tr[CRH_LEN],
-    const struct mldsa44_message *m)
-{
-	const uint8_t head[2] = { 0, (uint8_t)m->context.len };
-	struct keccak h;
-
-	if (m->context.len > MLDSA44_CONTEXT_MAX)
-		return ERR_ARGUMENT;
-	shake_init(&h, SHAKE256_RATE);
-	shake_absorb(&h, tr, CRH_LEN);
-	shake_absorb(&h, head, sizeof head);
-	shake_absorb(&h, m->context.p, m->context.len);
-	shake_absorb(&h, m->data.p, m->data.len);
-	shake_finish(&h);
-	shake_squeeze(&h, mu, CRH_LEN);
-	return 0;
-}
-
-/* The challenge's bytes; w1 is what the high bits are. */
-static void
-hash_commitment(uint8_t challenge[CHALLENGE_LEN], const uint8_t mu[CRH_LEN],
-    const struct polyvec *w1)
-{
-	uint8_t bytes[K * W1_LEN];
-	struct keccak h;
-
-	for (int i = 0; i < K; i++)
-		encode(bytes + i * W1_LEN, &w1->v[i], 6);
-	shake_init(&h, SHAKE256_RATE);
-	shake_absorb(&h, mu, CRH_LEN);
-	shake_absorb(&h, bytes, sizeof bytes);
-	shake_finish(&h);
-	shake_squeeze(&h, challenge, CHALLENGE_LEN);
-	shake_clear(&h);
-	explicit_bzero(bytes, sizeof bytes);
-}
-
-/* One attempt at a signature. */
-struct attempt {
-	uint8_t challenge[CHALLENGE_LEN];
-	struct poly c, product;
-	struct polyvec y, y_ntt; /* the mask */
-	struct polyvec w, w1;
-	struct polyvec z, h;
-};
-
-static void
-commit(struct attempt *t, const struct expanded *x, const uint8_t mu[CRH_LEN],
-    const uint8_t mask_seed[CRH_LEN], unsigned number)
-{
-	int32_t low;
-
-	for (unsigned i = 0; i < L; i++) {
-		sample_mask(&t->y.v[i], mask_seed, number + i);
-		t->y_ntt.v[i] = t->y.v[i];
-		ntt(&t->y_ntt.v[i]);
-	}
-	for (unsigned i = 0; i < K; i++) {
-		struct poly *w = &t->w.v[i];
-
-		dot(w, &x->a[i], &t->y_ntt);
-		ntt_inverse(w);
-		poly_to_unsigned(w);
-		for (int j = 0; j < N; j++)
-			t->w1.v[i].c[j] = decompose(&low, w->c[j]);
-	}
-	hash_commitment(t->challenge, mu, &t->w1);
-	ct_reveal(t->challenge, sizeof t->challenge);
-	sample_challenge(&t->c, t->challenge);
-	ntt(&t->c);
-}
-
-/* The challenge times a part of the private key, which is transformed. */
-static const struct poly *
-times_challenge(struct attempt *t, const struct poly *secret_ntt)
-{
-	multiply(&t->product, &t->c, secret_ntt);
-	ntt_inverse(&t->product);
-	return &t->product;
-}
-
-/* The response z. All ones if it must not be given out: it is so large that
- * it would tell something of s1. */
-static uint32_t
-respond(struct attempt *t, const struct expanded *x)
-{
-	uint32_t bad = 0;
-
-	for (int i = 0; i < L; i++) {
-		t->z.v[i] = t->y.v[i];
-		poly_add(&t->z.v[i], times_challenge(t, &x->s1.v[i]));
-		bad |= poly_reaches(&t->z.v[i], GAMMA1 - BETA);
-	}
-	return bad;
-}
-
-/* Does low + high of w without c * s2 have low bits that would tell something
- * of s2? w is without it afterwards. */
-static uint32_t
-check_low(struct attempt *t, const struct expanded *x)
-{
-	uint32_t bad = 0;
-
-	for (int i = 0; i < K; i++) {
-		struct poly *w = &t->w.v[i], low;
-
-		poly_sub(w, times_challenge(t, &x->s2.v[i]));
-		poly_to_unsigned(w);
-		for (int j = 0; j < N; j++)
-			(void)decompose(&low.c[j], w->c[j]);
-		bad |= poly_reaches(&low, GAMMA2 - BETA);
-		explicit_bzero(&low, sizeof low);
-	}
-	return bad;
-}
-
-/* What a verifier, who does not have t0, needs to find the same high bits
- * (algorithm 39). All ones if it is too much. */
-static uint32_t
-make_hints(struct attempt *t, const struct expanded *x)
-{
-	uint32_t bad = 0, count = 0;
-	int32_t low;
-
-	for (int i = 0; i < K; i++) {
-		struct poly without = t->w.v[i];
-
-		times_challenge(t, &x->t0.v[i]);
-		bad |= poly_reaches(&t->product, GAMMA2);
-		poly_add(&without, &t->product);
-		poly_to_unsigned(&without);
-		for (int j = 0; j < N; j++) {
-			uint32_t a, b;
-
-			a = (uint32_t)decompose(&low, without.c[j]);
-			b = (uint32_t)decompose(&low, t->w.v[i].c[j]);
-			t->h.v[i].c[j] = ct_mask_nonzero(a ^ b) & 1;
-			count += (uint32_t)t->h.v[i].c[j];
-		}
-		explicit_bzero(&without, sizeof without);
-	}
-	return bad | ct_mask_top(OMEGA - count);
-}
-
-/* True if the attempt may be given out. */
-static bool
-attempt_signature(struct attempt *t, const struct expanded *x,
-    const uint8_t mu[CRH_LEN], const uint8_t mask_seed[CRH_LEN],
-    unsigned number)
-{
-	uint32_t bad;
-
-	commit(t, x, mu, mask_seed, number);
-	bad = respond(t, x) | check_low(t, x);
-	ct_reveal(&bad, sizeof bad);
-	if (bad != 0)
-		return false;
-	bad = make_hints(t, x);
-	ct_reveal(&bad, sizeof bad);
-	return bad == 0;
-}
-
-static void
-put_signature(uint8_t out[MLDSA44_SIGNATURE_LEN], struct attempt *t)
-{
-	ct_reveal(&t->h, sizeof t->h);
-	memcpy(out, t->challenge, CHALLENGE_LEN);
-	for (int i = 0; i < L; i++)
-		encode_z(out + CHALLENGE_LEN + i * Z_LEN, &t->z.v[i]);
-	encode_hints(out + CHALLENGE_LEN + L * Z_LEN, &t->h);
-	ct_reveal(out, MLDSA44_SIGNATURE_LEN);
-}
-
-/* rho'', of which all masks of a signature are made. */
-static void
-make_mask_seed(uint8_t out[CRH_LEN], const struct expanded *x,
-    const uint8_t random[MLDSA44_RANDOM_LEN], const uint8_t mu[CRH_LEN])
-{
-	struct keccak h;
-
-	shake_init(&h, SHAKE256_RATE);
-	shake_absorb(&h, x->key, sizeof x->key);
-	shake_absorb(&h, random, MLDSA44_RANDOM_LEN);
-	shake_absorb(&h, mu, CRH_LEN);
-	shake_finish(&h);
-	shake_squeeze(&h, out, CRH_LEN);
-	shake_clear(&h);
+	memcpy(copy, seed, sizeof copy);
+	if (ctx != NULL && EVP_PKEY_fromdata_init(ctx) == 1)
+		(void)EVP_PKEY_fromdata(ctx, &k, EVP_PKEY_KEYPAIR, params);
+	EVP_PKEY_CTX_free(ctx);
+	explicit_bzero(copy, sizeof copy);
+	return k;
 }
 
 int
-mldsa44_own_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
-    const uint8_t seed[MLDSA44_SEED_LEN], const struct mldsa44_message *m,
-    const uint8_t random[MLDSA44_RANDOM_LEN])
+mldsa44_evp_public(uint8_t public[MLDSA44_PUBLIC_LEN],
+    const uint8_t seed[MLDSA44_SEED_LEN])
 {
-	struct {
-		uint8_t public[MLDSA44_PUBLIC_LEN], mu[CRH_LEN];
-		uint8_t mask_seed[CRH_LEN];
-		struct expanded x;
-		struct attempt t;
-	} w;
-	unsigned round = 0;
-	int r;
+	size_t len = MLDSA44_PUBLIC_LEN;
+	EVP_PKEY *k;
+	int r = ERR_CRYPTO;
 
-	expand_key(&w.x, w.public, seed);
-	r = hash_message(w.mu, w.x.tr, m);
-	if (r == 0) {
-		make_mask_seed(w.mask_seed, &w.x, random, w.mu);
-		for (int i = 0; i < K; i++) {
-			ntt(&w.x.s1.v[i]);
-			ntt(&w.x.s2.v[i]);
-			ntt(&w.x.t0.v[i]);
-		}
-		while (round < ROUNDS_MAX &&
-		    !attempt_signature(&w.t, &w.x, w.mu, w.mask_seed,
-			L * round))
-			round++;
-		if (round < ROUNDS_MAX)
-			put_signature(signature, &w.t);
-		else
-			r = ERR_CRYPTO;
-	}
-	explicit_bzero(&w, sizeof w);
+	if (!evp_has_mldsa())
+		return ERR_UNSUPPORTED;
+	k = from_seed(seed);
+	if (k != NULL && EVP_PKEY_get_raw_public_key(k, public, &len) == 1 &&
+	    len == MLDSA44_PUBLIC_LEN)
+		r = 0;
+	EVP_PKEY_free(k);
+	ERR_clear_error();
 	return r;
 }
 
-/* ---- verification: all is public ---------------------------------------- */
+/* begin is EVP_DigestSignInit_ex or its counterpart. */
+typedef int (*begin_fn)(EVP_MD_CTX *ctx, EVP_PKEY_CTX **pctx,
+    const char *digest, OSSL_LIB_CTX *lib, const char *props, EVP_PKEY *key,
+    const OSSL_PARAM params[]);
 
-/* Algorithm 40. */
-static int32_t
-use_hint(int32_t hint, int32_t a)
+static bool
+begin_message(EVP_MD_CTX *ctx, begin_fn begin, EVP_PKEY *k,
+    const struct mldsa44_message *m)
 {
-	int32_t low, high = decompose(&low, a);
+	uint8_t context[MLDSA44_CONTEXT_MAX];
+	OSSL_PARAM params[] = {
+		OSSL_PARAM_construct_octet_string("context-string", context,
+		    m->context.len),
+		OSSL_PARAM_END
+	};
 
-	if (hint == 0)
-		return high;
-	return (high + (low > 0 ? 1 : HIGH_COUNT - 1)) % HIGH_COUNT;
-}
-
-/* w1 again: the high bits of A z - c t1 2^D, with the hints. */
-static void
-recover_commitment(struct polyvec *w1, const struct polyvec *z,
-    const struct poly *c, const struct polyvec *h,
-    const uint8_t public[MLDSA44_PUBLIC_LEN])
-{
-	struct polyvec a[K];
-	struct poly t, product;
-
-	sample_matrix(a, public);
-	for (int i = 0; i < K; i++) {
-		decode_t1(&t, public + SEED_LEN + i * T1_LEN);
-		for (int j = 0; j < N; j++)
-			t.c[j] <<= D;
-		ntt(&t);
-		multiply(&product, c, &t);
-		dot(&t, &a[i], z);
-		poly_sub(&t, &product);
-		for (int j = 0; j < N; j++)
-			t.c[j] = reduce(t.c[j]);
-		ntt_inverse(&t);
-		poly_to_unsigned(&t);
-		for (int j = 0; j < N; j++)
-			w1->v[i].c[j] = use_hint(h->v[i].c[j], t.c[j]);
-	}
+	if (m->context.len > 0)
+		memcpy(context, m->context.p, m->context.len);
+	return begin(ctx, NULL, NULL, NULL, NULL, k, params) == 1;
 }
 
 int
-mldsa44_own_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
+mldsa44_evp_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
+    const uint8_t seed[MLDSA44_SEED_LEN], const struct mldsa44_message *m)
+{
+	size_t len = MLDSA44_SIGNATURE_LEN;
+	EVP_MD_CTX *ctx;
+	EVP_PKEY *k;
+	int r = ERR_CRYPTO;
+
+	if (!evp_has_mldsa())
+		return ERR_UNSUPPORTED;
+	if (m->context.len > MLDSA44_CONTEXT_MAX)
+		return ERR_ARGUMENT;
+	ctx = EVP_MD_CTX_new();
+	k = from_seed(seed);
+	if (ctx != NULL && k != NULL &&
+	    begin_message(ctx, EVP_DigestSignInit_ex, k, m) &&
+	    EVP_DigestSign(ctx, signature, &len, m->data.p, m->data.len) ==
+		1 &&
+	    len == MLDSA44_SIGNATURE_LEN)
+		r = 0;
+	EVP_MD_CTX_free(ctx);
+	EVP_PKEY_free(k);
+	ERR_clear_error();
+	return r;
+}
+
+int
+mldsa44_evp_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t public[MLDSA44_PUBLIC_LEN], const struct mldsa44_message *m)
 {
-	uint8_t tr[CRH_LEN], mu[CRH_LEN], challenge[CHALLENGE_LEN];
-	struct polyvec z, h, w1;
-	struct poly c;
-	int r;
+	EVP_MD_CTX *ctx;
+	EVP_PKEY *k;
+	int r = ERR_CRYPTO;
 
-	hash_public(tr, public);
-	r = hash_message(mu, tr, m);
-	if (r != 0)
+	if (!evp_has_mldsa())
+		return ERR_UNSUPPORTED;
+	if (m->context.len > MLDSA44_CONTEXT_MAX)
+		return ERR_ARGUMENT;
+	ctx = EVP_MD_CTX_new();
+	k = EVP_PKEY_new_raw_public_key_ex(NULL, alg_name, NULL, public,
+	    MLDSA44_PUBLIC_LEN);
+	if (ctx != NULL && k != NULL &&
+	    begin_message(ctx, EVP_DigestVerifyInit_ex, k, m))
+		r = EVP_DigestVerify(ctx, signature, MLDSA44_SIGNATURE_LEN,
+			m->data.p, m->data.len) == 1 ?
+		    0 :
+		    ERR_SIGNATURE;
+	EVP_MD_CTX_free(ctx);
+	EVP_PKEY_free(k);
+	ERR_clear_error();
+	return r;
+}
+
+/* ---- the choice --------------------------------------------------------- */
+
+int
+mldsa44_public(uint8_t public[MLDSA44_PUBLIC_LEN],
+    const uint8_t seed[MLDSA44_SEED_LEN])
+{
+	int r = mldsa44_evp_public(public, seed);
+
+	if (r != ERR_UNSUPPORTED)
 		return r;
-	if (!decode_hints(&h, signature + CHALLENGE_LEN + L * Z_LEN))
-		return ERR_SIGNATURE;
-	for (int i = 0; i < L; i++) {
-		decode_z(&z.v[i], signature + CHALLENGE_LEN + i * Z_LEN);
-		if (poly_reaches(&z.v[i], GAMMA1 - BETA) != 0)
-			return ERR_SIGNATURE;
-		ntt(&z.v[i]);
-	}
-	sample_challenge(&c, signature);
-	ntt(&c);
-	recover_commitment(&w1, &z, &c, &h, public);
-	hash_commitment(challenge, mu, &w1);
-	return memcmp(challenge, signature, CHALLENGE_LEN) == 0 ?
-	    0 :
-	    ERR_SIGNATURE;
+	mldsa44_own_public(public, seed);
+	return 0;
+}
+
+int
+mldsa44_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
+    const uint8_t seed[MLDSA44_SEED_LEN], const struct mldsa44_message *m)
+{
+	uint8_t random[MLDSA44_RANDOM_LEN];
+	int r = mldsa44_evp_sign(signature, seed, m);
+
+	if (r != ERR_UNSUPPORTED)
+		return r;
+	rand_bytes(random, sizeof random);
+	r = mldsa44_own_sign(signature, seed, m, random);
+	explicit_bzero(random, sizeof random);
+	return r;
+}
+
+int
+mldsa44_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
+    const uint8_t public[MLDSA44_PUBLIC_LEN], const struct mldsa44_message *m)
+{
+	int r = mldsa44_evp_verify(signature, public, m);
+
+	return r != ERR_UNSUPPORTED ? r :
+				      mldsa44_own_verify(signature, public, m);
 }

@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-DSA-44, the signatures of FIPS 204: own portable code, whose time and
- * memory accesses do not depend on secrets, and a front that prefers OpenSSL's
- * when the library at run time has it (3.5 and later).
- *
- * A private key is the seed that it was made of. The form of 2560 bytes is not
- * kept anywhere: most of the work of expanding a seed is done for each
- * signature anyway.
+ * ML-DSA-44, the signatures of FIPS 204: OpenSSL's where the library at run
+ * time has it, else those of crypto/fallback/. A private key is the seed that
+ * it was made of.
  *
  * Threads: any.
  */
@@ -17,32 +13,7 @@
 
 #include "base/err.h"
 #include "base/wire.h"
-
-enum {
-	MLDSA44_SEED_LEN = 32,
-	MLDSA44_PUBLIC_LEN = 1312,
-	MLDSA44_SIGNATURE_LEN = 2420,
-	MLDSA44_RANDOM_LEN = 32,
-	MLDSA44_CONTEXT_MAX = 255,
-};
-
-/* What is signed. context tells apart what one key signs for several uses;
- * both ends have to know it. */
-struct mldsa44_message {
-	struct span context, data;
-};
-
-/* Own code. random makes two signatures of one message differ; zeros are the
- * standard's deterministic variant. ERR_ARGUMENT: the context is too long. */
-void mldsa44_own_public(uint8_t public[MLDSA44_PUBLIC_LEN],
-    const uint8_t seed[MLDSA44_SEED_LEN]);
-int mldsa44_own_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
-    const uint8_t seed[MLDSA44_SEED_LEN], const struct mldsa44_message *m,
-    const uint8_t random[MLDSA44_RANDOM_LEN]) must_check;
-/* ERR_SIGNATURE if it is not one of this message by this key. */
-int mldsa44_own_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
-    const uint8_t public[MLDSA44_PUBLIC_LEN],
-    const struct mldsa44_message *m) must_check;
+#include "crypto/fallback/mldsa44-own.h" /* lengths, messages */
 
 /* OpenSSL's. ERR_UNSUPPORTED where the library has no ML-DSA. */
 int mldsa44_evp_public(uint8_t public[MLDSA44_PUBLIC_LEN],
@@ -54,7 +25,7 @@ int mldsa44_evp_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t public[MLDSA44_PUBLIC_LEN],
     const struct mldsa44_message *m) must_check;
 
-/* The front; sign takes fresh randomness. */
+/* Either; sign takes fresh randomness. */
 int mldsa44_public(uint8_t public[MLDSA44_PUBLIC_LEN],
     const uint8_t seed[MLDSA44_SEED_LEN]) must_check;
 int mldsa44_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],

@@ -6,7 +6,8 @@ BEGIN {
 	low = "compat base crypto cipher keys packet"
 	may["compat"] = "compat"
 	may["base"] = "compat base"
-	may["crypto"] = "compat base crypto"
+	may["crypto/fallback"] = "compat base crypto/fallback"
+	may["crypto"] = "compat base crypto/fallback crypto"
 	may["cipher"] = "compat base crypto cipher"
 	may["keys"] = "compat base crypto cipher keys"
 	may["packet"] = low
@@ -50,7 +51,7 @@ BEGIN {
 	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
 	    " xfer/shell program"
-	may["test"] = may["program"] " test"
+	may["test"] = may["program"] " crypto/fallback test"
 }
 
 function floor_of(path, top) {

@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 
 #include "base/mem.h"
-#include "crypto/keccak.h"
+#include "crypto/fallback/keccak.h"
 
 enum { LONGEST = 400 }; /* bytes: beyond two blocks of every rate */
 

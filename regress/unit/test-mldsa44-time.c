@@ -18,8 +18,8 @@
 #endif
 #endif
 
-#include "crypto/mldsa44-poly.c"
-#include "crypto/mldsa44.c"
+#include "crypto/fallback/mldsa44-poly.c"
+#include "crypto/fallback/mldsa44-own.c"
 
 static uint8_t public[MLDSA44_PUBLIC_LEN], signature[MLDSA44_SIGNATURE_LEN];
 

@@ -5,7 +5,7 @@
 #include <openssl/evp.h>
 
 #include "base/mem.h"
-#include "crypto/keccak.h"
+#include "crypto/fallback/keccak.h"
 #include "crypto/mldsa44.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* Arithmetic of ML-DSA-44: polynomials and their transform. */
-#include "crypto/mldsa44-internal.h"
+#include "crypto/fallback/mldsa44-internal.h"
 
 /* 1753^bitrev8(i) mod Q (appendix B), nearest to zero. */
 static const int32_t zeta[N] = {
@@ -40,7 +40,7 @@ static const int32_t zeta[N] = {
 	-2193087, -3014420, -1716814, 2926054, -392707, -303005, 3531229,
 	-3974485, -3773731, 1900052, -781875, 1054478, -731434,
 };
-/* round(2^32 * zeta / Q), see mul_by(). */
+/* round(2^32 * zeta / Q). */
 static const int32_t zeta_ratio[N] = {
 	513, -1830765815, 1929875198, 1927777021, -1640767044, -1477910808,
 	-1612161320, -1640734244, -308362795, 1815525077, 1374673747,
@@ -93,19 +93,12 @@ static const int32_t zeta_ratio[N] = {
  * leaves out. */
 enum { INVERSE = 16382, INVERSE_RATIO = 8395782 };
 
-/*
- * a * w mod Q for a known w, given ratio = round(2^32 * w / Q): the quotient
- * is estimated from the high half of one product. For any a the result lies
- * between -Q/4 and 5Q/4.
- */
-static inline int32_t
-mul_by(int32_t a, int32_t w, int32_t ratio)
-{
-	int32_t quotient = (int32_t)((int64_t)a * ratio >> 32);
+/* Eight layers: the last is of blocks of two. */
+#define NUMBER int32_t
+#define PRODUCT int64_t
+enum { BITS = 32, LAST_HALF = 1 };
 
-	return (int32_t)((uint32_t)a * (uint32_t)w -
-	    (uint32_t)quotient * (uint32_t)Q);
-}
+#include "crypto/fallback/ntt-internal.h"
 
 /* a / 2^32 mod Q, in (-Q, Q), for |a| < 2^53: adds the multiple of Q that
  * makes the low half 0. 58728449 = 1/Q mod 2^32. */
@@ -155,82 +148,16 @@ poly_reaches(const struct poly *p, int32_t bound)
 	return ct_mask_top(any);
 }
 
-/* One layer of the transform over one block: `half` butterflies. */
-static inline void
-ntt_block(int32_t *lo, int32_t *hi, int half, int32_t w, int32_t ratio)
-{
-	for (int i = 0; i < half; i++) {
-		int32_t t = mul_by(hi[i], w, ratio);
-
-		hi[i] = lo[i] - t;
-		lo[i] = lo[i] + t;
-	}
-}
-
-static inline void
-inverse_block(int32_t *lo, int32_t *hi, int half, int32_t w, int32_t ratio)
-{
-	for (int i = 0; i < half; i++) {
-		int32_t t = lo[i];
-
-		lo[i] = reduce(t + hi[i]);
-		hi[i] = mul_by(hi[i] - t, w, ratio);
-	}
-}
-
-static inline void
-ntt_layer(struct poly *p, int half)
-{
-	for (int b = 0; b < N / (2 * half); b++) {
-		int32_t *lo = p->c + 2 * half * b;
-		int i = N / (2 * half) + b;
-
-		ntt_block(lo, lo + half, half, zeta[i], zeta_ratio[i]);
-	}
-}
-
-/* The inverse uses the powers from the end; -1/zeta is among them. */
-static inline void
-inverse_layer(struct poly *p, int half)
-{
-	for (int b = 0; b < N / (2 * half); b++) {
-		int32_t *lo = p->c + 2 * half * b;
-		int i = N / half - 1 - b;
-
-		inverse_block(lo, lo + half, half, zeta[i], zeta_ratio[i]);
-	}
-}
-
-/* |input| < Q; each of the eight layers adds at most 5Q/4, so
- * only the end result is reduced. */
 void
 ntt(struct poly *p)
 {
-	ntt_layer(p, 128);
-	ntt_layer(p, 64);
-	ntt_layer(p, 32);
-	ntt_layer(p, 16);
-	ntt_layer(p, 8);
-	ntt_layer(p, 4);
-	ntt_layer(p, 2);
-	ntt_layer(p, 1);
-	for (int i = 0; i < N; i++)
-		p->c[i] = reduce(p->c[i]);
+	transform(p);
 }
 
 void
 ntt_inverse(struct poly *p)
 {
-	inverse_layer(p, 1);
-	inverse_layer(p, 2);
-	inverse_layer(p, 4);
-	inverse_layer(p, 8);
-	inverse_layer(p, 16);
-	inverse_layer(p, 32);
-	inverse_layer(p, 64);
-	inverse_layer(p, 128);
-	for (int i = 0; i < N; i++)
-		p->c[i] = reduce(mul_by(p->c[i], INVERSE, INVERSE_RATIO));
+	transform_back(p);
 }
 
 void

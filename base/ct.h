@@ -5,8 +5,8 @@
  *
  * Threads: any.
  */
-#ifndef HPN_CRYPTO_CT_H
-#define HPN_CRYPTO_CT_H
+#ifndef HPN_BASE_CT_H
+#define HPN_BASE_CT_H
 
 #include <stdint.h>
 

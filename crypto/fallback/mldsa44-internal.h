@@ -7,12 +7,12 @@
  *
  * Threads: any.
  */
-#ifndef HPN_CRYPTO_MLDSA44_INTERNAL_H
-#define HPN_CRYPTO_MLDSA44_INTERNAL_H
+#ifndef HPN_CRYPTO_FALLBACK_MLDSA44_INTERNAL_H
+#define HPN_CRYPTO_FALLBACK_MLDSA44_INTERNAL_H
 
 #include <stdint.h>
 
-#include "crypto/ct.h"
+#include "base/ct.h"
 
 enum {
 	N = 256,     /* coefficients */

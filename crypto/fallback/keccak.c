@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "crypto/keccak.h"
+#include "crypto/fallback/keccak.h"
 
 #include <string.h>
 

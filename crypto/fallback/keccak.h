@@ -8,8 +8,8 @@
  *
  * Threads: any; a struct keccak belongs to one thread at a time.
  */
-#ifndef HPN_CRYPTO_KECCAK_H
-#define HPN_CRYPTO_KECCAK_H
+#ifndef HPN_CRYPTO_FALLBACK_KECCAK_H
+#define HPN_CRYPTO_FALLBACK_KECCAK_H
 
 #include <stddef.h>
 #include <stdint.h>
