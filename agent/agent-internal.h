@@ -10,12 +10,12 @@
 
 #include "agent/agentd.h"
 #include "agent/constraints.h"
+#include "agent/helper-jobs.h"
 #include "agent/identities.h"
 #include "base/askpass.h"
 
 struct client;
 struct dialog;
-struct fido_job;
 struct provider;
 
 struct agentd {
@@ -31,8 +31,8 @@ struct agentd {
 	unsigned dialogs; /* that are shown now */
 
 	struct provider *providers;
-	struct fido_job *fido_jobs; /* in the order of their turns */
-	struct loop_timer *fido_turn, *reaper;
+	struct helper_line fido;
+	struct loop_timer *reaper;
 
 	int listener; /* -1: none */
 	struct loop_fd *watch;

@@ -21,6 +21,7 @@ agentd_new(struct agentd **out, struct loop *loop,
 	a->loop = loop;
 	a->p = *params;
 	a->listener = -1;
+	fido_start(a);
 	r = shield_new(&a->shield);
 	if (r == 0)
 		r = identities_new(&a->keys, loop);
@@ -41,7 +42,7 @@ agentd_free(struct agentd *a)
 	loop_unwatch(a->loop, a->watch);
 	loop_cancel(a->loop, a->pause);
 	identities_free(a->keys);
-	loop_cancel(a->loop, a->fido_turn);
+	helper_line_clear(&a->fido);
 	loop_cancel(a->loop, a->reaper);
 	shield_free(a->shield);
 	free(a);

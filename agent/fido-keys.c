@@ -21,104 +21,64 @@ struct fido_key {
 
 /* A signature that is wanted. */
 struct fido_job {
-	struct agentd *a;
+	struct helper_job job;
 	struct fido_key *key;
-	char *alg;
-	struct buf data;
-	signer_done_fn done;
-	void *arg;
 	bool running; /* its turn has come */
 	bool asked;   /* for the PIN */
-	struct sk_call *call;
-	struct loop_fd *watch;
-	struct loop_timer *limit;
-	struct dialog *dialog; /* a question, or a notice during the call */
+	struct sk_call *sk;
+	struct helper_call call;
+	struct dialog *question;
 	const char *type; /* of the key, for texts; static */
 	char *fingerprint;
 	bool touch;
-	struct fido_job *next;
 };
 
-static void run_next(void *arg);
 static int begin(struct fido_job *j, const char *pin);
 
 /* ---- jobs ---------------------------------------------------------------- */
 
-static void
-schedule(struct agentd *a)
+static struct fido_job *
+fido_job_of(struct helper_job *j)
 {
-	if (a->fido_jobs == NULL || a->fido_turn != NULL)
-		return;
-	a->fido_turn = loop_after(a->loop, 0, run_next, a);
-	if (a->fido_turn == NULL)
-		log_error("no timer for a FIDO key");
+	return (struct fido_job *)j;
 }
 
 static void
 end_call(struct fido_job *j)
 {
-	loop_unwatch(j->a->loop, j->watch);
-	loop_cancel(j->a->loop, j->limit);
-	dialog_drop(j->dialog);
-	if (j->call != NULL)
-		agentd_reap_soon(j->a);
-	sk_call_end(j->call);
-	j->watch = NULL;
-	j->limit = NULL;
-	j->dialog = NULL;
-	j->call = NULL;
+	helper_call_end(&j->call);
+	dialog_drop(j->question);
+	j->question = NULL;
+	if (j->sk != NULL)
+		agentd_reap_soon(j->key->a);
+	sk_call_end(j->sk);
+	j->sk = NULL;
 }
 
 static void
-job_end(struct fido_job *j)
+job_ended(struct helper_job *job)
 {
-	struct fido_job **at = &j->a->fido_jobs;
+	struct fido_job *j = fido_job_of(job);
 
-	while (*at != j)
-		at = &(*at)->next;
-	*at = j->next;
 	end_call(j);
-	schedule(j->a);
-	free(j->alg);
 	free(j->fingerprint);
-	buf_clear(&j->data);
-	free(j);
-}
-
-static void
-finish(struct fido_job *j, int r, struct span signature)
-{
-	signer_done_fn done = j->done;
-	void *arg = j->arg;
-
-	job_end(j);
-	done(arg, r, signature);
+	helper_line_schedule(job->line);
 }
 
 static void
 fail(struct fido_job *j, int r)
 {
-	finish(j, r, (struct span){ 0 });
+	helper_job_fail(&j->job, r);
 }
 
 void
 fido_stop_all(struct agentd *a)
 {
-	while (a->fido_jobs != NULL)
-		fail(a->fido_jobs, ERR_CANCELLED);
+	while (!TAILQ_EMPTY(&a->fido.jobs))
+		helper_job_fail(TAILQ_FIRST(&a->fido.jobs), ERR_CANCELLED);
 }
 
 /* ---- the user ------------------------------------------------------------ */
-
-static void
-on_notice_gone(void *arg, bool agreed, const char *answer)
-{
-	struct fido_job *j = arg;
-
-	(void)agreed;
-	(void)answer;
-	j->dialog = NULL;
-}
 
 /* Whether it can be shown or not, the key blinks. */
 static void
@@ -126,11 +86,11 @@ show_notice(struct fido_job *j)
 {
 	char *text;
 
-	if (!j->touch || j->asked || dialog_refusal(j->a) != NULL ||
+	if (!j->touch || j->asked ||
 	    asprintf(&text, "Confirm user presence for key %s %s", j->type,
 		j->fingerprint) == -1)
 		return;
-	j->dialog = dialog_ask(j->a, ASKPASS_NOTICE, text, on_notice_gone, j);
+	helper_call_show(&j->call, text);
 	free(text);
 }
 
@@ -140,7 +100,7 @@ on_pin(void *arg, bool agreed, const char *answer)
 	struct fido_job *j = arg;
 	int r = ERR_CANCELLED;
 
-	j->dialog = NULL;
+	j->question = NULL;
 	if (agreed && answer != NULL && *answer != '\0')
 		r = begin(j, answer);
 	if (r != 0)
@@ -150,7 +110,8 @@ on_pin(void *arg, bool agreed, const char *answer)
 static int
 ask_pin(struct fido_job *j)
 {
-	const char *why = dialog_refusal(j->a);
+	struct agentd *a = j->key->a;
+	const char *why = dialog_refusal(a);
 	char *text;
 
 	if (why != NULL) {
@@ -162,9 +123,9 @@ ask_pin(struct fido_job *j)
 		j->fingerprint) == -1)
 		return ERR_NOMEM;
 	j->asked = true;
-	j->dialog = dialog_ask(j->a, ASKPASS_SECRET, text, on_pin, j);
+	j->question = dialog_ask(a, ASKPASS_SECRET, text, on_pin, j);
 	free(text);
-	return j->dialog != NULL ? 0 : ERR_SK_PIN;
+	return j->question != NULL ? 0 : ERR_SK_PIN;
 }
 
 /* ---- calls --------------------------------------------------------------- */
@@ -174,19 +135,18 @@ on_call(void *arg, int fd, int events)
 {
 	struct fido_job *j = arg;
 	struct buf signature = { 0 };
-	int r = sk_sign_step(j->call, &signature);
+	int r = sk_sign_step(j->sk, &signature);
 
 	(void)fd;
 	(void)events;
 	if (r == ERR_AGAIN) {
-		loop_fd_want(j->watch,
-		    sk_call_writes(j->call) ? LOOP_WRITE : LOOP_READ);
+		helper_call_want(&j->call, sk_call_writes(j->sk));
 		return;
 	}
 	end_call(j);
 	if (r == ERR_SK_PIN && !j->asked && (r = ask_pin(j)) == 0)
 		return;
-	finish(j, r, buf_span(&signature));
+	helper_job_finish(&j->job, r, buf_span(&signature));
 	buf_clear(&signature);
 }
 
@@ -195,7 +155,7 @@ on_limit(void *arg)
 {
 	struct fido_job *j = arg;
 
-	j->limit = NULL;
+	j->call.limit = NULL;
 	fail(j, ERR_TIMEOUT);
 }
 
@@ -203,7 +163,7 @@ static int
 take_texts(struct fido_job *j, const struct key *k)
 {
 	free(j->fingerprint);
-	j->fingerprint = key_fingerprint(k, j->a->p.fingerprint);
+	j->fingerprint = key_fingerprint(k, j->key->a->p.fingerprint);
 	j->type = key_short_name(k);
 	j->touch = (key_sk(k)->flags & KEY_SK_TOUCH) != 0;
 	return j->fingerprint != NULL ? 0 : ERR_NOMEM;
@@ -212,25 +172,23 @@ take_texts(struct fido_job *j, const struct key *k)
 static int
 begin(struct fido_job *j, const char *pin)
 {
-	struct loop *loop = j->a->loop;
-	unsigned ms = j->a->p.token_limit_ms;
 	struct sk_params p = { .provider = j->key->provider, .pin = pin };
 	struct key *k = NULL;
-	int r = sealed_key_open(j->a->shield, &j->key->secret, &k);
+	int r = sealed_key_open(j->key->a->shield, &j->key->secret, &k);
 
 	if (r == 0)
 		r = take_texts(j, k);
 	if (r == 0)
-		r = sk_sign_begin(&j->call, &p, k, j->alg,
-		    buf_span(&j->data));
+		r = sk_sign_begin(&j->sk, &p, k, j->job.alg,
+		    buf_span(&j->job.data));
 	key_free(k);
+	if (r == 0)
+		r = helper_call_watch(&j->call, sk_call_fd(j->sk), on_call, j);
+	if (r == 0)
+		r = helper_call_limit(&j->call, LIMIT_MS, on_limit, j);
 	if (r != 0)
 		return r;
-	j->watch = loop_watch(loop, sk_call_fd(j->call), LOOP_WRITE, on_call,
-	    j);
-	j->limit = loop_after(loop, ms != 0 ? ms : LIMIT_MS, on_limit, j);
-	if (j->watch == NULL || j->limit == NULL)
-		return ERR_NOMEM;
+	helper_call_want(&j->call, true);
 	show_notice(j);
 	return 0;
 }
@@ -240,35 +198,46 @@ begin(struct fido_job *j, const char *pin)
 static bool
 has_turn(const struct fido_job *j)
 {
+	struct helper_job *o;
 	unsigned running = 0;
 
-	for (const struct fido_job *o = j->a->fido_jobs; o != NULL;
-	     o = o->next) {
-		running += o->running;
-		if (o->running &&
-		    strcmp(o->key->provider, j->key->provider) == 0)
+	TAILQ_FOREACH(o, &j->job.line->jobs, entry) {
+		const struct fido_job *other = fido_job_of(o);
+
+		running += other->running;
+		if (other->running &&
+		    strcmp(other->key->provider, j->key->provider) == 0)
 			return false;
 	}
 	return !j->running && running < RUNNING_MAX;
 }
 
 static void
-run_next(void *arg)
+run_next(void *owner)
 {
-	struct agentd *a = arg;
-	struct fido_job *j = a->fido_jobs;
+	struct agentd *a = owner;
+	struct helper_job *job = TAILQ_FIRST(&a->fido.jobs);
+	struct fido_job *j;
 	int r;
 
-	a->fido_turn = NULL;
-	while (j != NULL && !has_turn(j))
-		j = j->next;
-	if (j == NULL)
+	while (job != NULL && !has_turn(fido_job_of(job)))
+		job = TAILQ_NEXT(job, entry);
+	if (job == NULL)
 		return;
-	schedule(a); /* there may be another */
+	helper_line_schedule(&a->fido); /* there may be another */
+	j = fido_job_of(job);
 	j->running = true;
 	r = begin(j, NULL);
 	if (r != 0)
 		fail(j, r);
+}
+
+void
+fido_start(struct agentd *a)
+{
+	static const struct helper_kind kind = { run_next, job_ended };
+
+	helper_line_init(&a->fido, a, &kind, a);
 }
 
 /* ---- keys ---------------------------------------------------------------- */
@@ -278,34 +247,27 @@ fido_sign(void *key, const char *alg, struct span data, signer_done_fn done,
     void *arg, void **job)
 {
 	struct fido_key *f = key;
-	struct fido_job *j = calloc(1, sizeof *j), **at = &f->a->fido_jobs;
+	struct fido_job *j = calloc(1, sizeof *j);
 	int r;
 
 	if (j == NULL)
 		return ERR_NOMEM;
-	*j = (struct fido_job){ .a = f->a, .key = f, .done = done,
-		.arg = arg };
-	j->alg = strdup(alg);
-	buf_put(&j->data, data.p, data.len);
-	r = j->alg == NULL ? ERR_NOMEM : buf_err(&j->data);
+	j->key = f;
+	j->call.a = f->a;
+	r = helper_job_start(&j->job, &f->a->fido, alg, data, done, arg);
 	if (r != 0) {
-		free(j->alg);
-		buf_clear(&j->data);
 		free(j);
 		return r;
 	}
-	while (*at != NULL)
-		at = &(*at)->next;
-	*at = j;
-	*job = j;
-	schedule(f->a);
+	*job = &j->job;
+	helper_line_schedule(&f->a->fido);
 	return 0;
 }
 
 static void
 fido_cancel(void *job)
 {
-	job_end(job);
+	helper_job_end(job);
 }
 
 static void
@@ -320,12 +282,12 @@ static void
 fido_release(void *key)
 {
 	struct fido_key *f = key;
-	struct fido_job *j = f->a->fido_jobs, *next;
+	struct helper_job *j = TAILQ_FIRST(&f->a->fido.jobs), *next;
 
 	for (; j != NULL; j = next) {
-		next = j->next;
-		if (j->key == f)
-			fail(j, ERR_CANCELLED);
+		next = TAILQ_NEXT(j, entry);
+		if (fido_job_of(j)->key == f)
+			helper_job_fail(j, ERR_CANCELLED);
 	}
 	key_end(f);
 }

@@ -12,6 +12,8 @@
 
 #include "agent/agent-internal.h"
 
+/* Before anything else. */
+void fido_start(struct agentd *a);
 /* Makes id the entry of k, which is private. provider: "internal", or a path
  * that may be used. */
 int fido_hold(struct agentd *a, const struct key *k, const char *provider,

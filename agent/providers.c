@@ -43,14 +43,12 @@ struct provider {
 	struct agentd *a;
 	char *path;
 	struct p11 *helper; /* NULL: the next signature starts one */
-	struct loop_fd *watch;
-	struct loop_timer *limit, *turn;
-	struct dialog *notice; /* that a reader wants the PIN */
+	struct helper_call call; /* the notice: that a reader wants the PIN */
 	enum state state;
 	struct p11_list list; /* what it said last */
 	struct question question;
 	struct opening *opening; /* NULL: that is over */
-	struct provider_job *jobs;
+	struct helper_line line;
 	struct provider_job *job; /* that the helper works for, unless IDLE */
 	size_t keys;
 	struct provider *next;
@@ -63,16 +61,12 @@ struct provider_key {
 
 /* A signature that is wanted. */
 struct provider_job {
+	struct helper_job job;
 	struct provider *p;
 	const struct provider_key *of; /* NULL: nobody waits for it any more */
 	struct key *key;
-	char *alg;
-	struct buf data;
-	signer_done_fn done;
-	void *arg;
 	bool asked;	/* the user was, for the PIN */
 	bool wants_pin; /* and waits until another question is over */
-	struct provider_job *next;
 };
 
 static void on_helper(void *arg, int fd, int events);
@@ -82,10 +76,7 @@ static void on_helper(void *arg, int fd, int events);
 static void
 end_call(struct provider *p)
 {
-	loop_cancel(p->a->loop, p->limit);
-	p->limit = NULL;
-	dialog_drop(p->notice);
-	p->notice = NULL;
+	helper_call_over(&p->call);
 	p->state = IDLE;
 	p->job = NULL;
 }
@@ -106,8 +97,7 @@ end_helper(struct provider *p)
 {
 	end_call(p);
 	end_question(p);
-	loop_unwatch(p->a->loop, p->watch);
-	p->watch = NULL;
+	helper_call_end(&p->call);
 	if (p->helper == NULL)
 		return;
 	p11_end(p->helper);
@@ -122,15 +112,30 @@ start_helper(struct provider *p)
 
 	if (r != 0)
 		return r;
-	p->watch = loop_watch(p->a->loop, p11_fd(p->helper), LOOP_READ,
-	    on_helper, p);
-	return p->watch != NULL ? 0 : ERR_NOMEM;
+	return helper_call_watch(&p->call, p11_fd(p->helper), on_helper, p);
 }
 
 /* ---- jobs ---------------------------------------------------------------- */
 
-static void run(void *arg);
 static void on_limit(void *arg);
+
+static struct provider_job *
+provider_job_of(struct helper_job *j)
+{
+	return (struct provider_job *)j;
+}
+
+static struct provider_job *
+first_job(const struct provider *p)
+{
+	return provider_job_of(TAILQ_FIRST(&p->line.jobs));
+}
+
+static struct provider_job *
+job_behind(const struct provider_job *j)
+{
+	return provider_job_of(TAILQ_NEXT(&j->job, entry));
+}
 
 static bool
 is_listed(const struct provider *p, const struct provider_job *j)
@@ -146,69 +151,42 @@ static struct provider_job *
 next_job(const struct provider *p)
 {
 	const struct question *q = &p->question;
-	struct provider_job *j = p->jobs;
+	struct provider_job *j = first_job(p);
 
 	if (q->job == NULL)
 		return j;
 	if (q->dialog == NULL)
 		return q->job;
 	while (j != NULL && (j == q->job || j->wants_pin || !is_listed(p, j)))
-		j = j->next;
+		j = job_behind(j);
 	return j;
 }
 
 static void
 schedule(struct provider *p)
 {
-	if (p->state != IDLE || p->turn != NULL || next_job(p) == NULL)
-		return;
-	p->turn = loop_after(p->a->loop, 0, run, p);
-	if (p->turn == NULL)
-		log_error("no timer for a token");
+	if (p->state == IDLE && next_job(p) != NULL)
+		helper_line_schedule(&p->line);
 }
 
 static void
-job_free(struct provider_job *j)
+job_ended(struct helper_job *job)
 {
-	key_free(j->key);
-	free(j->alg);
-	buf_clear(&j->data);
-	free(j);
-}
-
-static void
-unlink_job(struct provider_job *j)
-{
-	struct provider_job **at = &j->p->jobs;
-
-	while (*at != j)
-		at = &(*at)->next;
-	*at = j->next;
-}
-
-static void
-drop_job(struct provider_job *j)
-{
+	struct provider_job *j = provider_job_of(job);
 	struct provider *p = j->p;
 
 	if (p->job == j)
 		end_call(p);
 	if (p->question.job == j)
 		end_question(p);
-	unlink_job(j);
-	job_free(j);
+	key_free(j->key);
 	schedule(p);
 }
 
 static void
-finish(struct provider_job *j, int r, struct span signature)
+fail(struct provider_job *j, int r)
 {
-	signer_done_fn done = j->of != NULL ? j->done : NULL;
-	void *arg = j->arg;
-
-	drop_job(j);
-	if (done != NULL)
-		done(arg, r, signature);
+	helper_job_fail(&j->job, r);
 }
 
 /* What the helper began goes on until it answers: it cannot be told. */
@@ -216,8 +194,9 @@ static void
 forget_job(struct provider_job *j)
 {
 	j->of = NULL;
+	j->job.done = NULL;
 	if (j->p->job != j)
-		drop_job(j);
+		helper_job_end(&j->job);
 }
 
 /* Who ends a helper ends what all wait for. */
@@ -225,8 +204,8 @@ static void
 fail_all(struct provider *p, int r)
 {
 	end_helper(p);
-	while (p->jobs != NULL)
-		finish(p->jobs, r, (struct span){ 0 });
+	while (!TAILQ_EMPTY(&p->line.jobs))
+		helper_job_fail(TAILQ_FIRST(&p->line.jobs), r);
 }
 
 /* ---- life ---------------------------------------------------------------- */
@@ -240,13 +219,7 @@ provider_end(struct provider *p)
 		at = &(*at)->next;
 	*at = p->next;
 	end_helper(p);
-	while (p->jobs != NULL) {
-		struct provider_job *j = p->jobs;
-
-		p->jobs = j->next;
-		job_free(j);
-	}
-	loop_cancel(p->a->loop, p->turn);
+	helper_line_clear(&p->line);
 	if (p->opening != NULL)
 		mem_free_secret(p->opening, sizeof *p->opening);
 	p11_list_clear(&p->list);
@@ -327,23 +300,8 @@ begin_sign(struct provider *p, const struct p11_pin *pin)
 	const struct provider_job *j = p->job;
 
 	p->state = SIGNING;
-	return p11_begin_sign(p->helper, j->key, j->alg,
-	    buf_span(&j->data), pin);
-}
-
-static struct loop_timer *
-new_limit(struct provider *p, unsigned ms, void (*fn)(void *arg))
-{
-	if (p->a->p.token_limit_ms != 0)
-		ms = p->a->p.token_limit_ms;
-	return loop_after(p->a->loop, ms, fn, p);
-}
-
-static int
-set_limit(struct provider *p, unsigned ms)
-{
-	p->limit = new_limit(p, ms, on_limit);
-	return p->limit != NULL ? 0 : ERR_NOMEM;
+	return p11_begin_sign(p->helper, j->key, j->job.alg,
+	    buf_span(&j->job.data), pin);
 }
 
 /* r: how a call began. */
@@ -351,12 +309,13 @@ static void
 wait_for(struct provider *p, int r, bool on_reader)
 {
 	if (r == 0)
-		r = set_limit(p, on_reader ? LIMIT_USER_MS : LIMIT_MS);
+		r = helper_call_limit(&p->call,
+		    on_reader ? LIMIT_USER_MS : LIMIT_MS, on_limit, p);
 	if (r == 0)
-		loop_fd_want(p->watch, LOOP_WRITE);
+		helper_call_want(&p->call, true);
 	else if (p->opening == NULL && p->helper != NULL &&
 	    p11_fd(p->helper) != -1)
-		finish(p->job, r, (struct span){ 0 });
+		fail(p->job, r);
 	else
 		stop(p, r);
 }
@@ -366,7 +325,7 @@ on_limit(void *arg)
 {
 	struct provider *p = arg;
 
-	p->limit = NULL;
+	p->call.limit = NULL;
 	log_info("provider %s does not answer", p->path);
 	stop(p, ERR_TIMEOUT);
 }
@@ -383,9 +342,9 @@ on_pin(void *arg, bool agreed, const char *answer)
 	loop_cancel(p->a->loop, q->limit);
 	q->limit = NULL;
 	if (!agreed || answer == NULL || *answer == '\0')
-		finish(q->job, ERR_CANCELLED, (struct span){ 0 });
+		fail(q->job, ERR_CANCELLED);
 	else if (strlcpy(q->pin, answer, sizeof q->pin) >= sizeof q->pin)
-		finish(q->job, ERR_LIMIT, (struct span){ 0 });
+		fail(q->job, ERR_LIMIT);
 	else
 		schedule(p);
 }
@@ -411,23 +370,14 @@ on_no_answer(void *arg)
 
 	p->question.limit = NULL;
 	log_info("provider %s: nobody has entered the PIN", p->path);
-	finish(p->question.job, ERR_TIMEOUT, (struct span){ 0 });
+	fail(p->question.job, ERR_TIMEOUT);
 	do {
-		for (j = p->jobs; j != NULL && !j->wants_pin; j = j->next)
+		for (j = first_job(p); j != NULL && !j->wants_pin;
+		     j = job_behind(j))
 			;
 		if (j != NULL)
-			finish(j, ERR_TIMEOUT, (struct span){ 0 });
+			fail(j, ERR_TIMEOUT);
 	} while (j != NULL);
-}
-
-static void
-on_notice_gone(void *arg, bool agreed, const char *answer)
-{
-	struct provider *p = arg;
-
-	(void)agreed;
-	(void)answer;
-	p->notice = NULL;
 }
 
 static void
@@ -435,9 +385,7 @@ use_reader(struct provider *p, const char *text)
 {
 	static const struct p11_pin pin = { .kind = P11_PIN_ON_READER };
 
-	if (dialog_refusal(p->a) == NULL)
-		p->notice = dialog_ask(p->a, ASKPASS_NOTICE, text,
-		    on_notice_gone, p);
+	helper_call_show(&p->call, text);
 	wait_for(p, begin_sign(p, &pin), true);
 }
 
@@ -448,7 +396,7 @@ open_question(struct provider *p, const char *text, uint32_t token,
 	struct question *q = &p->question;
 
 	q->dialog = dialog_ask(p->a, ASKPASS_SECRET, text, on_pin, p);
-	q->limit = new_limit(p, LIMIT_USER_MS, on_no_answer);
+	q->limit = helper_timer(p->a, LIMIT_USER_MS, on_no_answer, p);
 	if (q->dialog == NULL || q->limit == NULL) {
 		end_question(p);
 		return ERR_PIN_NEEDED;
@@ -492,7 +440,7 @@ ask_pin(struct provider *p, const char *label, bool on_reader, uint32_t token,
 			end_call(p);
 			schedule(p);
 		} else {
-			finish(j, r, (struct span){ 0 });
+			fail(j, r);
 		}
 	}
 	free(text);
@@ -569,21 +517,18 @@ call_over(struct provider *p, enum state state, int r, struct span signature)
 	const char *label;
 	bool on_reader;
 
-	loop_cancel(p->a->loop, p->limit);
-	p->limit = NULL;
-	dialog_drop(p->notice);
-	p->notice = NULL;
+	helper_call_over(&p->call);
 	if (state == OPENING) {
 		opening_goes_on(p, r);
 	} else if (p11_fd(p->helper) == -1) {
 		fail_all(p, r);
 	} else if (p->job->of == NULL) {
-		finish(p->job, ERR_CANCELLED, (struct span){ 0 });
+		fail(p->job, ERR_CANCELLED);
 	} else if (state == SIGNING && r == ERR_PIN_NEEDED) {
 		label = p11_wanted(p->helper, &on_reader);
 		ask_pin(p, label, on_reader, 0, SIGNING);
 	} else if (state == SIGNING || r != 0) {
-		finish(p->job, r, signature);
+		helper_job_finish(&p->job->job, r, signature);
 	} else {
 		listed_again(p);
 	}
@@ -609,23 +554,21 @@ on_helper(void *arg, int fd, int events)
 	r = p->state == SIGNING ? p11_sign_step(p->helper, &signature) :
 				  take_list(p);
 	if (r == ERR_AGAIN) {
-		loop_fd_want(p->watch,
-		    p11_writes(p->helper) ? LOOP_WRITE : LOOP_READ);
+		helper_call_want(&p->call, p11_writes(p->helper));
 		return;
 	}
-	loop_fd_want(p->watch, LOOP_READ);
+	helper_call_want(&p->call, false);
 	call_over(p, p->state, r, buf_span(&signature));
 	buf_clear(&signature);
 }
 
 static void
-run(void *arg)
+run(void *owner)
 {
 	static const struct p11_pin none = { .kind = P11_PIN_NONE };
-	struct provider *p = arg;
+	struct provider *p = owner;
 	int r = 0;
 
-	p->turn = NULL;
 	if (p->state != IDLE || (p->job = next_job(p)) == NULL)
 		return;
 	p->job->wants_pin = false;
@@ -659,25 +602,22 @@ provider_sign(void *key, const char *alg, struct span data, signer_done_fn done,
     void *arg, void **job)
 {
 	struct provider_key *k = key;
-	struct provider_job *j = calloc(1, sizeof *j), **at = &k->p->jobs;
+	struct provider_job *j = calloc(1, sizeof *j);
 	int r;
 
 	if (j == NULL)
 		return ERR_NOMEM;
-	*j = (struct provider_job){ .p = k->p, .of = k, .done = done,
-		.arg = arg };
-	j->alg = strdup(plain_name(alg));
-	buf_put(&j->data, data.p, data.len);
-	r = j->alg == NULL ? ERR_NOMEM : buf_err(&j->data);
+	j->p = k->p;
+	j->of = k;
+	r = key_public_of(k->key, &j->key);
 	if (r == 0)
-		r = key_public_of(k->key, &j->key);
+		r = helper_job_start(&j->job, &k->p->line, plain_name(alg),
+		    data, done, arg);
 	if (r != 0) {
-		job_free(j);
+		key_free(j->key);
+		free(j);
 		return r;
 	}
-	while (*at != NULL)
-		at = &(*at)->next;
-	*at = j;
 	*job = j;
 	schedule(k->p);
 	return 0;
@@ -694,13 +634,13 @@ provider_release(void *key)
 {
 	struct provider_key *k = key;
 	struct provider *p = k->p;
-	struct provider_job *j = p->jobs, *next;
+	struct provider_job *j = first_job(p), *next;
 
 	for (; j != NULL; j = next) {
-		signer_done_fn done = j->done;
-		void *arg = j->arg;
+		signer_done_fn done = j->job.done;
+		void *arg = j->job.arg;
 
-		next = j->next;
+		next = job_behind(j);
 		if (j->of != k)
 			continue;
 		forget_job(j);
@@ -749,7 +689,8 @@ make_room(struct agentd *a, const char *path)
 		n++;
 	if (p == NULL)
 		return n < PROVIDERS_MAX ? 0 : ERR_LIMIT;
-	if (p->opening != NULL || p->helper != NULL || p->jobs != NULL) {
+	if (p->opening != NULL || p->helper != NULL ||
+	    !TAILQ_EMPTY(&p->line.jobs)) {
 		log_info("provider %s is there already", path);
 		return ERR_ARGUMENT;
 	}
@@ -760,6 +701,7 @@ make_room(struct agentd *a, const char *path)
 static struct provider *
 provider_new(struct agentd *a, const char *path, const char *pin)
 {
+	static const struct helper_kind kind = { run, job_ended };
 	struct provider *p = calloc(1, sizeof *p);
 	struct opening *o = calloc(1, sizeof *o);
 
@@ -770,7 +712,9 @@ provider_new(struct agentd *a, const char *path, const char *pin)
 	}
 	strlcpy(o->pin, pin, sizeof o->pin);
 	p->a = a;
+	p->call.a = a;
 	p->opening = o;
+	helper_line_init(&p->line, a, &kind, p);
 	p->next = a->providers;
 	a->providers = p;
 	return p;
@@ -796,12 +740,12 @@ provider_open(struct agentd *a, const char *path, const char *pin,
 	if (r == 0)
 		r = begin_list(p, OPENING, &none);
 	if (r == 0)
-		r = set_limit(p, LIMIT_MS);
+		r = helper_call_limit(&p->call, LIMIT_MS, on_limit, p);
 	if (r != 0) {
 		provider_end(p);
 		return r;
 	}
-	loop_fd_want(p->watch, LOOP_WRITE);
+	helper_call_want(&p->call, true);
 	*out = p;
 	return 0;
 }

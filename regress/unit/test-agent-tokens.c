@@ -540,7 +540,7 @@ test_fido(void **state)
 	askpass("");
 	assert_int_equal(sign(fd, fido), AGENT_FAILURE);
 	assert_int_equal(t_host.agentd->dialogs, 0);
-	assert_null(t_host.agentd->fido_jobs);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->fido.jobs));
 	free(fp);
 }
 
@@ -637,7 +637,7 @@ test_fido_hangs(void **state)
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
 	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	assert_null(t_host.agentd->fido_jobs);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->fido.jobs));
 	assert_int_equal(t_host.agentd->dialogs, 0);
 }
 

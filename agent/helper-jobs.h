@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Signatures that helper processes of tokens make, as far as libraries
+ * (agent/providers.h) and FIDO keys (agent/fido-keys.h) are alike: a line of
+ * jobs that wait for their turns, and a call of a helper, which is watched, has
+ * its time, and shows the user what to do.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_AGENT_HELPER_JOBS_H
+#define HPN_AGENT_HELPER_JOBS_H
+
+#include <sys/queue.h>
+
+#include "agent/signer.h"
+#include "base/buf.h"
+#include "base/loop.h"
+
+struct agentd;
+struct dialog;
+
+/* A signature that is wanted: the first field of what its kind knows of it. */
+struct helper_job {
+	struct helper_line *line;
+	char *alg;
+	struct buf data;
+	signer_done_fn done; /* NULL: nobody waits for it any more */
+	void *arg;
+	TAILQ_ENTRY(helper_job) entry;
+};
+
+/* A kind of job: what its source does. */
+struct helper_kind {
+	/* A turn has come. */
+	void (*run)(void *owner);
+	/* The job ends, and is out of its line: ends its call, frees what the
+	 * kind added, not the job itself. */
+	void (*ended)(struct helper_job *j);
+};
+
+/* Jobs in the order of their turns. */
+struct helper_line {
+	struct agentd *a;
+	const struct helper_kind *kind;
+	void *owner;
+	TAILQ_HEAD(helper_jobs, helper_job) jobs;
+	struct loop_timer *turn; /* NULL: none is due */
+};
+
+void helper_line_init(struct helper_line *line, struct agentd *a,
+    const struct helper_kind *kind, void *owner);
+/* Frees the jobs; nobody is told. */
+void helper_line_clear(struct helper_line *line);
+/* If there are jobs, run() is called, from the loop. */
+void helper_line_schedule(struct helper_line *line);
+
+/* Fills j, which is on the heap and otherwise zero, and puts it at the end of
+ * the line. An error leaves it to the caller to free. */
+int helper_job_start(struct helper_job *j, struct helper_line *line,
+    const char *alg, struct span data, signer_done_fn done,
+    void *arg) must_check;
+void helper_job_end(struct helper_job *j);
+/* Ends it, and tells who waits for it. */
+void helper_job_finish(struct helper_job *j, int r, struct span signature);
+void helper_job_fail(struct helper_job *j, int r);
+
+/* A call of a helper. Zeros are none. */
+struct helper_call {
+	struct agentd *a;
+	struct loop_fd *watch;
+	struct loop_timer *limit;
+	struct dialog *notice; /* what the user is told meanwhile */
+};
+
+/* Watches a helper: on_events when it may be read. */
+int helper_call_watch(struct helper_call *c, int fd,
+    void (*on_events)(void *arg, int fd, int events), void *arg) must_check;
+/* What the helper waits for: that it may be written to, or be read. */
+void helper_call_want(struct helper_call *c, bool writes);
+/* The time that users or cards have, unless a test sets another. */
+struct loop_timer *helper_timer(struct agentd *a, unsigned ms,
+    void (*on_limit)(void *arg), void *arg) must_check;
+int helper_call_limit(struct helper_call *c, unsigned ms,
+    void (*on_limit)(void *arg), void *arg) must_check;
+/* Shows a notice, if it can be shown. */
+void helper_call_show(struct helper_call *c, const char *text);
+/* The answer is there: no limit and no notice any more. */
+void helper_call_over(struct helper_call *c);
+/* The same, and the helper is no longer watched. */
+void helper_call_end(struct helper_call *c);
+
+#endif
