@@ -102,6 +102,12 @@ def pytest_unconfigure(config):
           + (f", {skipped} skipped" if skipped else ""))
 
 
+@pytest.fixture
+def short():
+    with harness.short_directory() as path:
+        yield path
+
+
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left():
     """Checks that no process of ours outlives the tests. A command whose

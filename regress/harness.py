@@ -5,6 +5,7 @@ servers on free loopback ports, keys, and clients that know them.
 Nothing here touches the configuration of the person who runs the tests.
 """
 
+import contextlib
 import ctypes
 import functools
 import grp
@@ -17,6 +18,7 @@ import signal
 import socket
 import stat
 import subprocess
+import tempfile
 import time
 import weakref
 from pathlib import Path
@@ -474,6 +476,16 @@ class Keys:
 # exchange, and the one that is preferred. Our client and stock servers keep
 # theirs: there it matters which one our client guesses.
 QUICK_KEX = "KexAlgorithms=-sntrup761*"
+
+
+@contextlib.contextmanager
+def short_directory():
+    """A directory with a short name: names of sockets are limited."""
+    path = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
 
 
 def open_up(directory):

@@ -3,14 +3,12 @@
 setuid program are in directories that only a mount namespace shows as the
 system's."""
 
-import contextlib
 import os
 import shutil
-import tempfile
 from pathlib import Path
 
-import pytest
-from ownetc import OWN_GROUP, UID, USER, MountPoint, OwnEtc, problem
+from ownetc import (OWN_GROUP, UID, USER, MountPoint, OwnEtc, problem,
+                    short_place)
 from sshwire import (USERAUTH_FAILURE, USERAUTH_REQUEST, USERAUTH_SUCCESS,
                      connect, load_key, message, string)
 
@@ -163,16 +161,5 @@ class Place(OwnEtc):
             server.log.read_bytes()[mark:].decode().replace("\r", "")
 
 
-@contextlib.contextmanager
 def place(keys):
-    if why_not():
-        pytest.skip(why_not())
-    path = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    path.chmod(0o755)
-    made = Place(path / "h", keys)
-    harness.open_up(made.home)
-    try:
-        yield made
-    finally:
-        made.end()
-        shutil.rmtree(path)
+    return short_place(Place, "h", keys, why_not())

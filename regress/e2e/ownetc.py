@@ -56,6 +56,21 @@ class MountPoint:
                 pass  # somebody else uses it
 
 
+@contextlib.contextmanager
+def short_place(kind, name, keys, why_not=None):
+    """A kind of OwnEtc, in a directory with a short name."""
+    if why_not:
+        pytest.skip(why_not)
+    with harness.short_directory() as path:
+        path.chmod(0o755)
+        made = kind(path / name, keys)
+        harness.open_up(made.home)
+        try:
+            yield made
+        finally:
+            made.end()
+
+
 class OwnEtc:
     def __init__(self, directory, keys):
         self.dir, self.keys = Path(directory), keys

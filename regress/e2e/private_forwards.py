@@ -2,13 +2,10 @@
 """For tests of private forwards, of agent and display: servers of a user with
 a home directory of its own, and servers that are greedy."""
 
-import contextlib
 import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
-from ownetc import USER, OwnEtc, problem
+from ownetc import USER, OwnEtc, problem, short_place
 from sshwire import (CHANNEL_CLOSE, CHANNEL_FAILURE, CHANNEL_OPEN,
                      CHANNEL_REQUEST, CHANNEL_SUCCESS, EXT_INFO,
                      OPEN_CONFIRMATION, OPEN_FAILURE, FakeServer, connect,
@@ -33,20 +30,8 @@ class Place(OwnEtc):
         return self.running[what]
 
 
-@contextlib.contextmanager
 def place(keys):
-    """In a directory with a short name: names of sockets are limited."""
-    if problem():
-        pytest.skip(problem())
-    path = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    path.chmod(0o755)
-    made = Place(path / "o", keys)
-    harness.open_up(made.home)
-    try:
-        yield made
-    finally:
-        made.end()
-        shutil.rmtree(path)
+    return short_place(Place, "o", keys, problem())
 
 
 def ask(wire, channel, name, *fields):

@@ -3,12 +3,10 @@
 
 import os
 import re
-import shutil
 import signal
 import socket
 import stat
 import subprocess
-import tempfile
 import threading
 import time
 from pathlib import Path
@@ -32,14 +30,6 @@ NAME = re.compile(r"s\.[a-zA-Z0-9]{10}\.sshd\.[a-zA-Z0-9]{10}")
 OLD, MODERN = "auth-agent-req@openssh.com", "agent-req"
 SHOW = 'echo "<$SSH_AUTH_SOCK>"'
 TOLD = "Warning: ssh server tried agent forwarding."
-
-
-@pytest.fixture
-def short():
-    """A directory with a short name: names of sockets are limited."""
-    path = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
 
 
 @pytest.fixture(scope="module")

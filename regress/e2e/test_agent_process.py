@@ -6,12 +6,10 @@ import contextlib
 import os
 import re
 import resource
-import shutil
 import signal
 import socket
 import stat
 import subprocess
-import tempfile
 import time
 from pathlib import Path
 
@@ -28,10 +26,9 @@ NAME = re.compile(r"s\.([a-zA-Z0-9]{10})\.agent\.[a-zA-Z0-9]{10}")
 
 @pytest.fixture
 def home():
-    """A home with a short name; agents that are told to end do so."""
-    path = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
+    """Agents that are told to end do so."""
+    with harness.short_directory() as path:
+        yield path
 
 
 def agent(*args, kind="hpn", home=None, **kw):

@@ -2,10 +2,7 @@
 """What the shells' completions offer: hosts, flags, keywords, algorithms, and
 paths on servers, without a question and without a trap in anybody's names."""
 
-import shutil
-import tempfile
 import time
-from pathlib import Path
 
 import pytest
 
@@ -88,11 +85,11 @@ def config(home, sshd):
 @pytest.fixture
 def shared_by():
     """A directory for the socket of the connection that is shared."""
-    place = Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    yield place
-    for path in place.iterdir():
-        run([harness.hpn("ssh"), "-F", "none", "-S", path, "-O", "exit", "x"])
-    shutil.rmtree(place)
+    with harness.short_directory() as place:
+        yield place
+        for path in place.iterdir():
+            run([harness.hpn("ssh"), "-F", "none", "-S", path, "-O", "exit",
+                 "x"])
 
 
 def test_remote_paths(home, offer, config, sshd, shared_by):

@@ -7,9 +7,7 @@ import contextlib
 import os
 import pathlib
 import pwd
-import shutil
 import socket
-import tempfile
 import threading
 
 import pytest
@@ -26,14 +24,6 @@ def installed(tmp_path_factory):
         timeout=600, env=clean_env(PATH=os.environ["PATH"])).ok()
     (links,) = top.rglob("hpnssh/links")
     return links
-
-
-@pytest.fixture
-def short():
-    """A directory with a short name: names of sockets are limited."""
-    path = pathlib.Path(tempfile.mkdtemp(prefix="hpn", dir="/tmp"))
-    yield path
-    shutil.rmtree(path)
 
 
 class Foreign:

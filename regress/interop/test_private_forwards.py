@@ -3,11 +3,9 @@
 and a real xauth."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -42,17 +40,15 @@ def place(nothing_left, keys):
 
 
 @pytest.fixture
-def agent(background, keys):
+def agent(background, keys, short):
     """Environment of a stock agent that has the user's key."""
-    directory = tempfile.mkdtemp(prefix="hpn", dir="/tmp")
-    path = f"{directory}/agent"
+    path = short / "agent"
     background([stock("ssh-agent"), "-D", "-a", path],
                stdout=subprocess.DEVNULL)
-    wait_for(lambda: os.path.exists(path), 20)
+    wait_for(path.exists, 20)
     env = harness.clean_env(SSH_AUTH_SOCK=path)
     run([stock("ssh-add"), keys.path("ed25519")], env=env).ok()
     yield env
-    shutil.rmtree(directory)
 
 
 def server_of(own, kind, config=CONFIG):

@@ -273,20 +273,22 @@ add_key(const struct key *k, const char *comment)
 	agent_close(a);
 }
 
+/* What a stock agent may hold: types of keys, and what they sign by. */
+static const struct {
+	const char *type;
+	unsigned bits;
+	const char *algs[3]; /* until NULL */
+} kinds[] = {
+	{ "ed25519", 0, { "ssh-ed25519" } },
+	{ "ecdsa", 256, { "ecdsa-sha2-nistp256" } },
+	{ "ecdsa", 384, { "ecdsa-sha2-nistp384" } },
+	{ "ecdsa", 521, { "ecdsa-sha2-nistp521" } },
+	{ "rsa", 2048, { "rsa-sha2-512", "rsa-sha2-256" } },
+};
+
 static void
 test_stock_agent(void **state)
 {
-	static const struct {
-		const char *type;
-		unsigned bits;
-		const char *algs[4];
-	} kinds[] = {
-	    {"ed25519", 0, {"ssh-ed25519"}},
-	    {"ecdsa", 256, {"ecdsa-sha2-nistp256"}},
-	    {"ecdsa", 384, {"ecdsa-sha2-nistp384"}},
-	    {"ecdsa", 521, {"ecdsa-sha2-nistp521"}},
-	    {"rsa", 2048, {"rsa-sha2-512", "rsa-sha2-256"}},
-	};
 	struct agent_key *keys = NULL;
 	struct key *stranger = NULL;
 	struct agent *a = NULL;
@@ -341,17 +343,6 @@ test_stock_agent(void **state)
 static void
 test_stock_agent_and_certificates(void **state)
 {
-	static const struct {
-		const char *type;
-		unsigned bits;
-		const char *algs[3];
-	} kinds[] = {
-	    {"ed25519", 0, {"ssh-ed25519"}},
-	    {"ecdsa", 256, {"ecdsa-sha2-nistp256"}},
-	    {"ecdsa", 384, {"ecdsa-sha2-nistp384"}},
-	    {"ecdsa", 521, {"ecdsa-sha2-nistp521"}},
-	    {"rsa", 2048, {"rsa-sha2-512", "rsa-sha2-256"}},
-	};
 	struct agent_key *keys = NULL;
 	struct agent *a = NULL;
 	struct buf sig = {0};
