@@ -19,13 +19,12 @@
 #ifndef HPN_XFER_PROGRESS_H
 #define HPN_XFER_PROGRESS_H
 
-#include <sys/queue.h>
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "compat/queue.h"
 
 struct progress;
 

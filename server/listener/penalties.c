@@ -3,46 +3,57 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/tree.h>
 
 #include "base/mem.h"
+#include "base/tree.h"
+#include "crypto/rand.h"
 
-/* A source and its penalty. It is in two trees, so that no sequence of
+/* A source and its penalty. It is in two sets, so that no sequence of
  * addresses makes finding it, or the one that expires first, slow. */
 struct entry {
-	RB_ENTRY(entry) by_source, by_expiry;
+	struct tree_node by_source, by_expiry;
 	struct startups_source source;
 	enum penalty_class reason; /* of the last one */
 	bool active;		   /* enforced */
 	int64_t expires_us;
 };
 
-static int
-compare_sources(const struct entry *a, const struct entry *b)
+/* NULL of NULL. */
+static struct entry *
+of_source(const struct tree_node *n)
 {
-	return memcmp(a->source.bytes, b->source.bytes,
-	    sizeof a->source.bytes);
+	return n == NULL ? NULL : (struct entry *)(void *)((char *)n -
+	    offsetof(struct entry, by_source));
+}
+
+static struct entry *
+of_expiry(const struct tree_node *n)
+{
+	return n == NULL ? NULL : (struct entry *)(void *)((char *)n -
+	    offsetof(struct entry, by_expiry));
 }
 
 static int
-compare_expiry(const struct entry *a, const struct entry *b)
+compare_sources(const struct tree_node *a, const struct tree_node *b)
 {
-	if (a->expires_us != b->expires_us)
-		return a->expires_us < b->expires_us ? -1 : 1;
-	return compare_sources(a, b);
+	return memcmp(of_source(a)->source.bytes, of_source(b)->source.bytes,
+	    sizeof of_source(a)->source.bytes);
 }
 
-RB_HEAD(source_tree, entry);
-RB_HEAD(expiry_tree, entry);
-/* RB_GENERATE_STATIC of some versions of libbsd needs a macro of the BSDs. */
-#define LOCAL static __attribute__((unused))
-RB_GENERATE_INTERNAL(source_tree, entry, by_source, compare_sources, LOCAL)
-RB_GENERATE_INTERNAL(expiry_tree, entry, by_expiry, compare_expiry, LOCAL)
+static int
+compare_expiry(const struct tree_node *a, const struct tree_node *b)
+{
+	const struct entry *x = of_expiry(a);
+	const struct entry *y = of_expiry(b);
+
+	if (x->expires_us != y->expires_us)
+		return x->expires_us < y->expires_us ? -1 : 1;
+	return compare_sources(&x->by_source, &y->by_source);
+}
 
 /* The sources of one family. */
 struct table {
-	struct source_tree by_source;
-	struct expiry_tree by_expiry;
+	struct tree_node *by_source, *by_expiry;
 	size_t count, max;
 	bool deny_all; /* when full */
 };
@@ -61,19 +72,33 @@ penalties_new(const struct server_penalties *conf)
 	for (int f = 0; f < PENALTY_FAMILIES; f++) {
 		struct table *t = &p->tables[f];
 
-		RB_INIT(&t->by_source);
-		RB_INIT(&t->by_expiry);
 		t->max = (size_t)conf->max_sources[f];
 		t->deny_all = conf->deny_all[f];
 	}
 	return p;
 }
 
+static struct entry *
+first_to_expire(const struct table *t)
+{
+	return of_expiry(tree_first(t->by_expiry));
+}
+
+/* Ranks that a peer could foresee would let it make a set as deep as a list. */
+static uint32_t
+rank(void)
+{
+	uint32_t n;
+
+	rand_bytes(&n, sizeof n);
+	return n;
+}
+
 static void
 remove_entry(struct table *t, struct entry *e)
 {
-	RB_REMOVE(source_tree, &t->by_source, e);
-	RB_REMOVE(expiry_tree, &t->by_expiry, e);
+	tree_remove(&t->by_source, &e->by_source, compare_sources);
+	tree_remove(&t->by_expiry, &e->by_expiry, compare_expiry);
 	t->count--;
 	free(e);
 }
@@ -81,8 +106,8 @@ remove_entry(struct table *t, struct entry *e)
 static void
 insert_entry(struct table *t, struct entry *e)
 {
-	RB_INSERT(source_tree, &t->by_source, e);
-	RB_INSERT(expiry_tree, &t->by_expiry, e);
+	tree_insert(&t->by_source, &e->by_source, rank(), compare_sources);
+	tree_insert(&t->by_expiry, &e->by_expiry, rank(), compare_expiry);
 	t->count++;
 }
 
@@ -94,7 +119,7 @@ penalties_free(struct penalties *p)
 	if (p == NULL)
 		return;
 	for (int f = 0; f < PENALTY_FAMILIES; f++)
-		while ((e = RB_ROOT(&p->tables[f].by_source)) != NULL)
+		while ((e = first_to_expire(&p->tables[f])) != NULL)
 			remove_entry(&p->tables[f], e);
 	free(p);
 }
@@ -110,7 +135,7 @@ table_of(struct penalties *p, const struct startups_source *source,
 	if (!p->conf->enabled || source->family == 0)
 		return NULL;
 	t = &p->tables[source->family == 4 ? PENALTY_IPV4 : PENALTY_IPV6];
-	while ((e = RB_MIN(expiry_tree, &t->by_expiry)) != NULL &&
+	while ((e = first_to_expire(t)) != NULL &&
 	    e->expires_us <= now_us)
 		remove_entry(t, e);
 	return t;
@@ -121,7 +146,8 @@ find(struct table *t, const struct startups_source *source)
 {
 	struct entry wanted = { .source = *source };
 
-	return RB_FIND(source_tree, &t->by_source, &wanted);
+	return of_source(tree_find(t->by_source, &wanted.by_source,
+	    compare_sources));
 }
 
 static bool
@@ -131,7 +157,7 @@ make_room(struct table *t)
 		return true;
 	if (t->deny_all)
 		return false;
-	remove_entry(t, RB_MIN(expiry_tree, &t->by_expiry));
+	remove_entry(t, first_to_expire(t));
 	return true;
 }
 
@@ -167,11 +193,11 @@ penalties_add(struct penalties *p, const struct startups_source *source,
 		return PENALTIES_NOTHING;
 	if ((e = find(t, source)) == NULL)
 		return add_first(p, t, source, c, now_us);
-	RB_REMOVE(expiry_tree, &t->by_expiry, e);
+	tree_remove(&t->by_expiry, &e->by_expiry, compare_expiry);
 	e->expires_us = MIN(e->expires_us + conf->cost_us[c],
 	    now_us + conf->max_us);
 	e->reason = c;
-	RB_INSERT(expiry_tree, &t->by_expiry, e);
+	tree_insert(&t->by_expiry, &e->by_expiry, rank(), compare_expiry);
 	*rest_us = e->expires_us - now_us;
 	if (e->active || *rest_us <= conf->min_us)
 		return PENALTIES_RAISED;

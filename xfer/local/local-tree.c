@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/local/local-tree.h"
 
-#include <sys/queue.h>
 #include <sys/resource.h>
 
 #include <sys/statvfs.h>
@@ -15,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/queue.h"
 #include "xfer/local/local-internal.h"
 #include "xfer/part-lock.h"
 #include "xfer/target-plan.h"

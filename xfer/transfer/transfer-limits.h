@@ -3,7 +3,7 @@
 #ifndef HPN_XFER_TRANSFER_TRANSFER_LIMITS_H
 #define HPN_XFER_TRANSFER_TRANSFER_LIMITS_H
 
-#include <sys/queue.h>
+#include "compat/queue.h"
 
 enum {
 	/* Bytes of a name of a directory, with all above it. Servers have less:
