@@ -18,6 +18,7 @@
 #include "base/local-name.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "keys/host-key-files.h"
@@ -157,11 +158,10 @@ main(void)
 	fd_sanitise_stdio();
 	log_init("hpnssh-keysign", LOG_LVL_ERROR);
 	must_have_connection();
-	closefrom(KEYSIGN_CONNECTION_FD + 1);
+	proc_close_from(KEYSIGN_CONNECTION_FD + 1);
 	open_keys(fds);
 	become_caller();
-	if (clearenv() != 0)
-		_exit(1);
+	proc_clear_env();
 	hide_process();
 	crypto_library_start();
 	must_be_enabled();

@@ -25,6 +25,7 @@
 #include "client/mux/sharing-roles.h"
 #include "client/query.h"
 #include "client/ssh-run.h"
+#include "compat/proc.h"
 #include "conf/client-conf.h"
 #include "conf/destination.h"
 #include "crypto/library.h"
@@ -375,7 +376,7 @@ main(int argc, char **argv)
 	int status = 0;
 
 	fd_sanitise_stdio();
-	setproctitle_init(argc, argv, environ);
+	proc_title_begin(argc, argv, NULL);
 	crypto_library_start();
 	help_answer(&ssh_help, argc, argv, crypto_library_version());
 	cipher_use_wide_gcm();

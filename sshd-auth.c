@@ -14,6 +14,7 @@
 #include "config.h"
 
 #include "base/fd.h"
+#include "compat/proc.h"
 #include "crypto/library.h"
 #include "server/auth/preauth.h"
 #include "server/monitor-wire.h"
@@ -46,10 +47,8 @@ main(int argc, char **argv)
 	}
 	fd_sanitise_stdio();
 	crypto_library_start();
-	setproctitle_init(argc, argv, environ);
-	if (waits)
-		setprogname("hpnsshd-auth");
-	else
-		setproctitle("[net]");
+	proc_title_begin(argc, argv, "hpnsshd-auth");
+	if (!waits)
+		proc_title("[net]");
 	return preauth_run(MONITOR_FD_SOCKET, MONITOR_FD_MONITOR, waits);
 }

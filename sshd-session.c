@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "compat/libc.h"
+#include "compat/proc.h"
 #include "crypto/library.h"
 #include "server/monitor/monitor.h"
 #include "server/state.h"
@@ -30,10 +31,8 @@ main(int argc, char **argv)
 	fd_sanitise_stdio();
 	libc_wipe_freed();
 	crypto_library_start();
-	setproctitle_init(argc, argv, environ);
-	if (waits)
-		setprogname("hpnsshd-session");
-	else
-		setproctitle("[accepted]");
+	proc_title_begin(argc, argv, "hpnsshd-session");
+	if (!waits)
+		proc_title("[accepted]");
 	return monitor_run(waits);
 }

@@ -7,7 +7,6 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -15,11 +14,10 @@
 
 #include "base/fd.h"
 #include "base/lookup.h"
+#include "compat/proc.h"
 #include "crypto/library.h"
 #include "server/session/user-run.h"
 #include "server/user-state.h"
-
-extern char **environ;
 
 int
 main(int argc, char **argv)
@@ -29,9 +27,9 @@ main(int argc, char **argv)
 
 	/* Where an ordinary user has started the server, there is no change of
 	 * identity that would do this. Its children are the user's own. */
-	(void)prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	(void)proc_hide();
 	/* The kernel has it named after a descriptor. */
-	(void)prctl(PR_SET_NAME, "hpnsshd-user", 0, 0, 0);
+	proc_title_begin(argc, argv, "hpnsshd-user");
 	if (argc == 2)
 		lookup_main(argv[1]);
 	if (argc > 1 || getsockopt(USER_FD_MONITOR, SOL_SOCKET, SO_TYPE,
@@ -41,11 +39,10 @@ main(int argc, char **argv)
 	}
 	fd_sanitise_stdio();
 	crypto_library_start_now();
-	setproctitle_init(argc, argv, environ);
 	status = user_run(USER_FD_SOCKET, USER_FD_MONITOR);
 #ifdef WITH_SANITIZER
 	/* The search for leaks traces its own process. */
-	(void)prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	(void)proc_unhide();
 #endif
 	return status;
 }

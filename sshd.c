@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/open-named.h"
 #include "base/version.h"
+#include "compat/proc.h"
 #include "conf/defaults.h"
 #include "conf/server-conf.h"
 #include "crypto/library.h"
@@ -363,14 +364,9 @@ static const char *
 find_exe(const char *argv0)
 {
 	static char path[PATH_MAX];
-	ssize_t n;
 
-	if (argv0[0] == '/')
+	if (argv0[0] == '/' || proc_self_path(path, sizeof path) != 0)
 		return argv0;
-	n = readlink("/proc/self/exe", path, sizeof path - 1);
-	if (n <= 0)
-		return argv0;
-	path[n] = '\0';
 	return path;
 }
 
@@ -386,8 +382,6 @@ copy_arguments(int argc, char **argv)
 	return copy;
 }
 
-extern char **environ;
-
 int
 main(int argc, char **argv)
 {
@@ -395,11 +389,11 @@ main(int argc, char **argv)
 	struct listener_opts opts;
 	char **original = copy_arguments(argc, argv);
 
-	setproctitle_init(argc, argv, environ);
+	proc_title_begin(argc, argv, NULL);
 	fd_sanitise_stdio();
 	crypto_library_start();
 	help_answer(&sshd_help, argc, argv, crypto_library_version());
-	closefrom(STDERR_FILENO + 1);
+	proc_close_from(STDERR_FILENO + 1);
 	log_init(STATE_SYSLOG_NAME, LOG_LVL_INFO);
 	signal(SIGPIPE, SIG_IGN);
 	umask(umask(077) | 022);

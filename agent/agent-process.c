@@ -16,6 +16,7 @@
 #include "base/hide.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "compat/proc.h"
 
 enum {
 	FAILED = 1,
@@ -248,7 +249,7 @@ keep_only(int *fd)
 	if (*fd != kept && dup3(*fd, kept, O_CLOEXEC) == -1)
 		return ERR_SYSTEM;
 	*fd = kept;
-	closefrom(kept + 1);
+	proc_close_from(kept + 1);
 	return 0;
 }
 

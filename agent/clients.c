@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/cpu.h"
+#include "compat/sock.h"
 
 enum {
 	LENGTH = 4, /* bytes in front of a message */
@@ -139,7 +140,7 @@ on_client(void *arg, int listener, int events)
 			pause_listening(a);
 		return;
 	}
-	if (getpeereid(fd, &uid, &gid) != 0 ||
+	if (sock_peer_ids(fd, &uid, &gid) != 0 ||
 	    (uid != 0 && uid != geteuid())) {
 		log_error("a client of another user was refused");
 		fd_close(&fd);

@@ -4,9 +4,8 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
+
+#include "compat/proc.h"
 
 enum {
 	FILES_MAX = 128,
@@ -32,7 +31,5 @@ confine_process(void)
 	(void)unsetenv("SSH_AUTH_SOCK");
 	lower(RLIMIT_NOFILE, FILES_MAX);
 	lower(RLIMIT_FSIZE, FILE_BYTES_MAX);
-#ifdef __linux__
-	(void)!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-#endif
+	(void)proc_no_new_privs();
 }

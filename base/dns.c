@@ -14,9 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
 
 #include "base/child.h"
 #include "base/clock.h"
@@ -24,6 +21,7 @@
 #include "base/dns-validate.h"
 #include "base/fd.h"
 #include "base/str.h"
+#include "compat/proc.h"
 
 enum {
 	MESSAGE_MAX = 65535, /* bytes of an answer, over TCP */
@@ -237,9 +235,7 @@ static void
 live_no_longer_than(pid_t parent)
 {
 	(void)alarm(DNS_WAIT_S + 1);
-#ifdef __linux__
-	(void)!prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
-#endif
+	(void)proc_end_with_parent();
 	if (getppid() != parent)
 		_exit(1);
 }
@@ -257,7 +253,7 @@ find_in_child(const char *name, uint16_t type, int fd, pid_t parent)
 		(void)dup2(null, to);
 	if (fd != SAYS && dup2(fd, SAYS) == -1)
 		_exit(1);
-	closefrom(SAYS + 1);
+	proc_close_from(SAYS + 1);
 	live_no_longer_than(parent);
 	confine_process();
 	found.r = find_records(name, type, &found.answer);

@@ -4,9 +4,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
+
+#include "compat/proc.h"
 
 void
 hide_process(void)
@@ -14,9 +13,7 @@ hide_process(void)
 	const struct rlimit none = { 0, 0 };
 
 	(void)!setrlimit(RLIMIT_CORE, &none);
-#ifdef __linux__
-	(void)!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
+	(void)proc_hide();
 }
 
 void *

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/open-named.h"
 #include "base/screen.h"
+#include "compat/proc.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
@@ -278,7 +279,7 @@ place_prefix(const struct log_place *place, char *out, size_t size)
 			continue;
 		len = strlen(out);
 		snprintf(out + len, size - len, " (bin=%.64s, pid=%ld): ",
-		    getprogname(), (long)getpid());
+		    proc_name(), (long)getpid());
 		return out;
 	}
 	out[0] = '\0';

@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -15,6 +14,7 @@
 #include "base/mem.h"
 #include "base/owners.h"
 #include "base/resolve.h"
+#include "compat/proc.h"
 
 enum {
 	FD_SOCK = STDERR_FILENO + 1, /* of each of these processes */
@@ -50,7 +50,7 @@ hold_only(int sock)
 		(void)dup2(null, fd);
 	if (dup2(sock, FD_SOCK) == -1)
 		_exit(1);
-	closefrom(FD_SOCK + 1);
+	proc_close_from(FD_SOCK + 1);
 }
 
 static _Noreturn void
@@ -71,8 +71,8 @@ hide(void)
 	const struct rlimit none = { 0, 0 };
 
 	(void)setrlimit(RLIMIT_CORE, &none);
-	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == -1 ||
-	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+	if ((proc_hide() == -1 || proc_no_new_privs() == -1) &&
+	    errno != ENOSYS)
 		_exit(1);
 }
 
@@ -85,7 +85,7 @@ execute(enum lookup_kind kind)
 			(char *)(uintptr_t)roles[i].word, NULL };
 
 		if (roles[i].kind == kind)
-			(void)execve("/proc/self/exe", argv, environ);
+			proc_execute_self(argv, environ);
 	}
 	_exit(1);
 }
@@ -97,7 +97,7 @@ lookup_main(const char *argument)
 		if (strcmp(roles[i].word, argument) != 0)
 			continue;
 		hide();
-		closefrom(FD_SOCK + 1);
+		proc_close_from(FD_SOCK + 1);
 		serve(roles[i].kind, false);
 	}
 }
@@ -174,7 +174,7 @@ lookup_begin(void (*become)(const void *arg), const void *arg)
 	if (pid == 0) {
 		hold_only(ends[1]);
 		become(arg);
-		setproctitle("[names]");
+		proc_title("[names]");
 		hide();
 		if (chdir("/") == -1)
 			_exit(1);

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 
 enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes */
 
@@ -203,7 +204,6 @@ char *
 state_helper_path(const char *configured, const char *name)
 {
 	char exe[PATH_MAX], *path, *slash;
-	ssize_t n;
 
 	xasprintf(&path, "%s/%s", LIBEXECDIR, name);
 	if (configured != NULL && strcmp(configured, path) != 0) {
@@ -211,9 +211,7 @@ state_helper_path(const char *configured, const char *name)
 		return xstrdup(configured);
 	}
 	free(path);
-	n = readlink("/proc/self/exe", exe, sizeof exe - 1);
-	if (n > 0) {
-		exe[n] = '\0';
+	if (proc_self_path(exe, sizeof exe) == 0) {
 		slash = strrchr(exe, '/');
 		*slash = '\0';
 		xasprintf(&path, "%s/%s", exe, name);

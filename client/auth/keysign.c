@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "compat/proc.h"
 
 #define PROGRAM LIBEXECDIR "/hpnssh-keysign"
 
@@ -34,7 +35,7 @@ run_program(int talk, int connection)
 	    dup2(above, STDOUT_FILENO) == -1 ||
 	    dup2(conn, CONNECTION_FD) == -1)
 		_exit(127);
-	closefrom(CONNECTION_FD + 1);
+	proc_close_from(CONNECTION_FD + 1);
 	signal(SIGPIPE, SIG_DFL);
 	execv(PROGRAM, argv);
 	log_error("%s: %s", PROGRAM, err_text(ERR_SYSTEM));

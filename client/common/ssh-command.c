@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/proc.h"
 
 /* By purpose: what keeps ssh from doing anything else. The user's options
  * follow; -A among them counts more than ForwardAgent here. */
@@ -26,10 +27,8 @@ char *
 ssh_command_find(void)
 {
 	char self[PATH_MAX], *path, *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
-	if (n > 0) {
-		self[n] = '\0';
+	if (proc_self_path(self, sizeof self) == 0) {
 		slash = strrchr(self, '/');
 		if (slash != NULL)
 			*slash = '\0';

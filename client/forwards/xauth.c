@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/proc.h"
 
 enum {
 	WAIT_MS = 10 * 1000, /* for xauth, which asks a display */
@@ -41,7 +42,7 @@ execute(char *const argv[], int out)
 		_exit(127);
 	signal(SIGPIPE, SIG_DFL);
 	fd_restore_limit();
-	closefrom(STDERR_FILENO + 1);
+	proc_close_from(STDERR_FILENO + 1);
 	execv(argv[0], argv);
 	_exit(127);
 }

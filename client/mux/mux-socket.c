@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "compat/sock.h"
 #include "crypto/rand.h"
 
 enum {
@@ -150,7 +151,7 @@ may_talk(int fd)
 	uid_t uid;
 	gid_t gid;
 
-	return getpeereid(fd, &uid, &gid) == 0 &&
+	return sock_peer_ids(fd, &uid, &gid) == 0 &&
 	    (uid == 0 || uid == geteuid());
 }
 

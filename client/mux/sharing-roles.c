@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/session/background.h"
+#include "compat/proc.h"
 
 enum { EXIT_ERROR = 255 };
 
@@ -170,7 +171,7 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 		loop_free(loop);
 		become_client(s, client);
 	}
-	setproctitle("%s [mux]", s->path); /* people look for such ones */
+	proc_title("%s [mux]", s->path); /* people look for such ones */
 	background_settle(true);
 	return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/child.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "compat/proc.h"
 
 /* What the keyboard sends to all of us while the command has the terminal is
  * meant for the command: here it waits, and is then thrown away. */
@@ -25,10 +26,7 @@ hold_keys(sigset_t *keys, sigset_t *before)
 static void
 drop_keys(const sigset_t *keys, const sigset_t *before)
 {
-	static const struct timespec at_once;
-
-	while (sigtimedwait(keys, NULL, &at_once) > 0)
-		;
+	proc_drop_signals(keys);
 	(void)sigprocmask(SIG_SETMASK, before, NULL);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 
 static char got[4096];
 static enum log_level got_level;
@@ -76,7 +77,7 @@ with_its_place(void **state)
 	log_debug3("a \x1b%d", 1);
 	snprintf(want, sizeof want,
 	    "test-log.c:with_its_place():%d (bin=%s, pid=%ld): a \\0331",
-	    line, getprogname(), (long)getpid());
+	    line, proc_name(), (long)getpid());
 	assert_string_equal(got, want);
 	assert_int_equal(got_level, LOG_LVL_DEBUG3);
 	assert_true(got_forced);

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/proc.h"
 #include "crypto/digest.h"
 #include "server/auth/auth-calls.h"
 #include "server/auth/auth-internal.h"
@@ -357,7 +358,7 @@ settle_user(struct auth *a, char **user, char **service)
 	a->shown_user = xstrndup(a->user, USER_SHOWN_MAX);
 	kexlog_name(a->shown_user, a->params->remote);
 	r = monitor_user(a->monitor_fd, a->user, a->service, &a->info);
-	setproctitle("%s [net]",
+	proc_title("%s [net]",
 	    r == 0 && !a->info.invalid ? a->user : "unknown");
 	if (r == 0)
 		r = kex_put_user_sig_algs(a->kex, a->info.sig_algs);

@@ -15,6 +15,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/proc.h"
 #include "connection.h"
 #include "crypto/digest.h"
 #include "crypto/library.h"
@@ -334,7 +335,7 @@ receive_connection(struct preauth *pa)
 		_exit(255);
 	if (fd != pa->socket_fd)
 		close(fd);
-	setproctitle("[net]");
+	proc_title("[net]");
 }
 
 static void

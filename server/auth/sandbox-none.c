@@ -8,10 +8,10 @@
 
 #ifndef HAVE_SECCOMP
 
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "compat/proc.h"
 
 int
 sandbox_enter(void)
@@ -22,9 +22,9 @@ sandbox_enter(void)
 	} limits[] = { { RLIMIT_FSIZE, 0 }, { RLIMIT_NPROC, 0 },
 		{ RLIMIT_CORE, 0 }, { RLIMIT_NOFILE, 4 } };
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+	if (proc_no_new_privs() == -1)
 		return ERR_SYSTEM;
-	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)proc_hide();
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
 		struct rlimit rl = { limits[i].value, limits[i].value };
 

@@ -10,10 +10,10 @@
 #include <netinet/tcp.h>
 #include <seccomp.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "compat/proc.h"
 #include "server/monitor-wire.h"
 
 /* Descriptors above this can not be made; poll(2) takes as many entries. */
@@ -200,9 +200,9 @@ sandbox_enter(void)
 {
 	int r;
 
-	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == -1)
+	if (proc_no_new_privs() == -1)
 		return ERR_SYSTEM;
-	(void)prctl(PR_SET_DUMPABLE, 0);
+	(void)proc_hide();
 	if ((r = limit(RLIMIT_FSIZE, 0)) != 0 ||
 	    (r = limit(RLIMIT_NPROC, 0)) != 0 ||
 	    (r = limit(RLIMIT_CORE, 0)) != 0)

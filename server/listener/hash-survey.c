@@ -6,7 +6,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -20,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/libc.h"
+#include "compat/proc.h"
 
 #define SHADOW "/etc/shadow"
 
@@ -176,12 +176,12 @@ run_child(int out, bool measures)
 	struct buf b = { 0 };
 	uint64_t spent_us = 0;
 
-	(void)prctl(PR_SET_DUMPABLE, 0);
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+	(void)proc_hide();
+	(void)proc_end_with_parent();
 	/* Sockets, the file with the host's keys. */
 	if (dup2(out, STDIN_FILENO) == -1)
 		_exit(1);
-	closefrom(STDERR_FILENO + 1);
+	proc_close_from(STDERR_FILENO + 1);
 	read_shadow(&s);
 	/* Nobody has a password: what one would be hashed with. */
 	if (s.n == 0)

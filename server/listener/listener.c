@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
 #include "server/listener/hash-survey.h"
@@ -83,7 +84,7 @@ show_startups(const struct listener *l)
 {
 	const struct server_startups *max = &l->state->conf.listen.max_startups;
 
-	setproctitle("%s [listener] %d of %d-%d startups", l->title,
+	proc_title("%s [listener] %d of %d-%d startups", l->title,
 	    l->startup_count, max->begin, max->full);
 }
 

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 #include "server/monitor/authorized-files.h"
 #include "server/privs.h"
 
@@ -68,7 +69,7 @@ become_command(const struct authcommand *c, const char *program, int out)
 		_exit(127);
 	make_environment(c->user, env);
 	privs_set_groups(c->user);
-	closefrom(STDERR_FILENO + 1);
+	proc_close_from(STDERR_FILENO + 1);
 	privs_become(c->user);
 	fd_restore_limit();
 	execve(program, c->argv, env);

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 #include "keys/key.h"
 #include "server/monitor/sign-rules.h"
 
@@ -110,7 +111,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 		monitor_report_penalty(m, PENALTY_INVALID_USER);
 	m->phase = MONITOR_PHASE_AUTH;
 	/* Who only has a name that is right is "unknown" to other users. */
-	setproctitle("%s [priv]", m->login->name_ok ? m->login->user->name :
+	proc_title("%s [priv]", m->login->name_ok ? m->login->user->name :
 						      "unknown");
 	text = auth_methods_next(&m->login->methods);
 	buf_put_cstring(out, text);

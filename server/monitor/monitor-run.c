@@ -26,6 +26,7 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "base/version.h"
+#include "compat/proc.h"
 #include "crypto/library.h"
 #include "keys/key.h"
 #include "server/monitor/user-exec.h"
@@ -134,8 +135,8 @@ static int
 spawn_auth(struct monitor *m, bool waits, int its_end)
 {
 	static char name[] = MONITOR_NAME_WAITS;
-	/* setproctitle(3) writes over arguments and environment: room for the
-	 * name of a user. */
+	/* proc_title() writes over arguments and environment: room for the name
+	 * of a user. */
 	static char room[] = "TITLE=........................................";
 	char *argv[] = { waits ? name : m->state.auth_path, NULL };
 	char *env[] = { room, NULL };
@@ -188,7 +189,7 @@ wait_for_connection(struct monitor *m)
 	if (dup3(fd, STATE_FD_SOCKET, O_CLOEXEC) == -1)
 		fatal("dup3: %s", strerror(errno));
 	fd_close(&fd);
-	setproctitle("[accepted]");
+	proc_title("[accepted]");
 }
 
 static void

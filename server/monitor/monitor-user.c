@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -19,6 +18,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "base/tcp.h"
+#include "compat/proc.h"
 #include "server/monitor/delegated.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
@@ -118,7 +118,7 @@ send_state(const struct monitor *m, struct user_state *s)
 	s->must_change = l->must_change;
 	s->ccache = delegated_to_remove(l);
 	s->monitor = getpid();
-	s->keep_caps = prctl(PR_GET_KEEPCAPS, 0, 0, 0, 0) == 1;
+	s->keep_caps = proc_keeps_caps();
 	s->log_level = (int)log_get_level();
 	s->log_places = *log_places();
 	s->log_to_stderr = m->state.log_to_stderr;

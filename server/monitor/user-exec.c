@@ -12,6 +12,7 @@
 #include "base/label.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/proc.h"
 #include "server/user-state.h"
 
 extern char **environ;
@@ -89,7 +90,7 @@ run(struct start *s)
 		s->error = errno;
 		return;
 	}
-	closefrom(FD_ABOVE);
+	proc_close_from(FD_ABOVE);
 	reset_signals();
 	(void)fexecve(FD_PROGRAM, argv, environment);
 	s->error = errno;

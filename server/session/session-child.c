@@ -3,6 +3,7 @@
  * What a session's process does between fork and exec.
  */
 #include "base/child.h"
+#include "compat/proc.h"
 #include "server/session/session.h"
 
 #include <errno.h>
@@ -234,7 +235,7 @@ keep_descriptors(const struct session_start *s)
 		fd = dup3(fd, FD_OWNERS, O_CLOEXEC);
 	if (fd != -1)
 		owners_moved(o, fd);
-	closefrom(fd != -1 ? FD_OWNERS + 1 : STDERR_FILENO + 1);
+	proc_close_from(fd != -1 ? FD_OWNERS + 1 : STDERR_FILENO + 1);
 	return o;
 }
 

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/owners.h"
 #include "channels-timeout.h"
+#include "compat/proc.h"
 #include "peer-version.h"
 #include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"
@@ -100,7 +101,7 @@ show_terminals(const struct sessions *ss)
 		strlcat(list, list[0] != '\0' ? "," : "", sizeof list);
 		strlcat(list, s->tty_name + strlen("/dev/"), sizeof list);
 	}
-	setproctitle("%s@%s", ss->params->user->name,
+	proc_title("%s@%s", ss->params->user->name,
 	    list[0] != '\0' ? list : "notty");
 }
 

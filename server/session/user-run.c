@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include "base/label.h"
 #include "base/log.h"
 #include "base/lookup.h"
+#include "compat/proc.h"
 #include "server/privs.h"
 #include "server/session/serve.h"
 #include "server/state.h"
@@ -52,7 +52,7 @@ restore_attributes(const struct user_state *s)
 		fatal("cannot set the attribute of programs \"%s\": %s",
 		    s->exec_label, strerror(errno));
 	if (s->keep_caps)
-		(void)prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0);
+		proc_keep_caps();
 }
 
 /* Of the process that asks the system for names. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/serve/sftp-server-main.h"
 
-#include <sys/prctl.h>
 #include <sys/stat.h>
 
 #include <errno.h>
@@ -16,6 +15,7 @@
 #include "base/fd.h"
 #include "base/flags-getopt.h"
 #include "base/log.h"
+#include "compat/proc.h"
 #include "xfer/serve/sftp-serve.h"
 
 /* One read takes as much as a busy pipe or socket can hold. */
@@ -323,8 +323,9 @@ sftp_server_main(int argc, char **argv, int fd_in, int fd_out,
 	else
 		log_to_syslog(a.facility);
 	/* Else a client could write to this process through /proc. */
-	if (prctl(PR_SET_DUMPABLE, 0) != 0)
-		log_error("prctl: %s", strerror(errno));
+	if (proc_hide() != 0)
+		log_error("other programs of the user's may trace this one: %s",
+		    strerror(errno));
 	if (a.start_dir != NULL && !enter_start_dir(a.start_dir, user, home))
 		return 1;
 	a.serve.home = home;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * This process, where every system has a way of its own: its descriptors, its
+ * title, its environment, its program, and what it gives up.
+ *
+ * Threads: any for proc_name(); the others where there is one thread.
+ */
+#ifndef HPN_COMPAT_PROC_H
+#define HPN_COMPAT_PROC_H
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Closes all descriptors from low on. */
+void proc_close_from(int low);
+
+/* Moves arguments and environment elsewhere, so that proc_title() may write
+ * where ps(1) looks for them. name (NULL: as it was called) is the process's
+ * name from here on, for proc_name() and ps(1); it must stay. */
+void proc_title_begin(int argc, char **argv, const char *name);
+/* What ps(1) shows: the name, a colon and this, as far as there is room. It
+ * does nothing where the system has no such thing. */
+void proc_title(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+const char *proc_name(void);
+
+/* Forgets the whole environment. */
+void proc_clear_env(void);
+
+/* The path of this process's program: 0, or -1 where nobody knows it or there
+ * is no room. */
+int proc_self_path(char *out, size_t size);
+/* Runs the program of this process anew, also where its file has another name
+ * by now if the system can do that; returns on failure only. */
+void proc_execute_self(char **argv, char **env);
+
+/* The calls below give 0, or -1 with errno: ENOSYS where the system has no such
+ * thing. */
+
+/* This process and those it forks can be traced by the superuser only, and on
+ * Linux leave no core, until they run another program. */
+int proc_hide(void);
+/* Takes proc_hide() back. */
+int proc_unhide(void);
+/* No program that is run from here on gets more privileges by being run. */
+int proc_no_new_privs(void);
+/* The process is killed when its parent ends. */
+int proc_end_with_parent(void);
+
+/* Capabilities are kept when the process becomes another user: an attribute of
+ * Linux, which modules of PAM set. */
+bool proc_keeps_caps(void);
+void proc_keep_caps(void);
+
+/* Forgets those of the signals that are blocked and have come. */
+void proc_drop_signals(const sigset_t *signals);
+
+#endif
