@@ -1,0 +1,149 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# cross.sh [-k] [TARGET...]: compiles all sources that are offered on macOS and
+# FreeBSD for these, with unit tests, as far as it goes on another machine:
+# warnings are errors, and programs and unit tests are linked. Nothing is run.
+# What is no library of those systems (OpenSSL, zlib, cmocka) has the headers of
+# this machine, and archives of functions that do nothing. ZIG is the compiler
+# (default: zig, if there is one; else a package of pip, in build/cross/zig).
+#   -k   goes on after an error, and counts
+# Targets: macos freebsd. Closing line: N passed, N failed.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-cross.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
+. "$top/build-aux/setup.sh"
+
+zig_version=0.17.1
+
+# name, what zig calls it, what configure calls it
+table='
+macos		aarch64-macos		aarch64-apple-darwin
+freebsd		x86_64-freebsd		x86_64-unknown-freebsd14
+'
+jobs=1
+while getopts kj: option; do
+	case $option in
+	k) keep=-k ;;
+	j) jobs=$OPTARG ;;
+	*) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+	esac
+done
+shift $((OPTIND - 1))
+# shellcheck disable=SC2086
+[ $# != 0 ] || set -- $(printf '%s' "$table" | awk 'NF { print $1 }')
+passed=0 failed=0
+
+find_zig()
+{
+	[ -z "${ZIG:-}" ] || return 0
+	ZIG=$(command -v zig) && return
+	venv=$(build_dir cross)/zig
+	python=$venv/bin/python3
+	if ! "$python" -c 'import ziglang' 2>/dev/null; then
+		say "zig $zig_version is installed in $venv now"
+		python3 -m venv "$venv" &&
+			"$venv/bin/pip" install -q "ziglang==$zig_version" ||
+			die "no zig: set ZIG, or see that pip works"
+	fi
+	ZIG=$("$python" -c 'import os, ziglang
+print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
+}
+
+# headers: those of this machine that are the same for every system.
+headers()
+{
+	include=$(build_dir cross)/include
+	mkdir -p "$include"
+	for from in openssl zlib.h zconf.h cmocka.h cmocka_pbc.h; do
+		[ -e "/usr/include/$from" ] || die "/usr/include/$from is missing"
+		cp -RL "/usr/include/$from" "$include/"
+	done
+	# where a machine of several kinds has what differs between these
+	for from in /usr/include/*-linux-gnu/openssl/*.h; do
+		[ ! -e "$from" ] || cp "$from" "$include/openssl/"
+	done
+}
+
+# hollow LIBRARY DIR: an archive with all the names of a library of this machine.
+hollow()
+{
+	shared=$(${CC:-cc} -print-file-name="lib$1.so")
+	nm -D --defined-only --format=posix "$shared" | awk '
+		{ sub(/@.*/, "", $1) }
+		$2 ~ /^[TWi]$/ && !seen[$1]++ {
+			print "void " $1 "(void); void " $1 "(void) {}" }
+		$2 ~ /^[DBRV]$/ && !seen[$1]++ { print "char " $1 "[64];" }
+		' >"$2/$1.c" &&
+		$compiler -w -fno-builtin -O0 -c -o "$2/$1.o" "$2/$1.c" &&
+		rm -f "$2/lib$1.a" && "$ZIG" ar rc "$2/lib$1.a" "$2/$1.o"
+}
+
+# set_up NAME ZIG-NAME HOST
+set_up()
+{
+	dir=$(build_dir "cross/$1")
+	compiler="$ZIG cc -target $2"
+	for tool in ar ranlib; do
+		printf '#!/bin/sh\nexec %s %s "$@"\n' "$ZIG" "$tool" >"$dir/$tool"
+		chmod 755 "$dir/$tool"
+	done
+	if [ ! -e "$dir/.hollow" ]; then
+		for library in crypto z cmocka; do
+			hollow $library "$dir" || return
+		done
+		: >"$dir/.hollow"
+	fi
+	[ -e "$dir/config.status" ] &&
+		[ "$dir/config.status" -nt "$top/configure" ] && return
+	# pkg-config would tell what this machine has
+	(cd "$dir" && env PKG_CONFIG_LIBDIR=/nonexistent PKG_CONFIG_PATH= \
+		CRYPTO_CFLAGS="-isystem $include" CRYPTO_LIBS="$dir/libcrypto.a" \
+		ZLIB_CFLAGS=' ' ZLIB_LIBS="$dir/libz.a" \
+		CMOCKA_CFLAGS=' ' CMOCKA_LIBS="$dir/libcmocka.a" \
+		BSD_CFLAGS=' ' BSD_LIBS=' ' \
+		"$top/configure" --host="$3" --enable-werror --without-ipsec-mb \
+		CC="$compiler" AR="$dir/ar" RANLIB="$dir/ranlib" CFLAGS=-O0)
+}
+
+# one NAME ZIG-NAME HOST
+one()
+{
+	began=$(date +%s)
+	set_up "$@" >"$scratch/log" 2>&1 || {
+		tail -n 20 "$scratch/log" >&2
+		say "FAIL $1: configure failed (see $dir/config.log)"
+		failed=$((failed + 1))
+		return
+	}
+	for goal in compile all unit-tests; do
+		if nice make -s ${keep:-} -j"$jobs" -C "$dir" "$goal" \
+			>"$scratch/$goal" 2>&1; then
+			passed=$((passed + 1))
+			continue
+		fi
+		failed=$((failed + 1))
+		grep -v '^  [A-Z]' "$scratch/$goal" >"$dir/$goal.log"
+		say "FAIL $1: $goal:" \
+			"$(grep -c '^make.*[*][*][*] .* Error' "$dir/$goal.log")" \
+			"errors, $(find "$dir" -name '*.o' | wc -l) compiled" \
+			"(see $dir/$goal.log)"
+		[ -n "${keep:-}" ] || head -n 20 "$dir/$goal.log"
+		[ -n "${keep:-}" ] || return
+	done
+	say "$1: $(find "$dir" -name '*.o' -path '*/*' | wc -l) sources," \
+		"$(($(date +%s) - began)) s"
+}
+
+find_zig
+headers
+[ -e "$top/configure" ] || (cd "$top" && autoreconf -fi) || exit 1
+for name in "$@"; do
+	row=$(printf '%s' "$table" | awk -v name="$name" '$1 == name')
+	[ -n "$row" ] || die "there is no target $name"
+	# shellcheck disable=SC2086
+	one $row
+done
+say "$passed passed, $failed failed"
+[ "$failed" = 0 ]
