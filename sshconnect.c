@@ -23,6 +23,7 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "client/connect/jump.h"
+#include "compat/sock.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */
@@ -387,7 +388,7 @@ make_socket(struct proxy_ends *e)
 {
 	int pair[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+	if (sock_pair(SOCK_STREAM, pair) == -1)
 		return ERR_SYSTEM;
 	e->in = e->out = pair[0];
 	e->its_in = e->its_out = pair[1];
@@ -402,9 +403,9 @@ make_pipes(struct proxy_ends *e)
 {
 	int to[2], from[2];
 
-	if (pipe2(to, O_CLOEXEC) == -1)
+	if (sock_pipe(to, SOCK_WAITS) == -1)
 		return ERR_SYSTEM;
-	if (pipe2(from, O_CLOEXEC) == -1) {
+	if (sock_pipe(from, SOCK_WAITS) == -1) {
 		fd_close(&to[0]);
 		fd_close(&to[1]);
 		return ERR_SYSTEM;
@@ -538,8 +539,8 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 		return ERR_UNSUPPORTED;
 	if (has_proxy(conf))
 		return connect_proxy(link, conf);
-	sshlink_adopt(link, socket(peer->sa_family,
-	    SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+	sshlink_adopt(link, sock_open(peer->sa_family, SOCK_STREAM, 0,
+				SOCK_AT_ONCE));
 	if (link->fd == -1)
 		return ERR_SYSTEM;
 	link->port = first->port;

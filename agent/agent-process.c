@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/str.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 
 enum {
 	FAILED = 1,
@@ -246,7 +247,7 @@ keep_only(int *fd)
 {
 	int kept = STDERR_FILENO + 1;
 
-	if (*fd != kept && dup3(*fd, kept, O_CLOEXEC) == -1)
+	if (*fd != kept && sock_copy_to(*fd, kept) == -1)
 		return ERR_SYSTEM;
 	*fd = kept;
 	proc_close_from(kept + 1);

@@ -130,7 +130,7 @@ static void
 on_client(void *arg, int listener, int events)
 {
 	struct agentd *a = arg;
-	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int fd = sock_accept(listener, NULL, NULL, SOCK_AT_ONCE);
 	uid_t uid;
 	gid_t gid;
 

@@ -15,6 +15,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "compat/sock.h"
 #include "crypto/rand.h"
 #include "keys/agent-socket.h"
 
@@ -153,13 +154,11 @@ socket_place_usual(struct socket_place *s, bool clean)
 static bool
 is_listening(int fd)
 {
-	int on = 0, domain = 0;
-	socklen_t len = sizeof on, domain_len = sizeof domain;
+	int on = 0;
+	socklen_t len = sizeof on;
 
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 &&
-	    on != 0 &&
-	    getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &domain_len) == 0 &&
-	    domain == AF_UNIX;
+	    on != 0 && sock_domain(fd) == AF_UNIX;
 }
 
 int

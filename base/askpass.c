@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 #define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
 
@@ -97,7 +98,7 @@ start_program(enum askpass_kind kind, const char *text, int *fd)
 	int p[2];
 	pid_t pid;
 
-	if (pipe2(p, O_CLOEXEC) == -1) {
+	if (sock_pipe(p, SOCK_WAITS) == -1) {
 		log_error("askpass: pipe: %s", strerror(errno));
 		return -1;
 	}

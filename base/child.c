@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 extern char **environ;
 
@@ -28,10 +29,9 @@ enum {
 int
 child_pipe(int ends[2])
 {
-	if (pipe2(ends, O_CLOEXEC) != 0)
+	if (sock_pipe(ends, SOCK_WAITS) != 0)
 		return ERR_SYSTEM;
-	/* The system may allow less; then it is as it was. */
-	(void)fcntl(ends[1], F_SETPIPE_SZ, PIPE_BYTES);
+	sock_pipe_room(ends[1], PIPE_BYTES);
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 enum { WAIT_MAX_MS = 60 * 1000 };
 
@@ -35,15 +36,16 @@ struct dial {
 static int
 open_socket(int family, bool mptcp)
 {
-	int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, fd = -1;
+	int fd = -1;
 
 #ifdef IPPROTO_MPTCP
 	if (mptcp && family != AF_UNIX)
-		fd = socket(family, type, IPPROTO_MPTCP);
+		fd = sock_open(family, SOCK_STREAM, IPPROTO_MPTCP,
+		    SOCK_AT_ONCE);
 #else
 	(void)mptcp;
 #endif
-	return fd != -1 ? fd : socket(family, type, 0);
+	return fd != -1 ? fd : sock_open(family, SOCK_STREAM, 0, SOCK_AT_ONCE);
 }
 
 static void

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/open-named.h"
 #include "base/wire.h"
+#include "compat/sock.h"
 
 enum { READ_CHUNK = 16 * 1024 };
 
@@ -473,7 +474,7 @@ receive_message(int sock, void *p, size_t max, int fds[FD_PASS_MAX], size_t *n,
 
 	*n = 0;
 	do {
-		len = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+		len = sock_receive(sock, &msg);
 	} while (len == -1 && errno == EINTR);
 	if (len > 0)
 		*n = take_fds(&msg, fds, FD_PASS_MAX);

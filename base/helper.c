@@ -11,6 +11,7 @@
 #include "base/child.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "compat/sock.h"
 
 static int
 spawn(struct helper *h, const char *path)
@@ -18,7 +19,7 @@ spawn(struct helper *h, const char *path)
 	char *argv[2] = { NULL, NULL };
 	int pair[2], r;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+	if (sock_pair(SOCK_STREAM, pair) == -1)
 		return ERR_SYSTEM;
 	h->fd = pair[0];
 	argv[0] = strdup(path);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/sock.h"
 
 static void
 report(const struct listen_spec *spec, enum listen_step step,
@@ -23,15 +24,17 @@ report(const struct listen_spec *spec, enum listen_step step,
 static int
 open_socket(const struct addrinfo *ai, bool mptcp)
 {
-	int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, fd = -1;
+	int fd = -1;
 
 #ifdef IPPROTO_MPTCP
 	if (mptcp)
-		fd = socket(ai->ai_family, type, IPPROTO_MPTCP);
+		fd = sock_open(ai->ai_family, SOCK_STREAM, IPPROTO_MPTCP,
+		    SOCK_AT_ONCE);
 #else
 	(void)mptcp;
 #endif
-	return fd != -1 ? fd : socket(ai->ai_family, type, ai->ai_protocol);
+	return fd != -1 ? fd : sock_open(ai->ai_family, SOCK_STREAM,
+	    ai->ai_protocol, SOCK_AT_ONCE);
 }
 
 static bool
@@ -138,7 +141,7 @@ listen_open_path(struct listen_set *set, const char *path, mode_t mask,
 	if (set->n >= LISTEN_MAX || strlen(path) >= sizeof sun.sun_path)
 		return ERR_LIMIT;
 	memcpy(sun.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_AT_ONCE);
 	if (fd == -1)
 		return ERR_SYSTEM;
 	if (replace)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/str.h"
+#include "compat/sock.h"
 
 /* Users can have sockets with any address: in a network namespace of their
  * own, or by IP_FREEBIND. One of this host's can be bound here. */
@@ -15,7 +16,7 @@ static bool
 is_of_this_host(const struct sockaddr_storage *ss, socklen_t len)
 {
 	struct sockaddr_storage any_port = *ss;
-	int fd = socket(ss->ss_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int fd = sock_open(ss->ss_family, SOCK_DGRAM, 0, SOCK_WAITS);
 	bool is;
 
 	if (ss->ss_family == AF_INET)

@@ -15,6 +15,7 @@
 #include "base/owners.h"
 #include "base/resolve.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 
 enum {
 	FD_SOCK = STDERR_FILENO + 1, /* of each of these processes */
@@ -168,7 +169,7 @@ lookup_begin(void (*become)(const void *arg), const void *arg)
 	int ends[2];
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
 		return ERR_SYSTEM;
 	pid = fork();
 	if (pid == 0) {

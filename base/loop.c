@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/ready.h"
+#include "compat/sock.h"
 
 enum { SIGNAL_COUNT = 65, WAIT_MAX_MS = 60 * 1000, READY_MAX = 256 };
 
@@ -108,7 +109,7 @@ new_loop(bool portable)
 	if (l == NULL)
 		return NULL;
 	ENSURE(wake_pipe[0] == -1);
-	if (pipe2(wake_pipe, O_CLOEXEC | O_NONBLOCK) == -1) {
+	if (sock_pipe(wake_pipe, SOCK_AT_ONCE) == -1) {
 		free(l);
 		return NULL;
 	}

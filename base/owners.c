@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/lookup.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 enum {
 	CACHE_SIZE = 256, /* names of a kind */
@@ -166,7 +167,7 @@ owners_start(struct owners *o)
 	if (o->sock != -1 || o->failed)
 		return o->sock;
 	o->failed = true; /* unless */
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
 		return -1;
 	if (lookup_process(LOOKUP_OWNERS, ends[1]) == 0) {
 		o->failed = false;

@@ -13,6 +13,7 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/sock.h"
 
 enum {
 	PROCESSES_MAX = 4, /* names that are looked up at the same time */
@@ -179,7 +180,7 @@ open_process(struct process *p)
 
 	if (p->sock != -1)
 		return true;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == -1)
+	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
 		return false;
 	p->sock = ends[0];
 	p->watch = loop_watch(p->resolver->loop, p->sock, LOOP_READ, on_answer,

@@ -13,6 +13,7 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 #include "forward/forwarded.h"
 
 enum {
@@ -177,8 +178,7 @@ accept_one(struct listener *l, int fd)
 	struct sockaddr_storage ss = { 0 };
 	socklen_t len = sizeof ss;
 	struct listener_peer peer;
-	int got = accept4(fd, (struct sockaddr *)&ss, &len,
-	    SOCK_CLOEXEC | SOCK_NONBLOCK);
+	int got = sock_accept(fd, (struct sockaddr *)&ss, &len, SOCK_AT_ONCE);
 
 	if (got == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 #include "keys/agent-client-internal.h"
 
 enum { COMMENT_MAX = 64 * 1024 };
@@ -54,7 +55,7 @@ agent_open_within(struct agent **out, const char *path, unsigned limit_ms)
 		errno = ENAMETOOLONG;
 		return ERR_SYSTEM;
 	}
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_WAITS);
 	if (fd == -1)
 		return ERR_SYSTEM;
 	if ((r = connect_within(fd, &sun, limit_ms)) != 0) {

@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "compat/sock.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
 
@@ -132,7 +133,7 @@ nobody_listens(const char *path)
 	if (strlen(path) >= sizeof sun.sun_path)
 		return false;
 	memcpy(sun.sun_path, path, strlen(path) + 1);
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_AT_ONCE);
 	if (fd == -1)
 		return false;
 	r = connect(fd, (const struct sockaddr *)&sun, sizeof sun);

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 #include "gss/gss-wire.h"
 
 enum {
@@ -232,7 +233,7 @@ gss_login_begin(struct gss_login **login, const struct gss_request *request,
 	pid_t pid;
 
 	*login = NULL;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == -1)
+	if (sock_pair(SOCK_STREAM, ends) == -1)
 		return ERR_SYSTEM;
 	if ((pid = fork()) == 0) {
 		close(ends[0]);

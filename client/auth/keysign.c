@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 
 #define PROGRAM LIBEXECDIR "/hpnssh-keysign"
 
@@ -47,7 +48,7 @@ start_program(int connection, pid_t *pid, int *talk)
 {
 	int ends[2];
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) == -1)
+	if (sock_pair(SOCK_STREAM, ends) == -1)
 		return ERR_SYSTEM;
 	*pid = fork();
 	if (*pid == 0)

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/wire.h"
+#include "compat/sock.h"
 #include "keys/agent-client.h"
 
 enum {
@@ -99,7 +100,7 @@ is_reachable(const char *path)
 
 	if (!fill_address(&a, path))
 		return false;
-	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_AT_ONCE);
 	if (fd != -1)
 		there = connect(fd, (const struct sockaddr *)&a.sa, a.len) ==
 			0 || errno == EAGAIN;

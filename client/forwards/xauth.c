@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 
 enum {
 	WAIT_MS = 10 * 1000, /* for xauth, which asks a display */
@@ -98,7 +99,7 @@ run(char *const argv[], struct buf *out)
 	int ends[2], r, end;
 	pid_t pid;
 
-	if (pipe2(ends, O_CLOEXEC) == -1)
+	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return ERR_SYSTEM;
 	if ((pid = fork()) == 0)
 		execute(argv, ends[1]);

@@ -104,7 +104,7 @@ mux_socket_listen(struct mux_socket *s, const char *path)
 	*s = (struct mux_socket){ .fd = -1 };
 	if (strlen(path) >= MUX_PATH_MAX)
 		return ERR_LIMIT;
-	s->fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	s->fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_AT_ONCE);
 	if (s->fd == -1)
 		return ERR_SYSTEM;
 	for (int i = 0; i < TRIES; i++) {
@@ -158,7 +158,7 @@ may_talk(int fd)
 int
 mux_socket_accept(const struct mux_socket *s, int *fd)
 {
-	*fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	*fd = sock_accept(s->fd, NULL, NULL, SOCK_AT_ONCE);
 	if (*fd == -1) {
 		switch (errno) {
 		case EAGAIN:
@@ -185,7 +185,7 @@ mux_socket_accept(const struct mux_socket *s, int *fd)
 static int
 connect_once(int *fd, const struct sockaddr_un *sun)
 {
-	*fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	*fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_AT_ONCE);
 	if (*fd == -1)
 		return ERR_SYSTEM;
 	if (connect(*fd, (const struct sockaddr *)sun, sizeof *sun) == 0)

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "client/common/tty.h"
+#include "compat/sock.h"
 
 static bool changed[3]; /* descriptors whose shared flag we set */
 static bool was_blocking[3]; /* those whose flag others may set */
@@ -21,6 +22,7 @@ stdio_reopen_nonblock(int fd)
 	int flags = fcntl(fd, F_GETFL), own;
 	char path[32];
 	struct stat st;
+	bool inherited;
 
 	if (flags == -1 || fstat(fd, &st) == -1 ||
 	    (!S_ISFIFO(st.st_mode) && !isatty(fd)))
@@ -31,8 +33,8 @@ stdio_reopen_nonblock(int fd)
 		O_CLOEXEC);
 	if (own == -1)
 		return false;
-	if (dup3(own, fd, fcntl(fd, F_GETFD) & FD_CLOEXEC ? O_CLOEXEC : 0) ==
-	    -1) {
+	inherited = (fcntl(fd, F_GETFD) & FD_CLOEXEC) == 0;
+	if ((inherited ? dup2(own, fd) : sock_copy_to(own, fd)) == -1) {
 		fd_close(&own);
 		return false;
 	}

@@ -20,6 +20,7 @@
 #include "base/mem.h"
 #include "compat/libc.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 
 #define SHADOW "/etc/shadow"
 
@@ -206,7 +207,7 @@ start_child(pid_t *pid, bool measures)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) == -1)
+	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return -1;
 	*pid = fork();
 	if (*pid == 0)

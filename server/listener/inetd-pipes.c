@@ -10,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 enum { CHUNK = 64 * 1024 };
 
@@ -60,7 +61,7 @@ inetd_pipes_start(void)
 	int pair[2];
 	pid_t pid;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+	if (sock_pair(SOCK_STREAM, pair) == -1)
 		return -1;
 	pid = fork();
 	if (pid == 0) {

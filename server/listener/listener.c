@@ -20,6 +20,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
 #include "server/listener/hash-survey.h"
@@ -301,7 +302,7 @@ on_connection(void *arg, int fd, int events)
 	int connection;
 
 	(void)events;
-	connection = accept4(fd, (struct sockaddr *)&ss, &len, SOCK_CLOEXEC);
+	connection = sock_accept(fd, (struct sockaddr *)&ss, &len, SOCK_WAITS);
 	if (connection == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
 		    errno == ENOBUFS) {

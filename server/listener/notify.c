@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "compat/sock.h"
 #include "server/listener/listener.h"
 
 static void
@@ -32,7 +33,7 @@ send_state(const char *text)
 	memcpy(sun.sun_path, path, len);
 	if (path[0] == '@') /* not in the file system */
 		sun.sun_path[0] = '\0';
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	fd = sock_open(AF_UNIX, SOCK_DGRAM, 0, SOCK_WAITS);
 	if (fd == -1)
 		return;
 	if (sendto(fd, text, strlen(text), MSG_NOSIGNAL,

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 #include "server/listener/places.h"
 
 enum { NOT_STARTED = 127, LINES_MAX = 20 };
@@ -106,7 +107,7 @@ start(struct reload *r)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) == -1)
+	if (sock_pipe(ends, SOCK_AT_ONCE) == -1)
 		return ERR_SYSTEM;
 	r->fd = ends[0];
 	r->watch = loop_watch(r->loop, r->fd, LOOP_READ, on_text, r);

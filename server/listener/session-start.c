@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "compat/sock.h"
 #include "server/state.h"
 
 extern char **environ;
@@ -70,7 +71,7 @@ start(const struct session_program *p, char *name, int socket,
 {
 	int ends[2], r;
 
-	if (pipe2(ends, O_CLOEXEC) == -1)
+	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return errno;
 	/* Only this end. */
 	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
@@ -99,7 +100,7 @@ session_spare_fill(struct session_spare *s, const struct session_program *p)
 
 	if (s->process.pid != 0)
 		return;
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+	if (sock_pair(SOCK_STREAM, pair) == -1)
 		return;
 	r = start(p, name, pair[1], &s->process);
 	fd_close(&pair[1]);

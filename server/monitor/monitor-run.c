@@ -27,6 +27,7 @@
 #include "base/tcp.h"
 #include "base/version.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 #include "crypto/library.h"
 #include "keys/key.h"
 #include "server/monitor/user-exec.h"
@@ -166,7 +167,7 @@ start_auth(struct monitor *m, bool waits)
 {
 	int pair[2], r;
 
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+	if (sock_pair(SOCK_STREAM, pair) == -1)
 		fatal("socketpair: %s", strerror(errno));
 	if ((r = spawn_auth(m, waits, pair[1])) != 0)
 		fatal("cannot start %s: %s", m->state.auth_path, strerror(r));
@@ -186,8 +187,8 @@ wait_for_connection(struct monitor *m)
 	crypto_library_warm();
 	if (fd_receive_fds(STATE_FD_SOCKET, &fd, 1) != 0)
 		exit(0); /* the listener needs none any more */
-	if (dup3(fd, STATE_FD_SOCKET, O_CLOEXEC) == -1)
-		fatal("dup3: %s", strerror(errno));
+	if (sock_copy_to(fd, STATE_FD_SOCKET) == -1)
+		fatal("dup2: %s", strerror(errno));
 	fd_close(&fd);
 	proc_title("[accepted]");
 }

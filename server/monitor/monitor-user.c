@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 #include "server/monitor/delegated.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
@@ -136,7 +137,7 @@ execute_user(struct monitor *m)
 	put_environment(m, &s.login_env);
 	if (user_exec_take_label(&s.exec_label) != 0)
 		give_up_start(m, "cannot clear the attribute of programs");
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) == -1)
+	if (sock_pair(SOCK_STREAM, pair) == -1)
 		give_up_start(m, "socketpair");
 	m->fd = pair[0];
 	if (user_exec(&m->child, m->user_program, m->socket_fd, pair[1]) != 0)

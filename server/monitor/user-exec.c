@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 #include "server/user-state.h"
 
 extern char **environ;
@@ -86,7 +87,7 @@ run(struct start *s)
 
 	if (dup2(s->socket_fd, USER_FD_SOCKET) == -1 ||
 	    dup2(s->monitor_fd, USER_FD_MONITOR) == -1 ||
-	    dup3(s->program, FD_PROGRAM, O_CLOEXEC) == -1) {
+	    sock_copy_to(s->program, FD_PROGRAM) == -1) {
 		s->error = errno;
 		return;
 	}

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/owners.h"
+#include "compat/sock.h"
 #include "conf/defaults.h"
 #include "server/privs.h"
 #include "server/session/forward-x11.h"
@@ -168,7 +169,7 @@ input_of(const struct buf *text)
 
 	if (buf_len(text) == 0)
 		return open("/dev/null", O_RDONLY | O_CLOEXEC);
-	if (pipe2(ends, O_CLOEXEC) == -1)
+	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return -1;
 	if (fd_set_nonblock(ends[1], true) != 0 ||
 	    fd_write(ends[1], buf_data(text), buf_len(text)) !=
@@ -232,7 +233,7 @@ keep_descriptors(const struct session_start *s)
 	if (s->plan.runs == SESSION_RUNS_SFTP && (o = owners_new()) != NULL)
 		fd = owners_start(o);
 	if (fd != -1 && fd != FD_OWNERS)
-		fd = dup3(fd, FD_OWNERS, O_CLOEXEC);
+		fd = sock_copy_to(fd, FD_OWNERS);
 	if (fd != -1)
 		owners_moved(o, fd);
 	proc_close_from(fd != -1 ? FD_OWNERS + 1 : STDERR_FILENO + 1);

@@ -16,6 +16,7 @@
 #include "base/owners.h"
 #include "channels-timeout.h"
 #include "compat/proc.h"
+#include "compat/sock.h"
 #include "peer-version.h"
 #include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"
@@ -317,9 +318,9 @@ make_pipe(int *ours, int *theirs, bool we_read)
 {
 	int ends[2];
 
-	if (pipe2(ends, O_CLOEXEC) == -1)
+	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return ERR_SYSTEM;
-	(void)fcntl(ends[0], F_SETPIPE_SZ, PIPE_BYTES);
+	sock_pipe_room(ends[0], PIPE_BYTES);
 	*ours = ends[we_read ? 0 : 1];
 	*theirs = ends[we_read ? 1 : 0];
 	return fd_set_nonblock(*ours, true);
