@@ -18,6 +18,7 @@
 #include "base/local-name.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/ids.h"
 #include "compat/proc.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
@@ -53,13 +54,11 @@ must_have_connection(void)
 static void
 become_caller(void)
 {
-	uid_t uid = getuid(), r, e, s;
-	gid_t gid = getgid(), rg, eg, sg;
+	uid_t uid = getuid();
+	gid_t gid = getgid();
 
-	if (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1 ||
-	    getresgid(&rg, &eg, &sg) == -1 || getresuid(&r, &e, &s) == -1 ||
-	    r != uid || e != uid || s != uid || rg != gid || eg != gid ||
-	    sg != gid || (uid != 0 && setuid(0) == 0))
+	if (ids_become(uid, gid) == -1 || !ids_are(uid, gid) ||
+	    (uid != 0 && setuid(0) == 0))
 		_exit(1);
 }
 

@@ -6,7 +6,6 @@
 #include "base/open-named.h"
 
 #include <sys/stat.h>
-#include <sys/vfs.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/file.h"
 
 enum {
 	LINKS_MAX = 40, /* one behind the other, as Linux has it */
 	TRIES_MAX = 8,  /* while somebody makes and removes the file */
-	PROC_MAGIC = 0x9fa0,
 };
 
 struct walk {
@@ -34,15 +33,6 @@ static bool
 is_ours(const struct stat *st)
 {
 	return st->st_uid == 0 || st->st_uid == geteuid();
-}
-
-/* Links there lead where no text does, and only the kernel makes them. */
-static bool
-is_proc(int dir)
-{
-	struct statfs fs;
-
-	return fstatfs(dir, &fs) == 0 && fs.f_type == PROC_MAGIC;
 }
 
 /* Who can put something into a directory, beside root and ourselves. */
@@ -78,7 +68,7 @@ static int
 enter(struct walk *w, const char *name)
 {
 	return step_to(w, openat(w->dir, name,
-	    O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+	    FILE_STEP | O_CLOEXEC | O_NOFOLLOW));
 }
 
 static int
@@ -93,8 +83,7 @@ begin(struct walk *w, const char *path)
 		return -1;
 	}
 	memcpy(w->rest, path, len + 1);
-	w->dir = open(*path == '/' ? "/" : ".",
-	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	w->dir = open(*path == '/' ? "/" : ".", FILE_STEP | O_CLOEXEC);
 	return w->dir == -1 ? -1 : 0;
 }
 
@@ -121,8 +110,9 @@ follow(struct walk *w, const char *name, const struct stat *link,
 	}
 	memcpy(w->rest, joined, strlen(joined) + 1);
 	if (text[0] == '/')
-		return step_to(w, open("/", O_PATH | O_DIRECTORY |
-		    O_CLOEXEC)) == 0 ? 1 : -1;
+		return step_to(w, open("/", FILE_STEP | O_CLOEXEC)) == 0 ?
+		    1 :
+		    -1;
 	return 1;
 }
 
@@ -152,7 +142,7 @@ walk(struct walk *w, char name[PATH_MAX], bool follows)
 		more = next_component(w, name, &behind);
 		if (name[0] == '\0')
 			strlcpy(name, ".", PATH_MAX);
-		if (!more && (!follows || is_proc(w->dir)))
+		if (!more && (!follows || file_is_of_kernel(w->dir)))
 			return 0;
 		if (fstatat(w->dir, name, &st, AT_SYMLINK_NOFOLLOW) == -1)
 			return more ? -1 : 0;
@@ -242,7 +232,7 @@ open_named(const char *path, int flags, mode_t mode)
 
 	flags |= O_CLOEXEC | O_NOCTTY;
 	if (begin(&w, path) == 0 && walk(&w, name, true) == 0) {
-		if (is_proc(w.dir))
+		if (file_is_of_kernel(w.dir))
 			fd = openat(w.dir, name, flags, mode);
 		else if ((writers = writers_of(w.dir)) != WRITERS_NONE)
 			fd = open_among_others(w.dir, name, flags, mode,
@@ -265,7 +255,7 @@ open_named_socket(const char *path)
 	int fd = -1, saved;
 
 	if (begin(&w, path) == 0 && walk(&w, name, true) == 0)
-		fd = openat(w.dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		fd = openat(w.dir, name, FILE_ITSELF | O_CLOEXEC);
 	if (fd != -1 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode)) {
 		fd_close(&fd);
 		errno = ELOOP;

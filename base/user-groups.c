@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "compat/ids.h"
 
 enum { GROUPS_MAX = 65536 };
 
@@ -22,7 +23,7 @@ group_ids(const char *user, gid_t gid, int *n)
 		free(ids);
 		if ((ids = calloc((size_t)cap, sizeof *ids)) == NULL)
 			return NULL;
-		if (getgrouplist(user, gid, ids, n) != -1)
+		if (ids_group_list(user, gid, ids, n) != -1)
 			return ids;
 	}
 	free(ids);

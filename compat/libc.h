@@ -12,8 +12,15 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 
+#include <limits.h>
 #include <stdbool.h>
 #include <stddef.h>
+
+/* Bytes of a host's name, as gethostname() gives it; some systems say that at
+ * run time only. */
+#ifndef HOST_NAME_MAX
+#define HOST_NAME_MAX 255
+#endif
 
 /* As rename(), but fails with EEXIST where the new name exists, and with ENOSYS
  * or EINVAL where that cannot be asked for. */

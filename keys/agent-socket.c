@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "base/str.h"
+#include "compat/libc.h"
 #include "compat/sock.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"

@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "keys/knownhosts-internal.h"
 
 enum {
@@ -175,13 +176,13 @@ take_stamp(int fd, struct stamp *p)
 	*p = (struct stamp){
 		.is_there = true,
 		.is_settled = S_ISREG(st.st_mode) &&
-		    is_older_than(&st.st_ctim, &now) &&
-		    is_older_than(&st.st_mtim, &now),
+		    is_older_than(&st.FILE_CTIME, &now) &&
+		    is_older_than(&st.FILE_MTIME, &now),
 		.dev = st.st_dev,
 		.ino = st.st_ino,
 		.size = st.st_size,
-		.changed = st.st_ctim,
-		.modified = st.st_mtim,
+		.changed = st.FILE_CTIME,
+		.modified = st.FILE_MTIME,
 	};
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/ids.h"
 
 static struct {
 	bool entered;
@@ -68,8 +69,8 @@ privs_enter(const struct user *u)
 		fatal("getgroups: %s", strerror(errno));
 	before.entered = true;
 	if (set_groups(u) == -1 ||
-	    setresgid((gid_t)-1, u->gid, (gid_t)-1) == -1 ||
-	    setresuid((uid_t)-1, u->uid, (uid_t)-1) == -1) {
+	    setegid(u->gid) == -1 ||
+	    seteuid(u->uid) == -1) {
 		privs_leave();
 		return ERR_SYSTEM;
 	}
@@ -83,8 +84,8 @@ privs_leave(void)
 
 	if (!before.entered)
 		return;
-	if (setresuid((uid_t)-1, 0, (uid_t)-1) == -1 ||
-	    setresgid((gid_t)-1, 0, (gid_t)-1) == -1 ||
+	if (seteuid(0) == -1 ||
+	    setegid(0) == -1 ||
 	    setgroups((size_t)before.n, before.groups) == -1)
 		fatal("cannot return to the superuser's identity: %s",
 		    strerror(errno));
@@ -112,9 +113,8 @@ privs_become(const struct user *u)
 			    u->name);
 		return;
 	}
-	if (setresgid(u->gid, u->gid, u->gid) == -1)
-		fatal("setresgid %u: %s", (unsigned)u->gid, strerror(errno));
-	if (setresuid(u->uid, u->uid, u->uid) == -1)
-		fatal("setresuid %u: %s", (unsigned)u->uid, strerror(errno));
+	if (ids_become(u->uid, u->gid) == -1)
+		fatal("cannot become user %s (%u, group %u): %s", u->name,
+		    (unsigned)u->uid, (unsigned)u->gid, strerror(errno));
 	privs_verify_gone(u->uid, u->gid);
 }

@@ -7,16 +7,12 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "compat/ids.h"
 
 void
 privs_verify_gone(uid_t uid, gid_t gid)
 {
-	uid_t r, e, s;
-	gid_t rg, eg, sg;
-
-	if (getresuid(&r, &e, &s) == -1 || getresgid(&rg, &eg, &sg) == -1 ||
-	    r != uid || e != uid || s != uid || rg != gid || eg != gid ||
-	    sg != gid)
+	if (!ids_are(uid, gid))
 		fatal("identity was not given up");
 	if (uid != 0 &&
 	    (setuid(0) == 0 || seteuid(0) == 0 ||
@@ -30,7 +26,7 @@ privs_become_ids(uid_t uid, gid_t gid)
 {
 	if (setgroups(1, &gid) == -1)
 		fatal("setgroups: %s", strerror(errno));
-	if (setresgid(gid, gid, gid) == -1 || setresuid(uid, uid, uid) == -1)
+	if (ids_become(uid, gid) == -1)
 		fatal("cannot become uid %u: %s", (unsigned)uid,
 		    strerror(errno));
 	privs_verify_gone(uid, gid);

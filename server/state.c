@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "compat/proc.h"
 
 enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes */
@@ -97,7 +97,7 @@ copy_beginning(int from, int to, off_t len)
 	ssize_t n;
 
 	while (at < len) {
-		n = sendfile(to, from, &at, (size_t)(len - at));
+		n = file_send(to, from, &at, (size_t)(len - at));
 		if (n <= 0)
 			return ERR_SYSTEM;
 	}

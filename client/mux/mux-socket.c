@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "compat/file.h"
 #include "compat/sock.h"
 #include "crypto/rand.h"
 
@@ -210,8 +211,10 @@ find_socket(int *socket, const char *path, struct sockaddr_un *sun)
 	if (*socket == -1)
 		return errno == ELOOP || errno == EACCES ? ERR_DENIED :
 							   ERR_SYSTEM;
-	snprintf(held, sizeof held, "/proc/self/fd/%d", *socket);
-	return access(held, F_OK) == 0 ? fill_address(sun, held) : 0;
+	/* Elsewhere who answers is asked who it is, as everywhere. */
+	return file_name_of(*socket, held) && access(held, F_OK) == 0 ?
+	    fill_address(sun, held) :
+	    0;
 }
 
 static int

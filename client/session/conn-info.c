@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "compat/libc.h"
 
 enum { BLOCK = 16, KB = 1024 };
 

@@ -2,6 +2,7 @@
 #include "client/session/standard-streams.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,23 +12,37 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "client/common/tty.h"
+#include "compat/file.h"
 #include "compat/sock.h"
 
 static bool changed[3]; /* descriptors whose shared flag we set */
 static bool was_blocking[3]; /* those whose flag others may set */
 
+/* A terminal has a name where descriptors have none. */
+static bool
+name_of(int fd, char *path, size_t size)
+{
+	char name[32];
+
+	if (!file_name_of(fd, name))
+		return ttyname_r(fd, path, size) == 0;
+	snprintf(path, size, "%s", name);
+	return true;
+}
+
 bool
 stdio_reopen_nonblock(int fd)
 {
 	int flags = fcntl(fd, F_GETFL), own;
-	char path[32];
+	char path[PATH_MAX];
 	struct stat st;
 	bool inherited;
 
 	if (flags == -1 || fstat(fd, &st) == -1 ||
 	    (!S_ISFIFO(st.st_mode) && !isatty(fd)))
 		return false;
-	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (!name_of(fd, path, sizeof path))
+		return false;
 	own = open(path,
 	    (flags & (O_ACCMODE | O_APPEND)) | O_NONBLOCK | O_NOCTTY |
 		O_CLOEXEC);

@@ -97,8 +97,8 @@ place_check(const char *name, const struct stat *was)
 	if (fstatat(place_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    st.st_ino != was->st_ino || st.st_mode != was->st_mode ||
 	    st.st_size != was->st_size || st.st_nlink != was->st_nlink ||
-	    st.st_mtim.tv_sec != was->st_mtim.tv_sec ||
-	    st.st_mtim.tv_nsec != was->st_mtim.tv_nsec)
+	    st.FILE_MTIME.tv_sec != was->FILE_MTIME.tv_sec ||
+	    st.FILE_MTIME.tv_nsec != was->FILE_MTIME.tv_nsec)
 		abort();
 }
 

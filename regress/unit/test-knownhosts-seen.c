@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "keys/knownhosts-internal.h"
 #include "regress/unit/dice.h"
 
@@ -106,7 +107,7 @@ exchange_key(const char *path)
 		memcpy(at, ED2, strlen(ED2));
 	write_over(path, 0, &b);
 	assert_int_equal(utimensat(AT_FDCWD, path,
-	    (struct timespec[2]){ st.st_atim, st.st_mtim }, 0), 0);
+	    (struct timespec[2]){ st.FILE_ATIME, st.FILE_MTIME }, 0), 0);
 	buf_clear(&b);
 }
 

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/file.h"
 #include "xfer/local/local-tree.h"
 
 enum { NOBODY = 65534, MANY = 200, DEEP = 60 };
@@ -454,8 +455,8 @@ test_make(void **state)
 	assert_int_equal(local_dir_set_times(d, times), 0);
 	assert_int_equal(stat("t/d", &st), 0);
 	assert_int_equal(st.st_mode & 07777, 02711);
-	assert_int_equal(st.st_mtim.tv_sec, 2);
-	assert_int_equal(st.st_mtim.tv_nsec, 6);
+	assert_int_equal(st.FILE_MTIME.tv_sec, 2);
+	assert_int_equal(st.FILE_MTIME.tv_nsec, 6);
 	/* a link in its place, which may lead to a directory, and a file */
 	assert_int_equal(symlink("../outside", "t/link"), 0);
 	expect_error(local_make(t, "link", 0755, LOCAL_LINKS_NONE, &e, &made),

@@ -9,6 +9,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/wire.h"
+#include "compat/file.h"
 #include "xfer/sftp/sftp-proto.h"
 
 static void
@@ -86,8 +87,8 @@ static void
 test_attrs_from_stat(void **state)
 {
 	struct stat st = { .st_size = -1, .st_mode = S_IFDIR | 0755,
-		.st_uid = 3, .st_gid = 4, .st_mtim = { .tv_sec = -5 },
-		.st_atim = { .tv_sec = (time_t)0x1ffffffff } };
+		.st_uid = 3, .st_gid = 4, .FILE_MTIME = { .tv_sec = -5 },
+		.FILE_ATIME = { .tv_sec = (time_t)0x1ffffffff } };
 	struct sftp_attrs a;
 
 	(void)state;

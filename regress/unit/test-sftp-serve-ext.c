@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/file.h"
 #include "crypto/digest.h"
 #include "xfer/part-lock.h"
 #include "xfer/sftp/sftp-engine.h"
@@ -159,8 +160,8 @@ test_readdir_ns(void **state)
 		found++;
 		assert_int_equal(e.attrs.size, st.st_size);
 		assert_int_equal(e.attrs.mode, st.st_mode);
-		assert_int_equal(ns.mtime, st.st_mtim.tv_sec);
-		assert_int_equal(ns.mtime_ns, st.st_mtim.tv_nsec);
+		assert_int_equal(ns.mtime, st.FILE_MTIME.tv_sec);
+		assert_int_equal(ns.mtime_ns, st.FILE_MTIME.tv_nsec);
 		assert_int_equal(ns.ino, st.st_ino);
 	}
 	assert_int_equal(found, 2);

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/file.h"
 
 static int
 remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -425,8 +426,8 @@ test_times(void **state)
 		for (int n = 0; n < 40; n++) {
 			snprintf(name, sizeof name, "dst/d%d", n);
 			assert_int_equal(stat(name, &st), 0);
-			assert_int_equal(st.st_mtim.tv_sec, 2000 + n);
-			assert_int_equal(st.st_mtim.tv_nsec, 12345 + n);
+			assert_int_equal(st.FILE_MTIME.tv_sec, 2000 + n);
+			assert_int_equal(st.FILE_MTIME.tv_nsec, 12345 + n);
 			assert_int_equal(st.st_mode & 07777,
 			    n % 2 ? 0555 : 0750);
 			assert_int_equal(chmod(name, 0755), 0);

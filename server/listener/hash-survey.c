@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "compat/libc.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
@@ -303,8 +304,8 @@ is_same(const struct stat *a, const struct stat *b)
 {
 	return a->st_ino == b->st_ino && a->st_dev == b->st_dev &&
 	    a->st_size == b->st_size &&
-	    a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
-	    a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+	    a->FILE_MTIME.tv_sec == b->FILE_MTIME.tv_sec &&
+	    a->FILE_MTIME.tv_nsec == b->FILE_MTIME.tv_nsec;
 }
 
 void

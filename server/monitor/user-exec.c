@@ -12,6 +12,7 @@
 #include "base/label.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
 #include "server/user-state.h"
@@ -41,7 +42,7 @@ keep_environment(void)
 int
 user_exec_open(const char *path)
 {
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	int fd = open(path, FILE_PROGRAM | O_CLOEXEC);
 
 	if (environment == NULL)
 		keep_environment();

@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/libc.h"
 #include "forward/listeners.h"
 #include "forward/x11-display.h"
 

@@ -3,13 +3,11 @@
  * Opening one name in a directory, and what a link may lead to.
  *
  * A link that is followed only if it is root's or our own is opened itself
- * (O_PATH), so that what is looked at and what is read are one thing. Then its
- * text is followed, from the directory that it lies in; what the text ends in
- * may be a link again, which is looked at in turn. The directories that a text
- * leads through are the word of the link's owner.
+ * (FILE_ITSELF), so that what is looked at and what is read are one thing. Then
+ * its text is followed, from the directory that it lies in; what the text ends
+ * in may be a link again, which is looked at in turn. The directories that a
+ * text leads through are the word of the link's owner.
  */
-#include <sys/vfs.h>
-
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -17,11 +15,11 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/file.h"
 #include "xfer/local/local-internal.h"
 
 enum {
 	LINKS_MAX = 40, /* one behind the other, as Linux has it */
-	PROC_MAGIC = 0x9fa0,
 };
 
 bool
@@ -47,35 +45,26 @@ local_error_text(int error)
 	}
 }
 
-/* Does the kernel alone know where this link leads? Those of /proc are such
- * (/dev/stdout ends in one), and nobody can plant one. */
-static bool
-is_magic(int link)
-{
-	struct statfs fs;
-
-	return fstatfs(link, &fs) == 0 && fs.f_type == PROC_MAGIC;
-}
-
 /* The text of a link that may be followed: its length, or -1. *magic: it is
  * followed by its name. */
 static ssize_t
 text_of(int at, const char *name, enum local_links rule, char *text,
     size_t size, bool *magic)
 {
-	int fd = openat(at, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int fd = openat(at, name, FILE_ITSELF | O_CLOEXEC);
 	ssize_t n = -1;
 	struct stat st;
 
 	if (fd < 0)
 		return -1;
-	*magic = is_magic(fd);
+	/* /dev/stdout ends in such a one, and nobody can plant one. */
+	*magic = file_is_of_kernel(fd);
 	if (fstat(fd, &st) == 0) {
 		if (!S_ISLNK(st.st_mode))
 			errno = ENOTDIR;
 		else if (!local_links_follow(&st, rule))
 			errno = ENOLINK;
-		else if ((n = readlinkat(fd, "", text, size - 1)) >= 0)
+		else if ((n = file_read_link(fd, text, size - 1)) >= 0)
 			text[n] = '\0';
 	}
 	fd_close(&fd);
@@ -108,7 +97,7 @@ step(int at, char *text, char name[NAME_MAX + 1])
 	if (*name != '\0')
 		*last = '\0';
 	return openat(at, *text != '\0' ? text : ".",
-	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	    FILE_STEP | O_CLOEXEC);
 }
 
 /* name is a link, perhaps. */

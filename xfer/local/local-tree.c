@@ -14,6 +14,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "compat/queue.h"
 #include "xfer/local/local-internal.h"
 #include "xfer/part-lock.h"
@@ -244,7 +245,7 @@ open_dir(int at, const char *name, enum local_links rule)
 	    O_RDONLY | O_DIRECTORY | O_NOCTTY | O_NONBLOCK, 0, rule);
 
 	if (fd < 0 && errno == EACCES)
-		fd = local_open_at(at, name, O_PATH | O_DIRECTORY, 0, rule);
+		fd = local_open_at(at, name, FILE_STEP, 0, rule);
 	return fd;
 }
 
@@ -264,7 +265,7 @@ open_root(const char *path, enum local_links rule)
 	if (above == NULL)
 		return -1;
 	at = openat(AT_FDCWD, *above != '\0' ? above : ".",
-	    O_PATH | O_DIRECTORY | O_CLOEXEC);
+	    FILE_STEP | O_CLOEXEC);
 	free(above);
 	if (at < 0)
 		return -1;
@@ -399,14 +400,6 @@ local_dir_space(struct local_dir *d, struct statvfs *v)
 	return fd < 0 ? -1 : fstatvfs(fd, v);
 }
 
-/* The name of a descriptor that was opened as a step only (O_PATH): the calls
- * that change what it is of refuse the number, but not this. */
-static void
-name_of(int fd, char name[32])
-{
-	snprintf(name, 32, "/proc/self/fd/%d", fd);
-}
-
 int
 local_dir_set_mode(struct local_dir *d, mode_t mode)
 {
@@ -417,9 +410,9 @@ local_dir_set_mode(struct local_dir *d, mode_t mode)
 		return -1;
 	if (fchmod(fd, mode) == 0)
 		return 0;
-	if (errno != EBADF)
+	/* Opened as a step only: the number is refused, not this. */
+	if (errno != EBADF || !file_name_of(fd, name))
 		return -1;
-	name_of(fd, name);
 	return chmod(name, mode);
 }
 
@@ -433,9 +426,8 @@ local_dir_set_times(struct local_dir *d, const struct timespec times[2])
 		return -1;
 	if (futimens(fd, times) == 0)
 		return 0;
-	if (errno != EBADF)
+	if (errno != EBADF || !file_name_of(fd, name))
 		return -1;
-	name_of(fd, name);
 	return utimensat(AT_FDCWD, name, times, 0);
 }
 

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "xfer/rcp/rcp-internal.h"
 
 enum { SENT_MODES = S_ISUID | S_ISGID | S_IRWXU | S_IRWXG | S_IRWXO };
@@ -40,10 +41,10 @@ put_times(struct rcp *c, const struct stat *st)
 
 	/* The record cannot express times before 1970. */
 	snprintf(line, sizeof line, "T%lld %ld %lld %ld\n",
-	    (long long)MAX(st->st_mtim.tv_sec, 0),
-	    st->st_mtim.tv_nsec / 1000,
-	    (long long)MAX(st->st_atim.tv_sec, 0),
-	    st->st_atim.tv_nsec / 1000);
+	    (long long)MAX(st->FILE_MTIME.tv_sec, 0),
+	    st->FILE_MTIME.tv_nsec / 1000,
+	    (long long)MAX(st->FILE_ATIME.tv_sec, 0),
+	    st->FILE_ATIME.tv_nsec / 1000);
 	return put_line(c, line);
 }
 

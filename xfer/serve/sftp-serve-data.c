@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* Files and their data: open, read, write, close; see sftp-serve-internal.h. */
-#include <sys/statfs.h>
 #include <sys/uio.h>
 
 #include <errno.h>
@@ -11,6 +10,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "compat/libc.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
@@ -50,19 +50,7 @@ open_flags(uint32_t pflags)
 bool
 serve_is_remote(int fd)
 {
-	static const uint32_t magic[] = {0x6969 /* NFS */,
-	    0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */,
-	    0x65735546 /* FUSE */, 0x01021997 /* 9P */, 0x00c36400 /* Ceph */,
-	    0x5346414f /* AFS */, 0x0bd00bd0 /* Lustre */,
-	    0x47504653 /* GPFS */};
-	struct statfs fs;
-
-	if (fstatfs(fd, &fs) != 0)
-		return false;
-	for (size_t i = 0; i < ARRAY_LEN(magic); i++)
-		if ((uint32_t)fs.f_type == magic[i])
-			return true;
-	return false;
+	return file_is_remote(fd);
 }
 
 /* Opening a FIFO would block the whole connection, hence O_NONBLOCK; a lease
@@ -541,7 +529,7 @@ serve_write_continue(struct sftp_serve *s, const uint8_t *p, size_t len)
 static int
 run_fsync(struct serve_op *op)
 {
-	return fsync(op->file.fd);
+	return file_sync(op->file.fd);
 }
 
 int
@@ -560,7 +548,7 @@ serve_fsync(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* With copy_file_range() where both ends can, which shares blocks or copies
+/* With file_copy_range() where both ends can, which shares blocks or copies
  * inside of the kernel. Bytes, 0 at the end, or -1. */
 static ssize_t
 copy_some(struct serve_op *op)
@@ -572,8 +560,8 @@ copy_some(struct serve_op *op)
 	ssize_t n;
 
 	if (op->flags == 0) {
-		n = copy_file_range(op->file.fd, &from, op->to_file.fd, &to,
-		    want, 0);
+		n = file_copy_range(op->file.fd, &from, op->to_file.fd, &to,
+		    want);
 		if (n > 0)
 			return n;
 		/* Files of /proc copy as empty that way. */

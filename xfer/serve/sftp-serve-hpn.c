@@ -14,6 +14,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/ring.h"
+#include "compat/file.h"
 #include "crypto/digest.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
@@ -367,8 +368,8 @@ put_time(struct buf *b, const struct timespec *ts)
 void
 serve_put_stat_ns(struct buf *b, const struct stat *st)
 {
-	put_time(b, &st->st_atim);
-	put_time(b, &st->st_mtim);
+	put_time(b, &st->FILE_ATIME);
+	put_time(b, &st->FILE_MTIME);
 	buf_put_u32(b, (uint32_t)st->st_nlink);
 	buf_put_u64(b, st->st_dev);
 	buf_put_u64(b, st->st_ino);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 static bool
@@ -47,7 +48,7 @@ show_file(const struct sftp_serve *s, const struct stat *st, int dir,
 	    (owners_knows(o, OWNERS_USER, st->st_uid) &&
 		owners_knows(o, OWNERS_GROUP, st->st_gid)))
 		return -1;
-	return openat(dir, entry, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	return openat(dir, entry, FILE_ITSELF | O_CLOEXEC);
 }
 
 static void

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/file.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/target-plan.h"
@@ -109,7 +110,7 @@ clear_left(const struct serve_op *op)
 	struct stat st;
 	bool left = fd >= 0 && fstat(fd, &st) == 0 && xfer_part_is_own(fd) &&
 	    (op->count == 0 ||
-		st.st_ctim.tv_sec + (time_t)op->count <= time(NULL)) &&
+		st.FILE_CTIME.tv_sec + (time_t)op->count <= time(NULL)) &&
 	    st.st_size <= SFTP_MESSAGE_MAX &&
 	    has_data_of(op, fd, (size_t)st.st_size);
 

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/file.h"
 #include "xfer/transfer/transfer-internal.h"
 
 static int
@@ -64,7 +65,8 @@ close_local(struct xfer_file *f)
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
 	/* EINVAL: a device or a pipe has nothing to be stored. */
-	if (sync && f->target.reuse != XFER_REUSE_WHOLE && fsync(f->fd) != 0 &&
+	if (sync && f->target.reuse != XFER_REUSE_WHOLE &&
+	    file_sync(f->fd) != 0 &&
 	    (errno != EINVAL || f->part.name != NULL)) {
 		finish_fails(f, errno);
 		f->progress.unstored = true;
@@ -84,7 +86,7 @@ keep_lock(struct xfer_file *f)
 	int lock = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 
 	if (lock < 0 && (errno == EMFILE || errno == ENFILE) &&
-	    (f->failed || fsync(f->fd) == 0)) {
+	    (f->failed || file_sync(f->fd) == 0)) {
 		lock = f->fd;
 		f->fd = -1;
 	}

@@ -2,6 +2,7 @@
 /* Times of a source, as exact as they are known. */
 #include <string.h>
 
+#include "compat/file.h"
 #include "xfer/transfer/transfer-internal.h"
 
 void
@@ -17,8 +18,8 @@ xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
 void
 xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st)
 {
-	*e = (struct xfer_exact){ .known = true, .times = { st->st_atim,
-		st->st_mtim }, .nlink = (uint32_t)st->st_nlink,
+	*e = (struct xfer_exact){ .known = true, .times = { st->FILE_ATIME,
+		st->FILE_MTIME }, .nlink = (uint32_t)st->st_nlink,
 		.dev = st->st_dev, .ino = st->st_ino,
 		.blocks = (uint64_t)st->st_blocks };
 }

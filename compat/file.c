@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: ISC */
+#include "compat/file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/sendfile.h>
+#include <sys/vfs.h>
+#else
+#include <sys/mount.h>
+#include <sys/param.h>
+#endif
+
+bool
+file_name_of(int fd, char name[32])
+{
+#if defined(__linux__)
+	snprintf(name, 32, "/proc/self/fd/%d", fd);
+	return true;
+#else
+	/* Their /dev/fd copies descriptors. */
+	(void)fd;
+	name[0] = '\0';
+	return false;
+#endif
+}
+
+ssize_t
+file_read_link(int fd, char *text, size_t size)
+{
+#if defined(__APPLE__)
+	return freadlink(fd, text, size);
+#else
+	return readlinkat(fd, "", text, size);
+#endif
+}
+
+bool
+file_is_of_kernel(int fd)
+{
+#if defined(__linux__)
+	enum { PROC_MAGIC = 0x9fa0 };
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && fs.f_type == PROC_MAGIC;
+#else
+	(void)fd;
+	return false;
+#endif
+}
+
+bool
+file_is_remote(int fd)
+{
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+#if defined(__linux__)
+	static const uint32_t magic[] = { 0x6969 /* NFS */,
+		0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */,
+		0x65735546 /* FUSE */, 0x01021997 /* 9P */,
+		0x00c36400 /* Ceph */, 0x5346414f /* AFS */,
+		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */ };
+
+	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
+		if ((uint32_t)fs.f_type == magic[i])
+			return true;
+	return false;
+#else
+	return (fs.f_flags & MNT_LOCAL) == 0;
+#endif
+}
+
+int
+file_sync(int fd)
+{
+#if defined(F_FULLFSYNC)
+	/* fsync() ends at the disk's own memory there; some file systems have
+	 * no more than that. */
+	if (fcntl(fd, F_FULLFSYNC) == 0)
+		return 0;
+#endif
+	return fsync(fd);
+}
+
+ssize_t
+file_copy_range(int from, off_t *from_at, int to, off_t *to_at, size_t len)
+{
+#if defined(__linux__) || defined(__FreeBSD__)
+	return copy_file_range(from, from_at, to, to_at, len, 0);
+#else
+	(void)from;
+	(void)from_at;
+	(void)to;
+	(void)to_at;
+	(void)len;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+ssize_t
+file_send(int to, int from, off_t *at, size_t len)
+{
+#if defined(__linux__)
+	return sendfile(to, from, at, len);
+#else
+	char block[16384];
+	ssize_t n = pread(from, block, len < sizeof block ? len : sizeof block,
+	    *at);
+
+	if (n > 0)
+		n = write(to, block, (size_t)n);
+	if (n > 0)
+		*at += n;
+	return n;
+#endif
+}
