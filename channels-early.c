@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels-internal.h"
+#include "compat/bsd-mem.h"
 
 #define EARLY_BIT (UINT32_C(1) << 31)
 

@@ -7,6 +7,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels-internal.h"
+#include "compat/bsd-mem.h"
+#include "compat/bsd.h"
 
 int
 channels_new(struct channels **out, struct packet *p, struct loop *l)

@@ -18,6 +18,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "cipher-internal.h"
+#include "compat/bsd-mem.h"
 
 struct cbc {
 	EVP_CIPHER_CTX *ctx;	     /* owned */

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "cipher-internal.h"
+#include "compat/bsd-mem.h"
 
 enum {
 	KEY_LEN = 32,

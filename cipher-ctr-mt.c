@@ -8,6 +8,7 @@
 #include "base/ring.h"
 #include "base/worker.h"
 #include "cipher-ctr-internal.h"
+#include "compat/bsd-mem.h"
 
 /* Keystream that another core made must be fetched from its cache: applying
  * it is several times slower than in the measurement. */

@@ -12,6 +12,7 @@
 #include "base/wire.h"
 #include "cipher-ctr-internal.h"
 #include "cipher-internal.h"
+#include "compat/bsd-mem.h"
 
 struct ctr {
 	EVP_CIPHER_CTX *ctx; /* owned */

@@ -15,6 +15,7 @@
 #include <openssl/evp.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 
 enum { KEY_ALIGN = 64, OPENSSL_WIDE = 0x30100000 };
 

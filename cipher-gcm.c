@@ -12,6 +12,7 @@
 #include "base/wire.h"
 #include "cipher-gcm-wide.h"
 #include "cipher-internal.h"
+#include "compat/bsd-mem.h"
 
 enum {
 	FIXED_LEN = 4,

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd-mem.h"
 #include "kex-internal.h"
 #include "peer-version.h"
 

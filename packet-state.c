@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "packet-internal.h"
 
 enum { STATE_VERSION = 1, RX_STATE_MAX = 2 * 1024 * 1024 };

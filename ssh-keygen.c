@@ -17,6 +17,7 @@
 #include "base/help.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "config.h"
 
 enum { ROUNDS_MAX = 1000000 };

@@ -24,6 +24,7 @@
 #include "base/tcp.h"
 #include "client/connect/jump.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */

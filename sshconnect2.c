@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
+#include "compat/bsd.h"
 #include "crypto/kem.h"
 #include "client/connect/gss-kex.h"
 #include "client/hosts/hints.h"

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "compat/proc.h"
+#include "compat/bsd.h"
 #include "crypto/library.h"
 #include "server/auth/preauth.h"
 #include "server/monitor-wire.h"

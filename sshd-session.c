@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/bsd.h"
 #include "compat/libc.h"
 #include "compat/proc.h"
 #include "crypto/library.h"

@@ -24,6 +24,7 @@
 #include "base/open-named.h"
 #include "base/version.h"
 #include "compat/proc.h"
+#include "compat/bsd.h"
 #include "conf/defaults.h"
 #include "conf/server-conf.h"
 #include "crypto/library.h"

@@ -18,6 +18,7 @@
 #include "base/str.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 
 enum {
 	FAILED = 1,

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd-mem.h"
 #include "keys/cert.h"
 
 enum { USER_MAX = 256, HOST_MAX = 4096, /* bytes */ STEP = 8 };

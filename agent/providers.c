@@ -8,6 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd-mem.h"
+#include "compat/bsd.h"
 #include "keys/p11-client.h"
 
 enum {

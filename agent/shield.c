@@ -13,6 +13,7 @@
 #include "base/hide.h"
 #include "base/mem.h"
 #include "cipher.h"
+#include "compat/bsd-mem.h"
 #include "compat/cpu.h"
 #include "crypto/digest.h"
 #include "crypto/kdf.h"

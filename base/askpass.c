@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/sock.h"
+#include "compat/bsd-mem.h"
 
 #define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
 

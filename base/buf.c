@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
+#include "compat/bsd-mem.h"
 
 enum { MIN_CAP = 256 };
 

@@ -22,6 +22,7 @@
 #include "base/fd.h"
 #include "base/str.h"
 #include "compat/proc.h"
+#include "compat/bsd.h"
 
 enum {
 	MESSAGE_MAX = 65535, /* bytes of an answer, over TCP */

@@ -6,6 +6,11 @@
 #include <sys/resource.h>
 
 #include "compat/proc.h"
+#ifdef __linux__
+#include <sys/prctl.h>
+
+#include "compat/bsd-mem.h"
+#endif
 
 void
 hide_process(void)

@@ -15,6 +15,7 @@
 #include "base/open-named.h"
 #include "base/screen.h"
 #include "compat/proc.h"
+#include "compat/bsd.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */

@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/ready.h"
 #include "compat/sock.h"
+#include "compat/bsd-mem.h"
 
 enum { SIGNAL_COUNT = 65, WAIT_MAX_MS = 60 * 1000, READY_MAX = 256 };
 

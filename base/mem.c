@@ -10,6 +10,7 @@
 #endif
 
 #include "base/log.h"
+#include "compat/bsd-mem.h"
 
 void
 mem_ensure_failed(const char *what, const char *file, int line)

@@ -17,6 +17,7 @@
 
 #include "base/fd.h"
 #include "compat/file.h"
+#include "compat/bsd.h"
 
 enum {
 	LINKS_MAX = 40, /* one behind the other, as Linux has it */

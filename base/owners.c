@@ -16,6 +16,7 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 
 enum {
 	CACHE_SIZE = 256, /* names of a kind */

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <readpassphrase.h>
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/screen.h"
+#include "compat/bsd.h"
 
 /* The kernel drops what is behind byte 4095 of a line of a terminal, so of a
  * line with that many nobody knows whether it is whole. */

@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/forkid.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 
 enum { SLOTS_FIRST = 64, BATCH_MAX = 256 };
 

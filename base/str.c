@@ -2,11 +2,13 @@
 #include "base/str.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 
 enum {
 	LIST_MAX = 65536,      /* strings in a strlist */

@@ -29,6 +29,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "packet.h"
 
 enum {

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 
 /* ---- LocalForward, RemoteForward, DynamicForward ------------------------ */
 

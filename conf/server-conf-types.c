@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "conf/auth-method-table.h"
 
 bool

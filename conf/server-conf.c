@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/worker.h"
+#include "compat/bsd.h"
 #include "conf/addr-match.h"
 #include "conf/algs.h"
 #include "conf/auth-method-table.h"

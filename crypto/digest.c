@@ -11,6 +11,7 @@
 #include <openssl/hmac.h>
 
 #include "base/wire.h"
+#include "compat/bsd-mem.h"
 
 struct digest {
 	EVP_MD_CTX *ctx; /* owned */

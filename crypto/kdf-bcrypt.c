@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
+#include "compat/bsd-mem.h"
 #include "crypto/digest.h"
 #include "crypto/kdf-pi.h"
 

@@ -12,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/kem-group.h"
 
 enum { BITS_MIN = 4 }; /* that are set in a public value */

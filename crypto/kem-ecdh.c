@@ -11,6 +11,7 @@
 #include <openssl/evp.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 
 enum { SECRET_MAX = 66 }; /* bytes of a coordinate of P-521 */
 

@@ -15,6 +15,7 @@
 #include <openssl/evp.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/digest.h"
 #include "crypto/kem-mlkem.h"
 #include "crypto/kem-sntrup761.h"

@@ -16,6 +16,7 @@
 #include <openssl/evp.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/fallback/fallback.h"
 #include "crypto/rand.h"
 

@@ -16,6 +16,7 @@
 
 #include "base/ct.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/digest.h"
 
 enum {

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat/bsd-mem.h"
 #include "compat/libc.h"
 
 static void *

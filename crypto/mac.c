@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
+#include "compat/bsd-mem.h"
 #include "crypto/digest.h"
 #include "crypto/umac.h"
 

@@ -15,6 +15,7 @@
 #include <openssl/evp.h>
 #include <openssl/params.h>
 
+#include "compat/bsd-mem.h"
 #include "crypto/fallback/fallback.h"
 #include "crypto/rand.h"
 

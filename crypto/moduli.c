@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: ISC */
+#include "compat/bsd.h"
 #include "crypto/moduli-internal.h"
 
 #include <stdlib.h>

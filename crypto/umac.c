@@ -14,6 +14,7 @@
 #include <openssl/evp.h>
 
 #include "base/wire.h"
+#include "compat/bsd-mem.h"
 #include "crypto/umac-nh.h"
 
 enum {

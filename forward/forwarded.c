@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/resolve.h"
+#include "compat/bsd.h"
 #include "forward/early-data.h"
 
 enum {

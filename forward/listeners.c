@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 #include "forward/forwarded.h"
 
 enum {

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 #include "keys/agent-client-internal.h"
 
 enum { COMMENT_MAX = 64 * 1024 };

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat/bsd-mem.h"
 #include "crypto/rand.h"
 #include "keys/cert.h"
 #include "keys/key-internal.h"

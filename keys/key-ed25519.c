@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "keys/key-internal.h"
 
 enum { PUBLIC_LEN = 32, SEED_LEN = 32, SIGNATURE_LEN = 64 };

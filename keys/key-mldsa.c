@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/mldsa44.h"
 #include "crypto/rand.h"
 #include "keys/key-internal.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "keys/keyfile-internal.h"
 
 enum { CHACHA_KEY_LEN = 32, POLY_KEY_LEN = 32, TAG_LEN = 16 };

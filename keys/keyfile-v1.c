@@ -15,6 +15,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd-mem.h"
 #include "crypto/kdf.h"
 #include "crypto/rand.h"
 #include "keys/keyfile-internal.h"

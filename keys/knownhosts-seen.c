@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/file.h"
+#include "compat/bsd-mem.h"
 #include "keys/knownhosts-internal.h"
 
 enum {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "keys/krl-internal.h"
 #include "keys/krl.h"
 

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat/bsd-mem.h"
+
 enum { ALG_MAX = 64 };
 
 /* ---- lists --------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 
 static void
 put_optional(struct buf *b, const char *s)

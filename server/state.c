@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "compat/file.h"
 #include "compat/proc.h"
+#include "compat/bsd-mem.h"
 
 enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes */
 

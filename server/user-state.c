@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "server/monitor-wire.h"
 
 enum {

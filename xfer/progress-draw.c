@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd.h"
 #include "xfer/progress-internal.h"
 
 enum {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/str.h"
+#include "compat/bsd-mem.h"
 
 static const char scp_scheme[] = "scp://", sftp_scheme[] = "sftp://";
 

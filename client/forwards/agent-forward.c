@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 #include "keys/agent-client.h"
 
 enum {

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "compat/libc.h"
+#include "compat/bsd.h"
 
 enum { BLOCK = 16, KB = 1024 };
 

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "compat/bsd-mem.h"
+
 enum {
 	ROUNDS = 24,
 	SHA3_256_RATE = 136,

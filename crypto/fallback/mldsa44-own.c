@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/fallback/keccak.h"
 #include "crypto/fallback/mldsa44-internal.h"
 

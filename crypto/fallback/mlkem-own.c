@@ -18,6 +18,7 @@
 
 #include "base/ct.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "crypto/fallback/keccak.h"
 
 enum {

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd.h"
 
 /* ---- files -------------------------------------------------------------- */
 

@@ -23,6 +23,7 @@
 #include "client/mux/mux-master.h"
 #include "client/mux/mux-socket.h"
 #include "client/mux/mux-wire.h"
+#include "compat/bsd.h"
 #include "packet.h"
 
 struct mux_world mw;

@@ -15,6 +15,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "keys/agent-client.h"
 #include "regress/unit/make-cert.h"
 

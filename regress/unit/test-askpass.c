@@ -10,6 +10,7 @@
 #include "base/askpass.h"
 #include "base/clock.h"
 #include "base/loop.h"
+#include "compat/bsd.h"
 
 static struct loop *loop;
 

@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "server/monitor/authorized-certs.h"
 
 enum { NOW = 1000000 };

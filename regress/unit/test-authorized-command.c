@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "server/monitor/authorized-command.h"
 
 static struct user *self;

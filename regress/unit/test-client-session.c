@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/session/client-session.h"
+#include "compat/bsd.h"
 #include "packet.h"
 #include "regress/unit/channels-side.h"
 

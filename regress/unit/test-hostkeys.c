@@ -17,6 +17,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "conf/server-conf.h"
 #include "keys/keyfile.h"
 #include "keys/sk-client.h"

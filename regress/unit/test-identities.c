@@ -7,6 +7,7 @@
 #include "agent/identities.h"
 #include "base/clock.h"
 #include "base/loop.h"
+#include "compat/bsd.h"
 #include "regress/unit/make-cert.h"
 
 static struct loop *loop;

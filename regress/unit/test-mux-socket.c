@@ -19,6 +19,7 @@
 
 #include "base/fd.h"
 #include "client/mux/mux-socket.h"
+#include "compat/bsd.h"
 
 static char dir[32];
 static char path[64];

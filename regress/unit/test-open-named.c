@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "compat/bsd.h"
 
 enum { OTHER = 54719 /* a user id */ };
 

@@ -22,6 +22,7 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 #include "base/owners.h"
+#include "compat/bsd.h"
 
 enum {
 	ANN = 71001,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "xfer/sftp/remote-glob.h"
 
 static void

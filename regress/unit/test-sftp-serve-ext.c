@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compat/file.h"
+#include "compat/bsd.h"
 #include "crypto/digest.h"
 #include "xfer/part-lock.h"
 #include "xfer/sftp/sftp-engine.h"

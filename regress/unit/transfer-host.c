@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {

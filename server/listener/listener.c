@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
 #include "server/listener/hash-survey.h"

@@ -2,6 +2,7 @@
 #include "server/monitor/delegated.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>

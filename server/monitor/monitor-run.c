@@ -28,6 +28,7 @@
 #include "base/version.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
+#include "compat/bsd-mem.h"
 #include "crypto/library.h"
 #include "keys/key.h"
 #include "server/monitor/user-exec.h"

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -17,6 +18,7 @@
 #include "channels-timeout.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
+#include "compat/bsd.h"
 #include "peer-version.h"
 #include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/log.h"
+#include "compat/bsd.h"
 #include "keys/key-x509.h"
 #include "tokens/p11/p11-internal.h"
 

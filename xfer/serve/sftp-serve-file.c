@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "compat/libc.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compat/file.h"
+#include "compat/bsd.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 static bool

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 /* ---- handles ------------------------------------------------------------ */

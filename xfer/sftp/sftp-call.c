@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "xfer/sftp/sftp-engine.h"
 
 enum { NAME_BYTES_MAX = 256 };

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "base/wire.h"
+#include "compat/bsd.h"
 
 /* More extended attributes than this in one message are an attack. */
 enum { EXTENDED_ATTRS_MAX = 0x1000 };

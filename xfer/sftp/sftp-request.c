@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "xfer/sftp/sftp-internal.h"
 
 enum { WRITE_HEAD = 4 + 1 + 4 + 4 /* + handle + offset + data length */ };

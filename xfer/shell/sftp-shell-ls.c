@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
+#include "compat/bsd.h"
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/shell/sftp-shell-internal.h"
 

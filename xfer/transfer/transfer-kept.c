@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "xfer/transfer/transfer-internal.h"
 
 static uint64_t

@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "base/fd.h"
+#include "compat/bsd.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {

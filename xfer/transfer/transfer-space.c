@@ -19,6 +19,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/bsd.h"
 #include "xfer/transfer/transfer-internal.h"
 
 /* Less is not worth a request. */

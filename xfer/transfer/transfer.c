@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "crypto/rand.h"
 #include "xfer/part-lock.h"
 #include "xfer/transfer/transfer-internal.h"

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: ISC */
+/* A question on the terminal, where the C library does not ask it. */
+#include "compat/bsd.h"
+
+#ifndef HAVE_READPASSPHRASE
+
+#include <errno.h>
+#include <fcntl.h>
+#include <paths.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/select.h>
+#include <termios.h>
+
+#include "compat/bsd-mem.h"
+
+/* What would end the program, or stop it, with a terminal that hides. */
+static const int caught[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT,
+	SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU };
+enum { CAUGHT = sizeof caught / sizeof *caught };
+
+static volatile sig_atomic_t arrived[CAUGHT];
+
+struct asking {
+	int in, out;
+	bool shown; /* what is typed */
+	bool is_changed;
+	struct termios before;
+	struct sigaction actions[CAUGHT];
+	sigset_t mask;
+};
+
+static void
+note(int signo)
+{
+	for (int i = 0; i < CAUGHT; i++)
+		if (caught[i] == signo)
+			arrived[i] = 1;
+}
+
+static bool
+has_arrived(void)
+{
+	for (int i = 0; i < CAUGHT; i++)
+		if (arrived[i])
+			return true;
+	return false;
+}
+
+static bool
+is_stop(int signo)
+{
+	return signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
+}
+
+/* What comes from the keyboard or another process arrives while the answer is
+ * waited for, and not just before. The kernel's own SIGTTIN and SIGTTOU have to
+ * arrive: blocked, they would let one in the background have the terminal. A
+ * stop that is ignored stays so: it would be passed on for ever, and never stop
+ * the program. */
+static void
+catch_signals(struct asking *a)
+{
+	struct sigaction action = { .sa_handler = note };
+	sigset_t held;
+
+	sigemptyset(&action.sa_mask);
+	sigemptyset(&held);
+	for (int i = 0; i < CAUGHT; i++) {
+		arrived[i] = 0;
+		(void)sigaction(caught[i], &action, &a->actions[i]);
+		if (is_stop(caught[i]) && a->actions[i].sa_handler == SIG_IGN)
+			(void)sigaction(caught[i], &a->actions[i], NULL);
+		if (caught[i] != SIGTTIN && caught[i] != SIGTTOU)
+			sigaddset(&held, caught[i]);
+	}
+	(void)pthread_sigmask(SIG_BLOCK, &held, &a->mask);
+}
+
+static bool
+set_terminal(int fd, const struct termios *to)
+{
+	int r;
+
+	do
+		r = tcsetattr(fd, TCSAFLUSH, to);
+	while (r != 0 && errno == EINTR && !has_arrived());
+	return r == 0;
+}
+
+static void
+hide_typing(struct asking *a)
+{
+	struct termios now;
+
+	if (a->shown || tcgetattr(a->in, &a->before) != 0)
+		return;
+	now = a->before;
+	now.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
+	/* One in the background is stopped here, and asks anew then. */
+	a->is_changed = set_terminal(a->in, &now);
+}
+
+/* All others of the group see that the terminal is as it was first. */
+static void
+put_back(struct asking *a)
+{
+	(void)pthread_sigmask(SIG_SETMASK, &a->mask, NULL);
+	if (a->is_changed && !set_terminal(a->in, &a->before))
+		(void)tcsetattr(a->in, TCSANOW, &a->before);
+	for (int i = 0; i < CAUGHT; i++)
+		(void)sigaction(caught[i], &a->actions[i], NULL);
+}
+
+/* select() takes all terminals of all systems, and no large descriptor. */
+static ssize_t
+read_byte(const struct asking *a, char *c)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	if (a->in < FD_SETSIZE) {
+		FD_SET(a->in, &set);
+		if (pselect(a->in + 1, &set, NULL, NULL, NULL, &a->mask) == -1)
+			return -1;
+	} else
+		(void)pthread_sigmask(SIG_SETMASK, &a->mask, NULL);
+	return read(a->in, c, 1);
+}
+
+/* 1, or 0 at the end of input; -1. What does not fit is read too, so that it is
+ * not what the next reader gets. */
+static ssize_t
+read_line(const struct asking *a, char *answer, size_t size)
+{
+	size_t len = 0;
+	ssize_t n;
+	char c;
+
+	for (;;) {
+		n = read_byte(a, &c);
+		if (n == -1 && errno == EINTR && !has_arrived())
+			continue;
+		if (n != 1 || c == '\n' || c == '\r')
+			break;
+		if (len < size - 1)
+			answer[len++] = c;
+	}
+	answer[len] = '\0';
+	explicit_bzero(&c, sizeof c);
+	return n;
+}
+
+static ssize_t
+ask_once(struct asking *a, const char *prompt, char *answer, size_t size)
+{
+	ssize_t n = -1;
+	int why;
+
+	a->is_changed = false;
+	catch_signals(a);
+	hide_typing(a);
+	if (!has_arrived()) {
+		(void)!write(a->out, prompt, strlen(prompt));
+		n = read_line(a, answer, size);
+		if (a->is_changed)
+			(void)!write(a->out, "\n", 1);
+	}
+	why = errno;
+	put_back(a);
+	errno = why;
+	return n;
+}
+
+/* Signals go to whom they were for. Was one of them to stop the program? */
+static bool
+pass_on(void)
+{
+	const int why = errno;
+	bool stopped = false;
+
+	for (int i = 0; i < CAUGHT; i++) {
+		if (!arrived[i])
+			continue;
+		(void)kill(getpid(), caught[i]);
+		stopped |= is_stop(caught[i]);
+	}
+	errno = why;
+	return stopped;
+}
+
+char *
+readpassphrase(const char *prompt, char *answer, size_t size, int flags)
+{
+	struct asking a = { .in = STDIN_FILENO, .out = STDERR_FILENO,
+		.shown = flags & RPP_ECHO_ON };
+	int tty;
+	ssize_t n;
+
+	if (size == 0) {
+		errno = EINVAL;
+		return NULL;
+	}
+	if ((tty = open(_PATH_TTY, O_RDWR | O_CLOEXEC)) != -1)
+		a.in = a.out = tty;
+	else if (flags & RPP_REQUIRE_TTY) {
+		errno = ENOTTY;
+		return NULL;
+	}
+	do
+		n = ask_once(&a, prompt, answer, size);
+	while (pass_on());
+	if (n == -1)
+		explicit_bzero(answer, size);
+	if (tty != -1) {
+		const int why = errno;
+
+		close(tty);
+		errno = why;
+	}
+	return n == -1 ? NULL : answer;
+}
+
+#endif
