@@ -185,4 +185,48 @@ result 13 "sources that are named are there" "$(
 		sed 's/^[^a-z]//' | sort -u | while read -r source; do
 			[ -e "$source" ] || echo "no such source: $source"
 		done)"
+
+# What a file that is copied knows: a phase's struct is a field of struct xfer_file,
+# and one source writes it (transfer-events.h).
+# shellcheck disable=SC2046
+result 14 "each phase of a file is written by its owner" "$(
+	awk '
+BEGIN {
+	owner["source"] = "file-source"
+	owner["part"] = "file-part"
+	owner["made"] = "file-part"
+	owner["opening"] = "file-opening"
+	owner["progress"] = "file-progress"
+	owner["target"] = "transfer-target"
+	owner["far"] = "transfer-between"
+	owner["link"] = owner["linking"] = "transfer-links"
+	owner["small"] = "transfer-small"
+	owner["holes"] = "transfer-sparse"
+	owner["marks"] = owner["compare"] = "transfer-resume"
+	owner["tail"] = "transfer-finish"
+	owner["renaming"] = "transfer-rename"
+}
+FNR == 1 {
+	name = FILENAME
+	gsub(/.*\/|[.]c$/, "", name)
+}
+# An assignment, also of the whole; a step; and what fills or frees it.
+{
+	for (phase in owner) {
+		field = "->" phase "([.][a-z_.]+(\\[[^]]*\\])?)?"
+		if ($0 !~ field " *([-+|&*]?=[^=]|[+][+]|--)" &&
+		    $0 !~ "([+][+]|--)[a-z]+" field &&
+		    $0 !~ "(free|_from_[a-z]+|keep_[a-z]+|stat_name)[(][^;]*[a-z]+->" phase "[.]")
+			continue
+		if (name == owner[phase])
+			writes[phase]++
+		else
+			printf "%s:%d: file->%s is written by %s.c\n", FILENAME, FNR, phase, owner[phase]
+	}
+}
+END {
+	for (phase in owner)
+		if (!writes[phase])
+			printf "nothing writes file->%s in %s.c\n", phase, owner[phase]
+}' $(echo "$sources" | grep '^xfer/transfer/.*[.]c$'))"
 exit $status

@@ -25,8 +25,8 @@ static void
 handle_free(struct xfer_file *f)
 {
 	f->x->origin.stream->handles--;
-	free(f->source.handle);
-	f->source.handle = NULL;
+	free(f->far.handle);
+	f->far.handle = NULL;
 }
 
 static void
@@ -36,7 +36,7 @@ opened(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (reply->err == 0 && reply->status == SFTP_OK) {
-		sftp_keep_handle(f->source.handle, reply);
+		sftp_keep_handle(f->far.handle, reply);
 	} else {
 		xfer_report_reply_tried(f->x, XFER_TRIED_OPEN_SOURCE, f->local,
 		    reply);
@@ -53,7 +53,7 @@ source_numbered(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	(void)xfer_exact_from_reply(&f->source.exact, reply);
+	xfer_source_numbered(f, reply);
 	xfer_path_answered(f, reply);
 }
 
@@ -63,7 +63,7 @@ target_numbered(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	(void)xfer_exact_from_reply(&f->target.exact, reply);
+	xfer_target_numbered(f, reply);
 	xfer_path_answered(f, reply);
 }
 
@@ -98,15 +98,15 @@ between_open(struct xfer_file *f)
 {
 	struct xfer_stream *l = f->x->origin.stream;
 
-	if (f->source.handle != NULL)
+	if (f->far.handle != NULL)
 		return true;
 	if ((f->source.attrs.flags & SFTP_A_SIZE) &&
 	    f->source.attrs.size > INT64_MAX) { /* so says the server */
 		xfer_report_errno(f->x, f->local, EFBIG);
 		return false;
 	}
-	f->source.handle = malloc(sizeof *f->source.handle);
-	if (f->source.handle == NULL) {
+	f->far.handle = malloc(sizeof *f->far.handle);
+	if (f->far.handle == NULL) {
 		xfer_report_errno(f->x, f->local, ENOMEM);
 		return false;
 	}
@@ -121,9 +121,9 @@ between_open(struct xfer_file *f)
 static void
 between_close(struct xfer_file *f)
 {
-	if (f->source.handle == NULL)
+	if (f->far.handle == NULL)
 		return;
-	sftp_close(f->x->origin.stream->s, f->source.handle, NULL, NULL);
+	sftp_close(f->x->origin.stream->s, f->far.handle, NULL, NULL);
 	handle_free(f);
 }
 
@@ -165,11 +165,11 @@ read_done(void *arg, const struct sftp_reply *reply)
 
 	if (reply->err == 0 && reply->type == SFTP_DATA && b->len > 0 &&
 	    !f->failed) {
-		sftp_read(f->x->origin.stream->s, f->source.handle, b->offset,
+		sftp_read(f->x->origin.stream->s, f->far.handle, b->offset,
 		    b->len, pass_on, read_done, b);
 		return;
 	}
-	f->source.reads--;
+	f->far.reads--;
 	if (reply->err == 0 && reply->type != SFTP_DATA) {
 		if (reply->status == SFTP_EOF) {
 			xfer_source_ends(f, b->offset);
@@ -201,8 +201,8 @@ between_send(struct xfer_handle *e)
 		return;
 	}
 	e->next += len;
-	f->source.reads++;
-	sftp_read(from, f->source.handle, b->offset, len, pass_on, read_done,
+	f->far.reads++;
+	sftp_read(from, f->far.handle, b->offset, len, pass_on, read_done,
 	    b);
 }
 
@@ -223,7 +223,7 @@ between_end(struct xfer_file *f)
 {
 	f->pending++;
 	sftp_handle_request(f->x->origin.stream->s, SFTP_FSTAT,
-	    f->source.handle, end_stated, f);
+	    f->far.handle, end_stated, f);
 }
 
 static const struct xfer_origin_ops between_origin = {

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Blocks of data: how much is under way, and what is done with the answers.
- * A file is moved in ranges of file->progress.chunk bytes. A handle takes one
- * range after the other: first of those that were given back
- * (progress.todo), then from progress.next on, and when there are no more,
- * half of what another handle has left of its range.
+ * A handle takes one range of its file after the other (file-progress.c), and
+ * when there are no more, half of what another handle has left of its range.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,7 +121,7 @@ moved(struct xfer_block *b, uint32_t len)
 	l->proved = true;
 	l->acked += len;
 	l->x->measured.acked += len;
-	b->handle->file->progress.moved += len;
+	xfer_progress_moved(b->handle->file, len);
 	progress_add(l->x->opts.progress, &b->handle->file->item, len);
 	if (is_kept(b->handle->file))
 		l->x->retry.kept += len;
@@ -136,47 +134,13 @@ xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 	struct xfer_file *f = e->file;
 	struct xfer_block b = { .handle = e, .offset = offset };
 
-	f->progress.moved += len;
-	f->progress.skipped += len;
+	xfer_progress_skipped(f, len);
 	progress_keep(&f->item, len);
 	/* Marks are of chunks, whose bytes fit. */
-	for (uint64_t n; len > 0 && f->progress.chunk_left != NULL;
+	for (uint64_t n; len > 0 && f->marks.left != NULL;
 	     len -= n, b.offset += n) {
 		n = MIN(len, f->progress.chunk - b.offset % f->progress.chunk);
 		xfer_marks_moved(&b, (uint32_t)n);
-	}
-}
-
-void
-xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
-{
-	struct xfer_range *r = f->progress.todo;
-
-	if (len == 0)
-		return;
-	/* Comparisons find them one behind the other. */
-	if (r != NULL && r->offset + r->len == offset) {
-		r->len += len;
-		return;
-	}
-	r = malloc(sizeof *r);
-	if (r == NULL) {
-		xfer_report_errno(f->x, f->remote, ENOMEM);
-		xfer_file_fail(f);
-		return;
-	}
-	*r = (struct xfer_range){ offset, len, f->progress.todo };
-	f->progress.todo = r;
-}
-
-void
-xfer_ranges_free(struct xfer_file *f)
-{
-	struct xfer_range *r;
-
-	while ((r = f->progress.todo) != NULL) {
-		f->progress.todo = r->next;
-		free(r);
 	}
 }
 
@@ -205,39 +169,10 @@ static bool
 take_range(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	struct xfer_range *r = f->progress.todo;
-	uint64_t len;
 
-	if (e->next < e->until)
+	if (e->next < e->until || xfer_range_take(f, &e->next, &e->until))
 		return true;
-	if (r != NULL) {
-		/* No block crosses the border of a chunk. */
-		len = MIN(
-		    r->len, f->progress.chunk - r->offset % f->progress.chunk);
-		e->next = r->offset;
-		e->until = r->offset += len;
-		r->len -= len;
-		if (r->len == 0) {
-			f->progress.todo = r->next;
-			free(r);
-		}
-		return true;
-	}
-	if (f->progress.all_taken || f->progress.map_pending)
-		return false;
-	if (f->source.size == 0) {
-		/* All of it is one range; see has_more(). */
-		e->next = f->progress.next;
-		e->until = f->progress.next = UINT64_MAX;
-		f->progress.all_taken = true;
-		return true;
-	}
-	if (f->progress.next >= f->source.size)
-		return take_over(e);
-	e->next = f->progress.next;
-	e->until = f->progress.next =
-	    MIN(f->progress.next + f->progress.chunk, f->source.size);
-	return true;
+	return !f->progress.all_taken && !f->holes.map_pending && take_over(e);
 }
 
 /*
@@ -249,7 +184,7 @@ has_more(struct xfer_handle *e)
 {
 	const struct xfer_file *f = e->file;
 
-	unsigned reads = f->up ? f->source.reads : f->blocks;
+	unsigned reads = f->up ? f->far.reads : f->blocks;
 
 	return f->state == XFER_MOVING && !f->failed && !f->part.unproven &&
 	    f->late == XFER_LATE_NO && e->state == XFER_HANDLE_OPEN &&
@@ -270,11 +205,11 @@ xfer_data_sent(const struct xfer_file *f)
 {
 	const struct xfer_handle *e;
 
-	if (f->progress.map_pending)
+	if (f->holes.map_pending)
 		return false;
 	if (f->failed)
 		return f->blocks == 0 && f->compare.pending == 0;
-	if (f->source.reads > 0)
+	if (f->far.reads > 0)
 		return false;
 	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->next < e->until)
@@ -288,25 +223,12 @@ xfer_data_sent(const struct xfer_file *f)
 void
 xfer_source_ends(struct xfer_file *f, uint64_t offset)
 {
-	struct xfer_range **at = &f->progress.todo, *r;
 	struct xfer_handle *e;
 
-	f->progress.all_taken = true;
-	f->progress.eof_at = MIN(f->progress.eof_at, offset);
-	/* Marks, or what was there before, may be behind it. */
-	f->progress.needs_size |= f->source.size != 0;
+	xfer_progress_ends(f, offset);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->until > offset)
 			e->until = MAX(e->next, offset);
-	while ((r = *at) != NULL) {
-		if (r->offset < offset) {
-			r->len = MIN(r->len, offset - r->offset);
-			at = &r->next;
-			continue;
-		}
-		*at = r->next;
-		free(r);
-	}
 }
 
 /* --- rate limit --- */
@@ -375,7 +297,7 @@ xfer_write_done(void *arg, const struct sftp_reply *reply)
 	} else if (reply->err != 0) {
 		xfer_range_add(f, b->offset, b->len);
 	} else {
-		f->progress.write_failed = true;
+		xfer_progress_write_failed(f);
 		if (!f->failed)
 			xfer_write_refused(f, reply);
 		xfer_file_fail(f);
@@ -411,17 +333,16 @@ read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 	/* The file has failed: what is not written must not be marked. */
 	if (f->failed)
 		return;
-	if (!(f->progress.sparse ? xfer_sparse_write(f, p, len, offset) :
-			  xfer_write_local(f, p, len, offset))) {
+	if (!(f->holes.sparse ? xfer_sparse_write(f, p, len, offset) :
+			       xfer_write_local(f, p, len, offset))) {
 		xfer_report_errno(f->x, f->local, errno);
-		f->progress.write_failed = true;
+		xfer_progress_write_failed(f);
 		xfer_file_fail(f);
 		return;
 	}
 	f->x->spent.disk += clock_us() - from;
 	b->got += (uint32_t)len;
-	f->progress.received_until =
-	    MAX(f->progress.received_until, offset + len);
+	xfer_progress_received(f, offset + len);
 	moved(b, (uint32_t)len);
 }
 

@@ -22,7 +22,6 @@ enum {
 	CHUNKS_WANTED = 64,
 	CHUNKS_RETRIED = 65536, /* of a chunk that is not whole when all
 				 * streams are lost, all is moved again */
-	OPENS_MAX = 8,
 };
 
 /* --- states --- */
@@ -68,15 +67,18 @@ xfer_file_enter(struct xfer_file *f, enum xfer_state state)
 
 /* --- the end --- */
 
-/* What the phases own that a restart clears. */
+/* Those that a restart clears, with what they own. */
 static void
-phases_free(struct xfer_file *f)
+forget_phases(struct xfer_file *f)
 {
-	xfer_ranges_free(f);
-	free(f->progress.chunk_left);
-	free(f->part.name);
-	free(f->opening.words);
-	free(f->renaming.words);
+	xfer_progress_forget(f);
+	xfer_holes_forget(f);
+	xfer_marks_free(f);
+	xfer_part_forget(f);
+	xfer_opening_forget(f);
+	xfer_target_forget(f);
+	xfer_tail_forget(f);
+	xfer_renaming_forget(f);
 }
 
 static void
@@ -99,12 +101,11 @@ xfer_file_free(struct xfer_file *f)
 		TAILQ_REMOVE(&f->handles, e, entry);
 		free(e);
 	}
-	phases_free(f);
+	forget_phases(f);
 	close_this_end(f);
 	progress_forget(f->x->opts.progress, &f->item);
-	free(f->small.data);
-	free(f->opening.probe);
-	free(f->source.link);
+	xfer_small_free(f);
+	xfer_link_free(f);
 	local_dir_unref(f->at);
 	free(f->local);
 	free(f->remote);
@@ -151,21 +152,22 @@ begin_data(struct xfer_file *f)
 	if (!xfer_space_fits(f))
 		xfer_file_fail(f);
 	if (!f->progress.begun)
-		f->progress.occupied =
-		    xfer_keeps_data(f) ? there : f->target.old_size;
+		xfer_holes_occupied(f,
+		    xfer_keeps_data(f) ? there : f->target.old_size);
 	/* At a server it is not known whether it was longer. */
 	if (!f->progress.begun && f->up && xfer_overwrites(f))
-		f->progress.needs_size = true;
+		xfer_progress_needs_size(f);
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
-		f->progress.next = f->progress.moved = there;
+		xfer_progress_trusted(f, there);
 		progress_keep(&f->item, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
-		f->progress.next = MIN(there, f->source.size);
-		f->progress.needs_size |= there > f->source.size;
+		xfer_progress_from(f, MIN(there, f->source.size));
+		if (there > f->source.size)
+			xfer_progress_needs_size(f);
 		xfer_compare_start(f, XFER_COMPARE_PART, f->progress.next);
 	} else if (!f->progress.begun && xfer_part_is_read(f)) {
-		f->progress.next = there;
+		xfer_progress_from(f, there);
 		xfer_compare_start(f, XFER_COMPARE_PART, there);
 	} else if (!f->progress.begun && xfer_keeps_data(f) && there > 0) {
 		xfer_marks_read(f);
@@ -174,7 +176,7 @@ begin_data(struct xfer_file *f)
 	}
 	if (!f->progress.begun)
 		xfer_sparse_start(f);
-	f->progress.begun = true;
+	xfer_progress_begun(f, true);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 	xfer_file_settle(f);
@@ -187,10 +189,10 @@ in_place(struct xfer_file *f)
 	if (!TAILQ_EMPTY(&f->handles) && !xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
-	free(f->part.name);
-	f->part = (struct xfer_part){ .made = f->part.made };
-	f->target.reuse = XFER_REUSE_NOTHING;
-	f->target.set_mode = f->opening.inspected = false;
+	xfer_part_dropped(f);
+	xfer_target_use(f, XFER_REUSE_NOTHING);
+	xfer_target_keeps_mode(f);
+	xfer_opening_inspected(f, false);
 	xfer_file_open(f);
 }
 
@@ -211,7 +213,7 @@ static void
 not_opened(struct xfer_file *f)
 {
 	if (f->opening.waits_for_fds && f->state == XFER_QUEUED) {
-		f->opening.waits_for_fds = false;
+		xfer_opening_waits(f, false);
 		xfer_file_requeue(f);
 		return;
 	}
@@ -229,7 +231,7 @@ part_removed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	f->part.cleared = reply->err == 0; /* else perhaps not */
+	xfer_part_cleared(f, reply->err == 0); /* else perhaps not */
 	if (!f->x->over)
 		xfer_file_open(f);
 }
@@ -275,7 +277,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
-	    f->opening.gone++ < OPENS_MAX) {
+	    !xfer_opening_gone(f)) {
 		xfer_file_open(f); /* it was there a moment ago */
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
 		start_fails(f);
@@ -315,7 +317,7 @@ made_inspected(void *arg, const struct sftp_reply *reply)
 	if (!xfer_handle_answered(e, reply))
 		return;
 	if (reply->type == SFTP_ATTRS)
-		e->file->part.made = reply->attrs;
+		xfer_part_opened(e->file, &reply->attrs);
 	if (!xfer_keeps_data(e->file))
 		xfer_owner_learn(e->file->x, &e->file->part.made);
 	xfer_file_settle(e->file);
@@ -331,7 +333,7 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
 	    sftp_get_stat_ns(&r, &st) == 0)
-		f->target.nlink = st.nlink;
+		xfer_target_names(f, st.nlink);
 	xfer_target_skip_replaced(f);
 	xfer_path_answered(f, reply);
 }
@@ -353,7 +355,7 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 	    (f->source.size <= f->progress.chunk ||
 		(f->source.attrs.mode & XFER_MODE_PART) == XFER_MODE_PART)))
 		return false;
-	f->opening.inspected = true;
+	xfer_opening_inspected(f, true);
 	xfer_handle_fstat(e, made_inspected);
 	if (exists && target_asks_writable(f->target.attrs.mode))
 		xfer_target_ask(f, e->stream);
@@ -386,21 +388,11 @@ open_whole(struct xfer_file *f)
 static void
 remake_part(struct xfer_file *f)
 {
-	f->part.remade = true;
-	f->opening.inspected = false;
-	f->part.made.flags = 0;
+	xfer_part_remade(f);
+	xfer_opening_inspected(f, false);
 	f->pending++;
 	xfer_part_remove(f, part_removed);
 	xfer_handles_drop(f);
-}
-
-/* As a server that lets nobody write it. */
-static void
-refuse_open(struct xfer_file *f)
-{
-	f->opening.status = SFTP_PERMISSION_DENIED;
-	free(f->opening.words);
-	f->opening.words = NULL;
 }
 
 /* A part that an earlier run left stays for one that may. */
@@ -410,7 +402,7 @@ refuse_target(struct xfer_file *f)
 	if (!xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
-	refuse_open(f);
+	xfer_opening_denied(f);
 	start_fails(f);
 }
 
@@ -431,7 +423,7 @@ part_opened(struct xfer_file *f)
 	}
 	/* Our server has looked at a part that it opens. */
 	if (xfer_keeps_data(f) && f->part.made.flags == 0)
-		f->part.made = f->part.old;
+		xfer_part_opened(f, &f->part.old);
 	switch (xfer_plan(f)) {
 	case TARGET_REFUSE:
 		refuse_target(f);
@@ -455,7 +447,7 @@ static void
 stopped_open(struct xfer_file *f, bool opened)
 {
 	if (opened && f->up && xfer_part_is_empty(f)) {
-		f->made.ours = false;
+		xfer_made_disowned(f);
 		xfer_part_withdraw(f, -1);
 		if (f->pending > 0)
 			return;
@@ -517,7 +509,7 @@ xfer_file_open(struct xfer_file *f)
 		return;
 	}
 	if (f->up && f->target.is_link && xfer_overwrites(f)) {
-		refuse_open(f); /* no part */
+		xfer_opening_denied(f); /* no part */
 		start_fails(f);
 		return;
 	}
@@ -525,29 +517,28 @@ xfer_file_open(struct xfer_file *f)
 		flags |= SFTP_O_CREAT |
 		    (f->part.name != NULL ? SFTP_O_EXCL : 0u);
 	xfer_file_enter(f, XFER_OPENING);
-	f->opening.status = 0;
+	xfer_opening_begins(f);
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
 }
 
 static void
 prepare(struct xfer_file *f)
 {
-	f->source.size =
-	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
-	f->progress.chunk = f->source.size / XFER_CHUNK_MIN /
+	uint64_t chunk;
+
+	xfer_source_sized(f);
+	chunk = f->source.size / XFER_CHUNK_MIN /
 	    (f->x->opts.retries > 0 ? CHUNKS_RETRIED : CHUNKS_WANTED) *
 	    XFER_CHUNK_MIN;
-	f->progress.chunk = MAX(f->progress.chunk, (uint64_t)XFER_CHUNK_MIN);
-	f->progress.chunk = MIN(f->progress.chunk, (uint64_t)XFER_CHUNK_MAX);
+	chunk = MAX(chunk, (uint64_t)XFER_CHUNK_MIN);
+	xfer_progress_chunk(f, MIN(chunk, (uint64_t)XFER_CHUNK_MAX));
 	if (f->item.state != PROGRESS_MOVES)
 		progress_start(f->x->opts.progress, &f->item,
 		    f->up ? f->local : f->remote, f->source.size,
 		    clock_ms());
-	free(f->part.name);
-	f->part.name = NULL;
-	if (xfer_has_parts(f))
-		f->part.name = xfer_part_name(f->up ? f->remote : f->local,
-		    f->part_number);
+	xfer_part_named(f, xfer_has_parts(f) ?
+		xfer_part_name(f->up ? f->remote : f->local, f->part_number) :
+		NULL);
 }
 
 static void
@@ -556,8 +547,7 @@ source_known(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	if (xfer_exact_from_reply(&f->source.exact, reply))
-		f->source.attrs.flags |= SFTP_A_TIMES;
+	xfer_source_timed(f, reply);
 	xfer_path_answered(f, reply);
 }
 
@@ -615,7 +605,7 @@ xfer_file_start(struct xfer_file *f)
 		xfer_part_stat(f);
 		if (xfer_reuse_listed(f))
 			return;
-		f->source.exact.known = false; /* it is asked for anew */
+		xfer_source_doubted(f);
 	}
 	if (f->source.size > INT64_MAX) { /* so says the server */
 		xfer_report_errno(f->x, f->remote, EFBIG);
@@ -646,7 +636,7 @@ xfer_file_begin(struct xfer_file *f)
 		keep_target(f);
 		return;
 	}
-	if (f->x->opts.hard_links && !f->source.copied && xfer_hard_start(f))
+	if (f->x->opts.hard_links && !f->link.copied && xfer_hard_start(f))
 		return;
 	if (!f->up && f->resume) {
 		xfer_part_avoid_plan(f);
@@ -667,7 +657,7 @@ xfer_file_begin(struct xfer_file *f)
 		xfer_file_settle(f);
 		return;
 	}
-	f->target.known = true;
+	xfer_target_known(f);
 	xfer_file_open(f);
 }
 
@@ -679,18 +669,12 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	xfer_compare_stop(f);
 	xfer_handles_drop(f);
 	xfer_owner_probe_drop(f);
-	phases_free(f);
+	forget_phases(f);
 	close_this_end(f);
 	f->resume = resume;
-	f->target = (struct xfer_target){ .known = false };
-	f->part = (struct xfer_part){ .name = NULL };
-	f->opening = (struct xfer_opening){ .probe = NULL };
-	f->progress = XFER_PROGRESS_START;
-	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
-	f->renaming = (struct xfer_renaming){ .tries = 0 };
 	progress_restart(&f->item);
 	if (!f->up || !resume)
-		f->compare.same_until = 0;
+		xfer_compare_forget(f);
 	f->whole.known &= resume;
 	if (f->state != XFER_QUEUED)
 		xfer_file_requeue(f);
@@ -758,7 +742,8 @@ xfer_file_settle(struct xfer_file *f)
 			xfer_handles_drop(f);
 		if (f->up && (f->progress.unstored ||
 		    (f->failed && xfer_part_is_empty(f)))) {
-			f->progress.unstored = f->made.ours = false;
+			xfer_progress_unstored(f, false);
+			xfer_made_disowned(f);
 			xfer_part_withdraw(f, -1);
 			if (f->pending > 0)
 				break;

@@ -7,6 +7,7 @@
 #include "xfer/part-name.h"
 #include "xfer/transfer/transfer.h"
 #include "xfer/transfer/transfer-compare.h"
+#include "xfer/transfer/transfer-events.h"
 #include "xfer/transfer/transfer-exact.h"
 #include "xfer/transfer/transfer-limits.h"
 #include "xfer/transfer/transfer-phases.h"
@@ -59,10 +60,14 @@ struct xfer_file {
 	unsigned blocks;      /* of data, under way */
 	unsigned pending;     /* other requests under way */
 	struct xfer_source source;
+	struct xfer_far_source far;
+	struct xfer_link link;
 	struct xfer_target target;
 	struct xfer_part part;
 	struct xfer_opening opening;
 	struct xfer_progress progress;
+	struct xfer_marks marks;
+	struct xfer_holes holes;
 	struct xfer_tail tail;
 	struct xfer_renaming renaming;
 	struct xfer_small small;

@@ -69,11 +69,12 @@ close_local(struct xfer_file *f)
 	    file_sync(f->fd) != 0 &&
 	    (errno != EINVAL || f->part.name != NULL)) {
 		finish_fails(f, errno);
-		f->progress.unstored = true;
+		xfer_progress_unstored(f, true);
 	}
 	if (close(f->fd) != 0) {
 		finish_fails(f, errno);
-		f->progress.unstored = f->target.reuse != XFER_REUSE_WHOLE;
+		xfer_progress_unstored(f,
+		    f->target.reuse != XFER_REUSE_WHOLE);
 	}
 	f->fd = -1;
 }
@@ -126,6 +127,18 @@ finish_local(struct xfer_file *f)
 }
 
 void
+xfer_tail_forget(struct xfer_file *f)
+{
+	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
+}
+
+void
+xfer_tail_written(struct xfer_file *f, const struct sftp_attrs *attrs)
+{
+	f->tail.written = *attrs;
+}
+
+void
 xfer_file_arrived(struct xfer_file *f)
 {
 	if (!f->up)
@@ -161,7 +174,7 @@ stored_done(void *arg, const struct sftp_reply *reply)
 
 	if (reply->err == 0 && reply->status != SFTP_OK &&
 	    f->target.reuse != XFER_REUSE_WHOLE)
-		f->progress.unstored = true;
+		xfer_progress_unstored(f, true);
 	tail_done(arg, reply);
 }
 
@@ -377,8 +390,8 @@ static void
 send_tail(struct xfer_file *f)
 {
 	/* Some of it is new, and its length may be that of the source. */
-	f->progress.unstored |= f->failed && xfer_overwrites(f) &&
-	    f->progress.moved > 0;
+	if (f->failed && xfer_overwrites(f) && f->progress.moved > 0)
+		xfer_progress_unstored(f, true);
 	xfer_file_enter(f, XFER_CLOSING);
 	f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
@@ -433,7 +446,7 @@ set_size(struct xfer_file *f, uint64_t size)
 void
 xfer_source_ended(struct xfer_file *f, uint64_t size)
 {
-	f->progress.end_checked = true;
+	xfer_progress_end_checked(f);
 	if (size != f->source.size && (f->up || size != f->progress.eof_at)) {
 		xfer_report(f->x, f->up ? f->local : f->remote,
 		    "changed while it was being read");
@@ -469,8 +482,8 @@ static bool
 size_waits(const struct xfer_file *f)
 {
 	return f->progress.needs_size &&
-	    ((f->progress.chunk_left == NULL && !xfer_overwrites(f)) ||
-		f->progress.sparse || f->progress.eof_at != UINT64_MAX);
+	    ((f->marks.left == NULL && !xfer_overwrites(f)) ||
+		f->holes.sparse || f->progress.eof_at != UINT64_MAX);
 }
 
 void
@@ -519,13 +532,13 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_handles_drop(f);
 		if (!f->up)
 			fd_close(&f->fd);
-		f->target.reuse = f->part.name == NULL ? XFER_REUSE_CHECKED :
-							 XFER_REUSE_NOTHING;
+		xfer_target_use(f, f->part.name == NULL ? XFER_REUSE_CHECKED :
+							  XFER_REUSE_NOTHING);
 		xfer_file_open(f);
 		return;
 	}
 	if (why == XFER_COMPARE_TARGET) {
-		f->progress.moved = f->source.size;
+		xfer_progress_complete(f);
 		progress_keep(&f->item, f->source.size - f->compare.shown);
 	} else if (f->compare.differs) {
 		xfer_report(f->x, f->remote, f->compare.status != 0 ?

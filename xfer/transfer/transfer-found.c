@@ -23,9 +23,8 @@ append(struct xfer_file *f)
 		progress_keep(&f->item, f->source.size);
 		xfer_file_done(f);
 	} else {
-		free(f->part.name);
-		f->part.name = NULL;
-		f->target.reuse = XFER_REUSE_TRUSTED;
+		xfer_part_named(f, NULL);
+		xfer_target_use(f, XFER_REUSE_TRUSTED);
 		xfer_file_open(f);
 	}
 }
@@ -49,7 +48,7 @@ plan_known(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	f->part.planned = reply->err == 0 && reply->status == SFTP_OK;
+	xfer_part_planned(f, reply->err == 0 && reply->status == SFTP_OK);
 	xfer_path_answered(f, reply);
 }
 
@@ -67,7 +66,7 @@ asks_plan(struct xfer_file *f)
 		(int)(slash + 1 - f->remote), f->remote,
 		xfer_part_local(f)) < 0)
 		return false;
-	f->part.plan_asked = true;
+	xfer_part_plan_asked(f);
 	f->pending++;
 	q.path = path;
 	xfer_request_path(f->x, &q, plan_known, f);
@@ -81,23 +80,24 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	bool digests = xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 	bool there = f->resume && f->part.name != NULL && f->part.there;
 
-	f->target.known = true;
+	xfer_target_known(f);
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
 		return;
 	}
 	if (f->part.old_nlink > 1) /* what is another file's too is not ours */
-		f->part.old.flags = 0;
-	f->part.foreign |= xfer_owner_differs(f, &f->part.old);
+		xfer_part_unused(f);
+	if (xfer_owner_differs(f, &f->part.old))
+		xfer_part_foreign(f, true);
 	if (f->part.foreign || f->part.planned)
-		f->part.old.flags = 0;
+		xfer_part_unused(f);
 	if (there && !may_be_part(f) && !f->made.ours) {
 		xfer_part_pass(f);
 		return;
 	}
 	there = there && may_be_part(f);
 	if (!there)
-		f->part.old.flags = 0;
+		xfer_part_unused(f);
 	if (there && asks_plan(f))
 		return;
 	if (f->x->opts.append && f->resume &&
@@ -119,7 +119,7 @@ xfer_file_choose_reuse(struct xfer_file *f)
 		return;
 	}
 	if (there && f->part.old.size == 0) {
-		f->target.reuse = XFER_REUSE_CHECKED;
+		xfer_target_use(f, XFER_REUSE_CHECKED);
 		xfer_file_open(f);
 		return;
 	}
@@ -133,7 +133,7 @@ target_done(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->target.attrs = reply->attrs;
+		xfer_target_found(f, &reply->attrs);
 	xfer_target_skip_replaced(f);
 	xfer_path_answered(f, reply);
 }
@@ -144,9 +144,8 @@ old_part_done(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	f->part.there = reply->err == 0 && reply->type == SFTP_ATTRS;
-	if (f->part.there)
-		f->part.old = reply->attrs;
+	xfer_part_old(f, reply->err == 0 && reply->type == SFTP_ATTRS ?
+		&reply->attrs : NULL);
 	xfer_path_answered(f, reply);
 }
 
@@ -158,7 +157,7 @@ old_part_names(void *arg, const struct sftp_reply *reply)
 
 	f->pending--;
 	if (xfer_exact_from_reply(&exact, reply))
-		f->part.old_nlink = exact.nlink;
+		xfer_part_old_names(f, exact.nlink);
 	xfer_path_answered(f, reply);
 }
 
@@ -168,7 +167,7 @@ stat_part(struct xfer_file *f)
 	struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
 
-	f->part.old_nlink = 0;
+	xfer_part_old_names(f, 0);
 	f->pending++;
 	xfer_request_path(f->x, &q, old_part_done, f);
 	if (!xfer_has(f->x, SFTP_EXT_STAT_NS))
@@ -185,7 +184,7 @@ target_exact(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	(void)xfer_exact_from_reply(&f->target.exact, reply);
+	xfer_target_numbered(f, reply);
 	xfer_path_answered(f, reply);
 }
 

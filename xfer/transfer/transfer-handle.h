@@ -76,8 +76,6 @@ struct xfer_stream {
 /* transfer-handles.c */
 void xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
     const char *path, uint32_t flags);
-/* OPEN, which may have made a part, was answered. */
-void xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply);
 /* None of its requests may be under way. */
 void xfer_handle_free(struct xfer_handle *e);
 /* Sends FSTAT; done gets the handle as its argument. */
@@ -126,9 +124,6 @@ bool xfer_write_local(struct xfer_file *f, const uint8_t *p, size_t len,
     uint64_t offset); /* false: errno */
 /* All data is sent, or requested, and comparisons of a part have ended. */
 bool xfer_data_sent(const struct xfer_file *f);
-/* These bytes are still to be moved. */
-void xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len);
-void xfer_ranges_free(struct xfer_file *f);
 /* Blocks are reused, so that none is allocated per request. NULL: no memory. */
 struct xfer_block *xfer_block_new(struct xfer_handle *e, uint64_t offset,
     uint32_t len);

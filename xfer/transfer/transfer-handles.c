@@ -117,11 +117,11 @@ source_seen(void *arg, const struct sftp_reply *reply)
 		xfer_handle_wake(e);
 	} else if (can_begin_anew(e, reply)) {
 		e->state = XFER_HANDLE_OPEN;
-		f->source.attrs = reply->attrs;
+		xfer_source_read(f, &reply->attrs);
 		xfer_file_restart(f, true);
 		return;
 	} else if (f->state == XFER_MOVING && TAILQ_FIRST(&f->handles) != e) {
-		f->opening.no_more = true;
+		xfer_opening_no_more(f);
 		xfer_handle_close(e, NULL);
 		xfer_handle_free(e);
 	} else {
@@ -151,16 +151,6 @@ inspect_source(struct xfer_handle *e)
 	return true;
 }
 
-void
-xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply)
-{
-	if (!f->up || f->target.reuse != XFER_REUSE_NOTHING ||
-	    f->opening.probe != NULL)
-		return;
-	f->made.asked |= reply->err != 0;
-	f->made.ours |= reply->err == 0 && reply->status == SFTP_OK;
-}
-
 static void
 open_done(void *arg, const struct sftp_reply *reply)
 {
@@ -182,9 +172,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 		e->state = XFER_HANDLE_OPEN;
 		xfer_handle_wake(e);
 	} else {
-		f->opening.status = reply->status;
-		xfer_keep_words(&f->opening.words, reply);
-		f->opening.no_more = true;
+		xfer_opening_refused(f, reply);
 		xfer_handle_free(e);
 	}
 	xfer_file_settle(f);
@@ -203,7 +191,8 @@ tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)
 		return false;
 	if ((flags & SFTP_O_CREAT) ||
 	    (TAILQ_FIRST(&f->handles) == e && !f->made.ours))
-		f->made.numbered = sftp_has(e->stream->s, SFTP_EXT_RENAME_PART);
+		xfer_made_numbered(f,
+		    sftp_has(e->stream->s, SFTP_EXT_RENAME_PART));
 	return f->made.numbered;
 }
 

@@ -6,6 +6,8 @@
  *
  *	transfer.c		life of a transfer, its queue and its loop
  *	transfer-file.c		life of a file, and its states
+ *	file-source.c, -part.c, -opening.c, -progress.c: owners of what a file
+ *				knows in its phases (transfer-events.h)
  *	transfer-handles.c	a file's handles at the server
  *	transfer-data.c		blocks of data
  *	transfer-local.c	sources that are files of this host

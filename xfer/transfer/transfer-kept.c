@@ -26,7 +26,7 @@ kept_of(const struct xfer_file *f)
 	if (!p->begun) /* of what an earlier copy has left, nothing is lost */
 		return f->target.reuse == XFER_REUSE_CHECKED ?
 		    MIN(f->part.old.size, f->source.size) : 0;
-	if (p->chunk_left != NULL)
+	if (f->marks.left != NULL)
 		return xfer_marks_kept(f);
 	return xfer_stream_first(f->x) == NULL ||
 		xfer_has(f->x, SFTP_EXT_CHECK_FILE) ? p->moved : 0;
@@ -35,7 +35,7 @@ kept_of(const struct xfer_file *f)
 void
 xfer_file_note_kept(struct xfer_file *f)
 {
-	f->made.kept = kept_of(f);
+	xfer_made_kept(f, kept_of(f));
 }
 
 void

@@ -39,7 +39,7 @@ renew(struct xfer_file *f)
 	}
 	xfer_part_remove(f, NULL);
 	f->part_number++;
-	f->made = (struct xfer_made){ .ours = false };
+	xfer_made_nothing(f);
 	xfer_file_restart(f, false);
 }
 

@@ -41,6 +41,13 @@ struct xfer_hard_table {
 
 /* --- both kinds --- */
 
+void
+xfer_link_free(struct xfer_file *f)
+{
+	free(f->link.text);
+	f->link.text = NULL;
+}
+
 static void
 linked(struct xfer_file *f, bool ok)
 {
@@ -57,7 +64,7 @@ copy_instead(struct xfer_file *f, const char *why)
 	if (!x->noted.no_hard_links)
 		xfer_note(x, f->up ? f->remote : f->local, why);
 	x->noted.no_hard_links = true;
-	f->source.copied = true;
+	f->link.copied = true;
 	xfer_file_restart(f, f->resume);
 }
 
@@ -104,7 +111,7 @@ static int
 make_local(
     const struct xfer_file *f, const struct xfer_hard *h, const char *name)
 {
-	return h == NULL ? local_symlink(f->source.link, f->at, name) :
+	return h == NULL ? local_symlink(f->link.text, f->at, name) :
 			   local_link(h->at, local_last_name(h->path), f->at,
 			       name);
 }
@@ -244,7 +251,7 @@ make_remote(struct xfer_file *f, const char *name, bool once,
 	const struct xfer_path_request q = {
 		.type = f->source.symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
 		.ext = SFTP_EXT_HARDLINK,
-		.path = f->source.link,
+		.path = f->link.text,
 		.second = name,
 		.once = once
 	};
@@ -379,9 +386,8 @@ made_beside(void *arg, const struct sftp_reply *reply)
 static void
 try_name(struct xfer_file *f)
 {
-	free(f->part.name);
-	f->part.name = xfer_free_name(f->x, f->remote, &f->linking.number,
-	    xfer_link_name);
+	xfer_part_named(f, xfer_free_name(f->x, f->remote,
+		&f->linking.number, xfer_link_name));
 	f->linking.cleared = false;
 	if (f->part.name != NULL) {
 		make_remote(f, f->part.name, false, made_beside);
@@ -517,13 +523,13 @@ put_symlink(struct xfer_file *f)
 		linked(f, false);
 		return;
 	}
-	f->source.link = strndup(text, (size_t)len);
-	if (f->source.link == NULL || len == sizeof text) {
+	f->link.text = strndup(text, (size_t)len);
+	if (f->link.text == NULL || len == sizeof text) {
 		xfer_report_errno(f->x, f->local, ENAMETOOLONG);
 		linked(f, false);
 		return;
 	}
-	sftp_attrs_from_stat(&f->source.attrs, &st);
+	xfer_source_seen(f, &st);
 	link_remote(f);
 }
 
@@ -542,7 +548,7 @@ set_link_times(const struct xfer_file *f)
 static void
 got_symlink(struct xfer_file *f)
 {
-	bool ok = f->source.link != NULL;
+	bool ok = f->link.text != NULL;
 
 	if (ok && (link_local(f, NULL) != 0 || !set_link_times(f))) {
 		xfer_report_errno(f->x, f->local, errno);
@@ -556,7 +562,7 @@ link_exact(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	(void)xfer_exact_from_reply(&f->source.exact, reply);
+	xfer_source_numbered(f, reply);
 	if (--f->pending == 0 && reply->err != ERR_CANCELLED)
 		got_symlink(f);
 }
@@ -575,7 +581,7 @@ link_read(void *arg, const struct sftp_reply *reply)
 		xfer_report_reply(f->x, f->remote, reply);
 	else if (reply->type == SFTP_NAME && reply->count == 1 &&
 	    sftp_next_entry(&r, &entry) && entry.name.len > 0)
-		f->source.link = span_dup(entry.name);
+		f->link.text = span_dup(entry.name);
 	else
 		xfer_report(f->x, f->remote, sftp_status_text(
 			SFTP_BAD_MESSAGE));
@@ -589,8 +595,7 @@ xfer_symlink_start(struct xfer_file *f)
 	struct xfer_path_request q = {.type = SFTP_READLINK, .path = f->remote};
 
 	xfer_file_enter(f, XFER_LINKING);
-	free(f->source.link);
-	f->source.link = NULL;
+	xfer_link_free(f);
 	if (f->up) {
 		put_symlink(f);
 		return;
@@ -672,7 +677,7 @@ hard_add(struct xfer_file *f)
 	TAILQ_INIT(&h->waiting);
 	*find(x->hards, h->dev, h->ino) = h;
 	x->hards->used++;
-	f->source.hard = h;
+	f->link.hard = h;
 	return true;
 }
 
@@ -697,9 +702,9 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 
 	fd_close(&f->fd);
 	if (f->up) {
-		free(f->source.link);
-		f->source.link = strdup(h->path);
-		if (f->source.link == NULL) {
+		free(f->link.text);
+		f->link.text = strdup(h->path);
+		if (f->link.text == NULL) {
 			xfer_report_errno(f->x, f->remote, ENOMEM);
 			linked(f, false);
 			return;
@@ -732,7 +737,7 @@ xfer_hard_start(struct xfer_file *f)
 		x->noted.no_hard_links = true;
 		return false;
 	}
-	if (f->source.hard != NULL || f->source.exact.nlink < 2)
+	if (f->link.hard != NULL || f->source.exact.nlink < 2)
 		return false;
 	if (x->hards != NULL && x->hards->size > 0)
 		at = find(x->hards, f->source.exact.dev, f->source.exact.ino);
@@ -760,13 +765,13 @@ is_copy(const struct xfer_file *f)
 void
 xfer_hard_done(struct xfer_file *f)
 {
-	struct xfer_hard *h = f->source.hard;
+	struct xfer_hard *h = f->link.hard;
 	struct xfer *x = f->x;
 	struct xfer_file *other;
 
 	if (h == NULL)
 		return;
-	f->source.hard = NULL;
+	f->link.hard = NULL;
 	h->owner = NULL;
 	if (is_copy(f))
 		h->path = strdup(f->up ? f->remote : f->local);

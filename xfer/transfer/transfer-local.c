@@ -46,8 +46,7 @@ local_open(struct xfer_file *f)
 		xfer_report(f->x, f->local, "not a regular file");
 		return false;
 	}
-	sftp_attrs_from_stat(&f->source.attrs, &st);
-	xfer_exact_from_stat(&f->source.exact, &st);
+	xfer_source_seen(f, &st);
 	return true;
 }
 
@@ -103,7 +102,7 @@ local_send(struct xfer_handle *e)
 	ssize_t n;
 
 	len = (uint32_t)MIN((uint64_t)len, e->until - offset);
-	if (f->progress.sparse && xfer_sparse_skip(e, &len))
+	if (f->holes.sparse && xfer_sparse_skip(e, &len))
 		return;
 	if (f->part.name != NULL && f->source.size > XFER_BLOCK_MAX) {
 		send_later(e, len);

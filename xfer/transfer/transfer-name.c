@@ -123,10 +123,10 @@ static void
 take_number(struct xfer_file *f, unsigned number)
 {
 	f->part_number = number;
-	f->made = (struct xfer_made){ .ours = false };
-	free(f->part.name);
-	f->part = (struct xfer_part){ .name = xfer_part_name(
-		f->up ? f->remote : f->local, number) };
+	xfer_made_nothing(f);
+	xfer_part_forget(f);
+	xfer_part_named(f, xfer_part_name(f->up ? f->remote : f->local,
+		number));
 }
 
 void
@@ -198,7 +198,7 @@ xfer_part_pass(struct xfer_file *f)
 {
 	note(f, &(struct sftp_attrs){ .flags = 0 });
 	f->part_number++;
-	f->made = (struct xfer_made){ .ours = false };
+	xfer_made_nothing(f);
 	xfer_file_restart(f, f->resume);
 }
 
@@ -222,8 +222,7 @@ xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
 			free(other);
 			continue; /* its own rename will tell */
 		}
-		free(f->part.name);
-		f->part.name = other;
-		f->made.ours = false; /* what will have that name is not */
+		xfer_part_named(f, other);
+		xfer_made_disowned(f); /* what will have that name */
 	}
 }

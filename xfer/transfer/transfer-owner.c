@@ -56,11 +56,11 @@ xfer_owner_probe(struct xfer_file *f)
 	    sftp_server(first->s) == SFTP_SERVER_OWN ||
 	    (f->part.old.flags & SFTP_A_OWNER) == 0)
 		return false;
-	f->opening.probe = xfer_probe_name(f->remote);
+	xfer_opening_probe(f, xfer_probe_name(f->remote));
 	if (f->opening.probe == NULL)
 		return false;
 	xfer_file_enter(f, XFER_OPENING);
-	f->opening.status = 0;
+	xfer_opening_begins(f);
 	xfer_handle_open(f, first, f->opening.probe,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
 	/* The open handle needs no name: so nothing is left behind when this
@@ -79,7 +79,7 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 		return;
 	if (reply->type == SFTP_ATTRS)
 		xfer_owner_learn(f->x, &reply->attrs);
-	f->opening.inspected = true;
+	xfer_opening_inspected(f, true);
 	xfer_file_settle(f);
 }
 
@@ -98,7 +98,7 @@ xfer_owner_probe_opened(struct xfer_file *f)
 	if (f->failed || lost)
 		return false;
 	/* If our owner is still unknown, the old part is not used. */
-	f->part.foreign = !f->x->owner.known;
+	xfer_part_foreign(f, !f->x->owner.known);
 	xfer_file_choose_reuse(f);
 	return true;
 }
@@ -115,7 +115,5 @@ xfer_owner_probe_drop(struct xfer_file *f)
 	if (f->opening.probe == NULL)
 		return;
 	xfer_request_path(f->x, &q, NULL, NULL);
-	free(f->opening.probe);
-	free(f->opening.words);
-	f->opening = (struct xfer_opening){ .probe = NULL };
+	xfer_opening_forget(f);
 }

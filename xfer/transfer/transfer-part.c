@@ -74,14 +74,13 @@ stat_name(const struct xfer_file *f, const char *name,
 static void
 skip_link(struct xfer_file *f)
 {
-	f->target.attrs.flags = 0;
-	f->target.is_link = true;
+	xfer_target_link(f);
 	if (f->part.name != NULL)
 		return;
-	f->part.name = xfer_part_name(f->up ? f->remote : f->local,
-	    f->part_number);
+	xfer_part_named(f, xfer_part_name(f->up ? f->remote : f->local,
+		f->part_number));
 	xfer_part_avoid_plan(f);
-	f->part.foreign = f->up;
+	xfer_part_foreign(f, f->up);
 }
 
 void
@@ -91,26 +90,25 @@ xfer_target_skip_replaced(struct xfer_file *f)
 	    S_ISLNK(f->target.attrs.mode))
 		skip_link(f);
 	if (f->x->opts.hard_links)
-		f->target.nlink = 1;
+		xfer_target_names(f, 1);
 }
 
 void
 xfer_part_stat(struct xfer_file *f)
 {
-	struct xfer_exact old = { .nlink = 1 };
+	struct xfer_exact exact = { .known = false };
+	struct sftp_attrs attrs = { .flags = 0 };
 
-	f->target.exact = (struct xfer_exact){ .known = false };
-	stat_name(f, f->name, &f->target.attrs, &f->target.exact);
-	if (f->target.exact.known)
-		f->target.nlink = f->target.exact.nlink;
+	stat_name(f, f->name, &attrs, &exact);
+	xfer_target_seen(f, &attrs, &exact);
 	xfer_target_skip_replaced(f);
 	if (f->part.name == NULL || !f->resume)
 		return;
-	stat_name(f, xfer_part_local(f), &f->part.old, &old);
-	f->part.there = f->part.old.flags != 0;
-	if (f->part.there &&
-	    (old.nlink != 1 || f->part.old.uid != geteuid()))
-		f->part.old.flags = 0; /* not one of ours */
+	exact.nlink = 1;
+	stat_name(f, xfer_part_local(f), &attrs, &exact);
+	xfer_part_old(f, attrs.flags != 0 ? &attrs : NULL);
+	if (f->part.there && (exact.nlink != 1 || attrs.uid != geteuid()))
+		xfer_part_unused(f); /* not one of ours */
 }
 
 /* A new part has its mode less the umask. The mode of one that was left says
@@ -120,15 +118,15 @@ void
 xfer_part_mode(struct xfer_file *f)
 {
 	uint32_t made = f->part.made.mode & XFER_MODE_KEPT;
-	uint32_t wanted = xfer_part_first_mode(f);
+	uint32_t mode = xfer_part_first_mode(f);
 
 	if (f->target.attrs.flags & SFTP_A_MODE)
-		f->target.mode = f->target.attrs.mode & XFER_MODE_KEPT;
+		mode = f->target.attrs.mode & XFER_MODE_KEPT;
 	else if (!f->up && xfer_keeps_data(f))
-		f->target.mode = wanted & ~f->x->umask;
+		mode &= ~f->x->umask;
 	else
-		f->target.mode = wanted & made;
-	f->target.set_mode = f->target.mode != made;
+		mode &= made;
+	xfer_target_gets_mode(f, mode, made);
 }
 
 /* If a target is replaced, the part is made for its owner alone: others who
@@ -166,9 +164,9 @@ xfer_part_is_lax(const struct xfer_file *f)
 static void
 use_nothing(struct xfer_file *f)
 {
-	f->target.reuse = XFER_REUSE_NOTHING;
-	f->part.old.flags = 0;
-	f->part.unproven = false;
+	xfer_target_use(f, XFER_REUSE_NOTHING);
+	xfer_part_unused(f);
+	xfer_part_proven(f);
 }
 
 static bool
@@ -177,19 +175,6 @@ is_empty(int fd)
 	struct stat st;
 
 	return fstat(fd, &st) == 0 && st.st_size == 0;
-}
-
-static void
-note_made(struct xfer_file *f, int fd)
-{
-	struct stat st;
-
-	f->made.ours = true;
-	f->made.seen = fstat(fd, &st) == 0;
-	if (!f->made.seen)
-		return;
-	f->made.dev = st.st_dev;
-	f->made.ino = st.st_ino;
 }
 
 /* Has this run made what has the part's name? */
@@ -211,7 +196,7 @@ xfer_part_refused(struct xfer_file *f)
 		return;
 	}
 	(void)local_remove(f->at, xfer_part_local(f));
-	f->made = (struct xfer_made){ .ours = false };
+	xfer_made_nothing(f);
 	xfer_file_restart(f, f->resume);
 }
 
@@ -235,12 +220,12 @@ claim_part(struct xfer_file *f, mode_t mode)
 		    f->x->copy);
 		if (fd < 0 && errno == EEXIST && is_ours(f)) {
 			/* of this run, which begins the file anew */
-			f->made = (struct xfer_made){ .ours = false };
+			xfer_made_nothing(f);
 			(void)local_remove(f->at, xfer_part_local(f));
 			continue;
 		}
 		if (fd >= 0)
-			note_made(f, fd);
+			xfer_made_here(f, fd);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
 		stat_name(f, xfer_part_local(f), &seen, &exact);
@@ -256,13 +241,16 @@ claim_part(struct xfer_file *f, mode_t mode)
 static int
 open_part(struct xfer_file *f, mode_t mode)
 {
+	struct sftp_attrs made;
 	struct stat st;
 
 	f->fd = claim_part(f, mode);
 	if (f->fd < 0)
 		return errno;
-	if (fstat(f->fd, &st) == 0)
-		sftp_attrs_from_stat(&f->part.made, &st);
+	if (fstat(f->fd, &st) != 0)
+		return 0;
+	sftp_attrs_from_stat(&made, &st);
+	xfer_part_opened(f, &made);
 	return 0;
 }
 
@@ -275,8 +263,7 @@ forget_part(struct xfer_file *f)
 			xfer_part_remove(f, NULL);
 		fd_close(&f->fd);
 	}
-	free(f->part.name);
-	f->part.name = NULL;
+	xfer_part_named(f, NULL);
 	use_nothing(f);
 }
 
@@ -313,15 +300,15 @@ open_in_place(struct xfer_file *f)
 	}
 	if (!xfer_overwrites(f))
 		return true;
-	f->target.old_size = UINT64_MAX; /* a device does not tell */
+	xfer_target_opened(f, UINT64_MAX); /* a device does not tell */
 	if (fstat(f->fd, &st) != 0) {
 		report_open(f, errno); /* what is behind the end would stay */
 		fd_close(&f->fd);
 		return false;
 	}
 	if (S_ISREG(st.st_mode)) {
-		f->target.old_size = (uint64_t)st.st_size;
-		f->progress.needs_size = true;
+		xfer_target_opened(f, (uint64_t)st.st_size);
+		xfer_progress_needs_size(f);
 	}
 	return true;
 }
@@ -348,8 +335,8 @@ xfer_part_open(struct xfer_file *f)
 		report_open(f, EISDIR);
 		return false;
 	}
-	f->target.read_only = (f->target.attrs.flags & SFTP_A_MODE) &&
-	    local_is_read_only(f->at, f->name, f->target.attrs.mode);
+	xfer_target_refused(f, (f->target.attrs.flags & SFTP_A_MODE) &&
+	    local_is_read_only(f->at, f->name, f->target.attrs.mode));
 	if (f->part.name != NULL && xfer_plan(f) != TARGET_REFUSE &&
 	    !try_part(f))
 		return false;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a file knows in each phase of its life. Threads: one at a time. */
+/* What a file knows in each phase of its life. Its owners are named in
+ * transfer-events.h. Threads: one at a time. */
 #ifndef HPN_XFER_TRANSFER_TRANSFER_PHASES_H
 #define HPN_XFER_TRANSFER_TRANSFER_PHASES_H
 
@@ -40,13 +41,21 @@ struct xfer_source {
 	struct sftp_attrs attrs;
 	struct xfer_exact exact;
 	uint64_t size;		 /* expected; 0: until it ends */
-	struct sftp_handle *handle; /* owned; at a second host, also while
-				     * OPEN is under way; NULL: none */
-	unsigned reads;		 /* under way there */
 	bool symlink;		 /* it is one, and copied as such */
-	char *link;		 /* owned; what the link that is made says: the
-				  * text of a symbolic one, the first name of
-				  * a hard one */
+};
+
+/* Its handle at a second host. */
+struct xfer_far_source {
+	struct sftp_handle *handle; /* owned; also while OPEN is under way;
+				     * NULL: none */
+	unsigned reads;		 /* under way there */
+};
+
+/* As a link. It stays when the file is begun anew. */
+struct xfer_link {
+	char *text;		 /* owned; what the link that is made says: of
+				  * a symbolic one, or the first name of a
+				  * hard one */
 	struct xfer_hard *hard;	 /* this is the name that is copied */
 	bool copied;		 /* although it could be a hard link */
 };
@@ -116,7 +125,6 @@ struct xfer_progress {
 	uint64_t next;		 /* offset of the next range */
 	struct xfer_range *todo; /* owned; before next */
 	uint64_t chunk;		 /* bytes of a range */
-	uint32_t *chunk_left;	 /* owned: bytes; NULL: no marks are made */
 	uint64_t moved;		 /* bytes that are at the target */
 	uint64_t skipped;	 /* those of them that are holes */
 	uint64_t received_until; /* highest offset received */
@@ -126,13 +134,22 @@ struct xfer_progress {
 				  * source, or shorter */
 	bool write_failed;	 /* at the target */
 	bool unstored;		 /* what was written may be lost */
-	bool sparse;		 /* it has holes, or is read for zeros */
-	bool map_pending;	 /* the server is asked where its holes are */
+};
+#define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
+
+/* What of a part is marked as whole: docs/TRANSFERS.md. */
+struct xfer_marks {
+	uint32_t *left;		 /* owned: bytes of each chunk; NULL: no marks
+				  * are made */
+};
+
+struct xfer_holes {
+	bool sparse;		 /* it has some, or is read for zeros */
+	bool map_pending;	 /* the server is asked where they are */
 	unsigned maps;		 /* answers to that */
 	uint64_t occupied;	 /* before that offset the target held data,
 				  * so that zeros are written too */
 };
-#define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
 
 /* What is done when all data is sent. */
 struct xfer_tail {

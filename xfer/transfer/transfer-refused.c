@@ -114,7 +114,8 @@ xfer_go_in_place(struct xfer_file *f, uint32_t status)
 	    f->part.name == NULL || f->source.symlink ||
 	    f->target.is_link || !is_refusal(status))
 		return false;
-	f->in_place = f->renaming.again = true;
+	f->in_place = true;
+	xfer_renaming_again(f);
 	/* A target may be the reason: that of another user, in /tmp. */
 	if (f->target.attrs.flags == 0)
 		learn(f->x, SFTP_RENAMES_NOTHING);

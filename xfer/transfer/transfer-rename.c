@@ -179,6 +179,19 @@ same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b)
 	    a->mtime == b->mtime;
 }
 
+void
+xfer_renaming_forget(struct xfer_file *f)
+{
+	free(f->renaming.words);
+	f->renaming = (struct xfer_renaming){ .tries = 0 };
+}
+
+void
+xfer_renaming_again(struct xfer_file *f)
+{
+	f->renaming.again = true;
+}
+
 static void
 target_removed(void *arg, const struct sftp_reply *reply)
 {

@@ -65,8 +65,8 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 			progress_keep(&f->item, len);
 		}
 	} else if (same) {
-		f->part.unproven = false;
-		f->progress.moved += len;
+		xfer_part_proven(f);
+		xfer_progress_moved(f, len);
 		progress_keep(&f->item, len);
 	} else {
 		xfer_range_add(f, offset, len);
@@ -161,7 +161,7 @@ back_done(void *arg, const struct sftp_reply *reply)
 		f->compare.differs = true;
 	/* One that this run has made is known by a block, as by a digest. */
 	if (!f->compare.differs && f->made.ours)
-		f->part.unproven = false;
+		xfer_part_proven(f);
 	if (!f->compare.differs &&
 	    f->compare.why != XFER_COMPARE_PART &&
 	    b->offset == f->compare.same_until) {
@@ -215,8 +215,8 @@ part_was_read(struct xfer_file *f)
 	if (f->compare.differs && !f->part.unproven) {
 		xfer_range_add(f, 0, size);
 	} else if (!f->compare.differs) {
-		f->part.unproven = false;
-		f->progress.moved += size;
+		xfer_part_proven(f);
+		xfer_progress_moved(f, size);
 		progress_add(f->x->opts.progress, &f->item, size);
 	}
 	TAILQ_FOREACH(e, &f->handles, entry)
@@ -238,7 +238,7 @@ compare_over(struct xfer_file *f)
 	if (why == XFER_COMPARE_PART && f->compare.reads && !f->failed)
 		part_was_read(f);
 	if (why == XFER_COMPARE_PART) {
-		f->part.refused = f->part.unproven;
+		xfer_part_judged(f);
 		xfer_file_settle(f);
 	} else {
 		xfer_file_compared(f, why);
@@ -274,6 +274,12 @@ xfer_compare_issue(struct xfer *x)
 		next = TAILQ_NEXT(f, compare.entry);
 		compare_file(f);
 	}
+}
+
+void
+xfer_compare_forget(struct xfer_file *f)
+{
+	f->compare.same_until = 0;
 }
 
 void
@@ -393,6 +399,13 @@ marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 }
 
 void
+xfer_marks_free(struct xfer_file *f)
+{
+	free(f->marks.left);
+	f->marks.left = NULL;
+}
+
+void
 xfer_marks_start(struct xfer_file *f)
 {
 	size_t n = chunks(f);
@@ -404,20 +417,19 @@ xfer_marks_start(struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE))
 		return;
 	p = calloc(1, MARKS_HEAD + n);
-	f->progress.chunk_left = calloc(n, sizeof *f->progress.chunk_left);
-	if (p == NULL || f->progress.chunk_left == NULL) {
+	f->marks.left = calloc(n, sizeof *f->marks.left);
+	if (p == NULL || f->marks.left == NULL) {
 		free(p);
-		free(f->progress.chunk_left);
-		f->progress.chunk_left = NULL;
+		xfer_marks_free(f);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		f->progress.chunk_left[i] = chunk_bytes(f, i);
+		f->marks.left[i] = chunk_bytes(f, i);
 	memcpy(p, MARKS_MAGIC, 8);
 	wire_put_u64(p + 8, f->source.size);
 	wire_put_u64(p + 16, f->source.attrs.mtime);
 	wire_put_u64(p + 24, f->progress.chunk);
-	f->progress.needs_size = true;
+	xfer_progress_needs_size(f);
 	marks_write(f, 0, p, MARKS_HEAD + n);
 	free(p);
 }
@@ -428,10 +440,10 @@ xfer_marks_moved(struct xfer_block *b, uint32_t len)
 	struct xfer_file *f = b->handle->file;
 	uint64_t i = b->offset / f->progress.chunk;
 
-	if (f->progress.chunk_left == NULL || f->progress.chunk_left[i] == 0)
+	if (f->marks.left == NULL || f->marks.left[i] == 0)
 		return;
-	f->progress.chunk_left[i] -= MIN(len, f->progress.chunk_left[i]);
-	if (f->progress.chunk_left[i] != 0)
+	f->marks.left[i] -= MIN(len, f->marks.left[i]);
+	if (f->marks.left[i] != 0)
 		return;
 	f->x->retry.kept += f->up ? chunk_bytes(f, i) : 0;
 	/* After the size was set a mark would become part of the file. */
@@ -445,7 +457,7 @@ xfer_marks_kept(const struct xfer_file *f)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < chunks(f); i++)
-		sum += f->progress.chunk_left[i] == 0 ? chunk_bytes(f, i) : 0;
+		sum += f->marks.left[i] == 0 ? chunk_bytes(f, i) : 0;
 	return sum;
 }
 
@@ -463,21 +475,21 @@ marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 	if (chunk < XFER_CHUNK_MIN || chunk > XFER_CHUNK_MAX ||
 	    chunk % XFER_CHUNK_MIN != 0)
 		return false;
-	f->progress.chunk = chunk;
-	f->progress.chunk_left =
-	    calloc(chunks(f), sizeof *f->progress.chunk_left);
-	if (f->progress.chunk_left == NULL)
+	xfer_progress_chunk(f, chunk);
+	f->marks.left =
+	    calloc(chunks(f), sizeof *f->marks.left);
+	if (f->marks.left == NULL)
 		return false;
-	f->progress.needs_size = true;
-	f->progress.next = f->source.size;
+	xfer_progress_needs_size(f);
+	xfer_progress_from(f, f->source.size);
 	for (size_t i = chunks(f); i-- > 0;) {
 		uint32_t bytes = chunk_bytes(f, i);
 
 		if (MARKS_HEAD + i < len && p[MARKS_HEAD + i] == 1) {
-			f->progress.moved += bytes;
+			xfer_progress_moved(f, bytes);
 			progress_keep(&f->item, bytes);
 		} else {
-			f->progress.chunk_left[i] = bytes;
+			f->marks.left[i] = bytes;
 			xfer_range_add(f, i * f->progress.chunk, bytes);
 		}
 	}
@@ -503,7 +515,7 @@ xfer_whole_learn(struct xfer_file *f)
 	    f->progress.eof_at == UINT64_MAX;
 	f->whole.size = f->source.size;
 	f->whole.mtime = f->source.attrs.mtime;
-	if (f->whole.known && !was && f->progress.chunk_left == NULL)
+	if (f->whole.known && !was && f->marks.left == NULL)
 		f->x->retry.kept += f->source.size;
 }
 
@@ -528,7 +540,7 @@ xfer_part_is_read(const struct xfer_file *f)
 static void
 take_whole(struct xfer_file *f)
 {
-	f->progress.next = f->progress.moved = f->source.size;
+	xfer_progress_trusted(f, f->source.size);
 	progress_keep(&f->item, f->source.size);
 }
 
@@ -539,7 +551,7 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 	bool right;
 
 	f->compare.why = XFER_COMPARE_NONE;
-	f->progress.next = 0;
+	xfer_progress_from(f, 0);
 	/* Without them it is no part, or one of another source. */
 	if (len == 0 && xfer_is_whole(f)) {
 		take_whole(f);
@@ -547,7 +559,7 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 	} else {
 		right = marks_apply(f, p, len);
 	}
-	f->part.unproven = f->part.refused = !right;
+	xfer_part_marked(f, right);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
 }
@@ -576,7 +588,7 @@ marks_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_settle(f);
 	} else {
 		f->compare.why = XFER_COMPARE_NONE;
-		f->progress.begun = false;
+		xfer_progress_begun(f, false);
 	}
 	free(m);
 }
@@ -604,7 +616,7 @@ xfer_marks_read(struct xfer_file *f)
 		return;
 	}
 	/* Nothing moves until they are known. */
-	f->progress.next = f->source.size;
+	xfer_progress_from(f, f->source.size);
 	f->compare.why = XFER_COMPARE_PART;
 	f->compare.next = f->compare.size = 0;
 	e->pending++;

@@ -127,8 +127,8 @@ xfer_file_go_on(struct xfer_file *f)
 		return;
 	xfer_handles_drop(f);
 	xfer_whole_learn(f);
-	f->opening.inspected = f->progress.begun;
-	f->tail = (struct xfer_tail){ .step = XFER_TAIL_SIZE };
+	xfer_opening_inspected(f, f->progress.begun);
+	xfer_tail_forget(f);
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (f->up) {
@@ -141,7 +141,7 @@ xfer_file_go_on(struct xfer_file *f)
 		xfer_file_restart(f, f->resume);
 	} else {
 		xfer_compare_stop(f);
-		f->target.reuse = XFER_REUSE_CHECKED;
+		xfer_target_use(f, XFER_REUSE_CHECKED);
 		xfer_file_requeue(f);
 	}
 }
@@ -159,7 +159,7 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 		if (e->next < e->until && f->source.size != 0)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
-			f->progress.begun = false; /* without a size: anew */
+			xfer_progress_begun(f, false); /* without a size */
 		xfer_handle_free(e);
 		lost = true;
 	}

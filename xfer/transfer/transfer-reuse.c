@@ -129,7 +129,7 @@ xfer_reuse_listed(struct xfer_file *f)
 		keep(f);
 		return true;
 	}
-	f->target = (struct xfer_target){ .known = false };
+	xfer_target_forget(f);
 	return false;
 }
 
@@ -141,18 +141,17 @@ xfer_reuse_begin(struct xfer_file *f)
 		keep(f);
 		return;
 	case REUSE_PLAN_ATTRS:
-		f->target.same = true;
-		f->target.reuse = XFER_REUSE_WHOLE;
+		xfer_target_complete(f);
 		break;
 	case REUSE_PLAN_COMPARE:
-		f->target.reuse = XFER_REUSE_WHOLE;
+		xfer_target_use(f, XFER_REUSE_WHOLE);
 		break;
 	case REUSE_PLAN_PART:
-		f->part.unproven = true;
-		f->target.reuse = XFER_REUSE_CHECKED;
+		xfer_part_unproven(f);
+		xfer_target_use(f, XFER_REUSE_CHECKED);
 		break;
 	case REUSE_PLAN_TARGET:
-		f->target.reuse = XFER_REUSE_CHECKED;
+		xfer_target_use(f, XFER_REUSE_CHECKED);
 		break;
 	case REUSE_PLAN_NOTHING:
 		break;

@@ -65,6 +65,13 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 	    !xfer_may_issue(stream, f->up);
 }
 
+void
+xfer_small_free(struct xfer_file *f)
+{
+	free(f->small.data);
+	f->small.data = NULL;
+}
+
 static void
 small_begin(struct xfer_file *f, struct xfer_stream *stream)
 {
@@ -102,7 +109,7 @@ count_moved(struct xfer_file *f)
 	stream->proved = true;
 	stream->acked += f->source.size;
 	f->x->measured.acked += f->source.size;
-	f->progress.moved = f->source.size;
+	xfer_progress_complete(f);
 	progress_add(f->x->opts.progress, &f->item, f->source.size);
 }
 
@@ -110,7 +117,7 @@ count_moved(struct xfer_file *f)
 static void
 write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 {
-	f->progress.eof_at = len;
+	xfer_progress_came(f, len);
 	xfer_part_stat(f);
 	if (!xfer_part_open(f)) {
 		if (f->opening.waits_for_fds) {
@@ -217,7 +224,7 @@ get_done(void *arg, const struct sftp_reply *reply)
 		take_ordinary_steps(f);
 		return;
 	}
-	f->source.attrs = attrs; /* those of what was read */
+	xfer_source_read(f, &attrs);
 	write_target(f, data.p, data.len);
 }
 
@@ -286,7 +293,7 @@ guess_target(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->target.attrs = reply->attrs;
+		xfer_target_found(f, &reply->attrs);
 	else if (reply->status != SFTP_NO_SUCH_FILE)
 		guess_is_wrong(f);
 	guess_end(f, reply);
@@ -297,10 +304,13 @@ guess_made(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	if (reply->err == 0 && reply->type == SFTP_ATTRS)
-		f->part.made = f->tail.written = f->made.attrs = reply->attrs;
-	else
+	if (reply->err == 0 && reply->type == SFTP_ATTRS) {
+		xfer_part_opened(f, &reply->attrs);
+		xfer_made_written(f, &reply->attrs);
+		xfer_tail_written(f, &reply->attrs);
+	} else {
 		guess_is_wrong(f);
+	}
 	guess_end(f, reply);
 }
 
@@ -382,7 +392,7 @@ guess_get(struct xfer_file *f, struct xfer_stream *stream)
 {
 	const struct sftp_handle *h = &f->small.guess;
 
-	free(f->small.data);
+	xfer_small_free(f);
 	if ((f->small.data = malloc((size_t)f->source.size)) == NULL)
 		return false;
 	small_begin(f, stream);

@@ -4,7 +4,7 @@
  * download asks the server (sparse-map@hpnssh.org) and requests only that;
  * zeros that arrive are not written. At the end the target gets its size.
  * Holes are left only where the target holds nothing yet (behind
- * file->progress.occupied).
+ * file->holes.occupied).
  */
 #include <errno.h>
 #include <string.h>
@@ -30,8 +30,8 @@ request_map(struct xfer_file *f)
 {
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	f->progress.map_pending = true;
-	f->progress.maps++;
+	f->holes.map_pending = true;
+	f->holes.maps++;
 	e->pending++;
 	f->pending++;
 	sftp_sparse_map(
@@ -67,7 +67,7 @@ take_map(struct xfer_handle *e, struct rd *r, bool *more)
 		xfer_data_skipped(e, at, from[i] - at);
 	if (!*more)
 		xfer_data_skipped(e, at, f->source.size - at);
-	f->progress.next = *more ? at : f->source.size;
+	xfer_progress_from(f, *more ? at : f->source.size);
 	/* Added backwards, because the last one added is taken first. */
 	for (uint32_t i = n; i-- > 0;)
 		xfer_range_add(f, from[i], until[i] - from[i]);
@@ -84,11 +84,11 @@ map_done(void *arg, const struct sftp_reply *reply)
 
 	e->pending--;
 	f->pending--;
-	f->progress.map_pending = false;
+	f->holes.map_pending = false;
 	if (reply->err != 0)
 		return; /* without a map all is moved */
 	if (reply->type == SFTP_EXTENDED_REPLY && take_map(e, &r, &more) &&
-	    more && f->progress.maps < MAPS_MAX && e->state == XFER_HANDLE_OPEN)
+	    more && f->holes.maps < MAPS_MAX && e->state == XFER_HANDLE_OPEN)
 		request_map(f);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
@@ -96,15 +96,28 @@ map_done(void *arg, const struct sftp_reply *reply)
 }
 
 void
+xfer_holes_forget(struct xfer_file *f)
+{
+	f->holes = (struct xfer_holes){ .sparse = false };
+}
+
+void
+xfer_holes_occupied(struct xfer_file *f, uint64_t until)
+{
+	f->holes.occupied = until;
+}
+
+void
 xfer_sparse_start(struct xfer_file *f)
 {
-	if (!f->x->opts.sparse || f->source.size <= f->progress.occupied ||
+	if (!f->x->opts.sparse || f->source.size <= f->holes.occupied ||
 	    (f->source.exact.known &&
 		f->source.exact.blocks >= f->source.size / 512))
 		return;
-	f->progress.sparse = f->progress.needs_size = true;
+	f->holes.sparse = true;
+	xfer_progress_needs_size(f);
 	if (!f->up && f->source.exact.known &&
-	    f->progress.next >= f->progress.occupied &&
+	    f->progress.next >= f->holes.occupied &&
 	    f->progress.next < f->source.size &&
 	    xfer_has(f->x, SFTP_EXT_SPARSE_MAP))
 		request_map(f);
@@ -124,7 +137,7 @@ xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
 {
 	size_t from = 0, zeros = 0, n;
 
-	if (offset < f->progress.occupied)
+	if (offset < f->holes.occupied)
 		return xfer_write_local(f, p, len, offset);
 	for (size_t at = 0; at < len; at += n) {
 		n = MIN(len - at, UNIT - (size_t)((offset + at) % UNIT));
@@ -155,7 +168,7 @@ xfer_sparse_skip(struct xfer_handle *e, uint32_t *len)
 	struct stat st;
 	off_t r;
 
-	if (at >= e->data_until && at >= f->progress.occupied) {
+	if (at >= e->data_until && at >= f->holes.occupied) {
 		r = lseek(f->fd, (off_t)at, SEEK_DATA);
 		data = r >= 0 ? (uint64_t)r : at;
 		/* There is no more data, if the size is still the same. */

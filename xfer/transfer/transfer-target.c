@@ -1,12 +1,100 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a server is asked of a target before anything of it is touched: may it
- * be written, and how much old content has it?
+ * What is known of a file's target: the owner of file->target. And what a
+ * server is asked of one before anything of it is touched: may it be written,
+ * and how much old content has it?
  */
 #include <errno.h>
 #include <stdlib.h>
 
 #include "xfer/transfer/transfer-internal.h"
+
+void
+xfer_target_forget(struct xfer_file *f)
+{
+	f->target = (struct xfer_target){ .known = false };
+}
+
+void
+xfer_target_known(struct xfer_file *f)
+{
+	f->target.known = true;
+}
+
+void
+xfer_target_found(struct xfer_file *f, const struct sftp_attrs *attrs)
+{
+	f->target.attrs = *attrs;
+}
+
+void
+xfer_target_numbered(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	(void)xfer_exact_from_reply(&f->target.exact, reply);
+}
+
+void
+xfer_target_names(struct xfer_file *f, uint32_t nlink)
+{
+	f->target.nlink = nlink;
+}
+
+void
+xfer_target_seen(struct xfer_file *f, const struct sftp_attrs *attrs,
+    const struct xfer_exact *exact)
+{
+	f->target.attrs = *attrs;
+	f->target.exact = *exact;
+	if (exact->known)
+		f->target.nlink = exact->nlink;
+}
+
+void
+xfer_target_link(struct xfer_file *f)
+{
+	f->target.attrs.flags = 0;
+	f->target.is_link = true;
+}
+
+void
+xfer_target_refused(struct xfer_file *f, bool read_only)
+{
+	f->target.read_only = read_only;
+}
+
+void
+xfer_target_use(struct xfer_file *f, enum xfer_reuse reuse)
+{
+	f->target.reuse = reuse;
+}
+
+void
+xfer_target_complete(struct xfer_file *f)
+{
+	f->target.same = true;
+	f->target.reuse = XFER_REUSE_WHOLE;
+}
+
+void
+xfer_target_opened(struct xfer_file *f, uint64_t old_size)
+{
+	f->target.old_size = old_size;
+}
+
+void
+xfer_target_gets_mode(struct xfer_file *f, uint32_t mode, uint32_t made)
+{
+	f->target.mode = mode;
+	f->target.set_mode = mode != made;
+}
+
+void
+xfer_target_keeps_mode(struct xfer_file *f)
+{
+	f->target.set_mode = false;
+}
+
+/* --- asking a server --- */
 
 bool
 xfer_overwrites(const struct xfer_file *f)
@@ -36,7 +124,7 @@ writable_done(void *arg, const struct sftp_reply *reply)
 		sftp_keep_handle(&h, reply);
 		sftp_close(s, &h, NULL, NULL);
 	}
-	f->target.read_only = reply->status == SFTP_PERMISSION_DENIED;
+	xfer_target_refused(f, reply->status == SFTP_PERMISSION_DENIED);
 	xfer_file_settle(f);
 }
 
@@ -66,10 +154,10 @@ target_inspected(void *arg, const struct sftp_reply *reply)
 
 	if (!xfer_handle_answered(e, reply))
 		return;
-	f->target.old_size = UINT64_MAX;
+	xfer_target_opened(f, UINT64_MAX);
 	if (reply->type == SFTP_ATTRS && (a->flags & SFTP_A_SIZE) &&
 	    !((a->flags & SFTP_A_MODE) && !S_ISREG(a->mode)))
-		f->target.old_size = a->size;
+		xfer_target_opened(f, a->size);
 	xfer_file_settle(f);
 }
 
@@ -78,7 +166,7 @@ xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e)
 {
 	if (f->opening.inspected || !f->x->opts.sparse)
 		return false;
-	f->opening.inspected = true;
+	xfer_opening_inspected(f, true);
 	xfer_handle_fstat(e, target_inspected);
 	return true;
 }

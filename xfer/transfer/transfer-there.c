@@ -313,12 +313,12 @@ xfer_there_find(struct xfer_file *f)
 	    (row = look(t, local_last_name(f->remote))) == NULL ||
 	    part_is_there(f, t))
 		return false;
-	f->target.attrs = (struct sftp_attrs){ .flags = SFTP_A_SIZE |
+	xfer_target_seen(f, &(struct sftp_attrs){ .flags = SFTP_A_SIZE |
 		    SFTP_A_MODE | (row->timed ? SFTP_A_TIMES : 0u),
 		.size = row->size, .mode = row->mode,
-		.mtime = (uint32_t)row->sec };
-	f->target.exact = (struct xfer_exact){ .known = row->exact,
+		.mtime = (uint32_t)row->sec },
+	    &(struct xfer_exact){ .known = row->exact,
 		.times[1] = { .tv_sec = (time_t)row->sec,
-			.tv_nsec = (long)row->nsec } };
+			.tv_nsec = (long)row->nsec } });
 	return true;
 }

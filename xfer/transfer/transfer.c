@@ -266,16 +266,11 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		.fd = -1,
 		.part_number = 1,
 		.resume = x->opts.resume,
-		.progress = XFER_PROGRESS_START,
-		.source.symlink = attrs != NULL &&
-		    (attrs->flags & SFTP_A_MODE) && S_ISLNK(attrs->mode) };
+		.progress = XFER_PROGRESS_START };
 	if (!find_place(f))
 		goto fail;
 	TAILQ_INIT(&f->handles);
-	if (attrs != NULL)
-		f->source.attrs = *attrs;
-	if (exact != NULL)
-		f->source.exact = *exact;
+	xfer_source_found(f, attrs, exact);
 	xfer_plan_found(x, up ? remote : local);
 	x->sum.files++;
 	x->sum.bytes += f->source.attrs.size;
@@ -310,7 +305,7 @@ xfer_file_wait_for_fds(struct xfer_file *f, int error)
 	    f->x->stopped)
 		return false;
 	files->max = MIN(files->max, MAX(others / 2, (size_t)1));
-	f->opening.waits_for_fds = true;
+	xfer_opening_waits(f, true);
 	return true;
 }
 
