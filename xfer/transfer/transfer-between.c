@@ -44,7 +44,7 @@ opened(void *arg, const struct sftp_reply *reply)
 		handle_free(f);
 	}
 	if (reply->err == 0)
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 }
 
 static void
@@ -182,7 +182,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err != 0)
 		return; /* and so has the transfer: xfer_between_check() */
 	xfer_handle_wake(e);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void

@@ -41,7 +41,7 @@ bool xfer_may_resume(const struct xfer_file *f);
 void xfer_reuse_begin(struct xfer_file *f);
 
 /* transfer-resume.c */
-/* Compares the first size bytes of both ends; settles the file at the
+/* Compares the first size bytes of both ends; touches the file at the
  * end. */
 void xfer_compare_start(struct xfer_file *f, int why, uint64_t size);
 void xfer_compare_stop(struct xfer_file *f);

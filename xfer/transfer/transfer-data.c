@@ -304,7 +304,7 @@ xfer_write_done(void *arg, const struct sftp_reply *reply)
 	}
 	xfer_data_end(b);
 	if (reply->err == 0)
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 }
 
 void
@@ -375,7 +375,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 	xfer_data_end(b);
 	if (f->source.size == 0)
 		xfer_handle_wake(e);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void
@@ -471,7 +471,7 @@ stream_issue(struct xfer_stream *l)
 			return;
 		TAILQ_REMOVE(&l->moving, e, turn);
 		e->moving = false;
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 	}
 }
 

@@ -3,8 +3,10 @@
  * The life of a file. The server is asked what is at the target (before the
  * part is opened if the copy is resumed, else along with that), the part is
  * opened, data moves (transfer-data.c), attributes are set and the handle
- * closed, and the part is renamed. Each step begins in xfer_file_settle()
- * when the requests of the one before are answered.
+ * closed, and the part is renamed. Each step begins in settle() when the
+ * requests of the one before are answered. An answer may come while a request
+ * is being made, by which that fails, so nothing is settled where it comes:
+ * the file is touched, and the loop settles those that were.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,6 +67,26 @@ xfer_file_enter(struct xfer_file *f, enum xfer_state state)
 	f->state = state;
 }
 
+/* --- what has happened --- */
+
+void
+xfer_file_touch(struct xfer_file *f)
+{
+	if (f->touched)
+		return;
+	f->touched = true;
+	TAILQ_INSERT_TAIL(&f->x->files.touched, f, touch);
+}
+
+static void
+untouch(struct xfer_file *f)
+{
+	if (!f->touched)
+		return;
+	f->touched = false;
+	TAILQ_REMOVE(&f->x->files.touched, f, touch);
+}
+
 /* --- the end --- */
 
 /* Those that a restart clears, with what they own. */
@@ -101,6 +123,7 @@ xfer_file_free(struct xfer_file *f)
 		TAILQ_REMOVE(&f->handles, e, entry);
 		free(e);
 	}
+	untouch(f);
 	forget_phases(f);
 	close_this_end(f);
 	progress_forget(f->x->opts.progress, &f->item);
@@ -179,7 +202,7 @@ begin_data(struct xfer_file *f)
 	xfer_progress_begun(f, true);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void
@@ -320,7 +343,7 @@ made_inspected(void *arg, const struct sftp_reply *reply)
 		xfer_part_opened(e->file, &reply->attrs);
 	if (!xfer_keeps_data(e->file))
 		xfer_owner_learn(e->file->x, &e->file->part.made);
-	xfer_file_settle(e->file);
+	xfer_file_touch(e->file);
 }
 
 static void
@@ -654,7 +677,7 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	xfer_target_stat(f);
 	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 		return;
 	}
 	xfer_target_known(f);
@@ -690,11 +713,13 @@ xfer_file_stop(struct xfer_file *f)
 	if (!f->failed)
 		progress_drop(f->x->opts.progress, &f->item);
 	f->failed = true;
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
-void
-xfer_file_settle(struct xfer_file *f)
+/* What the events of f lead to, by its state alone: several may have come since
+ * the last time. */
+static void
+settle(struct xfer_file *f)
 {
 	if (f->late != XFER_LATE_NO) {
 		xfer_late_settle(f);
@@ -766,4 +791,20 @@ xfer_file_settle(struct xfer_file *f)
 	default:
 		break;
 	}
+}
+
+bool
+xfer_files_settle(struct xfer *x)
+{
+	bool any = !TAILQ_EMPTY(&x->files.touched);
+	struct xfer_file *f;
+
+	ENSURE(!x->files.settling); /* else a callback has called this */
+	x->files.settling = true;
+	while ((f = TAILQ_FIRST(&x->files.touched)) != NULL) {
+		untouch(f);
+		settle(f);
+	}
+	x->files.settling = false;
+	return any;
 }

@@ -74,6 +74,8 @@ struct xfer_file {
 	struct xfer_linking linking;
 	struct xfer_compare compare;
 	struct progress_item item;
+	bool touched;	      /* in x->files.touched */
+	TAILQ_ENTRY(xfer_file) touch;
 	TAILQ_ENTRY(xfer_file) entry;
 };
 
@@ -87,6 +89,8 @@ xfer_keeps_data(const struct xfer_file *f)
 
 struct xfer_file_lists {
 	struct xfer_files queue, active, done, comparing;
+	struct xfer_files touched; /* something has happened to them */
+	bool settling;		   /* they are being moved on */
 	size_t queued, active_count;
 	size_t held;	 /* wait for their directory, or for another name */
 	size_t renaming; /* in that state: they have no handle */
@@ -98,8 +102,12 @@ struct xfer_file_lists {
 void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
 void xfer_file_start(struct xfer_file *f);
 void xfer_file_fail(struct xfer_file *f);
-/* After an answer: moves the file on if it waits for nothing any more. */
-void xfer_file_settle(struct xfer_file *f);
+/* Something has happened to f: the loop moves it on, if it waits for nothing
+ * any more. */
+void xfer_file_touch(struct xfer_file *f);
+/* The loop alone calls this: moves those on to which something has happened.
+ * False: there was none. */
+bool xfer_files_settle(struct xfer *x);
 /* What is at the target is known: decides how much of it is used, and opens. */
 void xfer_file_choose_reuse(struct xfer_file *f);
 /* There was no descriptor for f. True: it waits for those that others hold, and
@@ -126,7 +134,7 @@ void xfer_target_stat(struct xfer_file *f);
 /* All data is sent, or requested: takes the next step towards CLOSE. */
 void xfer_file_sent(struct xfer_file *f);
 /* The source ended before its size; size: what it has by now, or the one that
- * was expected if it does not tell. Settles the file. */
+ * was expected if it does not tell. The file is touched. */
 void xfer_source_ended(struct xfer_file *f, uint64_t size);
 /* Sends the next step of the tail, or all that are left. */
 void xfer_tail_continue(struct xfer_file *f);

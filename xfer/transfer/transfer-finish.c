@@ -162,7 +162,7 @@ tail_done(void *arg, const struct sftp_reply *reply)
 		xfer_report_reply(f->x, f->remote, reply);
 		xfer_file_fail(f);
 	}
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 /* After FSYNC or CLOSE: a failure means that data which the server had
@@ -219,7 +219,7 @@ size_done(void *arg, const struct sftp_reply *reply)
 	}
 	(void)xfer_handle_answered(e, reply);
 	e->file->tail.size_status = reply->status;
-	xfer_file_settle(e->file);
+	xfer_file_touch(e->file);
 }
 
 /* Data of other streams may still be under way, so it may be shorter. */
@@ -273,7 +273,7 @@ length_known(void *arg, const struct sftp_reply *reply)
 		return;
 	}
 	check_length(f, reply);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void
@@ -341,7 +341,7 @@ written_known(void *arg, const struct sftp_reply *reply)
 	}
 	if (reply->type == SFTP_ATTRS)
 		f->tail.written = reply->attrs;
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void
@@ -437,7 +437,7 @@ set_size(struct xfer_file *f, uint64_t size)
 		xfer_report_errno(f->x, f->local, errno);
 		xfer_file_fail(f);
 	}
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 /* Files of /sys end before their size, which stays what it was. Any other
@@ -452,7 +452,7 @@ xfer_source_ended(struct xfer_file *f, uint64_t size)
 		    "changed while it was being read");
 		xfer_file_fail(f);
 	}
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void
@@ -521,7 +521,7 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	send_tail(f);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 void
@@ -554,5 +554,5 @@ xfer_file_compared(struct xfer_file *f, int why)
 	if (!f->failed && f->x->opts.verify)
 		progress_verified(f->x->opts.progress);
 	send_tail(f);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }

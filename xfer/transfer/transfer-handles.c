@@ -130,7 +130,7 @@ source_seen(void *arg, const struct sftp_reply *reply)
 		e->state = XFER_HANDLE_OPEN;
 		xfer_file_fail(f);
 	}
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 /* A further handle of a source is opened by its path, which may be that of
@@ -175,7 +175,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 		xfer_opening_refused(f, reply);
 		xfer_handle_free(e);
 	}
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 /* Does OPEN tell the number of this copy, by which it holds the part? All that
@@ -207,7 +207,7 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	if (e == NULL) {
 		xfer_report_errno(f->x, f->remote, ENOMEM);
 		xfer_file_fail(f);
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 		return;
 	}
 	e->file = f;

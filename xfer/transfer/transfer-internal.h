@@ -35,11 +35,12 @@
  *	transfer-space.c	room at the target
  *	transfer-kept.c		what there is of a copy that was broken off
  *
- * Callbacks of requests change states only; files and directories are freed
- * by the loop alone, because a request may fail, and call back, while it is
- * being made. When a stream ends, each of its requests calls back with an
- * error. These callbacks only count down and give ranges back; the loop then
- * has the work done by another stream (xfer_streams_check).
+ * Callbacks of requests note what has happened (xfer_file_touch). Files are
+ * moved on from state to state, and freed, by the loop alone, because a
+ * request may fail, and call back, while it is being made. When a stream ends,
+ * each of its requests calls back with an error. These callbacks only count
+ * down and give ranges back; the loop then has the work done by another stream
+ * (xfer_streams_check).
  *
  * Threads: one at a time, and those of transfer-digest.c, which read files.
  */

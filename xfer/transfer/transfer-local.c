@@ -68,7 +68,7 @@ later_done(void *arg, const struct sftp_reply *reply)
 		    "changed while it was being read");
 	xfer_file_fail(f);
 	xfer_data_end(b);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 /* The source is read when the request is sent. */

@@ -80,7 +80,7 @@ probe_seen(void *arg, const struct sftp_reply *reply)
 	if (reply->type == SFTP_ATTRS)
 		xfer_owner_learn(f->x, &reply->attrs);
 	xfer_opening_inspected(f, true);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 bool

@@ -63,7 +63,7 @@ void xfer_part_refused(struct xfer_file *f);
 void xfer_part_make_way(struct xfer *x, struct local_dir *at,
     const char *name);
 
-/* transfer-target.c: answers settle the file. */
+/* transfer-target.c: answers touch the file. */
 /* Is the target written from its beginning, without having been cut? */
 bool xfer_overwrites(const struct xfer_file *f);
 /* May a target that is replaced be written? Only its server knows. */
@@ -103,7 +103,7 @@ void xfer_owner_probe_drop(struct xfer_file *f);
 	"its part is not the file that was written any more"
 
 /* transfer-rename.c */
-/* To a path request: settles the file, unless all is being freed. */
+/* To a path request: touches the file, unless all is being freed. */
 void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
 /* Removes the part; done may be NULL. If its stream is lost, the part may
  * stay. */

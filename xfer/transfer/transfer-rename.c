@@ -23,7 +23,7 @@ void
 xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	if (reply->err != ERR_CANCELLED)
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 }
 
 bool
@@ -263,7 +263,7 @@ renamed(struct xfer_file *f)
 		rename_fails(f, r->words != NULL ? r->words :
 			sftp_status_text(r->status));
 	}
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 static void
@@ -346,7 +346,7 @@ handle_renamed(void *arg, const struct sftp_reply *reply)
 		    !link_instead(f, reply->status) &&
 		    !xfer_go_in_place(f, reply->status))
 			rename_fails(f, reply->words);
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 	} else if (reply->err != ERR_CANCELLED && !f->x->over) {
 		f->renaming.lost = true;
 		rename_by_name(f);

@@ -239,7 +239,7 @@ compare_over(struct xfer_file *f)
 		part_was_read(f);
 	if (why == XFER_COMPARE_PART) {
 		xfer_part_judged(f);
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 	} else {
 		xfer_file_compared(f, why);
 	}
@@ -368,7 +368,7 @@ mark_done(void *arg, const struct sftp_reply *reply)
 	e->pending--;
 	e->file->pending--;
 	if (reply->err == 0)
-		xfer_file_settle(e->file);
+		xfer_file_touch(e->file);
 }
 
 /* If it fails, a later run moves more than it must. */
@@ -585,7 +585,7 @@ marks_done(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == 0) {
 		marks_known(f, m->bytes, m->len);
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 	} else {
 		f->compare.why = XFER_COMPARE_NONE;
 		xfer_progress_begun(f, false);

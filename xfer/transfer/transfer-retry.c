@@ -173,7 +173,7 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 	if (f->state == XFER_MOVING && f->progress.begun) {
 		TAILQ_FOREACH(e, &f->handles, entry)
 			xfer_handle_wake(e);
-		xfer_file_settle(f);
+		xfer_file_touch(f);
 	} else if (f->pending == 0) {
 		/* Else its other requests, on other streams, are answered. */
 		xfer_file_go_on(f);
@@ -203,6 +203,7 @@ stream_gone(struct xfer_stream *l)
 	bool silent;
 
 	xfer_digest_drain(x); /* its blocks are still in use there */
+	xfer_files_settle(x);
 	x->err = sftp_error(l->s);
 	x->retry.answered |= sftp_has_version(l->s);
 	learn_refusal(x, l);
@@ -213,6 +214,7 @@ stream_gone(struct xfer_stream *l)
 	     f = before) {
 		before = TAILQ_PREV(f, xfer_files, entry);
 		xfer_file_lost(f, l);
+		xfer_files_settle(x);
 	}
 	xfer_dirs_lost(x, l);
 	silent = x->err == ERR_TIMEOUT;

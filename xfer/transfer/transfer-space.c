@@ -364,7 +364,7 @@ reason_known(void *arg, const struct sftp_reply *reply)
 	full = s.state == XFER_SPACE_KNOWN && s.free < MAX(left, (uint64_t)1);
 	xfer_report(f->x, f->remote, full ? strerror(ENOSPC) : a->words);
 	free(a);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 void

@@ -92,7 +92,7 @@ map_done(void *arg, const struct sftp_reply *reply)
 		request_map(f);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		xfer_handle_wake(e);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 void

@@ -125,7 +125,7 @@ writable_done(void *arg, const struct sftp_reply *reply)
 		sftp_close(s, &h, NULL, NULL);
 	}
 	xfer_target_refused(f, reply->status == SFTP_PERMISSION_DENIED);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 void
@@ -158,7 +158,7 @@ target_inspected(void *arg, const struct sftp_reply *reply)
 	if (reply->type == SFTP_ATTRS && (a->flags & SFTP_A_SIZE) &&
 	    !((a->flags & SFTP_A_MODE) && !S_ISREG(a->mode)))
 		xfer_target_opened(f, a->size);
-	xfer_file_settle(f);
+	xfer_file_touch(f);
 }
 
 bool

@@ -73,6 +73,7 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	TAILQ_INIT(&x->files.active);
 	TAILQ_INIT(&x->files.done);
 	TAILQ_INIT(&x->files.comparing);
+	TAILQ_INIT(&x->files.touched);
 	TAILQ_INIT(&x->dirs.waiting);
 	TAILQ_INIT(&x->dirs.walking);
 	TAILQ_INIT(&x->dirs.listing);
@@ -543,6 +544,7 @@ run(struct xfer *x)
 	int r;
 
 	for (;;) {
+		xfer_files_settle(x);
 		r = xfer_streams_check(x);
 		if (r < 0)
 			return r;
@@ -557,7 +559,10 @@ run(struct xfer *x)
 		more |= start_files(x);
 		xfer_streams_spread(x);
 		xfer_compare_issue(x);
-		xfer_issue(x);
+		/* What was settled may have data to move now. */
+		do
+			xfer_issue(x);
+		while (xfer_files_settle(x));
 		/* Freed files may let their directories end. */
 		reap(x);
 		xfer_dirs_fix(x);
