@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "base/hide.h"
 #include "base/local-name.h"
 #include "base/log.h"
@@ -27,6 +28,15 @@
 #include "keytools/keysign/keysign-check.h"
 
 enum { KEY_FILE_MAX = 1024 * 1024 /* bytes */ };
+
+static const struct help_row no_options[] = { { NULL, NULL } };
+static const struct help help = {
+	.manual = "hpnssh-keysign",
+	.usage = "hpnssh-keysign --help | -V",
+	.rows = no_options,
+	.foot = "hpnssh starts it for host-based logins, to sign with the\n"
+		"keys of this host.\nBy hand it is of no use.\n",
+};
 
 #define CONFIG SYSCONFDIR "/ssh_config"
 
@@ -149,12 +159,16 @@ serve(struct key *const keys[HOST_KEY_FILES])
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	int fds[HOST_KEY_FILES];
 	struct key *keys[HOST_KEY_FILES];
 
 	fd_sanitise_stdio();
+	if (help_is_asked(argc, argv)) {
+		become_caller();
+		help_answer(&help, argc, argv, NULL);
+	}
 	log_init("hpnssh-keysign", LOG_LVL_ERROR);
 	must_have_connection();
 	proc_close_from(KEYSIGN_CONNECTION_FD + 1);

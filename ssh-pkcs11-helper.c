@@ -13,10 +13,28 @@
 
 #include "base/confine.h"
 #include "base/fd.h"
+#include "base/help.h"
 #include "base/hide.h"
 #include "base/log.h"
 #include "tokens/p11/p11-provider.h"
 #include "tokens/p11/p11-serve.h"
+
+static const struct help_row rows[] = {
+	{ NULL, "Messages" },
+	{ "-v", "tell more; two or three of them, still more" },
+	{ NULL, "About" },
+	{ "-V", "the version" },
+	{ "--help", "this list" },
+	{ NULL, NULL },
+};
+
+static const struct help help = {
+	.manual = "hpnssh-pkcs11-helper",
+	.usage = "hpnssh-pkcs11-helper [-v]",
+	.rows = rows,
+	.foot = "hpnssh, hpnssh-agent and hpnssh-keygen start it, to use the\n"
+		"library of a token.\nBy hand it is of no use.\n",
+};
 
 /* The socket, out of the way of a library that prints or reads something. */
 static int
@@ -84,6 +102,7 @@ main(int argc, char **argv)
 
 	hide_process();
 	fd_sanitise_stdio();
+	help_answer(&help, argc, argv, NULL);
 	log_init("hpnssh-pkcs11-helper", LOG_LVL_ERROR);
 	log_to_stderr();
 	while ((letter = getopt(argc, argv, "v")) != -1) {

@@ -12,12 +12,22 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "base/hide.h"
 #include "base/log.h"
 #include "keys/sk-wire.h"
 #include "tokens/sk/sk-fido2.h"
 #include "tokens/sk/sk-provider.h"
 #include "tokens/sk/sk-serve.h"
+
+static const struct help_row no_options[] = { { NULL, NULL } };
+static const struct help help = {
+	.manual = "hpnssh-sk-helper",
+	.usage = "hpnssh-sk-helper --help | -V",
+	.rows = no_options,
+	.foot = "hpnssh, hpnssh-add, hpnssh-agent and hpnssh-keygen start it,\n"
+		"to use a security key.\nBy hand it is of no use.\n",
+};
 
 /* The socket, out of the way of a library that prints or reads something. */
 static int
@@ -69,9 +79,9 @@ main(int argc, char **argv)
 	struct sk_api api;
 	int fd, r;
 
-	(void)argv;
 	hide_process(); /* PINs are in it */
 	fd_sanitise_stdio();
+	help_answer(&help, argc, argv, NULL);
 	log_init("hpnssh-sk-helper", LOG_LVL_INFO);
 	log_to_stderr();
 	if (argc != 1)

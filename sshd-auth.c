@@ -14,6 +14,7 @@
 #include "config.h"
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "compat/proc.h"
 #include "compat/bsd.h"
 #include "crypto/library.h"
@@ -34,6 +35,16 @@ __lsan_is_turned_off(void)
 
 extern char **environ;
 
+static const struct help_row no_options[] = { { NULL, NULL } };
+static const struct help help = {
+	.manual = "hpnsshd",
+	.usage = "hpnsshd-auth --help | -V",
+	.rows = no_options,
+	.foot = "hpnsshd-session starts it for each connection, to talk to\n"
+		"a client until somebody is logged in.\n"
+		"By hand it is of no use.\n",
+};
+
 int
 main(int argc, char **argv)
 {
@@ -41,6 +52,7 @@ main(int argc, char **argv)
 	int type;
 	socklen_t len = sizeof type;
 
+	help_answer(&help, argc, argv, NULL);
 	if (argc > 1 || getsockopt(MONITOR_FD_MONITOR, SOL_SOCKET, SO_TYPE,
 		&type, &len) == -1) {
 		fputs("hpnsshd-auth is started by hpnsshd-session\n", stderr);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "compat/bsd.h"
 #include "compat/libc.h"
 #include "compat/proc.h"
@@ -20,11 +21,22 @@
 
 extern char **environ;
 
+static const struct help_row no_options[] = { { NULL, NULL } };
+static const struct help help = {
+	.manual = "hpnsshd",
+	.usage = "hpnsshd-session --help | -V",
+	.rows = no_options,
+	.foot = "hpnsshd starts it for each connection, as the process of it\n"
+		"that keeps the superuser's rights.\n"
+		"By hand it is of no use.\n",
+};
+
 int
 main(int argc, char **argv)
 {
 	bool waits = argc == 1 && strcmp(argv[0], STATE_NAME_WAITS) == 0;
 
+	help_answer(&help, argc, argv, NULL);
 	if (argc > 1 || fcntl(STATE_FD_STATE, F_GET_SEALS) == -1) {
 		fputs("hpnsshd-session is started by hpnsshd\n", stderr);
 		return 1;

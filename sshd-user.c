@@ -13,11 +13,22 @@
 #include "config.h"
 
 #include "base/fd.h"
+#include "base/help.h"
 #include "base/lookup.h"
 #include "compat/proc.h"
 #include "crypto/library.h"
 #include "server/session/user-run.h"
 #include "server/user-state.h"
+
+static const struct help_row no_options[] = { { NULL, NULL } };
+static const struct help help = {
+	.manual = "hpnsshd",
+	.usage = "hpnsshd-user --help | -V",
+	.rows = no_options,
+	.foot = "hpnsshd-session starts it after a login, as the process that\n"
+		"works with the user's rights.\n"
+		"By hand it is of no use.\n",
+};
 
 int
 main(int argc, char **argv)
@@ -30,6 +41,7 @@ main(int argc, char **argv)
 	(void)proc_hide();
 	/* The kernel has it named after a descriptor. */
 	proc_title_begin(argc, argv, "hpnsshd-user");
+	help_answer(&help, argc, argv, NULL);
 	if (argc == 2)
 		lookup_main(argv[1]);
 	if (argc > 1 || getsockopt(USER_FD_MONITOR, SOL_SOCKET, SO_TYPE,

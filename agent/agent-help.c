@@ -24,7 +24,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help agent_help = {
-	.program = "hpnssh-agent",
+	.manual = "hpnssh-agent",
 	.usage = "hpnssh-agent [option ...] [command ...]",
 	.rows = rows,
 };

@@ -24,23 +24,27 @@ show(const struct help *h)
 			printf("  %-*s %s\n", OPTION_WIDTH, r->option,
 			    r->text);
 	printf("\n%sThe manual has the whole of it: man %s\n",
-	    h->foot != NULL ? h->foot : "", h->program);
+	    h->foot != NULL ? h->foot : "", h->manual);
+}
+
+bool
+help_is_asked(int argc, char *const argv[])
+{
+	return argc == 2 &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-V") == 0 ||
+		strcmp(argv[1], "--version") == 0);
 }
 
 void
 help_answer(const struct help *h, int argc, char *const argv[],
     const char *crypto)
 {
-	if (argc != 2)
+	if (!help_is_asked(argc, argv))
 		return;
-	if (strcmp(argv[1], "--help") == 0) {
+	if (strcmp(argv[1], "--help") == 0)
 		show(h);
-	} else if (strcmp(argv[1], "-V") == 0 ||
-	    strcmp(argv[1], "--version") == 0) {
+	else
 		fprintf(stderr, "%s HPNSSH_%s%s%s\n", HPN_SOFTWARE, VERSION,
 		    crypto != NULL ? ", " : "", crypto != NULL ? crypto : "");
-	} else {
-		return;
-	}
 	exit(fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1);
 }

@@ -8,6 +8,7 @@
 #ifndef HPN_BASE_HELP_H
 #define HPN_BASE_HELP_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* An option and what it does; without an option the head of a group. Both NULL:
@@ -18,7 +19,7 @@ struct help_row {
 
 /* All of it literals. */
 struct help {
-	const char *program, *usage;
+	const char *manual, *usage;
 	const struct help_row *rows;
 	const char *foot; /* whole lines; NULL: none */
 };
@@ -26,6 +27,8 @@ struct help {
 extern const struct help add_help, agent_help, keygen_help, keyscan_help,
     scp_help, sftp_help, sftp_server_help, ssh_help, sshd_help;
 
+/* For a program that has something to give up before it answers. */
+bool help_is_asked(int argc, char *const argv[]);
 /* Answers and ends the program, if that is what is asked. crypto: the version
  * of the library that it uses, or NULL. */
 void help_answer(const struct help *h, int argc, char *const argv[],

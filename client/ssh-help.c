@@ -56,7 +56,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help ssh_help = {
-	.program = "hpnssh",
+	.manual = "hpnssh",
 	.usage = "hpnssh [option ...] [user@]host [command ...]",
 	.rows = rows,
 };

@@ -43,7 +43,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help scp_help = {
-	.program = "hpnscp",
+	.manual = "hpnscp",
 	.usage = "hpnscp [option ...] source ... target\n"
 	    "  a source or target is a path, or [user@]host:path",
 	.rows = rows,

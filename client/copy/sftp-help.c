@@ -28,7 +28,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help sftp_help = {
-	.program = "hpnsftp",
+	.manual = "hpnsftp",
 	.usage = "hpnsftp [option ...] [user@]host[:path]",
 	.rows = rows,
 };

@@ -36,7 +36,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help add_help = {
-	.program = "hpnssh-add",
+	.manual = "hpnssh-add",
 	.usage = "hpnssh-add [option ...] [file ...]",
 	.rows = rows,
 };

@@ -59,7 +59,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help keygen_help = {
-	.program = "hpnssh-keygen",
+	.manual = "hpnssh-keygen",
 	.usage = "hpnssh-keygen [option ...]",
 	.rows = rows,
 };

@@ -23,7 +23,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help keyscan_help = {
-	.program = "hpnssh-keyscan",
+	.manual = "hpnssh-keyscan",
 	.usage = "hpnssh-keyscan [option ...] host ...",
 	.rows = rows,
 };

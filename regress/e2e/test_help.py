@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: ISC
-"""--help and -V of every program that people call."""
+"""--help and -V of every program."""
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from harness import have, hpn, run
+from harness import have, hpn, is_sanitized, run
 
+MANUALS = Path(__file__).parents[2] / "man"
 FLAGS = Path(__file__).parents[1] / "data" / "words" / "flags"
 PROGRAMS = ["ssh", "scp", "sftp", "sshd", "sftp-server", "ssh-keygen",
             "ssh-add", "ssh-agent", "ssh-keyscan"]
 
-pytestmark = pytest.mark.skipif(not have("hpn", *PROGRAMS),
+# What other programs start.
+INNER = ["ssh-keysign", "ssh-pkcs11-helper", "ssh-sk-helper", "sshd-auth",
+         "sshd-session", "sshd-user"]
+
+pytestmark = pytest.mark.skipif(not have("hpn", *PROGRAMS, *INNER),
                                 reason="not all is built")
 
 
@@ -39,7 +45,40 @@ def test_help(program):
     assert told - flags <= {"--help", "-V"}, told - flags
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", INNER)
+def test_help_of_an_inner_program(program):
+    """Whoever types its name learns who starts it, and what for."""
+    done = run([hpn(program), "--help"]).ok()
+    lines = done.text.splitlines()
+    assert lines[0].startswith(f"usage: hpn{program} ") and not done.err
+    assert all(len(line) <= 80 for line in lines), done.text
+    assert re.search(r"^hpn\w+.* start", done.text, re.M), done.text
+    assert "By hand it is of no use." in done.text
+    manual = re.search(r"man (hpn[\w-]+)$", done.text)[1]
+    assert (MANUALS / f"{manual}.8").exists(), manual
+    told = re.findall(r"^  (-\w)", done.text, re.M)
+    assert flags_of(program) - set(told) == set(), told
+
+
+@pytest.mark.skipif(shutil.which("strace") is None,
+                    reason="there is no strace")
+@pytest.mark.skipif(is_sanitized(),
+                    reason="a sanitizer opens files of its own")
+def test_keysign_answers_as_its_caller(tmp_path):
+    """It is setuid root: not even a file is opened before or after."""
+    trace = tmp_path / "trace"
+    for flag in ("--help", "-V"):
+        run(["strace", "-o", trace, "-e",
+             "trace=execve,open,openat,setresuid,getresuid,write",
+             hpn("ssh-keysign"), flag]).ok()
+        calls = [n for n in trace.read_text().splitlines()
+                 if not re.search(r"/lib|/ld\.so|ELF|exited", n)]
+        names = [n.split("(")[0] for n in calls]
+        assert names[:3] == ["execve", "setresuid", "getresuid"], calls
+        assert set(names[3:]) == {"write"}, calls
+
+
+@pytest.mark.parametrize("program", PROGRAMS + INNER)
 @pytest.mark.parametrize("flag", ["-V", "--version"])
 def test_version(program, flag):
     done = run([hpn(program), flag]).ok()

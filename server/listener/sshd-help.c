@@ -33,7 +33,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help sshd_help = {
-	.program = "hpnsshd",
+	.manual = "hpnsshd",
 	.usage = "hpnsshd [option ...]",
 	.rows = rows,
 };

@@ -24,7 +24,7 @@ static const struct help_row rows[] = {
 };
 
 const struct help sftp_server_help = {
-	.program = "hpnsftp-server",
+	.manual = "hpnsftp-server",
 	.usage = "hpnsftp-server [option ...]",
 	.rows = rows,
 };
