@@ -15,6 +15,7 @@
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/serve/sftp-serve-internal.h"
+#include "xfer/sftp/sftp-rights.h"
 
 enum {
 	COPY_BLOCK = 256 * 1024,
@@ -43,6 +44,23 @@ open_flags(uint32_t pflags)
 	if (pflags & SFTP_O_EXCL)
 		flags |= O_EXCL;
 	return flags | O_CLOEXEC | O_NOCTTY;
+}
+
+/* Without EXCL a file that is there may be opened. Bits that are not known
+ * count as changes. */
+static uint32_t
+open_needs(uint32_t pflags)
+{
+	uint32_t needs = 0;
+
+	if ((pflags & SFTP_O_READ) != 0 || pflags == 0)
+		needs |= SFTP_MAY_READ;
+	if ((pflags & SFTP_O_CREAT) != 0)
+		needs |= SFTP_MAY_MAKE;
+	if ((pflags & ~(uint32_t)SFTP_O_READ) != 0 &&
+	    ((pflags & SFTP_O_CREAT) == 0 || (pflags & SFTP_O_EXCL) == 0))
+		needs |= SFTP_MAY_CHANGE;
+	return needs;
 }
 
 /* File systems that answer over a network, or from another process: they are
@@ -143,7 +161,7 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	sftp_open_flags_text(pflags, text, sizeof text);
 	serve_info(s, "open \"%s\" flags %s mode 0%o", op->path, text,
 	    (unsigned)op->mode);
-	if (s->opts.read_only && (pflags & ~(uint32_t)SFTP_O_READ) != 0)
+	if (!serve_may(s, open_needs(pflags)))
 		return ERR_DENIED;
 	op->file.slot = serve_handle_new(s, op->path);
 	if (op->file.slot < 0) {

@@ -15,6 +15,7 @@
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/serve/sftp-serve-internal.h"
+#include "xfer/sftp/sftp-rights.h"
 
 enum {
 	/* A NAME reply stays below what the oldest clients take. */
@@ -153,6 +154,15 @@ serve_log_attrs(struct sftp_serve *s, const char *path,
 		    attrs->gid);
 }
 
+uint32_t
+serve_attrs_need(const struct sftp_attrs *attrs)
+{
+	return (attrs->flags & SFTP_A_SIZE ? SFTP_MAY_CHANGE : 0) |
+	    (attrs->flags & SFTP_A_MODE ? SFTP_MAY_MODE : 0) |
+	    (attrs->flags & SFTP_A_OWNER ? SFTP_MAY_OWNER : 0) |
+	    (attrs->flags & SFTP_A_TIMES ? SFTP_MAY_TIMES : 0);
+}
+
 static int
 run_set(struct serve_op *op)
 {
@@ -170,6 +180,8 @@ set_path(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 	sftp_get_attrs(r, &op->attrs);
 	if ((err = rd_err(r)) < 0)
 		return err;
+	if (!serve_may(s, serve_attrs_need(&op->attrs)))
+		return ERR_DENIED;
 	serve_log_attrs(s, op->path, &op->attrs);
 	op->flags = nofollow;
 	op->order.changes = true;
@@ -199,6 +211,8 @@ serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	sftp_get_attrs(r, &op->attrs);
 	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
 		return err;
+	if (!serve_may(s, serve_attrs_need(&op->attrs)))
+		return ERR_DENIED;
 	serve_log_attrs(s, h->path, &op->attrs);
 	serve_touch_handle(s, op, h, true);
 	op->run = run_set;

@@ -38,6 +38,11 @@ enum {
 	SERVE_WRITE_HEAD = 4 + 1 + 4 + 4 + SERVE_HANDLE_WIRE + 8 + 4,
 };
 
+/* A right that is not on the wire: one of those with which something can be
+ * altered. Requests need it that alter by a handle which was opened for that,
+ * or in a way that only their arguments tell. */
+#define SERVE_ALTERS (UINT32_C(1) << 31)
+
 /* Two handles with the same key are open on the same file. */
 struct serve_key {
 	dev_t dev;
@@ -165,6 +170,7 @@ struct sftp_serve {
 	struct serve_write write;
 	struct serve_handle *handles; /* owned */
 	int handles_cap, handles_max, free_slot;
+	uint32_t rights; /* enum sftp_right and SERVE_ALTERS */
 	uint64_t enabled; /* bit per row of the table */
 	struct serve_io *io; /* workers and what they have; NULL: none yet */
 	struct serve_op parked; /* must wait for earlier ones; all requests
@@ -202,6 +208,12 @@ typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
 #define SERVE_HANDLER(name)                                                   \
 	int serve_##name(struct sftp_serve *s, struct serve_op *op,           \
 	    struct rd *r)
+
+/* sftp-serve.c */
+/* With SERVE_ALTERS, where it follows from them. */
+uint32_t serve_all_rights(uint32_t rights);
+/* Has the session all of these? */
+bool serve_may(const struct sftp_serve *s, uint32_t rights);
 
 /* sftp-serve-data.c */
 bool serve_is_remote(int fd);
@@ -319,6 +331,8 @@ void serve_log_attrs(struct sftp_serve *s, const char *path,
     const struct sftp_attrs *attrs);
 void serve_log_times(struct sftp_serve *s, const char *path, time_t mtime);
 
+/* The rights that it takes to set these. */
+uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
 /* SETSTAT's work, by name or (path NULL) by descriptor. 0 or -1. */
 int serve_apply_attrs(const char *path, int fd, bool nofollow,
     const struct sftp_attrs *attrs);

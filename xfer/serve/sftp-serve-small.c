@@ -215,6 +215,8 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if ((err = rd_err(r)) < 0)
 		return err;
 	op->attrs.flags &= SFTP_A_MODE | SFTP_A_TIMES;
+	if (op->flags != 0 && !serve_may(s, serve_attrs_need(&op->attrs)))
+		return ERR_DENIED;
 	op->mode = op->attrs.flags & SFTP_A_MODE ?
 	    op->attrs.mode & SERVE_MODE_BITS :
 	    0666;

@@ -20,6 +20,7 @@
 #include "base/wire.h"
 #include "xfer/serve/sftp-serve-internal.h"
 #include "xfer/sftp/sftp-proto.h"
+#include "xfer/sftp/sftp-rights.h"
 
 enum {
 	HANDLES_LIMIT = 65535,
@@ -33,78 +34,95 @@ struct request {
 	const char *wire; /* of an extension, else NULL */
 	const char *version; /* in VERSION; NULL: it is not told there */
 	uint8_t type;
-	bool changes; /* a standard one that is refused when read-only */
+	uint32_t needs; /* rights that every use of it takes */
 	serve_fn fn;  /* NULL for WRITE, which is handled here */
 	const char *counts_as; /* see sftp_serve_request_counts_as() */
 };
 
+/* The rights that a row needs have short names here. NOTHING is for what tells
+ * nothing of files, or only of one that the session has open already. */
+enum {
+	NOTHING = 0,
+	LIST = SFTP_MAY_LIST,
+	READ = SFTP_MAY_READ,
+	MAKE = SFTP_MAY_MAKE,
+	CHANGE = SFTP_MAY_CHANGE,
+	LINK = SFTP_MAY_LINK,
+	DELETE = SFTP_MAY_DELETE,
+	TIMES = SFTP_MAY_TIMES,
+};
+#define ALTERS SERVE_ALTERS
+
 /* Requests of the draft; of OpenSSH; and others, which lists (-P, -p) written
  * for a stock server do not name. These tell which listed requests they can do
  * the work of, for they must not be a way around such lists. */
-#define DRAFT(type, name, changes, fn) \
-	{ name, NULL, NULL, type, changes, fn, NULL }
-#define STOCK(name, wire, version, changes, fn) \
-	{ name, wire, version, SFTP_EXTENDED, changes, fn, NULL }
-#define OTHER(name, wire, version, counts_as, fn) \
-	{ name, wire, version, SFTP_EXTENDED, false, fn, counts_as }
+#define DRAFT(type, name, needs, fn) \
+	{ name, NULL, NULL, type, needs, fn, NULL }
+#define STOCK(name, wire, version, needs, fn) \
+	{ name, wire, version, SFTP_EXTENDED, needs, fn, NULL }
+#define OTHER(name, wire, version, counts_as, needs, fn) \
+	{ name, wire, version, SFTP_EXTENDED, needs, fn, counts_as }
 
 /*
- * Every request of the protocol. Opening is checked by itself when
- * read-only, for it changes things only with some flags.
+ * Every request of the protocol, with the rights that it needs: a row without
+ * them does not compile. OPEN, and those that set attributes, need more by
+ * what they ask for: their handlers ask serve_may().
  */
 static const struct request requests[] = {
-	DRAFT(SFTP_OPEN, "open", false, serve_open),
-	DRAFT(SFTP_CLOSE, "close", false, serve_close),
-	DRAFT(SFTP_READ, "read", false, serve_read),
-	DRAFT(SFTP_WRITE, "write", true, NULL),
-	DRAFT(SFTP_LSTAT, "lstat", false, serve_lstat),
-	DRAFT(SFTP_FSTAT, "fstat", false, serve_fstat),
-	DRAFT(SFTP_SETSTAT, "setstat", true, serve_setstat),
-	DRAFT(SFTP_FSETSTAT, "fsetstat", true, serve_fsetstat),
-	DRAFT(SFTP_OPENDIR, "opendir", false, serve_opendir),
-	DRAFT(SFTP_READDIR, "readdir", false, serve_readdir),
-	DRAFT(SFTP_REMOVE, "remove", true, serve_remove),
-	DRAFT(SFTP_MKDIR, "mkdir", true, serve_mkdir),
-	DRAFT(SFTP_RMDIR, "rmdir", true, serve_rmdir),
-	DRAFT(SFTP_REALPATH, "realpath", false, serve_realpath),
-	DRAFT(SFTP_STAT, "stat", false, serve_stat),
-	DRAFT(SFTP_RENAME, "rename", true, serve_rename),
-	DRAFT(SFTP_READLINK, "readlink", false, serve_readlink),
-	DRAFT(SFTP_SYMLINK, "symlink", true, serve_symlink),
-	STOCK("posix-rename", "posix-rename@openssh.com", "1", true,
-	    serve_posix_rename),
-	STOCK("statvfs", "statvfs@openssh.com", "2", false, serve_statvfs),
-	STOCK("fstatvfs", "fstatvfs@openssh.com", "2", false, serve_fstatvfs),
-	STOCK("hardlink", "hardlink@openssh.com", "1", true, serve_hardlink),
-	STOCK("fsync", "fsync@openssh.com", "1", true, serve_fsync),
-	STOCK("lsetstat", "lsetstat@openssh.com", "1", true, serve_lsetstat),
-	STOCK("limits", "limits@openssh.com", "1", false, serve_limits),
-	STOCK("expand-path", "expand-path@openssh.com", "1", false,
+	DRAFT(SFTP_OPEN, "open", NOTHING, serve_open),
+	DRAFT(SFTP_CLOSE, "close", NOTHING, serve_close),
+	DRAFT(SFTP_READ, "read", READ, serve_read),
+	DRAFT(SFTP_WRITE, "write", ALTERS, NULL),
+	DRAFT(SFTP_LSTAT, "lstat", LIST, serve_lstat),
+	DRAFT(SFTP_FSTAT, "fstat", NOTHING, serve_fstat),
+	DRAFT(SFTP_SETSTAT, "setstat", ALTERS, serve_setstat),
+	DRAFT(SFTP_FSETSTAT, "fsetstat", ALTERS, serve_fsetstat),
+	DRAFT(SFTP_OPENDIR, "opendir", LIST, serve_opendir),
+	DRAFT(SFTP_READDIR, "readdir", LIST, serve_readdir),
+	DRAFT(SFTP_REMOVE, "remove", DELETE, serve_remove),
+	DRAFT(SFTP_MKDIR, "mkdir", MAKE, serve_mkdir),
+	DRAFT(SFTP_RMDIR, "rmdir", DELETE, serve_rmdir),
+	DRAFT(SFTP_REALPATH, "realpath", LIST, serve_realpath),
+	DRAFT(SFTP_STAT, "stat", LIST, serve_stat),
+	DRAFT(SFTP_RENAME, "rename", MAKE | DELETE, serve_rename),
+	DRAFT(SFTP_READLINK, "readlink", LIST, serve_readlink),
+	DRAFT(SFTP_SYMLINK, "symlink", MAKE | LINK, serve_symlink),
+	STOCK("posix-rename", "posix-rename@openssh.com", "1",
+	    MAKE | CHANGE | DELETE, serve_posix_rename),
+	STOCK("statvfs", "statvfs@openssh.com", "2", LIST, serve_statvfs),
+	STOCK("fstatvfs", "fstatvfs@openssh.com", "2", NOTHING,
+	    serve_fstatvfs),
+	STOCK("hardlink", "hardlink@openssh.com", "1", MAKE | LINK,
+	    serve_hardlink),
+	STOCK("fsync", "fsync@openssh.com", "1", ALTERS, serve_fsync),
+	STOCK("lsetstat", "lsetstat@openssh.com", "1", ALTERS, serve_lsetstat),
+	STOCK("limits", "limits@openssh.com", "1", NOTHING, serve_limits),
+	STOCK("expand-path", "expand-path@openssh.com", "1", LIST,
 	    serve_expand_path),
-	STOCK("copy-data", "copy-data", "1", true, serve_copy_data),
-	STOCK("home-directory", "home-directory", "1", false,
+	STOCK("copy-data", "copy-data", "1", READ | ALTERS, serve_copy_data),
+	STOCK("home-directory", "home-directory", "1", LIST,
 	    serve_home_directory),
 	STOCK("users-groups-by-id", "users-groups-by-id@openssh.com", "1",
-	    false, serve_users_groups),
+	    LIST, serve_users_groups),
 	OTHER("check-file-handle", "check-file-handle", serve_hash_algs,
-	    "read", serve_check_file_handle),
+	    "read", READ, serve_check_file_handle),
 	OTHER("check-file-name", "check-file-name", NULL,
-	    "open,read,close", serve_check_file_name),
-	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat",
+	    "open,read,close", READ, serve_check_file_name),
+	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat", TIMES,
 	    serve_times_ns),
-	OTHER("stat-ns", "stat-ns@hpnssh.org", "1", "stat,lstat",
+	OTHER("stat-ns", "stat-ns@hpnssh.org", "1", "stat,lstat", LIST,
 	    serve_stat_ns),
-	OTHER("sparse-map", "sparse-map@hpnssh.org", "1", "read",
+	OTHER("sparse-map", "sparse-map@hpnssh.org", "1", "read", READ,
 	    serve_sparse_map),
 	OTHER("readdir-ns", "readdir-ns@hpnssh.org", "1",
-	    "opendir,readdir", serve_readdir_ns),
+	    "opendir,readdir", LIST, serve_readdir_ns),
 	OTHER("put-file", "put-file@hpnssh.org", "1",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove",
-	    serve_put_file),
+	    MAKE | CHANGE, serve_put_file),
 	OTHER("rename-part", "rename-part@hpnssh.org", "1",
-	    "close,posix-rename,remove", serve_rename_part),
+	    "close,posix-rename,remove", MAKE | CHANGE, serve_rename_part),
 	OTHER("get-file", "get-file@hpnssh.org", "1",
-	    "open,read,close,fstat", serve_get_file),
+	    "open,read,close,fstat", READ, serve_get_file),
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 
@@ -151,10 +169,10 @@ sftp_serve_names_valid(const char *list)
 	return unknown == 0;
 }
 
-/* What the lists and -R leave. Who is refused one of the requests that another
+/* What lists and rights leave. Who is refused one of the requests that another
  * counts as is refused that as well. */
 static uint64_t
-requests_enabled(const struct sftp_serve_opts *opts)
+requests_enabled(const struct sftp_serve_opts *opts, uint32_t rights)
 {
 	uint64_t enabled = ~UINT64_C(0), needs;
 	unsigned unknown;
@@ -164,8 +182,8 @@ requests_enabled(const struct sftp_serve_opts *opts)
 		enabled = requests_in_list(opts->allowed, &unknown);
 	if (opts->denied != NULL)
 		enabled &= ~requests_in_list(opts->denied, &unknown);
-	for (i = 0; opts->read_only && i < ARRAY_LEN(requests); i++)
-		if (requests[i].changes)
+	for (i = 0; i < ARRAY_LEN(requests); i++)
+		if ((requests[i].needs & ~rights) != 0)
 			enabled &= ~(UINT64_C(1) << i);
 	for (i = 0; i < ARRAY_LEN(requests); i++) {
 		if (requests[i].counts_as == NULL)
@@ -175,6 +193,19 @@ requests_enabled(const struct sftp_serve_opts *opts)
 			enabled &= ~(UINT64_C(1) << i);
 	}
 	return enabled;
+}
+
+uint32_t
+serve_all_rights(uint32_t rights)
+{
+	return (rights & ~(uint32_t)(LIST | READ)) != 0 ? rights | ALTERS :
+							  rights;
+}
+
+bool
+serve_may(const struct sftp_serve *s, uint32_t rights)
+{
+	return (rights & ~s->rights) == 0;
 }
 
 int
@@ -197,7 +228,9 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 		    rl.rlim_cur - RESERVED_FDS > HANDLES_LIMIT ?
 		    HANDLES_LIMIT :
 		    (int)(rl.rlim_cur - RESERVED_FDS);
-	s->enabled = requests_enabled(opts);
+	s->rights = serve_all_rights(
+	    opts->read_only ? LIST | READ : SFTP_MAY_ALL);
+	s->enabled = requests_enabled(opts, s->rights);
 	*out = s;
 	return 0;
 }
