@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "compat/file.h"
 
 static char place_path[] = "/tmp/fuzz-place-XXXXXX";
 static int place_home = -1, place_fd = -1;

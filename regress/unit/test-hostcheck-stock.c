@@ -24,7 +24,6 @@ enum { MODES = 5 };
 static const struct row {
 	const char *name, *lines, *shown, *answers, *offending;
 } rows[] = {
-#include "compat/bsd.h"
 #include "regress/data/hostcheck-stock.inc"
 };
 
