@@ -50,6 +50,8 @@ class StreamTunnel(Tunnel):
         if not found or int(found[3]):
             raise RuntimeError("streams: " + text)
         rate = float(found[1])
+        if not rate:
+            raise RuntimeError("streams: nothing moved")
         return rate, float(found[2]), spent / (rate * seconds / 1000)
 
 
