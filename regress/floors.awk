@@ -22,7 +22,10 @@ BEGIN {
 	may["xfer/local"] = may["xfer"] " xfer/local"
 	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
 	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
-	may["xfer/transfer"] = may["xfer/sftp"] " xfer/local xfer/transfer"
+	may["xfer/state"] = may["xfer/sftp"] " xfer/local xfer/state"
+	may["xfer/streams"] = may["xfer/state"] " xfer/streams"
+	may["xfer/trees"] = may["xfer/streams"] " xfer/trees"
+	may["xfer/transfer"] = may["xfer/trees"] " xfer/transfer"
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
@@ -41,7 +44,8 @@ BEGIN {
 	may["client/session"] = may["client/forwards"] " client/session"
 	may["client/mux"] = may["client/session"] " client/mux"
 	may["client"] = may["client/mux"] " client"
-	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/transfer xfer/rcp client/copy"
+	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
+	    " xfer/transfer xfer/rcp client/copy"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
@@ -49,8 +53,8 @@ BEGIN {
 	may["server/monitor"] = may["server"] " server/monitor"
 	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
 	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
-	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/transfer xfer/rcp" \
-	    " xfer/shell program"
+	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
+	    " xfer/trees xfer/transfer xfer/rcp xfer/shell program"
 	may["test"] = may["program"] " crypto/fallback test"
 }
 

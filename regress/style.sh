@@ -18,7 +18,7 @@ BEGIN {
 	most[SOURCE] = 900;	what[SOURCE] = "lines of a source"
 	most[STRUCT] = 40;	what[STRUCT] = "fields of a struct, one that is nested as one"
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
-	most[HEADER] = 250;	what[HEADER] = "lines of a header in xfer/transfer"
+	most[HEADER] = 250;	what[HEADER] = "lines of a header in the rooms of transfers"
 
 	SPAN = 7; SIZEOF = 8; SECTION = 9
 	form[SPAN] = "the bytes of a buffer are buf_span()"
@@ -42,7 +42,7 @@ function other_form(rule) {
 function end_of_source(path, n) {
 	if (path ~ /[.]([ch]|py)$/)
 		limit(SOURCE, path, n, n)
-	if (path ~ /^xfer\/transfer\/.*[.]h$/)
+	if (path ~ /^xfer\/(state|streams|trees|transfer)\/.*[.]h$/)
 		limit(HEADER, path, n, n)
 }
 
@@ -135,7 +135,7 @@ buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
 		other_form(SIZEOF)
 }
 # A comment of more lines that only begins so is none.
-/^\/\* ?--+.*--+ ?\*\/$/ && FILENAME !~ /^xfer\/transfer\// &&
+/^\/\* ?--+.*--+ ?\*\/$/ && FILENAME !~ /^xfer\/(state|streams|trees|transfer)\// &&
 (!/^\/\* ---- .* -+ \*\/$/ || width($0) < 76) {
 	other_form(SECTION)
 }

@@ -17,6 +17,7 @@
 #include "client/common/ssh-flags.h"
 #include "client/hosts/name-lookup.h"
 #include "conf/destination.h"
+#include "xfer/streams/streams-early.h"
 
 enum {
 	ALIVE_INTERVAL_S = 15,

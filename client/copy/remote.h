@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "base/loop.h"
 #include "base/str.h"
-#include "xfer/transfer/streams.h"
+#include "xfer/state/streams.h"
 
 struct remote;
 

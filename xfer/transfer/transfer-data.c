@@ -486,15 +486,3 @@ xfer_issue(struct xfer *x)
 		if (sftp_error(l->s) == 0)
 			stream_issue(l);
 }
-
-bool
-xfer_output_full(const struct xfer *x)
-{
-	const struct xfer_stream *l;
-
-	TAILQ_FOREACH(l, &x->streams, entry)
-		if (!TAILQ_EMPTY(&l->moving) &&
-		    sftp_output_len(l->s) >= xfer_stream_queue(l))
-			return true;
-	return false;
-}

@@ -26,67 +26,6 @@ enum {
 				 * streams are lost, all is moved again */
 };
 
-/* --- states --- */
-
-#define STATE(name) (1u << XFER_##name)
-
-/* What may follow. To be queued again is to begin anew, or to go on over
- * another stream. */
-static const unsigned followers[] = {
-	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
-	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
-	    STATE(DONE),
-	[XFER_STATING_SOURCE] = STATE(STATING_TARGET) | STATE(DONE),
-	/* A target that is complete already: only its part goes. */
-	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
-	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(RENAMING) |
-	    STATE(DONE),
-	[XFER_LINKING] = STATE(QUEUED) | STATE(DONE),
-	/* Another name is tried, or the same once more. */
-	[XFER_OPENING] = STATE(QUEUED) | STATE(OPENING) | STATE(MOVING) |
-	    STATE(COMPARING) | STATE(DONE),
-	[XFER_MOVING] = STATE(QUEUED) | STATE(COMPARING) | STATE(CLOSING) |
-	    STATE(DONE),
-	[XFER_MOVING_SMALL] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	/* A target that was not complete after all is opened. */
-	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
-	    STATE(DONE),
-	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	[XFER_RENAMING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	[XFER_DONE] = 0,
-};
-
-void
-xfer_file_enter(struct xfer_file *f, enum xfer_state state)
-{
-	ENSURE((followers[f->state] & 1u << state) != 0);
-	if (f->state == XFER_RENAMING)
-		f->x->files.renaming--;
-	if (state == XFER_RENAMING)
-		f->x->files.renaming++;
-	f->state = state;
-}
-
-/* --- what has happened --- */
-
-void
-xfer_file_touch(struct xfer_file *f)
-{
-	if (f->touched)
-		return;
-	f->touched = true;
-	TAILQ_INSERT_TAIL(&f->x->files.touched, f, touch);
-}
-
-static void
-untouch(struct xfer_file *f)
-{
-	if (!f->touched)
-		return;
-	f->touched = false;
-	TAILQ_REMOVE(&f->x->files.touched, f, touch);
-}
-
 /* --- the end --- */
 
 /* Those that a restart clears, with what they own. */
@@ -123,7 +62,7 @@ xfer_file_free(struct xfer_file *f)
 		TAILQ_REMOVE(&f->handles, e, entry);
 		free(e);
 	}
-	untouch(f);
+	xfer_file_untouch(f);
 	forget_phases(f);
 	close_this_end(f);
 	progress_forget(f->x->opts.progress, &f->item);
@@ -133,12 +72,6 @@ xfer_file_free(struct xfer_file *f)
 	free(f->local);
 	free(f->remote);
 	free(f);
-}
-
-void
-xfer_file_fail(struct xfer_file *f)
-{
-	f->failed = true;
 }
 
 void
@@ -802,7 +735,7 @@ xfer_files_settle(struct xfer *x)
 	ENSURE(!x->files.settling); /* else a callback has called this */
 	x->files.settling = true;
 	while ((f = TAILQ_FIRST(&x->files.touched)) != NULL) {
-		untouch(f);
+		xfer_file_untouch(f);
 		settle(f);
 	}
 	x->files.settling = false;

@@ -1,110 +1,34 @@
 /* SPDX-License-Identifier: ISC */
-/* A file, and the steps that it takes. Threads: one at a time. */
+/* The steps that a file takes. Threads: one at a time. */
 #ifndef HPN_XFER_TRANSFER_TRANSFER_FILE_H
 #define HPN_XFER_TRANSFER_TRANSFER_FILE_H
 
-#include "xfer/local/local-tree.h"
-#include "xfer/part-name.h"
-#include "xfer/transfer/transfer.h"
-#include "xfer/transfer/transfer-compare.h"
-#include "xfer/transfer/transfer-events.h"
-#include "xfer/transfer/transfer-exact.h"
-#include "xfer/transfer/transfer-limits.h"
-#include "xfer/transfer/transfer-phases.h"
+#include "xfer/state/transfer-state.h"
 
-/* Of a file. What may follow what is a table in transfer-file.c. */
-enum xfer_state {
-	XFER_QUEUED,
-	XFER_STATING_SOURCE, /* the server tells more of the source */
-	XFER_STATING_TARGET, /* what is there already? */
-	XFER_LINKING,	     /* a link is made: transfer-links.c */
-	XFER_OPENING,	     /* the first OPEN is under way */
-	XFER_MOVING,	     /* data */
-	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
-	XFER_COMPARING,	     /* are both ends the same? */
-	XFER_CLOSING,	     /* attributes and CLOSE are under way */
-	XFER_RENAMING,	     /* the part gets the target's name, or goes
-			      * because the target is complete */
-	XFER_DONE,	     /* the loop frees it */
-};
+/* Events of the phases that this room owns (xfer/state/transfer-events.h). */
+/* transfer-sparse.c */
+void xfer_holes_forget(struct xfer_file *f);
+/* Before that offset the target held data. */
+void xfer_holes_occupied(struct xfer_file *f, uint64_t until);
 
-struct xfer_file {
-	struct xfer *x;
-	struct xfer_dir *dir; /* holds a reference; may be NULL */
-	char *local, *remote; /* owned */
-	struct local_dir *at; /* owned; where it is on this host; or NULL */
-	const char *name;     /* in there */
-	enum local_links links; /* what a link of that name may lead to */
-	enum xfer_state state;
-	bool up, failed;
-	bool resume;	      /* what is there already may be used */
-	/* All of an upload's part had arrived when its stream was lost, and
-	 * the marks were perhaps cut off; of a source of that size and time. */
-	struct {
-		bool known;
-		uint64_t size;
-		uint32_t mtime;
-	} whole;
-	/* A stream that is silent may still write its part: it waits. */
-	enum {
-		XFER_LATE_NO,
-		XFER_LATE_DOUBT, /* is it that stream alone? */
-		XFER_LATE_SURE,	 /* yes: it gets another part */
-	} late;
-	unsigned part_number; /* from 1 on: see xfer/part-name.h */
-	struct xfer_made made;
-	bool in_place;	      /* its part was refused the target's name */
-	bool part_noted;      /* it was told that one is left alone */
-	int fd;		      /* owned; -1 */
-	struct xfer_handles handles;
-	unsigned blocks;      /* of data, under way */
-	unsigned pending;     /* other requests under way */
-	struct xfer_source source;
-	struct xfer_far_source far;
-	struct xfer_link link;
-	struct xfer_target target;
-	struct xfer_part part;
-	struct xfer_opening opening;
-	struct xfer_progress progress;
-	struct xfer_marks marks;
-	struct xfer_holes holes;
-	struct xfer_tail tail;
-	struct xfer_renaming renaming;
-	struct xfer_small small;
-	struct xfer_linking linking;
-	struct xfer_compare compare;
-	struct progress_item item;
-	bool touched;	      /* in x->files.touched */
-	TAILQ_ENTRY(xfer_file) touch;
-	TAILQ_ENTRY(xfer_file) entry;
-};
+/* transfer-resume.c */
+void xfer_marks_free(struct xfer_file *f);
+void xfer_compare_forget(struct xfer_file *f);
 
-/* Does what is opened hold data that is used? */
-static inline bool
-xfer_keeps_data(const struct xfer_file *f)
-{
-	return f->target.reuse == XFER_REUSE_CHECKED ||
-	    f->target.reuse == XFER_REUSE_TRUSTED;
-}
+/* transfer-finish.c */
+void xfer_tail_forget(struct xfer_file *f);
+void xfer_tail_written(struct xfer_file *f, const struct sftp_attrs *attrs);
 
-struct xfer_file_lists {
-	struct xfer_files queue, active, done, comparing;
-	struct xfer_files touched; /* something has happened to them */
-	bool settling;		   /* they are being moved on */
-	size_t queued, active_count;
-	size_t held;	 /* wait for their directory, or for another name */
-	size_t renaming; /* in that state: they have no handle */
-	size_t small;	 /* moving as small files: they have none either */
-	size_t max;	 /* with handles, at a time */
-};
+/* transfer-rename.c */
+void xfer_renaming_forget(struct xfer_file *f);
+void xfer_renaming_again(struct xfer_file *f);
+
+/* transfer-links.c, transfer-small.c */
+void xfer_link_free(struct xfer_file *f);
+void xfer_small_free(struct xfer_file *f);
 
 /* transfer-file.c */
-void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
 void xfer_file_start(struct xfer_file *f);
-void xfer_file_fail(struct xfer_file *f);
-/* Something has happened to f: the loop moves it on, if it waits for nothing
- * any more. */
-void xfer_file_touch(struct xfer_file *f);
 /* The loop alone calls this: moves those on to which something has happened.
  * False: there was none. */
 bool xfer_files_settle(struct xfer *x);
@@ -186,5 +110,28 @@ void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
 /* Its handles are lost: it is queued, to go on over another stream, unless
  * answers are still under way. */
 void xfer_file_go_on(struct xfer_file *f);
+
+/* transfer-kept.c */
+/* f is over: counts what is kept of it. */
+void xfer_file_keeps(struct xfer_file *f);
+/* Before it begins anew: what of it is kept until then. */
+void xfer_file_note_kept(struct xfer_file *f);
+
+/* transfer-retry.c */
+/* Gives the work of ended streams to others; opens streams anew when all are
+ * lost. ERR_*: no stream is left. */
+int xfer_streams_check(struct xfer *x) must_check;
+/* Asks something of those that owe no answer. */
+void xfer_streams_probe(struct xfer *x);
+
+/* transfer-late.c */
+/* True: l, which is over, may still write the part of f; so f waits. */
+bool xfer_late_begins(struct xfer_file *f, const struct xfer_stream *l);
+/* A file that waits, after an answer. */
+void xfer_late_settle(struct xfer_file *f);
+/* A silent stream has ended: does another one answer? */
+void xfer_late_doubt(struct xfer *x);
+/* Lets files go on if that is known by now. */
+void xfer_late_decide(struct xfer *x);
 
 #endif

@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
+enum { SPREAD_FILES = 64 }; /* tried for an idle stream in a turn */
+
 void
 xfer_handle_free(struct xfer_handle *e)
 {
@@ -246,8 +248,63 @@ xfer_open_flags(const struct xfer_file *f)
 	    (f->resume || f->x->opts.verify ? SFTP_O_READ : 0u);
 }
 
-void
-xfer_file_spread(struct xfer_file *f, struct xfer_stream *stream)
+/* --- streams that have nothing to do --- */
+
+static struct xfer_handle *
+handle_on(const struct xfer_file *f, const struct xfer_stream *l)
 {
-	xfer_handle_open(f, stream, xfer_open_name(f), xfer_open_flags(f));
+	struct xfer_handle *e;
+
+	TAILQ_FOREACH(e, &f->handles, entry)
+		if (e->stream == l)
+			break;
+	return e;
+}
+
+/* Is enough left of it that a further handle, on l, saves time? */
+static bool
+wants_help(const struct xfer_file *f, const struct xfer_stream *l)
+{
+	return f->state == XFER_MOVING && !f->failed &&
+	    f->source.size > f->progress.next &&
+	    f->source.size - f->progress.next > f->progress.chunk &&
+	    !xfer_stream_lags(l, SFTP_DATA_MAX);
+}
+
+/* A handle on l that gave its range back, because it was slow then, may take
+ * another one. */
+bool
+xfer_stream_help(struct xfer_file *f, struct xfer_stream *l)
+{
+	struct xfer_handle *e = handle_on(f, l);
+
+	if (e != NULL)
+		xfer_handle_wake(e);
+	else if (!f->opening.no_more && xfer_stream_takes_files(l))
+		xfer_handle_open(f, l, xfer_open_name(f), xfer_open_flags(f));
+	else
+		return false;
+	return true;
+}
+
+void
+xfer_streams_spread(struct xfer *x)
+{
+	struct xfer_stream *l;
+	struct xfer_file *f;
+	unsigned seen;
+
+	if (x->stream_count < 2)
+		return;
+	TAILQ_FOREACH(l, &x->streams, entry) {
+		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
+			continue;
+		seen = 0;
+		TAILQ_FOREACH(f, &x->files.active, entry) {
+			if (wants_help(f, l) && xfer_stream_help(f, l))
+				break;
+			if (++seen >= SPREAD_FILES)
+				break;
+		}
+	}
 }

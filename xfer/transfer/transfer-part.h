@@ -4,8 +4,7 @@
 #define HPN_XFER_TRANSFER_TRANSFER_PART_H
 
 #include "xfer/target-plan.h"
-#include "xfer/transfer/transfer.h"
-#include "xfer/transfer/transfer-limits.h"
+#include "xfer/state/transfer-state.h"
 
 /* transfer-part.c */
 /* The part of a download, where the file is. */
@@ -103,8 +102,6 @@ void xfer_owner_probe_drop(struct xfer_file *f);
 	"its part is not the file that was written any more"
 
 /* transfer-rename.c */
-/* To a path request: touches the file, unless all is being freed. */
-void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
 /* Removes the part; done may be NULL. If its stream is lost, the part may
  * stay. */
 void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);

@@ -19,13 +19,6 @@
 
 enum { RENAMES_MAX = 8 };
 
-void
-xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply)
-{
-	if (reply->err != ERR_CANCELLED)
-		xfer_file_touch(f);
-}
-
 bool
 xfer_renames_handle(const struct xfer_file *f)
 {

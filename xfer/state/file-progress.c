@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/state/transfer-state.h"
 
 void
 xfer_progress_forget(struct xfer_file *f)

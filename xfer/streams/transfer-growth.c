@@ -4,7 +4,7 @@
  * stream gets: decisions that depend on numbers only.
  */
 #include "base/mem.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/streams/transfer-stream.h"
 
 enum {
 	CHANNELS_MAX = 8,

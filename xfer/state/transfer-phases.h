@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* What a file knows in each phase of its life. Its owners are named in
  * transfer-events.h. Threads: one at a time. */
-#ifndef HPN_XFER_TRANSFER_TRANSFER_PHASES_H
-#define HPN_XFER_TRANSFER_TRANSFER_PHASES_H
+#ifndef HPN_XFER_STATE_TRANSFER_PHASES_H
+#define HPN_XFER_STATE_TRANSFER_PHASES_H
 
 #include <sys/types.h>
 
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "xfer/sftp/sftp-engine.h"
-#include "xfer/transfer/transfer-exact.h"
-#include "xfer/transfer/transfer-limits.h"
+#include "xfer/state/transfer-exact.h"
+#include "xfer/state/transfer-limits.h"
 
 /* What is used of what is at the target already. */
 enum xfer_reuse {

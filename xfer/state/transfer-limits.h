@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Bounds of a transfer, and the lists that its structures are in. */
-#ifndef HPN_XFER_TRANSFER_TRANSFER_LIMITS_H
-#define HPN_XFER_TRANSFER_TRANSFER_LIMITS_H
+#ifndef HPN_XFER_STATE_TRANSFER_LIMITS_H
+#define HPN_XFER_STATE_TRANSFER_LIMITS_H
 
 #include "compat/queue.h"
 

@@ -20,7 +20,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compat/bsd.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/trees/transfer-dir.h"
+#include "xfer/trees/transfer-space.h"
 
 /* Less is not worth a request. */
 enum { SPACE_MIN = 4 * 1024 * 1024 };

@@ -3,16 +3,17 @@
  * What happens to a file, as its phases are told (transfer-phases.h). Each
  * struct of a phase has one source that writes it, its owner; others read it,
  * and call a function that is named after the event. regress/layers.sh has the
- * list, and refuses a write elsewhere. Threads: one at a time.
+ * list, and refuses a write elsewhere. (Some owners are in xfer/transfer/.)
+ * Threads: one at a time.
  */
-#ifndef HPN_XFER_TRANSFER_TRANSFER_EVENTS_H
-#define HPN_XFER_TRANSFER_TRANSFER_EVENTS_H
+#ifndef HPN_XFER_STATE_TRANSFER_EVENTS_H
+#define HPN_XFER_STATE_TRANSFER_EVENTS_H
 
 #include <sys/stat.h>
 
 #include "xfer/sftp/sftp-engine.h"
-#include "xfer/transfer/transfer-limits.h"
-#include "xfer/transfer/transfer-phases.h"
+#include "xfer/state/transfer-limits.h"
+#include "xfer/state/transfer-phases.h"
 
 /* file-source.c */
 /* A listing, or the caller, has told of it; either may be NULL. */
@@ -30,7 +31,7 @@ void xfer_source_doubted(struct xfer_file *f);
 /* Its size by now is what is expected. */
 void xfer_source_sized(struct xfer_file *f);
 
-/* transfer-target.c */
+/* file-target.c */
 void xfer_target_forget(struct xfer_file *f);
 /* The requests before OPEN are answered, or none is needed. */
 void xfer_target_known(struct xfer_file *f);
@@ -139,26 +140,5 @@ void xfer_progress_unstored(struct xfer_file *f, bool unstored);
 void xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len);
 /* The next ones that are. False: there are none that nobody has taken. */
 bool xfer_range_take(struct xfer_file *f, uint64_t *from, uint64_t *until);
-
-/* transfer-sparse.c */
-void xfer_holes_forget(struct xfer_file *f);
-/* Before that offset the target held data. */
-void xfer_holes_occupied(struct xfer_file *f, uint64_t until);
-
-/* transfer-resume.c */
-void xfer_marks_free(struct xfer_file *f);
-void xfer_compare_forget(struct xfer_file *f);
-
-/* transfer-finish.c */
-void xfer_tail_forget(struct xfer_file *f);
-void xfer_tail_written(struct xfer_file *f, const struct sftp_attrs *attrs);
-
-/* transfer-rename.c */
-void xfer_renaming_forget(struct xfer_file *f);
-void xfer_renaming_again(struct xfer_file *f);
-
-/* transfer-links.c, transfer-small.c */
-void xfer_link_free(struct xfer_file *f);
-void xfer_small_free(struct xfer_file *f);
 
 #endif

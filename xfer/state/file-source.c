@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What is known of a file's source: the owner of file->source. */
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/state/transfer-state.h"
 
 void
 xfer_source_found(struct xfer_file *f, const struct sftp_attrs *attrs,

@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "crypto/digest.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/trees/transfer-dir.h"
 
 enum {
 	NAMES_MAX = 128 * 1024, /* of all directories together */

@@ -3,7 +3,7 @@
  * the owner of file->part and file->made. */
 #include <stdlib.h>
 
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/state/transfer-state.h"
 
 /* --- the part --- */
 

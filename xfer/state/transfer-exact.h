@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /* Attributes that SFTP 3 has no place for. */
-#ifndef HPN_XFER_TRANSFER_TRANSFER_EXACT_H
-#define HPN_XFER_TRANSFER_TRANSFER_EXACT_H
+#ifndef HPN_XFER_STATE_TRANSFER_EXACT_H
+#define HPN_XFER_STATE_TRANSFER_EXACT_H
 
 #include <sys/stat.h>
 
-#include "xfer/transfer/transfer.h"
-#include "xfer/transfer/transfer-limits.h"
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/state/transfer-limits.h"
 
 /* What the attributes of SFTP 3 have no place for. */
 struct xfer_exact {

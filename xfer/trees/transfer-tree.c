@@ -15,7 +15,8 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/trees/transfer-dir.h"
+#include "xfer/trees/transfer-space.h"
 
 enum {
 	MODE_OWNER = 0700,
@@ -322,7 +323,7 @@ make_local(struct xfer_dir *d, mode_t mode)
 	int r = -1;
 
 	if (above != NULL)
-		xfer_part_make_way(x, above, name);
+		x->found->make_way(x, above, name);
 	if (above != NULL)
 		r = local_make(above, name, mode, xfer_target_links(x), &d->at,
 		    &made);

@@ -2,7 +2,7 @@
 /* What is known of the OPENs of a file: the owner of file->opening. */
 #include <stdlib.h>
 
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/state/transfer-state.h"
 
 enum { OPENS_MAX = 8 };
 

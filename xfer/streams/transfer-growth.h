@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /* How many streams there are, and how much each has: decisions of numbers only.
- * Its types are those of transfer-internal.h. Threads: one at a time. */
-#ifndef HPN_XFER_TRANSFER_TRANSFER_GROWTH_H
-#define HPN_XFER_TRANSFER_TRANSFER_GROWTH_H
+ * Threads: one at a time. */
+#ifndef HPN_XFER_STREAMS_TRANSFER_GROWTH_H
+#define HPN_XFER_STREAMS_TRANSFER_GROWTH_H
 
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/state/transfer-state.h"
+#include "xfer/streams/streams-early.h"
 
 /* Does one more login take less time than TCP's slow start for so many bytes?
  */

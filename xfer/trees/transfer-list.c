@@ -3,7 +3,7 @@
  * Listing directories. The newest is read first, which keeps the number of
  * directories that are known but not read yet small, however large the tree.
  *
- * Directories of this host: see transfer-local.c.
+ * Directories of this host: see transfer-walk.c.
  *
  * A server answers each request only after a round trip, so hundreds of its
  * directories are listed at a time:
@@ -42,7 +42,7 @@
 #include "base/str.h"
 #include "base/wire.h"
 #include "crypto/digest.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/trees/transfer-dir.h"
 
 enum {
 	REQUESTS_MAX = 8192,
@@ -299,7 +299,7 @@ add_remote(struct xfer_dir *d, char *local, char *remote,
 			.remote = remote, .attrs = attrs });
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
-		return xfer_add_file(d->x, d, d->up, local, remote, attrs,
+		return d->x->found->file(d->x, d, d->up, local, remote, attrs,
 		    xfer_target_links(d->x), exact);
 	xfer_report(d->x, source_of(d, local, remote), "not a regular file");
 	free(local);
@@ -850,11 +850,4 @@ xfer_list(struct xfer *x)
 		;
 	open_remotes(x); /* early CLOSEs have made room */
 	return more;
-}
-
-bool
-xfer_listed(const struct xfer *x)
-{
-	return TAILQ_EMPTY(&x->dirs.waiting) && TAILQ_EMPTY(&x->dirs.walking) &&
-	    TAILQ_EMPTY(&x->dirs.listing);
 }

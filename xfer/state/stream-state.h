@@ -1,28 +1,11 @@
 /* SPDX-License-Identifier: ISC */
-/* Streams: how many there are, and requests that any of them may make. Threads:
- * one at a time. */
-#ifndef HPN_XFER_TRANSFER_TRANSFER_STREAM_H
-#define HPN_XFER_TRANSFER_TRANSFER_STREAM_H
+/* Streams: what is known of each, and of all. Threads: one at a time. */
+#ifndef HPN_XFER_STATE_STREAM_STATE_H
+#define HPN_XFER_STATE_STREAM_STATE_H
 
 #include "xfer/sftp/sftp-engine.h"
-#include "xfer/transfer/transfer.h"
-#include "xfer/transfer/transfer-limits.h"
-
-/* A request that names files by their paths: any stream may make it, and
- * another stream repeats it if the first one is lost. */
-struct xfer_path_request {
-	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, SETSTAT, RENAME,
-			      * READLINK, SYMLINK, EXTENDED */
-	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS,
-				  * LSETSTAT */
-	bool follow; /* STAT_NS: links */
-	const char *path, *second;
-	const struct sftp_attrs *attrs;
-	bool origin; /* to the second host that the sources are on */
-	/* It must not be repeated, because a second time it might do something
-	 * else. Its callback gets the error of the lost session. */
-	bool once;
-};
+#include "xfer/state/streams.h"
+#include "xfer/state/transfer-limits.h"
 
 /* What was learnt about more connections: transfer-growth.c. */
 struct xfer_growth {
@@ -115,51 +98,5 @@ struct xfer_path_requests {
 	struct xfer_pending_list unsent; /* those under way are in no list */
 	size_t count; /* both */
 };
-
-/* transfer-streams.c */
-int xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
-    bool borrowed) must_check;
-int xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind) must_check;
-void xfer_stream_free(struct xfer_stream *l);
-void xfer_streams_free(struct xfer *x);
-/* Measures, and opens more streams if that pays. */
-void xfer_streams_grow(struct xfer *x);
-/* Lets idle streams help with large files. */
-void xfer_streams_spread(struct xfer *x);
-/* None idles until it is decided anew: whoever is left may. */
-void xfer_streams_wake(struct xfer *x);
-/* Has l move data of f too, with a further handle if it needs one. False: it
- * can have none. */
-bool xfer_stream_help(struct xfer_file *f, struct xfer_stream *l);
-int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
-/* The stream for one more file; NULL: no handle is free. */
-struct xfer_stream *xfer_stream_pick(struct xfer *x);
-/* The first whose session is not over; NULL: there is none. */
-struct xfer_stream *xfer_stream_first(struct xfer *x);
-bool xfer_has(struct xfer *x, enum sftp_extension ext);
-/* done gets the server's answer, or ERR_NOMEM, or in xfer_free()
- * ERR_CANCELLED; the error of a lost session only if q->once. NULL: the
- * answer is ignored. */
-void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
-    sftp_done_fn done, void *arg);
-void xfer_path_requests_send(struct xfer *x);
-void xfer_path_requests_free(struct xfer *x);
-
-/* transfer-retry.c */
-/* Gives the work of ended streams to others; opens streams anew when all are
- * lost. ERR_*: no stream is left. */
-int xfer_streams_check(struct xfer *x) must_check;
-/* Asks something of those that owe no answer. */
-void xfer_streams_probe(struct xfer *x);
-
-/* transfer-late.c */
-/* True: l, which is over, may still write the part of f; so f waits. */
-bool xfer_late_begins(struct xfer_file *f, const struct xfer_stream *l);
-/* A file that waits, after an answer. */
-void xfer_late_settle(struct xfer_file *f);
-/* A silent stream has ended: does another one answer? */
-void xfer_late_doubt(struct xfer *x);
-/* Lets files go on if that is known by now. */
-void xfer_late_decide(struct xfer *x);
 
 #endif

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "compat/file.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/state/transfer-state.h"
 
 void
 xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,

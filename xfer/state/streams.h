@@ -7,8 +7,8 @@
  *
  * Threads: the driver's (the loop's).
  */
-#ifndef HPN_XFER_TRANSFER_STREAMS_H
-#define HPN_XFER_TRANSFER_STREAMS_H
+#ifndef HPN_XFER_STATE_STREAMS_H
+#define HPN_XFER_STATE_STREAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -56,10 +56,6 @@ struct xfer_streams_ops {
 	/* A turn of all streams, as of a carrier (xfer/sftp/carrier.h). */
 	int (*turn)(void *arg, int timeout_ms);
 };
-
-/* How many connections may begin together with the first, which is not logged
- * in yet. bulk: bytes of large files that it is for; wanted: 0: as it pays. */
-unsigned xfer_streams_early(uint64_t rtt_us, uint64_t bulk, unsigned wanted);
 
 /* Copied by value; arg is borrowed. */
 struct xfer_streams {

@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
-#include "xfer/transfer/transfer-internal.h"
+#include "xfer/streams/transfer-stream.h"
 
 enum {
 	WINDOW_MIN = 1024 * 1024,
@@ -22,7 +22,6 @@ enum {
 	HANDLES_SPARE = 64, /* for directories, at least */
 	GROW_MS = 5,
 	SAMPLE_MS = 100,
-	SPREAD_FILES = 64, /* tried for an idle stream in a turn */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
 };
 
@@ -219,32 +218,8 @@ xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind)
 
 /* --- choice --- */
 
-struct xfer_stream *
-xfer_stream_first(struct xfer *x)
-{
-	struct xfer_stream *l;
-
-	TAILQ_FOREACH(l, &x->streams, entry)
-		if (sftp_error(l->s) == 0)
-			return l;
-	return NULL;
-}
-
 bool
-xfer_has(struct xfer *x, enum sftp_extension ext)
-{
-	const struct xfer_stream *l;
-
-	/* All are sessions of the same server, but VERSION may not have come
-	 * on each of them. */
-	TAILQ_FOREACH(l, &x->streams, entry)
-		if (sftp_has(l->s, ext))
-			return true;
-	return false;
-}
-
-static bool
-takes_files(const struct xfer_stream *l)
+xfer_stream_takes_files(const struct xfer_stream *l)
 {
 	size_t handles = sftp_handles_max(l->s);
 	size_t limit = handles > 2 * HANDLES_SPARE ?
@@ -273,71 +248,12 @@ xfer_stream_pick(struct xfer *x)
 		return xfer_stream_first(x);
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		load = l->in_flight + (size_t)l->handles * HANDLES_WEIGHT;
-		if (load < least && takes_files(l)) {
+		if (load < least && xfer_stream_takes_files(l)) {
 			best = l;
 			least = load;
 		}
 	}
 	return best;
-}
-
-static struct xfer_handle *
-handle_on(const struct xfer_file *f, const struct xfer_stream *l)
-{
-	struct xfer_handle *e;
-
-	TAILQ_FOREACH(e, &f->handles, entry)
-		if (e->stream == l)
-			break;
-	return e;
-}
-
-/* Is enough left of it that a further handle, on l, saves time? */
-static bool
-wants_help(const struct xfer_file *f, const struct xfer_stream *l)
-{
-	return f->state == XFER_MOVING && !f->failed &&
-	    f->source.size > f->progress.next &&
-	    f->source.size - f->progress.next > f->progress.chunk &&
-	    !xfer_stream_lags(l, SFTP_DATA_MAX);
-}
-
-/* A handle on l that gave its range back, because it was slow then, may take
- * another one. */
-bool
-xfer_stream_help(struct xfer_file *f, struct xfer_stream *l)
-{
-	struct xfer_handle *e = handle_on(f, l);
-
-	if (e != NULL)
-		xfer_handle_wake(e);
-	else if (!f->opening.no_more && takes_files(l))
-		xfer_file_spread(f, l);
-	else
-		return false;
-	return true;
-}
-
-void
-xfer_streams_spread(struct xfer *x)
-{
-	struct xfer_stream *l;
-	struct xfer_file *f;
-	unsigned seen;
-
-	if (x->stream_count < 2)
-		return;
-	TAILQ_FOREACH(l, &x->streams, entry) {
-		if (!TAILQ_EMPTY(&l->moving) || sftp_error(l->s) != 0)
-			continue;
-		seen = 0;
-		TAILQ_FOREACH(f, &x->files.active, entry) {
-			if (wants_help(f, l) && xfer_stream_help(f, l))
-				break;
-			if (++seen >= SPREAD_FILES)
-				break;
-		}
-	}
 }
 
 /* --- idle connections --- */
@@ -418,6 +334,18 @@ let_idle(struct xfer *x, unsigned use)
 }
 
 /* --- a turn --- */
+
+bool
+xfer_output_full(const struct xfer *x)
+{
+	const struct xfer_stream *l;
+
+	TAILQ_FOREACH(l, &x->streams, entry)
+		if (!TAILQ_EMPTY(&l->moving) &&
+		    sftp_output_len(l->s) >= xfer_stream_queue(l))
+			return true;
+	return false;
+}
 
 /* If output was full, the first turn does not wait, and another one follows if
  * output is still full. */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: ISC */
+/* A comparison of both ends of a file. Threads: one at a time. */
+#ifndef HPN_XFER_STATE_COMPARE_STATE_H
+#define HPN_XFER_STATE_COMPARE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xfer/state/transfer-limits.h"
+
+/* A comparison of both ends by digests, or by reading back. */
+struct xfer_compare {
+	enum {
+		XFER_COMPARE_NONE,
+		XFER_COMPARE_PART,   /* what differs is moved */
+		XFER_COMPARE_TARGET, /* is it complete? */
+		XFER_COMPARE_VERIFY, /* has all arrived? */
+	} why;
+	bool differs;
+	bool listed; /* in x->files.comparing */
+	bool sparse; /* this end has holes */
+	bool reads;  /* there are no digests */
+	bool lost;   /* something was not answered */
+	uint64_t shown; /* bytes in the progress, of a target */
+	int status; /* the server's reason why it gave no digests */
+	uint64_t next, size;
+	uint64_t same_until; /* so much was read back already, to verify */
+	unsigned pending;
+	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
+};
+
+#endif

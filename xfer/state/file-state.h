@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: ISC */
+/* A file that is copied: what is known of it, and its states. Threads: one at a
+ * time. */
+#ifndef HPN_XFER_STATE_FILE_STATE_H
+#define HPN_XFER_STATE_FILE_STATE_H
+
+#include "xfer/local/local-tree.h"
+#include "xfer/part-name.h"
+#include "xfer/progress.h"
+#include "xfer/state/compare-state.h"
+#include "xfer/state/transfer-events.h"
+#include "xfer/state/transfer-exact.h"
+#include "xfer/state/transfer-limits.h"
+#include "xfer/state/transfer-phases.h"
+
+/* Of a file. */
+enum xfer_state {
+	XFER_QUEUED,
+	XFER_STATING_SOURCE, /* the server tells more of the source */
+	XFER_STATING_TARGET, /* what is there already? */
+	XFER_LINKING,	     /* a link is made: transfer-links.c */
+	XFER_OPENING,	     /* the first OPEN is under way */
+	XFER_MOVING,	     /* data */
+	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
+	XFER_COMPARING,	     /* are both ends the same? */
+	XFER_CLOSING,	     /* attributes and CLOSE are under way */
+	XFER_RENAMING,	     /* the part gets the target's name, or goes
+			      * because the target is complete */
+	XFER_DONE,	     /* the loop frees it */
+};
+
+struct xfer_file {
+	struct xfer *x;
+	struct xfer_dir *dir; /* holds a reference; may be NULL */
+	char *local, *remote; /* owned */
+	struct local_dir *at; /* owned; where it is on this host; or NULL */
+	const char *name;     /* in there */
+	enum local_links links; /* what a link of that name may lead to */
+	enum xfer_state state;
+	bool up, failed;
+	bool resume;	      /* what is there already may be used */
+	/* All of an upload's part had arrived when its stream was lost, and
+	 * the marks were perhaps cut off; of a source of that size and time. */
+	struct {
+		bool known;
+		uint64_t size;
+		uint32_t mtime;
+	} whole;
+	/* A stream that is silent may still write its part: it waits. */
+	enum {
+		XFER_LATE_NO,
+		XFER_LATE_DOUBT, /* is it that stream alone? */
+		XFER_LATE_SURE,	 /* yes: it gets another part */
+	} late;
+	unsigned part_number; /* from 1 on: see xfer/part-name.h */
+	struct xfer_made made;
+	bool in_place;	      /* its part was refused the target's name */
+	bool part_noted;      /* it was told that one is left alone */
+	int fd;		      /* owned; -1 */
+	struct xfer_handles handles;
+	unsigned blocks;      /* of data, under way */
+	unsigned pending;     /* other requests under way */
+	struct xfer_source source;
+	struct xfer_far_source far;
+	struct xfer_link link;
+	struct xfer_target target;
+	struct xfer_part part;
+	struct xfer_opening opening;
+	struct xfer_progress progress;
+	struct xfer_marks marks;
+	struct xfer_holes holes;
+	struct xfer_tail tail;
+	struct xfer_renaming renaming;
+	struct xfer_small small;
+	struct xfer_linking linking;
+	struct xfer_compare compare;
+	struct progress_item item;
+	bool touched;	      /* in x->files.touched */
+	TAILQ_ENTRY(xfer_file) touch;
+	TAILQ_ENTRY(xfer_file) entry;
+};
+
+/* Does what is opened hold data that is used? */
+static inline bool
+xfer_keeps_data(const struct xfer_file *f)
+{
+	return f->target.reuse == XFER_REUSE_CHECKED ||
+	    f->target.reuse == XFER_REUSE_TRUSTED;
+}
+
+struct xfer_file_lists {
+	struct xfer_files queue, active, done, comparing;
+	struct xfer_files touched; /* something has happened to them */
+	bool settling;		   /* they are being moved on */
+	size_t queued, active_count;
+	size_t held;	 /* wait for their directory, or for another name */
+	size_t renaming; /* in that state: they have no handle */
+	size_t small;	 /* moving as small files: they have none either */
+	size_t max;	 /* with handles, at a time */
+};
+
+/* file-events.c */
+/* What may follow what is a table there. */
+void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
+void xfer_file_fail(struct xfer_file *f);
+/* Something has happened to f: the loop moves it on, if it waits for nothing
+ * any more. */
+void xfer_file_touch(struct xfer_file *f);
+void xfer_file_untouch(struct xfer_file *f);
+/* To a path request: touches the file, unless all is being freed. */
+void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
+
+#endif

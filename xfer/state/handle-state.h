@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC */
+/* Handles of files, their streams, and the blocks of data that move through
+ * them. Threads: one at a time. */
+#ifndef HPN_XFER_STATE_HANDLE_STATE_H
+#define HPN_XFER_STATE_HANDLE_STATE_H
+
+#include "xfer/state/stream-state.h"
+
+/* One request for data: READ, WRITE, or check-file. */
+struct xfer_block {
+	struct xfer_handle *handle;
+	uint64_t offset;
+	uint32_t len, got;
+	struct xfer_block *next_free;
+};
+
+/* Bytes that are to be moved although the file has come further: a handle has
+ * given them back, or a comparison found that they differ. */
+struct xfer_range {
+	uint64_t offset, len;
+	struct xfer_range *next;
+};
+
+/* A handle of a file on a stream. The first handle of a file is the one that
+ * creates the target; it is closed last. */
+struct xfer_handle {
+	struct xfer_file *file;
+	struct xfer_stream *stream;
+	struct sftp_handle handle;
+	enum {
+		XFER_HANDLE_OPENING,
+		XFER_HANDLE_OPEN,
+		XFER_HANDLE_CLOSED, /* CLOSE is under way, or answered; it is
+				     * not in stream->handles any more */
+	} state;
+	uint64_t sent_ms; /* when OPEN was sent */
+	bool moving;	 /* in stream->moving */
+	uint64_t next, until; /* what is left of the range it has taken */
+	uint64_t data_until; /* no hole before that offset; 0: unknown */
+	unsigned pending;     /* requests under way, of any kind */
+	unsigned blocks;      /* of data, among them */
+	TAILQ_ENTRY(xfer_handle) entry; /* in file->handles */
+	TAILQ_ENTRY(xfer_handle) turn;  /* in stream->moving */
+};
+struct xfer_stream {
+	struct xfer *x;
+	struct sftp *s;
+	enum xfer_stream_kind kind; /* what it was opened as */
+	bool borrowed;	      /* the session is the caller's */
+	bool gone;	      /* its session is over; the loop frees it */
+	bool proved;	      /* has moved data */
+	bool idle;	      /* its connection is one too many: it takes no
+			       * more work */
+	unsigned connection;  /* that carries it */
+	struct xfer_handles moving;
+	unsigned handles;     /* of files, from OPEN to CLOSE */
+	unsigned blocks;
+	/* Handles of directories, counted from OPENDIR to CLOSE, both when
+	 * they are sent. */
+	unsigned dirs_open;
+	unsigned dirs_max;     /* limit learnt from refusals; 0: none yet */
+	unsigned dirs_refused; /* how many there were at the last refusal */
+	unsigned dirs_given; /* successes since the limit was changed */
+	unsigned opendirs;     /* OPENDIRs sent so far */
+	unsigned opendirs_cut; /* its value when the limit was halved */
+	size_t in_flight, window; /* bytes of data */
+	uint64_t rtt_ms, acked, sample_acked, sample_ms;
+	uint64_t rate;	      /* bytes a second, in the last round trips */
+	struct xfer_watch watch;
+	TAILQ_ENTRY(xfer_stream) entry;
+};
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: ISC */
+/* Room at the target. */
+#ifndef HPN_XFER_STATE_SPACE_STATE_H
+#define HPN_XFER_STATE_SPACE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct local_dir;
+
+
+struct xfer_space {
+	enum {
+		XFER_SPACE_NEW,
+		XFER_SPACE_ASKED,
+		XFER_SPACE_KNOWN,
+		XFER_SPACE_UNKNOWN, /* nobody tells */
+		XFER_SPACE_OFF,	    /* it is decided */
+	} state;
+	bool up;
+	bool tree;	 /* there are directories: decided when all is listed */
+	char *path;	 /* owned; the first target; NULL: none yet */
+	struct local_dir *at; /* owned; that of a download is in there */
+	uint64_t free;	 /* bytes */
+	uint64_t needed; /* by all that was found */
+	uint64_t begun;	 /* by those that have begun, less what they replace */
+};
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: ISC */
+/* Streams: how many there are, and requests that any of them may make. Threads:
+ * one at a time. */
+#ifndef HPN_XFER_STREAMS_TRANSFER_STREAM_H
+#define HPN_XFER_STREAMS_TRANSFER_STREAM_H
+
+#include "xfer/state/transfer-state.h"
+#include "xfer/streams/transfer-growth.h"
+
+/* A request that names files by their paths: any stream may make it, and
+ * another stream repeats it if the first one is lost. */
+struct xfer_path_request {
+	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, SETSTAT, RENAME,
+			      * READLINK, SYMLINK, EXTENDED */
+	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS,
+				  * LSETSTAT */
+	bool follow; /* STAT_NS: links */
+	const char *path, *second;
+	const struct sftp_attrs *attrs;
+	bool origin; /* to the second host that the sources are on */
+	/* It must not be repeated, because a second time it might do something
+	 * else. Its callback gets the error of the lost session. */
+	bool once;
+};
+
+/* transfer-streams.c */
+int xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
+    bool borrowed) must_check;
+int xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind) must_check;
+void xfer_stream_free(struct xfer_stream *l);
+void xfer_streams_free(struct xfer *x);
+/* Measures, and opens more streams if that pays. */
+void xfer_streams_grow(struct xfer *x);
+/* None idles until it is decided anew: whoever is left may. */
+void xfer_streams_wake(struct xfer *x);
+int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
+/* May one more file use it? */
+bool xfer_stream_takes_files(const struct xfer_stream *l);
+/* Does data have to wait until buffered requests are sent? */
+bool xfer_output_full(const struct xfer *x);
+/* The stream for one more file; NULL: no handle is free. */
+struct xfer_stream *xfer_stream_pick(struct xfer *x);
+/* done gets the server's answer, or ERR_NOMEM, or in xfer_free()
+ * ERR_CANCELLED; the error of a lost session only if q->once. NULL: the
+ * answer is ignored. */
+void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
+    sftp_done_fn done, void *arg);
+void xfer_path_requests_send(struct xfer *x);
+void xfer_path_requests_free(struct xfer *x);
+
+#endif
