@@ -72,7 +72,7 @@ ring_grow(struct packet *p, size_t need)
 
 /* Makes room for len contiguous bytes at the tail of the ring. */
 static int
-ring_reserve(struct packet *p, size_t len, uint8_t **place)
+ring_reserve(struct packet *p, size_t len, uint8_t **pkt)
 {
 	struct packet_ring *r = &p->tx.ring;
 	int err;
@@ -89,7 +89,7 @@ ring_reserve(struct packet *p, size_t len, uint8_t **place)
 	if ((r->wrapped ? r->head - r->tail : r->cap - r->tail) < len &&
 	    (err = ring_grow(p, len)) != 0)
 		return err;
-	*place = r->data + r->tail;
+	*pkt = r->data + r->tail;
 	return 0;
 }
 
@@ -113,15 +113,15 @@ ring_consume(struct packet_ring *r, size_t len)
 int
 packet_tx_raw(struct packet *p, const void *bytes, size_t len)
 {
-	uint8_t *place;
+	uint8_t *pkt;
 	int r;
 
 	if (len == 0)
 		return 0;
 	ENSURE(p->tx.unencrypted == 0);
-	if ((r = ring_reserve(p, len, &place)) != 0)
+	if ((r = ring_reserve(p, len, &pkt)) != 0)
 		return r;
-	memcpy(place, bytes, len);
+	memcpy(pkt, bytes, len);
 	p->tx.ring.tail += len;
 	return 0;
 }
@@ -171,7 +171,7 @@ is_job(const struct packet *p, uint32_t field)
 }
 
 static void
-post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
+post(struct packet *p, uint8_t *pkt, uint32_t field, size_t size)
 {
 	struct pipeline_job *j;
 
@@ -180,7 +180,7 @@ post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
 		packet_tx_collect(p, false);
 	}
 	j->pos = p->half[PACKET_TX].pos;
-	j->pkt = place;
+	j->pkt = pkt;
 	j->len = field;
 	j->size = size;
 	pipeline_post(p->threads.pipe, PIPELINE_ENCRYPT);
@@ -195,7 +195,7 @@ post(struct packet *p, uint8_t *place, uint32_t field, size_t size)
 /* Makes a packet around the payload of len bytes at place + 5: header, padding
  * and tag. It is encrypted at once, or posted. */
 static int
-finish_packet(struct packet *p, uint8_t *place, size_t len)
+finish_packet(struct packet *p, uint8_t *pkt, size_t len)
 {
 	struct packet_half *h = &p->half[PACKET_TX];
 	size_t pad = padding_for(p, len), size;
@@ -204,16 +204,16 @@ finish_packet(struct packet *p, uint8_t *place, size_t len)
 
 	if (r != 0)
 		return r;
-	wire_put_u32(place, field);
-	place[4] = (uint8_t)pad;
-	rand_pad(place + 5 + len, pad);
+	wire_put_u32(pkt, field);
+	pkt[4] = (uint8_t)pad;
+	rand_pad(pkt + 5 + len, pad);
 	size = 4 + field;
 	if (h->cipher != NULL) {
 		size += cipher_tag_len(h->cipher);
 		if (is_job(p, field))
-			post(p, place, field, size);
+			post(p, pkt, field, size);
 		else if ((r = cipher_encrypt(
-			      h->cipher, &h->pos, place, field)) != 0)
+			      h->cipher, &h->pos, pkt, field)) != 0)
 			return r;
 		h->pos.block += cipher_blocks(h->cipher, field);
 		h->pos.packet++;
@@ -231,7 +231,7 @@ static int
 put_now(struct packet *p, const uint8_t *payload, size_t len)
 {
 	struct packet_half *h = &p->half[PACKET_TX];
-	uint8_t *place;
+	uint8_t *pkt;
 	int r;
 
 	if (h->zlib != NULL) {
@@ -244,10 +244,10 @@ put_now(struct packet *p, const uint8_t *payload, size_t len)
 	}
 	if (len + PACKET_SLACK > CIPHER_LEN_MAX)
 		return ERR_LIMIT;
-	if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
+	if ((r = ring_reserve(p, len + PACKET_SLACK, &pkt)) != 0)
 		return r;
-	memcpy(place + 5, payload, len);
-	return finish_packet(p, place, len);
+	memcpy(pkt + 5, payload, len);
+	return finish_packet(p, pkt, len);
 }
 
 static bool
@@ -301,9 +301,9 @@ packet_bulk_begin(struct packet *p, size_t max)
 int
 packet_bulk_commit(struct packet *p, size_t len)
 {
-	uint8_t *place = p->tx.bulk;
+	uint8_t *pkt = p->tx.bulk;
 
-	ENSURE(place != NULL && len <= p->tx.bulk_max);
+	ENSURE(pkt != NULL && len <= p->tx.bulk_max);
 	p->tx.bulk = NULL;
 	if (len == 0)
 		return 0;
@@ -312,18 +312,18 @@ packet_bulk_commit(struct packet *p, size_t len)
 
 		/* The compressed payload replaces the plain one. */
 		buf_reset(&p->tx.plain);
-		r = zstream_deflate(p->half[PACKET_TX].zlib, place + 5, len,
+		r = zstream_deflate(p->half[PACKET_TX].zlib, pkt + 5, len,
 		    &p->tx.plain);
 		if (r != 0)
 			return r;
 		len = buf_len(&p->tx.plain);
 		if (len + PACKET_SLACK > CIPHER_LEN_MAX)
 			return ERR_LIMIT;
-		if ((r = ring_reserve(p, len + PACKET_SLACK, &place)) != 0)
+		if ((r = ring_reserve(p, len + PACKET_SLACK, &pkt)) != 0)
 			return r;
-		memcpy(place + 5, buf_data(&p->tx.plain), len);
+		memcpy(pkt + 5, buf_data(&p->tx.plain), len);
 	}
-	return finish_packet(p, place, len);
+	return finish_packet(p, pkt, len);
 }
 
 /* Sends a row of messages that are kept as strings, and empties it. */

@@ -246,7 +246,7 @@ static void
 start_log(struct program *p)
 {
 	log_set_level((enum log_level)p->conf.log.log_level);
-	if (log_set_places(&p->conf.log.log_verbose) != 0)
+	if (log_set_locations(&p->conf.log.log_verbose) != 0)
 		fatal("%s", err_text(ERR_NOMEM));
 	if (p->log_path == NULL && p->to_syslog)
 		log_to_syslog(p->conf.log.syslog_facility);

@@ -510,7 +510,7 @@ sshlink_open(struct sshlink *link, struct client_conf *conf)
 }
 
 int
-sshlink_place(struct sshlink *link, const char *address, uint16_t port)
+sshlink_set_address(struct sshlink *link, const char *address, uint16_t port)
 {
 	const struct addrinfo hints = {
 		.ai_flags = AI_NUMERICHOST,

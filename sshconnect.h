@@ -37,7 +37,7 @@ int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
 int sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf) must_check;
 /* Not open, but known: where further ones lead. address is numeric. */
-int sshlink_place(struct sshlink *link, const char *address,
+int sshlink_set_address(struct sshlink *link, const char *address,
     uint16_t port) must_check;
 /* Until there are packets: fn is called when the link can be read, and when it
  * can be written if that is wanted. NULL: memory is out. */

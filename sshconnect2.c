@@ -51,7 +51,7 @@ struct sshlogin {
 	 * or in place of one; or NULL. */
 	char *last_line;
 	struct buf host_key, host_signature; /* of the first exchange */
-	struct hints_place hints_place; /* path NULL: no hints are kept */
+	struct hints_file hints_file; /* path NULL: no hints are kept */
 	struct hints hints; /* of the last connection; empty: there are none */
 	enum login_state state;
 	bool sent_optimistic; /* messages were sent behind the first request */
@@ -91,12 +91,12 @@ demote_log(const struct sshlogin *l)
 
 /* If there is one, and it is not known yet. */
 static void
-find_hints_place(struct sshlogin *l)
+find_hints_file(struct sshlogin *l)
 {
 	const char *file = hostcheck_hints_file(l->hostcheck);
 
-	if (l->hints_place.path == NULL && file != NULL)
-		hints_place_init(&l->hints_place, file,
+	if (l->hints_file.path == NULL && file != NULL)
+		hints_file_init(&l->hints_file, file,
 		    hostcheck_name(l->hostcheck));
 }
 
@@ -114,9 +114,9 @@ drop_bad_hints(const struct sshlogin *l)
 		return;
 	free(kex);
 	free(hostkey);
-	r = hints_forget(&l->hints_place);
+	r = hints_forget(&l->hints_file);
 	if (r != 0)
-		log_debug("%s: %s", l->hints_place.path, err_text(r));
+		log_debug("%s: %s", l->hints_file.path, err_text(r));
 }
 
 /* The server refused the user's key of the hints: forget it, so that no
@@ -133,9 +133,9 @@ drop_refused_key(struct sshlogin *l)
 		return;
 	free(l->hints.fingerprint);
 	l->hints.fingerprint = NULL;
-	r = hints_keep(&l->hints_place, &l->hints);
+	r = hints_keep(&l->hints_file, &l->hints);
 	if (r != 0)
-		log_debug("%s: %s", l->hints_place.path, err_text(r));
+		log_debug("%s: %s", l->hints_file.path, err_text(r));
 }
 
 static void
@@ -223,8 +223,8 @@ save_hints(struct sshlogin *l)
 		return;
 	/* At a first contact known_hosts, without which there are no hints,
 	 * may be new. */
-	find_hints_place(l);
-	if (l->hints_place.path == NULL || hostcheck_distrusted(l->hostcheck) ||
+	find_hints_file(l);
+	if (l->hints_file.path == NULL || hostcheck_distrusted(l->hostcheck) ||
 	    !kex_peer_first(l->kex, &now.kex, &now.hostkey))
 		return;
 	/* Our own order decides, not the server's: no hint of its first
@@ -237,9 +237,9 @@ save_hints(struct sshlogin *l)
 	    !same_text(now.hostkey, l->hints.hostkey) ||
 	    !same_text(now.fingerprint, l->hints.fingerprint) ||
 	    now.interactive != l->hints.interactive) {
-		r = hints_keep(&l->hints_place, &now);
+		r = hints_keep(&l->hints_file, &now);
 		if (r != 0)
-			log_debug("%s: %s", l->hints_place.path,
+			log_debug("%s: %s", l->hints_file.path,
 			    err_text(r));
 	}
 	hints_clear(&now);
@@ -749,11 +749,11 @@ begin(struct sshlogin *l)
 	    conf->auth.batch_mode)
 		start_limit(l);
 	r = packet_put_identification(l->packet, l->ident);
-	find_hints_place(l);
+	find_hints_file(l);
 	/* With hints, the key exchange starts before the server's
 	 * identification arrives. */
-	hinted = l->hints_place.path != NULL &&
-	    hints_find(&l->hints_place, &l->hints) == 0;
+	hinted = l->hints_file.path != NULL &&
+	    hints_find(&l->hints_file, &l->hints) == 0;
 	tell_fallback(conf, link, hinted);
 	if (r == 0 && hinted)
 		r = start_kex(l);
@@ -802,7 +802,7 @@ sshlogin_free(struct sshlogin *l)
 	free(l->last_line);
 	buf_clear(&l->host_key);
 	buf_clear(&l->host_signature);
-	hints_place_clear(&l->hints_place);
+	hints_file_clear(&l->hints_file);
 	hints_clear(&l->hints);
 	free(l);
 }

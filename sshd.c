@@ -30,7 +30,7 @@
 #include "crypto/library.h"
 #include "crypto/rand.h"
 #include "server/listener/listener.h"
-#include "server/listener/places.h"
+#include "server/listener/listen-addresses.h"
 #include "server/listener/session-start.h"
 #include "server/state.h"
 
@@ -257,7 +257,7 @@ set_up_log(struct options *o)
 		log_set_level((enum log_level)c->log.log_level);
 	if (o->inetd && !o->log_to_stderr)
 		log_to_syslog(c->log.syslog_facility);
-	state_log_places(c);
+	state_log_locations(c);
 	o->state.log_to_stderr = o->log_to_stderr;
 	log_debug("sshd version %s, %s", &HPN_IDENT[strlen("SSH-2.0-")],
 	    crypto_library_version());
@@ -413,9 +413,9 @@ main(int argc, char **argv)
 	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
 	o.state.user_path = state_helper_path(NULL, "hpnsshd-user");
 	if (o.test) {
-		const char *held = getenv(PLACES_HELD);
+		const char *held = getenv(LISTEN_ADDRESSES_HELD);
 		bool possible = held == NULL ||
-		    places_possible(&o.state.conf, held);
+		    listen_addresses_possible(&o.state.conf, held);
 
 		state_clear(&o.state);
 		return possible ? 0 : 255;

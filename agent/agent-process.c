@@ -11,7 +11,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "agent/socket-place.h"
+#include "agent/listen-socket.h"
 #include "base/fd.h"
 #include "base/hide.h"
 #include "base/log.h"
@@ -256,14 +256,14 @@ keep_only(int *fd)
 }
 
 static _Noreturn void
-run_child(const struct agent_run *run, struct socket_place *place,
+run_child(const struct agent_run *run, struct listen_socket *socket,
     pid_t parent)
 {
 	int status = FAILED;
 
-	if (keep_only(&place->fd) == 0 && go_to_background() == 0)
-		status = serve(run, place->fd, parent, false);
-	socket_place_remove(place);
+	if (keep_only(&socket->fd) == 0 && go_to_background() == 0)
+		status = serve(run, socket->fd, parent, false);
+	listen_socket_remove(socket);
 	_exit(status);
 }
 
@@ -281,7 +281,7 @@ run_command(char **command, const char *path, pid_t agent)
 }
 
 static int
-run_apart(const struct agent_run *run, struct socket_place *place)
+run_apart(const struct agent_run *run, struct listen_socket *socket)
 {
 	pid_t parent = getpid(), agent;
 
@@ -289,49 +289,49 @@ run_apart(const struct agent_run *run, struct socket_place *place)
 	agent = fork();
 	if (agent == -1) {
 		log_error("fork: %s", strerror(errno));
-		socket_place_remove(place);
+		listen_socket_remove(socket);
 		return FAILED;
 	}
 	if (agent == 0)
-		run_child(run, place, run->command != NULL ? parent : 0);
+		run_child(run, socket, run->command != NULL ? parent : 0);
 	release_signals();
 	if (run->command != NULL)
-		run_command(run->command, place->path, agent);
-	print_agent(run, place->path, agent);
-	socket_place_forget(place);
+		run_command(run->command, socket->path, agent);
+	print_agent(run, socket->path, agent);
+	listen_socket_forget(socket);
 	return 0;
 }
 
 static int
-make_socket(const struct agent_run *run, struct socket_place *place)
+make_socket(const struct agent_run *run, struct listen_socket *socket)
 {
 	if (run->path != NULL)
-		return socket_place_named(place, run->path);
+		return listen_socket_named(socket, run->path);
 	if (run->temporary)
-		return socket_place_temporary(place);
-	return socket_place_usual(place, !run->keeps_stale);
+		return listen_socket_temporary(socket);
+	return listen_socket_usual(socket, !run->keeps_stale);
 }
 
 int
 agent_process_run(const struct agent_run *run)
 {
-	struct socket_place place = { .fd = -1 };
+	struct listen_socket socket = { .fd = -1 };
 	bool handed = false;
 	int status;
 
 	hold_signals();
 	if (run->stays && run->path == NULL && run->command == NULL &&
-	    socket_place_handed(&place, &handed) != 0)
+	    listen_socket_handed(&socket, &handed) != 0)
 		return FATAL;
-	if (!handed && make_socket(run, &place) != 0) {
-		socket_place_remove(&place);
+	if (!handed && make_socket(run, &socket) != 0) {
+		listen_socket_remove(&socket);
 		return FAILED;
 	}
 	if (!run->stays)
-		return run_apart(run, &place);
+		return run_apart(run, &socket);
 	if (!handed)
-		print_agent(run, place.path, getpid());
-	status = serve(run, place.fd, 0, handed);
-	socket_place_remove(&place);
+		print_agent(run, socket.path, getpid());
+	status = serve(run, socket.fd, 0, handed);
+	listen_socket_remove(&socket);
 	return status;
 }

@@ -25,7 +25,7 @@ enum {
 	RELAYED_MAX = 1536,
 	MARK_MAX = 32,
 	DEMOTED_MAX = 512,
-	PLACE_MAX = 256, /* file, function, line, program and process */
+	LOCATION_MAX = 256, /* file, function, line, program and process */
 };
 
 static struct {
@@ -41,7 +41,7 @@ static struct {
 	char last[DEMOTED_MAX];	   /* the last error of all */
 	bool crlf;
 	bool forced; /* the line that is being written */
-	struct strlist places;
+	struct strlist locations;
 } st = { .name = "hpnssh", .level = LOG_LVL_INFO, .fd = STDERR_FILENO,
 	.facility = -1 };
 
@@ -247,36 +247,36 @@ put(enum log_level level, bool forced, const char *text)
 }
 
 static void
-emit(enum log_level level, const char *place, const char *fmt, va_list ap)
+emit(enum log_level level, const char *location, const char *fmt, va_list ap)
 {
-	char text[TEXT_MAX + PLACE_MAX], escaped[ESCAPED_MAX];
+	char text[TEXT_MAX + LOCATION_MAX], escaped[ESCAPED_MAX];
 	int saved = errno;
 	size_t used;
 
-	used = strlcpy(text, place, PLACE_MAX);
-	used = MIN(used, PLACE_MAX - 1);
+	used = strlcpy(text, location, LOCATION_MAX);
+	used = MIN(used, LOCATION_MAX - 1);
 	vsnprintf(text + used, TEXT_MAX, fmt, ap);
 	str_escape(escaped, sizeof escaped, text);
 	put(level, used > 0, escaped);
 	errno = saved;
 }
 
-/* The text that goes before a line of this place, if it is one that was asked
- * for; or "". */
+/* The text that goes before a line of this location, if that was asked for; or
+ * "". */
 static const char *
-place_prefix(const struct log_place *place, char *out, size_t size)
+location_prefix(const struct log_location *location, char *out, size_t size)
 {
-	const char *slash = strrchr(place->file, '/');
+	const char *slash = strrchr(location->file, '/');
 	size_t len;
 
 	out[0] = '\0';
-	if (st.places.n == 0)
+	if (st.locations.n == 0)
 		return out;
 	snprintf(out, size, "%.64s:%.64s():%d",
-	    slash != NULL ? slash + 1 : place->file, place->function,
-	    place->line);
-	for (size_t i = 0; i < st.places.n; i++) {
-		if (str_match_list(out, st.places.v[i], false) <= 0)
+	    slash != NULL ? slash + 1 : location->file, location->function,
+	    location->line);
+	for (size_t i = 0; i < st.locations.n; i++) {
+		if (str_match_list(out, st.locations.v[i], false) <= 0)
 			continue;
 		len = strlen(out);
 		snprintf(out + len, size - len, " (bin=%.64s, pid=%ld): ",
@@ -313,10 +313,10 @@ log_demoted_error(void)
 }
 
 void
-log_at(const struct log_place *place, enum log_level level, const char *fmt,
-    ...)
+log_at(const struct log_location *location, enum log_level level,
+    const char *fmt, ...)
 {
-	char prefix[PLACE_MAX];
+	char prefix[LOCATION_MAX];
 	va_list ap;
 
 	if (level == LOG_LVL_ERROR) {
@@ -326,7 +326,7 @@ log_at(const struct log_place *place, enum log_level level, const char *fmt,
 	}
 	if (st.demote && level > LOG_LVL_FATAL && level < LOG_LVL_DEBUG1)
 		level = LOG_LVL_DEBUG1;
-	if (place_prefix(place, prefix, sizeof prefix)[0] == '\0' &&
+	if (location_prefix(location, prefix, sizeof prefix)[0] == '\0' &&
 	    level > st.level)
 		return;
 	va_start(ap, fmt);
@@ -350,15 +350,15 @@ log_relay(enum log_level level, bool forced, const char *text,
 }
 
 int
-log_set_places(const struct strlist *lists)
+log_set_locations(const struct strlist *lists)
 {
-	return strlist_copy(&st.places, lists);
+	return strlist_copy(&st.locations, lists);
 }
 
 const struct strlist *
-log_places(void)
+log_locations(void)
 {
-	return &st.places;
+	return &st.locations;
 }
 
 bool
@@ -377,13 +377,13 @@ log_demote(bool on)
 }
 
 void
-fatal_at(const struct log_place *place, const char *fmt, ...)
+fatal_at(const struct log_location *location, const char *fmt, ...)
 {
 	static bool dying;
-	char prefix[PLACE_MAX];
+	char prefix[LOCATION_MAX];
 	va_list ap;
 
-	if (place_prefix(place, prefix, sizeof prefix)[0] != '\0' ||
+	if (location_prefix(location, prefix, sizeof prefix)[0] != '\0' ||
 	    LOG_LVL_FATAL <= st.level) {
 		va_start(ap, fmt);
 		emit(LOG_LVL_FATAL, prefix, fmt, ap);

@@ -26,8 +26,8 @@ enum log_level {
 	LOG_LVL_DEBUG3,
 };
 
-/* Gets each message that passes the level, or that log_set_places() asks for,
- * escaped, without newline. */
+/* Gets each message that passes the level, or that log_set_locations() asks
+ * for, escaped, without newline. */
 typedef void (*log_sink_fn)(void *arg, enum log_level level, const char *text);
 
 /* Life. name is borrowed for ever (a literal or argv[0]'s base name). */
@@ -55,8 +55,8 @@ void log_to_sink(log_sink_fn sink, void *arg);
  * their place in front: "file.c:function():12 (bin=hpnssh, pid=1): text". Each
  * item is a list of patterns for the part before the blank. Copied; none: as
  * it was in the beginning. */
-int log_set_places(const struct strlist *lists) must_check;
-const struct strlist *log_places(void);
+int log_set_locations(const struct strlist *lists) must_check;
+const struct strlist *log_locations(void);
 /* For a sink: does the line come only or also because of its place? */
 bool log_is_forced(void);
 /* Lines end with CR LF, for a terminal that is raw. */
@@ -74,16 +74,16 @@ const char *log_facility_name(int facility);
 #else
 #define LOG_FILE __FILE__
 #endif
-struct log_place {
+struct log_location {
 	const char *file, *function; /* literals */
 	int line;
 };
 #define LOG_HERE                                                              \
-	&(const struct log_place)                                             \
+	&(const struct log_location)                                          \
 	{                                                                     \
 		LOG_FILE, __func__, __LINE__                                  \
 	}
-void log_at(const struct log_place *place, enum log_level level,
+void log_at(const struct log_location *location, enum log_level level,
     const char *fmt, ...) printf_like(3, 4);
 #define log_msg(level, ...) log_at(LOG_HERE, level, __VA_ARGS__)
 #define log_error(...) log_msg(LOG_LVL_ERROR, __VA_ARGS__)
@@ -100,8 +100,8 @@ void log_relay(enum log_level level, bool forced, const char *text,
     const char *mark);
 
 /* Programs, client/ and server/ only: logs, runs the hook, exits 255. */
-_Noreturn void fatal_at(const struct log_place *place, const char *fmt, ...)
-    printf_like(2, 3);
+_Noreturn void fatal_at(const struct log_location *location,
+    const char *fmt, ...) printf_like(2, 3);
 #define fatal(...) fatal_at(LOG_HERE, __VA_ARGS__)
 void fatal_set_hook(void (*hook)(void));
 

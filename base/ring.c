@@ -9,29 +9,29 @@
 #include "base/mem.h"
 
 /*
- * DESIGN. Jobs are numbered as they are posted; a number's place is its
+ * DESIGN. Jobs are numbered as they are posted; a number's slot is its
  * remainder. Three numbers divide them, released <= taken <= posted:
  *
  *	posted    written by the loop; publishes a job to the workers
  *	taken     advanced by whoever takes the next job
  *	released  the loop's own
  *
- * and a flag a place tells that its job is done, which the loop looks at for
+ * and a flag a slot tells that its job is done, which the loop looks at for
  * the oldest one only. The numbers may wrap around: only their equality and
  * differences are used.
  */
 
 enum { CACHE_LINE = 64 }; /* what two cores should not both write into */
 
-struct place {
+struct slot {
 	_Alignas(CACHE_LINE) atomic_bool done;
 };
 
 struct ring {
-	size_t mask;	 /* places - 1 */
+	size_t mask;	 /* slots - 1 */
 	size_t job_size; /* bytes, a multiple of the cache line */
 	uint8_t *jobs;	 /* owned */
-	struct place *places; /* owned */
+	struct slot *slots; /* owned */
 	size_t released;      /* loop */
 	_Alignas(CACHE_LINE) atomic_size_t posted;
 	_Alignas(CACHE_LINE) atomic_size_t taken;
@@ -40,31 +40,31 @@ struct ring {
 };
 
 struct ring *
-ring_new(size_t places, size_t job_size)
+ring_new(size_t slots, size_t job_size)
 {
 	struct ring *r;
 
-	ENSURE(places > 0 && (places & (places - 1)) == 0);
+	ENSURE(slots > 0 && (slots & (slots - 1)) == 0);
 	job_size = (job_size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
-	if (job_size == 0 || places > SIZE_MAX / job_size)
+	if (job_size == 0 || slots > SIZE_MAX / job_size)
 		return NULL;
 	r = aligned_alloc(CACHE_LINE, sizeof *r);
 	if (r == NULL)
 		return NULL;
 	memset(r, 0, sizeof *r);
-	r->mask = places - 1;
+	r->mask = slots - 1;
 	r->job_size = job_size;
-	r->jobs = aligned_alloc(CACHE_LINE, places * job_size);
-	r->places = aligned_alloc(CACHE_LINE, places * sizeof *r->places);
-	if (r->jobs == NULL || r->places == NULL) {
+	r->jobs = aligned_alloc(CACHE_LINE, slots * job_size);
+	r->slots = aligned_alloc(CACHE_LINE, slots * sizeof *r->slots);
+	if (r->jobs == NULL || r->slots == NULL) {
 		free(r->jobs);
-		free(r->places);
+		free(r->slots);
 		free(r);
 		return NULL;
 	}
-	memset(r->jobs, 0, places * job_size);
-	for (size_t i = 0; i < places; i++)
-		atomic_init(&r->places[i].done, false);
+	memset(r->jobs, 0, slots * job_size);
+	for (size_t i = 0; i < slots; i++)
+		atomic_init(&r->slots[i].done, false);
 	return r;
 }
 
@@ -74,14 +74,14 @@ ring_free(struct ring *r)
 	if (r == NULL)
 		return;
 	mem_free_secret(r->jobs, (r->mask + 1) * r->job_size);
-	free(r->places);
+	free(r->slots);
 	free(r);
 }
 
-static struct place *
-place_of(struct ring *r, size_t number)
+static struct slot *
+slot_of(struct ring *r, size_t number)
 {
-	return &r->places[number & r->mask];
+	return &r->slots[number & r->mask];
 }
 
 static void *
@@ -110,7 +110,7 @@ ring_post(struct ring *r)
 {
 	size_t number = posted(r);
 
-	atomic_store_explicit(&place_of(r, number)->done, false,
+	atomic_store_explicit(&slot_of(r, number)->done, false,
 	    memory_order_relaxed);
 	/* Sequentially consistent, as in all pairs of "write mine, then look
 	 * at yours": here with a worker that goes to sleep. */
@@ -123,7 +123,7 @@ ring_oldest(struct ring *r)
 	size_t number = r->released;
 
 	if (number == posted(r) ||
-	    !atomic_load_explicit(&place_of(r, number)->done,
+	    !atomic_load_explicit(&slot_of(r, number)->done,
 		memory_order_acquire))
 		return NULL;
 	return job_of(r, number);
@@ -149,7 +149,7 @@ ring_await(struct ring *r)
 	if (number == posted(r))
 		return false;
 	atomic_store(&r->awaited, number << 1 | 1);
-	if (!atomic_load(&place_of(r, number)->done))
+	if (!atomic_load(&slot_of(r, number)->done))
 		return true;
 	atomic_store(&r->awaited, 0);
 	return false;
@@ -173,7 +173,7 @@ ring_finish(struct ring *r, size_t ticket)
 {
 	size_t mine = ticket << 1 | 1;
 
-	atomic_store(&place_of(r, ticket)->done, true);
+	atomic_store(&slot_of(r, ticket)->done, true);
 	return atomic_load(&r->awaited) == mine &&
 	    atomic_compare_exchange_strong(&r->awaited, &mine, 0);
 }

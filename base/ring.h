@@ -6,7 +6,7 @@
  *
  *	free -> filled by the loop -> ready -> taken -> done -> free
  *
- * A place of the ring holds one job, of the size that the user says; it is
+ * A slot of the ring holds one job, of the size that the user says; it is
  * zeroed at first, and later as the job before left it. It belongs to the
  * loop thread while free or done, to nobody while ready, and to the thread
  * that took it until finished.
@@ -24,17 +24,17 @@
 
 struct ring;
 
-/* Life. places is a power of two. NULL when memory is out. Nobody may hold
- * a job any more when it is freed; the places' memory is wiped. */
-struct ring *ring_new(size_t places, size_t job_size);
+/* Life. slots is a power of two. NULL when memory is out. Nobody may hold
+ * a job any more when it is freed; the slots' memory is wiped. */
+struct ring *ring_new(size_t slots, size_t job_size);
 void ring_free(struct ring *r);
 
-/* Posting. The place of the next job, NULL if the ring is full; then the same
- * place made ready. */
+/* Posting. The slot of the next job, NULL if the ring is full; then the same
+ * slot made ready. */
 void *ring_next(struct ring *r);
 void ring_post(struct ring *r);
 
-/* Collecting. The oldest job if it is done, else NULL; then its place given
+/* Collecting. The oldest job if it is done, else NULL; then its slot given
  * back. */
 void *ring_oldest(struct ring *r);
 void ring_release(struct ring *r);

@@ -136,10 +136,10 @@ tcp_field_in(enum tcp_field f, uint32_t kernel)
 
 /* Where a field stands in what the kernel gives; a kernel that knows less
  * than our header gives less of it. Single bits have no address. */
-static const struct place {
+static const struct kernel_field {
 	uint16_t offset;
 	uint8_t size; /* bytes; 0: a bit field */
-} places[TCP_FIELD_COUNT] = {
+} kernel_fields[TCP_FIELD_COUNT] = {
 #define AT(id, field)                                                         \
 	[TCP_##id] = { offsetof(struct tcp_info, tcpi_##field),               \
 		sizeof(((struct tcp_info *)NULL)->tcpi_##field) }
@@ -231,7 +231,7 @@ tcp_measure(int fd, struct tcp_numbers *out)
 		return ERR_UNSUPPORTED;
 	out->kernel = running_kernel();
 	for (int i = 0; i < TCP_FIELD_COUNT; i++) {
-		const struct place *at = &places[i];
+		const struct kernel_field *at = &kernel_fields[i];
 
 		if (at->size != 0 && at->offset + at->size <= len)
 			out->v[i] = take((const uint8_t *)&info + at->offset,

@@ -391,7 +391,8 @@ stand_in(struct sshclient *c, const struct connection_identity *identity)
 	struct expected_login *e = c->expected = xcalloc(1, sizeof *e);
 	struct span key = buf_span(&identity->host_key);
 	bool was_demoted;
-	int r = sshlink_place(&c->link, identity->address, identity->port);
+	int r = sshlink_set_address(&c->link, identity->address,
+	    identity->port);
 
 	e->user = xstrdup(identity->user);
 	e->login = xstrdup(identity->login);

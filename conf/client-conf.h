@@ -270,7 +270,7 @@ struct client_conf {
 		int log_level; /* enum log_level */
 		bool log_level_given;
 		int syslog_facility; /* LOG_* */
-		struct strlist log_verbose; /* see log_set_places() */
+		struct strlist log_verbose; /* see log_set_locations() */
 		int verbosity;	   /* how many -v; -1: -q */
 	} log;
 

@@ -220,7 +220,7 @@ struct server_conf {
 		int syslog_facility; /* LOG_* */
 		int log_level; /* enum log_level */
 		bool log_level_given;
-		struct strlist log_verbose; /* see log_set_places() */
+		struct strlist log_verbose; /* see log_set_locations() */
 	} log;
 
 	/* Not keywords. */

@@ -98,15 +98,15 @@ knownhosts_each_of_key(const char *path, const struct key *k,
 /* A missing file counts as empty. A file that cannot be read is an error,
  * because it might revoke the key. */
 static int
-each_line_of_files(const struct knownhosts_places *places, const char *name,
+each_line_of_files(const struct knownhosts_sources *sources, const char *name,
     knownhosts_line_fn fn, void *arg)
 {
 	int r = 0;
 
-	if (knownhosts_seen_has(places->seen, places->files, name))
-		return knownhosts_seen_each(places->seen, name, fn, arg);
-	for (size_t i = 0; r == 0 && i < places->files->n; i++) {
-		r = knownhosts_each_line(places->files->v[i], name, fn, arg);
+	if (knownhosts_seen_has(sources->seen, sources->files, name))
+		return knownhosts_seen_each(sources->seen, name, fn, arg);
+	for (size_t i = 0; r == 0 && i < sources->files->n; i++) {
+		r = knownhosts_each_line(sources->files->v[i], name, fn, arg);
 		if (r == ERR_SYSTEM && (errno == ENOENT || errno == ENOTDIR))
 			r = 0;
 	}
@@ -114,17 +114,17 @@ each_line_of_files(const struct knownhosts_places *places, const char *name,
 }
 
 static int
-each_line_of_all(const struct knownhosts_places *places, const char *name,
+each_line_of_all(const struct knownhosts_sources *sources, const char *name,
     knownhosts_line_fn fn, void *arg)
 {
 	struct knownhosts_lines l;
-	int r = each_line_of_files(places, name, fn, arg);
+	int r = each_line_of_files(sources, name, fn, arg);
 
-	if (r != 0 || places->lines.len == 0)
+	if (r != 0 || sources->lines.len == 0)
 		return r;
-	knownhosts_lines_begin(&l, places->lines);
+	knownhosts_lines_begin(&l, sources->lines);
 	r = each_line(&l, name,
-	    (struct lookup){ places->lines_name, fn, arg });
+	    (struct lookup){ sources->lines_name, fn, arg });
 	knownhosts_lines_close(&l);
 	return r;
 }
@@ -215,7 +215,7 @@ ca_line(void *arg, const char *path, unsigned number,
 }
 
 static int
-look_up(const struct knownhosts_places *places, const char *name,
+look_up(const struct knownhosts_sources *sources, const char *name,
     const struct key *k, knownhosts_line_fn fn,
     struct knownhosts_found *found)
 {
@@ -223,24 +223,24 @@ look_up(const struct knownhosts_places *places, const char *name,
 	int r;
 
 	*found = (struct knownhosts_found){ .verdict = KNOWNHOSTS_NEW };
-	r = each_line_of_all(places, name, fn, &c);
+	r = each_line_of_all(sources, name, fn, &c);
 	if (r != 0)
 		knownhosts_found_clear(found);
 	return r;
 }
 
 int
-knownhosts_check(const struct knownhosts_places *places, const char *name,
+knownhosts_check(const struct knownhosts_sources *sources, const char *name,
     const struct key *k, struct knownhosts_found *found)
 {
-	return look_up(places, name, k, check_line, found);
+	return look_up(sources, name, k, check_line, found);
 }
 
 int
-knownhosts_find_ca(const struct knownhosts_places *places, const char *name,
+knownhosts_find_ca(const struct knownhosts_sources *sources, const char *name,
     const struct key *ca, struct knownhosts_found *found)
 {
-	return look_up(places, name, ca, ca_line, found);
+	return look_up(sources, name, ca, ca_line, found);
 }
 
 void
@@ -298,16 +298,16 @@ types_line(void *arg, const char *path, unsigned number,
 }
 
 int
-knownhosts_types(const struct knownhosts_places *places, const char *name,
+knownhosts_types(const struct knownhosts_sources *sources, const char *name,
     struct strlist *types)
 {
 	struct types t = { KNOWNHOSTS_REVOKED, { 0 }, types };
 	int r;
 
-	r = each_line_of_all(places, name, types_line, &t);
+	r = each_line_of_all(sources, name, types_line, &t);
 	t.marker = KNOWNHOSTS_NONE;
 	if (r == 0)
-		r = each_line_of_all(places, name, types_line, &t);
+		r = each_line_of_all(sources, name, types_line, &t);
 	strlist_clear(&t.revoked);
 	return r;
 }

@@ -67,26 +67,26 @@ void knownhosts_seen_free(struct knownhosts_seen *s);
 
 /* Where to look: in the files, of which a missing one counts as empty, and then
  * in lines that came from elsewhere. All is borrowed. */
-struct knownhosts_places {
+struct knownhosts_sources {
 	const struct strlist *files;
 	struct knownhosts_seen *seen; /* of files, or NULL: they are read */
 	struct span lines;
 	const char *lines_name; /* in place of the path of a file */
 };
 
-/* Looks in all the places for the key's identity. A certificate is revoked by
+/* Looks in all the sources for the key's identity. A certificate is revoked by
  * its authority, too. */
-int knownhosts_check(const struct knownhosts_places *places, const char *name,
+int knownhosts_check(const struct knownhosts_sources *sources, const char *name,
     const struct key *k, struct knownhosts_found *found) must_check;
 /* The first line by which ca (NULL: anybody) may certify a host of this name:
  * KNOWNHOSTS_OK, or KNOWNHOSTS_NEW if there is none. */
-int knownhosts_find_ca(const struct knownhosts_places *places,
+int knownhosts_find_ca(const struct knownhosts_sources *sources,
     const char *name, const struct key *ca,
     struct knownhosts_found *found) must_check;
 void knownhosts_found_clear(struct knownhosts_found *f);
 /* Types of the keys that are known for a name ("ssh-ed25519"...) and not
  * marked as revoked for it, to order the proposal. */
-int knownhosts_types(const struct knownhosts_places *places,
+int knownhosts_types(const struct knownhosts_sources *sources,
     const char *name, struct strlist *types) must_check;
 /* Appends a line; makes the file (0600) and its directory (0700).
  * ERR_ARGUMENT: the name is a pattern or a list, or no word at all. */

@@ -79,8 +79,8 @@ monitor_params_put(struct buf *b, const struct monitor_params *p)
 	buf_put(b, p->salt, sizeof p->salt);
 	buf_put_u64(b, p->floor_us);
 	buf_put_u8(b, (uint8_t)p->log_level);
-	for (size_t i = 0; i < p->log_places.n; i++)
-		buf_put_cstring(b, p->log_places.v[i]);
+	for (size_t i = 0; i < p->log_locations.n; i++)
+		buf_put_cstring(b, p->log_locations.v[i]);
 }
 
 static int
@@ -125,7 +125,7 @@ monitor_params_get(struct rd *r, struct monitor_params *p)
 	salt = rd_bytes(r, sizeof p->salt);
 	p->floor_us = rd_u64(r);
 	p->log_level = rd_u8(r);
-	if ((err = get_places(r, &p->log_places)) != 0)
+	if ((err = get_places(r, &p->log_locations)) != 0)
 		return err;
 	if ((err = rd_end(r)) == 0)
 		memcpy(p->salt, salt.p, sizeof p->salt);
@@ -174,7 +174,7 @@ monitor_params_clear(struct monitor_params *p)
 	free(p->peer);
 	free(p->remote);
 	buf_clear(&p->hostkeys);
-	strlist_clear(&p->log_places);
+	strlist_clear(&p->log_locations);
 	explicit_bzero(p, sizeof *p);
 }
 

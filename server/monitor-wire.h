@@ -111,7 +111,7 @@ struct monitor_params {
 	uint8_t salt[32];
 	uint64_t floor_us; /* a secret is refused no earlier; see decoys.h */
 	int log_level;
-	struct strlist log_places; /* see log_set_places() */
+	struct strlist log_locations; /* see log_set_locations() */
 };
 void monitor_params_put(struct buf *b, const struct monitor_params *p);
 int monitor_params_get(struct rd *r, struct monitor_params *p) must_check;

@@ -195,9 +195,9 @@ out:
 }
 
 void
-state_log_places(const struct server_conf *conf)
+state_log_locations(const struct server_conf *conf)
 {
-	if (log_set_places(&conf->log.log_verbose) != 0)
+	if (log_set_locations(&conf->log.log_verbose) != 0)
 		fatal("%s", err_text(ERR_NOMEM));
 }
 

@@ -62,7 +62,7 @@ int state_renew_decoys(int *fd, const struct decoys *d) must_check;
 int state_from_fd(struct server_state *s, int fd) must_check;
 
 /* LogVerbose of conf counts from now on. */
-void state_log_places(const struct server_conf *conf);
+void state_log_locations(const struct server_conf *conf);
 
 /* A helper program of ours: the given path, or beside this executable if
  * that runs from the tree it was built in, or as installed. Caller frees. */

@@ -126,7 +126,7 @@ static void
 put_log(struct buf *out, const struct user_state *s)
 {
 	buf_put_u8(out, (uint8_t)s->log_level);
-	put_words(out, &s->log_places);
+	put_words(out, &s->log_locations);
 	buf_put_bool(out, s->log_to_stderr);
 }
 
@@ -138,7 +138,7 @@ get_log(struct rd *in, struct user_state *s)
 	s->log_level = rd_u8(in);
 	if (s->log_level > LOG_LVL_DEBUG3)
 		rd_fail(in, ERR_FORMAT);
-	r = get_words(in, &s->log_places);
+	r = get_words(in, &s->log_locations);
 	s->log_to_stderr = rd_bool(in);
 	return r;
 }
@@ -252,7 +252,7 @@ user_state_clear(struct user_state *s)
 	buf_clear(&s->auth_info);
 	free(s->ccache);
 	free(s->exec_label);
-	strlist_clear(&s->log_places);
+	strlist_clear(&s->log_locations);
 	buf_clear(&s->packet_state);
 	buf_clear(&s->kex_state);
 	explicit_bzero(s, sizeof *s);

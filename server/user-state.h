@@ -56,7 +56,7 @@ struct user_state {
 	bool keep_caps;	  /* a process's attribute, as PAM has set it */
 	/* The log, as it is in the monitor. */
 	int log_level;
-	struct strlist log_places; /* see log_set_places() */
+	struct strlist log_locations; /* see log_set_locations() */
 	bool log_to_stderr;
 	/* The second message; secret. */
 	struct buf packet_state, kex_state;

@@ -66,7 +66,7 @@ struct candidate {
 	char *path;	  /* file of the private key; NULL: there is none */
 	char *name;	  /* for texts: path or comment */
 	char *alg;	  /* signature algorithm, from the offer on */
-	struct key_place place;
+	struct key_priority priority;
 	bool in_token; /* of PKCS11Provider, which signs */
 	bool in_agent; /* which signs, unless priv does */
 	bool plain_in_agent; /* and has the key only, not the certificate */

@@ -144,7 +144,8 @@ place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
 	c = pubkey_add(s, k, &mark);
 	c->path = path != NULL ? xstrdup(path) : NULL;
 	c->name = xstrdup(f->path);
-	c->place = (struct key_place){ f->group, f->is_explicit, rank_of(k) };
+	c->priority = (struct key_priority){ f->group, f->is_explicit,
+		rank_of(k) };
 }
 
 /* For -v: the numbers that OpenSSH's programs print for types of keys. */
@@ -345,7 +346,7 @@ find(struct pubkey_state *s, const struct key_mark *mark,
     enum key_group group)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->v[i].place.group == group &&
+		if (s->v[i].priority.group == group &&
 		    pubkey_is(&s->v[i], mark))
 			return &s->v[i];
 	return NULL;
@@ -368,11 +369,11 @@ add_agent_key(struct pubkey_state *s, struct agent_key *k, bool named_only)
 	if (c == NULL && named_only)
 		return;
 	if (c != NULL) {
-		c->place.group = KEY_OF_AGENT_NAMED;
+		c->priority.group = KEY_OF_AGENT_NAMED;
 	} else {
 		c = pubkey_add(s, k->key, &mark);
 		c->name = k->comment;
-		c->place = (struct key_place){ KEY_OF_AGENT, false,
+		c->priority = (struct key_priority){ KEY_OF_AGENT, false,
 			rank_of(k->key) };
 		k->key = NULL;
 		k->comment = NULL;
@@ -451,19 +452,19 @@ find_signers(struct pubkey_state *s)
 static void
 put_in_order(struct pubkey_state *s)
 {
-	struct key_place *places = xcalloc(s->n + 1, sizeof *places);
+	struct key_priority *priorities = xcalloc(s->n + 1, sizeof *priorities);
 	struct candidate *v = xcalloc(s->n + 1, sizeof *v);
 	size_t *order = xcalloc(s->n + 1, sizeof *order);
 
 	for (size_t i = 0; i < s->n; i++)
-		places[i] = s->v[i].place;
-	userauth_order(places, s->n, order);
+		priorities[i] = s->v[i].priority;
+	userauth_order(priorities, s->n, order);
 	for (size_t i = 0; i < s->n; i++)
 		v[i] = s->v[order[i]];
 	free(s->v);
 	s->v = v;
 	s->room = s->n + 1;
-	free(places);
+	free(priorities);
 	free(order);
 }
 
@@ -620,7 +621,7 @@ pubkey_describe(const struct candidate *c, struct buf *out)
 		    fp != NULL ? fp : "");
 		free(fp);
 	}
-	buf_printf(out, "%s%s%s", c->place.is_explicit ? " explicit" : "",
+	buf_printf(out, "%s%s%s", c->priority.is_explicit ? " explicit" : "",
 	    c->in_token ? " token" : "", c->in_agent ? " agent" : "");
 }
 
@@ -628,7 +629,7 @@ pubkey_describe(const struct candidate *c, struct buf *out)
 static bool
 somebody_reads(void)
 {
-	return log_get_level() >= LOG_LVL_DEBUG1 || log_places()->n > 0;
+	return log_get_level() >= LOG_LVL_DEBUG1 || log_locations()->n > 0;
 }
 
 static void

@@ -2,7 +2,7 @@
 #include "client/auth/userauth-order.h"
 
 static bool
-share_places(enum key_group a, enum key_group b)
+share_positions(enum key_group a, enum key_group b)
 {
 	if (a == KEY_OF_AGENT_NAMED)
 		a = KEY_OF_AGENT;
@@ -14,11 +14,13 @@ share_places(enum key_group a, enum key_group b)
 /* The place before i in its group that is not an explicit key's; i: there is
  * none. */
 static size_t
-free_place_before(const struct key_place *v, const size_t *order, size_t i)
+free_position_before(const struct key_priority *v, const size_t *order,
+    size_t i)
 {
 	size_t j = i;
 
-	while (j > 0 && share_places(v[order[j - 1]].group, v[order[i]].group))
+	while (j > 0 &&
+	    share_positions(v[order[j - 1]].group, v[order[i]].group))
 		if (!v[order[--j]].is_explicit)
 			return j;
 	return i;
@@ -26,11 +28,11 @@ free_place_before(const struct key_place *v, const size_t *order, size_t i)
 
 /* Moves the key at place i to the front as far as its rank goes. */
 static void
-rise(const struct key_place *v, size_t *order, size_t i)
+rise(const struct key_priority *v, size_t *order, size_t i)
 {
 	size_t key = order[i], j;
 
-	while ((j = free_place_before(v, order, i)) != i &&
+	while ((j = free_position_before(v, order, i)) != i &&
 	    v[order[j]].rank > v[key].rank) {
 		order[i] = order[j];
 		order[j] = key;
@@ -39,7 +41,7 @@ rise(const struct key_place *v, size_t *order, size_t i)
 }
 
 void
-userauth_order(const struct key_place *v, size_t n, size_t *order)
+userauth_order(const struct key_priority *v, size_t n, size_t *order)
 {
 	size_t count = 0;
 

@@ -27,7 +27,7 @@ enum key_rank {
 	KEY_RANK_PLAIN = 3, /* or not known yet */
 };
 
-struct key_place {
+struct key_priority {
 	enum key_group group;
 	bool is_explicit; /* the user named it: nothing else changes its place
 			   * among those of its group */
@@ -40,6 +40,6 @@ struct key_place {
  * this: the ones that are not explicit share the places that the others leave
  * them by their rank. For that, the two groups of the agent are one.
  */
-void userauth_order(const struct key_place *v, size_t n, size_t *order);
+void userauth_order(const struct key_priority *v, size_t n, size_t *order);
 
 #endif

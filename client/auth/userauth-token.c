@@ -53,7 +53,8 @@ place_key(const struct userauth *ua, struct pubkey_state *s,
 	c->name = k->label;
 	k->label = NULL;
 	c->in_token = true;
-	c->place = (struct key_place){ KEY_OF_FILE, false, KEY_RANK_PLAIN };
+	c->priority = (struct key_priority){ KEY_OF_FILE, false,
+		KEY_RANK_PLAIN };
 	move_to(s, c, index);
 	return true;
 }

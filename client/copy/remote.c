@@ -104,7 +104,7 @@ load_conf(struct remote *r)
 		r->default_limit = true;
 	}
 	log_set_level((enum log_level)r->conf.log.log_level);
-	return log_set_places(&r->conf.log.log_verbose);
+	return log_set_locations(&r->conf.log.log_verbose);
 }
 
 static int

@@ -206,7 +206,7 @@ state_file(const char *home)
 }
 
 void
-hints_place_init(struct hints_place *p, const char *known_hosts,
+hints_file_init(struct hints_file *p, const char *known_hosts,
     const char *name)
 {
 	const char *home = client_conf_home();
@@ -224,17 +224,17 @@ hints_place_init(struct hints_place *p, const char *known_hosts,
 }
 
 void
-hints_place_clear(struct hints_place *p)
+hints_file_clear(struct hints_file *p)
 {
 	free(p->path);
 	free(p->name);
 	free(p->old_path);
 	free(p->old_name);
-	*p = (struct hints_place){ 0 };
+	*p = (struct hints_file){ 0 };
 }
 
 int
-hints_find(const struct hints_place *p, struct hints *out)
+hints_find(const struct hints_file *p, struct hints *out)
 {
 	int r = hints_load(p->path, p->name, out);
 
@@ -259,7 +259,7 @@ make_directories(const char *path)
 /* What an earlier version has left of the host goes, and its file with the last
  * line. */
 static int
-forget_old(const struct hints_place *p)
+forget_old(const struct hints_file *p)
 {
 	struct hints h;
 	struct stat st;
@@ -275,7 +275,7 @@ forget_old(const struct hints_place *p)
 }
 
 int
-hints_keep(const struct hints_place *p, const struct hints *h)
+hints_keep(const struct hints_file *p, const struct hints *h)
 {
 	int r;
 
@@ -285,7 +285,7 @@ hints_keep(const struct hints_place *p, const struct hints *h)
 }
 
 int
-hints_forget(const struct hints_place *p)
+hints_forget(const struct hints_file *p)
 {
 	int r, old = forget_old(p);
 

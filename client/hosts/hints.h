@@ -27,8 +27,8 @@ struct hints {
 	bool interactive; /* to log in, the user had to answer a prompt */
 };
 
-/* Where the hints of a host are. */
-struct hints_place {
+/* The file that has the hints of a host, and the host's name there. */
+struct hints_file {
 	char *path; /* hpnssh/hints in XDG_STATE_HOME, else ~/.ssh/hpn/hints */
 	char *name; /* of the host there */
 	/* Where and how an earlier version had them: beside known_hosts. They
@@ -38,13 +38,13 @@ struct hints_place {
 
 /* known_hosts: the user's first file. A host is another one where that is
  * another file than ~/.ssh/known_hosts. */
-void hints_place_init(struct hints_place *p, const char *known_hosts,
+void hints_file_init(struct hints_file *p, const char *known_hosts,
     const char *name);
-void hints_place_clear(struct hints_place *p);
-int hints_find(const struct hints_place *p, struct hints *out) must_check;
-int hints_keep(const struct hints_place *p,
+void hints_file_clear(struct hints_file *p);
+int hints_find(const struct hints_file *p, struct hints *out) must_check;
+int hints_keep(const struct hints_file *p,
     const struct hints *h) must_check;
-int hints_forget(const struct hints_place *p) must_check;
+int hints_forget(const struct hints_file *p) must_check;
 
 /* A file: name as it is there. ERR_NOT_FOUND if the host has no line. */
 int hints_load(const char *path, const char *name,

@@ -57,7 +57,7 @@ hostcheck_add_address_names(const struct hostcheck *h, struct strlist *names)
  * address be, and as with the name that counts (hostcheck_combine). */
 static int
 find_under_other_port(const struct hostcheck *h,
-    const struct knownhosts_places *places, const struct key *k,
+    const struct knownhosts_sources *sources, const struct key *k,
     struct address_verdict *a)
 {
 	struct address_verdict other = { .found = { 0 } };
@@ -66,7 +66,7 @@ find_under_other_port(const struct hostcheck *h,
 	other.name = knownhosts_name(h->address, h->other_port);
 	if (other.name == NULL)
 		return ERR_NOMEM;
-	r = knownhosts_check(places, other.name, k, &other.found);
+	r = knownhosts_check(sources, other.name, k, &other.found);
 	if (r == 0 && hostcheck_combine(a->found.verdict,
 	    other.found.verdict) != a->found.verdict) {
 		struct address_verdict reached = *a;
@@ -82,7 +82,7 @@ int
 hostcheck_find_address(const struct hostcheck *h, const struct key *k,
     uint16_t port, struct address_verdict *a)
 {
-	struct knownhosts_places places;
+	struct knownhosts_sources sources;
 	struct buf lines = { 0 };
 	int r;
 
@@ -94,13 +94,13 @@ hostcheck_find_address(const struct hostcheck *h, const struct key *k,
 	r = known_hosts_command(h->conf, KNOWN_HOSTS_FOR_ADDRESS, a->name, k,
 	    &lines);
 	if (r == 0) {
-		places = hostcheck_places(h, &lines);
-		places.lines_name = "KnownHostsCommand-"
+		sources = hostcheck_sources(h, &lines);
+		sources.lines_name = "KnownHostsCommand-"
 				    KNOWN_HOSTS_FOR_ADDRESS;
-		r = knownhosts_check(&places, a->name, k, &a->found);
+		r = knownhosts_check(&sources, a->name, k, &a->found);
 	}
 	if (r == 0 && port == h->port && h->other_name != NULL)
-		r = find_under_other_port(h, &places, k, a);
+		r = find_under_other_port(h, &sources, k, a);
 	buf_clear(&lines);
 	return r;
 }

@@ -49,7 +49,7 @@ struct address_verdict {
 };
 
 /* All files, and lines of KnownHostsCommand (NULL: none). */
-struct knownhosts_places hostcheck_places(const struct hostcheck *h,
+struct knownhosts_sources hostcheck_sources(const struct hostcheck *h,
     const struct buf *lines);
 /* The host's name without its port, under which it may be known as well; NULL:
  * there is no such name. Caller frees. */

@@ -105,15 +105,15 @@ accepted_type(const struct hostcheck *h, struct strlist *types)
 static int
 known_types(struct hostcheck *h, struct strlist *types)
 {
-	struct knownhosts_places places;
+	struct knownhosts_sources sources;
 	int r;
 
 	if (is_decided(h))
 		return accepted_type(h, types);
-	places = hostcheck_places(h, order_lines(h));
-	r = knownhosts_types(&places, h->name, types);
+	sources = hostcheck_sources(h, order_lines(h));
+	r = knownhosts_types(&sources, h->name, types);
 	if (r == 0 && types->n == 0 && h->other_name != NULL)
-		r = knownhosts_types(&places, h->other_name, types);
+		r = knownhosts_types(&sources, h->other_name, types);
 	return r;
 }
 

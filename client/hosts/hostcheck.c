@@ -256,16 +256,16 @@ find_user_file(const struct hostcheck *h, const char *path)
 	return NULL;
 }
 
-struct knownhosts_places
-hostcheck_places(const struct hostcheck *h, const struct buf *lines)
+struct knownhosts_sources
+hostcheck_sources(const struct hostcheck *h, const struct buf *lines)
 {
-	struct knownhosts_places places = { .files = &h->all_files,
+	struct knownhosts_sources sources = { .files = &h->all_files,
 		.seen = h->seen,
 		.lines_name = "KnownHostsCommand-" KNOWN_HOSTS_FOR_HOSTNAME };
 
 	if (lines != NULL)
-		places.lines = buf_span(lines);
-	return places;
+		sources.lines = buf_span(lines);
+	return sources;
 }
 
 char *
@@ -289,12 +289,12 @@ static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)
 {
-	const struct knownhosts_places places = hostcheck_places(h, NULL);
+	const struct knownhosts_sources sources = hostcheck_sources(h, NULL);
 	struct knownhosts_found found = { 0 }, other;
 	char *name = hostcheck_name_alone(h);
 	bool known = false;
 
-	if (name != NULL && knownhosts_check(&places, name, k, &found) == 0 &&
+	if (name != NULL && knownhosts_check(&sources, name, k, &found) == 0 &&
 	    (found.verdict == KNOWNHOSTS_OK ||
 		found.verdict == KNOWNHOSTS_IS_REVOKED)) {
 		known = found.verdict == KNOWNHOSTS_OK;
@@ -313,8 +313,8 @@ int
 hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
     const struct key *ca, struct knownhosts_found *found)
 {
-	const struct knownhosts_places all = hostcheck_places(h, lines);
-	const struct knownhosts_places files = hostcheck_places(h, NULL);
+	const struct knownhosts_sources all = hostcheck_sources(h, lines);
+	const struct knownhosts_sources files = hostcheck_sources(h, NULL);
 	char *alone = hostcheck_name_alone(h);
 	int r = knownhosts_find_ca(&all, h->name, ca, found);
 
@@ -336,16 +336,17 @@ hostcheck_combine(enum knownhosts_verdict reached,
 static int
 look_up(const struct hostcheck *h, const struct key *k, struct verdict *v)
 {
-	const struct knownhosts_places places = hostcheck_places(h, &h->lines);
+	const struct knownhosts_sources sources =
+	    hostcheck_sources(h, &h->lines);
 	struct knownhosts_found other;
 	enum knownhosts_verdict both;
 	int r;
 
 	v->name = h->name;
-	r = knownhosts_check(&places, h->name, k, &v->found);
+	r = knownhosts_check(&sources, h->name, k, &v->found);
 	if (r != 0 || h->other_name == NULL)
 		return r;
-	r = knownhosts_check(&places, h->other_name, k, &other);
+	r = knownhosts_check(&sources, h->other_name, k, &other);
 	if (r != 0)
 		return r;
 	both = hostcheck_combine(v->found.verdict, other.verdict);

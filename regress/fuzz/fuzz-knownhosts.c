@@ -48,28 +48,28 @@ must_be_same(int r, int r2, const struct knownhosts_found *f,
 
 /* From files that are read for each question, and from what was kept. */
 static void
-compare(struct knownhosts_places places, const char *name)
+compare(struct knownhosts_sources sources, const char *name)
 {
 	struct strlist names = {0};
-	struct knownhosts_places read_each = places;
+	struct knownhosts_sources read_each = sources;
 	struct knownhosts_found f = {0}, f2 = {0};
 	int r, r2;
 
 	if (strlist_add(&names, "other") != 0 ||
 	    strlist_add(&names, name) != 0 ||
-	    knownhosts_seen_new(&places.seen, places.files, &names) != 0)
+	    knownhosts_seen_new(&sources.seen, sources.files, &names) != 0)
 		abort();
-	r = knownhosts_check(&places, name, some_key(), &f);
+	r = knownhosts_check(&sources, name, some_key(), &f);
 	r2 = knownhosts_check(&read_each, name, some_key(), &f2);
 	must_be_same(r, r2, &f, &f2);
 	knownhosts_found_clear(&f);
 	knownhosts_found_clear(&f2);
-	r = knownhosts_find_ca(&places, name, NULL, &f);
+	r = knownhosts_find_ca(&sources, name, NULL, &f);
 	r2 = knownhosts_find_ca(&read_each, name, NULL, &f2);
 	must_be_same(r, r2, &f, &f2);
 	knownhosts_found_clear(&f);
 	knownhosts_found_clear(&f2);
-	knownhosts_seen_free(places.seen);
+	knownhosts_seen_free(sources.seen);
 	strlist_clear(&names);
 }
 
@@ -77,7 +77,7 @@ static void
 check(const char *path, char *name, struct span lines)
 {
 	struct strlist paths = {0}, types = {0};
-	struct knownhosts_places places = {.files = &paths, .lines = lines,
+	struct knownhosts_sources sources = {.files = &paths, .lines = lines,
 		.lines_name = "lines"};
 
 	(void)!knownhosts_each_line(path, NULL, look, NULL);
@@ -85,8 +85,8 @@ check(const char *path, char *name, struct span lines)
 	(void)!knownhosts_find(path, name, look_at_text, name);
 	if (strlist_add(&paths, path) != 0)
 		abort();
-	compare(places, name);
-	(void)!knownhosts_types(&places, name, &types);
+	compare(sources, name);
+	(void)!knownhosts_types(&sources, name, &types);
 	strlist_clear(&types);
 	strlist_clear(&paths);
 }

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "regress/fuzz/fuzz.h"
-#include "regress/fuzz/place.h"
+#include "regress/fuzz/workdir.h"
 #include "xfer/rcp/rcp-proto.h"
 #include "xfer/rcp/rcp.h"
 
@@ -65,7 +65,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len == 0 || len > FILE_BYTES_MAX)
 		return 0;
-	place_enter(FILE_BYTES_MAX, 8);
+	workdir_enter(FILE_BYTES_MAX, 8);
 	if (null_fd < 0)
 		null_fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	role = (data[0] & 7) % 5;
@@ -84,6 +84,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	rcp_free(to);
 	close(in);
 	close(back);
-	place_leave();
+	workdir_leave();
 	return 0;
 }

@@ -17,7 +17,7 @@
 #include "base/str.h"
 #include "client/copy/scp-targets.h"
 #include "regress/fuzz/fuzz.h"
-#include "regress/fuzz/place.h"
+#include "regress/fuzz/workdir.h"
 #include "regress/fuzz/scripted.h"
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
@@ -290,13 +290,13 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
 	if (len == 0)
 		return 0;
-	place_enter(FILE_BYTES_MAX, OUT_BYTES);
+	workdir_enter(FILE_BYTES_MAX, OUT_BYTES);
 	piece = pieces[data[0] >> 2 & 3];
 	if (!(data[0] & SCRIPTED))
 		play(data, len, piece);
 	else if (len >= 3)
 		play_script(data, len, piece);
 	(void)unlink(PART);
-	place_leave();
+	workdir_leave();
 	return 0;
 }

@@ -213,7 +213,7 @@ static void
 test_place(void **state)
 {
 	static const char *const no_place[] = { NULL, "", "relative/x" };
-	struct hints_place p;
+	struct hints_file p;
 	char *usual, *file;
 
 	(void)state;
@@ -223,18 +223,18 @@ test_place(void **state)
 		assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
 		if (no_place[i] != NULL)
 			setenv("XDG_STATE_HOME", no_place[i], 1);
-		hints_place_init(&p, usual, "host");
+		hints_file_init(&p, usual, "host");
 		assert_string_equal(p.path, file);
 		assert_string_equal(p.name, "host");
-		hints_place_clear(&p);
+		hints_file_clear(&p);
 	}
 	setenv("XDG_STATE_HOME", "/the/state", 1);
-	hints_place_init(&p, "/other/hosts", "host");
+	hints_file_init(&p, "/other/hosts", "host");
 	assert_string_equal(p.path, "/the/state/hpnssh/hints");
 	assert_string_equal(p.name, "host /other/hosts");
 	assert_string_equal(p.old_path, "/other/hosts.hints");
 	assert_string_equal(p.old_name, "host");
-	hints_place_clear(&p);
+	hints_file_clear(&p);
 	unsetenv("XDG_STATE_HOME");
 	free(usual);
 	free(file);

@@ -83,7 +83,7 @@ static bool
 is_noted(const char *name)
 {
 	struct strlist files = { 0 };
-	const struct knownhosts_places places = { .files = &files };
+	const struct knownhosts_sources places = { .files = &files };
 	struct knownhosts_found found;
 	bool noted;
 

@@ -151,19 +151,19 @@ assert_same(const struct knownhosts_found *a, const struct knownhosts_found *b)
 }
 
 static void
-assert_same_check(const struct knownhosts_places *places, const char *name,
+assert_same_check(const struct knownhosts_sources *sources, const char *name,
     const struct key *k)
 {
-	struct knownhosts_places fresh = *places;
+	struct knownhosts_sources fresh = *sources;
 	struct knownhosts_found a, b;
 
 	fresh.seen = NULL;
-	assert_int_equal(knownhosts_check(places, name, k, &a), 0);
+	assert_int_equal(knownhosts_check(sources, name, k, &a), 0);
 	assert_int_equal(knownhosts_check(&fresh, name, k, &b), 0);
 	assert_same(&a, &b);
 	knownhosts_found_clear(&a);
 	knownhosts_found_clear(&b);
-	assert_int_equal(knownhosts_find_ca(places, name, k, &a), 0);
+	assert_int_equal(knownhosts_find_ca(sources, name, k, &a), 0);
 	assert_int_equal(knownhosts_find_ca(&fresh, name, k, &b), 0);
 	assert_same(&a, &b);
 	knownhosts_found_clear(&a);
@@ -171,13 +171,13 @@ assert_same_check(const struct knownhosts_places *places, const char *name,
 }
 
 static void
-assert_same_types(const struct knownhosts_places *places, const char *name)
+assert_same_types(const struct knownhosts_sources *sources, const char *name)
 {
-	struct knownhosts_places fresh = *places;
+	struct knownhosts_sources fresh = *sources;
 	struct strlist a = { 0 }, b = { 0 };
 
 	fresh.seen = NULL;
-	assert_int_equal(knownhosts_types(places, name, &a), 0);
+	assert_int_equal(knownhosts_types(sources, name, &a), 0);
 	assert_int_equal(knownhosts_types(&fresh, name, &b), 0);
 	assert_int_equal(a.n, b.n);
 	for (size_t i = 0; i < a.n; i++)
@@ -187,23 +187,23 @@ assert_same_types(const struct knownhosts_places *places, const char *name)
 }
 
 static void
-assert_same_answers(const struct knownhosts_places *places)
+assert_same_answers(const struct knownhosts_sources *sources)
 {
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		for (size_t k = 0; k < ARRAY_LEN(made); k++)
-			assert_same_check(places, names[i], made[k]);
-		assert_same_types(places, names[i]);
+			assert_same_check(sources, names[i], made[k]);
+		assert_same_types(sources, names[i]);
 	}
 }
 
-static struct knownhosts_places
-make_places(void)
+static struct knownhosts_sources
+make_sources(void)
 {
-	struct knownhosts_places places = { .files = &files,
+	struct knownhosts_sources sources = { .files = &files,
 		.lines_name = "elsewhere" };
 
-	assert_int_equal(knownhosts_seen_new(&places.seen, &files, &asked), 0);
-	return places;
+	assert_int_equal(knownhosts_seen_new(&sources.seen, &files, &asked), 0);
+	return sources;
 }
 
 static void
@@ -211,17 +211,17 @@ as_reading_them(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= STORIES; seed++) {
-		struct knownhosts_places places = make_places();
+		struct knownhosts_sources sources = make_sources();
 		struct dice d = { seed };
 		struct buf lines = { 0 };
 
 		put_lines(&d, &lines);
-		places.lines = buf_span(&lines);
+		sources.lines = buf_span(&lines);
 		for (int turn = 0; turn < TURNS; turn++) {
 			change(&d, files.v[dice_below(&d, 2)]);
-			assert_same_answers(&places);
+			assert_same_answers(&sources);
 		}
-		knownhosts_seen_free(places.seen);
+		knownhosts_seen_free(sources.seen);
 		buf_clear(&lines);
 		unlink(files.v[0]);
 		unlink(files.v[1]);
@@ -249,7 +249,7 @@ bytes_read(void)
 }
 
 static uint64_t
-cost_of_all(const struct knownhosts_places *places)
+cost_of_all(const struct knownhosts_sources *sources)
 {
 	uint64_t before = bytes_read();
 	struct strlist types = { 0 };
@@ -257,13 +257,13 @@ cost_of_all(const struct knownhosts_places *places)
 	for (size_t i = 0; i < asked.n; i++) {
 		struct knownhosts_found f;
 
-		assert_int_equal(knownhosts_check(places, asked.v[i], made[0],
+		assert_int_equal(knownhosts_check(sources, asked.v[i], made[0],
 				     &f), 0);
 		knownhosts_found_clear(&f);
-		assert_int_equal(knownhosts_find_ca(places, asked.v[i], NULL,
+		assert_int_equal(knownhosts_find_ca(sources, asked.v[i], NULL,
 				     &f), 0);
 		knownhosts_found_clear(&f);
-		assert_int_equal(knownhosts_types(places, asked.v[i], &types),
+		assert_int_equal(knownhosts_types(sources, asked.v[i], &types),
 		    0);
 	}
 	strlist_clear(&types);
@@ -273,11 +273,11 @@ cost_of_all(const struct knownhosts_places *places)
 /* Until it lies so far back that the file was changed that a change would show
  * by its times, it is read anew. */
 static void
-settle(const struct knownhosts_places *places, uint64_t size)
+settle(const struct knownhosts_sources *sources, uint64_t size)
 {
 	uint64_t end = clock_ms() + WAIT_MS;
 
-	while (cost_of_all(places) >= size) {
+	while (cost_of_all(sources) >= size) {
 		assert_true(clock_ms() < end);
 		(void)poll(NULL, 0, 10);
 	}
@@ -303,15 +303,15 @@ static void
 read_once(void **state)
 {
 	uint64_t size = write_large();
-	struct knownhosts_places places = make_places();
+	struct knownhosts_sources sources = make_sources();
 
 	(void)state;
-	settle(&places, size);
-	knownhosts_seen_free(places.seen);
-	places = make_places();
-	assert_in_range(cost_of_all(&places), size, size + size / 2);
-	assert_in_range(cost_of_all(&places), 0, size / 2);
-	knownhosts_seen_free(places.seen);
+	settle(&sources, size);
+	knownhosts_seen_free(sources.seen);
+	sources = make_sources();
+	assert_in_range(cost_of_all(&sources), size, size + size / 2);
+	assert_in_range(cost_of_all(&sources), 0, size / 2);
+	knownhosts_seen_free(sources.seen);
 	unlink(files.v[0]);
 }
 
@@ -320,14 +320,14 @@ static void
 changes_show(void **state)
 {
 	struct buf more = { 0 };
-	struct knownhosts_places places = make_places();
+	struct knownhosts_sources sources = make_sources();
 
 	(void)state;
 	buf_printf(&more, "@revoked beta " EC1 "\n");
 	for (int change = 0; change < 5; change++) {
 		uint64_t size = write_large();
 
-		settle(&places, size);
+		settle(&sources, size);
 		switch (change) {
 		case 0:
 			write_over(files.v[0], O_APPEND, &more);
@@ -346,9 +346,9 @@ changes_show(void **state)
 			write_over(files.v[1], 0, &more);
 			break;
 		}
-		assert_same_answers(&places);
+		assert_same_answers(&sources);
 	}
-	knownhosts_seen_free(places.seen);
+	knownhosts_seen_free(sources.seen);
 	buf_clear(&more);
 	unlink(files.v[0]);
 	unlink(files.v[1]);
@@ -361,15 +361,15 @@ not_settled(void **state)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
 	uint64_t size = write_large();
-	struct knownhosts_places places = make_places();
+	struct knownhosts_sources sources = make_sources();
 
 	(void)state;
 	assert_int_equal(clock_gettime(CLOCK_REALTIME, &times[1]), 0);
 	times[1].tv_sec += 3600;
 	assert_int_equal(utimensat(AT_FDCWD, files.v[0], times, 0), 0);
 	for (int i = 0; i < 2; i++)
-		assert_true(cost_of_all(&places) >= size * asked.n);
-	knownhosts_seen_free(places.seen);
+		assert_true(cost_of_all(&sources) >= size * asked.n);
+	knownhosts_seen_free(sources.seen);
 	unlink(files.v[0]);
 }
 
@@ -378,19 +378,19 @@ not_settled(void **state)
 static void
 unreadable(void **state)
 {
-	struct knownhosts_places places = make_places();
+	struct knownhosts_sources sources = make_sources();
 	struct knownhosts_found f;
 
 	(void)state;
 	assert_int_equal(symlink("/proc/self/mem", files.v[0]), 0);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(knownhosts_check(&places, "alpha", made[0],
+		assert_int_equal(knownhosts_check(&sources, "alpha", made[0],
 				     &f), ERR_SYSTEM);
 	assert_int_equal(unlink(files.v[0]), 0);
-	assert_int_equal(knownhosts_check(&places, "alpha", made[0], &f), 0);
+	assert_int_equal(knownhosts_check(&sources, "alpha", made[0], &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_NEW);
 	knownhosts_found_clear(&f);
-	knownhosts_seen_free(places.seen);
+	knownhosts_seen_free(sources.seen);
 }
 
 /* ---- lines -------------------------------------------------------------- */

@@ -235,7 +235,7 @@ test_check(void **state)
 	    {"unknown", ED1, KNOWNHOSTS_NEW, 0, 0},
 	};
 	struct strlist paths = {0}, types = {0};
-	struct knownhosts_places places = {.files = &paths};
+	struct knownhosts_sources sources = {.files = &paths};
 
 	(void)state;
 	assert_int_equal(file_replace(path, file1, strlen(file1), 0600), 0);
@@ -250,11 +250,11 @@ test_check(void **state)
 
 		/* Lines are of keys; a certificate is its key to them. */
 		assert_int_equal(
-		    knownhosts_check(&places, cases[i].name, cert, &f), 0);
+		    knownhosts_check(&sources, cases[i].name, cert, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
 		knownhosts_found_clear(&f);
 		assert_int_equal(
-		    knownhosts_check(&places, cases[i].name, k, &f), 0);
+		    knownhosts_check(&sources, cases[i].name, k, &f), 0);
 		assert_int_equal(f.verdict, cases[i].want);
 		assert_int_equal(f.line, cases[i].line);
 		if (cases[i].file != 0)
@@ -266,12 +266,12 @@ test_check(void **state)
 		key_free(cert);
 		key_free(k);
 	}
-	assert_int_equal(knownhosts_types(&places, "plain", &types), 0);
+	assert_int_equal(knownhosts_types(&sources, "plain", &types), 0);
 	assert_int_equal(types.n, 2);
 	assert_string_equal(types.v[0], "ssh-ed25519");
 	assert_string_equal(types.v[1], "ecdsa-sha2-nistp256");
 	strlist_clear(&types);
-	assert_int_equal(knownhosts_types(&places, "never", &types), 0);
+	assert_int_equal(knownhosts_types(&sources, "never", &types), 0);
 	assert_int_equal(types.n, 0);
 	strlist_clear(&paths);
 }
@@ -281,7 +281,7 @@ static void
 test_odd_lines(void **state)
 {
 	struct strlist paths = {0};
-	struct knownhosts_places places = {.files = &paths};
+	struct knownhosts_sources sources = {.files = &paths};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1);
 	struct buf b = {0};
@@ -295,11 +295,11 @@ test_odd_lines(void **state)
 	assert_int_equal(
 	    file_replace(path, buf_data(&b), buf_len(&b), 0600), 0);
 	assert_int_equal(strlist_add(&paths, path), 0);
-	assert_int_equal(knownhosts_check(&places, "host", k, &f), 0);
+	assert_int_equal(knownhosts_check(&sources, "host", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 	assert_int_equal(f.line, 3);
 	knownhosts_found_clear(&f);
-	assert_int_equal(knownhosts_check(&places, "x", k, &f), 0);
+	assert_int_equal(knownhosts_check(&sources, "x", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_NEW);
 	knownhosts_found_clear(&f);
 	strlist_clear(&paths);
@@ -311,7 +311,7 @@ static void
 test_add(void **state)
 {
 	struct strlist paths = {0};
-	struct knownhosts_places places = {.files = &paths};
+	struct knownhosts_sources sources = {.files = &paths};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1), *ec = key_of(EC1);
 	struct key *cert = make_cert_for(k);
@@ -338,7 +338,7 @@ test_add(void **state)
 	assert_non_null(strstr(s, "\n|1|"));
 	free(s);
 	assert_int_equal(strlist_add(&paths, path), 0);
-	assert_int_equal(knownhosts_check(&places, "secret", k, &f), 0);
+	assert_int_equal(knownhosts_check(&sources, "secret", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 	knownhosts_found_clear(&f);
 	strlist_clear(&paths);
@@ -437,7 +437,7 @@ test_hash_all(void **state)
 	char old[sizeof path + 4];
 	struct notes n = {0};
 	struct strlist paths = {0};
-	struct knownhosts_places places = {.files = &paths};
+	struct knownhosts_sources sources = {.files = &paths};
 	struct knownhosts_found f;
 	struct key *k = key_of(ED1);
 	unsigned changed;
@@ -460,7 +460,7 @@ test_hash_all(void **state)
 	assert_int_equal(strlist_add(&paths, path), 0);
 	for (const char *const *h = (const char *const[]){"a", "b", NULL};
 	     *h != NULL; h++) {
-		assert_int_equal(knownhosts_check(&places, *h, k, &f), 0);
+		assert_int_equal(knownhosts_check(&sources, *h, k, &f), 0);
 		assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 		knownhosts_found_clear(&f);
 	}
@@ -640,7 +640,7 @@ test_authorities(void **state)
 		{ "h", NULL, 0 },
 	};
 	struct strlist paths = {0};
-	struct knownhosts_places places = { .files = &paths,
+	struct knownhosts_sources sources = { .files = &paths,
 		.lines = { (const uint8_t *)lines, strlen(lines) },
 		.lines_name = "lines" };
 
@@ -653,7 +653,7 @@ test_authorities(void **state)
 		    cases[i].ca != NULL ? key_of(cases[i].ca) : NULL;
 
 		assert_int_equal(
-		    knownhosts_find_ca(&places, cases[i].name, ca, &f), 0);
+		    knownhosts_find_ca(&sources, cases[i].name, ca, &f), 0);
 		assert_int_equal(f.verdict, cases[i].line != 0 ?
 			KNOWNHOSTS_OK : KNOWNHOSTS_NEW);
 		assert_int_equal(f.line, abs(cases[i].line));
@@ -674,7 +674,7 @@ test_revoked_authority(void **state)
 		.id = "h", .valid_before = CERT_FOREVER };
 	struct key *ca, *k = key_of(ED1), *cert;
 	struct strlist paths = {0};
-	struct knownhosts_places places = { .files = &paths,
+	struct knownhosts_sources sources = { .files = &paths,
 		.lines_name = "lines" };
 	struct knownhosts_found f;
 	struct buf text = {0};
@@ -684,14 +684,14 @@ test_revoked_authority(void **state)
 	cert = make_cert_by(k, &request, ca, "ssh-ed25519");
 	buf_printf(&text, "a,b " ED1 "\n@revoked a ");
 	assert_int_equal(key_format_line(ca, NULL, &text), 0);
-	places.lines = buf_span(&text);
-	assert_int_equal(knownhosts_check(&places, "a", cert, &f), 0);
+	sources.lines = buf_span(&text);
+	assert_int_equal(knownhosts_check(&sources, "a", cert, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_IS_REVOKED);
 	knownhosts_found_clear(&f);
-	assert_int_equal(knownhosts_check(&places, "a", k, &f), 0);
+	assert_int_equal(knownhosts_check(&sources, "a", k, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 	knownhosts_found_clear(&f);
-	assert_int_equal(knownhosts_check(&places, "b", cert, &f), 0);
+	assert_int_equal(knownhosts_check(&sources, "b", cert, &f), 0);
 	assert_int_equal(f.verdict, KNOWNHOSTS_OK);
 	knownhosts_found_clear(&f);
 	buf_clear(&text);

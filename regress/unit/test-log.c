@@ -41,7 +41,7 @@ setup(void **state)
 	log_set_level(LOG_LVL_INFO);
 	got[0] = '\0';
 	count = 0;
-	return log_set_places(&nothing);
+	return log_set_locations(&nothing);
 }
 
 static void
@@ -51,7 +51,7 @@ ask_for(const char *list)
 
 	assert_int_equal(strlist_add(&lists, "elsewhere.c:*"), 0);
 	assert_int_equal(strlist_add(&lists, list), 0);
-	assert_int_equal(log_set_places(&lists), 0);
+	assert_int_equal(log_set_locations(&lists), 0);
 	strlist_clear(&lists);
 }
 

@@ -92,7 +92,7 @@ set_up(void **state)
 	from.exec_label = xstrdup("user_u:user_r:user_t:s0");
 	from.keep_caps = true;
 	from.log_level = LOG_LVL_DEBUG2;
-	add_words(&from.log_places, "kex.c:*", "a.c:f");
+	add_words(&from.log_locations, "kex.c:*", "a.c:f");
 	from.log_to_stderr = true;
 	buf_put(&from.packet_state, "packet keys", 11);
 	buf_put(&from.kex_state, "kex", 3);
@@ -183,7 +183,7 @@ check_rest(void)
 	assert_int_equal(to.monitor, 4711);
 	assert_string_equal(to.exec_label, "user_u:user_r:user_t:s0");
 	assert_int_equal(to.log_level, LOG_LVL_DEBUG2);
-	assert_string_equal(to.log_places.v[1], "a.c:f");
+	assert_string_equal(to.log_locations.v[1], "a.c:f");
 }
 
 static void

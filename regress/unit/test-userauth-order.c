@@ -14,7 +14,7 @@ enum { KEYS_MAX = 12 };
 /* A key is a word: its group (C a A F), then "e" if it is explicit, then its
  * rank, 0 to 3. */
 static size_t
-read_keys(const char *text, struct key_place *v)
+read_keys(const char *text, struct key_priority *v)
 {
 	static const char groups[] = "CaAF";
 	size_t n = 0;
@@ -59,7 +59,7 @@ tables(void **state)
 		/* And no key leaves its group. */
 		{ "C3 A1 F0", "012" },
 	};
-	struct key_place v[KEYS_MAX];
+	struct key_priority v[KEYS_MAX];
 	size_t order[KEYS_MAX];
 
 	(void)state;
@@ -83,7 +83,7 @@ merged(enum key_group g)
 
 /* Where a key would be by its group alone. */
 static size_t
-place_by_group(const struct key_place *v, size_t n, size_t i)
+position_by_group(const struct key_priority *v, size_t n, size_t i)
 {
 	size_t place = 0;
 
@@ -94,7 +94,7 @@ place_by_group(const struct key_place *v, size_t n, size_t i)
 }
 
 static void
-assert_rules(const struct key_place *v, size_t n, const size_t *order)
+assert_rules(const struct key_priority *v, size_t n, const size_t *order)
 {
 	bool seen[KEYS_MAX] = { false };
 
@@ -102,12 +102,12 @@ assert_rules(const struct key_place *v, size_t n, const size_t *order)
 		assert_true(order[i] < n && !seen[order[i]]);
 		seen[order[i]] = true;
 		if (v[order[i]].is_explicit)
-			assert_int_equal(place_by_group(v, n, order[i]), i);
+			assert_int_equal(position_by_group(v, n, order[i]), i);
 	}
 	for (size_t i = 0; i < n; i++) {
 		for (size_t j = i + 1; j < n; j++) {
-			const struct key_place *a = &v[order[i]];
-			const struct key_place *b = &v[order[j]];
+			const struct key_priority *a = &v[order[i]];
+			const struct key_priority *b = &v[order[j]];
 
 			assert_true(merged(a->group) <= merged(b->group));
 			if (a->is_explicit || b->is_explicit ||
@@ -116,8 +116,8 @@ assert_rules(const struct key_place *v, size_t n, const size_t *order)
 			assert_true(a->rank <= b->rank);
 			if (a->rank == b->rank)
 				assert_true(
-				    place_by_group(v, n, order[i]) <
-				    place_by_group(v, n, order[j]));
+				    position_by_group(v, n, order[i]) <
+				    position_by_group(v, n, order[j]));
 		}
 	}
 }
@@ -125,7 +125,7 @@ assert_rules(const struct key_place *v, size_t n, const size_t *order)
 static void
 any_keys(void **state)
 {
-	struct key_place v[KEYS_MAX];
+	struct key_priority v[KEYS_MAX];
 	size_t order[KEYS_MAX];
 	struct dice d = { 1 };
 

@@ -376,7 +376,7 @@ receive_params(struct preauth *pa)
 	if (r != 0)
 		_exit(255); /* the log needs the monitor, too */
 	log_set_level((enum log_level)pa->params.log_level);
-	if (log_set_places(&pa->params.log_places) != 0)
+	if (log_set_locations(&pa->params.log_locations) != 0)
 		_exit(255);
 	log_to_sink(to_monitor, pa);
 }

@@ -27,7 +27,7 @@
 #include "server/listener/hash-survey.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
-#include "server/listener/places.h"
+#include "server/listener/listen-addresses.h"
 #include "server/listener/reload.h"
 #include "server/listener/session-start.h"
 #include "server/peer.h"
@@ -547,13 +547,13 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	struct listener l = { .state = state, .opts = opts, .status = 255 };
 
 	prepare(&l);
-	places_open(&state->conf, &l.sockets);
+	listen_addresses_open(&state->conf, &l.sockets);
 	go_to_background(&l);
 	l.admission = admission_new(&state->conf);
 	check_descriptors();
 	set_up_loop(&l);
 	write_pid_file(&l);
-	places_log(&l.sockets);
+	listen_addresses_log(&l.sockets);
 	make_title(&l);
 	if (!opts->debug) {
 		session_spare_fill(&l.spare, &l.session);

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/sock.h"
-#include "server/listener/places.h"
+#include "server/listener/listen-addresses.h"
 
 enum { NOT_STARTED = 127, LINES_MAX = 20 };
 
@@ -94,7 +94,8 @@ become_check(const struct reload *r, int out)
 	argv[0] = r->argv[0];
 	argv[1] = xstrdup("-t");
 	memcpy(argv + 2, r->argv + 1, (n - 1) * sizeof *argv);
-	if (setenv(PLACES_HELD, places_text(r->sockets), 1) == -1)
+	if (setenv(LISTEN_ADDRESSES_HELD, listen_addresses_text(r->sockets),
+	    1) == -1)
 		_exit(NOT_STARTED);
 	if (dup2(out, STDERR_FILENO) != -1)
 		(void)execv(r->exe, argv);

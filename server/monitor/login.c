@@ -74,7 +74,7 @@ make_conf(struct login *l)
 		fatal("cannot make the configuration for user %s",
 		    l->user->name);
 	log_set_level((enum log_level)l->conf.log.log_level);
-	state_log_places(&l->conf);
+	state_log_locations(&l->conf);
 }
 
 static void

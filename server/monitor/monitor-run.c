@@ -47,7 +47,7 @@ set_up_log(const struct server_state *s)
 		log_to_stderr();
 	else
 		log_to_syslog(s->conf.log.syslog_facility);
-	state_log_places(&s->conf);
+	state_log_locations(&s->conf);
 }
 
 static void
@@ -103,7 +103,7 @@ apply_address_rules(struct monitor *m)
 		if (server_conf_for(&m->state.conf, &spec, &conf) != 0)
 			fatal("cannot make the connection's configuration");
 		log_set_level((enum log_level)conf.log.log_level);
-		state_log_places(&conf);
+		state_log_locations(&conf);
 		(void)tcp_set_congestion(m->socket_fd,
 		    conf.data.congestion_control);
 		if (!conf.login.refuse_connection) {
@@ -270,7 +270,7 @@ send_params(const struct monitor *m)
 		.remote = m->remote,
 		.floor_us = login_floor_us(&m->state),
 		.log_level = (int)log_get_level(),
-		.log_places = *log_places() };
+		.log_locations = *log_locations() };
 	struct buf b;
 
 	if (sig_algs == NULL)

@@ -121,7 +121,7 @@ send_state(const struct monitor *m, struct user_state *s)
 	s->monitor = getpid();
 	s->keep_caps = proc_keeps_caps();
 	s->log_level = (int)log_get_level();
-	s->log_places = *log_places();
+	s->log_locations = *log_locations();
 	s->log_to_stderr = m->state.log_to_stderr;
 	s->packet_state = m->packet_state;
 	s->kex_state = m->kex_state;

@@ -85,7 +85,8 @@ on_log(struct monitor *m, struct rd *in, struct buf *out)
 {
 	uint8_t byte = rd_u8(in), level = byte & ~MONITOR_LOG_FORCED;
 	/* A word of the other side counts only if somebody asked for it. */
-	bool forced = (byte & MONITOR_LOG_FORCED) != 0 && log_places()->n > 0;
+	bool forced = (byte & MONITOR_LOG_FORCED) != 0 &&
+	    log_locations()->n > 0;
 	char *text = rd_cstring(in, LINE_MAX_BYTES);
 	int r = rd_end(in);
 

@@ -78,7 +78,7 @@ system_files(struct strlist *files)
 /* A certificate counts by its authority, which lines name as one, and only if
  * neither is revoked. */
 static int
-look_up(const struct knownhosts_places *places, const char *name,
+look_up(const struct knownhosts_sources *places, const char *name,
     const struct key *k, struct knownhosts_found *found)
 {
 	const struct cert *c = key_cert(k);
@@ -103,7 +103,7 @@ is_known(const struct login *l, const struct key *k, const char *host)
 	if (r == 0)
 		r = user_lines(l, &lines);
 	if (r == 0) {
-		const struct knownhosts_places places = { .files = &files,
+		const struct knownhosts_sources places = { .files = &files,
 			.lines = buf_span(&lines),
 			.lines_name = "known_hosts of the user" };
 

@@ -20,7 +20,7 @@ static void
 set_up_log(const struct user_state *s)
 {
 	log_init(s->conf.log.name, (enum log_level)s->log_level);
-	if (log_set_places(&s->log_places) != 0)
+	if (log_set_locations(&s->log_locations) != 0)
 		fatal("%s", err_text(ERR_NOMEM));
 	if (s->log_to_stderr)
 		log_to_stderr();

@@ -24,7 +24,7 @@ struct token {
 };
 
 /* Where the private half of a listed key is. */
-struct place {
+struct listed_key {
 	struct buf blob; /* public key, by which it is asked for */
 	uint32_t token;	 /* index */
 	uint8_t id[P11_ID_MAX];
@@ -36,8 +36,8 @@ struct provider {
 	CK_FUNCTION_LIST *f;
 	struct token tokens[P11_TOKENS_MAX];
 	size_t n_tokens;
-	struct place places[P11_KEYS_MAX];
-	size_t n_places;
+	struct listed_key listed[P11_KEYS_MAX];
+	size_t n_listed;
 };
 
 /* What a failure is called on the wire. */
@@ -54,7 +54,7 @@ size_t objects_find(struct provider *p, const struct token *t,
 int objects_list(struct provider *p, struct p11_list *out) must_check;
 
 /* tokens/p11/p11-sign.c */
-enum p11_status token_sign(struct provider *p, const struct place *at,
+enum p11_status token_sign(struct provider *p, const struct listed_key *at,
     const struct p11_request *q, struct buf *signature);
 
 #endif

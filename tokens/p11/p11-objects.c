@@ -200,20 +200,20 @@ read_certificate(const struct reading *o, struct key **out, char **name)
 
 /* Remembers where the private half is. */
 static int
-keep_place(const struct reading *o, const struct key *k)
+keep_listed(const struct reading *o, const struct key *k)
 {
 	struct provider *p = o->p;
-	struct place *at = &p->places[p->n_places];
+	struct listed_key *at = &p->listed[p->n_listed];
 	int r;
 
-	if (p->n_places == P11_KEYS_MAX)
+	if (p->n_listed == P11_KEYS_MAX)
 		return ERR_LIMIT;
-	*at = (struct place){ .token = o->token };
+	*at = (struct listed_key){ .token = o->token };
 	if (!get(o, CKA_ID, at->id, sizeof at->id, &at->id_len))
 		at->id_len = 0;
 	r = key_to_blob(k, &at->blob);
 	if (r == 0)
-		p->n_places++;
+		p->n_listed++;
 	else
 		buf_clear(&at->blob);
 	return r;
@@ -236,7 +236,7 @@ keep(const struct reading *o, struct key *k, char *name, struct p11_list *out)
 	free(name);
 	r = p11_list_add_key(out, k, label, o->token);
 	if (r == 0 && out->n_keys > before)
-		r = keep_place(o, out->keys[before].key);
+		r = keep_listed(o, out->keys[before].key);
 	return r;
 }
 
@@ -266,11 +266,11 @@ list_class(struct provider *p, uint32_t token, CK_OBJECT_CLASS class,
 }
 
 static void
-forget_places(struct provider *p)
+forget_listed(struct provider *p)
 {
-	for (size_t i = 0; i < p->n_places; i++)
-		buf_clear(&p->places[i].blob);
-	p->n_places = 0;
+	for (size_t i = 0; i < p->n_listed; i++)
+		buf_clear(&p->listed[i].blob);
+	p->n_listed = 0;
 }
 
 int
@@ -278,7 +278,7 @@ objects_list(struct provider *p, struct p11_list *out)
 {
 	int r = 0;
 
-	forget_places(p);
+	forget_listed(p);
 	for (uint32_t i = 0; r == 0 && i < p->n_tokens; i++) {
 		const struct token *t = &p->tokens[i];
 

@@ -159,8 +159,8 @@ provider_free(struct provider *p)
 		return;
 	for (size_t i = 0; i < p->n_tokens; i++)
 		(void)p->f->C_CloseSession(p->tokens[i].session);
-	for (size_t i = 0; i < p->n_places; i++)
-		buf_clear(&p->places[i].blob);
+	for (size_t i = 0; i < p->n_listed; i++)
+		buf_clear(&p->listed[i].blob);
 	if (p->f != NULL)
 		(void)p->f->C_Finalize(NULL);
 	/* Not closed: it may have threads of its own. */

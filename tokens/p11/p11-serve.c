@@ -45,14 +45,14 @@ serve_list(struct provider **p, const struct p11_request *q,
 	    refuse(q, P11_FAILED, NULL, answer);
 }
 
-static const struct place *
-find_place(const struct provider *p, struct span blob)
+static const struct listed_key *
+find_listed(const struct provider *p, struct span blob)
 {
-	for (size_t i = 0; i < p->n_places; i++)
-		if (buf_len(&p->places[i].blob) == blob.len &&
-		    memcmp(buf_data(&p->places[i].blob), blob.p, blob.len) ==
+	for (size_t i = 0; i < p->n_listed; i++)
+		if (buf_len(&p->listed[i].blob) == blob.len &&
+		    memcmp(buf_data(&p->listed[i].blob), blob.p, blob.len) ==
 			0)
-			return &p->places[i];
+			return &p->listed[i];
 	return NULL;
 }
 
@@ -60,7 +60,8 @@ static int
 serve_sign(struct provider *p, const struct p11_request *q,
     struct buf *answer)
 {
-	const struct place *at = p != NULL ? find_place(p, q->blob) : NULL;
+	const struct listed_key *at =
+	    p != NULL ? find_listed(p, q->blob) : NULL;
 	struct buf signature = { 0 };
 	enum p11_status status;
 

@@ -43,7 +43,8 @@ method_of(const char *alg)
 
 /* Some tokens do not say of their keys that they sign. */
 static bool
-find_private(struct provider *p, const struct place *at, CK_OBJECT_HANDLE *out)
+find_private(struct provider *p, const struct listed_key *at,
+    CK_OBJECT_HANDLE *out)
 {
 	CK_OBJECT_CLASS class = CKO_PRIVATE_KEY;
 	CK_BBOOL yes = CK_TRUE;
@@ -124,7 +125,7 @@ run(struct provider *p, const struct token *t, CK_OBJECT_HANDLE key,
 }
 
 enum p11_status
-token_sign(struct provider *p, const struct place *at,
+token_sign(struct provider *p, const struct listed_key *at,
     const struct p11_request *q, struct buf *signature)
 {
 	const struct token *t = &p->tokens[at->token];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "agent/socket-place.h"
+#include "agent/listen-socket.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -34,7 +34,7 @@ absolute(const char *path)
 }
 
 static int
-note_file(struct socket_place *s)
+note_file(struct listen_socket *s)
 {
 	struct stat st;
 
@@ -50,7 +50,7 @@ note_file(struct socket_place *s)
 
 /* s->path is set. */
 static int
-open_socket(struct socket_place *s)
+open_socket(struct listen_socket *s)
 {
 	struct listen_set set = { 0 };
 	int r = listen_open_path(&set, s->path, OTHERS, false);
@@ -67,9 +67,9 @@ open_socket(struct socket_place *s)
 }
 
 int
-socket_place_named(struct socket_place *s, const char *path)
+listen_socket_named(struct listen_socket *s, const char *path)
 {
-	*s = (struct socket_place){ .fd = -1 };
+	*s = (struct listen_socket){ .fd = -1 };
 	s->path = strdup(path);
 	return s->path != NULL ? open_socket(s) : ERR_NOMEM;
 }
@@ -97,12 +97,12 @@ make_directory(const char *top, char **out)
 }
 
 int
-socket_place_temporary(struct socket_place *s)
+listen_socket_temporary(struct listen_socket *s)
 {
 	const char *top = getenv("TMPDIR");
 	int r;
 
-	*s = (struct socket_place){ .fd = -1 };
+	*s = (struct listen_socket){ .fd = -1 };
 	if (top == NULL || *top == '\0')
 		top = "/tmp";
 	if ((r = make_directory(top, &s->directory)) != 0)
@@ -128,12 +128,12 @@ home_directory(void)
 }
 
 int
-socket_place_usual(struct socket_place *s, bool clean)
+listen_socket_usual(struct listen_socket *s, bool clean)
 {
 	const char *home = home_directory();
 	int r;
 
-	*s = (struct socket_place){ .fd = -1 };
+	*s = (struct listen_socket){ .fd = -1 };
 	if (home == NULL) {
 		log_error("the home directory is not known");
 		return ERR_NOT_FOUND;
@@ -162,13 +162,13 @@ is_listening(int fd)
 }
 
 int
-socket_place_handed(struct socket_place *s, bool *handed)
+listen_socket_handed(struct listen_socket *s, bool *handed)
 {
 	const char *pid = getenv("LISTEN_PID"), *count = getenv("LISTEN_FDS");
 	int64_t n;
 	int r;
 
-	*s = (struct socket_place){ .fd = -1 };
+	*s = (struct listen_socket){ .fd = -1 };
 	*handed = pid != NULL && count != NULL &&
 	    str_to_int(pid, 1, INT_MAX, &n) == 0 && n == getpid();
 	if (!*handed)
@@ -194,17 +194,17 @@ socket_place_handed(struct socket_place *s, bool *handed)
 /* ---- the end ------------------------------------------------------------- */
 
 void
-socket_place_forget(struct socket_place *s)
+listen_socket_forget(struct listen_socket *s)
 {
 	fd_close(&s->fd);
 	free(s->path);
 	free(s->whole);
 	free(s->directory);
-	*s = (struct socket_place){ .fd = -1 };
+	*s = (struct listen_socket){ .fd = -1 };
 }
 
 void
-socket_place_remove(struct socket_place *s)
+listen_socket_remove(struct listen_socket *s)
 {
 	struct stat st;
 
@@ -213,5 +213,5 @@ socket_place_remove(struct socket_place *s)
 		(void)unlink(s->whole);
 	if (s->directory != NULL)
 		(void)rmdir(s->directory);
-	socket_place_forget(s);
+	listen_socket_forget(s);
 }

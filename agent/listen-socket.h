@@ -5,15 +5,15 @@
  *
  * Threads: any; making one sets the umask.
  */
-#ifndef HPN_AGENT_SOCKET_PLACE_H
-#define HPN_AGENT_SOCKET_PLACE_H
+#ifndef HPN_AGENT_LISTEN_SOCKET_H
+#define HPN_AGENT_LISTEN_SOCKET_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
-struct socket_place {
+struct listen_socket {
 	int fd;	       /* listens; -1: none */
 	char *path;    /* as it is told to others */
 	char *whole;   /* from the root; NULL: it is not ours to take away */
@@ -23,17 +23,17 @@ struct socket_place {
 };
 
 /* Each says on stderr what is wrong, and gives an error. */
-int socket_place_named(struct socket_place *s, const char *path) must_check;
+int listen_socket_named(struct listen_socket *s, const char *path) must_check;
 /* In a directory that is made for it, below TMPDIR. */
-int socket_place_temporary(struct socket_place *s) must_check;
+int listen_socket_temporary(struct listen_socket *s) must_check;
 /* Below the user's home; clean: what was left behind there is removed. */
-int socket_place_usual(struct socket_place *s, bool clean) must_check;
+int listen_socket_usual(struct listen_socket *s, bool clean) must_check;
 /* The one that systemd has handed over, if it started this process. *handed:
  * it did. */
-int socket_place_handed(struct socket_place *s, bool *handed) must_check;
+int listen_socket_handed(struct listen_socket *s, bool *handed) must_check;
 
 /* Closes it, in a process that does not use it. */
-void socket_place_forget(struct socket_place *s);
-void socket_place_remove(struct socket_place *s);
+void listen_socket_forget(struct listen_socket *s);
+void listen_socket_remove(struct listen_socket *s);
 
 #endif

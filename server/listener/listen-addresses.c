@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/listener/places.h"
+#include "server/listener/listen-addresses.h"
 
 #include <errno.h>
 #include <net/if.h>
@@ -117,7 +117,8 @@ open_all(const struct server_conf *conf, struct places *p,
 }
 
 void
-places_open(const struct server_conf *conf, struct listen_set *sockets)
+listen_addresses_open(const struct server_conf *conf,
+    struct listen_set *sockets)
 {
 	struct places p = { .held = NULL };
 
@@ -127,7 +128,7 @@ places_open(const struct server_conf *conf, struct listen_set *sockets)
 }
 
 bool
-places_possible(const struct server_conf *conf, const char *held)
+listen_addresses_possible(const struct server_conf *conf, const char *held)
 {
 	struct listen_set sockets = { .n = 0 };
 	struct places p = { .held = held };
@@ -154,7 +155,7 @@ address_of(int fd, uint16_t *port)
 }
 
 void
-places_log(const struct listen_set *sockets)
+listen_addresses_log(const struct listen_set *sockets)
 {
 	for (size_t i = 0; i < sockets->n; i++) {
 		char domain[IFNAMSIZ], *address;
@@ -171,7 +172,7 @@ places_log(const struct listen_set *sockets)
 }
 
 char *
-places_text(const struct listen_set *sockets)
+listen_addresses_text(const struct listen_set *sockets)
 {
 	struct buf b = { 0 };
 	char *text;

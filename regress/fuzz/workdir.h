@@ -4,8 +4,8 @@
  * may write. What is fetched belongs into "in"; "out" can be sent; and nothing
  * may ever be in "victim", which links may lead to, nor may it change.
  */
-#ifndef HPN_REGRESS_FUZZ_PLACE_H
-#define HPN_REGRESS_FUZZ_PLACE_H
+#ifndef HPN_REGRESS_FUZZ_WORKDIR_H
+#define HPN_REGRESS_FUZZ_WORKDIR_H
 
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,21 +22,21 @@
 #include "base/log.h"
 #include "compat/file.h"
 
-static char place_path[] = "/tmp/fuzz-place-XXXXXX";
-static int place_home = -1, place_fd = -1;
-static struct stat place_out, place_victim; /* as they were made */
+static char workdir_path[] = "/tmp/fuzz-place-XXXXXX";
+static int workdir_home = -1, workdir_fd = -1;
+static struct stat workdir_out, workdir_victim; /* as they were made */
 
 static inline void
-place_remove(void)
+workdir_remove(void)
 {
-	(void)unlinkat(place_fd, "out", 0);
-	(void)unlinkat(place_fd, "victim", AT_REMOVEDIR);
-	if (rmdir(place_path) != 0)
-		perror(place_path);
+	(void)unlinkat(workdir_fd, "out", 0);
+	(void)unlinkat(workdir_fd, "victim", AT_REMOVEDIR);
+	if (rmdir(workdir_path) != 0)
+		perror(workdir_path);
 }
 
 static inline void
-place_make(rlim_t file_bytes, off_t out_bytes)
+workdir_make(rlim_t file_bytes, off_t out_bytes)
 {
 	const struct rlimit rl = { file_bytes, file_bytes };
 	int fd;
@@ -44,32 +44,32 @@ place_make(rlim_t file_bytes, off_t out_bytes)
 	log_set_level(LOG_LVL_QUIET);
 	signal(SIGXFSZ, SIG_IGN);
 	(void)setrlimit(RLIMIT_FSIZE, &rl);
-	place_home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (place_home < 0 || mkdtemp(place_path) == NULL)
+	workdir_home = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (workdir_home < 0 || mkdtemp(workdir_path) == NULL)
 		abort();
-	place_fd = open(place_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	fd = openat(place_fd, "out", O_RDWR | O_CREAT, 0600);
+	workdir_fd = open(workdir_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	fd = openat(workdir_fd, "out", O_RDWR | O_CREAT, 0600);
 	if (fd < 0 || ftruncate(fd, out_bytes) != 0 ||
-	    mkdirat(place_fd, "victim", 0700) != 0 ||
-	    fstat(fd, &place_out) != 0 ||
-	    fstatat(place_fd, "victim", &place_victim, 0) != 0)
+	    mkdirat(workdir_fd, "victim", 0700) != 0 ||
+	    fstat(fd, &workdir_out) != 0 ||
+	    fstatat(workdir_fd, "victim", &workdir_victim, 0) != 0)
 		abort();
 	close(fd);
-	atexit(place_remove);
+	atexit(workdir_remove);
 }
 
 /* Made when it is first entered. */
 static inline void
-place_enter(rlim_t file_bytes, off_t out_bytes)
+workdir_enter(rlim_t file_bytes, off_t out_bytes)
 {
-	if (place_home < 0)
-		place_make(file_bytes, out_bytes);
-	if (fchdir(place_fd) != 0)
+	if (workdir_home < 0)
+		workdir_make(file_bytes, out_bytes);
+	if (fchdir(workdir_fd) != 0)
 		abort();
 }
 
 static inline int
-place_open_up(const char *path, const struct stat *st, int type,
+workdir_open_up(const char *path, const struct stat *st, int type,
     struct FTW *f)
 {
 	(void)st;
@@ -80,7 +80,7 @@ place_open_up(const char *path, const struct stat *st, int type,
 }
 
 static inline int
-place_remove_one(const char *path, const struct stat *st, int type,
+workdir_remove_one(const char *path, const struct stat *st, int type,
     struct FTW *f)
 {
 	(void)st;
@@ -91,11 +91,11 @@ place_remove_one(const char *path, const struct stat *st, int type,
 
 /* It has the times, and so the content, and the mode that it had. */
 static inline void
-place_check(const char *name, const struct stat *was)
+workdir_check(const char *name, const struct stat *was)
 {
 	struct stat st;
 
-	if (fstatat(place_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	if (fstatat(workdir_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    st.st_ino != was->st_ino || st.st_mode != was->st_mode ||
 	    st.st_size != was->st_size || st.st_nlink != was->st_nlink ||
 	    st.FILE_MTIME.tv_sec != was->FILE_MTIME.tv_sec ||
@@ -105,7 +105,7 @@ place_check(const char *name, const struct stat *was)
 
 /* Nothing is beside "in", but what was; what is in "in" goes. */
 static inline void
-place_leave(void)
+workdir_leave(void)
 {
 	DIR *d = opendir(".");
 	const struct dirent *de;
@@ -118,11 +118,11 @@ place_leave(void)
 		    strcmp(de->d_name, "victim") != 0)
 			abort();
 	closedir(d);
-	place_check("out", &place_out);
-	place_check("victim", &place_victim);
-	(void)nftw("in", place_open_up, 16, FTW_PHYS);
-	(void)nftw("in", place_remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	if (fchdir(place_home) != 0)
+	workdir_check("out", &workdir_out);
+	workdir_check("victim", &workdir_victim);
+	(void)nftw("in", workdir_open_up, 16, FTW_PHYS);
+	(void)nftw("in", workdir_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	if (fchdir(workdir_home) != 0)
 		abort();
 }
 

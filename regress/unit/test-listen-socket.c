@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/socket-place.h"
+#include "agent/listen-socket.h"
 #include "base/listen.h"
 
 static mode_t
@@ -23,28 +23,28 @@ mode_of(const char *path)
 static void
 test_named(void **state)
 {
-	struct socket_place s, other;
+	struct listen_socket s, other;
 	struct listen_set set = { 0 };
 
 	(void)state;
 	/* By its name from here, and taken away from elsewhere. */
-	assert_int_equal(socket_place_named(&s, "sock"), 0);
+	assert_int_equal(listen_socket_named(&s, "sock"), 0);
 	assert_string_equal(s.path, "sock");
 	assert_int_equal(mode_of("sock"), S_IFSOCK | 0600);
 	/* What is there already is left alone. */
-	assert_int_equal(socket_place_named(&other, "sock"), ERR_SYSTEM);
+	assert_int_equal(listen_socket_named(&other, "sock"), ERR_SYSTEM);
 	assert_int_equal(errno, EADDRINUSE);
-	socket_place_remove(&other);
+	listen_socket_remove(&other);
 	assert_int_equal(mode_of("sock"), S_IFSOCK | 0600);
 	assert_int_equal(chdir("/"), 0);
-	socket_place_remove(&s);
+	listen_socket_remove(&s);
 	assert_int_equal(chdir(temp_dir), 0);
 	assert_int_equal(mode_of("sock"), 0);
 	/* Another one has taken the place meanwhile. */
-	assert_int_equal(socket_place_named(&s, "sock"), 0);
+	assert_int_equal(listen_socket_named(&s, "sock"), 0);
 	assert_int_equal(rename("sock", "kept"), 0);
 	assert_int_equal(listen_open_path(&set, "sock", 0, false), 0);
-	socket_place_remove(&s);
+	listen_socket_remove(&s);
 	assert_int_not_equal(mode_of("sock"), 0);
 	listen_close(&set);
 	assert_int_equal(unlink("sock") | unlink("kept"), 0);
@@ -53,24 +53,24 @@ test_named(void **state)
 static void
 test_long(void **state)
 {
-	struct socket_place s;
+	struct listen_socket s;
 	char path[200] = "";
 
 	(void)state;
 	memset(path, 'p', sizeof path - 1);
-	assert_int_equal(socket_place_named(&s, path), ERR_LIMIT);
-	socket_place_remove(&s);
+	assert_int_equal(listen_socket_named(&s, path), ERR_LIMIT);
+	listen_socket_remove(&s);
 }
 
 static void
 test_temporary(void **state)
 {
-	struct socket_place s;
+	struct listen_socket s;
 	char *directory, name[32];
 
 	(void)state;
 	assert_int_equal(setenv("TMPDIR", temp_dir, 1), 0);
-	assert_int_equal(socket_place_temporary(&s), 0);
+	assert_int_equal(listen_socket_temporary(&s), 0);
 	assert_non_null(directory = strdup(s.directory));
 	assert_int_equal(mode_of(directory), S_IFDIR | 0700);
 	assert_memory_equal(directory, temp_dir, strlen(temp_dir));
@@ -79,26 +79,26 @@ test_temporary(void **state)
 	snprintf(name, sizeof name, "/agent.%ld", (long)getpid());
 	assert_string_equal(s.path + strlen(directory), name);
 	assert_int_equal(mode_of(s.path), S_IFSOCK | 0600);
-	socket_place_remove(&s);
+	listen_socket_remove(&s);
 	assert_int_equal(mode_of(directory), 0);
 	free(directory);
 	assert_int_equal(setenv("TMPDIR", "/nonexistent", 1), 0);
-	assert_int_equal(socket_place_temporary(&s), ERR_SYSTEM);
-	socket_place_remove(&s);
+	assert_int_equal(listen_socket_temporary(&s), ERR_SYSTEM);
+	listen_socket_remove(&s);
 }
 
 static void
 test_usual(void **state)
 {
-	struct socket_place s;
+	struct listen_socket s;
 
 	(void)state;
 	assert_int_equal(setenv("HOME", temp_dir, 1), 0);
-	assert_int_equal(socket_place_usual(&s, true), 0);
+	assert_int_equal(listen_socket_usual(&s, true), 0);
 	assert_non_null(strstr(s.path, "/.ssh/agent/s."));
 	assert_non_null(strstr(s.path, ".agent."));
 	assert_int_equal(mode_of(s.path), S_IFSOCK | 0600);
-	socket_place_remove(&s);
+	listen_socket_remove(&s);
 	/* It must be empty now. */
 	assert_int_equal(rmdir(".ssh/agent") | rmdir(".ssh"), 0);
 }
@@ -106,12 +106,12 @@ test_usual(void **state)
 static int
 take_handed(const char *pid, const char *count, bool *handed)
 {
-	struct socket_place s;
+	struct listen_socket s;
 	int r;
 
 	assert_int_equal(setenv("LISTEN_PID", pid, 1), 0);
 	assert_int_equal(setenv("LISTEN_FDS", count, 1), 0);
-	r = socket_place_handed(&s, handed);
+	r = listen_socket_handed(&s, handed);
 	if (r == 0 && *handed) {
 		assert_null(getenv("LISTEN_PID"));
 		assert_null(getenv("LISTEN_FDS"));
@@ -119,7 +119,7 @@ take_handed(const char *pid, const char *count, bool *handed)
 		assert_null(s.whole);
 		assert_true((fcntl(3, F_GETFD) & FD_CLOEXEC) != 0);
 		assert_true((fcntl(3, F_GETFL) & O_NONBLOCK) != 0);
-		socket_place_remove(&s);
+		listen_socket_remove(&s);
 	}
 	return r;
 }
