@@ -18,19 +18,48 @@
 enum {
 	NO_REPLACE = 1, /* RENAME_NOREPLACE of Linux */
 	NO_WAIT = 8,	/* RWF_NOWAIT of Linux */
+	NO_MAGIC = 2,	/* RESOLVE_NO_MAGICLINKS, and so on */
+	NO_LINKS = 4,
+	BENEATH = 8,
 };
 
 int
-libc_rename_new(const char *from, const char *to)
+libc_rename_new_at(int from_dir, const char *from, int to_dir, const char *to)
 {
 #if defined(HAVE_RENAMEAT2)
-	return renameat2(AT_FDCWD, from, AT_FDCWD, to, NO_REPLACE);
+	return renameat2(from_dir, from, to_dir, to, NO_REPLACE);
 #elif defined(SYS_renameat2)
-	return (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to,
+	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to,
 	    NO_REPLACE);
 #else
+	(void)from_dir;
 	(void)from;
+	(void)to_dir;
 	(void)to;
+	errno = ENOSYS;
+	return -1;
+#endif
+}
+
+/* The structure and the numbers are the kernel's; not every C library has
+ * them. */
+int
+libc_open_beneath(int dir, const char *path, int flags, mode_t mode,
+    bool links)
+{
+#if defined(SYS_openat2)
+	const struct {
+		uint64_t flags, mode, resolve;
+	} how = { (uint64_t)flags, (flags & O_CREAT) != 0 ? mode : 0,
+		BENEATH | NO_MAGIC | (links ? 0 : NO_LINKS) };
+
+	return (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
+#else
+	(void)dir;
+	(void)path;
+	(void)flags;
+	(void)mode;
+	(void)links;
 	errno = ENOSYS;
 	return -1;
 #endif

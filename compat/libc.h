@@ -22,9 +22,16 @@
 #define HOST_NAME_MAX 255
 #endif
 
-/* As rename(), but fails with EEXIST where the new name exists, and with ENOSYS
- * or EINVAL where that cannot be asked for. */
-int libc_rename_new(const char *from, const char *to);
+/* As renameat(), but fails with EEXIST where the new name exists, and with
+ * ENOSYS or EINVAL where that cannot be asked for. */
+int libc_rename_new_at(int from_dir, const char *from, int to_dir,
+    const char *to);
+
+/* As openat(), of a path that cannot leave the directory dir (EXDEV, or EAGAIN
+ * if something was renamed meanwhile); links on the way are followed, or fail
+ * with ELOOP. Other errors where that cannot be asked for. */
+int libc_open_beneath(int dir, const char *path, int flags, mode_t mode,
+    bool links);
 
 /* As preadv(), but fails with EAGAIN where it would wait for a disk, and with
  * another error where that cannot be asked for. */

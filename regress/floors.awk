@@ -21,7 +21,7 @@ BEGIN {
 	may["xfer"] = "compat base crypto xfer"
 	may["xfer/local"] = may["xfer"] " xfer/local"
 	may["xfer/sftp"] = may["xfer"] " xfer/sftp"
-	may["xfer/serve"] = may["xfer/sftp"] " xfer/serve"
+	may["xfer/serve"] = may["xfer/sftp"] " xfer/local xfer/serve"
 	may["xfer/state"] = may["xfer/sftp"] " xfer/local xfer/state"
 	may["xfer/streams"] = may["xfer/state"] " xfer/streams"
 	may["xfer/trees"] = may["xfer/streams"] " xfer/trees"

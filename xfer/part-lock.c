@@ -131,7 +131,8 @@ xfer_part_take(int at, const char *name, uint64_t copy)
 }
 
 int
-xfer_part_to_target(int fd, int at, const char *part, const char *target)
+xfer_part_to_target(int fd, int at, const char *part, int to_at,
+    const char *target)
 {
 	struct stat st;
 
@@ -139,10 +140,10 @@ xfer_part_to_target(int fd, int at, const char *part, const char *target)
 	if (fstat(fd, &st) != 0 || !is_named(&st, at, part))
 		return -1;
 	errno = EBUSY;
-	if (xfer_is_part(target) && xfer_part_is_held(at, target))
+	if (xfer_is_part(target) && xfer_part_is_held(to_at, target))
 		return -1;
-	if (renameat(at, part, at, target) != 0)
+	if (renameat(at, part, to_at, target) != 0)
 		return -1;
 	errno = ESTALE;
-	return is_named(&st, at, target) ? 0 : -1;
+	return is_named(&st, to_at, target) ? 0 : -1;
 }

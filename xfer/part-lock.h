@@ -41,6 +41,7 @@ bool xfer_part_is_own(int fd);
 /* Renames what fd is, and nothing else: ESTALE if the part's name was that of
  * another file before, or the target's is afterwards. A target that is itself a
  * part which somebody writes is left alone: EBUSY. */
-int xfer_part_to_target(int fd, int at, const char *part, const char *target);
+int xfer_part_to_target(int fd, int at, const char *part, int to_at,
+    const char *target);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of the local tree: what its two files share.
+ * Inside of the local tree: what its files share.
  *
  *	local-tree.c	directories, and what is done in them
  *	local-open.c	opening one name, and what a link may lead to
+ *	local-beneath.c	paths of a peer, below one directory
  */
 #ifndef HPN_XFER_LOCAL_LOCAL_INTERNAL_H
 #define HPN_XFER_LOCAL_LOCAL_INTERNAL_H
@@ -14,5 +15,7 @@
  * always. */
 int local_open_at(int at, const char *name, int flags, mode_t mode,
     enum local_links rule);
+/* A directory by the user's path, whose last part is followed by the rule. */
+int local_open_root(const char *path, enum local_links rule);
 
 #endif

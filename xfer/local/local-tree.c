@@ -249,8 +249,8 @@ open_dir(int at, const char *name, enum local_links rule)
 	return fd;
 }
 
-static int
-open_root(const char *path, enum local_links rule)
+int
+local_open_root(const char *path, enum local_links rule)
 {
 	const char *last = local_last_name(path);
 	char *above;
@@ -277,7 +277,7 @@ open_root(const char *path, enum local_links rule)
 static int
 open_in(const struct local_dir *d)
 {
-	return d->parent == NULL ? open_root(d->name, d->rule) :
+	return d->parent == NULL ? local_open_root(d->name, d->rule) :
 	    open_dir(d->parent->fd, d->name, d->rule);
 }
 
@@ -543,7 +543,8 @@ local_part_to_target(int fd, struct local_dir *d, const char *part,
 {
 	int at = fd_of(d);
 
-	return at < 0 ? -1 : xfer_part_to_target(fd, at, part, target);
+	return at < 0 ? -1 : xfer_part_to_target(fd, at, part, at,
+	    target);
 }
 
 bool

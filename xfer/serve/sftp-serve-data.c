@@ -76,12 +76,14 @@ serve_is_remote(int fd)
 static int
 open_file(const struct serve_op *op)
 {
-	int fd = open(op->path, op->flags | O_NONBLOCK, op->mode);
+	int fd = serve_open_at(op, op->path, op->flags | O_NONBLOCK,
+	    op->mode);
 	struct stat st;
 
-	if (fd < 0 && errno == EWOULDBLOCK && stat(op->path, &st) == 0 &&
+	if (fd < 0 && errno == EWOULDBLOCK &&
+	    serve_stat_at(op, op->path, true, &st) == 0 &&
 	    S_ISREG(st.st_mode))
-		fd = open(op->path, op->flags, op->mode);
+		fd = serve_open_at(op, op->path, op->flags, op->mode);
 	return fd;
 }
 
@@ -91,20 +93,20 @@ open_file(const struct serve_op *op)
  * known, and that no other copy has it.
  */
 static int
-open_part(const struct serve_op *op)
+open_part(const struct serve_op *op, const struct serve_place *p)
 {
 	/* To hold it takes a descriptor that reads. */
 	int flags = (op->flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR |
 	    O_NONBLOCK | O_NOFOLLOW;
 	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
-	int fd = open(op->path, flags, op->mode);
+	int fd = openat(p->at, p->name, flags, op->mode);
 
 	if (fd < 0)
 		return -1;
 	errno = EPERM;
 	if ((made || xfer_part_is_own(fd)) &&
 	    xfer_part_hold(fd, op->attrs.copy, op->attrs.further) &&
-	    xfer_part_is(fd, AT_FDCWD, op->path) &&
+	    xfer_part_is(fd, p->at, p->name) &&
 	    ((op->flags & O_TRUNC) == 0 || ftruncate(fd, 0) == 0))
 		return fd;
 	fd_close(&fd);
@@ -114,10 +116,15 @@ open_part(const struct serve_op *op)
 static int
 run_open(struct serve_op *op)
 {
-	bool part = (op->flags & O_ACCMODE) != O_RDONLY &&
-	    xfer_is_part(op->path);
+	struct serve_place p;
 
-	op->own.fd = part ? open_part(op) : open_file(op);
+	if ((op->flags & O_ACCMODE) == O_RDONLY || !xfer_is_part(op->path)) {
+		op->own.fd = open_file(op);
+	} else {
+		if (serve_at(op, op->path, &p) == 0)
+			op->own.fd = open_part(op, &p);
+		serve_leave(&p);
+	}
 	if (op->own.fd < 0)
 		return -1;
 	op->open.remote = serve_is_remote(op->own.fd);
@@ -163,6 +170,9 @@ serve_open(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	    (unsigned)op->mode);
 	if (!serve_may(s, open_needs(pflags)))
 		return ERR_DENIED;
+	if ((pflags & SFTP_O_CREAT) != 0 &&
+	    !serve_spend(s, op, &s->left.files, 1))
+		return 0;
 	op->file.slot = serve_handle_new(s, op->path);
 	if (op->file.slot < 0) {
 		serve_status(s, op->id, SFTP_FAILURE);
@@ -479,6 +489,11 @@ serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
 		    w->handle == NULL ? EBADF : EINVAL;
 		return 0;
 	}
+	if (!serve_take(&s->left.bytes, w->left)) {
+		w->error = EDQUOT;
+		w->handle = NULL;
+		return 0;
+	}
 	serve_touch_handle(s, op, w->handle, true);
 	op->run = run_write;
 	op->done = done_write;
@@ -646,12 +661,14 @@ serve_copy_data(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	}
 	serve_log(s, LOG_LVL_DEBUG1, "copy-data from \"%s\" to \"%s\"",
 	    from->path, to->path);
+	op->count = len != 0 ? len : UINT64_MAX;
+	if (!serve_spend(s, op, &s->left.bytes, op->count))
+		return 0;
 	op->file.slot = (int)(from - s->handles);
 	op->to_file.slot = (int)(to - s->handles);
 	op->file.fd = from->fd;
 	op->to_file.fd = to->fd;
 	op->flags = to->append; /* the kernel does not append */
-	op->count = len != 0 ? len : UINT64_MAX;
 	op->order.changes = true; /* of two files: like a path */
 	op->duration = SERVE_LONG;
 	op->run = run_copy;

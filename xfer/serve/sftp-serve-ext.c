@@ -2,6 +2,7 @@
 /* Extensions of the SFTP server; see sftp-serve-internal.h. */
 #include <sys/statvfs.h>
 
+#include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -22,8 +23,12 @@ run_statvfs(struct serve_op *op)
 	struct statvfs st;
 	struct sftp_statvfs v;
 
-	if ((op->path != NULL ? statvfs(op->path, &st) :
-				fstatvfs(op->file.fd, &st)) != 0)
+	if (op->path != NULL && op->below != NULL &&
+	    (op->file.fd = op->own.fd = serve_open_at(op, op->path,
+		 O_PATH | O_CLOEXEC, 0)) < 0)
+		return -1;
+	if ((op->path != NULL && op->below == NULL ? statvfs(op->path, &st) :
+		fstatvfs(op->file.fd, &st)) != 0)
 		return -1;
 	v = (struct sftp_statvfs){
 		.bsize = st.f_bsize,
@@ -114,6 +119,8 @@ serve_expand_path(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return rd_err(r);
 	serve_verbose(s, "expand \"%s\"", op->path);
 	if (op->path[0] == '~') {
+		if (s->below != NULL)
+			return ERR_DENIED; /* it is elsewhere */
 		expanded = expand(s, op->path);
 		if (expanded == NULL)
 			return ERR_NOT_FOUND;
@@ -134,6 +141,8 @@ serve_home_directory(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (op->path == NULL)
 		return rd_err(r);
 	serve_verbose(s, "home-directory \"%s\"", op->path);
+	if (s->below != NULL)
+		return ERR_DENIED;
 	if (!serve_home_of(s, op->path, home))
 		return ERR_NOT_FOUND;
 	serve_name(s, op->id, home);

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "compat/bsd.h"
 #include "compat/libc.h"
+#include "xfer/local/local-beneath.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -32,8 +33,7 @@ run_stat(struct serve_op *op)
 {
 	if (op->path == NULL)
 		return fstat(op->file.fd, &op->st);
-	return op->flags != 0 ? stat(op->path, &op->st) :
-				lstat(op->path, &op->st);
+	return serve_stat_at(op, op->path, op->flags != 0, &op->st);
 }
 
 static int
@@ -74,54 +74,6 @@ serve_fstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	serve_touch_handle(s, op, h, false);
 	op->run = run_stat;
 	op->done = serve_done_attrs;
-	return 0;
-}
-
-static int
-apply_times(const char *path, int fd, int at_flags,
-    const struct sftp_attrs *attrs)
-{
-	struct timespec ts[2] = {
-		{ .tv_sec = attrs->atime },
-		{ .tv_sec = attrs->mtime },
-	};
-
-	return path != NULL ? utimensat(AT_FDCWD, path, ts, at_flags) :
-			      futimens(fd, ts);
-}
-
-/*
- * The order matters: a new owner clears the set-id bits, which the mode sets
- * again, and all other changes touch the times.
- */
-int
-serve_apply_attrs(const char *path, int fd, bool nofollow,
-    const struct sftp_attrs *attrs)
-{
-	int at = nofollow ? AT_SYMLINK_NOFOLLOW : 0;
-	mode_t mode = attrs->mode & SERVE_MODE_BITS;
-
-	if (attrs->flags & SFTP_A_SIZE) {
-		off_t size = (off_t)attrs->size;
-
-		if (nofollow) {
-			errno = EINVAL;
-			return -1;
-		}
-		if ((path ? truncate(path, size) : ftruncate(fd, size)) != 0)
-			return -1;
-	}
-	if ((attrs->flags & SFTP_A_OWNER) &&
-	    (path ? fchownat(AT_FDCWD, path, attrs->uid, attrs->gid, at) :
-		    fchown(fd, attrs->uid, attrs->gid)) != 0)
-		return -1;
-	if ((attrs->flags & SFTP_A_MODE) &&
-	    (path ? fchmodat(AT_FDCWD, path, mode, at) : fchmod(fd, mode)) !=
-		0)
-		return -1;
-	if ((attrs->flags & SFTP_A_TIMES) &&
-	    apply_times(path, fd, at, attrs) != 0)
-		return -1;
 	return 0;
 }
 
@@ -166,8 +118,9 @@ serve_attrs_need(const struct sftp_attrs *attrs)
 static int
 run_set(struct serve_op *op)
 {
-	return serve_apply_attrs(op->path, op->file.fd, op->flags != 0,
-	    &op->attrs);
+	return op->path == NULL ?
+	    serve_apply_attrs(op->file.fd, &op->attrs) :
+	    serve_apply_at(op, op->path, op->flags != 0, &op->attrs);
 }
 
 static int
@@ -225,7 +178,7 @@ serve_fsetstat(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 static int
 run_opendir(struct serve_op *op)
 {
-	op->own.dir = opendir(op->path);
+	op->own.dir = serve_list_at(op, op->path);
 	if (op->own.dir == NULL)
 		return -1;
 	op->open.remote = serve_is_remote(dirfd(op->own.dir));
@@ -423,7 +376,13 @@ serve_readdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 static int
 run_mkdir(struct serve_op *op)
 {
-	return mkdir(op->path, op->mode);
+	struct serve_place p;
+	int r = serve_at(op, op->path, &p);
+
+	if (r == 0)
+		r = mkdirat(p.at, p.name, op->mode);
+	serve_leave(&p);
+	return r;
 }
 
 int
@@ -440,6 +399,8 @@ serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	    0777;
 	serve_info(s, "mkdir name \"%s\" mode 0%o", op->path,
 	    (unsigned)op->mode);
+	if (!serve_spend(s, op, &s->left.files, 1))
+		return 0;
 	op->order.changes = true;
 	op->run = run_mkdir;
 	op->done = serve_done_status;
@@ -448,28 +409,32 @@ serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 /* ---- names -------------------------------------------------------------- */
 
+/* op->flags: of unlinkat(2). */
 static int
-run_rmdir(struct serve_op *op)
+run_remove(struct serve_op *op)
 {
-	return rmdir(op->path);
+	struct serve_place p;
+	int r = serve_at(op, op->path, &p);
+
+	if (r == 0)
+		r = unlinkat(p.at, p.name, op->flags);
+	serve_leave(&p);
+	return r;
 }
 
 static int
-run_unlink(struct serve_op *op)
-{
-	return unlink(op->path);
-}
-
-static int
-change_one(struct sftp_serve *s, struct serve_op *op, struct rd *r,
-    const char *what, int (*run)(struct serve_op *op))
+take_away(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int flags)
 {
 	op->path = serve_get_path(s, r);
 	if (op->path == NULL)
 		return rd_err(r);
 	serve_info(s, "%s name \"%s\"", what, op->path);
+	if (!serve_spend(s, op, &s->left.deletes, 1))
+		return 0;
+	op->flags = flags;
 	op->order.changes = true;
-	op->run = run;
+	op->run = run_remove;
 	op->done = serve_done_status;
 	return 0;
 }
@@ -477,20 +442,20 @@ change_one(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 int
 serve_rmdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return change_one(s, op, r, "rmdir", run_rmdir);
+	return take_away(s, op, r, "rmdir", AT_REMOVEDIR);
 }
 
 int
 serve_remove(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return change_one(s, op, r, "remove", run_unlink);
+	return take_away(s, op, r, "remove", 0);
 }
 
 /* A part that somebody writes keeps its name. */
 static int
-check_new_name(const char *to)
+check_new_name(const struct serve_place *to)
 {
-	if (!xfer_is_part(to) || !xfer_part_is_held(AT_FDCWD, to))
+	if (!xfer_is_part(to->name) || !xfer_part_is_held(to->at, to->name))
 		return 0;
 	errno = EBUSY;
 	return -1;
@@ -498,46 +463,88 @@ check_new_name(const char *to)
 
 /* The draft's RENAME fails if the new name exists. */
 static int
-run_rename(struct serve_op *op)
+rename_new(const struct serve_place *from, const struct serve_place *to)
 {
-	const char *from = op->path, *to = op->path2;
 	struct stat st;
 
 	if (check_new_name(to) != 0)
 		return -1;
-	if (libc_rename_new(from, to) == 0)
+	if (libc_rename_new_at(from->at, from->name, to->at, to->name) == 0)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
 	/* A file system without that flag: link() does not replace either. */
-	if (link(from, to) == 0)
-		return unlink(from);
-	if (errno == EEXIST || lstat(from, &st) != 0)
+	if (linkat(from->at, from->name, to->at, to->name, 0) == 0)
+		return unlinkat(from->at, from->name, 0);
+	if (errno == EEXIST || fstatat(from->at, from->name, &st,
+	    AT_SYMLINK_NOFOLLOW) != 0)
 		return -1;
-	if (lstat(to, &st) == 0) {
+	if (fstatat(to->at, to->name, &st, AT_SYMLINK_NOFOLLOW) == 0) {
 		errno = EEXIST;
 		return -1;
 	}
-	return rename(from, to);
+	return renameat(from->at, from->name, to->at, to->name);
+}
+
+static int
+rename_over(const struct serve_place *from, const struct serve_place *to)
+{
+	return check_new_name(to) != 0 ? -1 :
+	    renameat(from->at, from->name, to->at, to->name);
+}
+
+static int
+link_to(const struct serve_place *from, const struct serve_place *to)
+{
+	return linkat(from->at, from->name, to->at, to->name, 0);
+}
+
+/* Both ends are confined, each by itself. */
+static int
+with_both(struct serve_op *op,
+    int (*act)(const struct serve_place *from, const struct serve_place *to))
+{
+	struct serve_place from, to;
+	int r = serve_at(op, op->path, &from);
+
+	if (r == 0) {
+		r = serve_at(op, op->path2, &to);
+		if (r == 0)
+			r = act(&from, &to);
+		serve_leave(&to);
+	}
+	serve_leave(&from);
+	return r;
+}
+
+static int
+run_rename(struct serve_op *op)
+{
+	return with_both(op, rename_new);
 }
 
 static int
 run_posix_rename(struct serve_op *op)
 {
-	return check_new_name(op->path2) != 0 ? -1 :
-						rename(op->path, op->path2);
+	return with_both(op, rename_over);
 }
 
 static int
 run_link(struct serve_op *op)
 {
-	return link(op->path, op->path2);
+	return with_both(op, link_to);
 }
 
 static int
 run_symlink(struct serve_op *op)
 {
-	return symlink(op->path, op->path2);
+	struct serve_place p;
+	int r = serve_at(op, op->path2, &p);
+
+	if (r == 0)
+		r = symlinkat(op->path, p.at, p.name);
+	serve_leave(&p);
+	return r;
 }
 
 static int
@@ -567,29 +574,43 @@ serve_posix_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return change_two(s, op, r, "posix-rename", run_posix_rename);
 }
 
+static int
+make_link(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int (*run)(struct serve_op *op))
+{
+	int err = change_two(s, op, r, what, run);
+
+	if (err == 0 && !serve_spend(s, op, &s->left.files, 1))
+		op->run = NULL;
+	return err;
+}
+
 int
 serve_hardlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return change_two(s, op, r, "hardlink", run_link);
+	return make_link(s, op, r, "hardlink", run_link);
 }
 
 int
 serve_symlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return change_two(s, op, r, "symlink", run_symlink);
+	return make_link(s, op, r, "symlink", run_symlink);
 }
 
 static int
 run_readlink(struct serve_op *op)
 {
 	uint8_t *p = buf_reserve(&op->data, PATH_MAX);
-	ssize_t n;
+	struct serve_place at;
+	ssize_t n = -1;
 
 	if (p == NULL) {
 		errno = ENOMEM;
 		return -1;
 	}
-	n = readlink(op->path, (char *)p, PATH_MAX);
+	if (serve_at(op, op->path, &at) == 0)
+		n = readlinkat(at.at, at.name, (char *)p, PATH_MAX);
+	serve_leave(&at);
 	if (n >= 0)
 		buf_commit(&op->data, (size_t)n);
 	return n < 0 ? -1 : 0;
@@ -652,7 +673,9 @@ out:
 int
 serve_run_resolve(struct serve_op *op)
 {
-	char *full = resolve(op->path[0] != '\0' ? op->path : ".");
+	char *full = op->below != NULL ?
+	    local_beneath_resolve(op->below, op->path) :
+	    resolve(op->path[0] != '\0' ? op->path : ".");
 
 	if (full == NULL)
 		return -1;

@@ -90,8 +90,8 @@ begin_hash(struct serve_op *op)
 	uint64_t size, blocks;
 
 	if (op->own.fd < 0) {
-		op->own.fd = open(op->path, O_RDONLY | O_CLOEXEC | O_NOCTTY |
-			O_NONBLOCK);
+		op->own.fd = serve_open_at(op, op->path, O_RDONLY |
+			O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 		if (op->own.fd < 0)
 			return -1;
 	}
@@ -379,7 +379,7 @@ serve_put_stat_ns(struct buf *b, const struct stat *st)
 static int
 run_stat_ns(struct serve_op *op)
 {
-	if (fstatat(AT_FDCWD, op->path, &op->st, op->flags) != 0)
+	if (serve_stat_at(op, op->path, op->flags != 0, &op->st) != 0)
 		return -1;
 	serve_put_stat_ns(&op->data, &op->st);
 	return 0;
@@ -396,7 +396,7 @@ serve_stat_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if ((err = rd_err(r)) < 0)
 		return err;
 	serve_verbose(s, "stat-ns name \"%s\"", op->path);
-	op->flags = follow != 0 ? 0 : AT_SYMLINK_NOFOLLOW;
+	op->flags = follow != 0;
 	op->run = run_stat_ns;
 	op->done = serve_done_data;
 	return 0;

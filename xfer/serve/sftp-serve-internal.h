@@ -26,6 +26,7 @@
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/sftp/sftp-proto.h"
 
+struct local_beneath;
 struct ring;
 struct serve_hash;
 struct serve_io;
@@ -63,6 +64,19 @@ struct serve_handle {
 	int next_free; /* slot, or -1 */
 };
 
+/* What a session may still do; UINT64_MAX: any number. */
+struct serve_left {
+	uint64_t bytes, files, deletes;
+};
+
+/* Where a path leads: a name, as by openat(2). */
+struct serve_place {
+	int at;
+	const char *name;
+	int own; /* what serve_leave() closes, or -1 */
+	char leaf[NAME_MAX + 1];
+};
+
 /* Of an op that works on an open handle. */
 struct serve_target {
 	int slot; /* of the handle in s->handles, or -1 */
@@ -94,6 +108,7 @@ struct serve_op {
 		uint64_t from, to;
 		bool changes;
 		bool opens; /* it opens a path, and cuts no file by that */
+		bool alone; /* nothing runs beside it, on any thread */
 	} order;
 
 	/* A long one is run by a worker, while the replies of later requests
@@ -109,6 +124,8 @@ struct serve_op {
 		struct ring *goes_first; /* work that ends a slice early;
 					  * NULL: the loop runs it */
 	} slice;
+
+	const struct local_beneath *below; /* s->below; all paths are */
 
 	/* Arguments and results, as each request needs them. */
 	char *path, *path2;	     /* owned */
@@ -130,6 +147,8 @@ struct serve_op {
 	uint64_t count;
 	struct buf data;	 /* owned */
 	struct serve_hash *hash; /* owned */
+	struct local_beneath *made; /* owned */
+	struct serve_left left;
 
 	struct serve_op *next, *prev; /* those that workers have */
 };
@@ -171,6 +190,8 @@ struct sftp_serve {
 	struct serve_handle *handles; /* owned */
 	int handles_cap, handles_max, free_slot;
 	uint32_t rights; /* enum sftp_right and SERVE_ALTERS */
+	struct serve_left left;
+	struct local_beneath *below; /* owned; NULL: it is not confined */
 	uint64_t enabled; /* bit per row of the table */
 	struct serve_io *io; /* workers and what they have; NULL: none yet */
 	struct serve_op parked; /* must wait for earlier ones; all requests
@@ -210,10 +231,34 @@ typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
 	    struct rd *r)
 
 /* sftp-serve.c */
-/* With SERVE_ALTERS, where it follows from them. */
-uint32_t serve_all_rights(uint32_t rights);
+/* From now on the session has these, as far as it had them before. */
+void serve_limit_rights(struct sftp_serve *s, uint32_t rights);
+/* sftp-serve-confine.c */
+SERVE_HANDLER(confine);
 /* Has the session all of these? */
 bool serve_may(const struct sftp_serve *s, uint32_t rights);
+/* Takes n of what is left (a field of s->left). False: there is not so much.
+ * serve_spend() has answered op then. */
+bool serve_take(uint64_t *left, uint64_t n) must_check;
+bool serve_spend(struct sftp_serve *s, const struct serve_op *op,
+    uint64_t *left, uint64_t n);
+
+/* sftp-serve-place.c: the files of paths, for run(). */
+/* To be left again, also if it fails (-1). */
+int serve_at(const struct serve_op *op, const char *path,
+    struct serve_place *p) must_check;
+void serve_leave(struct serve_place *p); /* errno stays */
+/* The name there of a path in the same directory. */
+const char *serve_beside(const struct serve_place *p, const char *path);
+int serve_open_at(const struct serve_op *op, const char *path, int flags,
+    mode_t mode) must_check;
+DIR *serve_list_at(const struct serve_op *op, const char *path) must_check;
+int serve_stat_at(const struct serve_op *op, const char *path, bool follow,
+    struct stat *st) must_check;
+/* SETSTAT's work, by name and by descriptor. 0 or -1. */
+int serve_apply_at(const struct serve_op *op, const char *path, bool nofollow,
+    const struct sftp_attrs *attrs);
+int serve_apply_attrs(int fd, const struct sftp_attrs *attrs);
 
 /* sftp-serve-data.c */
 bool serve_is_remote(int fd);
@@ -262,9 +307,10 @@ SERVE_HANDLER(rename_part);
 /* Closes *fd, a part, and renames that, and nothing else, to its target. If
  * that fails, the part goes, unless it is to be kept and its data is not lost.
  * 0 or -1; ESTALE: see part-lock.h. */
-int serve_part_end(int *fd, const char *part, const char *target, bool keep);
+int serve_part_end(int *fd, int at, const char *part, int to_at,
+    const char *target, bool keep);
 /* Removes the part if that is still the name of what fd is. */
-void serve_part_remove(int fd, const char *part);
+void serve_part_remove(int fd, int at, const char *part);
 /* sftp-serve-small.c */
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(get_file);
@@ -333,9 +379,6 @@ void serve_log_times(struct sftp_serve *s, const char *path, time_t mtime);
 
 /* The rights that it takes to set these. */
 uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
-/* SETSTAT's work, by name or (path NULL) by descriptor. 0 or -1. */
-int serve_apply_attrs(const char *path, int fd, bool nofollow,
-    const struct sftp_attrs *attrs);
 
 /* sftp-serve-owners.c: names of those who own files. The name, or "" and false:
  * there is none, or it cannot be told. file: see base/owners.h. */

@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/ring.h"
 #include "base/worker.h"
+#include "xfer/local/local-beneath.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
@@ -61,6 +62,7 @@ serve_op_clear(struct serve_op *op)
 	free(op->path2);
 	buf_clear(&op->data);
 	serve_hash_free(op->hash);
+	local_beneath_free(op->made);
 	if (op->own.fd >= 0)
 		close(op->own.fd);
 	if (op->own.dir != NULL)
@@ -215,6 +217,8 @@ serve_prefers_worker(struct sftp_serve *s)
 static bool
 conflict(const struct serve_op *a, const struct serve_op *b)
 {
+	if (a->order.alone || b->order.alone)
+		return true;
 	if (a->order.touches == SERVE_TOUCHES_NOTHING ||
 	    b->order.touches == SERVE_TOUCHES_NOTHING ||
 	    (!a->order.changes && !b->order.changes))
@@ -310,8 +314,9 @@ begin(struct sftp_serve *s, struct serve_op *op)
 
 	if (serve_must_wait(s, op))
 		return false;
-	worker = op->duration != SERVE_QUICK ? have_workers(s) :
-					       serve_prefers_worker(s);
+	/* What must be alone changes the engine, so the loop runs it. */
+	worker = !op->order.alone && (op->duration != SERVE_QUICK ?
+	    have_workers(s) : serve_prefers_worker(s));
 	if (worker)
 		return post(s, op);
 	run_here(s, op);

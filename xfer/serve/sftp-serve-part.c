@@ -10,22 +10,25 @@
 
 #include "base/fd.h"
 #include "xfer/part-lock.h"
+#include "xfer/part-name.h"
 #include "xfer/serve/sftp-serve-internal.h"
+#include "xfer/sftp/sftp-rights.h"
 
 void
-serve_part_remove(int fd, const char *part)
+serve_part_remove(int fd, int at, const char *part)
 {
 	int saved = errno;
 
-	if (xfer_part_is(fd, AT_FDCWD, part))
-		(void)unlink(part);
+	if (xfer_part_is(fd, at, part))
+		(void)unlinkat(at, part, 0);
 	errno = saved;
 }
 
 /* A second descriptor says which file it is after the first was closed, and
  * keeps its number from being given to another. */
 int
-serve_part_end(int *fd, const char *part, const char *target, bool keep)
+serve_part_end(int *fd, int at, const char *part, int to_at,
+    const char *target, bool keep)
 {
 	int lock = fcntl(*fd, F_DUPFD_CLOEXEC, 0), r = -1;
 
@@ -35,9 +38,9 @@ serve_part_end(int *fd, const char *part, const char *target, bool keep)
 	*fd = -1;
 	keep = keep && r == 0;
 	if (r == 0)
-		r = xfer_part_to_target(lock, AT_FDCWD, part, target);
+		r = xfer_part_to_target(lock, at, part, to_at, target);
 	if (r != 0 && !keep)
-		serve_part_remove(lock, part);
+		serve_part_remove(lock, at, part);
 	fd_close(&lock);
 	return r;
 }
@@ -46,11 +49,20 @@ serve_part_end(int *fd, const char *part, const char *target, bool keep)
 static int
 run_rename_part(struct serve_op *op)
 {
-	if (op->path2[0] == '\0') {
-		serve_part_remove(op->own.fd, op->path);
-		return 0;
+	struct serve_place part, target;
+	int r = serve_at(op, op->path, &part);
+
+	if (r == 0 && op->path2[0] == '\0') {
+		serve_part_remove(op->own.fd, part.at, part.name);
+	} else if (r == 0) {
+		r = serve_at(op, op->path2, &target);
+		if (r == 0)
+			r = serve_part_end(&op->own.fd, part.at, part.name,
+			    target.at, target.name, true);
+		serve_leave(&target);
 	}
-	return serve_part_end(&op->own.fd, op->path, op->path2, true);
+	serve_leave(&part);
+	return r;
 }
 
 static void
@@ -81,6 +93,9 @@ serve_rename_part(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->path2 = serve_get_path(s, r);
 	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
 		return err;
+	/* A file that is no part loses its name. */
+	if (!xfer_is_part(op->path) && !serve_may(s, SFTP_MAY_DELETE))
+		return ERR_DENIED;
 	serve_touch_handle(s, op, h, true);
 	op->order.touches = SERVE_TOUCHES_PATH;
 	op->own.fd = h->fd;

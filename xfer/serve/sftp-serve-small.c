@@ -33,7 +33,8 @@ refuse(void)
 
 /* made: the part's; NULL: it is not made yet. */
 static unsigned
-facts_of(const struct serve_op *op, bool there, const struct stat *made)
+facts_of(const struct serve_op *op, const struct serve_place *p, bool there,
+    const struct stat *made)
 {
 	unsigned facts = there ? TARGET_THERE : 0;
 
@@ -42,7 +43,7 @@ facts_of(const struct serve_op *op, bool there, const struct stat *made)
 	if (there && op->st.st_nlink != 1)
 		facts |= TARGET_NAMES;
 	if (there &&
-	    target_is_read_only(AT_FDCWD, op->path, op->st.st_mode))
+	    target_is_read_only(p->at, p->name, op->st.st_mode))
 		facts |= TARGET_READ_ONLY;
 	if (there && made != NULL && (made->st_uid != op->st.st_uid ||
 		made->st_gid != op->st.st_gid))
@@ -52,9 +53,10 @@ facts_of(const struct serve_op *op, bool there, const struct stat *made)
 
 /* 0: by a part. */
 static int
-check_plan(const struct serve_op *op, bool there, const struct stat *made)
+check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
+    const struct stat *made)
 {
-	switch (target_plan(facts_of(op, there, made))) {
+	switch (target_plan(facts_of(op, p, there, made))) {
 	case TARGET_RENAME:
 		return 0;
 	case TARGET_REFUSE:
@@ -68,13 +70,13 @@ check_plan(const struct serve_op *op, bool there, const struct stat *made)
 /* Writes data and attributes. An existing target gives its mode to the new
  * file. */
 static int
-fill(struct serve_op *op, int fd, bool there)
+fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 {
 	struct sftp_attrs attrs = op->attrs;
 	struct stat made;
 
 	if (there && (fstat(fd, &made) != 0 ||
-		check_plan(op, there, &made) != 0))
+		check_plan(op, p, there, &made) != 0))
 		return -1;
 	if (fd_write_all(fd, buf_data(&op->data), buf_len(&op->data)) != 0)
 		return -1;
@@ -83,7 +85,7 @@ fill(struct serve_op *op, int fd, bool there)
 		    SFTP_A_MODE : 0;
 		attrs.mode = op->st.st_mode;
 	}
-	return serve_apply_attrs(NULL, fd, false, &attrs);
+	return serve_apply_attrs(fd, &attrs);
 }
 
 /* Is fd the beginning of the data? */
@@ -103,9 +105,10 @@ has_data_of(const struct serve_op *op, int fd, size_t size)
  * this user's, with one name, which has been as it is for long, so nobody is
  * about to rename it, and in which there is nothing else. */
 static bool
-clear_left(const struct serve_op *op)
+clear_left(const struct serve_op *op, const struct serve_place *p)
 {
-	int fd = open(op->path2, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
+	const char *part = serve_beside(p, op->path2);
+	int fd = openat(p->at, part, O_RDONLY | O_NOFOLLOW | O_NONBLOCK |
 		O_NOCTTY | O_CLOEXEC);
 	struct stat st;
 	bool left = fd >= 0 && fstat(fd, &st) == 0 && xfer_part_is_own(fd) &&
@@ -115,15 +118,15 @@ clear_left(const struct serve_op *op)
 	    has_data_of(op, fd, (size_t)st.st_size);
 
 	if (left)
-		serve_part_remove(fd, op->path2);
+		serve_part_remove(fd, p->at, part);
 	fd_close(&fd);
 	return left;
 }
 
 static int
-make_new(const struct serve_op *op, mode_t mode)
+make_new(const struct serve_op *op, const struct serve_place *p, mode_t mode)
 {
-	return open(op->path2,
+	return openat(p->at, serve_beside(p, op->path2),
 	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
@@ -131,17 +134,17 @@ make_new(const struct serve_op *op, mode_t mode)
  * for this request only, and nobody goes on with a part of such a name. Which
  * file it names is compared at the end. */
 static int
-make_part(struct serve_op *op, mode_t mode)
+make_part(struct serve_op *op, const struct serve_place *p, mode_t mode)
 {
 	bool taken;
 	char *name;
 	int fd;
 
 	for (unsigned number = 1;; number++) {
-		fd = make_new(op, mode);
+		fd = make_new(op, p, mode);
 		taken = fd < 0 && errno == EEXIST;
-		if (taken && clear_left(op)) {
-			fd = make_new(op, mode);
+		if (taken && clear_left(op, p)) {
+			fd = make_new(op, p, mode);
 			taken = fd < 0 && errno == EEXIST;
 		}
 		if (!taken || number > XFER_PARTS_MAX)
@@ -155,27 +158,41 @@ make_part(struct serve_op *op, mode_t mode)
 }
 
 static int
-run_put(struct serve_op *op)
+put_at(struct serve_op *op, const struct serve_place *p)
 {
-	bool there = lstat(op->path, &op->st) == 0;
+	bool there = fstatat(p->at, p->name, &op->st, AT_SYMLINK_NOFOLLOW) == 0;
+	const char *part;
 	mode_t mode = op->mode & 0777;
 	int fd, r;
 
 	if (!there && errno != ENOENT)
 		return -1;
-	if (check_plan(op, there, NULL) != 0)
+	if (check_plan(op, p, there, NULL) != 0)
 		return -1;
 	/* Who may not read the target may not read its replacement either. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
-	fd = make_part(op, mode);
+	fd = make_part(op, p, mode);
 	if (fd < 0)
 		return -1;
-	r = fill(op, fd, there);
+	part = serve_beside(p, op->path2);
+	r = fill(op, p, fd, there);
 	if (r == 0)
-		return serve_part_end(&fd, op->path2, op->path, false);
-	serve_part_remove(fd, op->path2);
+		return serve_part_end(&fd, p->at, part, p->at, p->name, false);
+	serve_part_remove(fd, p->at, part);
 	fd_close(&fd);
+	return r;
+}
+
+static int
+run_put(struct serve_op *op)
+{
+	struct serve_place p;
+	int r = serve_at(op, op->path, &p);
+
+	if (r == 0)
+		r = put_at(op, &p);
+	serve_leave(&p);
 	return r;
 }
 
@@ -226,6 +243,9 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (op->path2 == NULL || buf_err(&op->data) != 0)
 		return ERR_NOMEM;
 	log_put(s, op);
+	if (!serve_spend(s, op, &s->left.files, 1) ||
+	    !serve_spend(s, op, &s->left.bytes, buf_len(&op->data)))
+		return 0;
 	op->order.changes = op->order.opens = true;
 	op->run = run_put;
 	op->done = done_put;
@@ -258,8 +278,8 @@ run_get(struct serve_op *op)
 	struct sftp_attrs attrs;
 	uint8_t byte;
 
-	op->own.fd = open(op->path,
-	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	op->own.fd = serve_open_at(op, op->path,
+	    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0);
 	if (op->own.fd < 0 || fstat(op->own.fd, &op->st) != 0)
 		return -1;
 	if (!S_ISREG(op->st.st_mode) || (uint64_t)op->st.st_size > op->len)

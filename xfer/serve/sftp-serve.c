@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/wire.h"
+#include "xfer/local/local-beneath.h"
 #include "xfer/serve/sftp-serve-internal.h"
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/sftp/sftp-rights.h"
@@ -123,6 +124,8 @@ static const struct request requests[] = {
 	    "close,posix-rename,remove", MAKE | CHANGE, serve_rename_part),
 	OTHER("get-file", "get-file@hpnssh.org", "1",
 	    "open,read,close,fstat", READ, serve_get_file),
+	OTHER("confine", "confine@hpnssh.org", "1", "opendir,close",
+	    NOTHING, serve_confine),
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 
@@ -169,43 +172,37 @@ sftp_serve_names_valid(const char *list)
 	return unknown == 0;
 }
 
-/* What lists and rights leave. Who is refused one of the requests that another
- * counts as is refused that as well. */
+/* What the lists leave. Who is refused one of the requests that another counts
+ * as is refused that as well. */
 static uint64_t
-requests_enabled(const struct sftp_serve_opts *opts, uint32_t rights)
+requests_listed(const struct sftp_serve_opts *opts)
 {
-	uint64_t enabled = ~UINT64_C(0), needs;
+	uint64_t listed = ~UINT64_C(0), needs;
 	unsigned unknown;
-	size_t i;
 
 	if (opts->allowed != NULL)
-		enabled = requests_in_list(opts->allowed, &unknown);
+		listed = requests_in_list(opts->allowed, &unknown);
 	if (opts->denied != NULL)
-		enabled &= ~requests_in_list(opts->denied, &unknown);
-	for (i = 0; i < ARRAY_LEN(requests); i++)
-		if ((requests[i].needs & ~rights) != 0)
-			enabled &= ~(UINT64_C(1) << i);
-	for (i = 0; i < ARRAY_LEN(requests); i++) {
+		listed &= ~requests_in_list(opts->denied, &unknown);
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		if (requests[i].counts_as == NULL)
 			continue;
 		needs = requests_in_list(requests[i].counts_as, &unknown);
-		if ((enabled & needs) != needs)
-			enabled &= ~(UINT64_C(1) << i);
+		if ((listed & needs) != needs)
+			listed &= ~(UINT64_C(1) << i);
 	}
-	return enabled;
+	return listed;
 }
 
-uint32_t
-serve_all_rights(uint32_t rights)
+void
+serve_limit_rights(struct sftp_serve *s, uint32_t rights)
 {
-	return (rights & ~(uint32_t)(LIST | READ)) != 0 ? rights | ALTERS :
-							  rights;
-}
-
-bool
-serve_may(const struct sftp_serve *s, uint32_t rights)
-{
-	return (rights & ~s->rights) == 0;
+	if ((rights & ~(uint32_t)(LIST | READ)) != 0)
+		rights |= ALTERS;
+	s->rights &= rights;
+	for (size_t i = 0; i < ARRAY_LEN(requests); i++)
+		if (!serve_may(s, requests[i].needs))
+			s->enabled &= ~(UINT64_C(1) << i);
 }
 
 int
@@ -228,9 +225,10 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 		    rl.rlim_cur - RESERVED_FDS > HANDLES_LIMIT ?
 		    HANDLES_LIMIT :
 		    (int)(rl.rlim_cur - RESERVED_FDS);
-	s->rights = serve_all_rights(
-	    opts->read_only ? LIST | READ : SFTP_MAY_ALL);
-	s->enabled = requests_enabled(opts, s->rights);
+	s->enabled = requests_listed(opts);
+	s->rights = UINT32_MAX;
+	serve_limit_rights(s, opts->read_only ? LIST | READ : SFTP_MAY_ALL);
+	s->left = (struct serve_left){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
 	*out = s;
 	return 0;
 }
@@ -253,6 +251,7 @@ sftp_serve_free(struct sftp_serve *s)
 			serve_handle_close(s, h);
 	}
 	free(s->handles);
+	local_beneath_free(s->below);
 	buf_clear(&s->in);
 	buf_clear(&s->out);
 	free(s);
@@ -355,6 +354,7 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 		return buf_err(&s->out);
 	}
 	serve_op_init(&op, id);
+	op.below = s->below;
 	/* Only a WRITE with a handle that cannot be ours comes here. */
 	err = q->fn != NULL ? q->fn(s, &op, &r) : ERR_NOT_FOUND;
 	if (err == 0 && op.run != NULL) {

@@ -21,4 +21,8 @@ enum sftp_right {
 	SFTP_MAY_ALL = 511,
 };
 
+enum sftp_confine_flag {
+	SFTP_CONFINE_LINKS = 1, /* links that stay below are followed */
+};
+
 #endif
