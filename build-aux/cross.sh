@@ -76,7 +76,7 @@ hollow()
 			print "void " $1 "(void); void " $1 "(void) {}" }
 		$2 ~ /^[DBRV]$/ && !seen[$1]++ { print "char " $1 "[64];" }
 		' >"$2/$1.c" &&
-		$compiler -w -fno-builtin -O0 -c -o "$2/$1.o" "$2/$1.c" &&
+		"$2/cc" -w -fno-builtin -O0 -c -o "$2/$1.o" "$2/$1.c" &&
 		rm -f "$2/lib$1.a" && "$ZIG" ar rc "$2/lib$1.a" "$2/$1.o"
 }
 
@@ -84,10 +84,10 @@ hollow()
 set_up()
 {
 	dir=$(build_dir "cross/$1")
-	compiler="$ZIG cc -target $2"
-	for tool in ar ranlib; do
-		printf '#!/bin/sh\nexec %s %s "$@"\n' "$ZIG" "$tool" >"$dir/$tool"
-		chmod 755 "$dir/$tool"
+	for tool in "cc -target $2" ar ranlib; do
+		printf '#!/bin/sh\nexec %s %s "$@"\n' "$ZIG" "$tool" \
+			>"$dir/${tool%% *}"
+		chmod 755 "$dir/${tool%% *}"
 	done
 	if [ ! -e "$dir/.hollow" ]; then
 		for library in crypto z cmocka; do
@@ -104,7 +104,7 @@ set_up()
 		CMOCKA_CFLAGS=' ' CMOCKA_LIBS="$dir/libcmocka.a" \
 		BSD_CFLAGS=' ' BSD_LIBS=' ' \
 		"$top/configure" --host="$3" --enable-werror --without-ipsec-mb \
-		CC="$compiler" AR="$dir/ar" RANLIB="$dir/ranlib" CFLAGS=-O0)
+		CC="$dir/cc" AR="$dir/ar" RANLIB="$dir/ranlib" CFLAGS=-O0)
 }
 
 # one NAME ZIG-NAME HOST

@@ -10,7 +10,6 @@
 #include <sys/vfs.h>
 #else
 #include <sys/mount.h>
-#include <sys/param.h>
 #endif
 
 bool

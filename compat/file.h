@@ -44,6 +44,16 @@
 #define FILE_CTIME st_ctim
 #endif
 
+/* Commands of fcntl(): locks of an open file. FreeBSD has those of processes
+ * only, which are gone when the process closes any descriptor of the file. */
+#if defined(F_OFD_SETLK)
+#define FILE_GETLK F_OFD_GETLK
+#define FILE_SETLK F_OFD_SETLK
+#else
+#define FILE_GETLK F_GETLK
+#define FILE_SETLK F_SETLK
+#endif
+
 /* A name that leads to what an open descriptor is of, whatever has become of
  * its own name: its file can be opened anew by it, and changed where the number
  * is good for nothing but looking (FILE_STEP). False: the system has none. */

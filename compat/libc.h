@@ -47,6 +47,18 @@ size_t libc_memory_size(void *p);
  * C library reads files of accounts into buffers of its own. */
 void libc_wipe_freed(void);
 
+/* Lines NAME:HASH:..., which the superuser can read. */
+#if defined(__linux__)
+#define LIBC_HASHES_FILE "/etc/shadow"
+#else
+#define LIBC_HASHES_FILE "/etc/master.passwd"
+#endif
+
+/* As crypt(). False, and an empty text: there is no such hash. What the library
+ * worked with is wiped, where it lets us. One thread at a time. */
+enum { LIBC_HASH_MAX = 512 };
+bool libc_hash_password(const char *password, const char *setting,
+    char out[LIBC_HASH_MAX]);
 /* What a new password's hash begins with here; NULL: nobody knows. */
 const char *libc_password_setting(void);
 

@@ -292,7 +292,7 @@ control(int what, int value)
 }
 #endif
 
-#if !defined(__linux__)
+#if !defined(__linux__) && !defined(__FreeBSD__)
 static int
 has_none(void)
 {

@@ -9,11 +9,20 @@
 #define HPN_COMPAT_PROC_H
 
 #include <signal.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 /* Closes all descriptors from low on. */
 void proc_close_from(int low);
+
+/* A flag for posix_spawn(): the child leads a session. 0: it is to call
+ * setsid() itself. */
+#if defined(POSIX_SPAWN_SETSID)
+#define PROC_SPAWN_SESSION POSIX_SPAWN_SETSID
+#else
+#define PROC_SPAWN_SESSION 0
+#endif
 
 /* Moves arguments and environment elsewhere, so that proc_title() may write
  * where ps(1) looks for them. name (NULL: as it was called) is the process's

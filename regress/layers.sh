@@ -28,7 +28,8 @@ BEGIN {
 	door["gssapi/"] = "^gss/";			files["gssapi/"] = 1
 	door["krb5.h"] = "^gss/";			files["krb5.h"] = 1
 	door["seccomp.h"] = "^(server/auth|regress)/";	files["seccomp.h"] = 1
-	door["utmp"] = "^server/monitor/";		files["utmp"] = 1
+	door["utmp.h"] = "^server/monitor/";		files["utmp.h"] = 1
+	door["utmpx.h"] = "^server/monitor/";		files["utmpx.h"] = 1
 }
 
 # A module is a folder; at the top, the files with one first word.

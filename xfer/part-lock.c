@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/file.h"
 #include "xfer/part-name.h"
 
 /*
@@ -55,7 +56,7 @@ is_locked(int fd, off_t from, off_t len, bool if_unknown)
 
 	if (len == 0)
 		return false;
-	if (fcntl(fd, F_OFD_GETLK, &l) != 0)
+	if (fcntl(fd, FILE_GETLK, &l) != 0)
 		return if_unknown;
 	return l.l_type != F_UNLCK;
 }
@@ -67,7 +68,7 @@ set(int fd, short type, off_t byte)
 	struct flock l = { .l_type = type, .l_whence = SEEK_SET,
 		.l_start = byte, .l_len = 1 };
 
-	return fcntl(fd, F_OFD_SETLK, &l) == 0 ||
+	return fcntl(fd, FILE_SETLK, &l) == 0 ||
 	    (errno != EAGAIN && errno != EACCES);
 }
 

@@ -3,10 +3,12 @@
 #include "keytools/keygen/keygen.h"
 
 #include <arpa/inet.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/socket.h>
 
 #include "base/log.h"
 #include "base/mem.h"

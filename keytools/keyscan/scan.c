@@ -369,7 +369,7 @@ probes_possible(void)
 	size_t fds = PROBES_MAX * FDS_OF_PROBE + FDS_KEPT;
 
 	fd_raise_limit();
-	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && rl.rlim_cur < fds)
+	if (getrlimit(RLIMIT_NOFILE, &rl) == 0 && (uint64_t)rl.rlim_cur < fds)
 		fds = rl.rlim_cur;
 	return fds > FDS_KEPT + SCAN_TYPES_MAX * FDS_OF_PROBE ?
 	    (fds - FDS_KEPT) / FDS_OF_PROBE :

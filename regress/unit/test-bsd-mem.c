@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "compat/bsd-mem.h"
 #include "functions.h"
 
 #undef HAVE_EXPLICIT_BZERO

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "compat/bsd.h"
 #include "functions.h"
 
 #undef HAVE_STRLCPY

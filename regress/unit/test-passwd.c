@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <shadow.h>
 
 #include "base/mem.h"
+#include "server/monitor/account.h"
 #include "server/monitor/passwd.h"
 
 static void
@@ -35,10 +35,11 @@ ages(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		struct spwd sp = { .sp_lstchg = rows[i].changed,
-			.sp_max = rows[i].max, .sp_inact = rows[i].inactive };
+		const struct account_rules rules = {
+			.changed = rows[i].changed, .max = rows[i].max,
+			.inactive = rows[i].inactive };
 
-		if (passwd_age_of(&sp, rows[i].day) != rows[i].age)
+		if (passwd_age_of(&rules, rows[i].day) != rows[i].age)
 			fail_msg("row %zu", i);
 	}
 }

@@ -19,6 +19,7 @@
 
 #include <cmocka.h>
 
+#include "compat/bsd.h"
 #include "functions.h"
 
 #undef HAVE_READPASSPHRASE

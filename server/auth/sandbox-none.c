@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of sandbox.c where there is no libseccomp: limits only.
+ * In place of sandbox.c where there is neither libseccomp nor Capsicum: limits
+ * only.
  */
 #include "server/auth/sandbox.h"
 
 #include "config.h"
 
-#ifndef HAVE_SECCOMP
+#if !defined(HAVE_SECCOMP) && !defined(HAVE_SYS_CAPSICUM_H)
 
+#include <errno.h>
 #include <sys/resource.h>
 
 #include "base/mem.h"
@@ -22,7 +24,7 @@ sandbox_enter(void)
 	} limits[] = { { RLIMIT_FSIZE, 0 }, { RLIMIT_NPROC, 0 },
 		{ RLIMIT_CORE, 0 }, { RLIMIT_NOFILE, 4 } };
 
-	if (proc_no_new_privs() == -1)
+	if (proc_no_new_privs() == -1 && errno != ENOSYS)
 		return ERR_SYSTEM;
 	(void)proc_hide();
 	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/listener/hash-survey.h"
 
-#include <crypt.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -22,8 +21,6 @@
 #include "compat/libc.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
-
-#define SHADOW "/etc/shadow"
 
 enum {
 	FILE_MAX = 8 * 1024 * 1024, /* bytes that are looked at */
@@ -98,7 +95,7 @@ read_accounts(struct survey *s, char *text)
 static void
 read_shadow(struct survey *s)
 {
-	int fd = open(SHADOW, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	int fd = open(LIBC_HASHES_FILE, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	struct buf b;
 	uint8_t *to;
 	ssize_t n;
@@ -130,6 +127,7 @@ measure_once(const char *setting)
 {
 	const struct itimerval limit = {
 		.it_value.tv_sec = HASH_MAX_MS / 1000 };
+	char got[LIBC_HASH_MAX];
 	struct rusage used;
 	int status;
 	pid_t pid = fork();
@@ -137,7 +135,7 @@ measure_once(const char *setting)
 	if (pid == 0) {
 		signal(SIGPROF, SIG_DFL);
 		(void)setitimer(ITIMER_PROF, &limit, NULL);
-		(void)crypt("", setting);
+		(void)libc_hash_password("", setting, got);
 		_exit(0);
 	}
 	if (pid == -1 || wait4(pid, &status, 0, &used) == -1)
@@ -265,7 +263,7 @@ begin(struct hash_survey *s)
 	pid_t pid;
 
 	/* Whoever changes it from here on is noticed later. */
-	if (stat(SHADOW, &s->seen) == -1 || geteuid() != 0)
+	if (stat(LIBC_HASHES_FILE, &s->seen) == -1 || geteuid() != 0)
 		return;
 	s->fd = start_child(&pid, true);
 	if (s->fd == -1)
@@ -316,7 +314,7 @@ hash_survey_look(struct hash_survey *s, uint64_t now_ms)
 	if (s->fd != -1 || now_ms - s->looked_ms < LOOK_MS)
 		return;
 	s->looked_ms = now_ms;
-	if (stat(SHADOW, &now) == 0 && !is_same(&now, &s->seen))
+	if (stat(LIBC_HASHES_FILE, &now) == 0 && !is_same(&now, &s->seen))
 		begin(s);
 }
 

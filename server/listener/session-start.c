@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "compat/proc.h"
 #include "compat/sock.h"
 #include "server/state.h"
 
@@ -44,7 +45,7 @@ spawn(const struct session_program *p, char *name, int socket, int startup,
 	int r;
 
 	if (p->leads)
-		flags |= POSIX_SPAWN_SETSID;
+		flags |= PROC_SPAWN_SESSION;
 	sigemptyset(&none);
 	if ((r = posix_spawn_file_actions_init(&fa)) != 0)
 		return r;

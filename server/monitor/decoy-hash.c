@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/monitor/decoy-hash.h"
 
-#include <crypt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
+#include "compat/libc.h"
 
 enum {
 	STRETCH_MAX = 800, /* percent */
@@ -33,10 +34,10 @@ decoy_cpu_us(void)
 static void
 hash(const char *password, const char *setting)
 {
-	struct crypt_data *data = xcalloc(1, sizeof *data);
+	char got[LIBC_HASH_MAX];
 
-	(void)crypt_r(password, setting, data);
-	mem_free_secret(data, sizeof *data);
+	(void)libc_hash_password(password, setting, got);
+	explicit_bzero(got, sizeof got);
 }
 
 /* Index in d->settings of the field's method. A method that is not among them

@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Text fields of these records are byte arrays of fixed size that need no
- * terminator, hence put_field() in place of string functions.
+ * Records in the files of Linux. Their text fields are byte arrays of fixed
+ * size that need no terminator, hence put_field() in place of string functions.
  */
 #include "server/monitor/loginrec.h"
+
+#include "config.h"
+
+#ifdef HAVE_LASTLOG_H
 
 #include <fcntl.h>
 #include <lastlog.h>
@@ -170,3 +174,5 @@ loginrec_last_of(uid_t uid, struct loginrec_last *last)
 		MIN(sizeof ll.ll_host, sizeof last->host - 1)));
 	return true;
 }
+
+#endif

@@ -205,6 +205,8 @@ begin(struct monitor *m, bool waits)
 	if (r != 0)
 		fatal("cannot read the state of the listener: %s",
 		    err_text(r));
+	if (PROC_SPAWN_SESSION == 0 && !m->state.once)
+		(void)setsid();
 	m->socket_fd = STATE_FD_SOCKET;
 	m->startup_fd = STATE_FD_STARTUP;
 	m->phase = MONITOR_PHASE_KEX;

@@ -180,7 +180,7 @@ start_user(struct monitor *m, struct loop *loop)
 /* ---- its requests ------------------------------------------------------- */
 
 /* The monitor's wait for its child's requests, or a signal to end. */
-struct wait {
+struct user_wait {
 	struct monitor *m;
 	struct loop *loop;
 	int error;
@@ -191,7 +191,7 @@ struct wait {
 static void
 on_request(void *arg, int fd, int events)
 {
-	struct wait *w = arg;
+	struct user_wait *w = arg;
 
 	(void)fd;
 	(void)events;
@@ -204,7 +204,7 @@ on_request(void *arg, int fd, int events)
 static void
 on_end_signal(void *arg, int signo)
 {
-	struct wait *w = arg;
+	struct user_wait *w = arg;
 
 	(void)signo;
 	w->end_requested = true;
@@ -217,7 +217,7 @@ on_end_signal(void *arg, int signo)
 static int
 serve_user(struct monitor *m, struct loop *loop)
 {
-	struct wait w = { .m = m, .loop = loop };
+	struct user_wait w = { .m = m, .loop = loop };
 	int r;
 
 	if (loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||

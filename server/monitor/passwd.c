@@ -1,38 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/monitor/passwd.h"
 
-#include <crypt.h>
-#include <pwd.h>
-#include <shadow.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
+#include "compat/libc.h"
+#include "server/monitor/account.h"
 #include "server/monitor/decoy-hash.h"
 
-enum {
-	DAY_S = 24 * 60 * 60,
-	LINE_MAX_BYTES = 16 * 1024, /* of an account */
-};
-
-/* Caller frees; NULL if there is none to be had. */
-static char *
-stored_hash(const char *name)
-{
-	char *line = xcalloc(1, LINE_MAX_BYTES), *hash = NULL;
-	struct spwd entry, *sp = NULL;
-	const struct passwd *pw;
-
-	if (getspnam_r(name, &entry, line, LINE_MAX_BYTES, &sp) == 0 &&
-	    sp != NULL)
-		hash = xstrdup(sp->sp_pwdp);
-	else if ((pw = getpwnam(name)) != NULL)
-		hash = xstrdup(pw->pw_passwd);
-	/* It may be another account's: the last that was looked at. */
-	mem_free_secret(line, LINE_MAX_BYTES);
-	return hash;
-}
+enum { DAY_S = 24 * 60 * 60 };
 
 static void
 free_hash(char *hash)
@@ -43,20 +22,18 @@ free_hash(char *hash)
 bool
 passwd_check(const struct user *u, const char *password, bool permit_empty)
 {
-	char *want = u->valid ? stored_hash(u->name) : NULL;
-	struct crypt_data *data;
-	const char *got;
+	char *want = u->valid ? account_hash(u->name) : NULL;
+	char got[LIBC_HASH_MAX];
 	bool ok = false;
 
 	if (want != NULL && want[0] == '\0') {
 		ok = permit_empty && password[0] == '\0';
 	} else if (want != NULL && decoy_is_hash(want)) {
-		data = xcalloc(1, sizeof *data);
-		got = crypt_r(password, want, data);
-		if (got != NULL && strlen(got) == strlen(want) &&
+		if (libc_hash_password(password, want, got) &&
+		    strlen(got) == strlen(want) &&
 		    (password[0] != '\0' || permit_empty))
 			ok = mem_equal_ct(got, want, strlen(want));
-		mem_free_secret(data, sizeof *data);
+		explicit_bzero(got, sizeof got);
 	}
 	free_hash(want);
 	return ok;
@@ -72,7 +49,7 @@ void
 passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort)
 {
-	char *own = u->valid ? stored_hash(u->name) : NULL;
+	char *own = u->valid ? account_hash(u->name) : NULL;
 	unsigned times = MAX(effort->pam_hashes, 1U);
 	unsigned done = effort->pam_hashes > 0 ?
 	    decoys_done(decoys, own, effort->spent_us, times) : 1;
@@ -86,8 +63,8 @@ passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
 bool
 passwd_is_locked(const struct user *u)
 {
-	char *hash = stored_hash(u->name);
-	bool locked = hash != NULL && hash[0] == '!';
+	char *hash = account_hash(u->name);
+	bool locked = hash != NULL && account_hash_is_locked(hash);
 
 	free_hash(hash);
 	return locked;
@@ -102,31 +79,34 @@ today(void)
 bool
 passwd_account_is_expired(const struct user *u)
 {
-	const struct spwd *sp = getspnam(u->name);
+	struct account_rules rules;
 
-	return sp != NULL && sp->sp_expire > 0 && today() > sp->sp_expire;
+	return account_rules(u->name, &rules) && rules.expires >= 0 &&
+	    today() > rules.expires;
 }
 
 enum passwd_age
-passwd_age_of(const struct spwd *sp, long day)
+passwd_age_of(const struct account_rules *rules, long day)
 {
 	long last;
 
-	if (sp->sp_lstchg == 0)
+	if (rules->changed == 0)
 		return PASSWD_MUST_CHANGE;
-	if (sp->sp_lstchg < 0 || sp->sp_max < 0)
+	if (rules->changed < 0 || rules->max < 0)
 		return PASSWD_FINE;
-	last = sp->sp_lstchg + sp->sp_max;
+	last = rules->changed + rules->max;
 	if (day <= last)
 		return PASSWD_FINE;
-	return sp->sp_inact >= 0 && day > last + sp->sp_inact ?
+	return rules->inactive >= 0 && day > last + rules->inactive ?
 	    PASSWD_TOO_OLD : PASSWD_MUST_CHANGE;
 }
 
 enum passwd_age
 passwd_age(const struct user *u)
 {
-	const struct spwd *sp = getspnam(u->name);
+	struct account_rules rules;
 
-	return sp != NULL ? passwd_age_of(sp, today()) : PASSWD_FINE;
+	return account_rules(u->name, &rules) ?
+	    passwd_age_of(&rules, today()) :
+	    PASSWD_FINE;
 }

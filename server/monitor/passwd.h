@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Passwords against the shadow file. Needs the superuser's rights.
+ * Passwords against what the system has stored of them. Needs the superuser's
+ * rights.
  *
  * Threads: loop thread only.
  */
@@ -45,7 +46,7 @@ enum passwd_age {
 };
 enum passwd_age passwd_age(const struct user *u);
 /* Of one entry, on a day (counted from 1970). Pure. */
-struct spwd;
-enum passwd_age passwd_age_of(const struct spwd *sp, long day);
+struct account_rules;
+enum passwd_age passwd_age_of(const struct account_rules *rules, long day);
 
 #endif

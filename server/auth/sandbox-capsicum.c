@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * In place of sandbox.c where the kernel has capabilities: no name of a file,
+ * an address or a process means anything from here on, and of what is open
+ * only reading, writing, waiting and the options of the connection are left.
+ */
+#include "server/auth/sandbox.h"
+
+#include "config.h"
+
+#if !defined(HAVE_SECCOMP) && defined(HAVE_SYS_CAPSICUM_H)
+
+#include <sys/capsicum.h>
+#include <sys/resource.h>
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "compat/proc.h"
+#include "server/monitor-wire.h"
+
+/* The system counts no processes against a limit of 0 of the superuser's; the
+ * process is nobody's by now. */
+static int
+limit_all(void)
+{
+	static const struct {
+		int what;
+		rlim_t value;
+	} limits[] = { { RLIMIT_FSIZE, 0 }, { RLIMIT_NPROC, 0 },
+		{ RLIMIT_CORE, 0 } };
+
+	for (size_t i = 0; i < sizeof limits / sizeof limits[0]; i++) {
+		struct rlimit rl = { limits[i].value, limits[i].value };
+
+		if (setrlimit(limits[i].what, &rl) == -1)
+			return ERR_SYSTEM;
+	}
+	return 0;
+}
+
+/* One that is not open needs no limit. */
+static int
+narrow(int fd, const cap_rights_t *rights)
+{
+	return cap_rights_limit(fd, rights) == -1 && errno != EBADF ?
+	    ERR_SYSTEM : 0;
+}
+
+int
+sandbox_enter(void)
+{
+	cap_rights_t standard, connection;
+	int r;
+
+	(void)proc_hide();
+	cap_rights_init(&standard, CAP_READ, CAP_WRITE, CAP_FSTAT, CAP_EVENT);
+	cap_rights_init(&connection, CAP_READ, CAP_WRITE, CAP_FSTAT, CAP_EVENT,
+	    CAP_FCNTL, CAP_GETSOCKOPT, CAP_SETSOCKOPT, CAP_GETPEERNAME,
+	    CAP_GETSOCKNAME, CAP_SHUTDOWN, CAP_IOCTL);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if ((r = narrow(fd, &standard)) != 0)
+			return r;
+	if ((r = narrow(MONITOR_FD_SOCKET, &connection)) != 0 ||
+	    (r = narrow(MONITOR_FD_MONITOR, &connection)) != 0 ||
+	    (r = limit_all()) != 0)
+		return r;
+	return cap_enter() == -1 ? ERR_SYSTEM : 0;
+}
+
+#endif
