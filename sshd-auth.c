@@ -15,8 +15,8 @@
 
 #include "base/fd.h"
 #include "base/help.h"
-#include "compat/proc.h"
 #include "compat/bsd.h"
+#include "compat/proc.h"
 #include "crypto/library.h"
 #include "server/auth/preauth.h"
 #include "server/monitor-wire.h"

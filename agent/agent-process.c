@@ -16,9 +16,9 @@
 #include "base/hide.h"
 #include "base/log.h"
 #include "base/str.h"
+#include "compat/bsd.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
-#include "compat/bsd.h"
 
 enum {
 	FAILED = 1,

@@ -10,11 +10,10 @@
 #ifndef HPN_AGENT_HELPER_JOBS_H
 #define HPN_AGENT_HELPER_JOBS_H
 
-#include <sys/queue.h>
-
 #include "agent/signer.h"
 #include "base/buf.h"
 #include "base/loop.h"
+#include "compat/queue.h"
 
 struct agentd;
 struct dialog;

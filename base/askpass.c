@@ -14,8 +14,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/sock.h"
 #include "compat/bsd-mem.h"
+#include "compat/sock.h"
 
 #define ASKPASS_DEFAULT "/usr/bin/ssh-askpass"
 

@@ -21,8 +21,8 @@
 #include "base/dns-validate.h"
 #include "base/fd.h"
 #include "base/str.h"
-#include "compat/proc.h"
 #include "compat/bsd.h"
+#include "compat/proc.h"
 
 enum {
 	MESSAGE_MAX = 65535, /* bytes of an answer, over TCP */

@@ -14,8 +14,8 @@
 #include "base/mem.h"
 #include "base/open-named.h"
 #include "base/screen.h"
-#include "compat/proc.h"
 #include "compat/bsd.h"
+#include "compat/proc.h"
 
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */

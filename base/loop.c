@@ -20,8 +20,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/ready.h"
-#include "compat/sock.h"
 #include "compat/bsd-mem.h"
+#include "compat/sock.h"
 
 enum { SIGNAL_COUNT = 65, WAIT_MAX_MS = 60 * 1000, READY_MAX = 256 };
 

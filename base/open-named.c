@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include "base/fd.h"
-#include "compat/file.h"
 #include "compat/bsd.h"
+#include "compat/file.h"
 
 enum {
 	LINKS_MAX = 40, /* one behind the other, as Linux has it */

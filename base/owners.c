@@ -15,8 +15,8 @@
 #include "base/fd.h"
 #include "base/lookup.h"
 #include "base/mem.h"
-#include "compat/sock.h"
 #include "compat/bsd.h"
+#include "compat/sock.h"
 
 enum {
 	CACHE_SIZE = 256, /* names of a kind */

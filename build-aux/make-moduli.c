@@ -4,9 +4,9 @@
  *
  * Takes half a minute for 2048 bits, ten minutes for 4096, more or less. Not
  * built by make; from the top of the source:
- * cc -O2 -D_GNU_SOURCE $(pkg-config --cflags libbsd-overlay) -I. \
- *     build-aux/make-moduli.c crypto/moduli*.c base/*.c \
- *     -lcrypto -lbsd -lpthread -o /tmp/make-moduli
+ * cc -O2 -D_GNU_SOURCE -I. -Iobj/include build-aux/make-moduli.c \
+ *     obj/lib{spine,crypto,base,compat}-hpn.a -lcrypto -lz -lresolv \
+ *     -lpthread -o /tmp/make-moduli
  */
 #include <stdio.h>
 #include <stdlib.h>

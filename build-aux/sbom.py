@@ -19,7 +19,6 @@ import time
 LIBRARIES = (
     (None, "openssl", "Apache-2.0", ("libcrypto",), "openssl/crypto.h"),
     (None, "zlib", "Zlib", ("zlib",), "zlib.h"),
-    (None, "libbsd", "BSD-3-Clause", ("libbsd",), "bsd/bsd.h"),
     ("HAVE_SECCOMP", "libseccomp", "LGPL-2.1-only", ("libseccomp",),
      "seccomp.h"),
     ("HAVE_IPSEC_MB", "ipsec-mb", "BSD-3-Clause", (), "intel-ipsec-mb.h"),

@@ -4,7 +4,7 @@
 # shellcheck shell=sh disable=SC2154,SC2034,SC3013
 
 build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1g-dev
-	libbsd-dev libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev
+	libseccomp-dev libpam0g-dev libedit-dev libkrb5-dev
 	libp11-kit-dev libfido2-dev libunbound-dev'
 # For AES-GCM, on one kind of processor.
 [ "$(uname -m)" != x86_64 ] || build_packages="$build_packages libipsec-mb-dev"

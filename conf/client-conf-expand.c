@@ -11,8 +11,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/libc.h"
 #include "compat/bsd.h"
+#include "compat/libc.h"
 #include "conf/defaults.h"
 #include "conf/tokens.h"
 #include "crypto/digest.h"

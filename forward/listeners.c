@@ -13,8 +13,8 @@
 #include "base/listen.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/sock.h"
 #include "compat/bsd.h"
+#include "compat/sock.h"
 #include "forward/forwarded.h"
 
 enum {

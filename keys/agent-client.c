@@ -11,8 +11,8 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "compat/sock.h"
 #include "compat/bsd.h"
+#include "compat/sock.h"
 #include "keys/agent-client-internal.h"
 
 enum { COMMENT_MAX = 64 * 1024 };

@@ -16,8 +16,8 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/file.h"
 #include "compat/bsd-mem.h"
+#include "compat/file.h"
 #include "keys/knownhosts-internal.h"
 
 enum {

@@ -30,6 +30,8 @@ BEGIN {
 	door["seccomp.h"] = "^(server/auth|regress)/";	files["seccomp.h"] = 1
 	door["utmp.h"] = "^server/monitor/";		files["utmp.h"] = 1
 	door["utmpx.h"] = "^server/monitor/";		files["utmpx.h"] = 1
+	# compat/queue.h and base/tree.h are for every system
+	door["sys/queue.h"] = door["sys/tree.h"] = "^none$"
 }
 
 # A module is a folder; at the top, the files with one first word.

@@ -84,7 +84,7 @@ only() {
 	who=$1
 	shift
 	number=$((number + 1))
-	allowed="c pthread dl m resolv rt gcc_s bsd md asan ubsan $*"
+	allowed="c pthread dl m resolv rt gcc_s asan ubsan $*"
 	extra=$(readelf -d "$who" | sed -n 's/.*(NEEDED).*\[\(.*\)]/\1/p' |
 		grep -vE "^(ld-.*|lib($(echo "$allowed" | tr ' ' '|'))[.].*)$")
 	if [ -n "$extra" ]; then

@@ -12,9 +12,9 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 #include "compat/file.h"
 #include "compat/proc.h"
-#include "compat/bsd-mem.h"
 
 enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes */
 

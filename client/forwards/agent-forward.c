@@ -13,8 +13,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/wire.h"
-#include "compat/sock.h"
 #include "compat/bsd.h"
+#include "compat/sock.h"
 #include "keys/agent-client.h"
 
 enum {

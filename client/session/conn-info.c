@@ -10,8 +10,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "compat/libc.h"
 #include "compat/bsd.h"
+#include "compat/libc.h"
 
 enum { BLOCK = 16, KB = 1024 };
 

@@ -27,7 +27,6 @@ class HpnSsh(AutotoolsPackage):
     depends_on("automake", type="build")
     depends_on("gmake", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("libbsd")
     depends_on("openssl@3:")
     depends_on("zlib-api")
     depends_on("krb5", when="+gssapi")

@@ -13,8 +13,8 @@
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/proc.h"
 #include "compat/bsd.h"
+#include "compat/proc.h"
 
 static char got[4096];
 static enum log_level got_level;

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "compat/file.h"
 #include "compat/bsd.h"
+#include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 static bool
