@@ -11,6 +11,7 @@
 #include "channels-recv-window.h"
 #include "channels-timeout.h"
 #include "channels.h"
+#include "compat/queue.h"
 
 enum {
 	CHANNEL_REPLIES_MAX = 1024,   /* own requests without an answer */
@@ -58,11 +59,11 @@ enum channel_receiving {
 struct reply_slot {
 	channels_reply_fn fn;
 	void *arg;
-	struct reply_slot *next;
+	TAILQ_ENTRY(reply_slot) entry;
 };
 
 struct replies {
-	struct reply_slot *first, *last;
+	TAILQ_HEAD(reply_list, reply_slot) list;
 	size_t count;
 };
 
@@ -210,7 +211,7 @@ struct channels {
 	struct named_global *globals;
 	size_t global_count;
 	struct replies replies; /* of own global requests */
-	struct channels_owed *owed, *owed_last; /* answers to the peer's */
+	TAILQ_HEAD(owed_list, channels_owed) owed; /* answers to the peer's */
 	size_t owed_count;
 	bool reply_wanted; /* of the request that is being handled */
 	struct channels_times times;

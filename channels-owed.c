@@ -9,7 +9,7 @@
 #include "channels-internal.h"
 
 struct channels_owed {
-	struct channels_owed *next;
+	TAILQ_ENTRY(channels_owed) entry;
 	bool wanted; /* else nobody waits for it */
 	bool given;
 	struct buf msg;
@@ -34,11 +34,7 @@ add(struct channels *chs, struct channels_owed **out)
 		return ERR_LIMIT;
 	if ((o = calloc(1, sizeof *o)) == NULL)
 		return ERR_NOMEM;
-	if (chs->owed_last != NULL)
-		chs->owed_last->next = o;
-	else
-		chs->owed = o;
-	chs->owed_last = o;
+	TAILQ_INSERT_TAIL(&chs->owed, o, entry);
 	chs->owed_count++;
 	*out = o;
 	return 0;
@@ -47,10 +43,9 @@ add(struct channels *chs, struct channels_owed **out)
 static void
 drop_first(struct channels *chs)
 {
-	struct channels_owed *o = chs->owed;
+	struct channels_owed *o = TAILQ_FIRST(&chs->owed);
 
-	if ((chs->owed = o->next) == NULL)
-		chs->owed_last = NULL;
+	TAILQ_REMOVE(&chs->owed, o, entry);
 	chs->owed_count--;
 	buf_clear(&o->msg);
 	free(o);
@@ -59,7 +54,7 @@ drop_first(struct channels *chs)
 void
 channels_clear_owed(struct channels *chs)
 {
-	while (chs->owed != NULL)
+	while (!TAILQ_EMPTY(&chs->owed))
 		drop_first(chs);
 }
 
@@ -69,7 +64,7 @@ channels_send_reply(struct channels *chs, struct buf *msg)
 	struct channels_owed *o;
 	int r = buf_err(msg);
 
-	if (chs->owed == NULL)
+	if (TAILQ_EMPTY(&chs->owed))
 		return channels_send(chs, msg);
 	if (r == 0 && (r = add(chs, &o)) == 0) {
 		o->wanted = o->given = true;
@@ -100,13 +95,15 @@ int
 channels_give_owed(struct channels *chs, struct channels_owed *o, bool ok,
     const struct buf *data)
 {
+	struct channels_owed *first;
 	int r = 0;
 
 	o->given = true;
 	channels_global_answer(&o->msg, ok, data);
-	while (r == 0 && chs->owed != NULL && chs->owed->given) {
-		if (chs->owed->wanted)
-			r = channels_send(chs, &chs->owed->msg);
+	while (r == 0 && (first = TAILQ_FIRST(&chs->owed)) != NULL &&
+	    first->given) {
+		if (first->wanted)
+			r = channels_send(chs, &first->msg);
 		drop_first(chs);
 	}
 	return r;

@@ -33,11 +33,7 @@ replies_push(struct replies *q, channels_reply_fn fn, void *arg)
 	if ((s = malloc(sizeof *s)) == NULL)
 		return ERR_NOMEM;
 	*s = (struct reply_slot){ .fn = fn, .arg = arg };
-	if (q->last != NULL)
-		q->last->next = s;
-	else
-		q->first = s;
-	q->last = s;
+	TAILQ_INSERT_TAIL(&q->list, s, entry);
 	q->count++;
 	return 0;
 }
@@ -45,15 +41,13 @@ replies_push(struct replies *q, channels_reply_fn fn, void *arg)
 bool
 replies_pop(struct replies *q, channels_reply_fn *fn, void **arg)
 {
-	struct reply_slot *s = q->first;
+	struct reply_slot *s = TAILQ_FIRST(&q->list);
 
 	if (s == NULL)
 		return false;
 	*fn = s->fn;
 	*arg = s->arg;
-	q->first = s->next;
-	if (q->first == NULL)
-		q->last = NULL;
+	TAILQ_REMOVE(&q->list, s, entry);
 	q->count--;
 	free(s);
 	return true;
@@ -331,10 +325,12 @@ channel_is_left(const struct channel *c)
 void
 channel_leave(struct channel *c)
 {
+	struct reply_slot *s;
+
 	c->ops = &no_ops;
 	c->io = NULL;
 	channel_set_fds(c, -1, -1, -1, -1); /* they were the owner's */
-	for (struct reply_slot *s = c->replies.first; s != NULL; s = s->next)
+	TAILQ_FOREACH(s, &c->replies.list, entry)
 		s->fn = forget_reply;
 	channel_hold_close(c, false);
 	channel_close(c, false);

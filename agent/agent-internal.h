@@ -30,14 +30,14 @@ struct agentd {
 	uint64_t next_try_ms;
 	unsigned dialogs; /* that are shown now */
 
-	struct provider *providers;
+	TAILQ_HEAD(providers, provider) providers;
 	struct helper_line fido;
 	struct loop_timer *reaper;
 
 	int listener; /* -1: none */
 	struct loop_fd *watch;
 	struct loop_timer *pause; /* no client is taken before it is over */
-	struct client *clients;
+	TAILQ_HEAD(clients, client) clients;
 	size_t n_clients, buffered; /* bytes of their requests */
 };
 
@@ -62,7 +62,7 @@ struct client {
 	 * client's turn to try a passphrase. */
 	uint64_t confirmed;
 	bool may_try;
-	struct client *next, *prev;
+	TAILQ_ENTRY(client) entry;
 };
 
 /* WAITS: something in c->waiting will call client_answer() or

@@ -21,6 +21,8 @@ agentd_new(struct agentd **out, struct loop *loop,
 	a->loop = loop;
 	a->p = *params;
 	a->listener = -1;
+	TAILQ_INIT(&a->providers);
+	TAILQ_INIT(&a->clients);
 	fido_start(a);
 	r = shield_new(&a->shield);
 	if (r == 0)
@@ -37,8 +39,8 @@ agentd_free(struct agentd *a)
 {
 	if (a == NULL)
 		return;
-	while (a->clients != NULL)
-		client_end(a->clients);
+	while (!TAILQ_EMPTY(&a->clients))
+		client_end(TAILQ_FIRST(&a->clients));
 	loop_unwatch(a->loop, a->watch);
 	loop_cancel(a->loop, a->pause);
 	identities_free(a->keys);

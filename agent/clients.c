@@ -72,12 +72,7 @@ client_end(struct client *c)
 	buf_clear(&c->in);
 	buf_clear(&c->out);
 	binds_clear(&c->binds);
-	if (c->next != NULL)
-		c->next->prev = c->prev;
-	if (c->prev != NULL)
-		c->prev->next = c->next;
-	else
-		a->clients = c->next;
+	TAILQ_REMOVE(&a->clients, c, entry);
 	free(c);
 	a->n_clients--;
 	listen_again(a);
@@ -96,10 +91,7 @@ agentd_take(struct agentd *a, int fd)
 	c->a = a;
 	c->fd = fd;
 	buf_init_secret(&c->in);
-	c->next = a->clients;
-	if (c->next != NULL)
-		c->next->prev = c;
-	a->clients = c;
+	TAILQ_INSERT_HEAD(&a->clients, c, entry);
 	a->n_clients++;
 	c->watch = loop_watch(a->loop, fd, LOOP_READ, on_event, c);
 	if (c->watch == NULL)

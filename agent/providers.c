@@ -53,7 +53,7 @@ struct provider {
 	struct helper_line line;
 	struct provider_job *job; /* that the helper works for, unless IDLE */
 	size_t keys;
-	struct provider *next;
+	TAILQ_ENTRY(provider) entry;
 };
 
 struct provider_key {
@@ -215,11 +215,7 @@ fail_all(struct provider *p, int r)
 static void
 provider_end(struct provider *p)
 {
-	struct provider **at = &p->a->providers;
-
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
+	TAILQ_REMOVE(&p->a->providers, p, entry);
 	end_helper(p);
 	helper_line_clear(&p->line);
 	if (p->opening != NULL)
@@ -261,10 +257,10 @@ stop(struct provider *p, int r)
 void
 providers_stop_opening(struct agentd *a)
 {
-	struct provider *p = a->providers, *next;
+	struct provider *p = TAILQ_FIRST(&a->providers), *next;
 
 	for (; p != NULL; p = next) {
-		next = p->next;
+		next = TAILQ_NEXT(p, entry);
 		if (p->opening != NULL)
 			opened(p, ERR_CANCELLED);
 	}
@@ -273,10 +269,10 @@ providers_stop_opening(struct agentd *a)
 void
 providers_stop_all(struct agentd *a)
 {
-	struct provider *p = a->providers, *next;
+	struct provider *p = TAILQ_FIRST(&a->providers), *next;
 
 	for (; p != NULL; p = next) {
-		next = p->next;
+		next = TAILQ_NEXT(p, entry);
 		stop(p, ERR_CANCELLED);
 	}
 }
@@ -684,11 +680,14 @@ provider_hold(struct provider *p, const struct key *k, struct identity *id)
 static int
 make_room(struct agentd *a, const char *path)
 {
-	struct provider *p = a->providers;
+	struct provider *p;
 	size_t n = 0;
 
-	for (; p != NULL && strcmp(p->path, path) != 0; p = p->next)
+	TAILQ_FOREACH(p, &a->providers, entry) {
+		if (strcmp(p->path, path) == 0)
+			break;
 		n++;
+	}
 	if (p == NULL)
 		return n < PROVIDERS_MAX ? 0 : ERR_LIMIT;
 	if (p->opening != NULL || p->helper != NULL ||
@@ -717,8 +716,7 @@ provider_new(struct agentd *a, const char *path, const char *pin)
 	p->call.a = a;
 	p->opening = o;
 	helper_line_init(&p->line, a, &kind, p);
-	p->next = a->providers;
-	a->providers = p;
+	TAILQ_INSERT_HEAD(&a->providers, p, entry);
 	return p;
 }
 

@@ -13,6 +13,7 @@
 #include "base/lookup.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/queue.h"
 #include "compat/sock.h"
 
 enum {
@@ -34,7 +35,7 @@ struct answer {
 };
 
 struct resolve {
-	struct resolve *next; /* in the row of those that wait */
+	TAILQ_ENTRY(resolve) entry; /* of those that wait */
 	struct resolver *resolver;
 	struct question question;
 	resolve_fn fn; /* NULL: cancelled while a process works on it */
@@ -50,7 +51,7 @@ struct process {
 
 struct resolver {
 	struct loop *loop;
-	struct resolve *first, **last; /* those that wait */
+	TAILQ_HEAD(resolves, resolve) waiting;
 	struct loop_timer *retry;
 	struct process processes[PROCESSES_MAX];
 };
@@ -235,12 +236,11 @@ on_retry(void *arg)
 static void
 fail_first(struct resolver *r)
 {
-	struct resolve *q = r->first;
+	struct resolve *q = TAILQ_FIRST(&r->waiting);
 	struct answer a = { .n = 0 };
 
 	snprintf(a.why, sizeof a.why, "%s", strerror(errno));
-	if ((r->first = q->next) == NULL)
-		r->last = &r->first;
+	TAILQ_REMOVE(&r->waiting, q, entry);
 	finish(q, &a);
 }
 
@@ -250,13 +250,13 @@ hand_out(struct resolver *r)
 	struct process *p;
 	struct resolve *q;
 
-	while ((q = r->first) != NULL && (p = free_process(r)) != NULL) {
+	while ((q = TAILQ_FIRST(&r->waiting)) != NULL &&
+	    (p = free_process(r)) != NULL) {
 		if (q->fn != NULL && !give(p, q)) {
 			fail_first(r);
 			continue;
 		}
-		if ((r->first = q->next) == NULL)
-			r->last = &r->first;
+		TAILQ_REMOVE(&r->waiting, q, entry);
 		if (q->fn == NULL)
 			free(q);
 	}
@@ -272,7 +272,7 @@ resolver_new(struct loop *l)
 	if (r == NULL)
 		return NULL;
 	r->loop = l;
-	r->last = &r->first;
+	TAILQ_INIT(&r->waiting);
 	for (size_t i = 0; i < PROCESSES_MAX; i++)
 		r->processes[i] =
 		    (struct process){ .sock = -1, .resolver = r };
@@ -290,8 +290,8 @@ resolver_free(struct resolver *r)
 		end_process(&r->processes[i]);
 		free(r->processes[i].current);
 	}
-	while ((q = r->first) != NULL) {
-		r->first = q->next;
+	while ((q = TAILQ_FIRST(&r->waiting)) != NULL) {
+		TAILQ_REMOVE(&r->waiting, q, entry);
 		free(q);
 	}
 	loop_cancel(r->loop, r->retry);
@@ -339,8 +339,7 @@ resolve_start(struct resolve **out, struct resolver *r, const char *host,
 	q->question.family = family;
 	snprintf(q->question.port, sizeof q->question.port, "%u", port);
 	snprintf(q->question.host, sizeof q->question.host, "%s", host);
-	*r->last = q;
-	r->last = &q->next;
+	TAILQ_INSERT_TAIL(&r->waiting, q, entry);
 	*out = q;
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "base/ring.h"
+#include "compat/queue.h"
 
 enum {
 	STACK_BYTES = 256 * 1024,
@@ -22,7 +23,7 @@ enum {
 
 struct worker_pool {
 	struct worker_conf conf;
-	struct worker_pool *next; /* all pools, for forks */
+	TAILQ_ENTRY(worker_pool) entry; /* of all, for forks */
 	void *loop_local;     /* as a thread's own, for worker_help() */
 	/* Only for sleeping; never held while a job is done. */
 	pthread_mutex_t lock;
@@ -33,7 +34,7 @@ struct worker_pool {
 	pthread_t threads[];
 };
 
-static struct worker_pool *pools; /* loop thread */
+static TAILQ_HEAD(worker_pools, worker_pool) pools; /* loop thread */
 
 static bool
 do_job(const struct worker_conf *conf, struct ring *r, void **local,
@@ -155,7 +156,9 @@ stop_threads(struct worker_pool *p)
 static void
 stop_all(void)
 {
-	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+	struct worker_pool *p;
+
+	TAILQ_FOREACH(p, &pools, entry)
 		stop_threads(p);
 }
 
@@ -164,7 +167,9 @@ stop_all(void)
 static void
 before_fork(void)
 {
-	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+	struct worker_pool *p;
+
+	TAILQ_FOREACH(p, &pools, entry)
 		if (!p->conf.over_forks)
 			stop_threads(p);
 }
@@ -172,7 +177,9 @@ before_fork(void)
 static void
 in_parent(void)
 {
-	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+	struct worker_pool *p;
+
+	TAILQ_FOREACH(p, &pools, entry)
 		if (!p->conf.over_forks)
 			(void)start_threads(p);
 }
@@ -180,7 +187,9 @@ in_parent(void)
 static void
 in_child(void)
 {
-	for (struct worker_pool *p = pools; p != NULL; p = p->next)
+	struct worker_pool *p;
+
+	TAILQ_FOREACH(p, &pools, entry)
 		p->count = 0;
 }
 
@@ -209,8 +218,7 @@ worker_start(struct worker_pool **out, const struct worker_conf *conf)
 	p->conf = *conf;
 	pthread_mutex_init(&p->lock, NULL);
 	pthread_cond_init(&p->work, NULL);
-	p->next = pools;
-	pools = p;
+	TAILQ_INSERT_HEAD(&pools, p, entry);
 	e = start_threads(p);
 	if (p->count == 0) {
 		worker_stop(p);
@@ -224,15 +232,11 @@ worker_start(struct worker_pool **out, const struct worker_conf *conf)
 void
 worker_stop(struct worker_pool *p)
 {
-	struct worker_pool **at = &pools;
-
 	if (p == NULL)
 		return;
 	stop_threads(p);
 	/* Nobody else knows the pool now. */
-	while (*at != p)
-		at = &(*at)->next;
-	*at = p->next;
+	TAILQ_REMOVE(&pools, p, entry);
 	pthread_cond_destroy(&p->work);
 	pthread_mutex_destroy(&p->lock);
 	if (p->loop_local != NULL && p->conf.end != NULL)

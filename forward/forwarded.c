@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/resolve.h"
 #include "compat/bsd.h"
+#include "compat/queue.h"
 #include "forward/early-data.h"
 
 enum {
@@ -35,7 +36,7 @@ const struct forwarded_kind forwarded_listened_path = {
 };
 
 struct forwarded {
-	struct forwarded *next, **at; /* in the list */
+	TAILQ_ENTRY(forwarded) entry; /* in the list */
 	struct forwarded_list *list;
 	const struct forwarded_kind *kind;
 	struct channel *channel;
@@ -56,7 +57,7 @@ struct forwarded {
 struct forwarded_list {
 	struct forwarded_params p;
 	struct resolver *resolver;
-	struct forwarded *first;
+	TAILQ_HEAD(forwarded_all, forwarded) all;
 	size_t count;
 };
 
@@ -96,11 +97,7 @@ add(struct forwarded_list *l, const struct forwarded_kind *kind,
 	f->channel = c;
 	f->fd = fd;
 	f->early.loop = l->p.loop;
-	f->at = &l->first;
-	f->next = l->first;
-	if (f->next != NULL)
-		f->next->at = &f->next;
-	l->first = f;
+	TAILQ_INSERT_HEAD(&l->all, f, entry);
 	l->count++;
 	return f;
 }
@@ -120,9 +117,7 @@ free_forwarded(struct forwarded *f)
 {
 	struct forwarded_list *l = f->list;
 
-	*f->at = f->next;
-	if (f->next != NULL)
-		f->next->at = f->at;
+	TAILQ_REMOVE(&l->all, f, entry);
 	l->count--;
 	early_data_end(&f->early);
 	resolve_cancel(f->resolve);
@@ -479,6 +474,7 @@ forwarded_list_new(struct forwarded_list **out,
 
 	if (l == NULL)
 		return ERR_NOMEM;
+	TAILQ_INIT(&l->all);
 	l->p = *params;
 	*out = l;
 	return 0;
@@ -487,11 +483,13 @@ forwarded_list_new(struct forwarded_list **out,
 void
 forwarded_list_free(struct forwarded_list *l)
 {
+	struct forwarded *f;
+
 	if (l == NULL)
 		return;
-	while (l->first != NULL) {
-		channel_leave(l->first->channel);
-		free_forwarded(l->first);
+	while ((f = TAILQ_FIRST(&l->all)) != NULL) {
+		channel_leave(f->channel);
+		free_forwarded(f);
 	}
 	resolver_free(l->resolver);
 	free(l);

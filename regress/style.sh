@@ -20,10 +20,15 @@ BEGIN {
 	most[DOCS] = 100;	what[DOCS] = "columns of a page in docs/"
 	most[HEADER] = 250;	what[HEADER] = "lines of a header in the rooms of transfers"
 
-	SPAN = 7; SIZEOF = 8; SECTION = 9
+	SPAN = 7; SIZEOF = 8; SECTION = 9; LIST = 10
 	form[SPAN] = "the bytes of a buffer are buf_span()"
 	form[SIZEOF] = "sizeof x, and sizeof(struct x): only a type is in parentheses"
 	form[SECTION] = "a section begins with /* ---- words ---- */ that ends in column 76 to 80"
+	form[LIST] = "what is in a list has a TAILQ_ENTRY (compat/queue.h)"
+	# These take out what they walk over, replace in place, or are no lists of
+	# things.
+	by_hand = "^(base/loop[.]c|base/tree[.].|channels-queue[.]c|agent/identities[.]h|" \
+	    "client/(mux|forwards)/.*|client/copy/remote-.*|xfer/.*)$"
 }
 
 function limit(rule, path, line, n) {
@@ -151,7 +156,12 @@ buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
 !in_struct && /^(static |const |typedef )*(struct|union)( [a-z_0-9]+)? \{/ {
 	in_struct = 1
 	opened = FNR
+	itself = $0
+	sub(/ \{.*/, "", itself)
 	depth = parens = fields = in_comment = 0
+}
+in_struct && $0 ~ "^\t" itself " [*]next[;,]" && FILENAME !~ by_hand {
+	other_form(LIST)
 }
 in_struct { count_fields(code($0)) }
 

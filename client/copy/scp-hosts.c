@@ -24,7 +24,9 @@ enum {
 static bool
 any_never_answered(const struct scp *scp)
 {
-	for (const struct scp_host *h = scp->hosts; h != NULL; h = h->next)
+	const struct scp_host *h;
+
+	TAILQ_FOREACH(h, &scp->hosts, entry)
 		if (h->sftp == NULL || !sftp_has_version(h->sftp))
 			return true;
 	return false;
@@ -199,8 +201,7 @@ add_host(struct scp *scp, const struct xfer_target *t)
 	host->where = (struct xfer_target){ .remote = true, .port = t->port,
 		.host = xstrdup(t->host),
 		.user = t->user != NULL ? xstrdup(t->user) : NULL };
-	host->next = scp->hosts;
-	scp->hosts = host;
+	TAILQ_INSERT_HEAD(&scp->hosts, host, entry);
 	return host;
 }
 
@@ -223,7 +224,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 	struct scp_host *host;
 	int err;
 
-	for (host = scp->hosts; host != NULL; host = host->next)
+	TAILQ_FOREACH(host, &scp->hosts, entry)
 		if (xfer_target_same_host(&host->where, t))
 			return host;
 	host = add_host(scp, t);
@@ -240,8 +241,8 @@ scp_hosts_close(struct scp *scp)
 {
 	struct scp_host *host;
 
-	while ((host = scp->hosts) != NULL) {
-		scp->hosts = host->next;
+	while ((host = TAILQ_FIRST(&scp->hosts)) != NULL) {
+		TAILQ_REMOVE(&scp->hosts, host, entry);
 		/* What was not copied was reported. How a connection ended
 		 * that has done its work does not matter. */
 		(void)remote_close(host->remote);

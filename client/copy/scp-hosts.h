@@ -12,6 +12,7 @@
 
 #include "client/copy/remote.h"
 #include "client/copy/scp-run.h"
+#include "compat/queue.h"
 #include "xfer/target.h"
 
 struct scp_host {
@@ -20,7 +21,7 @@ struct scp_host {
 	struct sftp *sftp; /* its first session, or what replaced that */
 	struct remote_copy copy; /* its defaults */
 	unsigned tries;	   /* in a row, to get a session that answers */
-	struct scp_host *next;
+	TAILQ_ENTRY(scp_host) entry;
 };
 
 /* What a transfer with that host is to do: the command line's word, then the

@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "client/copy/copy-flags.h"
 #include "client/copy/scp-legacy.h"
+#include "compat/queue.h"
 #include "xfer/transfer/transfer.h"
 
 struct scp {
@@ -27,7 +28,7 @@ struct scp {
 	bool direct;		   /* -R */
 	bool engine_only; /* options that only transfers by SFTP obey */
 	struct loop *loop;
-	struct scp_host *hosts; /* those that there are connections to */
+	TAILQ_HEAD(scp_hosts, scp_host) hosts; /* that are connected to */
 	struct {
 		bool connections, retry; /* -j, --retry */
 	} given;

@@ -59,7 +59,7 @@ test_provider(void **state)
 	assert_int_equal(agent_host_count(&t_host, fd), 0);
 	assert_true(is_gone(pid));
 	assert_int_equal(remove_provider(), AGENT_FAILURE);
-	assert_null(t_host.agentd->providers);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->providers));
 }
 
 static void
@@ -85,7 +85,7 @@ test_remove_all(void **state)
 	buf_put_u8(&b, AGENT_REMOVE_ALL);
 	assert_int_equal(agent_host_ask(&t_host, other, &b), AGENT_SUCCESS);
 	assert_int_equal(answered(fd), AGENT_FAILURE);
-	assert_null(t_host.agentd->providers);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->providers));
 }
 
 /* The PIN is asked for by those that want it, and a wrong one is told. */
@@ -107,7 +107,7 @@ test_pin(void **state)
 	answer_status(2, P11_LIST, P11_PIN_WRONG);
 	assert_int_equal(add_provider(library, "4321"), AGENT_FAILURE);
 	assert_int_equal(agent_host_count(&t_host, fd), 0);
-	assert_null(t_host.agentd->providers);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->providers));
 }
 
 static void
@@ -153,7 +153,7 @@ test_certs(void **state)
 	put_provider(&b, library, "", &more);
 	assert_int_equal(agent_host_ask(&t_host, fd, &b), AGENT_SUCCESS);
 	assert_int_equal(agent_host_count(&t_host, fd), 0);
-	assert_null(t_host.agentd->providers);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->providers));
 	buf_clear(&more);
 	key_free(stranger);
 	key_free(strange);
@@ -184,7 +184,7 @@ test_hangs_when_added(void **state)
 		assert_int_equal(loop_turn(t_host.loop, 20), 0);
 	close(fd);
 	assert_true(is_gone(pid));
-	assert_null(t_host.agentd->providers);
+	assert_true(TAILQ_EMPTY(&t_host.agentd->providers));
 	fd = agent_host_client(&t_host);
 }
 

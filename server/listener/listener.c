@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "compat/bsd.h"
 #include "compat/proc.h"
+#include "compat/queue.h"
 #include "compat/sock.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
@@ -49,7 +50,7 @@ extern char **environ;
 /* A connection that is not authenticated yet. */
 struct startup {
 	struct listener *listener;
-	struct startup *next;
+	TAILQ_ENTRY(startup) entry;
 	pid_t pid;
 	int fd; /* reports of hpnsshd-session; see server/state.h */
 	struct loop_fd *watch; /* NULL: there are no more reports */
@@ -66,7 +67,7 @@ struct listener {
 	struct session_spare spare;
 	struct listen_set sockets;
 	struct loop_fd *watches[LISTEN_MAX];
-	struct startup *startups;
+	TAILQ_HEAD(startup_list, startup) startups;
 	int startup_count;
 	struct admission *admission;
 	struct reload reload;
@@ -107,11 +108,7 @@ make_title(struct listener *l)
 static void
 startup_over(struct startup *s)
 {
-	struct startup **at = &s->listener->startups;
-
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
+	TAILQ_REMOVE(&s->listener->startups, s, entry);
 	s->listener->startup_count--;
 	show_startups(s->listener);
 	loop_unwatch(s->listener->loop, s->watch);
@@ -229,8 +226,7 @@ start_connection(struct listener *l, int connection,
 	s->watch = loop_watch(l->loop, s->fd, LOOP_READ, on_startup_report, s);
 	if (s->watch == NULL)
 		fatal("out of memory");
-	s->next = l->startups;
-	l->startups = s;
+	TAILQ_INSERT_HEAD(&l->startups, s, entry);
 	l->startup_count++;
 	show_startups(l);
 }
@@ -240,9 +236,10 @@ start_connection(struct listener *l, int connection,
 static int
 count_source(const struct listener *l, const struct startups_source *source)
 {
+	const struct startup *s;
 	int n = 0;
 
-	for (const struct startup *s = l->startups; s != NULL; s = s->next)
+	TAILQ_FOREACH(s, &l->startups, entry)
 		n += startups_same_source(&s->peer.source, source);
 	return n;
 }
@@ -336,10 +333,11 @@ on_connection(void *arg, int fd, int events)
 static struct startup *
 find_startup(const struct listener *l, pid_t pid)
 {
-	struct startup *s = l->startups;
+	struct startup *s;
 
-	while (s != NULL && s->pid != pid)
-		s = s->next;
+	TAILQ_FOREACH(s, &l->startups, entry)
+		if (s->pid == pid)
+			break;
 	return s;
 }
 
@@ -546,6 +544,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 {
 	struct listener l = { .state = state, .opts = opts, .status = 255 };
 
+	TAILQ_INIT(&l.startups);
 	prepare(&l);
 	listen_addresses_open(&state->conf, &l.sockets);
 	go_to_background(&l);
@@ -565,8 +564,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	if (l.pid_written && !l.restart)
 		unlink(state->conf.listen.pid_file);
 	listen_close(&l.sockets);
-	while (l.startups != NULL)
-		startup_over(l.startups);
+	while (!TAILQ_EMPTY(&l.startups))
+		startup_over(TAILQ_FIRST(&l.startups));
 	session_spare_drop(&l.spare);
 	admission_free(l.admission);
 	reload_clear(&l.reload);
@@ -590,6 +589,7 @@ listener_inetd(struct server_state *state)
 	struct listener l = { .state = state, .opts = &opts };
 	int null, connection;
 
+	TAILQ_INIT(&l.startups);
 	prepare(&l);
 	connection = inetd_pipes_needed() ?
 	    inetd_pipes_start() :

@@ -4,10 +4,10 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/resolve.h"
+#include "compat/queue.h"
 #include "forward/forwarded.h"
 #include "forward/listeners.h"
 #include "server/session/forward-bind.h"
@@ -26,7 +26,7 @@ enum {
 
 /* It is freed when it is cancelled, and no open of it waits for an answer. */
 struct forward_listen {
-	struct forward_listen *next;
+	TAILQ_ENTRY(forward_listen) entry;
 	struct forward_listens *all;
 	struct listener *listener; /* NULL: not yet, or cancelled */
 	char *place;		   /* address as asked for, or path */
@@ -44,7 +44,7 @@ struct forward_listens {
 	struct loop *loop;
 	const struct service_owners *owners;
 	struct resolver *resolver; /* NULL: was not needed yet */
-	struct forward_listen *first;
+	TAILQ_HEAD(forward_listen_list, forward_listen) list;
 	size_t count;
 };
 
@@ -58,8 +58,7 @@ add(struct forward_listens *ls, const char *place, bool is_path)
 	l->all = ls;
 	l->place = xstrdup(place);
 	l->is_path = is_path;
-	l->next = ls->first;
-	ls->first = l;
+	TAILQ_INSERT_HEAD(&ls->list, l, entry);
 	ls->count++;
 	return l;
 }
@@ -67,11 +66,7 @@ add(struct forward_listens *ls, const char *place, bool is_path)
 static void
 drop(struct forward_listen *l)
 {
-	struct forward_listen **at = &l->all->first;
-
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
+	TAILQ_REMOVE(&l->all->list, l, entry);
 	l->all->count--;
 	resolve_cancel(l->resolve);
 	listener_free(l->listener);
@@ -94,7 +89,9 @@ static struct forward_listen *
 find(const struct forward_listens *ls, const char *place, bool is_path,
     uint16_t port)
 {
-	for (struct forward_listen *l = ls->first; l != NULL; l = l->next)
+	struct forward_listen *l;
+
+	TAILQ_FOREACH(l, &ls->list, entry)
 		if (!l->cancelled && l->is_path == is_path &&
 		    l->port == port && strcmp(l->place, place) == 0)
 			return l;
@@ -106,6 +103,7 @@ forward_listens_new(struct loop *l, const struct service_owners *o)
 {
 	struct forward_listens *ls = xcalloc(1, sizeof *ls);
 
+	TAILQ_INIT(&ls->list);
 	ls->loop = l;
 	ls->owners = o;
 	return ls;
@@ -116,8 +114,8 @@ forward_listens_free(struct forward_listens *ls)
 {
 	if (ls == NULL)
 		return;
-	while (ls->first != NULL)
-		drop(ls->first);
+	while (!TAILQ_EMPTY(&ls->list))
+		drop(TAILQ_FIRST(&ls->list));
 	resolver_free(ls->resolver);
 	free(ls);
 }

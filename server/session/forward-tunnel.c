@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
 #include "base/buf.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/queue.h"
 #include "forward/tun.h"
 #include "server/session/forward-fields.h"
 #include "server/session/none-allowed.h"
@@ -16,14 +16,14 @@
 enum { TUNNELS_MAX = 16 };
 
 struct forward_tunnel {
-	struct forward_tunnel *next;
+	TAILQ_ENTRY(forward_tunnel) entry;
 	struct forward_tunnels *all;
 	struct tun *tun;
 };
 
 struct forward_tunnels {
 	struct loop *loop;
-	struct forward_tunnel *first;
+	TAILQ_HEAD(forward_tunnel_list, forward_tunnel) list;
 	size_t count;
 };
 
@@ -32,6 +32,7 @@ forward_tunnels_new(struct loop *l)
 {
 	struct forward_tunnels *ts = xcalloc(1, sizeof *ts);
 
+	TAILQ_INIT(&ts->list);
 	ts->loop = l;
 	return ts;
 }
@@ -39,11 +40,7 @@ forward_tunnels_new(struct loop *l)
 static void
 drop(struct forward_tunnel *t)
 {
-	struct forward_tunnel **at = &t->all->first;
-
-	while (*at != t)
-		at = &(*at)->next;
-	*at = t->next;
+	TAILQ_REMOVE(&t->all->list, t, entry);
 	t->all->count--;
 	tun_free(t->tun);
 	free(t);
@@ -54,19 +51,19 @@ forward_tunnels_free(struct forward_tunnels *ts)
 {
 	if (ts == NULL)
 		return;
-	while (ts->first != NULL)
-		drop(ts->first);
+	while (!TAILQ_EMPTY(&ts->list))
+		drop(TAILQ_FIRST(&ts->list));
 	free(ts);
 }
 
 char *
 forward_tunnels_names(const struct forward_tunnels *ts)
 {
+	const struct forward_tunnel *t;
 	struct buf b = { 0 };
 	char *text = NULL;
 
-	for (const struct forward_tunnel *t = ts->first; t != NULL;
-	     t = t->next)
+	TAILQ_FOREACH(t, &ts->list, entry)
 		buf_printf(&b, "%s%s", buf_len(&b) > 0 ? "," : "",
 		    tun_name(t->tun));
 	if (buf_len(&b) > 0)
@@ -124,8 +121,7 @@ open_device(struct forward_tunnels *ts, bool ethernet, int64_t unit)
 	params.arg = t;
 	if (tun_new(&t->tun, &device, &params) != 0)
 		fatal("out of memory");
-	t->next = ts->first;
-	ts->first = t;
+	TAILQ_INSERT_HEAD(&ts->list, t, entry);
 	ts->count++;
 	return t;
 }

@@ -2,9 +2,9 @@
 #include "server/session/services.h"
 
 #include <stdlib.h>
-
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/queue.h"
 #include "server/session/forward-direct.h"
 #include "server/session/forward-listen.h"
 #include "server/session/forward-tunnel.h"
@@ -47,7 +47,7 @@ static const struct service_request request_rows[] = {
 
 /* A row that is registered: one of the two is set. */
 struct offer {
-	struct offer *next;
+	TAILQ_ENTRY(offer) entry;
 	const struct services *services;
 	const struct service_channel *channel;
 	const struct service_request *request;
@@ -55,7 +55,7 @@ struct offer {
 
 struct services {
 	struct service_owners owners;
-	struct offer *offers;
+	TAILQ_HEAD(offer_list, offer) offers;
 };
 
 static struct offer *
@@ -64,8 +64,7 @@ add_offer(struct services *s)
 	struct offer *o = xcalloc(1, sizeof *o);
 
 	o->services = s;
-	o->next = s->offers;
-	s->offers = o;
+	TAILQ_INSERT_HEAD(&s->offers, o, entry);
 	return o;
 }
 
@@ -128,6 +127,7 @@ services_new(struct services **out, const struct service_owners *o)
 	struct services *s = xcalloc(1, sizeof *s);
 	int r = 0;
 
+	TAILQ_INIT(&s->offers);
 	s->owners = *o;
 	for (size_t i = 0; r == 0 && i < ARRAY_LEN(channel_rows); i++)
 		r = services_add_channel(s, &channel_rows[i]);
@@ -148,8 +148,8 @@ services_free(struct services *s)
 
 	if (s == NULL)
 		return;
-	while ((o = s->offers) != NULL) {
-		s->offers = o->next;
+	while ((o = TAILQ_FIRST(&s->offers)) != NULL) {
+		TAILQ_REMOVE(&s->offers, o, entry);
 		free(o);
 	}
 	free(s);

@@ -18,6 +18,7 @@
 #include "channels-timeout.h"
 #include "compat/bsd.h"
 #include "compat/proc.h"
+#include "compat/queue.h"
 #include "compat/sock.h"
 #include "peer-version.h"
 #include "server/session/forward-agent.h"
@@ -41,7 +42,7 @@ enum session_state {
 };
 
 struct session {
-	struct session *next;
+	TAILQ_ENTRY(session) entry;
 	struct sessions *all;
 	struct channel *channel;
 	pid_t pid; /* 0: not started */
@@ -68,7 +69,7 @@ struct sessions {
 	struct kex *kex;
 	const struct serve_params *params;
 	const char *nologin; /* from outside of a new root directory, or NULL */
-	struct session *list;
+	TAILQ_HEAD(session_list, session) list;
 	size_t count;
 	bool no_more;
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
@@ -98,7 +99,7 @@ show_terminals(const struct sessions *ss)
 	char list[128] = "";
 	const struct session *s;
 
-	for (s = ss->list; s != NULL; s = s->next) {
+	TAILQ_FOREACH(s, &ss->list, entry) {
 		if (s->tty_name[0] == '\0')
 			continue;
 		strlcat(list, list[0] != '\0' ? "," : "", sizeof list);
@@ -124,13 +125,10 @@ static void
 session_free(struct session *s)
 {
 	const struct serve_params *p = s->all->params;
-	struct session **at = &s->all->list;
 
 	log_verbose("Close session: user %s from %s id %u", p->user->name,
 	    p->peer_text, channel_id(s->channel));
-	while (*at != s)
-		at = &(*at)->next;
-	*at = s->next;
+	TAILQ_REMOVE(&s->all->list, s, entry);
 	s->all->count--;
 	end_terminal(s);
 	internal_sftp_free(s->sftp);
@@ -221,7 +219,9 @@ on_exit_status(struct session *s, int status)
 static void
 on_child_exit(struct sessions *ss, pid_t pid, int status)
 {
-	for (struct session *s = ss->list; s != NULL; s = s->next) {
+	struct session *s;
+
+	TAILQ_FOREACH(s, &ss->list, entry) {
 		if (s->pid != pid || s->state == SESSION_EXITED)
 			continue;
 		on_exit_status(s, status);
@@ -808,8 +808,7 @@ sessions_open(const struct service_owners *o, struct channel *c,
 	s->all = ss;
 	s->channel = c;
 	s->pty = s->tty = s->fd_in = s->fd_out = s->fd_err = -1;
-	s->next = ss->list;
-	ss->list = s;
+	TAILQ_INSERT_HEAD(&ss->list, s, entry);
 	ss->count++;
 	/* The window opens when there is somebody to read. */
 	err = channel_accept(c, &session_ops, s, 0, CHANNEL_PACKET_DEFAULT);
@@ -859,6 +858,7 @@ sessions_new(struct loop *l, const struct packet *p, struct kex *k,
 {
 	struct sessions *ss = xcalloc(1, sizeof *ss);
 
+	TAILQ_INIT(&ss->list);
 	ss->loop = l;
 	ss->packet = p;
 	ss->kex = k;
@@ -881,8 +881,8 @@ sessions_set_tunnels(struct sessions *ss,
 void
 sessions_free(struct sessions *ss)
 {
-	while (ss->list != NULL)
-		session_free(ss->list);
+	while (!TAILQ_EMPTY(&ss->list))
+		session_free(TAILQ_FIRST(&ss->list));
 	displays_free(ss->displays);
 	owners_free(ss->owners);
 	agent_door_close(ss->agent);
