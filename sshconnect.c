@@ -23,8 +23,8 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "client/connect/jump.h"
-#include "compat/sock.h"
 #include "compat/bsd.h"
+#include "compat/sock.h"
 
 enum {
 	ADDRESSES_MAX = 64, /* tried of what the resolver gives */

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "compat/bsd-mem.h"
 #include "functions.h"
 
 #undef HAVE_EXPLICIT_BZERO

@@ -12,7 +12,6 @@
 
 #include <cmocka.h>
 
-#include "compat/bsd.h"
 #include "functions.h"
 
 #undef HAVE_STRLCPY

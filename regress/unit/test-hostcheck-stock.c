@@ -3,6 +3,7 @@
  * Every decision about a host's key beside OpenSSH's: the rows, and what their
  * letters mean, are of regress/data/make-hostcheck-stock.py.
  */
+#include "compat/bsd.h"
 #include "regress/unit/help.h"
 
 #include <stdio.h>

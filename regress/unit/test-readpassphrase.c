@@ -19,7 +19,6 @@
 
 #include <cmocka.h>
 
-#include "compat/bsd.h"
 #include "functions.h"
 
 #undef HAVE_READPASSPHRASE

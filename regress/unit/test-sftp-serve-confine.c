@@ -4,6 +4,7 @@
  * and no request leads out of its root, whatever the paths are, whatever links
  * are there, and whoever changes the way meanwhile.
  */
+#include "compat/bsd.h"
 #include "regress/unit/dice.h"
 #include "regress/unit/sftp-host.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Lists of requests (-P, -p, -R) and what this project adds to them: no request
  * of its own is a way around them. */
+#include "compat/bsd.h"
 #include "regress/unit/sftp-host.h"
 
 #include <stdio.h>

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/bsd.h"
 #include "compat/libc.h"
 #include "xfer/local/local-internal.h"
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compat/bsd.h"
 #include "xfer/state/transfer-state.h"
 
 enum { PATH_LONG = 1024 }; /* bytes, on BSD and macOS; Linux has 4096 */
