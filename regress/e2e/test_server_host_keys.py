@@ -292,7 +292,7 @@ def test_agent_that_hangs_stops_only_who_needs_it(in_agent, keys):
             other.handshake()  # knows ssh-ed25519 only
         finally:
             other.close()
-    assert agent.messages and 1 < time.monotonic() - began < 6
+    assert agent.messages and 1 < time.monotonic() - began < 50
     stuck.close()
     Client("hpn", server, options=("HostKeyAlgorithms=rsa-sha2-512",)).ssh(
         "true").ok()

@@ -105,7 +105,7 @@ def test_no_ticket_goes_on_at_once(krb, servers, server_kind):
     assert done.rc == 0, done
     assert 'using "publickey"' in done.errors
     assert server.log_text().count("gssapi") == before
-    assert done.seconds < 10 * harness.SLOW
+    assert done.seconds < 30 * harness.SLOW
 
 
 @pytest.mark.parametrize("server_kind", KINDS)

@@ -10,7 +10,7 @@
 #include "base/loop.h"
 #include "keys/agent-wire.h"
 
-enum { LONG_MS = 20 * 1000 };
+enum { LONG_MS = 60 * 1000 };
 
 void
 agent_host_open(struct agent_host *h, const struct agent_params *params)

@@ -22,7 +22,7 @@
 #include "client/forwards/from-server.h"
 #include "regress/unit/channels-host.h"
 
-enum { WAIT_MS = 20 * 1000 };
+enum { WAIT_MS = 60 * 1000 };
 
 struct test_client near;
 struct test_server far;

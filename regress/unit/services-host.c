@@ -14,7 +14,7 @@
 #include "forward/forwarded.h"
 #include "regress/unit/help.h"
 
-enum { WAIT_MS = 20 * 1000 };
+enum { WAIT_MS = 60 * 1000 };
 
 struct services_host host;
 static struct peer peer = { .address = "192.0.2.7", .port = 1234 };

@@ -181,7 +181,7 @@ take_answers(struct agent_host *h, int fd, unsigned *good)
 	uint8_t type;
 
 	for (int i = 0; i < BATCH; i++) {
-		assert_true(agent_host_answer(h, fd, &answer, 20000));
+		assert_true(agent_host_answer(h, fd, &answer, 60000));
 		type = buf_data(&answer)[0];
 		assert_true(type == AGENT_FAILURE || type == AGENT_SUCCESS ||
 		    type == AGENT_IDENTITIES_ANSWER ||

@@ -211,7 +211,7 @@ bounded(const char *script, const char *arg, uint64_t within_ms, int result)
 	char *out;
 
 	assert_int_equal(run_script(script, arg, within_ms, &out), result);
-	assert_true(clock_ms() - began_ms < 15000);
+	assert_true(clock_ms() - began_ms < 60 * 1000);
 	assert_non_null(strstr(logged, "TheCommand /bin/sh was killed: "));
 	free(out);
 }
@@ -264,7 +264,7 @@ too_much_time(void **state)
 	n = read(fd, pid, sizeof pid - 1);
 	assert_true(n > 1);
 	pid[strcspn(pid, "\n")] = '\0';
-	for (int i = 0; i < 500 && !is_gone(pid); i++)
+	for (int i = 0; i < 6000 && !is_gone(pid); i++)
 		usleep(10000);
 	assert_true(is_gone(pid));
 	/* its output ends, it does not */

@@ -29,7 +29,7 @@
 #include "forward/forwarded.h"
 #include "regress/unit/channels-host.h"
 
-enum { WAIT_MS = 20 * 1000 };
+enum { WAIT_MS = 60 * 1000 };
 
 static struct world w;
 static struct forwarded_list *opener, *connector;

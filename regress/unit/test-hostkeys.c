@@ -451,7 +451,7 @@ test_agent_fails(void **state)
 		began = clock_ms();
 		assert_int_equal(hostkeys_sign(&h, "ssh-ed25519", text("x"),
 				     200, &sig), ERR_AGENT);
-		assert_true(clock_ms() - began < 5000);
+		assert_true(clock_ms() - began < 60 * 1000);
 		assert_non_null(strstr(last_line, how[i] == LONG_ANSWER ?
 			"over the limit" : "timed out"));
 		hostkeys_clear(&h);

@@ -148,7 +148,7 @@ what_is_refused(void **state)
 		assert_int_equal(ask(key, t[i].want == ERR_TIMEOUT ? 300 :
 				     20000, &out), t[i].want);
 		if (t[i].want == ERR_TIMEOUT)
-			assert_true(clock_ms() - before < 10000);
+			assert_true(clock_ms() - before < 50 * 1000);
 	}
 	free(conf.known.known_hosts_command);
 	conf.known.known_hosts_command = strdup("true");

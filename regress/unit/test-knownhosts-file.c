@@ -185,12 +185,15 @@ lock_without_end(void **state)
 
 /* ---- all at the same time ----------------------------------------------- */
 
+/* The second half waits until the file was replaced in both ways. */
 static void
-add_lines(int writer)
+add_lines(int writer, int replaced)
 {
 	for (int i = 0; i < LINES; i++) {
-		char name[32];
+		char name[32], byte;
 
+		if (i == LINES / 2 && read(replaced, &byte, 1) != 1)
+			_exit(1);
 		snprintf(name, sizeof name, "h%d-%d", writer, i);
 		if (knownhosts_add("known", name, third, false) != 0)
 			_exit(1);
@@ -215,22 +218,29 @@ static void
 nothing_is_lost(void **state)
 {
 	struct key *keys[2] = { first, second };
+	static const char all[WRITERS] = { 0 };
 	struct knownhosts_renewal rn = { .name = "alpha", .shown = first,
 		.keys = keys };
 	unsigned changed, renewed = 0;
-	int left = WRITERS, status, count = 0;
+	int left = WRITERS, status, count = 0, replaced[2];
 
 	(void)state;
 	write_file("");
+	assert_int_equal(pipe(replaced), 0);
 	assert_int_equal(knownhosts_add("known", "alpha", first, false), 0);
 	for (int i = 0; i < WRITERS; i++) {
 		pid_t pid = fork();
 
-		if (pid == 0)
-			add_lines(i);
+		if (pid == 0) {
+			close(replaced[1]);
+			add_lines(i, replaced[0]);
+		}
 		assert_true(pid > 0);
 	}
 	for (int turn = 0; left > 0; turn++) {
+		if (turn == 3)
+			assert_int_equal(write(replaced[1], all, WRITERS),
+			    WRITERS);
 		rn.n = 1 + turn % 2; /* the second key comes and goes */
 		if (knownhosts_renew("known", &rn, false) == 0)
 			renewed += rn.added + rn.dropped;
@@ -246,6 +256,8 @@ nothing_is_lost(void **state)
 			     &count), 0);
 	assert_int_equal(count, WRITERS * LINES);
 	assert_true(renewed > 0);
+	close(replaced[0]);
+	close(replaced[1]);
 	unlink("known");
 	unlink("known.old");
 }

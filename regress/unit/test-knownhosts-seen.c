@@ -33,7 +33,7 @@
 	"AABBBMNYuv9LrmBCkHdXfBp5F9MmMuIvyeaxi6mGGGnJ+1bArn1+wb/UoVROY976eMy0" \
 	"G87hQwY/k4euzdlGOGrXlKk="
 
-enum { STORIES = 200, TURNS = 12, WAIT_MS = 20000 };
+enum { STORIES = 200, TURNS = 12, WAIT_MS = 60000 };
 
 static const char *const names[] = { "alpha", "[alpha]:2222", "beta",
 	"192.0.2.1", "not.asked.before" };

@@ -27,7 +27,7 @@
 #include "forward/forwarded.h"
 #include "forward/listeners.h"
 
-enum { WAIT_MS = 20 * 1000 };
+enum { WAIT_MS = 60 * 1000 };
 
 static struct loop *loop;
 static struct listener *listener;

@@ -17,7 +17,7 @@
 #include "base/clock.h"
 #include "base/ready.h"
 
-enum { BOTH = READY_READ | READY_WRITE, ROOM = 8, LONG_MS = 10000 };
+enum { BOTH = READY_READ | READY_WRITE, ROOM = 8, LONG_MS = 60000 };
 
 struct story {
 	struct ready_set *set;

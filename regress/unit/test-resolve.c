@@ -21,7 +21,7 @@
 #include "base/mem.h"
 #include "base/resolve.h"
 
-enum { WAIT_MS = 20 * 1000 };
+enum { WAIT_MS = 60 * 1000 };
 
 struct heard {
 	int times;

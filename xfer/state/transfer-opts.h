@@ -43,6 +43,7 @@ struct xfer_opts {
 	unsigned retry_wait_ms; /* before the first; doubles; 0: 1 s */
 	unsigned silent_ms; /* a stream that owes answers for so long is lost,
 			     * if another answers; 0: a minute */
+	uint64_t (*clock_ms)(void); /* measures that; NULL: the system's */
 	unsigned connections_max; /* 0: as it pays */
 	const bool *stop; /* becomes true in a turn: the run ends early */
 	uint64_t rate_bytes;	/* limit, a second; 0: none */

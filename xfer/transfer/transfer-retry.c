@@ -107,7 +107,9 @@ watch_stream(struct xfer_stream *l, uint64_t passed)
 static void
 watch(struct xfer *x)
 {
-	uint64_t now = clock_ms(), step = silent_ms(x) / WATCH_STEPS;
+	uint64_t now = x->opts.clock_ms != NULL ? x->opts.clock_ms() :
+						  clock_ms();
+	uint64_t step = silent_ms(x) / WATCH_STEPS;
 	uint64_t passed = now - x->retry.watched_ms;
 	struct xfer_stream *l;
 
