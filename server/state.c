@@ -15,6 +15,7 @@
 #include "compat/bsd-mem.h"
 #include "compat/file.h"
 #include "compat/proc.h"
+#include "server/oom.h"
 
 enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes */
 
@@ -69,6 +70,7 @@ state_to_fd(const struct server_state *s, int *out)
 	buf_put(&b, s->salt, sizeof s->salt);
 	buf_put_bool(&b, s->log_to_stderr);
 	buf_put_bool(&b, s->once);
+	buf_put_u32(&b, (uint32_t)(s->oom_before - OOM_NEVER));
 	buf_put_cstring(&b, s->auth_path);
 	buf_put_cstring(&b, s->user_path);
 	buf_put_cstring(&b, s->chroot);
@@ -174,6 +176,7 @@ state_from_fd(struct server_state *s, int fd)
 	salt = rd_bytes(&rd, sizeof s->salt);
 	s->log_to_stderr = rd_bool(&rd);
 	s->once = rd_bool(&rd);
+	s->oom_before = (int)rd_u32(&rd) + OOM_NEVER;
 	s->auth_path = rd_cstring(&rd, PATH_MAX);
 	s->user_path = rd_cstring(&rd, PATH_MAX);
 	s->chroot = rd_cstring(&rd, PATH_MAX);

@@ -42,6 +42,7 @@ struct server_state {
 	struct server_conf conf;
 	struct hostkeys keys;
 	struct decoys decoys;
+	int oom_before;	    /* server/oom.h: of the listener */
 	uint8_t salt[32];   /* secret; for delays that differ by user */
 	bool log_to_stderr; /* -e, -E, -d; else to syslog */
 	bool once;	    /* -d: the connection's end is sshd's */

@@ -300,3 +300,41 @@ def test_nothing_is_left_after_many_logins(sshd, ssh):
         ssh.ssh("true")
     assert harness.wait_for(
         lambda: len(os.listdir(f"/proc/{sshd.process.pid}/fd")) <= fds)
+
+
+OOM = "oom_score_adj"
+CAP_SYS_RESOURCE = 24
+
+
+def is_let():
+    """May this process be protected?"""
+    status = open("/proc/self/status").read()
+    return int(re.search(r"CapEff:\t(\w+)", status)[1], 16) \
+        >> CAP_SYS_RESOURCE & 1
+
+
+@pytest.mark.parametrize("kind", ["hpn", "stock"])
+def test_short_memory_ends_sessions_first(make_server, kind):
+    """The listener is protected where it may be, and nothing else of it: what
+    it starts has what it was started with, also behind a SIGHUP."""
+    if not harness.have(kind, "sshd"):
+        pytest.skip("it is not installed")
+    server = make_server(kind=kind, within=[
+        "sh", "-c", f'echo 321 >/proc/self/{OOM} && exec "$@"', "sh"])
+    wanted = "-1000" if is_let() else "321"
+    for _ in range(2):
+        said = Client("hpn", server).ssh(
+            f"cat /proc/{server.process.pid}/{OOM} /proc/$PPID/{OOM} "
+            f"/proc/self/{OOM}").ok().text.split()
+        assert said == [wanted, "321", "321"]
+        found = [(pid, name) for pid, (_, name) in
+                 harness.descendants(server.process.pid).items()]
+        for pid, name in found:
+            try:
+                score = open(f"/proc/{pid}/{OOM}").read().strip()
+            except OSError:
+                continue  # it has ended
+            assert score == "321", name
+        os.kill(server.process.pid, signal.SIGHUP)
+        assert harness.wait_for(lambda: server.log_text().count(
+            "Server listening on 127.0.0.1") > 1)

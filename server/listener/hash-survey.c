@@ -21,6 +21,7 @@
 #include "compat/libc.h"
 #include "compat/proc.h"
 #include "compat/sock.h"
+#include "server/oom.h"
 
 enum {
 	FILE_MAX = 8 * 1024 * 1024, /* bytes that are looked at */
@@ -176,6 +177,7 @@ run_child(int out, bool measures)
 	struct buf b = { 0 };
 	uint64_t spent_us = 0;
 
+	oom_give_back(OOM_FILE, oom_before());
 	(void)proc_hide();
 	(void)proc_end_with_parent();
 	/* Sockets, the file with the host's keys. */

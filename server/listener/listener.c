@@ -31,6 +31,7 @@
 #include "server/listener/listen-addresses.h"
 #include "server/listener/reload.h"
 #include "server/listener/session-start.h"
+#include "server/oom.h"
 #include "server/peer.h"
 
 enum {
@@ -499,6 +500,9 @@ prepare(struct listener *l)
 	int r;
 
 	session_start_reserve();
+	if (!l->opts->debug) /* then it becomes a session itself */
+		oom_protect(OOM_FILE);
+	l->state->oom_before = oom_before();
 	l->session.path = state_helper_path(c->listen.sshd_session_path,
 	    "hpnsshd-session");
 	if (access(l->session.path, X_OK) == -1)
@@ -574,6 +578,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	if (l.restart) {
 		setenv(RESTARTED, "1", 1);
 		hold_hangups(true);
+		oom_give_back(OOM_FILE, oom_before());
 		execv(opts->exe, opts->argv);
 		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
 	}

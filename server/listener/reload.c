@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "compat/sock.h"
 #include "server/listener/listen-addresses.h"
+#include "server/oom.h"
 
 enum { NOT_STARTED = 127, LINES_MAX = 20 };
 
@@ -88,6 +89,7 @@ become_check(const struct reload *r, int out)
 	size_t n = 0;
 	char **argv;
 
+	oom_give_back(OOM_FILE, oom_before());
 	while (r->argv[n] != NULL)
 		n++;
 	argv = xcalloc(n + 2, sizeof *argv);

@@ -32,6 +32,7 @@
 #include "crypto/library.h"
 #include "keys/key.h"
 #include "server/monitor/user-exec.h"
+#include "server/oom.h"
 
 enum { ALARM_SLACK_S = 5 }; /* modules may block a little past the deadline */
 
@@ -200,6 +201,8 @@ begin(struct monitor *m, bool waits)
 	int state_fd = STATE_FD_STATE;
 	int r = state_from_fd(&m->state, state_fd);
 
+	if (r == 0)
+		oom_give_back(OOM_FILE, m->state.oom_before);
 	fd_close(&state_fd);
 	set_up_log(&m->state);
 	if (r != 0)
