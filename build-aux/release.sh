@@ -107,13 +107,14 @@ name=hpn-ssh-$version
 sh "$top/build-aux/dist.sh" "$to"
 # packaging/make-rpm.sh has built one such tarball.
 tar -C "$scratch" -xf "$to/$name.tar.gz"
-if ! (cd "$scratch/$name" && ./configure -q) \
+mkdir "$scratch/build"
+if ! (cd "$scratch/build" && "../$name/configure" -q) \
 	>"$scratch/log" 2>&1; then
 	tail -n 20 "$scratch/log" >&2
 	die "configure of the tarball fails"
 fi
 SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct) \
-	python3 "$top/build-aux/sbom.py" "$scratch/$name" \
+	python3 "$top/build-aux/sbom.py" "$scratch/build" \
 	>"$to/$name.spdx.json"
 notes "$version" >"$to/NOTES.md"
 rm -f "$to"/SHA256SUMS* "$to/$name.provenance.json"

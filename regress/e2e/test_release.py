@@ -158,9 +158,15 @@ def test_release_refuses_without_notes(tree, heading, why):
 
 # ---- the files of a release, signed ---------------------------------------
 
-DIST = """#!/bin/sh
+# As the tree's: in the source it configures obj/.
+CONFIGURE = """#!/bin/sh
+[ ! -e ./configure ] || { mkdir obj && cd obj; }
+mkdir include && : >include/config.h
+"""
+DIST = f"""#!/bin/sh
 mkdir -p "$1/hpn-ssh-1.2.3" && cd "$1" &&
-printf '#!/bin/sh\\n' >hpn-ssh-1.2.3/configure &&
+cat >hpn-ssh-1.2.3/configure <<'END' &&
+{CONFIGURE}END
 chmod +x hpn-ssh-1.2.3/configure &&
 tar -czf hpn-ssh-1.2.3.tar.gz hpn-ssh-1.2.3 && rm -r hpn-ssh-1.2.3
 """
@@ -179,7 +185,9 @@ def published(tree, tmp_path_factory):
     """The files of a release, beside which a package lay already."""
     shutil.copy(TOP / "build-aux/provenance.py", tree.path / "build-aux")
     tree.write("build-aux/dist.sh", DIST)
-    tree.write("build-aux/sbom.py", "print('{}')\n")
+    tree.write("build-aux/sbom.py", "import sys\n"
+               "open(sys.argv[1] + '/include/config.h').close()\n"
+               "print('{}')\n")
     tree.commit()
     files = tmp_path_factory.mktemp("files")
     (files / "hpn-ssh.deb").write_text("a package\n")
