@@ -12,7 +12,6 @@
  * behind it wait in the input. So no queue is needed to keep the order, and
  * requests for different files, as in a large transfer, are not affected.
  */
-#include <sys/eventfd.h>
 #include <sys/resource.h>
 
 #include <errno.h>
@@ -24,6 +23,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/ring.h"
+#include "base/wake.h"
 #include "base/worker.h"
 #include "xfer/local/local-beneath.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -42,7 +42,7 @@ struct serve_io {
 	struct worker_pool *pool;
 	struct serve_op running; /* head of the list of what workers have */
 	size_t count;
-	int event_fd;
+	struct wake wake;
 };
 
 /* ---- ops ---------------------------------------------------------------- */
@@ -98,9 +98,8 @@ static void
 wake(void *arg)
 {
 	const struct serve_io *io = arg;
-	uint64_t one = 1;
 
-	(void)!write(io->event_fd, &one, sizeof one);
+	wake_up(&io->wake);
 }
 
 void
@@ -118,8 +117,7 @@ serve_io_free(struct sftp_serve *s)
 	}
 	ring_free(io->rings[0]);
 	ring_free(io->rings[1]);
-	if (io->event_fd >= 0)
-		close(io->event_fd);
+	wake_close(&io->wake);
 	free(io);
 	s->io = NULL;
 }
@@ -137,13 +135,12 @@ have_workers(struct sftp_serve *s)
 	io = s->io = calloc(1, sizeof *io);
 	if (io == NULL)
 		return false;
-	io->event_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	io->rings[0] = ring_new(SLOTS, sizeof(struct serve_op));
 	io->rings[1] = ring_new(LONG_SLOTS, sizeof(struct serve_op));
 	conf.rings[0] = io->rings[0];
 	conf.rings[1] = io->rings[1];
 	conf.arg = io;
-	if (io->event_fd >= 0 && io->rings[0] != NULL &&
+	if (wake_open(&io->wake) == 0 && io->rings[0] != NULL &&
 	    io->rings[1] != NULL && worker_start(&io->pool, &conf) == 0)
 		return true;
 	serve_io_free(s);
@@ -154,7 +151,7 @@ have_workers(struct sftp_serve *s)
 int
 sftp_serve_fd(const struct sftp_serve *s)
 {
-	return s->io != NULL ? s->io->event_fd : -1;
+	return s->io != NULL ? s->io->wake.fd : -1;
 }
 
 static long
@@ -375,13 +372,12 @@ serve_collect(struct sftp_serve *s)
 {
 	struct serve_io *io = s->io;
 	struct serve_op op;
-	uint64_t count;
 
 	if (io == NULL)
 		return;
 	/* Also without work: a worker may wake us for what was collected
 	 * before. */
-	(void)!read(io->event_fd, &count, sizeof count);
+	wake_seen(&io->wake);
 	do {
 		collect_done(s);
 		if (buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX)

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: ISC */
+#include "base/wake.h"
+
+#include <stdint.h>
+#include <unistd.h>
+#if defined(__linux__)
+#include <sys/eventfd.h>
+#endif
+
+#include "base/fd.h"
+#include "compat/sock.h"
+
+int
+wake_open(struct wake *w)
+{
+#if defined(__linux__)
+	w->fd = w->to = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	return w->fd == -1 ? ERR_SYSTEM : 0;
+#else
+	int ends[2];
+
+	*w = (struct wake)WAKE_CLOSED;
+	if (sock_pipe(ends, SOCK_AT_ONCE) == -1)
+		return ERR_SYSTEM;
+	w->fd = ends[0];
+	w->to = ends[1];
+	return 0;
+#endif
+}
+
+void
+wake_close(struct wake *w)
+{
+	if (w->to != w->fd)
+		fd_close(&w->to);
+	w->to = -1;
+	fd_close(&w->fd);
+}
+
+/* Eight bytes are what an eventfd takes; a pipe that is full wakes already. */
+void
+wake_up(const struct wake *w)
+{
+	const uint64_t one = 1;
+
+	(void)!write(w->to, &one, sizeof one);
+}
+
+void
+wake_seen(const struct wake *w)
+{
+	uint64_t some[64];
+	ssize_t n;
+
+	/* An eventfd gives all at once. */
+	do
+		n = read(w->fd, some, sizeof some);
+	while (n == (ssize_t)sizeof some);
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * How a worker thread wakes a loop that waits for descriptors: the loop waits
+ * for `fd`, too. An eventfd where the system has these, else a pipe.
+ *
+ * Threads: any may call wake_up(), the loop's all others.
+ */
+#ifndef HPN_BASE_WAKE_H
+#define HPN_BASE_WAKE_H
+
+#include "base/err.h"
+
+struct wake {
+	int fd;	/* to wait for; -1: closed */
+	int to;	/* what is written to: fd itself, perhaps */
+};
+
+#define WAKE_CLOSED { .fd = -1, .to = -1 }
+
+int wake_open(struct wake *w) must_check;
+/* Closed ones, too. */
+void wake_close(struct wake *w);
+void wake_up(const struct wake *w);
+/* The loop has seen it: however often it was called, it waits again. */
+void wake_seen(const struct wake *w);
+
+#endif
