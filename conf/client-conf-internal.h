@@ -27,6 +27,10 @@ extern const struct conf_type client_add_keys_type;
 int client_conf_canonicalize(struct client_conf *c,
     client_conf_resolve_fn resolve) must_check;
 
+/* A keyword that does no harm if it is not known: by IgnoreUnknown, or because
+ * another system's ssh has it. */
+bool client_conf_is_ignored(const struct client_conf *c, const char *keyword);
+
 /* After reading: -W's defaults; tokens of paths; ClearAllForwardings. */
 void client_conf_default_forwards(struct client_conf *c);
 int client_conf_settle_forwards(struct client_conf *c) must_check;

@@ -468,8 +468,7 @@ keyword_line(void *arg, const struct conf_line *line,
 	bool ignored;
 	int r;
 
-	ignored = c->ignore_unknown != NULL &&
-	    str_match_list(line->keyword, c->ignore_unknown, true) > 0;
+	ignored = client_conf_is_ignored(c, line->keyword);
 	row = conf_find(&client_conf_table, line->keyword);
 	if ((rd->flags & CLIENT_CONF_STOCK) != 0)
 		ignored = true;

@@ -588,6 +588,17 @@ client_conf_replace(struct client_conf *c, const char *keyword,
 	return client_conf_set(c, keyword, value);
 }
 
+/* What Apple's ssh alone knows says where passphrases are kept: without it they
+ * are asked for. */
+bool
+client_conf_is_ignored(const struct client_conf *c, const char *keyword)
+{
+	return str_match_list(keyword, "UseKeychain,KeychainIntegration",
+		   true) > 0 ||
+	    (c->ignore_unknown != NULL &&
+		str_match_list(keyword, c->ignore_unknown, true) > 0);
+}
+
 int
 client_conf_set_option(struct client_conf *c, const char *option)
 {
@@ -601,8 +612,7 @@ client_conf_set_option(struct client_conf *c, const char *option)
 		return r;
 	if (line.keyword == NULL)
 		return conf_error(&at, "empty option");
-	ignored = c->ignore_unknown != NULL &&
-	    str_match_list(line.keyword, c->ignore_unknown, true) > 0;
+	ignored = client_conf_is_ignored(c, line.keyword);
 	at.quiet = ignored;
 	row = ignored ? conf_find(&client_conf_table, line.keyword) :
 			conf_find_or_log(&client_conf_table, line.keyword, &at);

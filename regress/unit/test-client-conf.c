@@ -678,6 +678,22 @@ test_unsupported_elsewhere(void **state)
 	client_conf_clear(&c);
 }
 
+/* What people bring along from a Mac. */
+static void
+test_of_apple(void **state)
+{
+	struct client_conf c;
+
+	(void)state;
+	client_conf_init(&c);
+	assert_int_equal(load(&c, "UseKeychain yes\nkeychainintegration no\n"
+		"Host other\nUseKeychain yes\n", "host", NULL), 0);
+	assert_int_equal(client_conf_set_option(&c, "UseKeychain=yes"), 0);
+	assert_string_equal(messages, "");
+	assert_int_not_equal(load(&c, "UseKeychains yes\n", "host", NULL), 0);
+	client_conf_clear(&c);
+}
+
 static void
 test_names_of_hosts(void **state)
 {
@@ -870,6 +886,7 @@ main(void)
 	    cmocka_unit_test(test_user_tokens),
 	    cmocka_unit_test(test_taken_values),
 	    cmocka_unit_test(test_unsupported_elsewhere),
+	    cmocka_unit_test(test_of_apple),
 	    cmocka_unit_test(test_names_of_hosts),
 	    cmocka_unit_test(test_permissions),
 	    cmocka_unit_test(test_send_env),
