@@ -97,7 +97,7 @@ labels_are_asked_for()
 	PATH=$scratch/tools:$PATH sh -eu "$scratch/post" 2
 	cat "$scratch/asked"
 	grep -Fx "semanage fcontext -a -t sshd_exec_t $sbin/hpnsshd" "$scratch/asked" &&
-		grep -F 'sshd_key_t /etc/hpnssh/ssh_host.*_key(\.pub)?' \
+		grep -Fx 'semanage fcontext -a -t sshd_key_t /etc/hpnssh/ssh_host.*_key([.]pub)?' \
 			"$scratch/asked" &&
 		grep -Fx 'semanage port -a -t ssh_port_t -p tcp 2222' "$scratch/asked"
 }
