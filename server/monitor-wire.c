@@ -84,14 +84,14 @@ monitor_params_put(struct buf *b, const struct monitor_params *p)
 }
 
 static int
-get_places(struct rd *r, struct strlist *places)
+get_locations(struct rd *r, struct strlist *locations)
 {
 	char *text;
 	int err = 0;
 
 	while (r->len > 0 && rd_err(r) == 0 && err == 0) {
 		text = rd_cstring(r, MONITOR_NAMES_MAX);
-		err = text == NULL ? ERR_NOMEM : strlist_add(places, text);
+		err = text == NULL ? ERR_NOMEM : strlist_add(locations, text);
 		free(text);
 	}
 	return err;
@@ -125,7 +125,7 @@ monitor_params_get(struct rd *r, struct monitor_params *p)
 	salt = rd_bytes(r, sizeof p->salt);
 	p->floor_us = rd_u64(r);
 	p->log_level = rd_u8(r);
-	if ((err = get_places(r, &p->log_locations)) != 0)
+	if ((err = get_locations(r, &p->log_locations)) != 0)
 		return err;
 	if ((err = rd_end(r)) == 0)
 		memcpy(p->salt, salt.p, sizeof p->salt);

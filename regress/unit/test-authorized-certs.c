@@ -506,7 +506,7 @@ options_of_a_principal(void **state)
 		{ "ops", NULL, AUTHKEYS_APPLIES },
 		{ "no-pty ops", NULL, AUTHKEYS_APPLIES },
 		{ "ops", LINE, AUTHKEYS_EXPIRED },
-		{ "ops", LINE, AUTHKEYS_ELSEWHERE },
+		{ "ops", LINE, AUTHKEYS_OTHER_CLIENT },
 		{ "ops", LINE, AUTHKEYS_BAD_NETWORK },
 		{ "cert-authority ops", LINE, AUTHKEYS_APPLIES },
 		{ "principals=\"ops\" ops", LINE, AUTHKEYS_APPLIES },

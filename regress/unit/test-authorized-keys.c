@@ -268,9 +268,9 @@ when_options_apply(void **state)
 		{ "expiry-time=\"19700103Z\"", AUTHKEYS_APPLIES },
 		{ "from=\"192.0.2.0/24\"", AUTHKEYS_APPLIES },
 		{ "from=\"*.example.org\"", AUTHKEYS_APPLIES },
-		{ "from=\"!192.0.2.7,*\"", AUTHKEYS_ELSEWHERE },
-		{ "from=\"198.51.100.1\"", AUTHKEYS_ELSEWHERE },
-		{ "from=\"\"", AUTHKEYS_ELSEWHERE },
+		{ "from=\"!192.0.2.7,*\"", AUTHKEYS_OTHER_CLIENT },
+		{ "from=\"198.51.100.1\"", AUTHKEYS_OTHER_CLIENT },
+		{ "from=\"\"", AUTHKEYS_OTHER_CLIENT },
 		{ "from=\"192.0.2.0/33\"", AUTHKEYS_BAD_NETWORK },
 	};
 

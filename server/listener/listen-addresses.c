@@ -12,7 +12,7 @@
 #include "server/peer.h"
 
 /* Of one try to have them all. */
-struct places {
+struct opening {
 	const char *held; /* by an old listener; NULL: there is none */
 	size_t held_count; /* of those that failed for that reason only */
 };
@@ -77,7 +77,7 @@ static void
 on_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
     socklen_t len, int error)
 {
-	struct places *p = arg;
+	struct opening *p = arg;
 	uint16_t port;
 	char *address = peer_format_address(sa, len, &port);
 
@@ -90,7 +90,7 @@ on_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
 }
 
 static void
-open_all(const struct server_conf *conf, struct places *p,
+open_all(const struct server_conf *conf, struct opening *p,
     struct listen_set *sockets)
 {
 	struct server_listen at;
@@ -120,7 +120,7 @@ void
 listen_addresses_open(const struct server_conf *conf,
     struct listen_set *sockets)
 {
-	struct places p = { .held = NULL };
+	struct opening p = { .held = NULL };
 
 	open_all(conf, &p, sockets);
 	if (sockets->n == 0)
@@ -131,7 +131,7 @@ bool
 listen_addresses_possible(const struct server_conf *conf, const char *held)
 {
 	struct listen_set sockets = { .n = 0 };
-	struct places p = { .held = held };
+	struct opening p = { .held = held };
 	bool possible;
 
 	open_all(conf, &p, &sockets);

@@ -28,7 +28,7 @@ authkeys_log_refusal(const struct authkeys_query *q,
 	case AUTHKEYS_BAD_NETWORK:
 		log_error("%s: bad network in from=\"%s\"", where, o->from);
 		break;
-	case AUTHKEYS_ELSEWHERE:
+	case AUTHKEYS_OTHER_CLIENT:
 		log_info("%s: Authentication tried for %s with correct key but "
 			 "not from a permitted host (host=%s, ip=%s, "
 			 "required=%s).",

@@ -51,12 +51,12 @@ static const struct {
 };
 
 static void
-set_place(void *place, unsigned bits, bool on)
+set_bits(void *field, unsigned bits, bool on)
 {
 	if (bits != 0)
-		*(unsigned *)place = on ? bits : 0;
+		*(unsigned *)field = on ? bits : 0;
 	else
-		*(bool *)place = on;
+		*(bool *)field = on;
 }
 
 static bool
@@ -81,7 +81,7 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 		if (!str_is_span_nocase(flags[i].name, name, len) ||
 		    (negated && !flags[i].negatable))
 			continue;
-		set_place((char *)o + flags[i].flag, flags[i].bits,
+		set_bits((char *)o + flags[i].flag, flags[i].bits,
 		    flags[i].value != negated);
 		return true;
 	}
@@ -354,5 +354,5 @@ authkeys_options_apply(const struct authkeys_options *o, const char *host,
 	r = addr_match_host(host, address, o->from);
 	if (r == 1)
 		return AUTHKEYS_APPLIES;
-	return r < -1 ? AUTHKEYS_BAD_NETWORK : AUTHKEYS_ELSEWHERE;
+	return r < -1 ? AUTHKEYS_BAD_NETWORK : AUTHKEYS_OTHER_CLIENT;
 }

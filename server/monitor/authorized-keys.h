@@ -53,7 +53,7 @@ int authkeys_match_line(const char *line, const struct authkeys_wanted *wanted,
 enum authkeys_applies {
 	AUTHKEYS_APPLIES,
 	AUTHKEYS_EXPIRED,
-	AUTHKEYS_ELSEWHERE,
+	AUTHKEYS_OTHER_CLIENT,
 	AUTHKEYS_BAD_NETWORK, /* from= cannot be read */
 };
 enum authkeys_applies authkeys_options_apply(const struct authkeys_options *o,

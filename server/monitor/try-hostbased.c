@@ -78,16 +78,16 @@ system_files(struct strlist *files)
 /* A certificate counts by its authority, which lines name as one, and only if
  * neither is revoked. */
 static int
-look_up(const struct knownhosts_sources *places, const char *name,
+look_up(const struct knownhosts_sources *sources, const char *name,
     const struct key *k, struct knownhosts_found *found)
 {
 	const struct cert *c = key_cert(k);
-	int r = knownhosts_check(places, name, k, found);
+	int r = knownhosts_check(sources, name, k, found);
 
 	if (r != 0 || c == NULL || found->verdict == KNOWNHOSTS_IS_REVOKED)
 		return r;
 	knownhosts_found_clear(found);
-	return knownhosts_find_ca(places, name, c->ca, found);
+	return knownhosts_find_ca(sources, name, c->ca, found);
 }
 
 static bool
@@ -103,11 +103,11 @@ is_known(const struct login *l, const struct key *k, const char *host)
 	if (r == 0)
 		r = user_lines(l, &lines);
 	if (r == 0) {
-		const struct knownhosts_sources places = { .files = &files,
+		const struct knownhosts_sources sources = { .files = &files,
 			.lines = buf_span(&lines),
 			.lines_name = "known_hosts of the user" };
 
-		r = look_up(&places, name, k, &found);
+		r = look_up(&sources, name, k, &found);
 	}
 	if (r != 0)
 		log_error("known_hosts: %s", err_text(r));

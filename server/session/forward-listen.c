@@ -29,7 +29,7 @@ struct forward_listen {
 	TAILQ_ENTRY(forward_listen) entry;
 	struct forward_listens *all;
 	struct listener *listener; /* NULL: not yet, or cancelled */
-	char *place;		   /* address as asked for, or path */
+	char *address;		   /* as asked for; or a path */
 	bool is_path;
 	bool cancelled;
 	uint16_t port; /* also where any was asked for; 0: not known yet */
@@ -51,12 +51,12 @@ struct forward_listens {
 /* ---- life --------------------------------------------------------------- */
 
 static struct forward_listen *
-add(struct forward_listens *ls, const char *place, bool is_path)
+add(struct forward_listens *ls, const char *address, bool is_path)
 {
 	struct forward_listen *l = xcalloc(1, sizeof *l);
 
 	l->all = ls;
-	l->place = xstrdup(place);
+	l->address = xstrdup(address);
 	l->is_path = is_path;
 	TAILQ_INSERT_HEAD(&ls->list, l, entry);
 	ls->count++;
@@ -70,7 +70,7 @@ drop(struct forward_listen *l)
 	l->all->count--;
 	resolve_cancel(l->resolve);
 	listener_free(l->listener);
-	free(l->place);
+	free(l->address);
 	free(l);
 }
 
@@ -84,16 +84,16 @@ cancel(struct forward_listen *l)
 		drop(l);
 }
 
-/* The same place twice is the same forward, or a mistake. */
+/* The same address or path twice is the same forward, or a mistake. */
 static struct forward_listen *
-find(const struct forward_listens *ls, const char *place, bool is_path,
+find(const struct forward_listens *ls, const char *address, bool is_path,
     uint16_t port)
 {
 	struct forward_listen *l;
 
 	TAILQ_FOREACH(l, &ls->list, entry)
 		if (!l->cancelled && l->is_path == is_path &&
-		    l->port == port && strcmp(l->place, place) == 0)
+		    l->port == port && strcmp(l->address, address) == 0)
 			return l;
 	return NULL;
 }
@@ -142,7 +142,7 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 	struct buf extra = { 0 };
 	int r;
 
-	buf_put_cstring(&extra, l->place);
+	buf_put_cstring(&extra, l->address);
 	if (l->is_path) {
 		buf_put_cstring(&extra, ""); /* reserved */
 	} else {
@@ -155,7 +155,7 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 	buf_clear(&extra);
 	if (r != 0) {
 		log_verbose("a connection to %s port %u is not forwarded: %s",
-		    l->place, l->port, err_text(r));
+		    l->address, l->port, err_text(r));
 		return;
 	}
 	l->unanswered++;
@@ -176,7 +176,7 @@ open_listener(struct forward_listen *l, const char *const *hosts, size_t n,
 		.host_count = n,
 		.port = port,
 		.family = conf->listen.address_family,
-		.path = l->is_path ? l->place : NULL,
+		.path = l->is_path ? l->address : NULL,
 		.mask = (mode_t)conf->forward.bind_mask,
 		.replace = conf->forward.bind_unlink,
 		.arg = l,
@@ -246,7 +246,7 @@ on_resolved(void *arg, const struct dial_address *v, size_t n,
 
 	l->resolve = NULL;
 	if (count == 0)
-		log_error("cannot listen on %s: unknown host (%s)", l->place,
+		log_error("cannot listen on %s: unknown host (%s)", l->address,
 		    why != NULL ? why : "no address");
 	answer_later(l, count > 0 && open_listener(l, hosts, count, port) ==
 	    0);
@@ -268,13 +268,13 @@ look_up(struct forward_listen *l, const char *name, uint16_t port)
 }
 
 static void
-tell_overridden(const struct service_owners *o, const char *place)
+tell_overridden(const struct service_owners *o, const char *address)
 {
 	char *text;
 
 	xasprintf(&text, "Forwarding listen address \"%s\" overridden by "
 			 "server GatewayPorts",
-	    place);
+	    address);
 	forward_tell(o->packet, text);
 	free(text);
 }
@@ -286,12 +286,12 @@ begin_tcp(struct forward_listen *l, uint16_t port, struct buf *reply)
 	const struct service_owners *o = l->all->owners;
 	const struct server_conf *conf = o->params->conf;
 	struct forward_bind b = forward_bind(conf->forward.gateway_ports,
-	    conf->listen.address_family, l->place);
+	    conf->listen.address_family, l->address);
 	int r;
 
 	l->any_port = port == 0;
 	if (b.overridden)
-		tell_overridden(o, l->place);
+		tell_overridden(o, l->address);
 	r = b.n == 0 ? look_up(l, b.name, port) :
 		       open_listener(l, b.hosts, b.n, port);
 	if (r != 0) {
@@ -308,15 +308,16 @@ begin_tcp(struct forward_listen *l, uint16_t port, struct buf *reply)
 
 /* There may be one more, and not this one twice. */
 static bool
-has_room(const struct forward_listens *ls, const char *place, bool is_path,
+has_room(const struct forward_listens *ls, const char *address, bool is_path,
     uint16_t port)
 {
 	if (ls->count >= LISTENS_MAX) {
 		log_info("no more than %d places to listen on", LISTENS_MAX);
 		return false;
 	}
-	if ((is_path || port != 0) && find(ls, place, is_path, port) != NULL) {
-		log_verbose("%s port %u is listened on already", place, port);
+	if ((is_path || port != 0) &&
+	    find(ls, address, is_path, port) != NULL) {
+		log_verbose("%s port %u is listened on already", address, port);
 		return false;
 	}
 	return true;
@@ -398,13 +399,13 @@ forward_listen_path(const struct service_owners *o, struct rd *data,
 
 /* Whoever may not listen has nothing to cancel. */
 static int
-cancel_place(struct forward_listens *ls, const char *place, bool is_path,
+cancel_forward(struct forward_listens *ls, const char *address, bool is_path,
     uint32_t port)
 {
 	struct forward_listen *l = NULL;
 
-	if (place != NULL && port <= UINT16_MAX)
-		l = find(ls, place, is_path, (uint16_t)port);
+	if (address != NULL && port <= UINT16_MAX)
+		l = find(ls, address, is_path, (uint16_t)port);
 	if (l == NULL || l->listener == NULL)
 		return CHANNEL_FAILURE;
 	cancel(l);
@@ -421,7 +422,7 @@ forward_cancel_tcp(const struct service_owners *o, struct rd *data,
 
 	(void)reply;
 	if (r == 0)
-		r = cancel_place(o->listens, address, false, port);
+		r = cancel_forward(o->listens, address, false, port);
 	free(address);
 	return r;
 }
@@ -435,7 +436,7 @@ forward_cancel_path(const struct service_owners *o, struct rd *data,
 
 	(void)reply;
 	if (r == 0)
-		r = cancel_place(o->listens, path, true, 0);
+		r = cancel_forward(o->listens, path, true, 0);
 	free(path);
 	return r;
 }

@@ -36,13 +36,13 @@ struct incoming {
 };
 
 /* Where records of one level go. */
-struct place {
+struct rcp_dest {
 	struct local_dir *at;
 	const char *name; /* in there; NULL: each record has its own */
 	const char *path; /* of both, for messages */
 };
 
-static int receive_into(struct rcp *c, const struct place *place,
+static int receive_into(struct rcp *c, const struct rcp_dest *dest,
     unsigned depth, const struct strlist *wanted);
 
 /* ---- files -------------------------------------------------------------- */
@@ -186,7 +186,7 @@ receive_open(struct rcp *c, struct incoming *in)
 
 static int
 receive_file(struct rcp *c, const struct rcp_record *rec,
-    const struct timespec *times, const struct place *to)
+    const struct timespec *times, const struct rcp_dest *to)
 {
 	struct incoming in = { .rec = rec, .times = times, .at = to->at,
 		.name = to->name, .path = to->path, .fd = -1 };
@@ -208,7 +208,7 @@ receive_file(struct rcp *c, const struct rcp_record *rec,
 /* Until its content is there, the directory has to be open to us. Its final
  * mode, or -1 on error; *change: that is to be set at the end. */
 static int
-make_dir(struct rcp *c, const struct rcp_record *rec, const struct place *to,
+make_dir(struct rcp *c, const struct rcp_record *rec, const struct rcp_dest *to,
     struct local_dir **dir, mode_t *mode, bool *change)
 {
 	struct stat st;
@@ -232,9 +232,9 @@ make_dir(struct rcp *c, const struct rcp_record *rec, const struct place *to,
 
 static int
 receive_dir(struct rcp *c, const struct rcp_record *rec,
-    const struct timespec *times, const struct place *to, unsigned depth)
+    const struct timespec *times, const struct rcp_dest *to, unsigned depth)
 {
-	struct place place = { .path = to->path };
+	struct rcp_dest dest = { .path = to->path };
 	const char *why = rcp_too_deep(c, to->path);
 	bool change, ok = true;
 	mode_t mode;
@@ -244,25 +244,25 @@ receive_dir(struct rcp *c, const struct rcp_record *rec,
 		rcp_fail(c, to->path, why);
 		return 0;
 	}
-	if (make_dir(c, rec, to, &place.at, &mode, &change) < 0) {
+	if (make_dir(c, rec, to, &dest.at, &mode, &change) < 0) {
 		rcp_fail(c, to->path, local_error_text(errno));
-		local_dir_unref(place.at);
+		local_dir_unref(dest.at);
 		return 0;
 	}
 	r = rcp_ok(c);
 	c->depth++;
 	if (r == 0)
-		r = receive_into(c, &place, depth + 1, NULL);
+		r = receive_into(c, &dest, depth + 1, NULL);
 	c->depth--;
 	if (r == 0 && change)
-		ok = local_dir_set_mode(place.at, mode) == 0;
+		ok = local_dir_set_mode(dest.at, mode) == 0;
 	if (r == 0 && ok && c->opts.preserve && times != NULL)
-		ok = local_dir_set_times(place.at, times) == 0;
+		ok = local_dir_set_times(dest.at, times) == 0;
 	if (r == 0 && !ok)
 		rcp_fail(c, to->path, local_error_text(errno));
 	else if (r == 0)
 		r = rcp_ok(c);
-	local_dir_unref(place.at);
+	local_dir_unref(dest.at);
 	return r;
 }
 
@@ -270,19 +270,19 @@ receive_dir(struct rcp *c, const struct rcp_record *rec,
 
 static int
 receive_entry(struct rcp *c, const struct rcp_record *rec,
-    const struct timespec *times, const struct place *place,
+    const struct timespec *times, const struct rcp_dest *dest,
     unsigned depth)
 {
 	/* The line is read over by the records inside of a directory. */
 	struct rcp_record own = *rec;
 	char *name = strdup(rec->name), *path = NULL;
-	struct place to = *place;
+	struct rcp_dest to = *dest;
 	int r = ERR_NOMEM;
 
 	own.name = name;
-	if (place->name == NULL && name != NULL) {
+	if (dest->name == NULL && name != NULL) {
 		to.name = name;
-		to.path = path = str_join_path(place->path, name);
+		to.path = path = str_join_path(dest->path, name);
 	}
 	if (name != NULL && to.path != NULL)
 		r = rec->type == 'D' ?
@@ -295,7 +295,7 @@ receive_entry(struct rcp *c, const struct rcp_record *rec,
 
 /* Handles records until E, or at the top until the end of input. */
 static int
-receive_into(struct rcp *c, const struct place *place, unsigned depth,
+receive_into(struct rcp *c, const struct rcp_dest *dest, unsigned depth,
     const struct strlist *wanted)
 {
 	struct timespec times[2];
@@ -321,7 +321,7 @@ receive_into(struct rcp *c, const struct place *place, unsigned depth,
 				return r;
 			continue;
 		}
-		r = receive_entry(c, &rec, timed ? times : NULL, place,
+		r = receive_entry(c, &rec, timed ? times : NULL, dest,
 		    depth);
 		if (r < 0)
 			return r;
@@ -332,34 +332,34 @@ receive_into(struct rcp *c, const struct place *place, unsigned depth,
 /* What the user has named: a directory, which is held on to from now on, or
  * what becomes a file or a directory. */
 static int
-find_target(struct rcp *c, const char *target, struct place *place)
+find_target(struct rcp *c, const char *target, struct rcp_dest *dest)
 {
 	struct stat st;
 
-	place->path = target;
-	place->at = local_root(c->local, target, LOCAL_LINKS_OWN);
-	if (place->at == NULL)
+	dest->path = target;
+	dest->at = local_root(c->local, target, LOCAL_LINKS_OWN);
+	if (dest->at == NULL)
 		return ERR_NOMEM;
-	if (local_dir_stat(place->at, &st) == 0)
+	if (local_dir_stat(dest->at, &st) == 0)
 		return 0;
 	/* What cannot be looked at may be a directory, whose place nothing
 	 * else takes. */
 	if (c->opts.need_dir || (errno != ENOENT && errno != ENOTDIR))
 		return rcp_end_session(c, target, local_error_text(errno));
-	local_dir_unref(place->at);
-	place->at = local_place(c->local, target, LOCAL_LINKS_OWN,
-	    &place->name);
-	return place->at != NULL ? 0 : ERR_NOMEM;
+	local_dir_unref(dest->at);
+	dest->at = local_place(c->local, target, LOCAL_LINKS_OWN,
+	    &dest->name);
+	return dest->at != NULL ? 0 : ERR_NOMEM;
 }
 
 int
 rcp_receive(struct rcp *c, const char *target, const struct strlist *wanted)
 {
-	struct place place = { .at = NULL };
-	int r = find_target(c, target, &place);
+	struct rcp_dest dest = { .at = NULL };
+	int r = find_target(c, target, &dest);
 
 	if (r == 0 && (r = rcp_ok(c)) == 0)
-		r = receive_into(c, &place, 0, wanted);
-	local_dir_unref(place.at);
+		r = receive_into(c, &dest, 0, wanted);
+	local_dir_unref(dest.at);
 	return r;
 }
