@@ -344,7 +344,6 @@ int channel_deliver(struct channel *c, uint32_t ext,
     struct span data) must_check;
 /* Moves from the sources: one packet at most; *moved says if there was. */
 int channel_pump(struct channel *c, bool *moved) must_check;
-void channel_drain_sinks(struct channel *c);
 /* There is something to send, and the peer's window lets it. */
 bool channel_has_output(const struct channel *c);
 void channel_update_watches(struct channel *c);

@@ -265,15 +265,6 @@ channel_mark_readable(struct channel *c)
 		c->source[0].ready = true;
 }
 
-void
-channel_wake(struct channel *c)
-{
-	channel_mark_readable(c);
-	c->io_write_blocked = false;
-	channel_drain_sinks(c);
-	loop_again(c->chs->loop);
-}
-
 bool
 channel_sources_ended(const struct channel *c)
 {
@@ -351,8 +342,8 @@ channel_deliver(struct channel *c, uint32_t ext, struct span data)
 	    (struct span){ data.p + taken, data.len - taken });
 }
 
-void
-channel_drain_sinks(struct channel *c)
+static void
+drain_sinks(struct channel *c)
 {
 	struct queue *queue = &c->sink[0].queue;
 	struct span front;
@@ -366,6 +357,15 @@ channel_drain_sinks(struct channel *c)
 		queue_consume(queue, &c->chs->pool, taken);
 		recv_window_consume(&c->window, (uint32_t)taken);
 	} while (front.len > 0 && taken == front.len);
+}
+
+void
+channel_wake(struct channel *c)
+{
+	channel_mark_readable(c);
+	c->io_write_blocked = false;
+	drain_sinks(c);
+	loop_again(c->chs->loop);
 }
 
 static bool

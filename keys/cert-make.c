@@ -47,22 +47,6 @@ cert_options_has(const struct cert_options *o, const char *name)
 }
 
 void
-cert_options_remove(struct cert_options *o, const char *name)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < o->n; i++) {
-		if (strcmp(o->v[i].name, name) != 0) {
-			o->v[kept++] = o->v[i];
-			continue;
-		}
-		free(o->v[i].name);
-		free(o->v[i].value);
-	}
-	o->n = kept;
-}
-
-void
 cert_options_clear(struct cert_options *o)
 {
 	for (size_t i = 0; i < o->n; i++) {

@@ -58,7 +58,6 @@ struct cert_options {
 int cert_options_add(struct cert_options *o, const char *name,
     const char *value) must_check;
 bool cert_options_has(const struct cert_options *o, const char *name);
-void cert_options_remove(struct cert_options *o, const char *name);
 void cert_options_clear(struct cert_options *o);
 
 struct cert_request {

@@ -51,9 +51,6 @@ struct address_verdict {
 /* All files, and lines of KnownHostsCommand (NULL: none). */
 struct knownhosts_sources hostcheck_sources(const struct hostcheck *h,
     const struct buf *lines);
-/* The host's name without its port, under which it may be known as well; NULL:
- * there is no such name. Caller frees. */
-char *hostcheck_name_alone(const struct hostcheck *h);
 /* Looks for an authority (NULL: any) under the host's name with its port and
  * without; not under that with the other default port, which a pattern may
  * match that leaves this host out. */

@@ -37,12 +37,28 @@ set_other_name(struct hostcheck *h)
 	return h->other_name != NULL ? 0 : ERR_NOMEM;
 }
 
+/* The host's name without its port, under which it may be known as well; NULL:
+ * there is no such name. Caller frees. */
+static char *
+name_alone(const struct hostcheck *h)
+{
+	char *name;
+
+	if (h->conf->host.host_key_alias != NULL ||
+	    h->port == HPN_KNOWN_HOSTS_PORT)
+		return NULL;
+	name = knownhosts_name(h->conf->host.hostname, HPN_KNOWN_HOSTS_PORT);
+	if (name == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return name;
+}
+
 /* All that the files may be asked for. */
 static int
 set_seen(struct hostcheck *h)
 {
 	struct strlist names = { 0 };
-	char *alone = hostcheck_name_alone(h);
+	char *alone = name_alone(h);
 	int r = strlist_add(&names, h->name);
 
 	if (r == 0 && h->other_name != NULL)
@@ -268,20 +284,6 @@ hostcheck_sources(const struct hostcheck *h, const struct buf *lines)
 	return sources;
 }
 
-char *
-hostcheck_name_alone(const struct hostcheck *h)
-{
-	char *name;
-
-	if (h->conf->host.host_key_alias != NULL ||
-	    h->port == HPN_KNOWN_HOSTS_PORT)
-		return NULL;
-	name = knownhosts_name(h->conf->host.hostname, HPN_KNOWN_HOSTS_PORT);
-	if (name == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	return name;
-}
-
 /* Under a port of its own a host may still be known by its name alone, or its
  * key revoked, to the files: the command was asked for the other name. Then v
  * is the verdict on that. */
@@ -291,7 +293,7 @@ known_without_port(const struct hostcheck *h, const struct key *k,
 {
 	const struct knownhosts_sources sources = hostcheck_sources(h, NULL);
 	struct knownhosts_found found = { 0 }, other;
-	char *name = hostcheck_name_alone(h);
+	char *name = name_alone(h);
 	bool known = false;
 
 	if (name != NULL && knownhosts_check(&sources, name, k, &found) == 0 &&
@@ -315,7 +317,7 @@ hostcheck_find_ca(const struct hostcheck *h, const struct buf *lines,
 {
 	const struct knownhosts_sources all = hostcheck_sources(h, lines);
 	const struct knownhosts_sources files = hostcheck_sources(h, NULL);
-	char *alone = hostcheck_name_alone(h);
+	char *alone = name_alone(h);
 	int r = knownhosts_find_ca(&all, h->name, ca, found);
 
 	if (r == 0 && found->verdict != KNOWNHOSTS_OK && alone != NULL)

@@ -76,25 +76,25 @@ set_nonblock(int fd)
 	changed[fd] = fd_set_nonblock(fd, true) == 0;
 }
 
-void
-stdio_set_nonblock(void)
-{
-	static bool at_exit;
-
-	if (!at_exit)
-		at_exit = atexit(stdio_restore) == 0;
-	for (int fd = 0; fd <= 2; fd++)
-		set_nonblock(fd);
-}
-
-void
-stdio_restore(void)
+static void
+restore(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
 		if (changed[fd])
 			(void)!fd_set_nonblock(fd, false);
 		changed[fd] = false;
 	}
+}
+
+void
+stdio_set_nonblock(void)
+{
+	static bool at_exit;
+
+	if (!at_exit)
+		at_exit = atexit(restore) == 0;
+	for (int fd = 0; fd <= 2; fd++)
+		set_nonblock(fd);
 }
 
 void
@@ -162,7 +162,7 @@ set_standard_nonblock(void *arg, bool on)
 	if (on)
 		stdio_set_nonblock();
 	else
-		stdio_restore();
+		restore();
 }
 
 /* The numbers stay in use, so that nothing else gets them. */

@@ -15,10 +15,8 @@
 
 #include "client/session/client-session.h"
 
-/* 0, 1 and 2, as far as they can block. */
+/* 0, 1 and 2, as far as they can block. Undone at exit. */
 void stdio_set_nonblock(void);
-/* Undoes it; also registered with atexit(3). */
-void stdio_restore(void);
 /* Before a master of a shared connection gets 0, 1 and 2: it may set the flag
  * for good. stdio_restore_blocking() takes it away where it was not set; also
  * at exit. */

@@ -92,8 +92,6 @@ void login_key_was_used(struct login *l, const struct key *k);
 bool login_signature_is_good(const struct login *l, const struct key *k,
     const char *alg, struct span data, struct span signature,
     const struct permits *p) must_check;
-/* environment= as PermitUserEnvironment lets it through. */
-void login_filter_env(const struct login *l, struct permits *p);
 
 /* In try-gssapi.c: may the principal log in as this user? */
 bool login_gss_may_be_user(const struct login *l,

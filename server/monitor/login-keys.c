@@ -223,8 +223,9 @@ login_key_is_revoked(const struct login *l, const struct key *k)
 
 /* ---- where it is known ------------------------------------------------- */
 
-void
-login_filter_env(const struct login *l, struct permits *p)
+/* environment= as PermitUserEnvironment lets it through. */
+static void
+filter_env(const struct login *l, struct permits *p)
 {
 	struct strlist kept = { 0 };
 
@@ -350,7 +351,7 @@ may_be_known(struct login *l, const struct key *k, struct permits *p)
 	(void)log_demote(demoted);
 	buf_clear(&wanted);
 	if (found)
-		login_filter_env(l, p);
+		filter_env(l, p);
 	return found && l->allowed;
 }
 
