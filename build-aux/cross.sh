@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# cross.sh [-k] [TARGET...]: compiles all sources that are offered on macOS and
+# cross.sh [-k] [-j N] [TARGET...]: compiles all sources that are offered on macOS and
 # FreeBSD for these, with unit tests, as far as it goes on another machine:
 # warnings are errors, and programs and unit tests are linked. Nothing is run.
 # What is no library of those systems (OpenSSL, zlib, cmocka) has the headers of
 # this machine, and archives of functions that do nothing. ZIG is the compiler
 # (default: zig, if there is one; else a package of pip, in build/cross/zig).
 #   -k   goes on after an error, and counts
+#   -j   that many compilers at a time (1)
 # Targets: macos freebsd. Closing line: N passed, N failed.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -27,7 +28,7 @@ while getopts kj: option; do
 	case $option in
 	k) keep=-k ;;
 	j) jobs=$OPTARG ;;
-	*) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+	*) sed -n '3,12s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
 	esac
 done
 shift $((OPTIND - 1))
@@ -43,6 +44,7 @@ find_zig()
 	python=$venv/bin/python3
 	if ! "$python" -c 'import ziglang' 2>/dev/null; then
 		say "zig $zig_version is installed in $venv now"
+		need_packages python3-venv
 		python3 -m venv "$venv" &&
 			"$venv/bin/pip" install -q "ziglang==$zig_version" ||
 			die "no zig: set ZIG, or see that pip works"
@@ -102,7 +104,6 @@ set_up()
 		CRYPTO_CFLAGS="-isystem $include" CRYPTO_LIBS="$dir/libcrypto.a" \
 		ZLIB_CFLAGS=' ' ZLIB_LIBS="$dir/libz.a" \
 		CMOCKA_CFLAGS=' ' CMOCKA_LIBS="$dir/libcmocka.a" \
-		BSD_CFLAGS=' ' BSD_LIBS=' ' \
 		"$top/configure" --host="$3" --enable-werror --without-ipsec-mb \
 		CC="$dir/cc" AR="$dir/ar" RANLIB="$dir/ranlib" CFLAGS=-O0)
 }

@@ -11,12 +11,20 @@ dry=
 scratch=/tmp
 . "$top/build-aux/setup.sh"
 
-id=$(. /etc/os-release && echo "$ID ${ID_LIKE:-}")
+if [ "$(uname -s)" = Darwin ]; then
+	id=macos
+else
+	id=$(. /etc/os-release && echo "$ID ${ID_LIKE:-}")
+fi
 case " $id " in
 *' alpine '*)
 	list=packages-alpine install='apk add --no-cache' ;;
 *' fedora '* | *' rhel '*)
 	list=packages-fedora install='dnf install -y' ;;
+*' macos '*)
+	list=packages-homebrew install='brew install -q' ;;
+*' freebsd '*)
+	list=packages-freebsd install='pkg install -y -q' ;;
 *' debian '*)
 	list='' install='apt-get install -y -q --no-install-recommends' ;;
 *) die "no list of packages for $id" ;;
@@ -30,6 +38,9 @@ fi
 if [ -n "$dry" ]; then
 	# shellcheck disable=SC2086
 	echo $install $packages "$@"
+elif [ "$id" = macos ]; then # brew refuses root
+	# shellcheck disable=SC2086
+	$install $packages "$@"
 else
 	# shellcheck disable=SC2086
 	as_root env DEBIAN_FRONTEND=noninteractive $install $packages "$@"

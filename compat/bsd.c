@@ -110,19 +110,3 @@ strmode(mode_t mode, char *text)
 	text[11] = '\0';
 }
 #endif
-
-#ifndef HAVE_GETPROGNAME
-static const char *set_name;
-
-const char *
-getprogname(void)
-{
-	return set_name != NULL ? set_name : program_invocation_short_name;
-}
-
-void
-setprogname(const char *name)
-{
-	set_name = name;
-}
-#endif

@@ -2,7 +2,7 @@
 /*
  * Functions of the BSDs, under their own names where this C library lacks them.
  *
- * Threads: any; setprogname() and readpassphrase(): one at a time.
+ * Threads: any; readpassphrase(): one at a time.
  */
 #ifndef HPN_COMPAT_BSD_H
 #define HPN_COMPAT_BSD_H
@@ -38,13 +38,6 @@ long long strtonum(const char *text, long long min, long long max,
 #ifndef HAVE_STRMODE
 /* As `ls -l` begins a line, and a blank: 11 characters and a NUL. */
 void strmode(mode_t mode, char *text);
-#endif
-
-#ifndef HAVE_GETPROGNAME
-/* What the program was started as, without directories, until another name is
- * set, which is borrowed. */
-const char *getprogname(void);
-void setprogname(const char *name);
 #endif
 
 #ifdef HAVE_READPASSPHRASE

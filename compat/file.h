@@ -16,18 +16,21 @@
 #include <time.h>
 
 /* Flags of open(): a directory as a step on the way, which need not be
- * readable; a file as what it is, be it a pipe or a link: nothing is waited
- * for; and a program that is to be run by its descriptor. */
+ * readable; a file of any kind to look at: nothing is waited for; the same of a
+ * link itself; and a program that is to be run by its descriptor. */
 #if defined(O_PATH)
 #define FILE_STEP (O_PATH | O_DIRECTORY)
+#define FILE_HANDLE O_PATH
 #define FILE_ITSELF (O_PATH | O_NOFOLLOW)
 #define FILE_PROGRAM O_PATH
 #elif defined(__APPLE__)
 #define FILE_STEP O_SEARCH
+#define FILE_HANDLE (O_EVTONLY | O_NONBLOCK)
 #define FILE_ITSELF (O_EVTONLY | O_SYMLINK | O_NONBLOCK)
 #define FILE_PROGRAM O_RDONLY
 #else
 #define FILE_STEP (O_RDONLY | O_DIRECTORY)
+#define FILE_HANDLE (O_RDONLY | O_NONBLOCK)
 #define FILE_ITSELF (O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
 #define FILE_PROGRAM O_RDONLY
 #endif

@@ -15,6 +15,8 @@
 #include <crypt.h>
 #endif
 
+#include "compat/bsd-mem.h"
+
 static bool
 copy(const char *hash, char out[LIBC_HASH_MAX])
 {

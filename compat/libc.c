@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: ISC */
-#include <malloc.h>
 #include "compat/libc.h"
 
 #include "config.h"
@@ -9,10 +8,12 @@
 #include <netdb.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <sys/syscall.h>
 #include <unistd.h>
-#ifdef HAVE_MALLOC_USABLE_SIZE
+#if defined(__linux__)
 #include <malloc.h>
+#include <sys/syscall.h>
+#elif defined(__FreeBSD__)
+#include <malloc_np.h>
 #endif
 
 enum {
@@ -31,6 +32,8 @@ libc_rename_new_at(int from_dir, const char *from, int to_dir, const char *to)
 #elif defined(SYS_renameat2)
 	return (int)syscall(SYS_renameat2, from_dir, from, to_dir, to,
 	    NO_REPLACE);
+#elif defined(RENAME_EXCL)
+	return renameatx_np(from_dir, from, to_dir, to, RENAME_EXCL);
 #else
 	(void)from_dir;
 	(void)from;

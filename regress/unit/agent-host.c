@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/agent-host.h"
+#include "regress/unit/help.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -32,8 +33,7 @@ agent_host_client(struct agent_host *h)
 {
 	int pair[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK |
-			SOCK_CLOEXEC, 0, pair), 0);
+	socket_pair(SOCK_STREAM, pair);
 	agentd_take(h->agentd, pair[1]);
 	return pair[0];
 }

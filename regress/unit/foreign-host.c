@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/foreign-host.h"
+#include "regress/unit/help.h"
 #include "regress/unit/channels-side.h"
 
 #include <setjmp.h>
@@ -191,8 +192,7 @@ setup(void **state)
 	(void)state;
 	log_set_level(LOG_LVL_QUIET);
 	loop = loop_new();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-			     sock), 0);
+	socket_pair(SOCK_STREAM, sock);
 	near_packet = side_new(sock[0], false, loop, &w.near);
 	far_packet = side_new(sock[1], true, loop, &w.far);
 	assert_int_equal(channels_on_open(w.far, "session", on_open, NULL), 0);

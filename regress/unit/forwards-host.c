@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/forwards-host.h"
+#include "regress/unit/help.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,6 +21,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "client/forwards/from-server.h"
+#include "compat/sock.h"
 #include "regress/unit/channels-host.h"
 
 enum { WAIT_MS = 60 * 1000 };
@@ -215,8 +217,7 @@ forwards_setup(void **state)
 	assert_int_equal(client_conf_finish(&near.conf), 0);
 	near.uses = (struct uses){ .unused = on_unused };
 	world_open(&w);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-	    far.pipe), 0);
+	socket_pair(SOCK_STREAM, far.pipe);
 	assert_int_equal(channels_on_global(w.b.chs, "tcpip-forward",
 	    on_listen, tcp), 0);
 	assert_int_equal(channels_on_global(w.b.chs, "cancel-tcpip-forward",
@@ -287,7 +288,7 @@ bound_socket(uint16_t *port, bool listens)
 	struct sockaddr_in a = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof a;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int fd = sock_open(AF_INET, SOCK_STREAM, 0, SOCK_AT_ONCE);
 
 	assert_int_equal(bind(fd, (const struct sockaddr *)&a, len), 0);
 	if (listens)

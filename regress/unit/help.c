@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "compat/bsd.h"
+#include "compat/sock.h"
 
 /* ---- files -------------------------------------------------------------- */
 
@@ -127,6 +128,14 @@ struct span
 span_text(const char *s)
 {
 	return (struct span){ (const uint8_t *)s, strlen(s) };
+}
+
+void
+socket_pair(int type, int ends[2])
+{
+	assert_int_equal(sock_pair(type, ends), 0);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(fd_set_nonblock(ends[i], true), 0);
 }
 
 void

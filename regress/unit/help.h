@@ -34,6 +34,8 @@ void assert_text(const char *got, const char *want);
 /* Borrowed. */
 struct span span_text(const char *s);
 
+/* Both ends of a UNIX socket, which do not wait. */
+void socket_pair(int type, int ends[2]);
 /* Both ends of a connection over loopback. Its buffers grow, so that reads
  * and writes are large. */
 void tcp_pair(int fd[2]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/mux-host.h"
+#include "regress/unit/help.h"
 #include "regress/unit/channels-side.h"
 
 #include <setjmp.h>
@@ -142,9 +143,7 @@ make_side(int fd, bool server, struct channels **chs)
 void
 mw_make_pair(int pair[2])
 {
-	assert_int_equal(socketpair(AF_UNIX,
-			     SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0,
-			     pair), 0);
+	socket_pair(SOCK_STREAM, pair);
 }
 
 void

@@ -8,6 +8,9 @@
 #define HPN_REGRESS_UNIT_REFUSE_CALL_H
 
 #include <stdbool.h>
+#if defined(__linux__)
+#include <sys/syscall.h>
+#endif
 
 /* False: this system cannot refuse calls. */
 bool refuse_call(long number, int error);

@@ -20,6 +20,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/copy/remote-internal.h"
+#include "compat/sock.h"
 #include "peer-version.h"
 #include "xfer/sftp/sftp-engine.h"
 
@@ -260,8 +261,8 @@ make_piped(struct remote *r, struct conn **out, int fds[2])
 	if (!f.master)
 		return ERR_NOT_FOUND;
 	piped = xcalloc(1, sizeof *piped);
-	assert_int_equal(pipe2(up, O_CLOEXEC), 0);
-	assert_int_equal(pipe2(down, O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(up, SOCK_WAITS), 0);
+	assert_int_equal(sock_pipe(down, SOCK_WAITS), 0);
 	piped->in = up[0];
 	piped->out = down[1];
 	*out = remote_conn_add(r);

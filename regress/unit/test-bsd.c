@@ -18,13 +18,10 @@
 #undef HAVE_STRLCAT
 #undef HAVE_STRTONUM
 #undef HAVE_STRMODE
-#undef HAVE_GETPROGNAME
 #define strlcpy own_strlcpy
 #define strlcat own_strlcat
 #define strtonum own_strtonum
 #define strmode own_strmode
-#define getprogname own_getprogname
-#define setprogname own_setprogname
 
 #include "compat/bsd.c"
 
@@ -151,15 +148,6 @@ modes(void **state)
 	}
 }
 
-static void
-own_name(void **state)
-{
-	(void)state;
-	assert_string_equal(getprogname(), "test-bsd");
-	setprogname("other");
-	assert_string_equal(getprogname(), "other");
-}
-
 int
 main(void)
 {
@@ -168,7 +156,6 @@ main(void)
 		cmocka_unit_test(appends),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(modes),
-		cmocka_unit_test(own_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

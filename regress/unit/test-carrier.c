@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/loop.h"
+#include "compat/sock.h"
 #include "xfer/sftp/carrier.h"
 #include "xfer/sftp/sftp-engine.h"
 
@@ -42,8 +43,7 @@ peer_open(struct peer *p, struct loop *l)
 {
 	int ends[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-			     ends), 0);
+	assert_int_equal(sock_pair(SOCK_STREAM, ends), 0);
 	assert_int_equal(xfer_pipe_open(&p->pipe, l, ends[0], ends[0]), 0);
 	assert_int_equal(sftp_new(&p->sftp), 0);
 	xfer_pipe_attach(&p->pipe, p->sftp);

@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "channels-internal.h"
+#include "compat/sock.h"
 #include "regress/unit/channels-host.h"
 #include "regress/unit/dice.h"
 
@@ -77,8 +78,8 @@ static void
 teller_begin(struct teller *t, struct end *end)
 {
 	*t = (struct teller){ .end = end, .c = end->ch };
-	assert_int_equal(pipe2(t->source, O_NONBLOCK), 0);
-	assert_int_equal(pipe2(t->sink, O_NONBLOCK), 0);
+	assert_int_equal(sock_pipe(t->source, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(t->sink, SOCK_AT_ONCE), 0);
 	channel_set_fds(t->c, t->source[0], t->sink[1], -1, -1);
 }
 

@@ -17,6 +17,7 @@
 
 #include "base/mem.h"
 #include "channels-internal.h"
+#include "compat/sock.h"
 #include "regress/unit/channels-host.h"
 
 #define EARLY (UINT32_C(1) << 31)
@@ -78,7 +79,7 @@ test_data(void **state)
 
 	(void)state;
 	memset(first, 'x', sizeof first);
-	assert_int_equal(pipe2(sink, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(sink, SOCK_AT_ONCE), 0);
 	begin(&w, true);
 	w.b.fds[1] = sink[1];
 	w.b.window = 100000;

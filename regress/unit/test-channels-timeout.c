@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /* Channels that carry nothing are closed in time, and the others stay. Time is
  * set back instead of waited for. */
+#include "regress/unit/help.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -47,8 +49,7 @@ begin(struct story *s, uint32_t global_s)
 	for (int i = 0; i < 2; i++) {
 		int pair[2];
 
-		assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM |
-				     SOCK_NONBLOCK, 0, pair), 0);
+		socket_pair(SOCK_STREAM, pair);
 		s->far[i] = pair[1];
 		s->w.b.fds[0] = s->w.b.fds[1] = pair[0];
 		world_open_session(&s->w);

@@ -24,6 +24,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "channels-internal.h"
+#include "compat/sock.h"
 #include "regress/unit/channels-host.h"
 
 static void
@@ -113,8 +114,8 @@ test_stopped_sink_loses_nothing(void **state)
 	all = malloc(want);
 	for (size_t i = 0; i < want; i++)
 		all[i] = (uint8_t)(i >> 3);
-	assert_int_equal(pipe2(pipefd, O_NONBLOCK | O_CLOEXEC), 0);
-	assert_int_equal(pipe2(in, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(pipefd, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(in, SOCK_AT_ONCE), 0);
 	world_open(&w);
 	w.b.fds[1] = pipefd[1];
 	world_open_session(&w);
@@ -155,7 +156,7 @@ test_broken_sink(void **state)
 	struct world w;
 
 	(void)state;
-	assert_int_equal(pipe2(pipefd, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(pipefd, SOCK_AT_ONCE), 0);
 	close(pipefd[0]);
 	world_open(&w);
 	w.b.fds[1] = pipefd[1];
@@ -179,10 +180,10 @@ test_stderr_is_apart(void **state)
 	char text[16];
 
 	(void)state;
-	assert_int_equal(pipe2(out, O_NONBLOCK), 0);
-	assert_int_equal(pipe2(err, O_NONBLOCK), 0);
-	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
-	assert_int_equal(pipe2(ext, O_NONBLOCK), 0);
+	assert_int_equal(sock_pipe(out, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(err, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(sink, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(ext, SOCK_AT_ONCE), 0);
 	world_open(&w);
 	w.b.fds[0] = out[0];
 	w.b.fds[2] = err[0];
@@ -242,8 +243,8 @@ test_close_takes_what_is_there(void **state)
 	char text[16];
 
 	(void)state;
-	assert_int_equal(pipe2(out, O_NONBLOCK), 0);
-	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
+	assert_int_equal(sock_pipe(out, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(sink, SOCK_AT_ONCE), 0);
 	world_open(&w);
 	w.b.fds[0] = out[0];
 	world_open_session(&w);
@@ -268,7 +269,7 @@ fill_sink(struct world *w, int sink[2])
 {
 	static const uint8_t data[256 * 1024];
 
-	assert_int_equal(pipe2(sink, O_NONBLOCK), 0);
+	assert_int_equal(sock_pipe(sink, SOCK_AT_ONCE), 0);
 	assert_int_equal(world_run(w, 2), 0);
 	channel_set_fds(w->b.ch, -1, sink[1], -1, -1);
 	for (size_t i = 0; i < sizeof data; i += 32 * 1024) {
@@ -325,7 +326,7 @@ test_sink_is_replaced(void **state)
 	world_open_session(&w);
 	fill_sink(&w, sink);
 	kept = w.b.ch->sink[0].queue.len;
-	assert_int_equal(pipe2(other, O_NONBLOCK), 0);
+	assert_int_equal(sock_pipe(other, SOCK_AT_ONCE), 0);
 	channel_set_fds(w.b.ch, -1, other[1], -1, -1);
 	while (kept > 0) {
 		ssize_t n;
@@ -501,7 +502,7 @@ window_after_data(enum windows how)
 	uint8_t chunk[16384] = { 0 };
 	uint32_t window;
 
-	assert_int_equal(pipe2(in, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(in, SOCK_AT_ONCE), 0);
 	world_open(&w);
 	channels_set_dynamic(w.b.chs, how != FIXED);
 	w.b.window = 65536;

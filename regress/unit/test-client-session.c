@@ -3,6 +3,8 @@
  * A session with descriptors and a terminal that are not this process's own,
  * against channels of a server over a socketpair.
  */
+#include "regress/unit/help.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -143,8 +145,7 @@ run(void)
 static void
 make_pair(int pair[2])
 {
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-			     pair), 0);
+	socket_pair(SOCK_STREAM, pair);
 }
 
 static int

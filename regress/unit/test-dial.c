@@ -27,6 +27,7 @@
 #include "base/dial.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 static const struct dial_times usual = { .next_ms = 250, .round_ms = 400 };
 
@@ -331,7 +332,7 @@ make_port(struct port *p, int family, enum kind kind)
 	assert_int_equal(listen(p->fds[0], kind == SILENT ? 0 : 8), 0);
 	/* A full backlog: further ones hear nothing. */
 	for (size_t i = 1; kind == SILENT && i < ARRAY_LEN(p->fds); i++) {
-		p->fds[i] = socket(family, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		p->fds[i] = sock_open(family, SOCK_STREAM, 0, SOCK_AT_ONCE);
 		(void)!connect(p->fds[i], (void *)&p->address.sa,
 		    p->address.len);
 	}

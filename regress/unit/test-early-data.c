@@ -16,6 +16,7 @@
 
 #include "base/fd.h"
 #include "channels-internal.h"
+#include "compat/sock.h"
 #include "forward/early-data.h"
 #include "regress/unit/channels-host.h"
 
@@ -31,8 +32,8 @@ setup(void **state)
 	channels_take_early(w.b.chs);
 	channels_send_early(w.a.chs, true);
 	w.b.defers = true;
-	assert_int_equal(pipe2(source, O_NONBLOCK | O_CLOEXEC), 0);
-	assert_int_equal(pipe2(sink, O_NONBLOCK | O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(source, SOCK_AT_ONCE), 0);
+	assert_int_equal(sock_pipe(sink, SOCK_AT_ONCE), 0);
 	w.b.fds[1] = sink[1];
 	return 0;
 }

@@ -8,6 +8,7 @@
 
 #include "base/flags-getopt.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 
 static const struct option names[] = {
 	{ "times", required_argument, NULL, 256 },
@@ -23,7 +24,7 @@ assert_said(char *argument, bool is_long, int want, const char *text)
 	int pair[2], saved = dup(STDERR_FILENO), letter;
 	ssize_t n;
 
-	assert_int_equal(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
+	assert_int_equal(sock_pipe(pair, SOCK_AT_ONCE), 0);
 	assert_int_equal(dup2(pair[1], STDERR_FILENO), STDERR_FILENO);
 	optind = 0; /* begins anew */
 	letter = is_long ? flags_getopt_long(2, argv, "+ab:", names) :

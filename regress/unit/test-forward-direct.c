@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "base/fd.h"
+#include "compat/sock.h"
 #include "forward/forwarded.h"
 #include "regress/unit/help.h"
 #include "regress/unit/services-host.h"
@@ -43,7 +44,7 @@ setup(void **state)
 	assert_int_equal(services_setup(state), 0);
 	serve_channel(&tcp);
 	serve_channel(&path);
-	listening = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	listening = sock_open(AF_INET, SOCK_STREAM, 0, SOCK_AT_ONCE);
 	assert_int_equal(bind(listening, (struct sockaddr *)&a, len), 0);
 	assert_int_equal(listen(listening, 8), 0);
 	assert_int_equal(getsockname(listening, (struct sockaddr *)&a, &len),

@@ -37,8 +37,7 @@ tun_device_open(struct tun_device *out, bool ethernet, int64_t unit)
 
 	if (broken)
 		return ERR_UNSUPPORTED;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK,
-	    0, pair), 0);
+	socket_pair(SOCK_SEQPACKET, pair);
 	*out = (struct tun_device){ .fd = pair[0], .ethernet = ethernet };
 	snprintf(out->name, sizeof out->name, "%s%d", ethernet ? "tap" : "tun",
 	    opened);

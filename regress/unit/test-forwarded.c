@@ -5,6 +5,8 @@
  * here. Data, half-close in either order, refusals with their reasons, ends
  * that are gone meanwhile.
  */
+#include "regress/unit/help.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,6 +28,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "compat/sock.h"
 #include "forward/forwarded.h"
 #include "regress/unit/channels-host.h"
 
@@ -91,7 +94,7 @@ listener(uint16_t *port)
 	struct sockaddr_in a = { .sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof a;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int fd = sock_open(AF_INET, SOCK_STREAM, 0, SOCK_AT_ONCE);
 
 	assert_int_equal(bind(fd, (const struct sockaddr *)&a, len), 0);
 	assert_int_equal(listen(fd, 8), 0);
@@ -106,8 +109,7 @@ open_one(void)
 {
 	int pair[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-	    pair), 0);
+	socket_pair(SOCK_STREAM, pair);
 	assert_int_equal(forwarded_open(opener, &forwarded_direct_tcp,
 	    pair[1], NULL, nothing, NULL), 0);
 	return pair[0];
@@ -220,8 +222,7 @@ open_counted(int *answers)
 	const struct forwarded_waiter waiter = { count_answer, answers };
 	int pair[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-	    pair), 0);
+	socket_pair(SOCK_STREAM, pair);
 	assert_int_equal(forwarded_open_for(opener, &forwarded_direct_tcp,
 	    pair[1], NULL, &waiter), 0);
 	return pair[0];
@@ -268,8 +269,7 @@ test_name_and_first_bytes(void **state)
 	(void)state;
 	target = (struct forwarded_target){ .host = "localhost" };
 	fd = listener(&target.port);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
-	    pair), 0);
+	socket_pair(SOCK_STREAM, pair);
 	say(pair[0], "two");
 	assert_int_equal(forwarded_open(opener, &forwarded_direct_tcp,
 	    pair[1], NULL, first, NULL), 0);
@@ -334,7 +334,7 @@ test_path(void **state)
 {
 	char dir[] = "/tmp/hpn-forwarded-XXXXXX", path[64];
 	struct sockaddr_un a = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), near, far;
+	int fd = sock_open(AF_UNIX, SOCK_STREAM, 0, SOCK_AT_ONCE), near, far;
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));

@@ -70,8 +70,8 @@ static void
 test_useless(void **state)
 {
 	static const char *const ways[] = { "exit 0", "kill -SEGV $$",
-		"printf '\\0\\0\\0\\11\\1'", "printf '\\0\\0\\0\\13\\1';"
-					     " exec sleep 60" };
+		"printf '\\0\\0\\0\\11\\1'",
+		"printf '\\0\\0\\0\\13\\1'; exec sleep 60" };
 	struct span answer;
 	struct helper h;
 

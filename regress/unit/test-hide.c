@@ -2,8 +2,10 @@
 #include "regress/unit/help.h"
 
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
+#if defined(__linux__)
+#include <sys/prctl.h>
+#endif
 
 #include "base/hide.h"
 
@@ -14,7 +16,9 @@ test_process(void **state)
 
 	(void)state;
 	hide_process();
+#if defined(__linux__)
 	assert_int_equal(prctl(PR_GET_DUMPABLE, 0, 0, 0, 0), 0);
+#endif
 	assert_int_equal(getrlimit(RLIMIT_CORE, &rl), 0);
 	assert_int_equal(rl.rlim_cur, 0);
 	assert_int_equal(rl.rlim_max, 0);

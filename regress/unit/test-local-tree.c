@@ -6,7 +6,6 @@
  */
 #include "regress/unit/hex.h"
 
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 
@@ -19,6 +18,7 @@
 
 #include "base/mem.h"
 #include "compat/file.h"
+#include "compat/proc.h"
 #include "xfer/local/local-tree.h"
 
 enum { NOBODY = 65534, MANY = 200, DEEP = 60 };
@@ -518,7 +518,7 @@ test_without_rights(void **state)
 	if (pid == 0) {
 		if (geteuid() == 0 && (setgid(NOBODY) | setuid(NOBODY)) != 0)
 			_exit(1);
-		prctl(PR_SET_DUMPABLE, 1);
+		(void)proc_unhide();
 		without_rights();
 		_exit(0);
 	}

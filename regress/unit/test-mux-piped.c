@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "client/mux/mux-piped.h"
+#include "compat/sock.h"
 
 enum { REQUEST = 1, CHANNEL = 77, TURNS = 20 };
 
@@ -67,8 +68,7 @@ begin(bool quiet)
 	int pair[2];
 
 	messages_forget();
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-			     pair), 0);
+	assert_int_equal(sock_pair(SOCK_STREAM, pair), 0);
 	master = pair[0];
 	conn.fd = pair[1];
 	assert_int_equal(mux_piped_new(&piped, &params, &conn, ours), 0);
@@ -159,7 +159,7 @@ test_errors_are_its_own(void **state)
 	int pipe_ends[2], saved = dup(STDERR_FILENO);
 
 	(void)state;
-	assert_int_equal(pipe2(pipe_ends, O_CLOEXEC), 0);
+	assert_int_equal(sock_pipe(pipe_ends, SOCK_WAITS), 0);
 	assert_true(dup2(pipe_ends[1], STDERR_FILENO) >= 0);
 	begin(true);
 	assert_int_equal(fd_set_nonblock(theirs[2], true), 0);

@@ -23,6 +23,8 @@
 #include "base/mem.h"
 #include "base/owners.h"
 #include "compat/bsd.h"
+#include "compat/file.h"
+#include "compat/sock.h"
 
 enum {
 	ANN = 71001,
@@ -244,7 +246,7 @@ told_by(const struct message *m, size_t len)
 	int ends[2];
 
 	assert_int_equal(
-	    socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	    sock_pair(SOCK_SEQPACKET, ends), 0);
 	assert_int_equal(send(ends[1], m, len, 0), (ssize_t)len);
 	owners_moved(o, ends[0]);
 	good = ask(o, ANN);
@@ -301,7 +303,7 @@ static void
 test_only_what_is_shown(void **state)
 {
 	char *path = temp_file("shown", ""), home[OWNERS_HOME_MAX];
-	int file = open(path, O_PATH | O_CLOEXEC);
+	int file = open(path, FILE_ITSELF | O_CLOEXEC);
 	struct owners *o;
 	struct stat st;
 	char own[OWNERS_NAME_MAX];
@@ -333,7 +335,7 @@ static void
 test_processes_of_a_starter(void **state)
 {
 	char *path = temp_file("shown", "");
-	int file = open(path, O_PATH | O_CLOEXEC);
+	int file = open(path, FILE_ITSELF | O_CLOEXEC);
 	struct owners *o[STARTER_MAX], *more;
 	bool room = false;
 

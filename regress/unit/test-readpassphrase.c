@@ -3,7 +3,6 @@
  * code, whether or not this C library has such a function too. */
 #include <errno.h>
 #include <fcntl.h>
-#include <pty.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -16,6 +15,13 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
+#if defined(__FreeBSD__)
+#include <libutil.h>
+#elif defined(__APPLE__)
+#include <util.h>
+#else
+#include <pty.h>
+#endif
 
 #include <cmocka.h>
 

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "base/ready.h"
+#include "compat/sock.h"
 
 enum { BOTH = READY_READ | READY_WRITE, ROOM = 8, LONG_MS = 60000 };
 
@@ -29,8 +30,7 @@ static void
 begin(struct story *s, bool portable)
 {
 	assert_int_equal(ready_new(&s->set, portable), 0);
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0,
-			     s->pair), 0);
+	assert_int_equal(sock_pair(SOCK_STREAM, s->pair), 0);
 }
 
 static void
@@ -144,7 +144,7 @@ test_number_is_used_again(struct story *s)
 		if (forgotten)
 			ready_forget(s->set, fd);
 		close(fd);
-		assert_int_equal(pipe2(other, O_CLOEXEC), 0);
+		assert_int_equal(sock_pipe(other, SOCK_WAITS), 0);
 		if (other[0] != fd) {
 			assert_int_equal(dup2(other[0], fd), fd);
 			close(other[0]);

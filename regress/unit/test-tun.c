@@ -4,6 +4,8 @@
  * other by a channel: packets arrive as they were sent, each by itself, and
  * what does not fit is lost alone.
  */
+#include "regress/unit/help.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,8 +57,7 @@ make(int *wire, int *ended, bool ethernet)
 	struct tun *t;
 	int pair[2];
 
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK,
-	    0, pair), 0);
+	socket_pair(SOCK_SEQPACKET, pair);
 	*wire = pair[0];
 	d.fd = pair[1];
 	assert_int_equal(tun_new(&t, &d, &p), 0);

@@ -38,8 +38,7 @@ tun_device_open(struct tun_device *out, bool ethernet, int64_t unit)
 	local_unit = unit;
 	if (device_error != 0)
 		return device_error;
-	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK,
-	    0, pair), 0);
+	socket_pair(SOCK_SEQPACKET, pair);
 	wire = pair[1];
 	*out = (struct tun_device){ .fd = pair[0], .ethernet = ethernet,
 		.name = "tun12" };

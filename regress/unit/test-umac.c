@@ -166,7 +166,7 @@ static void
 test_at_the_end_of_a_page(void **state)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE), most = 2100;
-	static const uint8_t key[UMAC_KEY_LEN] = "abcdefghijklmnop";
+	static const uint8_t key[UMAC_KEY_LEN + 1] = "abcdefghijklmnop";
 	uint8_t *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE,
 	    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t elsewhere[2200], tag[2][16];

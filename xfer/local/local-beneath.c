@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "compat/bsd.h"
+#include "compat/file.h"
 #include "compat/libc.h"
 #include "xfer/local/local-internal.h"
 
@@ -19,7 +20,7 @@ enum {
 	LINKS_MAX = 40, /* in one path, as Linux has it */
 	STEPS_MAX = 8192, /* components that are opened for one path */
 	RACES_MAX = 8,	/* then this resolves, and not the kernel */
-	DIR_ONLY = O_PATH | O_DIRECTORY | O_CLOEXEC,
+	DIR_ONLY = FILE_STEP | O_CLOEXEC,
 };
 
 struct local_beneath {
@@ -246,7 +247,7 @@ is_link(int at, const char *name)
 	    S_ISLNK(st.st_mode);
 }
 
-/* O_PATH opens the link itself. */
+/* To look at, a system may open the link itself. */
 static int
 open_last(struct way *w, int flags, mode_t mode)
 {
@@ -261,7 +262,8 @@ open_last(struct way *w, int flags, mode_t mode)
 		flags |= O_DIRECTORY;
 	}
 	fd = openat(w->fd, name, flags | O_NOFOLLOW | O_CLOEXEC, mode);
-	if (fd < 0 || (flags & O_PATH) == 0 || (flags & O_NOFOLLOW) != 0 ||
+	if (fd < 0 || (flags & FILE_HANDLE) != FILE_HANDLE ||
+	    (flags & O_NOFOLLOW) != 0 ||
 	    fstat(fd, &st) != 0 || !S_ISLNK(st.st_mode))
 		return fd;
 	fd_close(&fd);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum { IDS_MAX = 4096 };
@@ -25,7 +26,7 @@ run_statvfs(struct serve_op *op)
 
 	if (op->path != NULL && op->below != NULL &&
 	    (op->file.fd = op->own.fd = serve_open_at(op, op->path,
-		 O_PATH | O_CLOEXEC, 0)) < 0)
+		 FILE_HANDLE | O_CLOEXEC, 0)) < 0)
 		return -1;
 	if ((op->path != NULL && op->below == NULL ? statvfs(op->path, &st) :
 		fstatvfs(op->file.fd, &st)) != 0)

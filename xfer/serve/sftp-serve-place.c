@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "compat/file.h"
 #include "xfer/local/local-beneath.h"
 #include "xfer/local/local-tree.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -76,7 +77,7 @@ serve_stat_at(const struct serve_op *op, const char *path, bool follow,
 	int r = -1, fd;
 
 	if (follow && op->below != NULL) {
-		fd = local_beneath_open(op->below, path, O_PATH, 0);
+		fd = local_beneath_open(op->below, path, FILE_HANDLE, 0);
 		if (fd >= 0)
 			r = fstat(fd, st);
 		fd_close(&fd);
@@ -159,7 +160,7 @@ static int
 apply_below(const struct serve_op *op, const char *path,
     const struct sftp_attrs *attrs)
 {
-	int step = local_beneath_open(op->below, path, O_PATH, 0), r;
+	int step = local_beneath_open(op->below, path, FILE_HANDLE, 0), r;
 	char name[32];
 
 	if (step < 0)
