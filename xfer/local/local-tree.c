@@ -572,6 +572,14 @@ local_remove(struct local_dir *d, const char *name)
 }
 
 int
+local_remove_dir(struct local_dir *d, const char *name)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
+}
+
+int
 local_rename(struct local_dir *d, const char *from, const char *to)
 {
 	int at = fd_of(d);

@@ -118,6 +118,8 @@ bool local_part_is(int fd, struct local_dir *d, const char *name);
 bool local_is_read_only(struct local_dir *d, const char *name, mode_t mode);
 /* Not a directory. */
 int local_remove(struct local_dir *d, const char *name);
+/* One that is empty. */
+int local_remove_dir(struct local_dir *d, const char *name);
 /* Within a directory. */
 int local_rename(struct local_dir *d, const char *from,
     const char *to) must_check;

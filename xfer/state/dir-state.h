@@ -10,6 +10,20 @@
 #include "xfer/state/transfer-exact.h"
 #include "xfer/state/transfer-limits.h"
 
+/* A source that was found. */
+struct xfer_found {
+	bool up;
+	bool by_link;	 /* a server's link led to it, or may have */
+	bool only_attrs; /* a file whose target has its data already */
+	enum local_links links; /* of a file: see struct xfer_file */
+	char *local, *remote; /* NULL: no memory */
+	/* Of one on this host: of a directory it is that, of a file where it
+	 * is; NULL: where the path says. */
+	struct local_dir *at;
+	const struct sftp_attrs *attrs; /* NULL: unknown; of files only */
+	const struct xfer_exact *exact; /* NULL: unknown */
+};
+
 /* One pass over a remote directory, from OPENDIR to CLOSE. */
 struct xfer_listing {
 	struct xfer_stream *stream;	 /* of the handle, or OPENDIR */

@@ -39,6 +39,7 @@ struct xfer_file {
 	enum xfer_state state;
 	bool up, failed;
 	bool resume;	      /* what is there already may be used */
+	bool only_attrs;      /* its target has its data: nothing moves */
 	/* All of an upload's part had arrived when its stream was lost, and
 	 * the marks were perhaps cut off; of a source of that size and time. */
 	struct {

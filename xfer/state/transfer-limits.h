@@ -45,6 +45,7 @@ struct xfer_pending;
 struct xfer_stream;
 struct xfer_digests;
 struct xfer_names;
+struct xfer_ordered;
 struct xfer_there;
 TAILQ_HEAD(xfer_pending_list, xfer_pending);
 TAILQ_HEAD(xfer_files, xfer_file);

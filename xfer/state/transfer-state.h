@@ -56,11 +56,10 @@ struct xfer_measured {
  * What the room of trees finds, told to whoever copies it.
  */
 struct xfer_found_ops {
-	/* A file of dir (NULL: of none). Owns both names from then on, also
-	 * when it fails. */
-	int (*file)(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-	    char *remote, const struct sftp_attrs *attrs,
-	    enum local_links links, const struct xfer_exact *exact);
+	/* A file of dir (NULL: of none). Owns both names and `at` from then
+	 * on, also when it fails. */
+	int (*file)(struct xfer *x, struct xfer_dir *dir,
+	    const struct xfer_found *found);
 	/* Something is to be made on this host under that name. */
 	void (*make_way)(struct xfer *x, struct local_dir *at,
 	    const char *name);
@@ -92,6 +91,7 @@ struct xfer_origin {
 struct xfer {
 	struct xfer_origin origin;
 	const struct xfer_found_ops *found;
+	struct xfer_ordered *orders; /* owned; NULL: none, or no more */
 	struct xfer_streams host; /* opens streams; ops NULL: none */
 	struct xfer_opts opts;
 	struct xfer_stream_list streams;

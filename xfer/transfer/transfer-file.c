@@ -592,6 +592,12 @@ xfer_file_begin(struct xfer_file *f)
 		keep_target(f);
 		return;
 	}
+	if (f->only_attrs) {
+		xfer_target_known(f);
+		xfer_target_complete(f);
+		xfer_file_open(f);
+		return;
+	}
 	if (f->x->opts.hard_links && !f->link.copied && xfer_hard_start(f))
 		return;
 	if (!f->up && f->resume) {
@@ -628,6 +634,7 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	forget_phases(f);
 	close_this_end(f);
 	f->resume = resume;
+	f->only_attrs &= resume; /* else it cannot be read: it is copied */
 	progress_restart(&f->item);
 	if (!f->up || !resume)
 		xfer_compare_forget(f);

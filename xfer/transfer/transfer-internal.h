@@ -6,6 +6,7 @@
  *
  *	transfer.c		life of a transfer, its queue and its loop
  *	transfer-file.c		life of a file
+ *	transfer-orders.c	a plan that comes from elsewhere
  *	transfer-handles.c	a file's handles at the server
  *	transfer-data.c		blocks of data
  *	transfer-local.c	sources that are files of this host
@@ -45,6 +46,7 @@
 #include "xfer/transfer/transfer-compare.h"
 #include "xfer/transfer/transfer-file.h"
 #include "xfer/transfer/transfer-handle.h"
+#include "xfer/transfer/transfer-orders.h"
 #include "xfer/transfer/transfer-part.h"
 #include "xfer/trees/transfer-dir.h"
 #include "xfer/trees/transfer-space.h"
@@ -52,9 +54,15 @@
 extern const struct xfer_origin_ops xfer_local_origin;
 
 /* transfer.c */
-/* Owns both names from then on, also when it fails. */
-int xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs, enum local_links links,
-    const struct xfer_exact *exact) must_check;
+/* As struct xfer_found_ops has it. */
+int xfer_add_file(struct xfer *x, struct xfer_dir *dir,
+    const struct xfer_found *found) must_check;
+
+/* transfer-orders.c */
+/* Takes what the plan has, as there is room. True: there was something. */
+bool xfer_orders_turn(struct xfer *x);
+/* Is all done that the plan has? */
+bool xfer_orders_done(const struct xfer *x);
+void xfer_orders_free(struct xfer *x);
 
 #endif

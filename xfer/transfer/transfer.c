@@ -134,6 +134,7 @@ xfer_free(struct xfer *x)
 	xfer_space_free(x);
 	xfer_dirs_free(x);
 	xfer_between_free(x);
+	xfer_orders_free(x);
 	xfer_streams_free(x);
 	xfer_blocks_free(x);
 	local_tree_free(x->local);
@@ -159,7 +160,9 @@ find_place(struct xfer_file *f)
 
 	if (away)
 		return true;
-	if (f->dir != NULL) {
+	if (f->at != NULL) {
+		f->name = local_last_name(f->local);
+	} else if (f->dir != NULL) {
 		f->at = local_dir_ref(f->dir->at);
 		f->name = local_last_name(f->local);
 	} else {
@@ -169,33 +172,51 @@ find_place(struct xfer_file *f)
 	return f->at != NULL;
 }
 
-int
-xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
-    char *remote, const struct sftp_attrs *attrs, enum local_links links,
-    const struct xfer_exact *exact)
+static struct xfer_file *
+file_new(struct xfer *x, struct xfer_dir *dir, const struct xfer_found *found)
 {
 	struct xfer_file *f = x->stopped ? NULL : calloc(1, sizeof *f);
 
-	if (f == NULL || local == NULL || remote == NULL)
+	if (f == NULL || found->local == NULL || found->remote == NULL)
 		goto fail;
 	*f = (struct xfer_file){ .x = x,
 		.dir = dir,
-		.up = up,
-		.local = local,
-		.remote = remote,
-		.links = links,
+		.at = found->at,
+		.up = found->up,
+		.local = found->local,
+		.remote = found->remote,
+		.links = found->links,
 		.fd = -1,
 		.part_number = 1,
 		.resume = x->opts.resume,
+		.only_attrs = found->only_attrs,
 		.progress = XFER_PROGRESS_START };
-	if (!find_place(f))
-		goto fail;
+	if (find_place(f))
+		return f;
+fail:
+	free(f);
+	return NULL;
+}
+
+int
+xfer_add_file(struct xfer *x, struct xfer_dir *dir,
+    const struct xfer_found *found)
+{
+	struct xfer_file *f = file_new(x, dir, found);
+
+	if (f == NULL) {
+		local_dir_unref(found->at);
+		free(found->local);
+		free(found->remote);
+		return x->stopped ? 0 : ERR_NOMEM;
+	}
 	TAILQ_INIT(&f->handles);
-	xfer_source_found(f, attrs, exact);
-	xfer_plan_found(x, up ? remote : local);
+	xfer_source_found(f, found->attrs, found->exact);
+	xfer_plan_found(x, f->up ? f->remote : f->local);
 	x->sum.files++;
 	x->sum.bytes += f->source.attrs.size;
-	xfer_space_add(f);
+	if (!f->only_attrs)
+		xfer_space_add(f);
 	progress_found(x->opts.progress, &f->item,
 	    f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0);
 	if (dir != NULL)
@@ -207,11 +228,6 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir, bool up, char *local,
 		x->files.held++;
 	}
 	return 0;
-fail:
-	free(f);
-	free(local);
-	free(remote);
-	return x->stopped ? 0 : ERR_NOMEM;
 }
 
 bool
@@ -286,8 +302,9 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 	sftp_attrs_from_stat(&attrs, &st);
 	xfer_exact_from_stat(&exact, &st);
 	if (!S_ISDIR(st.st_mode))
-		return xfer_add_file(x, NULL, true, strdup(local),
-		    strdup(remote), &attrs, links, NULL);
+		return xfer_add_file(x, NULL, &(struct xfer_found){
+			.up = true, .links = links, .local = strdup(local),
+			.remote = strdup(remote), .attrs = &attrs });
 	if (!x->opts.recursive) {
 		xfer_report(x, local, IS_DIRECTORY);
 		return 0;
@@ -328,8 +345,9 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 	    (S_ISLNK(attrs->mode) && x->opts.links);
 
 	if (file)
-		return xfer_add_file(x, NULL, up, strdup(local),
-		    strdup(remote), attrs, xfer_target_links(x), NULL);
+		return xfer_add_file(x, NULL, &(struct xfer_found){ .up = up,
+			.links = xfer_target_links(x), .local = strdup(local),
+			.remote = strdup(remote), .attrs = attrs });
 	if (dir && x->opts.recursive)
 		return xfer_add_dir(x, NULL, &(struct xfer_found){ .up = up,
 			.local = strdup(local), .remote = strdup(remote),
@@ -434,7 +452,8 @@ static bool
 all_done(const struct xfer *x)
 {
 	return x->files.queued == 0 && x->files.active_count == 0 &&
-	    x->requests.count == 0 && TAILQ_EMPTY(&x->dirs.all);
+	    x->requests.count == 0 && TAILQ_EMPTY(&x->dirs.all) &&
+	    xfer_orders_done(x);
 }
 
 /* A turn, and what its time was spent with: what is neither computation nor
@@ -486,6 +505,7 @@ run(struct xfer *x)
 		/* Freed files may let their directories end. */
 		reap(x);
 		xfer_dirs_fix(x);
+		more |= xfer_orders_turn(x);
 		if (all_done(x))
 			return x->stopped && !x->full ? ERR_CANCELLED : 0;
 		xfer_streams_grow(x);

@@ -12,15 +12,6 @@ bool xfer_walk(struct xfer *x);
 void xfer_walk_ends(struct xfer_dir *d);
 
 /* transfer-tree.c */
-/* A source that was found. */
-struct xfer_found {
-	bool up;
-	bool by_link;	      /* a server's link led to it, or may have */
-	char *local, *remote; /* NULL: no memory */
-	struct local_dir *at; /* of one on this host; else NULL */
-	const struct sftp_attrs *attrs;
-	const struct xfer_exact *exact; /* NULL: unknown */
-};
 /* Owns both names and `at` from then on. */
 int xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
     const struct xfer_found *found) must_check;

@@ -299,8 +299,10 @@ add_remote(struct xfer_dir *d, char *local, char *remote,
 			.remote = remote, .attrs = attrs });
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
-		return d->x->found->file(d->x, d, d->up, local, remote, attrs,
-		    xfer_target_links(d->x), exact);
+		return d->x->found->file(d->x, d, &(struct xfer_found){
+			.up = d->up, .links = xfer_target_links(d->x),
+			.local = local, .remote = remote, .attrs = attrs,
+			.exact = exact });
 	xfer_report(d->x, source_of(d, local, remote), "not a regular file");
 	free(local);
 	free(remote);

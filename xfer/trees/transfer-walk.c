@@ -56,8 +56,9 @@ add_found(struct xfer_dir *d, const char *name, char *local, char *remote,
 	sftp_attrs_from_stat(&attrs, st);
 	xfer_exact_from_stat(&exact, st);
 	if (!S_ISDIR(st->st_mode))
-		return d->x->found->file(d->x, d, true, local, remote, &attrs,
-		    links, &exact);
+		return d->x->found->file(d->x, d, &(struct xfer_found){
+			.up = true, .links = links, .local = local,
+			.remote = remote, .attrs = &attrs, .exact = &exact });
 	at = local_child(d->at, name, st, links);
 	if (at != NULL)
 		return xfer_add_dir(d->x, d, &(struct xfer_found){ .up = true,
