@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -19,17 +20,35 @@
 
 char temp_dir[64];
 
-int
-temp_make(void **state)
+static int
+make_in(const char *place)
 {
-	char template[] = "/tmp/hpn-test-XXXXXX", *real;
+	char template[64], *real;
 
-	(void)state;
+	snprintf(template, sizeof template, "%s/hpn-test-XXXXXX", place);
 	assert_non_null(mkdtemp(template));
 	assert_non_null(real = realpath(template, NULL));
 	strlcpy(temp_dir, real, sizeof temp_dir);
 	free(real);
 	return 0;
+}
+
+int
+temp_make(void **state)
+{
+	(void)state;
+	return make_in("/tmp");
+}
+
+int
+temp_make_memory(void **state)
+{
+	static const char place[] = "/dev/shm";
+	struct statvfs s;
+
+	(void)state;
+	return make_in(access(place, W_OK) == 0 && statvfs(place, &s) == 0 &&
+		    (s.f_flag & ST_NOEXEC) == 0 ? place : "/tmp");
 }
 
 int

@@ -14,6 +14,9 @@
 /* A directory for all tests of the program; no links lead to it. */
 extern char temp_dir[64];
 int temp_make(void **state);
+/* The same, where nothing waits for a disk, if there is such a place: for those
+ * that write a file thousands of times. */
+int temp_make_memory(void **state);
 int temp_remove(void **state);
 /* The same, entered; nothing is logged. At the end it must be empty. */
 int temp_enter(void **state);

@@ -94,7 +94,7 @@ set_up(void **state)
 {
 	char *script;
 
-	assert_int_equal(temp_make(state), 0);
+	assert_int_equal(temp_make_memory(state), 0);
 	for (size_t i = 0; i < ARRAY_LEN(made); i++)
 		made[i].key = make(made[i].name);
 	known_hosts = temp_file("known_hosts", "");
