@@ -265,7 +265,7 @@ def test_silent_agent(own, short, keys):
                        flags=()) as session, \
             socket.socket(socket.AF_UNIX) as s:
         s.connect(session.socket)
-        wait_for(lambda: agent.messages, 20)
+        wait_for(lambda: agent.messages)
         assert agent.messages and session.echo(b"meanwhile\n")
 
 

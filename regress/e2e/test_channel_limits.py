@@ -100,18 +100,19 @@ def seconds(function):
 
 def test_server_closes_an_idle_session(make_server, tmp_path):
     """Its program goes on, and other kinds are left alone."""
-    mark = tmp_path / "went-on"
+    mark, gate = tmp_path / "went-on", tmp_path / "gate"
     server = make_server("ChannelTimeout session:command=1 session=1\n"
                          "LogLevel VERBOSE")
     client = Client("hpn", server)
-    done, took = seconds(lambda: client.ssh(
-        f"trap '' HUP PIPE; sleep 3; echo yes >{mark}"))
-    assert done.rc == 255 and took < 3, done
-    assert harness.wait_for(mark.exists, 10)
+    done = client.ssh(f"trap '' HUP PIPE; while [ ! -e {gate} ]; do "
+                      f"sleep 0.1; done; echo yes >{mark}")
+    assert done.rc == 255, done
+    gate.touch()
+    assert harness.wait_for(mark.exists)
     assert "closing after 1 seconds of inactivity" in server.log_text()
     # Output every now and then is enough.
-    done = client.ssh("for i in 1 2 3 4; do sleep 0.6; echo $i; done")
-    assert done.rc == 0 and done.text == "1\n2\n3\n4\n", done
+    done = client.ssh("for i in 1 2 3 4 5 6; do sleep 0.3; echo $i; done")
+    assert done.rc == 0 and done.text == "1\n2\n3\n4\n5\n6\n", done
 
 
 @pytest.mark.parametrize("words,closes", [
@@ -119,18 +120,19 @@ def test_server_closes_an_idle_session(make_server, tmp_path):
     ("session:shell=1", False), ("session=1", False)])
 def test_client_closes_an_idle_session(make_server, words, closes):
     client = Client("hpn", make_server(""))
+    long = 9 if closes else 2.5
     done, took = seconds(lambda: client.ssh(
-        "sleep 2.5", options=["ChannelTimeout=" + words]))
+        f"sleep {long}", options=["ChannelTimeout=" + words]))
     assert done.rc == (255 if closes else 0), done
-    assert (took < 2.5) == closes
+    assert (took < long) == closes
 
 
 def test_unused_connection_ends(make_server):
     """Nothing was ever open on it; one with a session stays."""
     server = make_server("UnusedConnectionTimeout 1")
     client = Client("hpn", server)
-    done, took = seconds(lambda: client.ssh(flags=["-N"], timeout=20))
-    assert done.rc == 255 and took < 10, done
+    done, took = seconds(lambda: client.ssh(flags=["-N"]))
+    assert done.rc == 255 and took < 50, done
     assert "closed by remote host" in done.errors
     assert "terminating inactive connection from user" in server.log_text()
     done = client.ssh("sleep 2; echo still here")

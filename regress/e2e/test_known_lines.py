@@ -133,7 +133,7 @@ def test_debugged_server_ends_with_its_connection(make_server):
     """As stock's: with 255, also after a session that went well."""
     server = make_server(args=["-d"])
     Client("hpn", server).ssh("true").ok()
-    assert server.process.wait(20) == 255
+    assert server.process.wait(60) == 255
 
 
 @pytest.mark.parametrize("kind", ["hpn", "stock"])

@@ -301,7 +301,7 @@ def test_in_the_background(master, tmp_path):
     os.mkfifo(gate)
     done = start(mux_client("hpn", master.path, f"cat {gate}", flags=["-f"]),
                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert done.wait(20) == 0
+    assert done.wait(60) == 0
     with open(gate, "w") as f:
         f.write("x")
 
@@ -315,7 +315,7 @@ def test_streams_of_one_in_the_background(master, tmp_path):
     with ours, theirs:
         done = start(mux_client("hpn", master.path, f"cat {gate}",
                                flags=["-f"]), stdout=theirs, stderr=theirs)
-        assert done.wait(20) == 0
+        assert done.wait(60) == 0
         assert not os.get_blocking(theirs.fileno())
         gate.write_text("x")
         assert wait_for(lambda: os.get_blocking(theirs.fileno()), LONG)

@@ -41,7 +41,7 @@ def begun(target):
     def size():
         return any(p.stat().st_size for p in target.parent.iterdir()
                    if target.name in p.name)
-    assert harness.wait_for(size, 20)
+    assert harness.wait_for(size)
 
 
 def test_no_other_program(ssh, background, data_file, tmp_path):

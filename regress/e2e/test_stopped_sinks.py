@@ -124,7 +124,7 @@ def test_remote_command(ssh, background, data):
         def sinks():
             return [pid for pid, (_, name) in
                     ssh.server.connections().items() if name == "sha256sum"]
-        assert harness.wait_for(sinks, 10)
+        assert harness.wait_for(sinks)
         background(["cat", path], stdout=feed)
         os.close(feed)
         stop(sinks())

@@ -288,14 +288,14 @@ def test_ends_with_its_caller(token, library, background):
     process = background([hpn("ssh-keygen"), "-D", library("hangs")],
                          env=clean_env(**token.env),
                          stderr=subprocess.DEVNULL)
-    assert harness.wait_for(lambda: helpers_of(process.pid), 10)
+    assert harness.wait_for(lambda: helpers_of(process.pid))
     helper, = helpers_of(process.pid)
 
     def is_loaded():
         maps = Path(f"/proc/{helper}/maps").read_text()
         return "bad.so" in maps
     if harness.IS_ROOT:
-        assert harness.wait_for(is_loaded, 10)
+        assert harness.wait_for(is_loaded)
         assert os.stat(f"/proc/{helper}/mem").st_uid == 0
     status = Path(f"/proc/{helper}/status").read_text()
     assert re.search(r"^NoNewPrivs:\s1$", status, re.M)

@@ -465,7 +465,7 @@ def test_display_goes_with_its_session(own):
         with socket.socket() as s:
             return s.connect_ex(("127.0.0.1", port)) != 0
 
-    wait_for(is_gone, 20)
+    wait_for(is_gone)
     assert is_gone()
     assert wire.open_session(number=3)
     wire.close()

@@ -231,7 +231,7 @@ def test_hang(token, fido, background):
             return [x for x in children(pid) if b"sk-helper" in
                     Path(f"/proc/{x}/cmdline").read_bytes()]
         assert wait_for(helper)
-        assert ask(agent.path, bytes([LIST]), timeout=5)
+        assert ask(agent.path, bytes([LIST]), timeout=60)
         waiting.kill()
         waiting.wait()
         assert wait_for(lambda: not helper())

@@ -436,5 +436,5 @@ def test_exit_status_comes_before_close(paramiko_client):
     channel.exec_command("exec </dev/null >/dev/null 2>&1; sleep 0.5; exit 5")
     assert channel.recv(10) == b""
     channel.close()
-    harness.wait_for(lambda: channel.exit_status != -1, 5)
+    harness.wait_for(lambda: channel.exit_status != -1)
     assert channel.exit_status == 5
