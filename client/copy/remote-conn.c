@@ -68,7 +68,7 @@ remote_conn_is_up(const struct conn *conn)
 	return conn->state == CONN_READY || conn->state == CONN_FULL;
 }
 
-/* Its login succeeded or failed, or it was given up. */
+/* A login that succeeded or failed, or was given up, has its result. */
 static bool
 has_login_result(const struct conn *conn)
 {
@@ -116,7 +116,7 @@ remote_conn_least_used(const struct remote *r)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* Would the next try end in the same way? */
+/* An error after which the next login would end in the same way. */
 static bool
 is_refusal(const struct conn *conn, int err)
 {
@@ -132,7 +132,7 @@ is_refusal(const struct conn *conn, int err)
 	    conn->client != NULL && sshclient_was_refused(conn->client);
 }
 
-/* What its streams end with. */
+/* The error with which the streams of a connection end. */
 static int
 stream_error(const struct conn *conn, int err)
 {
@@ -141,7 +141,7 @@ stream_error(const struct conn *conn, int err)
 	return err == ERR_TIMEOUT ? err : ERR_CLOSED;
 }
 
-/* Those that have not tried to log in will not. */
+/* Connections that have not tried to log in are given up. */
 static void
 give_up_others(struct remote *r, int err)
 {
@@ -185,8 +185,8 @@ remote_conn_refuse_sessions(struct conn *conn)
 
 /* ---- what a connection reports ------------------------------------------ */
 
-/* The server's answer may come in the turn in which the client gave up waiting
- * for it. */
+/* The login of a connection is expected to succeed, so its streams begin. Its
+ * answer may still come in the turn in which the connection was given up. */
 static int
 on_login_expected(void *arg)
 {
@@ -304,7 +304,7 @@ further_is_up(const struct remote *r)
 	return false;
 }
 
-/* How many further ones may try to log in at the same time. */
+/* The number of further connections that may try to log in at the same time. */
 static unsigned
 logins_max(const struct remote *r)
 {
@@ -319,8 +319,9 @@ logins_max(const struct remote *r)
 	return 0;
 }
 
-/* What the user did for the first login can not be done again without asking,
- * so the server never hears of a further one. */
+/* The copy stays with its first connection: what the user did for that login
+ * can't be repeated without asking, so the server never hears of a further
+ * one. */
 static void
 stay_with_one(struct remote *r)
 {
@@ -354,8 +355,8 @@ log_in(struct conn *conn)
 		end_conn(conn, err);
 }
 
-/* A number that the user gave is reached once; who is to try again after a loss
- * may have to log in at any time. */
+/* Another login may follow: where lost connections are made again, while one is
+ * under way, and until the number of them that the user gave is reached. */
 static bool
 may_log_in_again(const struct remote *r)
 {
@@ -390,9 +391,9 @@ remote_conn_log_in_next(struct remote *r)
 		sshclient_forget_answer(r->conns->client);
 }
 
-/* Stock servers count a login that is broken off, with a penalty of a second
- * each, and refuse an address for a while that had several in a row. That is
- * worth a moment's wait where a copy ends while others still log in. */
+/* Logins that are under way are waited for at the end of a copy. Stock servers
+ * count a login that is broken off, with a penalty of a second each, and refuse
+ * an address for a while that had several in a row. */
 void
 remote_conn_finish_logins(struct remote *r)
 {

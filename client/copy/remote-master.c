@@ -19,15 +19,17 @@
 #include "client/mux/mux-piped.h"
 #include "client/mux/sharing.h"
 
-/* Only who makes a connection can have it unencrypted; and what is to be made
- * again when it is lost must not depend on another process. */
+/* A master's connection is not used where the copy wants none of the
+ * encryption, which only who makes a connection decides, nor where a lost
+ * connection is to be made again, which must not depend on another process. */
 static bool
 is_wanted(const struct remote *r)
 {
 	return !r->p.clear && !r->p.watched;
 }
 
-/* Only a path that is the master's is the same: not one through a proxy. */
+/* Further connections beside a master's take the same path, which is not known
+ * where the path goes through a proxy. */
 static bool
 may_have_further(const struct remote *r)
 {
@@ -35,7 +37,8 @@ may_have_further(const struct remote *r)
 	    r->conf.tcp.proxy_jump == NULL;
 }
 
-/* What stands for the master's connection, if it tells of that. */
+/* The identity of the master's connection is asked for; *out stays empty where
+ * the master does not tell it. */
 static int
 ask_for_identity(const struct remote *r, struct mux_conn *conn,
     struct connection_identity *out)
@@ -69,7 +72,8 @@ stand_in(struct remote *r, const struct connection_identity *identity)
 	    identity->address, identity->port);
 }
 
-/* identity NULL: it is not asked for. */
+/* A session of the master is asked for, and before it the identity of its
+ * connection (NULL: not that). */
 static int
 new_piped(struct remote *r, const struct sharing *sharing,
     struct connection_identity *identity, struct mux_piped **out, int fds[2])
@@ -97,8 +101,8 @@ new_piped(struct remote *r, const struct sharing *sharing,
 	return mux_piped_new(out, &params, &conn, fds);
 }
 
-/* A planned connection that has one; without a master there is none in the list
- * either. */
+/* A connection is added to the list that is a session of the master's. Without
+ * a master nothing is added. */
 static int
 add_piped(struct remote *r, struct connection_identity *identity,
     struct conn **out, int fds[2])
@@ -141,7 +145,7 @@ remote_master_carry(struct stream *stream)
 	return remote_stream_use_pipe(stream, conn, fds);
 }
 
-/* Waits for the master's answer. */
+/* The master's answer is waited for: did it make the session? */
 static bool
 is_made(const struct conn *conn)
 {

@@ -44,7 +44,7 @@ become(struct stream *stream, enum stream_state state)
 	stream->state = state;
 }
 
-/* NULL: it has none yet, or none any more. */
+/* The channel of a stream; NULL: it has none yet, or none any more. */
 static struct channel *
 channel_of(const struct stream *stream)
 {
@@ -96,8 +96,8 @@ static const struct channel_io stream_io = {
 	.end = on_input_end,
 };
 
-/* May come after the end of the connection, with the exit status that the
- * server sent just before. */
+/* The end of a session may come after the end of its connection, with the exit
+ * status that the server sent just before. */
 static void
 on_session_ended(void *arg)
 {
@@ -172,8 +172,8 @@ remote_streams_login_done(struct conn *conn)
 	return err;
 }
 
-/* Where the user has asked for so many streams, those that get no connection
- * beside a master's are sessions of that. */
+/* A stream whose connection was refused becomes a session of the master, where
+ * the user asked for so many streams. */
 static bool
 is_carried(struct stream *stream)
 {
@@ -300,7 +300,7 @@ remote_stream_add_connected(struct remote *r, struct stream **out)
 	return err;
 }
 
-/* conn is removed on an error. */
+/* A stream on a pair of descriptors is added. On an error conn is removed. */
 static int
 add_piped(struct stream **out, struct conn *conn)
 {
@@ -381,8 +381,9 @@ remote_stream_spawn(struct remote *r, struct sftp **out)
 
 /* ---- the streams of a transfer ------------------------------------------ */
 
-/* An unclaimed one serves first, even if its connection was refused since:
- * then it reports that. A new connection begins in the next turn that may. */
+/* An unclaimed stream is taken first, also one whose connection was refused
+ * since: it reports that. Otherwise a new connection begins, in the next turn
+ * that may begin one. */
 static int
 open_on_connection(struct remote *r, struct sftp **out)
 {
@@ -473,8 +474,8 @@ streams_close(void *arg, struct sftp *s)
 	remote_stream_remove(stream_of(arg, s));
 }
 
-/* Without a backlog the peer is not behind: then bytes of the other streams, or
- * alive messages, say nothing. */
+/* Bytes that the peer has acknowledged, while there is a backlog: without one,
+ * bytes of other streams or of alive messages would count. */
 static uint64_t
 backlog_acked(int fd)
 {

@@ -48,7 +48,7 @@ set_conf(struct client_conf *conf, const char *keyword, const char *value)
 	return value != NULL ? client_conf_set(conf, keyword, value) : 0;
 }
 
-/* What the user has not given. */
+/* Options that the user has not given get the defaults of copies. */
 static void
 take_copy_defaults(struct remote *r)
 {
@@ -138,8 +138,8 @@ remote_last_end(void)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* Runs before the turns of the connections, which were made after it was
- * added. */
+/* The remote host's turn runs before those of its connections, which are added
+ * to the loop later. */
 static bool
 on_turn(void *arg)
 {
@@ -147,8 +147,8 @@ on_turn(void *arg)
 	return false;
 }
 
-/* For large files over a long path to a host that is known: further
- * connections begin while the first one logs in, and log in after it. */
+/* Further connections begin while the first one logs in, for large files over a
+ * long path to a host that is known; they log in after it. */
 static int
 connect_early(struct remote *r)
 {
@@ -169,7 +169,7 @@ connect_early(struct remote *r)
 	return err;
 }
 
-/* The same beside a master's, which is logged in. */
+/* Further connections beside a master's, which is logged in, begin likewise. */
 static int
 plan_early(struct remote *r)
 {
@@ -205,7 +205,8 @@ begin_here(struct remote *r)
 	return connect_early(r);
 }
 
-/* The program in place of the connection: ssh, or a server of SFTP. */
+/* The command line of the program in place of the connection: ssh, or an SFTP
+ * server. */
 static int
 child_command(struct strlist *argv, const struct remote_params *p)
 {
@@ -248,7 +249,7 @@ begin_child(struct remote *r)
 	return err;
 }
 
-/* The exit status. */
+/* All is freed; returns the exit status. */
 static int
 free_all(struct remote *r)
 {

@@ -56,7 +56,8 @@ is_address(const char *text)
 	return ip;
 }
 
-/* It is compared, and shown. */
+/* A login is shown, and compared as text: it has to be printable, without
+ * blanks. */
 static bool
 is_login(const char *text)
 {

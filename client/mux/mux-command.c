@@ -47,8 +47,8 @@ run_check(const struct mux_command *command, struct mux_conn *conn,
 	return 0;
 }
 
-/* A request that is done, or is not. The master that is told to end may be gone
- * before it has said that it will. */
+/* A request whose answer is only yes or no. A master that is told to end may be
+ * gone before it has answered: that counts as yes. */
 static int
 run_order(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
@@ -137,7 +137,8 @@ on_forwarded(void *arg, const struct mux_conn *conn,
 	free(listen);
 }
 
-/* What is cancelled in vain was not there: that is no failure. */
+/* Forwards are asked for, or cancelled. One that is not there is cancelled,
+ * too: that is no failure. */
 static int
 run_forward(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)

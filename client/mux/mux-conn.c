@@ -13,7 +13,8 @@
 
 enum { WHY_MAX = 1024, LENGTH = 4 };
 
-/* 0 when there is something to be read; deadline_ms 0: none. */
+/* The socket is waited for until it can be read: 0, or ERR_TIMEOUT at
+ * deadline_ms (0: none). */
 static int
 wait_for_input(int fd, uint64_t deadline_ms)
 {
@@ -55,7 +56,8 @@ read_all(int fd, uint8_t *to, size_t len, uint64_t deadline_ms)
 	return 0;
 }
 
-/* One message, and no byte of the next: it may be for somebody else. */
+/* One message is read, and no byte of the next: the descriptor may be handed on
+ * to somebody else, who reads from there. */
 static int
 read_message(struct mux_conn *c, struct rd *message, uint64_t deadline_ms)
 {

@@ -39,7 +39,8 @@ check_adjust(struct foreign_side *other, struct rd *r)
 	return 0;
 }
 
-/* Packets that are too large are the owner's to refuse, if it minds. */
+/* Data has to be within the window that the other side has opened. Packets of
+ * the peer that are too large are for the owner to refuse. */
 static int
 check_data(struct foreign_side *s, enum side from, bool extended, struct rd *r)
 {
@@ -87,7 +88,7 @@ check_reply(struct foreign_side *other, struct rd *r)
 	return 0;
 }
 
-/* EOF or CLOSE. */
+/* EOF and CLOSE may each come once. */
 static int
 check_end(bool *noted, struct rd *r)
 {
@@ -97,7 +98,7 @@ check_end(bool *noted, struct rd *r)
 	return err;
 }
 
-/* On an open channel. */
+/* A message on a channel that is open: of which form, and may it come now? */
 static int
 check_open(struct foreign_channel *x, enum side from, uint8_t type,
     struct rd *r)

@@ -18,7 +18,8 @@ foreign_tell_owner(const struct foreign *f, const struct buf *b)
 	f->hooks.message(f->hooks.arg, b);
 }
 
-/* Gives it to the side; nobody hears what was for an owner that has gone. */
+/* The message is sent to that side. For an owner that has gone it is
+ * dropped. */
 static int
 send_to(const struct foreign_channel *x, enum side to, struct buf *b)
 {
@@ -59,7 +60,8 @@ is_full(const struct foreign *f)
 	    f->all->channels >= FOREIGN_CHANNELS_MAX_ALL;
 }
 
-/* NULL: out of memory. Its channel is set by the caller. */
+/* A channel of the owner is made, without the struct channel, which the caller
+ * sets. NULL: out of memory. */
 static struct foreign_channel *
 adopt(struct foreign *f, enum foreign_stage stage)
 {
@@ -115,7 +117,8 @@ close_for_owner(struct foreign_channel *x)
 	return send_bare(x, PEER, SSH_MSG_CHANNEL_CLOSE);
 }
 
-/* Its number stays taken until the peer knows that it is closed. */
+/* The channel loses its owner. Its number stays taken until the peer knows that
+ * it is closed. */
 static void
 orphan(struct foreign_channel *x)
 {
@@ -171,7 +174,8 @@ refuse_owner(const struct foreign *f, uint32_t number)
 	return r;
 }
 
-/* rest: window, size of packets and what the type has. */
+/* An OPEN is sent to that side; rest: window, size of packets and what the type
+ * has. */
 static int
 send_open(const struct foreign_channel *x, enum side to, const char *type,
     struct rd rest)
@@ -211,7 +215,7 @@ open_typed(struct foreign *f, const char *type, uint32_t number, struct rd r)
 	return err;
 }
 
-/* Users are shown it. */
+/* A channel's type has to be printable: users are shown it. */
 static bool
 is_type(const char *s)
 {
@@ -234,7 +238,8 @@ on_owner_open(struct foreign *f, struct rd r)
 	return err;
 }
 
-/* The peer's OPEN: for what it listens on for an owner? */
+/* An OPEN of the peer is taken if it came to a port that the peer listens on
+ * for an owner. */
 static int
 on_offer(void *arg, struct channel *c, const char *type, struct rd r)
 {
@@ -293,8 +298,9 @@ hand_over_ends(struct foreign_channel *x)
 	return r;
 }
 
-/* As ordinary data, as far as the owner's window goes: of that the peer takes
- * what it has sent early, but it did not know how wide it would be. */
+/* Early data goes to the owner as ordinary data, as far as the owner's window
+ * lets it. The peer counts it against that window too, but did not know its
+ * size when it sent. */
 static int
 hand_over_early(struct foreign_channel *x)
 {
@@ -330,7 +336,8 @@ on_early(void *arg, struct channel *c, struct span data)
 	return r == 0 && x->stage == FOREIGN_OPEN ? hand_over_early(x) : r;
 }
 
-/* The peer's EOF or CLOSE, behind data that waits. */
+/* The peer's EOF or CLOSE waits behind early data that the owner has not got
+ * yet. */
 static bool
 must_wait(struct foreign_channel *x, enum side from, uint8_t type)
 {
@@ -341,7 +348,8 @@ must_wait(struct foreign_channel *x, enum side from, uint8_t type)
 	return type == SSH_MSG_CHANNEL_EOF || type == SSH_MSG_CHANNEL_CLOSE;
 }
 
-/* The owner's message went to the peer: may early data, or need it no more? */
+/* Early data can go to the owner once its CONFIRMATION, or more of its window,
+ * has gone to the peer. With its CLOSE that data is thrown away. */
 static int
 settle_early(struct foreign_channel *x, uint8_t type)
 {
@@ -385,8 +393,9 @@ relay(struct foreign_channel *x, enum side from, uint8_t type, struct rd r)
 	return err;
 }
 
-/* Servers end connections on which this is not answered: not even an owner that
- * has stopped shall cause that. */
+/* A request by which the peer checks that the connection is alive. It is
+ * answered here: servers end a connection on which it is not, and an owner that
+ * has stopped shall not cause that. */
 static bool
 is_alive_check(const struct foreign_channel *x, uint8_t type, struct rd r)
 {
@@ -442,7 +451,8 @@ on_all_freed(void *arg)
 	free(all);
 }
 
-/* With the first owner of the connection. NULL: out of memory. */
+/* What all owners of a connection share is made with the first of them. NULL:
+ * out of memory. */
 static struct foreign_all *
 all_of(struct channels *chs)
 {

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* What stands for the target of a forward that speaks SOCKS. */
+/* A target of this name stands for a forward that speaks SOCKS. */
 #define SOCKS "socks"
 #define ANYWHERE "*"
 
@@ -92,7 +92,8 @@ mux_forward_from_spec(struct mux_forward *out, const struct forward_spec *spec)
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* *port: what the server has picked for port 0, else 0. */
+/* A request for one forward, or for its end. *port: what the server has picked
+ * for port 0, else 0. */
 static int
 request(struct mux_conn *c, const struct forward_spec *spec,
     bool cancel, uint32_t *port)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Questions to the user about what clients want, one after the other.
+ * Questions to the user about what mux clients want, one after the other.
  */
 #include <stdarg.h>
 #include <stdio.h>

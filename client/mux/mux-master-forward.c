@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards that clients want on the connection. They are the connection's,
- * and outlive the client. While one waits for the server, its client's
- * next message waits too.
+ * Forwards that mux clients want on the connection. They are the connection's,
+ * and outlive the client that has asked. While one waits for the server, that
+ * client's next message waits too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,7 +95,7 @@ on_add_allowed(struct mux_client *c, bool allowed)
 	mux_forward_clear(&c->forward_wanted);
 }
 
-/* Text of one side; path or host and port. */
+/* One side of a forward as text: a path, or host and port. */
 static void
 describe(char *out, size_t size, const char *host, uint32_t port)
 {

@@ -57,7 +57,8 @@ on_message(void *arg, const struct buf *message)
 	}
 }
 
-/* What the server does not take has to wait at the client. */
+/* A mux client is not read from while the server does not take what came from
+ * it: so its data waits at its own end. */
 static bool
 on_turn(void *arg)
 {
@@ -88,7 +89,9 @@ mux_client_relay(struct mux_client *c, struct rd message)
 	return 0;
 }
 
-/* Channels of it may be terminals: nobody here knows. */
+/* The connection gets a real cipher before a mux client speaks for itself,
+ * since its channels may be terminals, which nobody here knows. Returns why it
+ * may not; NULL: it may. */
 static const char *
 start(struct mux_client *c)
 {

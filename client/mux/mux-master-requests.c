@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The requests of clients: the table of them, and those that are answered
+ * The requests of mux clients: the table of them, and those that are answered
  * at once.
  */
 #include <string.h>
@@ -71,7 +71,7 @@ stop_listening(struct mux_client *c, uint32_t id, struct rd *r)
 	return rd_end(r);
 }
 
-/* Lines that end with CR LF, as they do in OpenSSH. */
+/* The text goes out in lines that end with CR LF, as OpenSSH's do. */
 static void
 put_lines(struct buf *b, const struct buf *text)
 {
@@ -94,7 +94,8 @@ list_channels(const struct channels *chs, struct buf *text)
 	channels_describe(chs, text);
 }
 
-/* For a copy that may make further connections. This is no text. */
+/* The identity of the connection, for a copy that may make further ones. It is
+ * binary, no text for users. */
 static void
 put_identity(const struct mux_master_params *m, struct buf *out)
 {
@@ -157,7 +158,7 @@ static const struct row {
 	{ MUX_CANCEL_FORWARD, mux_client_cancels_forward, false, 0, false },
 };
 
-/* Why not; NULL: it is handled. */
+/* The reason to refuse a request; NULL: it is handled. */
 static const char *
 refusal(const struct mux_client *c, const struct row *row)
 {

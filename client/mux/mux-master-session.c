@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a client has on the connection: a session, or a connection from the
+ * What a mux client has on the connection: a session, or a connection from the
  * server to somewhere, tied to the descriptors that it has sent.
  */
 #include <fcntl.h>
@@ -21,7 +21,8 @@
 
 enum { STATUS_UNKNOWN = 255, PORT_MAX = 65535, LINE_MAX_BYTES = 512 };
 
-/* What it asked for was not possible, and it has nothing else. */
+/* The mux client hears that what it asked for was not possible, and is let go:
+ * it has nothing else. */
 static void
 fail(struct mux_client *c, const char *why)
 {
@@ -31,8 +32,10 @@ fail(struct mux_client *c, const char *why)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-/* Nothing that is done with it shall wait. The client's own flag stays as it
- * is where that is possible; where not, it sets it back when it ends. */
+/* The descriptor is made non-blocking, because the master may wait for nobody.
+ * O_NONBLOCK belongs to the open file, so that the mux client would see it,
+ * too: the descriptor is opened again where that is possible, and where not the
+ * client clears the flag when it ends. */
 static void
 set_nonblock(int fd)
 {
@@ -45,8 +48,8 @@ set_nonblock(int fd)
 		log_debug("a passenger's descriptor: %s", err_text(ERR_SYSTEM));
 }
 
-/* Is it the terminal on which this process runs in the background? It would
- * be stopped when it reads from there. */
+/* A descriptor of the terminal on which this process runs in the background:
+ * reading from it would stop the process. */
 static bool
 would_stop_us(int fd)
 {
@@ -171,7 +174,8 @@ on_session_ended(void *arg)
 	mux_client_finish(c);
 }
 
-/* The client does to its terminal what is to be done. */
+/* Nothing is done here: the mux client sets the modes of its terminal
+ * itself. */
 static bool
 set_raw(void *arg, bool on)
 {

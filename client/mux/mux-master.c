@@ -147,7 +147,8 @@ mux_master_room(size_t fds)
 	return MAX((fds - reserved) / MUX_CLIENT_FDS, (size_t)1);
 }
 
-/* A line for each of hundreds that come in vain would be of use to nobody. */
+/* The user is told once, until all mux clients have gone, that there is no
+ * room: hundreds may come in vain. */
 static void
 tell_full(struct mux_master *m, const char *what)
 {
@@ -213,7 +214,8 @@ on_pause_end(void *arg)
 		loop_fd_want(m->watch, LOOP_READ);
 }
 
-/* Descriptors are out, or memory: who waits at the socket goes on waiting. */
+/* Nobody is accepted for a moment when descriptors or memory are out: who waits
+ * at the socket goes on waiting. */
 static void
 pause_accepting(struct mux_master *m)
 {

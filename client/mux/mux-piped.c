@@ -88,9 +88,9 @@ on_transport_ended(void *arg, int err)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* Errors of the server's program are for the user. A master may set O_NONBLOCK,
- * which belongs to the open file, so it gets one of its own where that can be
- * had: the line that shows the progress goes to the same terminal. */
+/* A descriptor of standard error for the server's program. The master may set
+ * O_NONBLOCK, which belongs to the open file; the progress is shown on the same
+ * terminal, so the file is opened again where that is possible. */
 static int
 open_errors(void)
 {

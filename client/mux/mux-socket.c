@@ -39,8 +39,8 @@ fill_address(struct sockaddr_un *sun, const char *path)
 
 /* ---- listening ---------------------------------------------------------- */
 
-/* A name in the same directory, not longer than is needed: so a path may have
- * nearly all the bytes that there are. */
+/* The temporary name is in the same directory, and not longer than is needed:
+ * so a path may have nearly all the bytes that the system allows. */
 static char *
 temporary_name(const char *path)
 {
@@ -56,7 +56,7 @@ temporary_name(const char *path)
 	return name;
 }
 
-/* Binds to a name that nobody knows, and notes which file it is. */
+/* The socket is bound to a name that nobody knows, and its file is noted. */
 static int
 bind_hidden(struct mux_socket *s, const char *name)
 {
@@ -81,8 +81,8 @@ bind_hidden(struct mux_socket *s, const char *name)
 	return 0;
 }
 
-/* The file gets its name when it is ready: link(2), unlike rename(2), takes
- * the place of no other. */
+/* The file gets its name when it is ready: link(2), unlike rename(2), never
+ * replaces another file. */
 static int
 publish(const char *hidden, const char *path)
 {
@@ -182,7 +182,8 @@ mux_socket_accept(const struct mux_socket *s, int *fd)
 
 /* ---- connecting --------------------------------------------------------- */
 
-/* A socket that does not block: a full queue of the master's is EAGAIN. */
+/* The socket does not block: where the master's queue is full, the error is
+ * EAGAIN. */
 static int
 connect_once(int *fd, const struct sockaddr_un *sun)
 {
@@ -195,8 +196,9 @@ connect_once(int *fd, const struct sockaddr_un *sun)
 	return errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
 }
 
-/* The socket itself, so that nobody else's link leads to another master of
- * ours. It has two names for a moment when it is new. */
+/* The socket is opened before it is connected to, so that nobody else's link
+ * leads to another master of ours. A socket that is new has two names for a
+ * moment. */
 static int
 find_socket(int *socket, const char *path, struct sockaddr_un *sun)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Bytes of one text: a command may be as long as a message. */
+/* TEXT_MAX: a command may be as long as a message. */
 enum { LENGTH = 4, TEXT_MAX = MUX_MESSAGE_MAX, HOST_MAX = 1024 };
 
 /* ---- frames ------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a process does in its role: as a client, a master, or one that tells
- * a master to do something. */
+/* What a process does in its role: as a mux client, as a master, or as one that
+ * tells a master to do something. */
 #include "client/mux/sharing-roles.h"
 
 #include <stdlib.h>

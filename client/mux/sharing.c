@@ -65,7 +65,7 @@ timeout_ms(const struct client_conf *conf)
 	return seconds > 0 && seconds < INT_MAX / MS ? seconds * MS : -1;
 }
 
-/* The socket is there, and cannot be used: why. */
+/* The user is told why a socket that is there cannot be used. */
 static void
 report_connect(const struct sharing *s, enum log_level level, int err)
 {
