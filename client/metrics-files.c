@@ -19,7 +19,7 @@ enum {
 	QUIET_FIRST_MS = 250, /* doubled each time, up to the interval */
 };
 
-/* One of the two files. */
+/* A file of metrics: one for the client's numbers, one for the server's. */
 struct table {
 	int fd; /* -1: not opened */
 	bool remote;

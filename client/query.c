@@ -18,7 +18,7 @@ put_line(struct buf *out, const char *name)
 	buf_printf(out, "%s\n", name);
 }
 
-/* Without "none", which cannot be configured. */
+/* Ciphers but "none", which cannot be configured. */
 static void
 list_ciphers(struct buf *out)
 {
@@ -49,7 +49,7 @@ list_kex(struct buf *out)
 }
 
 #ifdef HAVE_GSSAPI
-/* As they stand in configurations. */
+/* Key exchange methods of GSSAPI, as they stand in configurations. */
 static void
 list_gss_kex(struct buf *out)
 {
@@ -65,7 +65,7 @@ list_compression(struct buf *out)
 	put_line(out, "zlib@openssh.com");
 }
 
-/* Is it the first row of its key type? */
+/* The row is the first one of its key type. */
 static bool
 is_new_type(size_t i)
 {

@@ -26,10 +26,12 @@
 #include "client/why-slow.h"
 #include "peer-version.h"
 
-/* A further connection is made without the user: it must not wait for ever. */
+/* The limit for connecting of a further connection, which is made without the
+ * user and must not wait for ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
 
-/* What further connections have to find: another process has the first one. */
+/* The login that further connections have to find, where another process has
+ * the first connection. */
 struct expected_login {
 	struct hostcheck *hostcheck; /* has accepted the host key */
 	char *user, *login;
@@ -198,7 +200,7 @@ on_optimistic(void *arg)
 	return r != 0 ? r : c->p.send_optimistic(c->p.arg);
 }
 
-/* With -v also without Metrics: for a download, the server's numbers tell why
+/* Metrics are kept with -v too: for a download, the server's numbers tell why
  * it was slow. */
 static int
 start_metrics(struct sshclient *c)

@@ -39,7 +39,7 @@ share(uint64_t part, uint64_t whole)
 	return (unsigned)(MIN(part, whole) * 100 / whole);
 }
 
-/* Where to put the text of a reason; NULL if its share is too small. */
+/* The buffer for the text of a reason; NULL if its share is too small. */
 static struct buf *
 add(struct reasons *r, unsigned percent)
 {
@@ -80,7 +80,8 @@ lost_per_million(const struct tcp_numbers *t)
 	return sent > 0 ? t->v[TCP_TOTAL_RETRANS] * 1000000 / sent : 0;
 }
 
-/* Busy, and limited by neither buffer: limited by the congestion window. */
+/* Time in which the congestion window was the limit: busy, and limited by
+ * neither buffer. */
 static uint64_t
 path_us(const struct tcp_numbers *t)
 {
@@ -105,8 +106,8 @@ put_path(const struct tcp_numbers *t, bool bbr, struct buf *b)
 			      "may help)");
 }
 
-/* What the kernel of the sending side counted; each text names who has to
- * change what. */
+/* Reasons by what the kernel of the sending side counted. Each text names who
+ * has to change what. */
 static void
 tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
     const char *sender, const char *receiver, struct reasons *r)
@@ -145,8 +146,8 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 		put_path(t, t == &w->local && w->bbr, b);
 }
 
-/* A window that is large for its path is used up only if the server's program
- * does not read. */
+/* The peer's window is the reason. One that is large for its path is used up
+ * only if the server's program does not read. */
 static void
 put_peer_window(const struct why_slow *w, struct buf *b)
 {
@@ -179,7 +180,8 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 	tcp_reasons(w, &w->local, "client", "server", r);
 }
 
-/* Without the sender's own numbers: has our buffer grown to its limit? */
+/* Our receive buffer may be the reason, if it has grown to its limit: a guess,
+ * without the sender's own numbers. */
 static void
 guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 {
@@ -200,8 +202,8 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 		      "%" PRIu64, power_of_two(w->rcvbuf_limit * 2));
 }
 
-/* Here, a window that is used up in each round trip can be seen only from the
- * rate. */
+/* A fixed window of the peer, used up in each round trip, can be seen here only
+ * from the rate. */
 static bool
 fixed_window(const struct why_slow *w, struct reasons *r)
 {

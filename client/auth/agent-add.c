@@ -10,7 +10,8 @@
 #include "base/str.h"
 #include "keys/agent-client.h"
 
-/* By the askpass program only: the terminal belongs to the session. */
+/* The user is asked by the askpass program only: the terminal belongs to the
+ * session. */
 static bool
 user_agrees(const struct client_conf *conf, const char *path,
     const char *comment)

@@ -24,7 +24,7 @@ enum {
 	WHY_MAX = 8 * 1024, /* bytes of the library's words */
 };
 
-/* What the child may be asked, once it has made the first token. */
+/* Requests that the child takes once it has made the first token. */
 enum request {
 	REQUEST_STEP,	/* the server's token */
 	REQUEST_SIGN,	/* data: the proof has the MIC */
@@ -73,7 +73,7 @@ send_reply(int fd, int result, const struct gss_proof *p, const char *why)
 	return r;
 }
 
-/* Whatever it asks: what there is to be said goes into *out. */
+/* A request is answered in *out. */
 static int
 answer(struct gss_initiator *i, const struct buf *request,
     struct gss_proof *out, char **why)
@@ -98,8 +98,8 @@ answer(struct gss_initiator *i, const struct buf *request,
 	}
 }
 
-/* The name that DNS has for the address, if it has the address for that name
- * as well. Caller frees; NULL: it has none. */
+/* The name that DNS has for the address, if DNS has that address for the name
+ * as well. Caller frees; NULL: there is none. */
 static char *
 name_of_address(const char *address)
 {
@@ -125,7 +125,7 @@ name_of_address(const char *address)
 	return found ? xstrdup(name) : NULL;
 }
 
-/* A reply to each request, until nothing more can follow or the parent is
+/* The child answers requests until nothing more can follow, or the parent is
  * gone. */
 static void
 serve(const struct gss_request *wanted, int fd)
@@ -170,7 +170,7 @@ run_child(const struct gss_request *request, int fd)
 
 /* ---- in the client ------------------------------------------------------ */
 
-/* Until there is something to read, or the time is over. */
+/* The reply is waited for until the limit. */
 static int
 wait_readable(const struct gss_login *login)
 {

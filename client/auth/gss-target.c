@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Whose service a ticket has to be for, and whose ticket it is. */
+/* The service that a ticket has to be for, and the user whose ticket it is. */
 #include "client/auth/gss-login.h"
 
 void

@@ -23,8 +23,8 @@ enum {
 	ANSWER_MAX = 64 * 1024, /* bytes */
 };
 
-/* In the child. The connection may be one of the first descriptors itself, so
- * copies are made above all of them. */
+/* The child runs hpnssh-keysign. The connection may be one of the first
+ * descriptors itself, so copies are made above all of them. */
 static _Noreturn void
 run_program(int talk, int connection)
 {

@@ -82,7 +82,7 @@ send_string(struct userauth *ua, uint8_t type, const struct buf *body)
 	return userauth_send(ua, &b);
 }
 
-/* What there is of it. With the MIC this side is done. */
+/* The proof is sent as far as it is made. With the MIC this side is done. */
 static int
 send_proof(struct userauth *ua)
 {
@@ -176,8 +176,8 @@ on_response(struct userauth *ua, struct rd body)
 	return ua->gssapi->ahead ? 0 : send_proof(ua);
 }
 
-/* A token of the server. Having proven nothing, it is not asked further: the
- * next method is a new request, which drops this one. */
+/* A token of the server. A server that has proven nothing is not asked further:
+ * the next method is a new request, which drops this one. */
 static int
 on_token(struct userauth *ua, struct rd body)
 {
@@ -201,7 +201,7 @@ on_token(struct userauth *ua, struct rd body)
 	return send_proof(ua);
 }
 
-/* Why the server will refuse, in its words. The refusal follows. */
+/* The server's words for the refusal that will follow. */
 static int
 on_error(struct rd body)
 {

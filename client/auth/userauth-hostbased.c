@@ -19,7 +19,7 @@
 
 #define METHOD "hostbased"
 
-/* Certificates come before plain keys, if both are of use. */
+/* Certificates come before plain keys, where both are of use. */
 static const char *const endings[] = { "-cert.pub", ".pub" };
 
 enum { KEYS_MAX = HOST_KEY_FILES * ARRAY_LEN(endings) };
@@ -43,7 +43,7 @@ hostbased_state_free(struct hostbased_state *s)
 	free(s);
 }
 
-/* NULL: there is none. */
+/* The key of a file with this ending; NULL: there is none. */
 static struct key *
 load_key(const char *file, const char *ending)
 {
@@ -101,7 +101,7 @@ next_key(const struct userauth *ua, struct hostbased_state *s, char **alg)
 	return NULL;
 }
 
-/* Signed is what the request says, behind the session's identifier. */
+/* The signed data: the session's identifier, and the request. */
 static int
 put_signed_request(const struct userauth *ua, const struct key *k,
     const char *alg, struct buf *b)

@@ -68,9 +68,10 @@ log_text(struct span text)
 	}
 }
 
-/* Is a password asked for, which would be right again on a further connection?
- * Of what reads otherwise, in other languages too, that is not known: it may be
- * a code that is good for one time, and each further one a failed login. */
+/* A prompt that asks for a password, which is right again on a further
+ * connection. Prompts that read otherwise, in other languages too, may ask for
+ * a code that is good for one time: on each further connection it would be a
+ * failed login. */
 static bool
 is_for_password(struct span prompt)
 {

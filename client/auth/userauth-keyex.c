@@ -33,7 +33,7 @@ make_mic(struct userauth *ua, struct buf *mic)
 	return r;
 }
 
-/* It has one request until there was a partial success. */
+/* One request is sent, and no other until there was a partial success. */
 static int
 keyex_next(struct userauth *ua)
 {

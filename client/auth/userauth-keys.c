@@ -105,7 +105,7 @@ rank_of(const struct key *k)
 					     KEY_RANK_PLAIN;
 }
 
-/* Is this the file, or the key (NULL: not known), of a candidate already? */
+/* The file, or the key (NULL: not known), is that of a candidate already. */
 static bool
 is_placed(const struct pubkey_state *s, const struct key_mark *mark,
     const char *path)
@@ -127,7 +127,8 @@ struct named_file {
 	enum key_group group;
 };
 
-/* Takes k, which may be NULL; path is that of the private key, or NULL. */
+/* A candidate is made of the file, and takes k, which may be NULL. path is that
+ * of the private key, or NULL. */
 static void
 place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
     const char *path)
@@ -148,7 +149,7 @@ place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
 		rank_of(k) };
 }
 
-/* For -v: the numbers that OpenSSH's programs print for types of keys. */
+/* The number that OpenSSH's programs print for a type of keys with -v. */
 static int
 number_of_type(const struct key *k)
 {
@@ -199,7 +200,7 @@ add_certificate_file(struct pubkey_state *s, const struct named_file *f)
 	free(path);
 }
 
-/* The certificates that stand beside an IdentityFile. */
+/* Certificates that stand beside an IdentityFile become candidates. */
 static void
 add_beside(struct pubkey_state *s, const struct named_file *f)
 {
@@ -223,8 +224,8 @@ add_beside(struct pubkey_state *s, const struct named_file *f)
 	log_debug("identity file %s-cert type %d", f->path, number);
 }
 
-/* In place of the public key there is a certificate. The private key can log in
- * without it, too. */
+/* A certificate in place of the public key becomes a candidate; its private key
+ * can log in without it, and becomes another. */
 static void
 add_certified(struct pubkey_state *s, const struct named_file *f,
     struct key *cert)
@@ -242,7 +243,7 @@ add_certified(struct pubkey_state *s, const struct named_file *f,
 	free(path);
 }
 
-/* missing: what is not there gets a place, too. */
+/* An IdentityFile becomes a candidate. missing: also if it is not there. */
 static void
 add_identity_file(const struct userauth *ua, struct pubkey_state *s,
     const struct named_file *f, bool missing)
@@ -285,7 +286,7 @@ add_files(const struct userauth *ua, struct pubkey_state *s, const char *what,
 
 /* ---- the agent ---------------------------------------------------------- */
 
-/* Tells the agent which host this is for. An agent that does not know that
+/* The agent is told which host this is for. An agent that does not know that
  * request has no keys that are bound to hosts. */
 static int
 bind_agent(const struct userauth *ua, struct agent *a)
@@ -323,7 +324,7 @@ open_agent(const struct userauth *ua, struct pubkey_state *s,
 	return r;
 }
 
-/* The one with this public key goes to the end. NULL: there is none. */
+/* The candidate with this public key goes to the end. NULL: there is none. */
 static struct candidate *
 move_to_end(struct pubkey_state *s, const struct key_mark *mark)
 {
@@ -395,7 +396,7 @@ add_agent(const struct userauth *ua, struct pubkey_state *s)
 
 /* ---- who signs for a certificate ---------------------------------------- */
 
-/* The key that it is for, as a candidate of its own. */
+/* The candidate that is the plain key of a certificate. */
 static const struct candidate *
 find_plain(const struct pubkey_state *s, const struct key *cert)
 {
@@ -406,7 +407,8 @@ find_plain(const struct pubkey_state *s, const struct key *cert)
 	return NULL;
 }
 
-/* True if there is anybody. */
+/* A certificate gets the private key, of a file or of the agent, that will sign
+ * for it. False: there is none. */
 static bool
 find_signer(const struct pubkey_state *s, struct candidate *c)
 {
@@ -468,8 +470,8 @@ put_in_order(struct pubkey_state *s)
 	free(order);
 }
 
-/* A key by its fingerprint; a certificate by those of its key and of its
- * authority, so that one that is renewed is the same to the hint. */
+/* The hint of a key is its fingerprint. That of a certificate has those of its
+ * key and of its authority, so that one that is renewed is the same. */
 static char *
 hint_of(const struct key *k)
 {
@@ -521,7 +523,8 @@ put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 	}
 }
 
-/* A key that nobody has read yet may be the one. */
+/* Candidates that are not the key which worked last time are dropped. One that
+ * nobody has read yet may be that key. */
 static void
 drop_others(const struct userauth *ua, struct pubkey_state *s)
 {
@@ -547,7 +550,7 @@ pubkey_loaded(const struct pubkey_state *s, const struct candidate *c)
 	return NULL;
 }
 
-/* Are they all one key, plain and with certificates? */
+/* The candidates are all one key, plain and with certificates. */
 static bool
 is_one_key(const struct pubkey_state *s)
 {
@@ -559,9 +562,9 @@ is_one_key(const struct pubkey_state *s)
 
 /*
  * A key that worked last time, or that is the only one, will have to sign
- * anyway, so it signs the first request. Not those of an agent: it may ask the
- * user for a confirmation, which would be for nothing if the server refuses the
- * key.
+ * anyway, so it signs the first request. Keys of an agent do not: it may ask
+ * the user for a confirmation, which would be for nothing if the server refuses
+ * the key.
  */
 static void
 load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
@@ -625,7 +628,8 @@ pubkey_describe(const struct candidate *c, struct buf *out)
 	    c->in_token ? " token" : "", c->in_agent ? " agent" : "");
 }
 
-/* Fingerprints of thousands are not made for nobody. */
+/* The log of this level is read, so that fingerprints of thousands of keys are
+ * not made for nobody. */
 static bool
 somebody_reads(void)
 {
@@ -684,7 +688,7 @@ pubkey_make_list(struct userauth *ua)
 	return 0;
 }
 
-/* Does PubkeyAcceptedAlgorithms leave any for it? */
+/* PubkeyAcceptedAlgorithms leaves an algorithm for the key. */
 static bool
 is_accepted(const struct client_conf *conf, const struct candidate *c)
 {

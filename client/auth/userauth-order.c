@@ -11,7 +11,7 @@ share_positions(enum key_group a, enum key_group b)
 	return a == b;
 }
 
-/* The place before i in its group that is not an explicit key's; i: there is
+/* The position before i in its group that no explicit key has; i: there is
  * none. */
 static size_t
 free_position_before(const struct key_priority *v, const size_t *order,
@@ -26,7 +26,7 @@ free_position_before(const struct key_priority *v, const size_t *order,
 	return i;
 }
 
-/* Moves the key at place i to the front as far as its rank goes. */
+/* The key at position i moves to the front as far as its rank goes. */
 static void
 rise(const struct key_priority *v, size_t *order, size_t i)
 {

@@ -19,7 +19,7 @@ password_enabled(const struct userauth *ua)
 		   userauth_kept_answer(ua) != NULL);
 }
 
-/* "user@host's <what>: " on the terminal. */
+/* The user is asked "user@host's <what>: " on the terminal. */
 static char *
 prompt_user(const struct userauth *ua, const char *what)
 {
@@ -67,7 +67,7 @@ password_next(struct userauth *ua)
 	return r;
 }
 
-/* The same new password twice; NULL if the user gives up. */
+/* The new password, which the user has typed twice; NULL: the user gave up. */
 static char *
 prompt_new_password(const struct userauth *ua)
 {

@@ -64,8 +64,8 @@ choose_alg(const struct userauth *ua, const struct key *k)
 	return NULL;
 }
 
-/* Everything of the request up to the signature; the host key belongs to it
- * with the bound method. */
+/* The request up to its signature. The host key belongs to it with the bound
+ * method. */
 static int
 put_key_request(const struct userauth *ua, struct buf *b, const char *alg,
     const struct key *k, bool with_signature)
@@ -100,7 +100,7 @@ warn_permissions(const char *path)
 	log_error("Load key \"%s\": bad permissions", path); /* as stock */
 }
 
-/* Tries without a passphrase, then asks for one. */
+/* The private key is read without a passphrase, then with one from the user. */
 static int
 load_private(struct userauth *ua, struct candidate *c)
 {
@@ -146,7 +146,7 @@ out:
 	return r;
 }
 
-/* Is its private key there, without asking anybody? The agent may ask. */
+/* The private key is there without asking anybody. (An agent may ask.) */
 static bool
 is_loaded(const struct userauth *ua, const struct candidate *c)
 {
@@ -154,7 +154,7 @@ is_loaded(const struct userauth *ua, const struct candidate *c)
 	    (!c->in_agent && pubkey_loaded(ua->pubkey, c) != NULL);
 }
 
-/* By the agent, or by a private key that is loaded. */
+/* The agent signs, or a private key that is loaded. */
 static int
 sign_with(struct userauth *ua, const struct candidate *c, const char *alg,
     struct span data, struct buf *signature)
@@ -202,7 +202,8 @@ sign(struct userauth *ua, struct candidate *c, const char *alg,
 	return r;
 }
 
-/* 1 sent; 0 if the key is of no use after all. */
+/* The request with a signature is sent: 1. 0: the key is of no use after
+ * all. */
 static int
 send_signed(struct userauth *ua, struct candidate *c)
 {
@@ -242,7 +243,8 @@ send_offer(struct userauth *ua, struct candidate *c)
 	return 1;
 }
 
-/* Is there a public half that may be used, and an algorithm for it? */
+/* A key can be tried if it has a public half and an algorithm that may be
+ * used. */
 static bool
 prepare(struct userauth *ua, struct candidate *c)
 {
@@ -285,7 +287,7 @@ pubkey_try_left_out(struct userauth *ua)
 	return any;
 }
 
-/* what: an event of the log. */
+/* A line of the log about a key; what: the event. */
 static void
 log_key(const char *what, const struct candidate *c)
 {
@@ -323,8 +325,8 @@ pubkey_enabled(const struct userauth *ua)
 	return ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_NO;
 }
 
-/* May it be offered before the offer in front of it is answered? Not if it
- * would sign, or ask the user for a passphrase to know its public half. */
+/* A key can be offered before the offer in front of it is answered, unless it
+ * would sign, or need a passphrase for its public half. */
 static bool
 can_follow(const struct userauth *ua, const struct candidate *c)
 {
@@ -428,7 +430,7 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
 }
 
-/* The server was not asked first whether it would take the key. */
+/* The key has logged in without having been offered first. */
 static void
 pubkey_succeeded(const struct userauth *ua)
 {

@@ -11,7 +11,7 @@
 #include "client/auth/userauth-internal.h"
 #include "keys/p11-ask.h"
 
-/* That of a file which has the same key, too. NULL: there is none. */
+/* The candidate of a file that has the same key. NULL: there is none. */
 static struct candidate *
 find(struct pubkey_state *s, const struct key_mark *mark)
 {
@@ -21,7 +21,7 @@ find(struct pubkey_state *s, const struct key_mark *mark)
 	return NULL;
 }
 
-/* The index-th place becomes that of what is at c. */
+/* The candidate at c moves to position index. */
 static void
 move_to(struct pubkey_state *s, struct candidate *c, size_t index)
 {
@@ -32,7 +32,7 @@ move_to(struct pubkey_state *s, struct candidate *c, size_t index)
 	s->v[index] = moved;
 }
 
-/* Takes what it uses of k. */
+/* A key of a token becomes a candidate, which takes what it uses of k. */
 static bool
 place_key(const struct userauth *ua, struct pubkey_state *s,
     struct p11_key *k, size_t index)

@@ -29,7 +29,7 @@ static const struct {
 #undef METHOD
 };
 
-/* NULL: the request "none". */
+/* The method that is tried; NULL: the request "none". */
 static const struct userauth_ops *
 current_ops(const struct userauth *ua)
 {
@@ -113,7 +113,7 @@ effort_of(const struct userauth *ua)
 	    USERAUTH_INTERACTIVE;
 }
 
-/* Keeps the answer that succeeded, for further connections. (With BatchMode
+/* The answer that succeeded is kept for further connections. (With BatchMode
  * this is one of those, and nothing was answered.) */
 static void
 fill_secret(struct userauth *ua)
@@ -130,8 +130,8 @@ fill_secret(struct userauth *ua)
 	ua->answer = NULL;
 }
 
-/* The user is authenticated: nothing that proved it is needed again, but for
- * what fill_secret() took. */
+/* Proofs are wiped, since the user is authenticated, except what fill_secret()
+ * took. */
 static void
 forget_proofs(struct userauth *ua)
 {
@@ -201,8 +201,8 @@ userauth_put_clean(struct buf *out, struct span text)
 	free(copy);
 }
 
-/* The request was sent already: a server that does not grant the service
- * disconnects. */
+/* The service is granted. Our request was sent before: a server that does not
+ * grant the service disconnects. */
 static int
 on_service_accept(struct userauth *ua, struct rd body)
 {
@@ -223,8 +223,8 @@ method_id(const char *name)
 	return USERAUTH_ID_NONE;
 }
 
-/* The next of the methods that are preferred, as far as the configuration
- * says. *pos: behind the last one. */
+/* The next of the preferred methods that the configuration allows. *pos: behind
+ * the last one. */
 static enum userauth_id
 next_preferred(const struct userauth *ua, const char **pos)
 {
@@ -242,7 +242,7 @@ next_preferred(const struct userauth *ua, const char **pos)
 	return USERAUTH_ID_NONE;
 }
 
-/* RFC 4252 section 5.2: learns which methods there are. */
+/* The request "none" (RFC 4252 section 5.2) learns which methods there are. */
 static int
 request_methods(struct userauth *ua)
 {
@@ -345,7 +345,7 @@ userauth_advance(struct userauth *ua)
 	return give_up(ua);
 }
 
-/* What was answered for a try that was refused helps nobody. */
+/* The answer to a try that was refused is wiped. */
 static void
 forget_refused(struct userauth *ua)
 {
@@ -356,7 +356,7 @@ forget_refused(struct userauth *ua)
 	ua->answer = NULL;
 }
 
-/* After a partial success. */
+/* All methods begin anew after a partial success. */
 static void
 begin_anew(struct userauth *ua)
 {
