@@ -7,7 +7,7 @@
 
 #define BIT(state) (1U << (state))
 
-/* What may follow each state. */
+/* States that may follow each state. */
 static const unsigned sending_next[] = {
 	[SENDING_OPEN] = BIT(SENDING_DRAINING) | BIT(SENDING_ENDING) |
 	    BIT(SENDING_CLOSING) | BIT(SENDING_EOF_SENT) | BIT(SENDING_CLOSED),
@@ -152,7 +152,7 @@ send_bare(struct channel *c, uint8_t type)
 	return channels_send(c->chs, &b);
 }
 
-/* All that the sources had is sent. */
+/* A channel is drained when all that its sources had is sent. */
 static bool
 is_drained(const struct channel *c)
 {

@@ -9,8 +9,8 @@
 
 #include "channels-internal.h"
 
-/* OpenSSH's numbers: of a channel's kind, and of the states of its two
- * directions. */
+/* The numbers that OpenSSH prints for a channel's kind, and for the states of
+ * its two directions. */
 enum { KIND_OPENING = 3, KIND_OPEN = 4 };
 enum { DIRECTION_OPEN = 0, DIRECTION_DRAINING = 1, DIRECTION_CLOSED = 3 };
 

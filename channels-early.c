@@ -88,8 +88,9 @@ channel_note_early(struct channel *c)
 	return 0;
 }
 
-/* The number may be a later channel's by now: the peer uses it again as soon
- * as the channel is closed, and we may still have data for a sink. */
+/* A channel that is over is not found by the peer's number any more: the peer
+ * uses that for a later channel as soon as this one is closed, while we may
+ * still have data for a sink. */
 void
 channel_forget_early(struct channel *c)
 {
@@ -117,7 +118,7 @@ channels_find_early(const struct channels *chs, uint32_t id)
 	return chs->early.by_peer[id & ~EARLY_BIT];
 }
 
-/* It waits in the queue of the sink that the channel will have. */
+/* Early data waits in the queue of the sink that the channel will have. */
 int
 channel_keep_early(struct channel *c, struct span data)
 {

@@ -29,8 +29,8 @@ channel_has_datagrams(const struct channel *c)
 	return c->io != NULL && c->io->datagrams;
 }
 
-/* Of the peer's window, what messages may use. If that is too little for a
- * usual packet, it is nothing: to wait is better than to drop it. */
+/* The part of the peer's window that datagrams may use. If that is too little
+ * for a usual packet, it is 0: to wait is better than to drop the packet. */
 static uint32_t
 datagram_window(const struct channel *c)
 {
@@ -45,7 +45,7 @@ datagram_window(const struct channel *c)
 	return left >= usual ? MIN(left, (uint32_t)DATAGRAM_MAX) : 0;
 }
 
-/* Bytes that a message may have now. */
+/* Bytes that one message may have now. */
 static size_t
 room_at_peer(const struct channel *c)
 {
@@ -110,8 +110,8 @@ channel_clear_io(struct channel *c)
 		queue_clear(&c->sink[i].queue, &c->chs->pool);
 }
 
-/* Blocking matters only where a read or write can wait at all: not for files
- * and devices like /dev/null. */
+/* A descriptor is made non-blocking only where a read or write can wait at all:
+ * not files, nor devices like /dev/null. */
 static bool
 can_block(int fd)
 {
@@ -137,7 +137,7 @@ on_source_ready(void *arg, int fd, int events)
 
 static void sink_failed(struct channel *c, int which, int error);
 
-/* Writes from the queue; false: the sink takes no more now. */
+/* The queue of a sink is written; false: the sink takes no more now. */
 static bool
 drain_sink(struct channel *c, int which, size_t max)
 {
@@ -176,7 +176,7 @@ on_sink_ready(void *arg, int fd, int events)
 			    c->sink[i].blocks ? SINK_WRITE_MAX : SIZE_MAX);
 }
 
-/* What waits for this sink is thrown away, and counts as consumed. */
+/* The queue of a sink is thrown away, and counts as consumed. */
 static void
 drop_queue(struct channel *c, struct sink *s)
 {
@@ -277,7 +277,7 @@ channel_sinks_done(const struct channel *c)
 	return c->sink[0].queue.len == 0 && c->sink[1].queue.len == 0;
 }
 
-/* Gives bytes to an in-process sink; the count taken. */
+/* Bytes are given to an in-process sink; returns how many it took. */
 static size_t
 io_write(struct channel *c, uint32_t ext, const uint8_t *p, size_t len)
 {
@@ -384,7 +384,7 @@ channel_has_output(const struct channel *c)
 	return may_send(c) && (readable || buf_len(&c->send) > 0);
 }
 
-/* Bytes into p, 0 at the end, or ERR_AGAIN. */
+/* Bytes of a source are read into p: 0 at the end, or ERR_AGAIN. */
 static ssize_t
 read_source(struct channel *c, struct source *s, uint8_t *p, size_t max)
 {
@@ -468,7 +468,7 @@ pump_source(struct channel *c, int which, bool *moved)
 	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
 }
 
-/* What channel_send_data() could not send at once. */
+/* Bytes go out that channel_send_data() could not send at once. */
 static int
 pump_queued(struct channel *c, bool *moved)
 {

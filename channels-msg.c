@@ -10,7 +10,8 @@
 
 enum { NAME_MAX_LEN = 255, TEXT_MAX_LEN = 1024 };
 
-/* Whatever the message says, the channel has something to do. */
+/* A channel that got a message is touched: whatever it says, there is something
+ * to do. */
 static struct channel *
 found(struct channel *c, uint32_t id)
 {
@@ -30,8 +31,8 @@ find(struct channels *chs, struct rd *r)
 	return found(rd_err(r) == 0 && id < chs->n ? chs->v[id] : NULL, id);
 }
 
-/* For data and requests, which may be early. NULL and *early: they are for a
- * channel that we refused, and have no effect. */
+/* The channel that data or a request is for, which may be early. NULL and
+ * *early: the channel was refused, and the message has no effect. */
 static struct channel *
 find_early(struct channels *chs, struct rd *r, bool *early)
 {
@@ -119,7 +120,7 @@ channel_defer(struct channel *c, const struct channel_ops *ops, void *arg)
 	c->arg = arg;
 }
 
-/* The answer of the handler and what it did must agree. */
+/* The answer of an open's handler and what the handler did must agree. */
 static int
 finish_open(struct channel *c, int answer)
 {

@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-/* The last byte of a piece keeps all of it, so it is small. */
+/* PIECE_BYTES: the last byte of a piece keeps all of it, so it is small. */
 enum { PIECE_BYTES = 32 * 1024 };
 
 struct queue_piece {

@@ -47,7 +47,8 @@ recv_window_rested(uint32_t max, uint64_t idle_ms)
 	return max;
 }
 
-/* 1/so much of what is left goes to one more channel. */
+/* The divisor of what is left of the memory for windows: so much of it goes to
+ * one more channel. */
 static uint32_t
 share_for(size_t others)
 {
@@ -170,9 +171,9 @@ recv_window_consume(struct recv_window *w, uint32_t bytes)
 }
 
 /*
- * Not for less than a fair part of the window: a peer that is given back a
- * few bytes would send packets of a few bytes. As all that arrived will be
- * consumed at some time, the peer always has at least half.
+ * An adjust is due for no less than a fair part of the window: a peer that is
+ * given back a few bytes would send packets of a few bytes. As all that arrived
+ * will be consumed at some time, the peer always has at least half.
  */
 bool
 recv_window_adjust_due(const struct recv_window *w, uint32_t packet)
@@ -219,7 +220,8 @@ recv_window_withhold(struct recv_window *w)
 	w->consumed -= kept;
 }
 
-/* After a rest it grows again only for a peer that uses all that is left. */
+/* A window that was made small at rest grows again only for a peer that uses
+ * all that is left. */
 bool
 recv_window_may_grow(const struct recv_window *w)
 {

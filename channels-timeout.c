@@ -8,10 +8,11 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-/* So close in time no two looks at all channels follow each other. */
+/* LOOK_MS: time between two looks at all channels. */
 enum { LOOK_MS = 200 };
 
-/* Types that users know by another name, and what their packets are. */
+/* Types of channels that users know by another name, and whether their packets
+ * are interactive. */
 static const struct {
 	const char *type, *kind, *server_kind;
 	bool interactive;
@@ -82,7 +83,7 @@ expire(struct channel *c, uint32_t after_s)
 		c->ops->timed_out(c->arg, c);
 }
 
-/* When it is to be closed; 0: it is not. */
+/* The time at which a channel is to be closed; 0: it is not. */
 static uint64_t
 due_of(const struct channel *c)
 {
@@ -103,7 +104,7 @@ expire_all(struct channels *chs)
 	}
 }
 
-/* Closes those whose time has come; when the next one's does. */
+/* Channels whose time has come are closed; returns when the next one's does. */
 static uint64_t
 expire_due(struct channels *chs, uint64_t now)
 {

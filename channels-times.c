@@ -5,7 +5,7 @@
 #include "base/tcp.h"
 #include "channels-internal.h"
 
-/* So much unsent is more than answers and adjusts. */
+/* NETWORK_BUSY_BYTES: more than answers and adjusts leave unsent. */
 enum { NETWORK_BUSY_BYTES = 16 * 1024 };
 
 static bool
@@ -54,7 +54,7 @@ channels_count_time(struct channels *chs)
 	chs->counted_ms = now;
 }
 
-/* Adds by to the numbers of those that wait for the same. */
+/* The number of channels that wait for the same thing changes by that much. */
 static void
 count_waits(struct channels *chs, struct channel_waits w, int by)
 {

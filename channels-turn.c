@@ -50,8 +50,8 @@ leave_row(struct channel *c)
 	c->row = NULL;
 }
 
-/* At the end of the row that is its own now; who waits there already keeps his
- * place. */
+/* A channel joins the row of its kind, at the end. One that waits there already
+ * keeps its position. */
 static void
 join_row(struct channel *c)
 {
@@ -98,7 +98,8 @@ channel_forget_touch(struct channel *c)
 
 /* ---- a turn -------------------------------------------------------------- */
 
-/* Whoever was touched may have something to send. */
+/* Channels that were touched join a row, since they may have something to
+ * send. */
 static void
 join_touched(struct channels *chs)
 {
@@ -108,9 +109,10 @@ join_touched(struct channels *chs)
 			join_row(c);
 }
 
-/* A packet from each that is in the row now, from its head. Who was served goes
- * to the end, who has nothing leaves it, and whoever finds no room in the ring
- * is the first in the next turn. All but him are looked at in the end. */
+/* Each channel that is in the row now sends a packet, from the row's head on.
+ * One that was served goes to the end, one that has nothing leaves the row, and
+ * one that finds no room in the ring is the first in the next turn. All but
+ * that one are looked at when the turn ends. */
 static int
 turn_row(struct channels *chs, struct channel_row *row)
 {
@@ -134,8 +136,9 @@ turn_row(struct channels *chs, struct channel_row *row)
 	return 0;
 }
 
-/* Rounds of one packet each, interactive channels first, so that none has to
- * wait for another's bulk; ends when the ring is full or all are idle. */
+/* Packets are sent in rounds of one for each channel, interactive channels
+ * first, so that none has to wait for another's bulk. It ends when the ring is
+ * full or all are idle. */
 static int
 pump_all(struct channels *chs)
 {
@@ -151,8 +154,8 @@ pump_all(struct channels *chs)
 	return r;
 }
 
-/* What is not about data: adjusts, EOF and CLOSE, and answers that nobody is
- * left to give. */
+/* A turn ends for a channel with what is not data: adjusts, EOF and CLOSE, and
+ * answers that nobody is left to give. */
 static int
 finish_turn(struct channel *c)
 {
@@ -167,8 +170,8 @@ finish_turn(struct channel *c)
 	return channel_advance_close(c);
 }
 
-/* The channels that were touched, or served. However many others wait in the
- * rows: nothing has changed for them. */
+/* The turn ends for channels that were touched or served. For others that wait
+ * in the rows nothing has changed, however many they are. */
 static int
 finish_all(struct channels *chs)
 {

@@ -28,7 +28,7 @@ channels_offered(const struct channels *chs)
 	return chs->offered;
 }
 
-/* How wide this channel's window may become beside the others'. */
+/* The size to which this channel's window may grow beside the others'. */
 static uint32_t
 grow_limit(const struct channel *c)
 {
@@ -66,8 +66,8 @@ sample_path(struct channels *chs)
 	}
 }
 
-/* The quickest answer counts: the first one may wait until the server has
- * started, and all of them wait behind data. */
+/* The quickest answer is the round trip time: the first one may wait until the
+ * server has started, and all of them wait behind data. */
 static void
 on_answer(void *arg, bool ok, struct rd data)
 {
@@ -126,7 +126,8 @@ grow(struct channel *c)
 	recv_window_grow(&c->window, &path, clock_us());
 }
 
-/* Beside others: an equal share, where there is not enough for all. */
+/* A window shrinks to an equal share, where there is not enough for all
+ * channels. */
 static void
 shrink(struct channel *c, uint64_t now_ms)
 {
@@ -138,7 +139,7 @@ shrink(struct channel *c, uint64_t now_ms)
 		    recv_window_share(recv_movers_count(&chs->movers)));
 }
 
-/* One adjust at most a turn. */
+/* A channel sends at most one adjust a turn. */
 int
 channel_adjust_window(struct channel *c)
 {

@@ -63,7 +63,7 @@ replies_clear(struct replies *q)
 		;
 }
 
-/* In lines of the log. */
+/* The name of a channel in the log. */
 static const char *
 name_of(const struct channel *c)
 {
@@ -168,7 +168,7 @@ channels_on_global(struct channels *chs, const char *name,
 	return 0;
 }
 
-/* The lowest number that is free. */
+/* A new channel gets the lowest number that is free. */
 static int
 take_number(struct channels *chs, size_t *id)
 {

@@ -58,7 +58,8 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	return r;
 }
 
-/* len is a multiple of the block's. */
+/* Bytes are encrypted or decrypted in place; len is a multiple of the
+ * block's. */
 static int
 apply(struct cipher *c, uint8_t *p, size_t len)
 {

@@ -143,7 +143,8 @@ encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	return r;
 }
 
-/* The ciphertext stays, for it is authenticated later. */
+/* The length is decrypted. Its ciphertext stays, for that is authenticated
+ * later. */
 static int
 decrypt_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t *len)

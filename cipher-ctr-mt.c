@@ -10,8 +10,9 @@
 #include "cipher-ctr-internal.h"
 #include "compat/bsd-mem.h"
 
-/* Keystream that another core made must be fetched from its cache: applying
- * it is several times slower than in the measurement. */
+/* The gain for which keystream is precomputed. What another core made must be
+ * fetched from its cache, so that applying it is several times slower than in
+ * the measurement. */
 static const double gain_wanted = 8;
 
 struct ctr_keystream {
@@ -26,7 +27,7 @@ struct ctr_keystream {
 	size_t since_wake;	    /* chunks posted since threads were woken */
 };
 
-/* A slot of the ring. */
+/* A chunk of keystream: a slot of the ring. */
 struct chunk {
 	struct ctr_keystream *of;
 	uint64_t block;
@@ -150,8 +151,9 @@ ctr_keystream_threads(const struct ctr_keystream *a)
 
 /* ---- in the loop ------------------------------------------------------- */
 
-/* As wide as every x86-64 and ARMv8 has it; more does not help, since the
- * keystream comes from another core's cache. */
+/* The vector by which keystream is applied. It is as wide as every x86-64 and
+ * ARMv8 has it; more does not help, since the keystream comes from another
+ * core's cache. */
 typedef uint64_t vector __attribute__((vector_size(CTR_BLOCK)));
 
 static void
@@ -167,7 +169,7 @@ xor_blocks(uint8_t *restrict p, const uint8_t *restrict stream, size_t len)
 	}
 }
 
-/* Gives the oldest chunk back to be filled anew. */
+/* The oldest chunk is given back to be filled anew. */
 static void
 recycle(struct ctr_keystream *a)
 {

@@ -24,8 +24,8 @@ struct gcm_wide {
 	aes_gcm_enc_dec_t encrypt, decrypt;
 };
 
-/* OpenSSL has code of its own from 3.1 on. Who asks it for FIPS 140 gets what
- * it has. */
+/* OpenSSL has wide code of its own from 3.1 on. Who asks it for FIPS 140 gets
+ * what it has. */
 static bool
 openssl_is_as_good(void)
 {
@@ -41,8 +41,8 @@ struct library {
 	FUNCTIONS(MEMBER)
 };
 
-/* Not linked with: most connections end before it pays, and would still wait
- * for it at the start of every program. */
+/* The library is loaded, not linked with: most connections end before it pays,
+ * and would still wait for it at the start of every program. */
 static bool
 load_library(struct library *lib)
 {
@@ -58,7 +58,7 @@ load_library(struct library *lib)
 	return true;
 }
 
-/* Of a process that has loaded it ahead. */
+/* The library that a process has loaded ahead. */
 static struct library early;
 static enum { WHEN_NEEDED, LOADED, MISSING } library_is;
 
@@ -71,7 +71,7 @@ cipher_load_wide_gcm(void)
 								    MISSING;
 }
 
-/* Several threads may do this at a time. */
+/* Several threads may look for the library at a time. */
 static bool
 find_library(struct library *lib)
 {

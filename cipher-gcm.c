@@ -21,7 +21,7 @@ enum {
 	WIDE_AFTER = 4 * 1024 * 1024, /* bytes: then gcm_wide_new() pays */
 };
 
-/* NULL: the program does not use it. */
+/* The wide functions; NULL: the program does not use them. */
 static const struct gcm_wide_ops *wide_ops;
 
 struct gcm {
@@ -80,8 +80,8 @@ set_nonce(struct gcm *g, const struct cipher_pos *pos)
 	wire_put_u64(g->nonce + FIXED_LEN, g->first + pos->packet);
 }
 
-/* Of a packet with len bytes: shall wide do it? Packets do not depend on each
- * other, so that may change with any of them. */
+/* A packet with len bytes goes by the wide functions. Packets do not depend on
+ * each other, so that may change with any of them. */
 static bool
 is_wide(struct cipher *c, uint32_t len)
 {

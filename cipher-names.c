@@ -33,7 +33,8 @@ static const struct cipher_alg algs[] = {
 	{ "3des-cbc", 24, 8, 8, 0, true, CIPHER_DES3_CBC, true },
 };
 
-/* Cannot be chosen as a cipher; NoneEnabled and NoneSwitch ask for it. */
+/* The cipher none cannot be chosen by a list; NoneEnabled and NoneSwitch ask
+ * for it. */
 static const struct cipher_alg none = { "none", 0, 0, 8, 0, true,
 	CIPHER_NONE, false };
 
@@ -61,7 +62,8 @@ cipher_at(size_t index)
 	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
 }
 
-/* Without its instructions AES is slow, and leaks through cache timing. */
+/* The order of ciphers: without its instructions AES is slow, and leaks through
+ * cache timing. */
 const char *
 cipher_default_list(void)
 {

@@ -101,7 +101,8 @@ cipher_head_len(const struct cipher *c)
 	return c->length_apart ? 4 : c->alg->block_len;
 }
 
-/* Whole blocks, and at least one (RFC 4253 section 6). */
+/* The length of a packet is whole blocks, and at least one (RFC 4253 section
+ * 6). */
 static bool
 length_is_sane(const struct cipher *c, uint32_t len)
 {

@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "channels.h"
 
-/* With so many bytes unsent the peer is not read any more: it sends more that
- * must be answered than it reads. Bulk stops at far fewer bytes, so two of our
- * own ends never wait for each other here. */
+/* TX_STOP_READING: with so many bytes unsent the peer is not read any more,
+ * since it sends more that must be answered than it reads. Bulk stops at far
+ * fewer bytes, so two of our own ends never wait for each other here. */
 enum { TX_STOP_READING = 4 * 1024 * 1024 };
 
-/* With fewer bytes in that time a connection rests. */
+/* A connection that moves fewer bytes than that in that time rests. */
 enum { REST_MS = 2000, REST_BYTES = 64 * 1024 };
 
 struct connection {
@@ -279,8 +279,8 @@ update_watch(struct connection *c)
 	}
 }
 
-/* The peer takes no more, but what it sent before (the exit status) may still
- * be in the socket. True: read again at once. */
+/* The peer's last messages (the exit status) may still be in the socket when it
+ * takes no more of ours. True: read again at once. */
 static bool
 read_rest(struct connection *c)
 {

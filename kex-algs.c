@@ -75,9 +75,9 @@ settle_ciphers(struct kex *k)
 	return k->sent_ciphers != NULL && k->sent_macs != NULL ? 0 : ERR_NOMEM;
 }
 
-/* With GSSAPI's methods first. RFC 4462 section 5: a host that needs no key has
- * the algorithm "null", which a client names last, and a server if it has no
- * other. */
+/* The proposal gets GSSAPI's methods first. RFC 4462 section 5: a host that
+ * needs no key has the algorithm "null", which a client names last, and a
+ * server if it has no other. */
 static int
 settle_gss(struct kex *k)
 {
@@ -100,7 +100,8 @@ settle_gss(struct kex *k)
 	return g->sent_kex != NULL && g->sent_hostkeys != NULL ? 0 : ERR_NOMEM;
 }
 
-/* What KEXINIT says; both directions are the same for all that may change. */
+/* The list that our KEXINIT has. Both directions have the same, for all lists
+ * that may change. */
 static const char *
 sent_list(const struct kex *k, enum kex_list list)
 {
@@ -171,7 +172,7 @@ kex_parse_init(struct kex *k, struct rd r, bool *follows)
 	return 0;
 }
 
-/* First name of the client's list that the server has, too. */
+/* The first name of the client's list that the server has, too. */
 static char *
 common(const struct kex *k, enum kex_list list)
 {

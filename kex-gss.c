@@ -116,7 +116,7 @@ send_token(struct kex *k, const struct buf *token)
 	return kex_send_and_clear(k, &b);
 }
 
-/* The peer's token. out: the answer, also with an error. */
+/* A token of the peer is taken. out: the answer, also with an error. */
 static int
 step(struct kex *k, struct span token, struct buf *out)
 {
@@ -187,7 +187,8 @@ client_on_continue(struct kex *k, struct rd r)
 	return err;
 }
 
-/* The context has to stand when the MIC is looked at. */
+/* The last token of the server. The context has to stand when the MIC is looked
+ * at. */
 static int
 client_last_token(struct kex *k, bool there, struct span token)
 {
@@ -203,8 +204,8 @@ client_last_token(struct kex *k, bool there, struct span token)
 	return r != 0 ? r : k->gss.complete ? 0 : ERR_PROTOCOL;
 }
 
-/* What the MIC has vouched for: a host that shows a key has to show the same
- * one in every exchange. */
+/* The host key that the MIC has vouched for. A host that shows a key has to
+ * show the same one in every exchange. */
 static int
 client_take_hostkey(struct kex *k)
 {
@@ -265,7 +266,7 @@ client_on_complete(struct kex *k, struct rd r)
 	return client_conclude(k, value, mic);
 }
 
-/* Why the server ends the connection, in its words. */
+/* The server's words for why it ends the connection. */
 static int
 client_on_error(struct rd r)
 {
@@ -308,8 +309,8 @@ client_input(struct kex *k, uint8_t type, struct rd r)
 
 /* ---- the server's side -------------------------------------------------- */
 
-/* The token that tells the client why, if there is one, and a text for those
- * clients that do not look into it. */
+/* The client is refused with the token that tells it why, if there is one, and
+ * with a text for clients that do not look into that. */
 static int
 server_refuse(struct kex *k, const struct buf *token)
 {
@@ -330,8 +331,8 @@ server_refuse(struct kex *k, const struct buf *token)
 	return kex_send_and_clear(k, &b);
 }
 
-/* RFC 4462 leaves it to the server. A client that knows the key needs no ticket
- * for the next keys. */
+/* The client can be sent the host key, which RFC 4462 leaves to the server to
+ * do. A client that knows the key needs no ticket for the next exchange. */
 static bool
 client_takes_hostkey(const struct kex *k)
 {

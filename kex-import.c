@@ -13,7 +13,7 @@ enum {
 	ID_MAX = 255, /* RFC 4253 section 4.2 */
 };
 
-/* A name as the pointer of its table row, so that nothing must be freed. */
+/* The pointer of a name's table row, so that nothing must be freed. */
 static const char *
 cipher_name(struct rd *r)
 {
@@ -40,7 +40,7 @@ mac_name(struct rd *r)
 	return alg != NULL ? alg->name : "<implicit>";
 }
 
-/* The peer, as the process knew it that has read its line. */
+/* The peer's traits, as the process knew them that has read its line. */
 static void
 import_peer(struct kex *k, struct rd *in)
 {

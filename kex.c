@@ -54,7 +54,8 @@ kex_new_proxied(struct kex **out, struct packet *p)
 	return 0;
 }
 
-/* Forgets the exchange that is over, keeps what belongs to the connection. */
+/* The exchange that is over is forgotten, but for what belongs to the
+ * connection. */
 static void
 end_exchange(struct kex *k)
 {
@@ -158,7 +159,8 @@ kex_send_and_clear(struct kex *k, struct buf *b)
 	return r;
 }
 
-/* RFC 4253 section 7.2; a secret longer than the digest is chained. */
+/* A key is derived as RFC 4253 section 7.2 says; one that is longer than the
+ * digest is chained. */
 static int
 derive(const struct kex *k, char letter, const struct buf *shared,
     const uint8_t *hash, uint8_t *out, size_t len)
@@ -348,7 +350,7 @@ secret_wanted(const struct packet_keys *keys)
 	return keys->mac != NULL ? MAX(n, keys->mac->key_len) : n;
 }
 
-/* Groups about as strong as that (NIST SP 800-57). */
+/* The size of a group that is about as strong as the keys (NIST SP 800-57). */
 static uint32_t
 group_size_wanted(const struct kex *k)
 {

@@ -39,8 +39,8 @@ packet_tx_room(const struct packet *p)
 	    MIN(p->tx.unsent / 2, (size_t)PACKET_TX_BULK);
 }
 
-/* Nothing can be sent between the parts of a packet, so on a slow path it is
- * small. */
+/* The largest payload of bulk. A keystroke waits until the packet in front of
+ * it is sent, so on a slow path packets are small. */
 size_t
 packet_bulk_max(const struct packet *p)
 {

@@ -20,7 +20,7 @@ enum {
 	RX_CAP_MAX = PACKET_RX_READ + CIPHER_LEN_MAX + PACKET_TAG_MAX + 4,
 };
 
-/* How large a buffer should be for what is to come. */
+/* The size that the input buffer should have for what is to come. */
 static size_t
 wanted_cap(const struct packet *p)
 {
@@ -34,7 +34,8 @@ wanted_cap(const struct packet *p)
 	return want;
 }
 
-/* Changes to the other buffer, with the bytes that are no whole packet yet. */
+/* The other input buffer is taken, with the bytes that are no whole packet
+ * yet. */
 static int
 rx_switch(struct packet *p)
 {
@@ -180,7 +181,7 @@ packet_read_identification(struct packet *p, char **line,
 	}
 }
 
-/* Programs know these lines. */
+/* A packet that cannot be decrypted is told of in lines that programs know. */
 static int
 tell_broken(int r, uint32_t len)
 {
@@ -220,7 +221,7 @@ pass_refused(struct packet *p)
 	return tell_broken(ERR_MAC, 0);
 }
 
-/* Of the packet at rx_off. */
+/* The length of the packet at rx_off is one that packets may have. */
 static bool
 length_is_possible(const struct packet *p)
 {
@@ -333,8 +334,8 @@ take_packet(struct packet *p, struct span *payload)
 }
 
 /*
- * May threads decrypt packets before those in front of them were processed?
- * Not when a NEWKEYS may be among these, as later packets are under other keys
+ * Threads may decrypt packets before those in front of them were processed. Not
+ * when a NEWKEYS may be among these, as later packets are under other keys
  * then. The peer sends NEWKEYS only when it has our KEXINIT, so they may not
  * from our KEXINIT to the peer's NEWKEYS.
  */
@@ -463,8 +464,8 @@ is_expected(const struct packet *p, uint8_t type)
 	return false;
 }
 
-/* A client's user asks for lines with -v; a server's log is not for what a
- * client would like to see in it. */
+/* A DEBUG message is shown to a client's user with -v. A server's log is not
+ * for what a client would like to see in it. */
 static void
 show_debug_message(const struct packet *p, struct rd r)
 {

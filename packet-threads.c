@@ -212,7 +212,7 @@ moved(const struct packet *p)
 	return p->half[PACKET_TX].total.bytes + p->half[PACKET_RX].total.bytes;
 }
 
-/* Can this connection use precomputed keystream? */
+/* A connection can use precomputed keystream. */
 static bool
 keystream_can(const struct packet *p)
 {
@@ -270,7 +270,7 @@ judge(struct packet *p, const struct packet_window *w)
 	}
 }
 
-/* The user named a form (CipherForm) that is possible: it needs no trial. */
+/* The form that the user named (CipherForm) is possible: it needs no trial. */
 static bool
 form_is_given(const struct packet *p)
 {

@@ -20,7 +20,7 @@ static const double gain_wanted = 1.05; /* of the serial rate */
 
 #define BIT(phase) (1U << (phase))
 
-/* What may follow each phase. */
+/* Phases that may follow each phase. */
 static const unsigned phase_next[] = {
 	[PACKET_SERIAL] = BIT(PACKET_TRY_PIPELINE),
 	[PACKET_TRY_PIPELINE] = BIT(PACKET_TRY_KEYSTREAM) |
@@ -71,8 +71,8 @@ judge_serial(struct packet_trial *t, const struct packet_window *w,
 	return PACKET_THREADS_START;
 }
 
-/* A form was measured. True: the other one comes next, to be measured, or as
- * the faster one of the two. */
+/* The next form is chosen after one was measured. True: it is another one, to
+ * be measured, or the faster one of the two. */
 static bool
 change_form(struct packet_trial *t, double rate)
 {

@@ -39,7 +39,7 @@ packet_ring_clear(struct packet_ring *r)
 	*r = (struct packet_ring){ 0 };
 }
 
-/* The bytes move, so all jobs in them are waited for. */
+/* The output ring grows. Its bytes move, so all jobs in them are waited for. */
 static int
 ring_grow(struct packet *p, size_t need)
 {
@@ -192,8 +192,8 @@ post(struct packet *p, uint8_t *pkt, uint32_t field, size_t size)
 	}
 }
 
-/* Makes a packet around the payload of len bytes at place + 5: header, padding
- * and tag. It is encrypted at once, or posted. */
+/* The packet pkt is made around the payload of len bytes at pkt + 5: header,
+ * padding and tag. It is encrypted at once, or posted. */
 static int
 finish_packet(struct packet *p, uint8_t *pkt, size_t len)
 {

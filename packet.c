@@ -73,7 +73,8 @@ packet_is_server(const struct packet *p)
 	return p->server;
 }
 
-/* Delayed compression: from authentication on, and anew with new keys. */
+/* Compression is delayed: it starts with the authentication, and anew with new
+ * keys. */
 static int
 start_compression(struct packet *p, enum packet_dir dir)
 {

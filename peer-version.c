@@ -23,7 +23,7 @@ struct row {
 	bool alone; /* no row below is about these peers */
 };
 
-/* What a line has is what all rows give that are about it. */
+/* The traits of a line are those of all rows that fit it. */
 static const struct row rows[] = {
 	/* This project's, either side. It has OpenSSH's name as well, and what
 	 * is said of that below is true of another program. */
@@ -53,8 +53,8 @@ static const struct row rows[] = {
 	{ .pattern = "SSH-2.0-TTSSH/", .traits = PEER_FAILS_ON_HOSTKEYS },
 };
 
-/* Numbers go to v from its n-th on. A line has at most 255 bytes and a pattern
- * one star, so this is soon over. */
+/* The line fits the pattern; its numbers go to v from the n-th on. A line has
+ * at most 255 bytes and a pattern one star, so this is soon over. */
 static bool
 fits(const char *s, const char *pattern, unsigned *v, size_t n)
 {
@@ -79,7 +79,7 @@ fits(const char *s, const char *pattern, unsigned *v, size_t n)
 	return true;
 }
 
-/* < 0, 0, > 0 as v is before, the same as, or after the version. */
+/* The version v is before (< 0), the same as, or after (> 0) that of a row. */
 static int
 compare(const unsigned *v, const uint8_t *version)
 {

@@ -37,7 +37,7 @@ struct slot {
 	const struct dir *dir;
 };
 
-/* What a thread keeps between jobs. */
+/* The contexts that a thread keeps between jobs. */
 struct contexts {
 	struct cipher *cipher[DIRECTIONS];
 	uint64_t generation[DIRECTIONS];
