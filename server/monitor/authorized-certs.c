@@ -16,7 +16,8 @@ static const char bad_options[] = "Invalid certificate options";
 
 /* ---- what the certificate itself allows -------------------------------- */
 
-/* Whatever is not granted is not permitted. A tunnel is a forwarding. */
+/* The grants of a certificate become permits: what is not granted is not
+ * permitted. A tunnel is a forwarding. */
 static void
 permits_of_grants(const struct cert_grants *g, struct permits *p)
 {
@@ -54,7 +55,8 @@ log_ignored(const struct cert_grants *g)
 		    g->ignored.v[i]);
 }
 
-/* NULL, and what the certificate permits to this client. */
+/* The permits of the certificate for this client. NULL, or why it may not log
+ * in. */
 static const char *
 read_grants(const struct authcert_shown *shown, struct permits *permits)
 {
@@ -93,7 +95,7 @@ authcert_copy_permits(const struct permits *from, struct permits *to)
 	return true;
 }
 
-/* Takes away from *permits what the line does not allow. */
+/* The permits lose what the line does not allow. */
 static const char *
 restrict_to_line(struct permits *permits, const struct authkeys_options *line)
 {
@@ -105,8 +107,8 @@ restrict_to_line(struct permits *permits, const struct authkeys_options *line)
 	return NULL;
 }
 
-/* Does a comma list name a principal of the certificate, as it is? The list
- * ends at an empty item. */
+/* A comma list names a principal of the certificate, as it is. The list ends at
+ * an empty item. */
 static bool
 list_names_principal(const char *list, const struct cert *c)
 {
@@ -150,8 +152,8 @@ authcert_refusal_of_line(const struct authcert_shown *shown,
 	return conclude(why, permits);
 }
 
-/* Options of key lines: in a list of principals they mean nothing, so whoever
- * wrote them there is not understood. */
+/* Options of key lines mean nothing in a list of principals, so a line that has
+ * one is not understood, and lets nobody in. */
 static bool
 is_about_keys(const struct authkeys_options *line)
 {

@@ -52,7 +52,8 @@ reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* Nothing of this process is left to it but the memory that exec drops. */
+/* The child becomes the command. It keeps nothing of this process but the
+ * memory that exec drops. */
 static _Noreturn void
 become_command(const struct authcommand *c, const char *program, int out)
 {
@@ -88,7 +89,7 @@ count_lines(const uint8_t *p, size_t len)
 	return n;
 }
 
-/* All of it, up to its end. */
+/* The output is read to its end. */
 static int
 read_output(int fd, uint64_t deadline_ms, struct buf *out)
 {
@@ -102,7 +103,8 @@ read_output(int fd, uint64_t deadline_ms, struct buf *out)
 
 /* ---- its end ----------------------------------------------------------- */
 
-/* It may not be the leader of its group yet. */
+/* The command and its children are killed. The child may not be the leader of
+ * its group yet. */
 static void
 kill_all(pid_t pid)
 {
@@ -113,7 +115,7 @@ kill_all(pid_t pid)
 	(void)!child_reap(pid, &status);
 }
 
-/* The words that were run, for the log. Caller frees. */
+/* The words of the command, for the log. Caller frees. */
 static char *
 line_of(const struct authcommand *c)
 {

@@ -33,7 +33,8 @@ quote_pattern(const char *s)
 	return out;
 }
 
-/* NULL, with a line in the log: a token that there is not. Caller frees. */
+/* The path of a file, its tokens expanded. NULL, with a line in the log: there
+ * is no such token. Caller frees. */
 static char *
 expand(const struct user *u, const char *home, const char *name,
     const char *keyword, const char *pattern)
@@ -109,7 +110,7 @@ authfiles_paths(const struct user *u, const char *keyword,
 
 /* ---- who could have written them --------------------------------------- */
 
-/* The owner is NULL: only the superuser may write. */
+/* Only the owner may write to the file; owner NULL: only the superuser. */
 static bool
 only_owner_writes(const struct user *owner, const struct stat *st)
 {

@@ -37,8 +37,8 @@ authkeys_log_refusal(const struct authkeys_query *q,
 	}
 }
 
-/* The policy of a line that is for this key or authority: does it let in who
- * shows that here and now? */
+/* The line, which is for this key or authority, lets in who shows that here and
+ * now. */
 static bool
 lets_in(const struct authkeys_query *q, const struct authkeys_options *o,
     const char *where, struct permits *permits)

@@ -123,7 +123,7 @@ set_once(char **field, char **text, const char **why)
 	return 0;
 }
 
-/* The earliest of several counts. 0 would be none. */
+/* The earliest of several expiry-time options counts. 0 would be none. */
 static int
 set_expiry(struct permits *p, const char *text)
 {
@@ -146,7 +146,7 @@ set_tunnel(struct permits *p, const char *text)
 	return str_to_int(text, 0, PERMITS_TUNNEL_MAX, &p->tunnel_unit);
 }
 
-/* r of a value: logs why it is refused. */
+/* The result r of parsing a value is passed on; a refusal is logged. */
 static int
 checked(int r, const char *problem, const char **why)
 {

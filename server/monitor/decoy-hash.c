@@ -58,8 +58,8 @@ index_of(const struct decoys *d, const char *field)
 	return i;
 }
 
-/* Where nobody has measured it yet, which is done for every user then, or the
- * measuring would show who has a hash. */
+/* The cost of a setting. A cost that nobody has measured yet is measured for
+ * every user, or the measuring would show who has a hash. */
 static uint64_t
 cost_of(const struct decoys *d, size_t i)
 {
@@ -99,7 +99,7 @@ decoys_spend(const struct decoys *d, const char *field, unsigned done,
 	return count;
 }
 
-/* A try is one more that wants to run. */
+/* The load counts with one more process that wants to run: the try. */
 unsigned
 decoy_stretch(double load, long cpus)
 {
@@ -109,8 +109,8 @@ decoy_stretch(double load, long cpus)
 				       STRETCH_MAX;
 }
 
-/* Half more than the hashes: modules take time, too, and neighbours that come
- * and go. */
+/* The floor is half more than the hashes take: modules take time, too, and
+ * neighbours come and go. */
 uint64_t
 decoys_floor_us(const struct decoys *d, unsigned times, unsigned stretch)
 {

@@ -30,7 +30,8 @@ make_file(char *path)
 	return 0;
 }
 
-/* As the user. True: the file at path holds them. */
+/* The delegated ticket is written to the file, as the user. True: the file at
+ * path holds it. */
 static bool
 write_file(const struct login *l, struct gss_acceptor *client, char *path)
 {
@@ -95,7 +96,8 @@ is_regular(const char *path)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* As the user: programs that read the old find the whole new one next. */
+/* The file is replaced as the user: programs that have opened the old one go on
+ * with it, and find the whole new one next. */
 static void
 replace_file(const struct login *l, struct gss_acceptor *client)
 {
@@ -147,7 +149,8 @@ is_to_go(const struct login *l)
 	return l->ccache != NULL && l->conf.login.gssapi_cleanup_credentials;
 }
 
-/* As the user, who may have put something else there by now, or nothing. */
+/* The file is removed as the user, who may have put something else there by
+ * now, or nothing. */
 static void
 remove_file(const char *path)
 {

@@ -77,7 +77,7 @@ gss_exchange_methods(const struct gss_exchange *x)
 	return x != NULL ? x->methods : NULL;
 }
 
-/* The one before is over, or was given up. */
+/* Another context begins; the one before is over, or was given up. */
 static int
 begin_another(struct gss_exchange *x)
 {

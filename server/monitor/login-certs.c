@@ -20,8 +20,8 @@
 
 /* ---- the authority ----------------------------------------------------- */
 
-/* 1: the line has this key, 0: nothing or another one. Keys that are too short
- * are nobody's. */
+/* The line has this key: 1; 0: it has none or another one. Keys that are too
+ * short are nobody's. */
 static int
 line_has_key(const char *line, const struct key *ca)
 {
@@ -39,8 +39,8 @@ line_has_key(const char *line, const struct key *ca)
 	return r;
 }
 
-/* A line that cannot be read ends the list: what stands behind it was perhaps
- * not meant to be in it. */
+/* The authority is in the file. A line that cannot be read ends the list: what
+ * stands behind it was perhaps not meant to be in it. */
 static bool
 is_trusted(const char *path, const struct key *ca)
 {

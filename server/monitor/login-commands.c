@@ -21,7 +21,7 @@
 
 enum { TOKENS_OF_ALL = 8, TOKENS_OF_CERTS = 5 };
 
-/* One of the two, as it is configured. */
+/* A command as it is configured. */
 struct command {
 	const char *keyword;
 	const char *line, *user;
@@ -49,7 +49,7 @@ texts_clear(struct texts *t)
 	free(t->ca_base64);
 }
 
-/* NULL when memory is out. Caller frees. */
+/* The key in base64; NULL: memory is out. Caller frees. */
 static char *
 key_base64(const struct key *k)
 {
@@ -106,7 +106,8 @@ put_of_cert(struct texts *t, const struct login *l, const struct cert *c)
 	put(t, 'T', key_type(c->ca));
 }
 
-/* The command's own name is taken as it stands. */
+/* The words of a command, their tokens expanded. The command's own name is
+ * taken as it stands. */
 static int
 expand_words(const char *keyword, const struct strlist *words,
     const struct texts *t, struct strlist *argv)
@@ -127,8 +128,8 @@ expand_words(const char *keyword, const struct strlist *words,
 	return r;
 }
 
-/* The account that runs it. NULL, with a line in the log: there is none; or
- * its name follows that of the user, and this one may not log in. */
+/* The account that runs the command. NULL, with a line in the log: there is
+ * none; or its name follows that of the user, and this one may not log in. */
 static struct user *
 runner(const struct login *l, const struct command *c)
 {
@@ -157,7 +158,8 @@ runner(const struct login *l, const struct command *c)
 	return u;
 }
 
-/* A command for keys that has no other words gets the user's name. */
+/* The arguments of a command. One for keys that has no other words gets the
+ * user's name. */
 static int
 make_argv(const struct login *l, const struct command *c, const struct key *k,
     const struct user *subject, struct strlist *argv)

@@ -88,7 +88,7 @@ log_found(const struct login *l, const struct key *k, const char *where)
 
 /* ---- by name, before anything is parsed -------------------------------- */
 
-/* Is the blob of the type that the algorithm is for? */
+/* The blob is of the type that the algorithm is for. */
 static bool
 names_agree(const char *alg, struct span blob)
 {
@@ -103,8 +103,8 @@ names_agree(const char *alg, struct span blob)
 	return wanted != NULL && rd_err(&r) == 0 && span_equals(type, wanted);
 }
 
-/* What a stranger sends is parsed with the superuser's rights, so most of it
- * should not come that far. */
+/* The key may be parsed. What a stranger sends is parsed with the superuser's
+ * rights, so most of it should not come that far. */
 static bool
 may_be_parsed(const struct login *l, const struct login_key_list *list,
     const char *alg, struct span blob)
@@ -124,8 +124,8 @@ may_be_parsed(const struct login *l, const struct login_key_list *list,
 
 /* ---- the policy for all keys ------------------------------------------- */
 
-/* By which a key that was used is known: a key and its certificates have the
- * same. Caller frees. */
+/* The name by which a key that was used is known: a key and its certificates
+ * have the same. Caller frees. */
 static char *
 used_name(const struct key *k)
 {
@@ -155,7 +155,7 @@ login_key_was_used(struct login *l, const struct key *k)
 	free(name);
 }
 
-/* May keys of this kind log in, whosever they are? */
+/* The policy lets keys of this kind log in, whosever they are. */
 static bool
 policy_allows(const struct login *l, const struct login_key_list *list,
     const char *alg, const struct key *k)
@@ -186,8 +186,9 @@ policy_allows(const struct login *l, const struct login_key_list *list,
 
 /* ---- revocation -------------------------------------------------------- */
 
-/* A list that cannot be read revokes everything. For a certificate it may name
- * the key, the certificate or the authority. */
+/* The list of a file revokes the key. A list that cannot be read revokes
+ * everything. For a certificate it may name the key, the certificate or the
+ * authority. */
 static bool
 is_revoked_by(const struct login *l, const char *path, const struct key *k)
 {
@@ -277,7 +278,7 @@ found_in_files(const struct login *l, const struct authkeys_query *q,
 	return found;
 }
 
-/* What the command has written is read as a file would be. */
+/* The output of the command is read as a file would be. */
 static bool
 found_by_command(const struct login *l, const struct authkeys_query *q,
     const struct key *k, struct permits *p)

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "conf/auth-method-table.h"
 
-/* Does an entry of a list, "method" or "method:device", ask for a method? */
+/* The entry of a list, "method" or "method:device", asks for the method. */
 static bool
 names(const char *entry, size_t len, const char *method)
 {
@@ -20,8 +20,8 @@ names(const char *entry, size_t len, const char *method)
 	return m != NULL && has_device && strcmp(m->name, method) == 0;
 }
 
-/* Can it be done? "none" is never offered, and always there: whether it is
- * enough, for an empty password, is seen when it is tried. */
+/* The entry's method can be used. "none" is never offered, and always there:
+ * whether it is enough, for an empty password, is seen when it is tried. */
 static bool
 is_there(const struct auth_methods *m, const char *entry, size_t len)
 {

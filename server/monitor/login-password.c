@@ -11,7 +11,8 @@
 #include "server/monitor/login-rules.h"
 #include "server/monitor/passwd.h"
 
-/* With PAM the age of a password is checked together with the account. */
+/* The password is not too old. With PAM that is checked together with the
+ * account. */
 static bool
 is_young_enough(const struct login *l, bool *must_change)
 {
@@ -25,7 +26,7 @@ is_young_enough(const struct login *l, bool *must_change)
 	return age != PASSWD_TOO_OLD;
 }
 
-/* Only Kerberos may say that it is right, and nobody asks it here. */
+/* The password is for Kerberos alone to judge, which nobody asks here. */
 static bool
 is_for_kerberos_alone(const struct login *l)
 {
@@ -54,8 +55,9 @@ login_password_is_right(struct login *l, const char *password,
 	return pam_check_password(l->pam, password, empty_ok) == 0;
 }
 
-/* Here, and not in the process that talks to the client, as whoever took that
- * one over would not wait. It ends with LoginGraceTime. */
+/* The delay that modules asked for is waited here, and not in the process that
+ * talks to the client, as whoever took that one over would not wait. It ends
+ * with LoginGraceTime. */
 static void
 wait_for_modules(const struct login *l)
 {
@@ -80,8 +82,9 @@ login_pay_for_failure(struct login *l, const struct login_try *t)
 		wait_for_modules(l);
 }
 
-/* Modules hash more than once, and Match may have a user go to them. On a busy
- * machine a hash takes longer, and who only waits for it has to wait longer. */
+/* The time that each password try takes at least. Modules hash more than once,
+ * and Match may have a user go to them. On a busy machine a hash takes longer,
+ * and who only waits for it has to wait longer. */
 uint64_t
 login_floor_us(const struct server_state *state)
 {

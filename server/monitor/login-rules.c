@@ -29,7 +29,7 @@ login_rules_match_user(const char *user, const struct peer *p,
 	return ok;
 }
 
-/* Of the user, or of one of the groups where these are not NULL. */
+/* A pattern matches the user, or one of the groups where these are not NULL. */
 static bool
 matches(const struct login *l, const struct strlist *groups,
     const char *pattern)
@@ -42,8 +42,8 @@ matches(const struct login *l, const struct strlist *groups,
 	return false;
 }
 
-/* 1 listed, -1 listed with a ! in front, 0 not listed. groups: NULL if the
- * patterns are for users. */
+/* The user or a group is listed: 1; -1: with a ! in front; 0: not. groups: NULL
+ * if the patterns are for users. */
 static int
 is_listed(const struct login *l, const struct strlist *groups,
     const struct strlist *patterns)
@@ -100,8 +100,8 @@ account_usable(const struct login *l)
 	return true;
 }
 
-/* DenyGroups and AllowGroups. That no group has a name is a fault of this
- * system: a rule about names does not let such a user pass. */
+/* DenyGroups and AllowGroups let the user in. That no group has a name is a
+ * fault of this system: a rule about names does not let such a user pass. */
 static bool
 groups_allow(const struct login *l)
 {

@@ -20,8 +20,9 @@ has_option(const struct login *l, const char *name)
 	return strlist_has(&l->conf.login.pubkey_auth_options, name);
 }
 
-/* What the key's line or its certificate permits, the administrator may still
- * ask for. NULL: nothing is missing. */
+/* The touch or the check of the user that is missing. What the key's line or
+ * its certificate permits, the administrator may still ask for. NULL:
+ * nothing. */
 static const char *
 missing(const struct login *l, const struct key_sk_seen *seen,
     const struct permits *p)

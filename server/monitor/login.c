@@ -19,7 +19,7 @@ enum { BANNER_MAX = 240 * 1024 }; /* bytes; what fits into a packet */
 
 /* ---- life ------------------------------------------------------------- */
 
-/* by_gss: the keys were exchanged by GSSAPI. */
+/* The methods that are enabled. by_gss: the keys were exchanged by GSSAPI. */
 static char *
 enabled_methods(const struct server_conf *c, bool by_gss)
 {
@@ -194,7 +194,7 @@ log_try(const struct login *l, const struct login_try *t, const char *verdict)
 	    t->what != NULL ? t->what : "");
 }
 
-/* A wrong password or the like, for the system's records. */
+/* A failure, of a wrong password or the like, goes to the system's records. */
 static void
 record_failure(const struct login *l)
 {
@@ -208,8 +208,8 @@ record_failure(const struct login *l)
 		loginrec_failed(&rec);
 }
 
-/* What a try proves comes with permits of its own: the login has what all of
- * its proofs allow. */
+/* The permits of a try restrict the login, which has what all of its proofs
+ * allow. */
 static bool
 restrict_login(struct login *l, const struct login_try *t)
 {
@@ -224,7 +224,8 @@ restrict_login(struct login *l, const struct login_try *t)
 	return false;
 }
 
-/* On record for ExposeAuthInfo, and for the modules of the next step. */
+/* The proof is recorded for ExposeAuthInfo, and for the modules of the next
+ * step. */
 static void
 add_auth_info(struct login *l, const struct login_try *t)
 {
@@ -240,7 +241,7 @@ add_auth_info(struct login *l, const struct login_try *t)
 	free(text);
 }
 
-/* Once enough was proven: what the account itself has to say. */
+/* The account is asked once enough was proven: is it expired, or barred? */
 static bool
 account_agrees(struct login *l, const struct pam_dialogue *talk)
 {
@@ -260,7 +261,7 @@ account_agrees(struct login *l, const struct pam_dialogue *talk)
 	return true;
 }
 
-/* Whoever has to change the password gets a terminal for it, and no more. */
+/* A user who has to change the password gets a terminal for it, and no more. */
 static void
 limit_to_change(struct login *l)
 {
@@ -274,7 +275,7 @@ limit_to_change(struct login *l)
 	permits_clear(&least);
 }
 
-/* What PAM said is shown at once, and again by the first session on a
+/* PAM's messages are shown at once, and again by the first session on a
  * terminal, as users of other servers know it. */
 static void
 finish(struct login *l, struct monitor_verdict *v)
@@ -302,8 +303,8 @@ rules_allow(struct login *l, const struct login_try *t)
 	return restrict_login(l, t);
 }
 
-/* One more method has succeeded. False: it was the last, and the account does
- * not agree. */
+/* A method has succeeded. False: it was the last, and the account does not
+ * agree. */
 static bool
 count_method(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)
@@ -371,8 +372,8 @@ conclude_tried(struct login *l, struct login_try *t,
 	charge_failure(l, t, v);
 }
 
-/* The first one only asks for the methods. None is logged: what counts lines of
- * failures would count every login as one. */
+/* The first try with "none" only asks for the methods. It is not logged: what
+ * counts lines of failures would count every login as one. */
 static void
 conclude_asked(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)

@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* These fields need no terminator. */
+/* A field of a record needs no terminator. */
 static void
 put_field(char *to, size_t size, const char *from)
 {
@@ -56,7 +56,7 @@ loginrec_login(const struct loginrec *rec)
 	endutxent();
 }
 
-/* A terminal's name may be another login's by now, whose record stays. */
+/* The terminal's record is another login's by now, and stays. */
 static bool
 is_of_another(const struct utmpx *line, pid_t pid)
 {

@@ -101,8 +101,8 @@ loginrec_login(const struct loginrec *rec)
 	put_lastlog(rec);
 }
 
-/* The kernel gives a terminal's name away again as soon as nobody has it open.
- * Then the record of that name is another login's, and stays. */
+/* The terminal's record is another login's: the kernel gives a name away again
+ * as soon as nobody has the terminal open. That record stays. */
 static bool
 is_of_another(const struct loginrec *rec)
 {

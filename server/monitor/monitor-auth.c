@@ -18,8 +18,7 @@
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
-/* An agent or a security key that hangs does not hold a connection longer than
- * this. */
+/* The limit for an agent or a security key that hangs. */
 enum { SIGNER_MS = 10 * 1000 };
 
 unsigned
@@ -33,8 +32,8 @@ monitor_signer_ms(const struct monitor *m)
 	    (unsigned)MIN(m->deadline_ms - now, SIGNER_MS) : 1;
 }
 
-/* Only what could be an exchange hash of this configuration is signed, and only
- * by what a client could have agreed on. */
+/* A hash is signed only if it could be an exchange hash of this configuration,
+ * and only by an algorithm that a client could have agreed on. */
 static int
 sign_hash(struct monitor *m, struct rd *in, struct buf *out,
     struct span *hash)

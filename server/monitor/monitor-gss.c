@@ -27,8 +27,8 @@ sign(struct monitor *m, struct rd *in, struct buf *out, struct span *hash)
 	return r != 0 ? r : gss_exchange_sign(m->gss, *hash, out);
 }
 
-/* Not once the host's key has signed: there is one exchange before the
- * login. */
+/* A token is not taken once the host's key has signed: there is one exchange
+ * before the login. */
 int
 monitor_on_gss_step(struct monitor *m, struct rd *in, struct buf *out)
 {

@@ -73,7 +73,7 @@ monitor_report_penalty(struct monitor *m, enum penalty_class c)
 	(void)!write(m->startup_fd, &byte, 1);
 }
 
-/* The listener forgets this connection. */
+/* The listener is told that the connection is authenticated, and forgets it. */
 static void
 report_authenticated(struct monitor *m)
 {
@@ -84,7 +84,7 @@ report_authenticated(struct monitor *m)
 	fd_close(&m->startup_fd);
 }
 
-/* Rules for the address, which apply before there is a name. */
+/* Rules for the address apply before there is a name. */
 static void
 apply_address_rules(struct monitor *m)
 {
@@ -163,7 +163,7 @@ spawn_auth(struct monitor *m, bool waits, int its_end)
 	return r;
 }
 
-/* waits: it gets the connection later. */
+/* hpnsshd-auth is started; waits: it gets the connection later. */
 static void
 start_auth(struct monitor *m, bool waits)
 {
@@ -179,7 +179,7 @@ start_auth(struct monitor *m, bool waits)
 
 /* ---- the connection ------------------------------------------------------ */
 
-/* A spare process: no connection has come, and none may. */
+/* A spare process waits for its connection, which may never come. */
 static void
 wait_for_connection(struct monitor *m)
 {

@@ -150,7 +150,8 @@ monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out)
 	return r;
 }
 
-/* Of no other terminals than those that were opened for this connection. */
+/* A terminal's login ends, of no other terminals than those that were opened
+ * for this connection. */
 int
 monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out)
 {
@@ -180,8 +181,9 @@ monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms)
 	    0;
 }
 
-/* They are made with the host's keys and at the system's cost. The pace is
- * fixed: how much was sent since the last one is only the process's word. */
+/* Signatures of a rekey have a fixed pace, since they are made with the host's
+ * keys and at the system's cost: how much was sent since the last one is only
+ * the process's word. */
 void
 monitor_wait_to_sign(struct monitor *m)
 {
@@ -192,8 +194,8 @@ monitor_wait_to_sign(struct monitor *m)
 		clock_sleep_us(wait_ms * 1000);
 }
 
-/* What is signed is made here, and belongs to this connection: the user's
- * process only names the key. */
+/* The proof of a host key is put together here, and belongs to this connection:
+ * the user's process only names the key. */
 int
 monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
 {

@@ -30,9 +30,9 @@ enum { AUTH_END_MS = 5000 }; /* for hpnsshd-auth, which has nothing to do */
 
 /* ---- before it ---------------------------------------------------------- */
 
-/* While the loop does not run, SIGTERM and SIGHUP are only noted: there is
- * already something to undo at the end, the file with credentials and the
- * session that PAM has opened. serve_user() says what they do. */
+/* A signal to end is only noted while the loop does not run. There is already
+ * something to undo at the end, the file with credentials and the session that
+ * PAM has opened. serve_user() says what the signals do. */
 static void
 on_early_end(void *arg, int signo)
 {
@@ -40,7 +40,8 @@ on_early_end(void *arg, int signo)
 	(void)signo;
 }
 
-/* fn NULL: they end the process, also if they have come. */
+/* The handler of signals to end. fn NULL: they end the process, also those that
+ * have come. */
 static void
 catch_end_signals(struct loop *loop, loop_signal_fn fn)
 {
@@ -100,7 +101,8 @@ put_environment(const struct monitor *m, struct strlist *env)
 		delegated_environment(m->login, env);
 }
 
-/* Borrowed from everywhere, and only read. */
+/* The state for the user's process borrows from everywhere, and is only
+ * read. */
 static int
 send_state(const struct monitor *m, struct user_state *s)
 {
@@ -211,9 +213,9 @@ on_end_signal(void *arg, int signo)
 	loop_stop(w->loop);
 }
 
-/* The loop, and with it the handlers of signals, lives until records and the
- * PAM session are closed: without a handler a signal would kill this process
- * before. */
+/* The user's process is served. The loop, and with it the handlers of signals,
+ * lives until records and the PAM session are closed: without a handler a
+ * signal would kill this process before. */
 static int
 serve_user(struct monitor *m, struct loop *loop)
 {

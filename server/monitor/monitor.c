@@ -67,8 +67,8 @@ static const struct row {
 	    .paced = true, .handler = monitor_on_prove },
 };
 
-/* Lines of a level that is off unless an administrator searches for a fault
- * are not counted. */
+/* A line may be logged. Lines of a level that is off unless an administrator
+ * searches for a fault are not counted. */
 static bool
 may_log(struct monitor *m, enum log_level level)
 {
@@ -99,7 +99,7 @@ on_log(struct monitor *m, struct rd *in, struct buf *out)
 	return r;
 }
 
-/* Waits for a request, no longer than login may take. */
+/* A request is waited for, no longer than the login may take. */
 static int
 wait_request(const struct monitor *m)
 {
@@ -157,8 +157,8 @@ monitor_answer(struct monitor *m, const struct buf *fields)
 	return r;
 }
 
-/* hpnsshd-auth counts as well, and disconnects. This count also limits one that
- * an attacker has taken over. */
+/* Another try is allowed. hpnsshd-auth counts as well, and disconnects; this
+ * count also limits an hpnsshd-auth that an attacker has taken over. */
 static bool
 may_try(struct monitor *m)
 {

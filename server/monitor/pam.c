@@ -41,8 +41,8 @@ struct pam {
 	f(close_session) f(getenvlist) f(putenv) f(get_item)
 
 /*
- * Loaded when it is wanted: a connection without PAM does not pay for it and
- * for what it brings along, in time and in memory.
+ * The library is loaded when it is wanted: a connection without PAM does not
+ * pay for it and for what it brings along, in time and in memory.
  */
 static struct {
 	void *library;
@@ -100,7 +100,7 @@ is_question(const struct pam_message *m)
 	    m->msg_style == PAM_PROMPT_ECHO_ON;
 }
 
-/* The one password at hand answers the hidden questions. */
+/* The password at hand answers the hidden questions. */
 static int
 answer_with_password(struct pam *p, int n, const struct pam_message **msg,
     struct pam_response *resp)
@@ -118,8 +118,8 @@ answer_with_password(struct pam *p, int n, const struct pam_message **msg,
 	return PAM_SUCCESS;
 }
 
-/* All questions of one call go to the client together; other texts before
- * them are shown with them. */
+/* The client answers: all questions of one call go to it together; other texts
+ * before them are shown with them. */
 static int
 answer_by_client(struct pam *p, int n, const struct pam_message **msg,
     struct pam_response *resp)
@@ -156,7 +156,7 @@ answer_by_client(struct pam *p, int n, const struct pam_message **msg,
 	return r == 0 ? PAM_SUCCESS : PAM_CONV_ERR;
 }
 
-/* What modules get to see of the answers. */
+/* Answers are passed to modules as far as these may see them. */
 static void
 filter_answers(struct pam *p, int n, const struct pam_message **msg,
     struct pam_response *resp)
@@ -200,8 +200,8 @@ converse(int n, const struct pam_message **msg, struct pam_response **out,
 	return PAM_SUCCESS;
 }
 
-/* The library would sleep at once. What is hashed after that, to make all
- * failures cost the same, would show then. */
+/* A delay is noted, not slept at once as the library would: what is hashed
+ * after that, to make all failures cost the same, would show then. */
 static void
 note_delay(int retval, unsigned usec, void *arg)
 {
@@ -301,8 +301,8 @@ pam_set_variable(struct pam *p, const char *name, const char *value)
 	free(assignment);
 }
 
-/* A module may have made another user of the one who is logged in here. What
- * it has found out is true of that one then. */
+/* The user is still the one who is logged in here. A module may have made
+ * another one of it, of whom its findings are true then. */
 static bool
 is_same_user(struct pam *p)
 {
@@ -316,7 +316,7 @@ is_same_user(struct pam *p)
 	return false;
 }
 
-/* Of a step. */
+/* The result of a step. */
 static int
 result(struct pam *p, const char *what)
 {

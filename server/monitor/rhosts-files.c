@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which lists of hosts there are for a user, and how they are opened. */
+/* The lists of hosts that there are for a user, and how they are opened. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ system_allows(const struct rhosts_rules *rules, const struct rhosts_query *q)
 	    file_allows(rules, SYSCONFDIR "/shosts.equiv", false, q);
 }
 
-/* With the user's rights. */
+/* The user's own lists are read with the user's rights. */
 static bool
 home_allows(const struct rhosts_rules *rules, const char *name,
     const struct rhosts_query *q)

@@ -8,10 +8,10 @@
 #include "base/str.h"
 
 static const char blanks[] = " \t\r";
-/* Marks a file that was checked for lines of "+". */
+/* The mark of a file that was checked for lines of "+". */
 static const char checked_mark[] = "NO_PLUS";
 
-/* A word without its sign. */
+/* An entry: a word without its sign. */
 struct entry {
 	const char *name;
 	bool negated;
@@ -45,7 +45,8 @@ user_matches(const char *name, const struct rhosts_query *q)
 	return strcmp(name, q->client_user) == 0;
 }
 
-/* A sign, or an @, that stands alone would be everybody: nobody is meant. */
+/* The entry names somebody. A sign, or an @, that stands alone would be
+ * everybody: nobody is meant. */
 static bool
 names_somebody(const struct entry *e)
 {
