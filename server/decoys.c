@@ -23,8 +23,8 @@ decoy_is_hash(const char *field)
 	    (strlen(field) == DES_LEN && strspn(field, des_digits) == DES_LEN);
 }
 
-/* Bytes in front of the salt: those of "$method$" or "$method$costs$". 0: the
- * field does not have that form. */
+/* Bytes of a field in front of its salt: those of "$method$" or
+ * "$method$costs$". 0: the field does not have that form. */
 static size_t
 head_len(const char *field)
 {
@@ -39,7 +39,7 @@ head_len(const char *field)
 	return end > 1 ? end : 0;
 }
 
-/* The salt is made of dots, which all methods accept. */
+/* A decoy's salt is made of dots, which all methods accept. */
 char *
 decoy_setting(const char *field)
 {

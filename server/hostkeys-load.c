@@ -20,7 +20,7 @@ enum { AGENT_OPEN_MS = 5000 }; /* at the start */
 
 /* ---- the agent ---------------------------------------------------------- */
 
-/* Connections begin in another directory. */
+/* The path from the root: connections begin in another directory. */
 static char *
 whole_path(const char *word)
 {
@@ -33,7 +33,8 @@ whole_path(const char *word)
 	return path;
 }
 
-/* What the keyword says. NULL: the environment is to say it, and does not. */
+/* The path of the agent, as the keyword says. NULL: the environment is to say
+ * it, and does not. */
 static char *
 agent_path(const char *word)
 {
@@ -76,7 +77,8 @@ find_provider(struct hostkeys *h, const char *word)
 		    xstrdup(provider) : whole_path(provider);
 }
 
-/* A key that cannot sign is offered to nobody. The agent may have it, too. */
+/* A token's key that cannot sign is offered to nobody. The agent may have it,
+ * too. */
 static int
 check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
 {
@@ -94,7 +96,8 @@ check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
 
 /* ---- keys --------------------------------------------------------------- */
 
-/* k may be a certificate: then what it certifies is the host's key. */
+/* The host's key is set from k. If that is a certificate, what it certifies is
+ * the host's key. */
 static int
 take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
 {
@@ -112,7 +115,7 @@ take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
 	return 0;
 }
 
-/* With an agent, the public half will do. */
+/* A host key is read. With an agent, the public half will do. */
 static int
 load_one(struct hostkeys *h, struct hostkey *hk, const char *path,
     int min_rsa_bits)

@@ -27,8 +27,8 @@ sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
 	return ERR_AGENT;
 }
 
-/* The helper is another process, so neither a library that hangs nor one that
- * crashes is this one's. */
+/* A token signs by a helper, another process, so that neither a library that
+ * hangs nor one that crashes is this one's. */
 static int
 sign_by_token(const struct hostkeys *h, const struct key *k, const char *alg,
     struct span data, unsigned wait_ms, struct buf *signature)
@@ -45,7 +45,8 @@ sign_by_token(const struct hostkeys *h, const struct key *k, const char *alg,
 	return ERR_AGENT;
 }
 
-/* alg is one of plain keys: signatures of certificates carry those. */
+/* A host key signs. alg is one of plain keys: signatures of certificates carry
+ * those. */
 static int
 sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
     struct span data, unsigned wait_ms, struct buf *signature)

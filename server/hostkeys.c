@@ -34,7 +34,7 @@ hostkeys_clear(struct hostkeys *h)
 	h->n = 0;
 }
 
-/* The type that a blob begins with. */
+/* The blob begins with this type. */
 static bool
 has_type(const struct buf *blob, const char *wanted)
 {
@@ -161,7 +161,7 @@ hostkeys_export_public(const struct hostkeys *h, struct buf *out)
 	}
 }
 
-/* NULL: there is none. */
+/* A path that was handed over; NULL: there is none. */
 static char *
 import_path(struct rd *in)
 {

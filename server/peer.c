@@ -9,7 +9,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* ::ffff:a.b.c.d is how an IPv6 socket shows an IPv4 peer. */
+/* An IPv6 socket shows an IPv4 peer as ::ffff:a.b.c.d; that becomes a.b.c.d. */
 static void
 unmap(struct sockaddr_storage *ss, socklen_t *len)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the configuration of a user allows, as permits. */
+/* The permits that the configuration of a user gives. */
 #include <string.h>
 
 #include "base/log.h"

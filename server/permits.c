@@ -122,7 +122,7 @@ permits_listen_nothing(struct permits *p)
 
 /* ---- environment ------------------------------------------------------ */
 
-/* Up to and with the "=". */
+/* The length of a variable's name, with the "=". */
 static size_t
 name_len(const char *assignment)
 {
@@ -249,7 +249,8 @@ same_pattern(const char *address, const char *permitted)
 	return str_match(address, permitted);
 }
 
-/* Of a path: no endpoint but "all of them" speaks of it. */
+/* Hosts do not count where the endpoint is a path: no permit but "all of them"
+ * speaks of it. */
 static bool
 any_host(const char *host, const char *permitted)
 {

@@ -18,7 +18,8 @@ static struct {
 	int n;
 } before;
 
-/* Asking for a user's groups can be slow, and is done twice at least. */
+/* The groups of the last user are kept: asking for them can be slow, and is
+ * done twice at least. */
 static struct {
 	char *name; /* NULL: nobody's are known */
 	gid_t gid, *groups;

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* Is the command internal-sftp, alone or with arguments? */
+/* The command is internal-sftp, alone or with arguments. */
 static bool
 is_internal_sftp(const char *command)
 {
@@ -30,8 +30,9 @@ runs_freely(const struct session_request *request)
 	return SESSION_RUNS_COMMAND;
 }
 
-/* A client that does not ask for a subsystem does not speak SFTP: it is told
- * in words that there is nothing else. */
+/* A forced command that is our SFTP server serves subsystems only. A client
+ * that does not ask for one does not speak SFTP: it is told in words that there
+ * is nothing else. */
 static enum session_runs
 runs_forced(enum session_kind kind, const char *command)
 {

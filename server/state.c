@@ -31,7 +31,7 @@ state_clear(struct server_state *s)
 	explicit_bzero(s, sizeof *s);
 }
 
-/* No more than this is put into it. */
+/* The memory is sealed: nothing more can be put into it. */
 static int
 seal(int fd)
 {
@@ -47,7 +47,7 @@ make_file(void)
 	return memfd_create("hpnsshd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-/* At the end, and their length behind them. */
+/* Decoys are put at the end, and their length behind them. */
 static void
 put_decoys(struct buf *b, const struct decoys *d)
 {
@@ -92,7 +92,7 @@ out:
 	return r;
 }
 
-/* Without reading what it copies. */
+/* The beginning of the file is copied without being read. */
 static int
 copy_beginning(int from, int to, off_t len)
 {
@@ -136,8 +136,8 @@ out:
 	return r;
 }
 
-/* The offset is shared with all connections that start at the same time, so
- * it is not used. */
+/* The file is read without its offset, which is shared with all connections
+ * that start at the same time. */
 static int
 read_whole(int fd, struct buf *b)
 {

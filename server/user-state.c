@@ -56,7 +56,7 @@ get_words(struct rd *in, struct strlist *words)
 	return r != 0 ? r : rd_err(in);
 }
 
-/* Owned bytes; b is initialised. */
+/* A field's bytes go to b, which owns them and is initialised. */
 static void
 get_bytes(struct rd *in, size_t max, struct buf *b)
 {
@@ -79,7 +79,8 @@ put_user(struct buf *out, const struct user *u)
 	buf_put_bool(out, u->valid);
 }
 
-/* An account that is made up, or an id that none has, logs in nowhere. */
+/* The user's account. One that is made up, or an id that none has, logs in
+ * nowhere. */
 static void
 get_user(struct rd *in, struct user *u)
 {

@@ -41,7 +41,7 @@ check(const char *dir)
 		    dir);
 }
 
-/* Every directory on the way, the root first. */
+/* Directories on the way are checked, the root first. */
 static void
 check_all(const char *path)
 {

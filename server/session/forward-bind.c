@@ -20,8 +20,8 @@ one_place(const char *host)
 	return (struct forward_bind){ .hosts = { host }, .n = 1 };
 }
 
-/* In both families, and without a look-up, which a root directory of the
- * user's has no files for. */
+/* The loopback addresses of both families, without a look-up, for which a root
+ * directory of the user's has no files. */
 static struct forward_bind
 loopback(const char *asked)
 {

@@ -45,8 +45,9 @@ is_sound(const struct direct_request *q)
 	    q->originator_port <= UINT16_MAX;
 }
 
-/* True, or says why not. A host that is not permitted is none of the client's
- * business, so that all answers are the same. */
+/* The connection may be opened; else the log says why not. A host that is not
+ * permitted is none of the client's business, so that all answers are the
+ * same. */
 static bool
 may_open_tcp(const struct service_owners *o, const struct direct_request *q)
 {

@@ -24,7 +24,8 @@ enum {
 	ADDRESSES_MAX = 16, /* of a name */
 };
 
-/* It is freed when it is cancelled, and no open of it waits for an answer. */
+/* A forward is freed when it is cancelled, and no open of it waits for an
+ * answer. */
 struct forward_listen {
 	TAILQ_ENTRY(forward_listen) entry;
 	struct forward_listens *all;
@@ -192,7 +193,7 @@ open_listener(struct forward_listen *l, const char *const *hosts, size_t n,
 	return r;
 }
 
-/* The data of the reply. */
+/* The reply has the port, if the client left that to us. */
 static void
 put_port(const struct forward_listen *l, struct buf *reply)
 {
@@ -279,7 +280,7 @@ tell_overridden(const struct service_owners *o, const char *address)
 	free(text);
 }
 
-/* An enum channel_answer. */
+/* A listener begins; returns an enum channel_answer. */
 static int
 begin_tcp(struct forward_listen *l, uint16_t port, struct buf *reply)
 {
@@ -306,7 +307,7 @@ begin_tcp(struct forward_listen *l, uint16_t port, struct buf *reply)
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* There may be one more, and not this one twice. */
+/* Another forward is possible, and this one does not listen already. */
 static bool
 has_room(const struct forward_listens *ls, const char *address, bool is_path,
     uint16_t port)
@@ -397,7 +398,7 @@ forward_listen_path(const struct service_owners *o, struct rd *data,
 	return r;
 }
 
-/* Whoever may not listen has nothing to cancel. */
+/* A forward is cancelled. Who may not listen has nothing to cancel. */
 static int
 cancel_forward(struct forward_listens *ls, const char *address, bool is_path,
     uint32_t port)

@@ -12,7 +12,7 @@
 #include "server/session/forward-fields.h"
 #include "server/session/none-allowed.h"
 
-/* Each is an interface of the whole host. */
+/* TUNNELS_MAX: each tunnel is an interface of the whole host. */
 enum { TUNNELS_MAX = 16 };
 
 struct forward_tunnel {
@@ -78,7 +78,7 @@ on_ended(void *arg)
 	drop(arg);
 }
 
-/* The unit that is to be opened, or -2: it must not be. */
+/* The unit that is to be opened; NOT_PERMITTED: none may be. */
 enum { NOT_PERMITTED = -2 };
 
 static int64_t

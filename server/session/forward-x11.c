@@ -101,8 +101,8 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 
 /* ---- a number that is free ---------------------------------------------- */
 
-/* On all addresses that the name leads to: if somebody else listened on one
- * of them, X clients would show the cookie to that process. */
+/* The display listens on all addresses that the name leads to: if somebody else
+ * listened on one of them, X clients would show the cookie to that process. */
 static int
 listen_at(struct display *d, uint16_t port)
 {
@@ -161,7 +161,8 @@ name_it(struct display *d, unsigned number, uint32_t screen)
 
 /* ---- the request -------------------------------------------------------- */
 
-/* They go to xauth, and to files of the user's. */
+/* The texts of the request go to xauth, and to files of the user's: only
+ * harmless characters pass. */
 static bool
 is_harmless(const char *text)
 {

@@ -10,7 +10,8 @@
 #include "peer-version.h"
 #include "server/session/session-calls.h"
 
-/* Requests that are served; no more, because signatures cost time. */
+/* ROUNDS_MAX: requests that are served. Not more, because signatures cost
+ * time. */
 enum { ROUNDS_MAX = 16 };
 
 struct hostprove {

@@ -64,8 +64,8 @@ internal_sftp_run(const char *command, const struct user *user,
 	return status;
 }
 
-/* False: there are flags that need a process of its own, or errors that it is
- * to report. */
+/* The words of the command become options. False: there are flags that need a
+ * process of its own, or errors that it is to report. */
 static bool
 parse(char *text, struct sftp_serve_opts *opts)
 {
@@ -98,7 +98,7 @@ parse(char *text, struct sftp_serve_opts *opts)
 
 /* ---- the channel's ends -------------------------------------------------- */
 
-/* Tells the channel that there may be replies, or room for requests. */
+/* The channel is told that there may be replies, or room for requests. */
 static void
 wake(struct internal_sftp *is)
 {

@@ -87,7 +87,7 @@ on_gss_sign(void *arg, struct span hash, struct buf *mic)
 	    MONITOR_GSS_SIGN_REKEY, hash, mic);
 }
 
-/* NULL: no methods of GSSAPI. */
+/* The methods of GSSAPI are offered; NULL: none. */
 static int
 offer_gss(struct serve *sv, const char *methods)
 {
@@ -166,7 +166,7 @@ on_unused(void *arg)
 	loop_stop(sv->loop);
 }
 
-/* What this process has made for the connection is removed at its end. */
+/* A signal ends the process: what it has made for the connection is removed. */
 static void
 on_end_signal(void *arg, int signo)
 {

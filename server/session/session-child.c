@@ -44,8 +44,8 @@ shell_name(const struct user *u)
 	return slash != NULL ? slash + 1 : u->shell;
 }
 
-/* Writes a file to the user's terminal. It is in cooked mode, and adds the
- * carriage returns itself. */
+/* A file is written to the user's terminal. That is in cooked mode, and adds
+ * the carriage returns itself. */
 static void
 show_file(const char *path, int fd)
 {
@@ -111,9 +111,9 @@ has_user_rc(const struct user *u)
 	return there;
 }
 
-/* Runs in the home directory. The user's file is run by the user's own shell:
- * where that shell runs no commands, or only some, the file must not be a
- * means to run others. */
+/* The rc file runs in the home directory. The user's file is run by the user's
+ * own shell: where that shell runs no commands, or only some, the file must not
+ * be a means to run others. */
 static _Noreturn void
 execute_rc(const struct user *u, bool of_user, char **env)
 {
@@ -136,7 +136,8 @@ execute_xauth(const char *program, char **env)
 
 enum before { BEFORE_NOTHING, BEFORE_USER_RC, BEFORE_SYSTEM_RC, BEFORE_XAUTH };
 
-/* One of them: a rc file does itself what xauth would do. */
+/* The program that runs before: one of them, because a rc file does itself what
+ * xauth would do. */
 static enum before
 what_goes_before(const struct session_start *s)
 {
@@ -148,7 +149,8 @@ what_goes_before(const struct session_start *s)
 	    BEFORE_XAUTH : BEFORE_NOTHING;
 }
 
-/* What it reads from its standard input: about the display, if there is one. */
+/* The standard input of the program that runs before: about the display, if
+ * there is one. */
 static void
 compose_input(const struct session_start *s, enum before what, struct buf *b)
 {
@@ -161,7 +163,7 @@ compose_input(const struct session_start *s, enum before what, struct buf *b)
 	buf_printf(b, "%s %s\n", d->protocol, d->cookie);
 }
 
-/* A pipe takes the text as a whole, whether it is read or not. -1: none. */
+/* A pipe holds the text as a whole, whether it is read or not. -1: none. */
 static int
 input_of(const struct buf *text)
 {

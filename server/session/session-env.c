@@ -31,7 +31,7 @@ struct env {
 	size_t n;
 };
 
-/* NAME=value, taken over. */
+/* A variable, NAME=value, is taken over. */
 static void
 set_owned(struct env *e, char *assignment)
 {
@@ -73,7 +73,8 @@ set_list(struct env *e, const struct strlist *list)
 			set_owned(e, xstrdup(list->v[i]));
 }
 
-/* The programs of this suite must be found, wherever they were put. */
+/* The search path leads to the programs of this suite, wherever they were
+ * put. */
 static void
 set_path(struct env *e, const struct user *u)
 {
@@ -109,7 +110,7 @@ set_account(struct env *e, const struct session_start *s)
 		set(e, "SSH_AUTH_SOCK=%s", s->agent_path);
 }
 
-/* ~/.ssh/environment: NAME=value lines, # comments. */
+/* Variables of ~/.ssh/environment: NAME=value lines, # comments. */
 static void
 set_from_file(struct env *e, const struct serve_params *p)
 {

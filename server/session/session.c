@@ -92,7 +92,7 @@ close_fds(struct session *s)
 	fd_close(&s->tty);
 }
 
-/* For ps(1): "user@pts/0,pts/1", or "user@notty". */
+/* The title of the process for ps(1): "user@pts/0,pts/1", or "user@notty". */
 static void
 show_terminals(const struct sessions *ss)
 {
@@ -109,7 +109,8 @@ show_terminals(const struct sessions *ss)
 	    list[0] != '\0' ? list : "notty");
 }
 
-/* It is on record as long as it is open, and not longer. */
+/* The terminal is closed, and its record: that stands as long as the terminal
+ * is open, and not longer. */
 static void
 end_terminal(struct session *s)
 {
@@ -314,7 +315,8 @@ on_peer_closed(void *arg, struct channel *c)
 
 /* ---- starting --------------------------------------------------------- */
 
-/* ends[0] is ours. A large pipe saves turns of the loop and of the child. */
+/* A pipe is made, of which *ours is this process's end. A large one saves turns
+ * of the loop and of the child. */
 static int
 make_pipe(int *ours, int *theirs, bool we_read)
 {
@@ -400,7 +402,7 @@ log_start(const struct session *s, const struct session_start *start)
 			  "session", p->user->name, p->peer_text);
 }
 
-/* Without a process, where that is possible. */
+/* The session runs without a process, where that is possible. */
 static bool
 start_here(struct session *s, const struct session_start *start)
 {
@@ -435,7 +437,7 @@ start_as(struct session *s, struct session_start *start)
 	return r;
 }
 
-/* As ChannelTimeout knows it. */
+/* The channel gets the name by which ChannelTimeout knows its kind. */
 static void
 name_kind(struct session *s, enum session_kind kind)
 {
@@ -464,7 +466,7 @@ connect_channel(struct session *s)
 	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
 }
 
-/* An enum channel_answer. */
+/* A session starts what it is to run; returns an enum channel_answer. */
 static int
 start_session(struct session *s, enum session_kind kind, const char *command)
 {
@@ -543,7 +545,7 @@ on_pty_req(struct session *s, struct rd *r)
 	return CHANNEL_SUCCESS;
 }
 
-/* Once in a connection. */
+/* The agent is forwarded, once in a connection. */
 static int
 forward_agent(struct session *s, struct rd *r, bool modern)
 {
@@ -573,7 +575,7 @@ on_old_agent_req(struct session *s, struct rd *r)
 	return forward_agent(s, r, false);
 }
 
-/* Once in a session. */
+/* X11 is forwarded, once in a session. */
 static int
 on_x11_req(struct session *s, struct rd *r)
 {
@@ -689,7 +691,8 @@ out:
 	return err;
 }
 
-/* To all of its group; before it has made one, it is alone. */
+/* A signal goes to the group of the process. Before the process has made one,
+ * it is alone. */
 static bool
 send_signal(const struct session *s, int signo)
 {

@@ -43,8 +43,8 @@ receive(struct user_state *s, int monitor_fd)
 	set_up_log(s);
 }
 
-/* What an execution has taken away, and the programs of the user are to
- * have. */
+/* Attributes that an execution has taken away, and that the user's programs are
+ * to have. */
 static void
 restore_attributes(const struct user_state *s)
 {
@@ -55,14 +55,15 @@ restore_attributes(const struct user_state *s)
 		proc_keep_caps();
 }
 
-/* Of the process that asks the system for names. */
+/* The process that asks the system for names becomes the user. */
 static void
 become(const void *user)
 {
 	privs_become(user);
 }
 
-/* Nobody else does it if the monitor is not there any more. */
+/* The file with credentials is removed here if the monitor is not there any
+ * more: nobody else does it. */
 static void
 remove_orphan(const struct user_state *s)
 {
