@@ -43,8 +43,8 @@ is_c_shell(enum agent_shell shell)
 	return len >= 3 && strcmp(name + len - 3, "csh") == 0;
 }
 
-/* The output is given to a shell, so a path is quoted that is more to it than a
- * word. */
+/* A word of the output is given to a shell, so a path is quoted where it would
+ * be more to the shell than a word. */
 static void
 print_word(const char *s)
 {
@@ -155,8 +155,8 @@ look_for_parent(void *arg)
 		on_end(s, 0);
 }
 
-/* From before there is a socket until there are handlers, signals wait: one
- * that ends the process in between would leave the socket behind. */
+/* Signals wait from before there is a socket until there are handlers: one that
+ * ends the process in between would leave the socket behind. */
 static sigset_t usual_signals;
 
 static void
@@ -241,8 +241,8 @@ go_to_background(void)
 	return 0;
 }
 
-/* What the starter had open, a pipe perhaps that others wait for, stays open in
- * nobody's interest. */
+/* Descriptors but these are closed: what the starter had open, a pipe perhaps
+ * that others wait for, stays open in nobody's interest. */
 static int
 keep_only(int *fd)
 {

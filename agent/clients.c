@@ -109,7 +109,8 @@ on_pause_over(void *arg)
 	listen_again(a);
 }
 
-/* Descriptors are out, or memory is: that passes. */
+/* The agent stops accepting for a moment when descriptors or memory are out:
+ * that passes. */
 static void
 pause_listening(struct agentd *a)
 {
@@ -152,7 +153,7 @@ agentd_listen(struct agentd *a, int fd)
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* What is wanted of the socket now. */
+/* The events that are wanted of the client's socket now. */
 static void
 want(struct client *c)
 {
@@ -160,7 +161,7 @@ want(struct client *c)
 		(buf_len(&c->out) > 0 ? LOOP_WRITE : 0));
 }
 
-/* False: the client is gone. */
+/* The answer is written. False: the client is gone. */
 static bool
 flush(struct client *c)
 {
@@ -221,7 +222,8 @@ on_turn(void *arg)
 	look(c);
 }
 
-/* The others come first, so its next request has to wait for a turn. */
+/* An answer goes to the client. Its next request has to wait for a turn,
+ * because the others come first. */
 static void
 deliver(struct client *c, const struct buf *message)
 {
@@ -254,7 +256,7 @@ run_first(struct client *c, size_t len)
 	cpu_clear_stack();
 }
 
-/* Is there something to be done for it? */
+/* The client is looked at: is there something to be done for it? */
 static void
 look(struct client *c)
 {
@@ -297,7 +299,7 @@ client_fail(struct client *c)
 	buf_clear(&b);
 }
 
-/* False: the client is gone. */
+/* Bytes of the client are read. False: it is gone. */
 static bool
 fill(struct client *c)
 {

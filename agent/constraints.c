@@ -89,7 +89,7 @@ static const struct constraint {
 	    read_certs },
 };
 
-/* The next one; NULL if it is not known. */
+/* The next constraint; NULL if it is not known. */
 static const struct constraint *
 find(struct rd *rd)
 {

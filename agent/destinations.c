@@ -58,7 +58,7 @@ add_key(struct dest_end *end, struct span blob, bool is_ca, struct buf *blobs)
 	return 0;
 }
 
-/* NULL if it is empty. */
+/* A text; NULL if it is empty. */
 static char *
 optional_text(struct rd *rd, size_t max)
 {
@@ -227,7 +227,7 @@ binds_clear(struct binds *b)
 	*b = (struct binds){ 0 };
 }
 
-/* By whichever algorithm the host signed with. */
+/* The host's signature is verified, by whichever algorithm it was made with. */
 static int
 verify(const struct key *host_key, struct span id, struct span signature)
 {
@@ -264,7 +264,7 @@ read_bind(struct rd *fields, struct bind *out)
 	return verify(out->host_key, id, signature);
 }
 
-/* Does it agree with what was told before? *known: it is the same. */
+/* A bind has to agree with what was told before. *known: it is the same. */
 static int
 compare_with_earlier(const struct binds *b, const struct bind *fresh,
     bool *known)
@@ -306,7 +306,7 @@ binds_add(struct binds *b, struct rd *fields)
 
 /* ---- the rules ----------------------------------------------------------- */
 
-/* Is the host with this key the one that the end means? */
+/* The host with this key is the one that the end means. */
 static bool
 is_at(const struct destinations *d, const struct dest_end *end,
     const struct bind *b, uint64_t now)
@@ -336,7 +336,7 @@ out:
 	return found;
 }
 
-/* Does a destination lead from one to the other? from NULL: it begins here. to
+/* A destination leads from one host to the other. from NULL: it begins here. to
  * NULL: anywhere. user NULL: whoever it is. */
 static bool
 leads(const struct destinations *d, const struct bind *from,
@@ -358,7 +358,8 @@ leads(const struct destinations *d, const struct bind *from,
 	return false;
 }
 
-/* user NULL: this is not about a signature. */
+/* Why the destinations forbid the key; NULL: they do not. user NULL: this is
+ * not about a signature. */
 static const char *
 refuse(const struct destinations *d, const struct binds *b, const char *user,
     uint64_t now)

@@ -19,7 +19,7 @@ struct fido_key {
 	char *provider;
 };
 
-/* A signature that is wanted. */
+/* A signature that is wanted of the helper. */
 struct fido_job {
 	struct helper_job job;
 	struct fido_key *key;
@@ -80,7 +80,8 @@ fido_stop_all(struct agentd *a)
 
 /* ---- the user ------------------------------------------------------------ */
 
-/* Whether it can be shown or not, the key blinks. */
+/* The notice to touch the key. Whether it can be shown or not, the key
+ * blinks. */
 static void
 show_notice(struct fido_job *j)
 {

@@ -98,7 +98,8 @@ same_blob(const struct identity *id, struct span blob)
 	    memcmp(buf_data(&id->blob), blob.p, blob.len) == 0;
 }
 
-/* Where the pointer to it is; that behind the last if it is not there. */
+/* The pointer that leads to the identity; the last one of the list if it is not
+ * there. */
 static struct identity **
 place_of(struct identities *t, struct span blob)
 {

@@ -21,7 +21,8 @@
 
 enum { OTHERS = 0177, HANDED_FD = 3, RANDOM_LETTERS = 12 };
 
-/* The agent leaves the directory in which it was started. */
+/* The path from the root, because the agent leaves the directory in which it
+ * was started. */
 static char *
 absolute(const char *path)
 {
@@ -48,7 +49,7 @@ note_file(struct listen_socket *s)
 	return 0;
 }
 
-/* s->path is set. */
+/* The socket is made at s->path. */
 static int
 open_socket(struct listen_socket *s)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Which libraries a client may have loaded. */
+/* The rules about libraries that a client may have loaded. */
 #include <stdlib.h>
 #include <string.h>
 

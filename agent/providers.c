@@ -18,7 +18,7 @@ enum {
 	LIMIT_USER_MS = 120 * 1000, /* users type, or are not there */
 };
 
-/* What the helper is doing. */
+/* The state of a helper is what it is doing. */
 enum state { IDLE, OPENING, LISTING, LOGGING_IN, SIGNING };
 
 struct opening {
@@ -61,7 +61,7 @@ struct provider_key {
 	struct key *key;
 };
 
-/* A signature that is wanted. */
+/* A signature that is wanted of the helper. */
 struct provider_job {
 	struct helper_job job;
 	struct provider *p;
@@ -148,7 +148,7 @@ is_listed(const struct provider *p, const struct provider_job *j)
 	return false;
 }
 
-/* Who needs no PIN does not wait for the user's answer. */
+/* The next job: one that needs no PIN does not wait for the user's answer. */
 static struct provider_job *
 next_job(const struct provider *p)
 {
@@ -201,7 +201,7 @@ forget_job(struct provider_job *j)
 		helper_job_end(&j->job);
 }
 
-/* Who ends a helper ends what all wait for. */
+/* All jobs of a helper that has ended fail. */
 static void
 fail_all(struct provider *p, int r)
 {
@@ -302,7 +302,7 @@ begin_sign(struct provider *p, const struct p11_pin *pin)
 	    buf_span(&j->job.data), pin);
 }
 
-/* r: how a call began. */
+/* The helper's answer is waited for; r: how the call began. */
 static void
 wait_for(struct provider *p, int r, bool on_reader)
 {
@@ -359,7 +359,8 @@ use_pin(struct provider *p)
 	wait_for(p, r, false);
 }
 
-/* Nobody is there: who waits for the answer, or to ask, is refused. */
+/* The user does not answer: jobs that wait for the PIN, or to ask for one, are
+ * refused. */
 static void
 on_no_answer(void *arg)
 {
@@ -508,7 +509,7 @@ take_list(struct provider *p)
 	return r;
 }
 
-/* An answer, or that there will be none. */
+/* A call is over: with an answer, or there will be none. */
 static void
 call_over(struct provider *p, enum state state, int r, struct span signature)
 {
@@ -676,7 +677,7 @@ provider_hold(struct provider *p, const struct key *k, struct identity *id)
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* One of which the helper is gone makes room for the new one. */
+/* A provider whose helper is gone makes room for the new one. */
 static int
 make_room(struct agentd *a, const char *path)
 {

@@ -173,7 +173,7 @@ request_remove(struct request *q)
 	return request_succeed(q);
 }
 
-/* Whoever it is: to have fewer keys does no harm. */
+/* All keys are removed, for whoever asks: to have fewer keys does no harm. */
 enum outcome
 request_remove_all(struct request *q)
 {

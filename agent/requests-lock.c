@@ -53,7 +53,7 @@ wait_for(struct request *q, uint64_t delay_ms, loop_fn fn)
 	return q->c->waiting.timer != NULL ? WAITS : request_fail(q);
 }
 
-/* How long until this client may try. */
+/* The time until this client may try. */
 static uint64_t
 take_turn(struct agentd *a)
 {

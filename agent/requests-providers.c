@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* What a client waits for. */
+/* A client waits for its provider to be added. */
 struct adding {
 	struct client *c;
 	struct provider *provider;
@@ -159,7 +159,8 @@ request_add_provider(struct request *q)
 
 /* ---- removing ------------------------------------------------------------ */
 
-/* The PIN is of no interest: to have fewer keys does no harm. */
+/* The keys of a provider are removed, whatever the PIN: to have fewer keys does
+ * no harm. */
 enum outcome
 request_remove_provider(struct request *q)
 {

@@ -35,7 +35,8 @@ choose_alg(const struct key *k, uint32_t flags)
 	return NULL;
 }
 
-/* A web page must not get from an agent what only its user may give it. */
+/* A signature must not be one for a web site: a page must not get from an agent
+ * what only its user may give it. */
 static bool
 is_websafe(const struct agentd *a, const struct identity *id,
     const struct sign_data *data)

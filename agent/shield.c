@@ -37,7 +37,7 @@ enum {
 	ROUNDS = 2,
 };
 
-/* In hidden memory. */
+/* The secrets of the shield, in hidden memory. */
 struct secret {
 	uint8_t key[KEY_LEN]; /* encrypted while locked */
 	uint8_t salt[SALT_LEN];
@@ -128,7 +128,7 @@ shield_seal(struct shield *s, const struct buf *plain, struct buf *out)
 	return r;
 }
 
-/* The copy that is decrypted in place. */
+/* A copy of the sealed key is decrypted in place. */
 static int
 open_copy(struct cipher *c, struct buf *copy, struct buf *out)
 {
@@ -179,7 +179,8 @@ shield_open(const struct shield *s, const struct buf *sealed, struct buf *out)
 
 /* ---- the lock ------------------------------------------------------------ */
 
-/* Of the passphrase: what encrypts the key, and what tells that it is right. */
+/* The passphrase gives what encrypts the key, and what tells that it is
+ * right. */
 static int
 derive(const struct shield *s, struct span passphrase, uint8_t *mask,
     uint8_t *check)

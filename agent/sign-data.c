@@ -12,7 +12,7 @@ span_same(struct span a, struct span b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-/* An algorithm that this key can sign with. */
+/* The algorithm is one that this key can sign with. */
 static bool
 alg_fits(struct span alg, const struct key *k)
 {

@@ -9,7 +9,8 @@
 
 enum { NAMES_MAX = 256, NAME_MAX_BYTES = 256 }; /* of AGENT_EXT_QUERY */
 
-/* A request that is answered with success or failure. It may hold secrets. */
+/* The agent is asked for something that it answers with success or failure. The
+ * request may hold secrets. */
 static int
 demand(struct agent *a, const struct buf *request)
 {
@@ -101,7 +102,8 @@ put_certs(struct buf *b, const struct agent_constraints *c)
 	return r;
 }
 
-/* In the order in which other programs write them, too. */
+/* Constraints are written in the order in which other programs write them,
+ * too. */
 static int
 put_constraints(struct buf *b, const struct agent_constraints *c)
 {

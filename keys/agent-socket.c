@@ -55,8 +55,8 @@ agent_socket_name(const char *host, enum agent_socket_kind kind, char *out,
 	return 0;
 }
 
-/* What is there must be a directory of this user's, or of the superuser's,
- * that others do not write to. flags: may a symbolic link lead to it? */
+/* A directory on the way has to be this user's, or the superuser's, and others
+ * must not write to it. flags: may a symbolic link lead to it? */
 static int
 enter(int at, const char *name, int flags, int *out)
 {

@@ -79,7 +79,7 @@ take_time(const char **s, uint64_t *to, const char *twice, const char *wrong)
 	return r == 0 && *to != 0 ? NULL : wrong;
 }
 
-/* Is the option called name at *s? It goes behind it. */
+/* The option called name is at *s, which goes behind it. */
 static bool
 is_option(const char **s, const char *name)
 {
@@ -89,7 +89,7 @@ is_option(const char **s, const char *name)
 	return true;
 }
 
-/* NULL, or what is wrong. */
+/* An option of the line is read; NULL, or what is wrong. */
 static const char *
 take_option(struct signer *out, const char **s)
 {
@@ -185,7 +185,8 @@ signer_is_named(const struct signer *s, const char *principal)
 
 /* ---- checking ----------------------------------------------------------- */
 
-/* Sets *why. Returns ERR_DENIED, or ERR_NOMEM. */
+/* The signature is denied, and *why says why. Returns ERR_DENIED, or
+ * ERR_NOMEM. */
 static int deny(char **why, const char *format, ...) printf_like(2, 3);
 
 static int

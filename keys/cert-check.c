@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Is a certificate good for what it is shown for, and what does it allow? */
+/* Whether a certificate is good for what it is shown for, and what it
+ * allows. */
 #include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>

@@ -58,7 +58,8 @@ generate(int param, unsigned bits, EVP_PKEY **out)
 	return *out != NULL ? 0 : key_evp_failed();
 }
 
-/* Is the point on the curve, and not the point at infinity? */
+/* The point of a public key has to be on the curve, and not the point at
+ * infinity. */
 static int
 check_public(EVP_PKEY *pkey)
 {
@@ -282,7 +283,8 @@ bits(int param, const EVP_PKEY *pkey)
 	return (unsigned)param;
 }
 
-/* In an authenticator, and signed by a browser. */
+/* The key types whose private half is in an authenticator; webauthn: signed by
+ * a browser. */
 #define SK(name, is_webauthn)                                                 \
 	const struct key_ops name = {                                         \
 		.is_sk = true,                                                \

@@ -129,7 +129,7 @@ bits(int param, const EVP_PKEY *pkey)
 	return 256;
 }
 
-/* In an authenticator. */
+/* The key type whose private half is in an authenticator. */
 const struct key_ops key_ops_sk_ed25519 = {
 	.is_sk = true,
 	.get_public = get_public,

@@ -172,8 +172,8 @@ key_mldsa_put_private(const struct key_mldsa *m, struct buf *out)
 
 /* ---- signatures --------------------------------------------------------- */
 
-/* What both halves sign; the 0 is the length of a context, which SSH has none
- * of. */
+/* The text that both halves sign; the 0 is the length of a context, which SSH
+ * has none of. */
 static int
 put_text(struct buf *text, struct span data)
 {

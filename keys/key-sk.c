@@ -158,7 +158,7 @@ take_text(struct span *text, const char *s)
 	return take(text, s, strlen(s));
 }
 
-/* base64 as URLs have it: two other characters, and no padding. */
+/* The base64 of URLs: it has two other characters, and no padding. */
 static char *
 url_base64(struct span data)
 {
@@ -176,8 +176,8 @@ url_base64(struct span data)
 	return text;
 }
 
-/* Is the browser's text one that signs this message? It has to begin exactly
- * so; no parser of JSON is asked. */
+/* The browser's text has to be one that signs this message. It has to begin
+ * exactly so; no parser of JSON is asked. */
 static int
 check_client_data(const struct statement *s, struct span message)
 {

@@ -103,7 +103,7 @@ key_alg_default_plain_list(void)
 	return plain_list + 1;
 }
 
-/* By either of its names. */
+/* The row of an algorithm, by either of its names. */
 static const struct key_alg *
 row_named(const char *p, size_t len)
 {

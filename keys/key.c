@@ -9,8 +9,9 @@
 #include "base/str.h"
 #include "keys/key-internal.h"
 
-/* base64 of the largest blob that is accepted, in a line and at all: a
- * certificate with many names, for RSA of 16384 bits and by such a key. */
+/* LINE_BASE64_MAX: the base64 of the largest blob that is accepted, in a line
+ * and at all: a certificate with many names, for RSA of 16384 bits and by such
+ * a key. */
 enum { LINE_BASE64_MAX = 96 * 1024 };
 
 static const struct key_ops *
@@ -663,7 +664,8 @@ key_sign(const struct key *k, const char *alg, struct span data,
 	return r;
 }
 
-/* By the numbers of a security key, whose message was put together. */
+/* A signature of a security key, whose message was put together, is verified by
+ * the key's numbers. */
 static int
 verify_sk_numbers(const struct key *k, struct span data, struct span raw)
 {

@@ -38,7 +38,7 @@ get_exponent(struct rd *r)
 	return rd_bytes(r, first >= EXPONENT_ALONE_MIN ? 1 : 3);
 }
 
-/* Up to the numbers. */
+/* The head of the blob, up to the numbers. */
 static int
 get_head(struct rd *r)
 {
@@ -95,7 +95,8 @@ parse_blob(struct span blob, struct key **out)
 	return err;
 }
 
-/* Some programs write a padding that is too long. */
+/* The length of the base64 without padding that is too long, which some
+ * programs write. */
 static size_t
 base64_length(const struct buf *body)
 {

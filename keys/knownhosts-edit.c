@@ -29,7 +29,7 @@ note(const struct edit *e, enum knownhosts_note what, unsigned number,
 		e->note(e->arg, what, number, text);
 }
 
-/* This line is the first that will not be as it was. */
+/* The copy begins: this line is the first that will not be as it was. */
 static void
 begin_to_differ(struct edit *e, const struct knownhosts_lines *lines)
 {
@@ -81,7 +81,7 @@ rest_of(const struct knownhosts_lines *lines, const struct knownhosts_head *h)
 	return (struct span){ lines->raw.p + at, lines->raw.len - at };
 }
 
-/* Is it to be removed? */
+/* The line is removed, or kept. */
 static int
 judge_removal(struct edit *e, const struct knownhosts_head *h,
     const struct knownhosts_lines *lines, bool *keep)

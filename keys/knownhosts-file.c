@@ -29,7 +29,7 @@ enum {
 	COMPARE_MAX = 64 * 1024, /* bytes of a file at a time */
 };
 
-/* Is it still what the path leads to? */
+/* The file is still what the path leads to. */
 static bool
 is_at(int fd, const char *path)
 {
@@ -39,7 +39,8 @@ is_at(int fd, const char *path)
 	    here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* False: another one has it. A file system without locks has no others. */
+/* The lock is taken. False: another process has it. A file system without locks
+ * has no others. */
 static bool
 try_lock(int fd)
 {
@@ -88,7 +89,7 @@ make_directory_of(const char *path)
 	return r;
 }
 
-/* On a line of its own, or the file is left as it was. */
+/* The text is appended on a line of its own, or the file is left as it was. */
 static int
 append(const char *path, struct span text)
 {
@@ -125,7 +126,7 @@ knownhosts_append(const char *path, struct span text)
 
 /* ---- replacing ---------------------------------------------------------- */
 
-/* What the file has from this byte on. Room for it is made at once. */
+/* The content of the file from this byte on. Room for it is made at once. */
 static int
 read_from(int fd, size_t offset, struct buf *out)
 {
@@ -154,7 +155,7 @@ knownhosts_release(struct knownhosts_held *h)
 	buf_clear(&h->content);
 }
 
-/* Does the file still begin as it was when it was read? ERR_AGAIN: no. */
+/* The file still begins as it was when it was read. ERR_AGAIN: it does not. */
 static int
 compare_beginning(const struct knownhosts_held *h)
 {
@@ -190,8 +191,8 @@ find_appended(const struct knownhosts_held *h, struct buf *appended)
 								 ERR_AGAIN;
 }
 
-/* One that was open when the file was replaced may have been written to behind
- * the look at it. */
+/* Text that another process has appended meanwhile goes to the new file: one
+ * that had the old file open may have written to it after the look at it. */
 static int
 append_the_rest(const struct knownhosts_held *h, const char *path,
     size_t seen)

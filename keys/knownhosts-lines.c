@@ -19,7 +19,7 @@ enum {
 	TYPE_MAX = 64,	       /* characters of a key's type, and a NUL */
 	READ_MAX = 128 * 1024, /* bytes of a file that are in memory at once */
 };
-/* Of all that is read of one file. */
+/* FILE_READ_MAX: bytes of all that is read of one file. */
 #define FILE_READ_MAX ((uint64_t)1 << 30)
 
 /* ---- lines -------------------------------------------------------------- */
@@ -71,8 +71,8 @@ knownhosts_lines_close(struct knownhosts_lines *l)
 	errno = saved;
 }
 
-/* Reads on behind what is left, which is no whole line. Of a line that is too
- * long only as much stays as shows that. */
+/* The next part of the file is read behind what is left, which is no whole
+ * line. Of a line that is too long only as much stays as shows that. */
 static int
 read_on(struct knownhosts_lines *l)
 {
@@ -209,7 +209,7 @@ knownhosts_head_mend(const struct knownhosts_head *h)
 	h->rest[-1] = h->end;
 }
 
-/* Moves *s behind the two words of a key whose type is not known here. */
+/* The two words of a key whose type is not known here are skipped. */
 static void
 skip_key(const char **s)
 {
@@ -219,7 +219,7 @@ skip_key(const char **s)
 	}
 }
 
-/* Key and comment alone. Clear the line also after an error. */
+/* A line of key and comment alone. Clear it also after an error. */
 static int
 parse_key(const char *s, struct knownhosts_line *l)
 {
@@ -247,7 +247,8 @@ parse_key(const char *s, struct knownhosts_line *l)
 static const char *const other_types[] = { "ssh-dss",
 	"ssh-dss-cert-v01@openssh.com", "dsa" };
 
-/* Or of the table's algorithms, or by their short names. */
+/* The name is that of a key type, or of one of the table's algorithms, by the
+ * full or the short name. */
 static bool
 is_type(const char *name)
 {

@@ -92,7 +92,7 @@ struct hashed {
 	uint8_t salt[HASH_LEN], mac[HASH_LEN];
 };
 
-/* Of the field, which is hashed. ERR_FORMAT: nothing can match it. */
+/* The salt and the hash of a hashed field. ERR_FORMAT: nothing can match it. */
 static int
 read_hashed(const char *field, struct hashed *h)
 {

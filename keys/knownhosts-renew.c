@@ -10,7 +10,8 @@
 #include "base/mem.h"
 #include "keys/knownhosts-internal.h"
 
-/* A line that a program has written has a name, and perhaps an address. */
+/* NAMES_MAX: a line that a program has written has a name, and perhaps an
+ * address. */
 enum { NAMES_MAX = 2 };
 
 struct renew {
@@ -21,7 +22,8 @@ struct renew {
 	struct buf out; /* empty with only_look */
 };
 
-/* Are these hosts what a person has written, for whom we change nothing? */
+/* The hosts of a line are what a person has written, for whom nothing is
+ * changed. */
 static bool
 is_by_hand(const char *hosts)
 {

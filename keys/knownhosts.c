@@ -14,7 +14,7 @@
 
 /* ---- going through files ------------------------------------------------ */
 
-/* Lines of the path go to fn. */
+/* A look-up hands the lines of a path to fn. */
 struct lookup {
 	const char *path;
 	knownhosts_line_fn fn;
@@ -154,7 +154,7 @@ rank(enum knownhosts_verdict v)
 	return 0;
 }
 
-/* Does a line with @revoked for this key concern k? */
+/* A line with @revoked for this key concerns k. */
 static bool
 revokes(const struct key *revoked, const struct key *k)
 {

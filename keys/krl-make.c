@@ -8,7 +8,7 @@
 #include "keys/krl-internal.h"
 #include "keys/krl.h"
 
-/* Strings of bytes. */
+/* Pieces are strings of bytes. */
 struct pieces {
 	struct piece {
 		uint8_t *p;
@@ -17,7 +17,7 @@ struct pieces {
 	size_t n;
 };
 
-/* What is revoked of the certificates of a CA. */
+/* The revoked certificates of a CA. */
 struct certs {
 	struct piece ca; /* its blob; empty: of any CA */
 	struct krl_range *ranges;
@@ -63,7 +63,8 @@ krl_free(struct krl *l)
 	free(l);
 }
 
-/* Room for one more behind n: doubles when a power of two is reached. */
+/* Room for one more element behind n: it doubles when a power of two is
+ * reached. */
 static void *
 grow(void *v, size_t n, size_t size)
 {

@@ -96,7 +96,8 @@ go_to_bitmap(const struct way last[FORMS], const struct krl_range *s,
 	return (struct way){ more, open->first, open->before };
 }
 
-/* steps: FORMS for each range. The form of the last one. */
+/* The cheapest forms of all ranges go to steps, FORMS for each range. Returns
+ * the form of the last one. */
 static uint8_t
 find_steps(const struct krl_range *v, size_t n, struct step *steps)
 {

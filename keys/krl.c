@@ -6,7 +6,7 @@
 #include "keys/cert.h"
 #include "keys/krl-internal.h"
 
-/* A file on the way, and who wants to hear of its items. */
+/* A reader is on its way through a file, and tells fn of the items. */
 struct reader {
 	krl_item_fn fn;
 	void *arg;
@@ -184,7 +184,7 @@ read_certs(struct reader *rd, struct rd r)
 
 /* ---- the file ----------------------------------------------------------- */
 
-/* len 0: of any length. */
+/* Strings of len bytes; 0: of any length. */
 static int
 read_strings(const struct reader *rd, struct rd r, enum krl_what what,
     size_t len)

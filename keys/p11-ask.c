@@ -8,7 +8,8 @@
 #include "base/prompt.h"
 #include "base/str.h"
 
-/* A token's name for itself may hold anything. Caller frees. */
+/* The prompt for a token. Its name for itself may hold anything. Caller
+ * frees. */
 static char *
 prompt_for(const char *label)
 {
@@ -56,7 +57,8 @@ log_failure(const char *what, int r)
 		log_error("%s: %s", what, err_text(r));
 }
 
-/* Logs in to this token; a list that is longer replaces that which is there. */
+/* The user logs in to the token. A list of its keys that is longer than before
+ * replaces that. */
 static int
 log_in(struct p11_ask *a, struct p11 *p, uint32_t token, const char *path,
     struct p11_list *list)

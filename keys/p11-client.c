@@ -135,8 +135,8 @@ error_of(struct p11 *p, enum p11_status status, struct rd *rd)
 	}
 }
 
-/* ERR_AGAIN; or the call is over: 0, with *rd behind the head, or an error. A
- * helper that breaks the rules is not asked again. */
+/* The call goes one step on. ERR_AGAIN; or it is over: 0, with *rd behind the
+ * head, or an error. A helper that breaks the rules is not asked again. */
 static int
 step(struct p11 *p, struct rd *rd)
 {
@@ -202,8 +202,8 @@ p11_begin_sign(struct p11 *p, const struct key *k, const char *alg,
 	return r;
 }
 
-/* A wrong signature would be the server's to refuse; here it can be said
- * whose fault it is. */
+/* A signature is verified here, where it can be said whose fault a wrong one
+ * is; the server would only refuse it. */
 int
 p11_sign_step(struct p11 *p, struct buf *signature)
 {

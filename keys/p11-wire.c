@@ -221,7 +221,7 @@ read_token(struct rd *rd, struct p11_list *l)
 	return r;
 }
 
-/* Are all keys on tokens that there are? */
+/* Keys are on tokens that there are. */
 static int
 check_tokens(const struct p11_list *l)
 {

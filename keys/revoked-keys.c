@@ -8,7 +8,8 @@
 #include "keys/cert.h"
 #include "keys/krl.h"
 
-/* Is it a key, of whatever type? The blob has to begin with the same word. */
+/* The line is a key of a type that is not known: its blob begins with the same
+ * word. */
 static bool
 is_of_unknown_type(const char *line)
 {

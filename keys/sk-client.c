@@ -102,8 +102,8 @@ error_of(enum sk_status status)
 	return ERR_FORMAT;
 }
 
-/* ERR_AGAIN, or 0 and *rd behind the head of an answer that tells of
- * success. */
+/* The call goes one step on: ERR_AGAIN, or 0 and *rd behind the head of an
+ * answer that tells of success. */
 static int
 call_step(struct sk_call *c, struct rd *rd)
 {
@@ -267,8 +267,8 @@ put_raw(const struct sk_signed *s, bool ecdsa, struct buf *out)
 	buf_close_string(out, mark);
 }
 
-/* A signature that is wrong would be the server's to refuse; here it can be
- * said why. */
+/* A signature is verified here, where it can be said why it is wrong; the
+ * server would only refuse it. */
 static int
 take_signature(struct sk_call *c, struct rd *rd, struct buf *signature)
 {

@@ -3,12 +3,13 @@
 
 #include <string.h>
 
-/* Helper and callers are installed together; this is for a wrong one. */
+/* SK_WIRE_VERSION is for a wrong helper: helper and callers are installed
+ * together. */
 enum { SK_WIRE_VERSION = 0x48534b01 };
 
 /* ---- fields -------------------------------------------------------------- */
 
-/* With its NUL, so that the other side can use it where it lies. */
+/* A text goes with its NUL, so that the other side can use it where it lies. */
 static void
 put_text(struct buf *out, const char *s)
 {

@@ -17,7 +17,7 @@ static const struct {
 	unsigned number;
 } digests[] = { { DIGEST_SHA1, 1 }, { DIGEST_SHA256, 2 } };
 
-/* 0: none. */
+/* The number of a key's type in SSHFP records; 0: it has none. */
 static unsigned
 number_of_key(const struct key *k)
 {

@@ -42,7 +42,8 @@ hash_name(enum digest_alg alg)
 	return NULL;
 }
 
-/* SHA-1 can be made to collide, so that one signature is for two messages. */
+/* The algorithm may sign. Not with SHA-1, which can be made to collide, so that
+ * one signature is for two messages. */
 static bool
 is_taken(const struct key *k, const char *alg)
 {
@@ -50,7 +51,7 @@ is_taken(const struct key *k, const char *alg)
 	    strcmp(alg, "ssh-rsa") != 0;
 }
 
-/* What is signed. */
+/* The data that is signed. */
 static int
 put_signed(struct buf *out, const char *namespace, struct span reserved,
     enum digest_alg hash, const uint8_t *digest)
