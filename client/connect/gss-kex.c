@@ -56,7 +56,7 @@ log_why(const struct gss_kex *g, int err, char *why)
 	free(why);
 }
 
-/* NULL: it is not wanted, or there is no ticket. */
+/* A ticket for key exchanges; NULL: it is not wanted, or there is none. */
 static struct gss_kex *
 new(const struct gss_kex_params *params)
 {
@@ -125,7 +125,7 @@ gss_kex_methods(const struct gss_kex *g)
 
 /* ---- further tickets ---------------------------------------------------- */
 
-/* What was asked for is there, or will not come (err). */
+/* The next token that was asked for is there, or will not come (err). */
 static void
 on_next(struct gss_kex *g, int err)
 {

@@ -32,7 +32,7 @@ jump_count(void)
 	(void)setenv(COUNT_NAME, text, 1);
 }
 
-/* The same host, and no other user or port is named. */
+/* The hop is this host again, and no other user or port is named. */
 static bool
 is_circle(const struct client_conf *conf, const struct destination *hop)
 {

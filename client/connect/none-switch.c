@@ -5,7 +5,8 @@
 
 #include "base/log.h"
 
-/* While an exchange runs, our proposal is sent already: the next one asks. */
+/* A rekey is asked for. While an exchange runs, our proposal is sent already:
+ * the next exchange asks. */
 static int
 start_rekey(struct none_switch *n)
 {
@@ -53,7 +54,7 @@ in_clear(const struct none_switch *n, enum packet_dir dir)
 	return strcmp(packet_cipher_name(n->packet, dir), "none") == 0;
 }
 
-/* A warning is logged like an error, so that it is seen with LogLevel ERROR. */
+/* The switch is told of as an error, so that it is seen with LogLevel ERROR. */
 static void
 report(const struct none_switch *n)
 {

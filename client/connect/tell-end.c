@@ -10,7 +10,8 @@
 #include "kex.h"
 #include "packet.h"
 
-/* As programs know it, of what is neither of the user nor of the peer. */
+/* FATAL begins the line that programs know, of an end that is neither the
+ * user's nor the peer's doing. */
 #define FATAL "ssh_dispatch_run_fatal: Connection to "
 
 static const char *
@@ -43,7 +44,8 @@ tell_disconnect(const struct tell_end *t)
 	log_error("Disconnected from %s port %u", t->name, t->link->port);
 }
 
-/* A proxy's other end is nobody's address: programs know these two words. */
+/* The closed connection is told of. A proxy's other end has no address:
+ * programs know these two words. */
 static void
 tell_closed(const struct tell_end *t, bool reset)
 {

@@ -16,7 +16,8 @@ mac_is_weak(const char *name)
 	return mac != NULL && mac->weak;
 }
 
-/* What was agreed on for a server that has nothing better. */
+/* A warning of algorithms that were agreed on for a server that has nothing
+ * better. */
 static void
 warn_old(const struct kex_result *k)
 {

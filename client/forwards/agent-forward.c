@@ -25,13 +25,14 @@ enum {
 	BUSY_MS = 20, /* between attempts when its queue is full */
 };
 
-/* Nobody answers behind the end of the server's program. */
+/* Channels of the agent: nobody answers behind the end of the server's
+ * program. */
 static const struct forwarded_kind kind = { .type = "auth-agent@openssh.com",
 	.window = WINDOW,
 	.max_packet = PACKET,
 	.eof_ends = true };
 
-/* A channel whose socket the agent has not said yes on yet. */
+/* A greeting is a channel whose socket the agent has not said yes on yet. */
 struct greeting {
 	struct greeting *next, **at;
 	struct agent_forward *all;
@@ -91,7 +92,7 @@ fill_address(struct dial_address *a, const char *path)
 	    sizeof sun->sun_path;
 }
 
-/* An agent that is busy is there, too. */
+/* The agent can be connected to. One that is busy is there, too. */
 static bool
 is_reachable(const char *path)
 {
@@ -109,7 +110,8 @@ is_reachable(const char *path)
 	return there;
 }
 
-/* What was named must be there; what is found in the environment need not. */
+/* The configuration names the agent. One that is named must be there; one that
+ * is found in the environment need not. */
 static bool
 is_named(const struct client_conf *conf)
 {
@@ -184,8 +186,8 @@ fail(struct greeting *g, const char *why)
 	free_greeting(g);
 }
 
-/* Whatever the answer: an agent that does not know the message has no keys
- * that are bound to hosts. */
+/* The channel is handed over, whatever the agent's answer: an agent that does
+ * not know the message has no keys that are bound to hosts. */
 static void
 hand_over(struct greeting *g)
 {
@@ -210,7 +212,7 @@ on_channel_gone(void *arg, struct channel *c)
 
 static const struct channel_ops greeting_ops = { .closed = on_channel_gone };
 
-/* True: it is all there. Nothing but it is read. */
+/* The answer is read, and nothing behind it. True: it is whole. */
 static bool
 read_answer(struct greeting *g, const char **why)
 {
@@ -295,8 +297,8 @@ on_retry(void *arg)
 		fail(g, err_text(r));
 }
 
-/* The system does not tell when there is room in the queue of a busy agent:
- * it is tried again, until the time is over. */
+/* The agent is tried again until the time is over: the system does not tell
+ * when there is room in the queue of a busy one. */
 static void
 on_no_socket(struct greeting *g, int error)
 {

@@ -64,7 +64,7 @@ add_opening(struct forwards *f, int fd)
 	return o;
 }
 
-/* It has its answer. */
+/* An opening goes when it has its answer. */
 static void
 free_opening(struct forwards_opening *o)
 {
@@ -125,7 +125,7 @@ static const struct channel_ops opening_ops = {
 	.closed = on_closed,
 };
 
-/* As users know it from ~#. */
+/* The channel gets the name by which users know it from ~#. */
 static void
 set_name(const struct forwards_opening *o,
     const struct forwarded_target *target, const struct forwards_accepted *a)
@@ -340,7 +340,8 @@ look_up(struct forwards_local *l)
 		fail(l, "Port forwarding failed.");
 }
 
-/* Where to listen, by what was written in front of the port. */
+/* The listener starts at the addresses that follow from what was written in
+ * front of the port. */
 static void
 start(struct forwards_local *l)
 {

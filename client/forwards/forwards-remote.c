@@ -106,7 +106,7 @@ allocated(const struct forwards_remote *m)
 	    m->port : 0;
 }
 
-/* Programs read this line. */
+/* The port that the server has picked is told in a line that programs read. */
 static void
 report_port(const struct forwards_remote *m)
 {
@@ -123,7 +123,7 @@ report_port(const struct forwards_remote *m)
 		    m->port, e->host, e->port);
 }
 
-/* The port that the server has picked. */
+/* The port that the server has picked is noted. */
 static bool
 take_port(struct forwards_remote *m, struct rd *data)
 {
@@ -136,7 +136,7 @@ take_port(struct forwards_remote *m, struct rd *data)
 	return true;
 }
 
-/* Programs read this line. */
+/* The forward stands: programs read this line. */
 static void
 tell_stands(const struct forwards_remote *m)
 {
@@ -178,7 +178,7 @@ on_reply(void *arg, bool ok, struct rd data)
 
 /* ---- adding and cancelling ---------------------------------------------- */
 
-/* Also by the port that the server has picked. */
+/* The forward listens there, perhaps at the port that the server has picked. */
 static bool
 listens(const struct forwards_remote *m, const struct forward_endpoint *listen)
 {
@@ -201,7 +201,7 @@ find(const struct forwards *f, const struct forward_endpoint *listen,
 	return NULL;
 }
 
-/* False: it cannot be asked for; that was told. */
+/* The forward may be asked for; false: it was told why not. */
 static bool
 may_ask(const struct forwards *f, const struct forward_spec *spec)
 {

@@ -30,7 +30,8 @@ struct forwards_undecided {
 	struct channel *channel; /* NULL: a connection */
 };
 
-/* Leaves the channel and the descriptor to whoever has them now. */
+/* An undecided connection is forgotten. Its channel and descriptor are left to
+ * whoever has them now. */
 static void
 remove_undecided(struct forwards_undecided *u)
 {
@@ -170,7 +171,8 @@ forwards_decide_fd(struct forwards *f, const struct forwards_accepted *a)
 
 /* ---- channels that the server has opened -------------------------------- */
 
-/* PermitRemoteOpen. Without it every target is right. */
+/* PermitRemoteOpen lets the target through. Without it every target is
+ * right. */
 static bool
 is_permitted(const struct forwards *f, const char *host, uint16_t port)
 {
@@ -179,7 +181,8 @@ is_permitted(const struct forwards *f, const char *host, uint16_t port)
 	return l->n == 0 || permit_list_opens(l, host, port);
 }
 
-/* While its target is connected to, what the channel brings waits. */
+/* A channel whose target is being connected to has nothing to read, and what it
+ * brings waits. */
 static ssize_t
 wait_read(void *arg, uint8_t *p, size_t max)
 {
@@ -213,8 +216,8 @@ on_left(void *arg, struct channel *c)
 
 static const struct channel_ops left_ops = { .closed = on_left };
 
-/* From a callback of the channel, so that it must not lose its struct
- * channel_io. */
+/* The channel is closed from a callback of its own, in which it must not lose
+ * its struct channel_io. */
 static void
 close_from_within(struct channel *c)
 {
@@ -247,7 +250,7 @@ connect_channel(struct forwards_undecided *u)
 		&target) == 0;
 }
 
-/* Takes of the data what belongs to SOCKS; the rest stays in the channel. */
+/* The bytes that belong to SOCKS are taken; the rest stays in the channel. */
 static ssize_t
 socks_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 {

@@ -185,7 +185,7 @@ forwards_cancel_listening(struct forwards *f, enum forward_kind kind,
 
 /* ---- those of the configuration ----------------------------------------- */
 
-/* One forward of the configuration, as the arg of its forwards_done_fn. */
+/* A forward of the configuration, as the arg of its forwards_done_fn. */
 struct forwards_item {
 	struct forwards *f;
 	bool remote;
@@ -197,7 +197,7 @@ is_strict(const struct forwards *f)
 	return f->p.conf->forward.exit_on_failure != 0;
 }
 
-/* Tells the caller once it is known how it went. */
+/* The caller is told once all forwards have their answers, or one failed. */
 static void
 settle(struct forwards *f)
 {

@@ -69,7 +69,7 @@ choose(struct private_forwards *f, const struct private_forwards_params *p)
 	return prepare(f, p);
 }
 
-/* They keep hpnssh running. */
+/* Connections to the agent and the display keep hpnssh running. */
 static void
 on_count(void *arg, int change)
 {

@@ -31,7 +31,7 @@ stop_counting(struct tunnel *t)
 		uses_end(t->p.uses, USE_TUNNEL);
 }
 
-/* The user hears of it in any case. */
+/* The tunnel has failed; the user hears of it in any case. */
 static void
 fail(struct tunnel *t, const char *what)
 {
@@ -57,7 +57,7 @@ on_ended(void *arg)
 	stop_counting(arg);
 }
 
-/* The device of this side, which names itself in %T. */
+/* The device of this side is opened, and named for %T. */
 static int
 open_device(struct tunnel *t)
 {

@@ -18,13 +18,13 @@ enum {
 	ORIGINATOR_MAX = 256, /* bytes */
 };
 
-/* X servers do not answer behind the end of a client. */
+/* Channels of X11: X servers do not answer behind the end of a client. */
 static const struct forwarded_kind kind = { .type = "x11",
 	.window = CHANNEL_WINDOW_DEFAULT,
 	.max_packet = PACKET,
 	.eof_ends = true };
 
-/* A channel whose first packet is not complete. */
+/* An applicant is a channel whose first packet is not complete. */
 struct applicant {
 	struct applicant *next, **at;
 	struct x11_forward *all;
@@ -188,13 +188,14 @@ not_now(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 	return ERR_AGAIN;
 }
 
-/* Until the display is connected to. */
+/* The channel waits until the display is connected to. */
 static const struct channel_io waiting_io = {
 	.read = nothing_to_read,
 	.write = not_now,
 };
 
-/* It knew the cookie: it gets the display, to which the packet goes first. */
+/* The applicant knew the cookie: it gets the display, to which the packet goes
+ * first. */
 static void
 let_in(struct applicant *a)
 {

@@ -48,7 +48,7 @@ execute(char *const argv[], int out)
 	_exit(127);
 }
 
-/* Until its end, or the time's. */
+/* The output of xauth is read until its end, or the time's. */
 static int
 read_output(int fd, struct buf *out, uint64_t end_ms)
 {
@@ -71,7 +71,7 @@ read_output(int fd, struct buf *out, uint64_t end_ms)
 	return ERR_TIMEOUT;
 }
 
-/* The exit status; what does not end in time is ended. */
+/* The exit status of xauth, which is ended if it does not end in time. */
 static int
 wait_for_end(pid_t pid, uint64_t end_ms)
 {
@@ -171,8 +171,8 @@ xauth_parse(const char *text, struct x11_cookie *out)
 
 /* ---- the two questions -------------------------------------------------- */
 
-/* xauth has no entries for localhost: there, displays are sockets of the
- * system. Caller frees. */
+/* The name of a display's entry. xauth has no entries for localhost: there,
+ * displays are sockets of the system. Caller frees. */
 static char *
 entry_name(const char *display)
 {
@@ -184,7 +184,7 @@ entry_name(const char *display)
 	return name;
 }
 
-/* file NULL: the user's own. */
+/* The cookie of the display is looked up in a file; NULL: the user's own. */
 static int
 list(const struct xauth_query *q, const char *file, struct x11_cookie *out)
 {
@@ -236,8 +236,8 @@ generate(const struct xauth_query *q, const char *file,
 	return r != 0 ? r : list(q, file, out);
 }
 
-/* In a directory that nobody else can enter. xauth has files of its own
- * beside the one that is named. */
+/* A cookie is generated in a directory that nobody else can enter: xauth has
+ * files of its own beside the one that is named. */
 static int
 generate_in_private(const struct xauth_query *q, struct x11_cookie *out)
 {

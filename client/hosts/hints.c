@@ -31,7 +31,8 @@ hints_clear(struct hints *h)
 	*h = (struct hints){ 0 };
 }
 
-/* A link or a device in its place is nothing of ours. */
+/* The file of hints is read. A link or a device in its place is nothing of
+ * ours. */
 static int
 read_file(const char *path, struct buf *content)
 {
@@ -66,8 +67,8 @@ read_lines(const char *path, struct strlist *lines)
 	return r;
 }
 
-/* Names are hashed as in known_hosts: who hides them there wants none here, and
- * nobody reads this file. */
+/* The name of a line is hashed as in known_hosts: who hides names there wants
+ * none here, and nobody reads this file. */
 static bool
 is_hashed(const char *line)
 {
@@ -84,7 +85,8 @@ is_of(const char *line, const char *name)
 	return is;
 }
 
-/* Algorithm names go into our proposal: nothing but such names passes. */
+/* A word may be used: names of algorithms go into our proposal, so nothing but
+ * such names passes. */
 static bool
 is_word(const char *s)
 {
@@ -242,7 +244,8 @@ hints_find(const struct hints_file *p, struct hints *out)
 	    hints_load(p->old_path, p->old_name, out) : r;
 }
 
-/* Its directory and the one above; whatever fails is told by the writing. */
+/* The directory of the file and the one above are made. Whatever fails is told
+ * when the file is written. */
 static void
 make_directories(const char *path)
 {
@@ -256,7 +259,7 @@ make_directories(const char *path)
 	free(dir);
 }
 
-/* What an earlier version has left of the host goes, and its file with the last
+/* The host's line of an earlier version goes, and its file with the last
  * line. */
 static int
 forget_old(const struct hints_file *p)

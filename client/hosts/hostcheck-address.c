@@ -12,8 +12,9 @@
 #include "client/hosts/known-hosts-command.h"
 #include "conf/defaults.h"
 
-/* Behind a proxy there is no address. One of the loopback is anybody's, and a
- * name that is an address is looked up as the name. */
+/* The address is looked at. Not behind a proxy, where there is none; nor one of
+ * the loopback, which is anybody's; and a name that is an address is looked up
+ * as the name. */
 static bool
 is_looked_at(const struct hostcheck *h)
 {
@@ -53,8 +54,8 @@ hostcheck_add_address_names(const struct hostcheck *h, struct strlist *names)
 	return r;
 }
 
-/* The name of the host may be known under the other default port; so may its
- * address be, and as with the name that counts (hostcheck_combine). */
+/* The address may be known under the other default port, as the name may be
+ * (hostcheck_combine()). */
 static int
 find_under_other_port(const struct hostcheck *h,
     const struct knownhosts_sources *sources, const struct key *k,
@@ -129,8 +130,8 @@ user_agrees(void)
 	return agreed;
 }
 
-/* The name and the address lead to different hosts, or did so once. A host that
- * is new is asked about behind this; then its user knows. */
+/* The name and the address lead to different hosts, or did so once. The user is
+ * asked about a new host behind this, and knows then. */
 static int
 judge_difference(const struct hostcheck *h, const struct key *k,
     const struct verdict *v, const struct address_verdict *a)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Which host key algorithms to ask for: of what is known of the host first. */
+/* The host key algorithms that are asked for: those of what is known of the
+ * host come first. */
 #include "client/hosts/hostcheck-internal.h"
 
 #include <stdlib.h>
@@ -64,7 +65,7 @@ hostcheck_order(const char *algorithms, const struct strlist *types,
 	return list;
 }
 
-/* What KnownHostsCommand has for the proposal. It is asked once. */
+/* The lines of KnownHostsCommand for the proposal. It is asked once. */
 static const struct buf *
 order_lines(struct hostcheck *h)
 {
@@ -79,7 +80,7 @@ order_lines(struct hostcheck *h)
 	return &h->order_lines;
 }
 
-/* Has the first connection accepted a key? Then that will be shown again. */
+/* The first connection has accepted a key, which will be shown again. */
 static bool
 is_decided(const struct hostcheck *h)
 {
@@ -117,7 +118,7 @@ known_types(struct hostcheck *h, struct strlist *types)
 	return r;
 }
 
-/* Is an authority known that certifies this host? */
+/* An authority is known that certifies this host. */
 static bool
 wants_certificate(struct hostcheck *h)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the user is told of a host's key, and asked. */
+/* Messages and questions to the user about a host's key. */
 #include "client/hosts/hostcheck-internal.h"
 
 #include <stdio.h>
@@ -106,8 +106,9 @@ hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
 	log_error("Somebody may be using a stolen key to pass as this host.");
 }
 
-/* The name has another key. If the address has that as well, the host may just
- * have a new one; else the name may have been led elsewhere. */
+/* A warning that the name has another key. If the address has that as well, the
+ * host may just have a new one; else the name may have been led to another
+ * host. */
 void
 hostcheck_warn_spoofing(const struct hostcheck *h, const struct key *k,
     const struct address_verdict *a)

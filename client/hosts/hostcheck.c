@@ -20,8 +20,8 @@
 
 enum { REVOKED_FILE_MAX = 1 << 24 /* bytes */ };
 
-/* Only if the user gave no port, a key under the other default port may be this
- * server's. */
+/* The name under the other default port is looked up only if the user gave no
+ * port: then a key there may be this server's. */
 static int
 set_other_name(struct hostcheck *h)
 {
@@ -53,7 +53,8 @@ name_alone(const struct hostcheck *h)
 	return name;
 }
 
-/* All that the files may be asked for. */
+/* The known_hosts files are read once, for all names that they may be asked
+ * for. */
 static int
 set_seen(struct hostcheck *h)
 {
@@ -169,7 +170,8 @@ hostcheck_other_name(const struct hostcheck *h)
 	return h->other_name;
 }
 
-/* A user who keeps no known_hosts wants no other file of hosts either. */
+/* The file of hints. A user who keeps no known_hosts wants no other file of
+ * hosts either. */
 const char *
 hostcheck_hints_file(const struct hostcheck *h)
 {
@@ -222,7 +224,7 @@ hostcheck_is_loopback(const char *address)
 	    IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-/* Is the key in a RevokedHostKeys file? One that cannot be read revokes
+/* The key is in a RevokedHostKeys file. One that cannot be read revokes
  * everything. */
 static bool
 in_revoked_file(const char *path, const struct key *k)
@@ -243,7 +245,7 @@ in_revoked_file(const char *path, const struct key *k)
 	return revoked;
 }
 
-/* True if it is noted now. */
+/* The key is noted. True: it is now in the file. */
 static bool
 add_key(struct hostcheck *h, const struct key *k)
 {
@@ -402,7 +404,7 @@ apply_verdict(struct hostcheck *h, const struct key *k,
 	return ERR_HOSTKEY;
 }
 
-/* May the address be noted? Beside a name that a file has, with the port that
+/* The address may be noted: beside a name that a file has, with the port that
  * was reached, or that was just noted itself. */
 static bool
 may_note_address(const struct hostcheck *h, const struct verdict *v)
@@ -412,8 +414,8 @@ may_note_address(const struct hostcheck *h, const struct verdict *v)
 		strlist_has(&h->all_files, v->found.path));
 }
 
-/* A host that is known without its port: nor may its address be known without
- * it under another key. */
+/* A host is accepted that is known without its port: but not if its address is
+ * known without it under another key. */
 static int
 accept_without_port(const struct hostcheck *h, const struct key *k,
     const struct verdict *v)
@@ -439,7 +441,8 @@ warn_of(const struct hostcheck *h, const struct key *k,
 		hostcheck_warn_revoked(h, k, &v->found);
 }
 
-/* What is known of the key under the name, and of the address. */
+/* The verdict on a plain key: what is known of it under the name, and of the
+ * address. */
 static int
 judge_plain(struct hostcheck *h, const struct key *k, struct verdict *v,
     const struct address_verdict *a)
@@ -459,7 +462,7 @@ judge_plain(struct hostcheck *h, const struct key *k, struct verdict *v,
 	return r;
 }
 
-/* Whether the plain key is known. */
+/* A plain key has to be known. */
 static int
 check_plain(struct hostcheck *h, const struct key *k)
 {
@@ -478,7 +481,7 @@ check_plain(struct hostcheck *h, const struct key *k)
 	return r;
 }
 
-/* Principals are names without a port. */
+/* The verdict on a certificate. Its principals are names without a port. */
 static enum hostcert_verdict
 judge_certificate(const struct hostcheck *h, const struct cert *c,
     bool revoked, bool ca_known)
@@ -498,7 +501,7 @@ judge_certificate(const struct hostcheck *h, const struct cert *c,
 	return verdict;
 }
 
-/* *verdict is set unless there is an error. */
+/* A certificate is checked; verdict is set unless there is an error. */
 static int
 check_certificate(const struct hostcheck *h, const struct key *k,
     enum hostcert_verdict *verdict)
@@ -531,7 +534,7 @@ out:
 	return r;
 }
 
-/* What KnownHostsCommand says of the key that is looked for now. */
+/* KnownHostsCommand is asked for the key that is looked for now. */
 static int
 ask_command(struct hostcheck *h, const struct key *k)
 {
@@ -540,7 +543,8 @@ ask_command(struct hostcheck *h, const struct key *k)
 	    k, &h->lines);
 }
 
-/* A certificate that is of no use leaves the key that it is for. */
+/* The known_hosts files are asked. A certificate that is of no use leaves the
+ * key that it is for. */
 static int
 check_known_hosts(struct hostcheck *h, const struct key *k)
 {
@@ -589,7 +593,7 @@ hostcheck_is_revoked(const struct hostcheck *h, const struct key *k)
 	return revoked;
 }
 
-/* May a key of this kind be a host key, whosever it is? */
+/* The policy allows keys of this kind as host keys, whosever they are. */
 static int
 check_policy(const struct hostcheck *h, const struct key *k)
 {
@@ -601,7 +605,7 @@ check_policy(const struct hostcheck *h, const struct key *k)
 	return r;
 }
 
-/* Is it the key of the host that was meant? */
+/* The key has to be that of the host that was meant. */
 static int
 check_known(struct hostcheck *h, const struct key *k)
 {
@@ -641,7 +645,7 @@ check_first(struct hostcheck *h, struct span blob)
 	return r;
 }
 
-/* Is it the blob of this identity? */
+/* The blob is of the identity that was accepted. */
 static bool
 is_identity(const struct buf *accepted, struct span blob)
 {
@@ -654,7 +658,8 @@ is_identity(const struct buf *accepted, struct span blob)
 	return same;
 }
 
-/* The key of a further connection's first exchange. */
+/* The first exchange of a further connection has to show the key that the first
+ * connection accepted. */
 static int
 check_further(const struct hostcheck *h, struct span blob)
 {

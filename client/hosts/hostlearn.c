@@ -109,7 +109,8 @@ says_yes(const char *question)
 	return answer == 1;
 }
 
-/* In the middle of a session: the terminal leaves raw mode for the question. */
+/* The user agrees to the change. The question comes in the middle of a session:
+ * the terminal leaves raw mode for it. */
 static bool
 user_agrees(const struct hostlearn *h, unsigned dropped)
 {
@@ -143,8 +144,8 @@ user_agrees(const struct hostlearn *h, unsigned dropped)
 	return agreed;
 }
 
-/* CheckHostIP: where the address has the key that was shown, it gets the others
- * as well. */
+/* The address gets the host's other keys, where it has the key that was shown
+ * (CheckHostIP). */
 static void
 update_address(struct hostlearn *h)
 {
@@ -160,7 +161,7 @@ update_address(struct hostlearn *h)
 		log_debug("keys of %s: %s", rn.name, why_not(&rn, r));
 }
 
-/* h->keys are the host's, each known before or proved. */
+/* The file gets h->keys: the host's, each known before or proved. */
 static void
 update_file(struct hostlearn *h)
 {
@@ -188,7 +189,8 @@ update_file(struct hostlearn *h)
 
 /* ---- the proof ---------------------------------------------------------- */
 
-/* May it show itself by one of the algorithms that we accept from hosts? */
+/* The key may show itself by one of the algorithms that we accept from
+ * hosts. */
 static bool
 is_acceptable(const struct hostlearn *h, const struct key *k)
 {
@@ -205,7 +207,7 @@ is_acceptable(const struct hostlearn *h, const struct key *k)
 	return acceptable;
 }
 
-/* The signature names its algorithm: one that we would accept as a host key
+/* The signature's algorithm is allowed: one that we would accept as a host key
  * algorithm, too; or, as the server does not know which these are, another one
  * of RSA that is not older. */
 static bool
@@ -333,8 +335,9 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* Skips keys of types that are not known here or that HostKeyAlgorithms leaves
- * out, and certificates, which belong into no known_hosts. */
+/* The keys that the server announces, without those of types that are not known
+ * here or that HostKeyAlgorithms leaves out, and without certificates, which
+ * belong into no known_hosts. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -422,7 +425,8 @@ hostlearn_announced(struct hostlearn *h, struct rd *data)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* What is announced, and known, is the key that a certificate is for. */
+/* The plain key of an announced one: what is known is the key that a
+ * certificate is for. */
 static int
 plain_key(struct span blob, struct key **out)
 {

@@ -37,7 +37,8 @@ base64_of(const struct key *k)
 	return text;
 }
 
-/* The program stands as it is; its arguments have tokens. */
+/* The words of the command, with tokens in its arguments. The program's name is
+ * taken as it stands. */
 static int
 expand_words(const struct client_conf *conf,
     const struct client_host_tokens *tokens, const struct strlist *words,
@@ -76,8 +77,8 @@ make_argv(const struct client_conf *conf,
 
 /* ---- the program -------------------------------------------------------- */
 
-/* A program that closes its output may run on; not for longer than it may
- * print. Its exit status; ERR_TIMEOUT. */
+/* The exit status of the program, or ERR_TIMEOUT. One that closes its output
+ * may run on, but not for longer than it may print. */
 static int
 end_program(pid_t pid, uint64_t deadline_ms)
 {
@@ -105,7 +106,7 @@ explain(const char *program, int r, int limit_ms)
 	log_error("KnownHostsCommand failed");
 }
 
-/* Its exit status must be 0. */
+/* The program's exit status must be 0. */
 static int
 check_status(const char *program, int status)
 {

@@ -8,7 +8,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* That a name does not exist is an answer; a resolver that fails is not. */
+/* The level of a failure in the log: that a name does not exist is an answer; a
+ * resolver that fails is not. */
 static enum log_level
 level_of(int failure, bool expected)
 {

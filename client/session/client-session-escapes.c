@@ -23,7 +23,8 @@ enum {
 	SHOW_AGAIN_MS = 20,
 };
 
-/* A terminal that takes nothing does not stop the connection. */
+/* The text for the terminal is written as far as it takes it: one that takes
+ * nothing does not stop the connection. */
 static void
 show_more(void *arg)
 {
@@ -45,7 +46,7 @@ show_more(void *arg)
 		buf_clear(&s->shown);
 }
 
-/* To the terminal; in raw mode a line end needs CR. */
+/* A text goes to the terminal; in raw mode a line end needs CR. */
 static void
 show(struct session *s, const struct buf *text)
 {

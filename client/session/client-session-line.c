@@ -165,7 +165,7 @@ session_line_begin(void *arg)
 		session_show(s, "\nssh> ");
 }
 
-/* More than a line holds is not typed by a user. */
+/* A character of the line. More than a line holds is not typed by a user. */
 void
 session_line_typed(struct session *s, uint8_t ch)
 {

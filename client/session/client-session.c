@@ -78,7 +78,8 @@ session_set_nonblock(struct session *s, bool on)
 
 /* ---- requests to the server --------------------------------------------- */
 
-/* By -t, -tt or RequestTTY, not because there is a terminal here. */
+/* The user asked for a terminal by -t, -tt or RequestTTY: it is not only that
+ * there is one here. */
 static bool
 tty_was_asked_for(const struct session *s)
 {
@@ -198,7 +199,7 @@ request_env(struct session *s)
 	return r;
 }
 
-/* As ChannelTimeout knows it. */
+/* The channel gets the name by which ChannelTimeout knows its kind. */
 static void
 name_kind(struct session *s)
 {

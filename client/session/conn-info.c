@@ -35,7 +35,7 @@ put_duration(struct buf *b, uint64_t seconds)
 	    (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));
 }
 
-/* "ADDRESS:PORT", or false if that end has none (a pipe). */
+/* An end as "ADDRESS:PORT", or false if it has none (a pipe). */
 static bool
 put_end(struct buf *b, int fd,
     int (*ask)(int, struct sockaddr *, socklen_t *))
@@ -70,7 +70,7 @@ put_path(struct buf *b, const struct packet *p)
 	buf_clear(&ends);
 }
 
-/* The same for both directions, or one and the other. */
+/* A row about both directions, once if they are the same. */
 static void
 put_both(struct buf *b, const char *what, const char *tx, const char *rx)
 {
@@ -116,7 +116,7 @@ put_traffic(struct buf *b, const struct packet *p, enum packet_dir dir,
 	    (unsigned long long)(n.bytes / BLOCK), (double)n.bytes / KB, word);
 }
 
-/* "810B", "1.2KB" */
+/* A number of bytes as "810B" or "1.2KB". */
 static void
 put_size(struct buf *b, uint64_t bytes)
 {

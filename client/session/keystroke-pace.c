@@ -17,7 +17,7 @@ struct keystroke_pace {
 	uint64_t due_us; /* when it fires */
 };
 
-/* The turn that follows asks again. */
+/* A tick makes the turn that follows ask again. */
 static void
 on_tick(void *arg)
 {

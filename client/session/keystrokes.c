@@ -9,7 +9,7 @@ keystrokes_init(struct keystrokes *k, uint32_t interval_ms)
 	*k = (struct keystrokes){ .interval_us = (uint64_t)interval_ms * 1000 };
 }
 
-/* A share of what, from 0 to all of it but the last bit. */
+/* A random part of what, from 0 to all of it but the last bit. */
 static uint64_t
 part_of(uint64_t what, uint32_t random16)
 {
@@ -25,8 +25,8 @@ end(struct keystrokes *k, const char *why)
 	return KEYSTROKES_WRITE;
 }
 
-/* 10 % shorter than the interval, and then two times 0 to 10 % longer: once
- * for the whole active time, and anew for each tick. */
+/* The next tick is 10 % earlier than the interval, and then two times 0 to 10 %
+ * later: once for the whole active time, and anew for each tick. */
 static void
 set_next(struct keystrokes *k, const struct keystrokes_now *now, uint64_t from)
 {
@@ -63,7 +63,7 @@ obstacle(const struct keystrokes *k, const struct keystrokes_now *now)
 	return NULL;
 }
 
-/* The first keystroke leaves at once. */
+/* Typing begins: the first keystroke leaves at once. */
 static enum keystrokes_verdict
 begin(struct keystrokes *k, const struct keystrokes_now *now)
 {

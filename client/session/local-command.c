@@ -12,8 +12,9 @@
 #include "base/log.h"
 #include "compat/proc.h"
 
-/* What the keyboard sends to all of us while the command has the terminal is
- * meant for the command: here it waits, and is then thrown away. */
+/* Signals of keys are held: what the keyboard sends to all of us while the
+ * command has the terminal is meant for the command. They wait, and are then
+ * thrown away. */
 static void
 hold_keys(sigset_t *keys, sigset_t *before)
 {
@@ -30,8 +31,8 @@ drop_keys(const sigset_t *keys, const sigset_t *before)
 	(void)sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* By the user's shell, and waits for it: did it succeed? mask: of its
- * signals, where the keys are held here; or NULL. */
+/* The command is run by the user's shell: did it succeed? mask: of its signals,
+ * where the keys are held here; or NULL. */
 static bool
 execute(const char *command, const sigset_t *mask)
 {
