@@ -36,7 +36,7 @@ enum { EXIT_OLD_PROTOCOL = 255 };
 static struct scp scp = { .xfer = { .check_space = true,
 	.resume_by = "-Z" } };
 
-/* What only concerns argv. */
+/* Options that only concern argv. */
 static struct {
 	enum progress_style style; /* TTY: if there is one */
 	bool any_name;		   /* -T */
@@ -63,7 +63,7 @@ usage(void)
 	exit(1);
 }
 
-/* Of an option that is unknown here: which program has it? */
+/* An option that is unknown here: the user is told which program has it. */
 static void
 tell_who_has(const char *option)
 {
@@ -107,7 +107,7 @@ sftp_option(const char *text)
 		scp_refuse(&scp, value, "bad -X option");
 }
 
-/* Those without a letter. */
+/* Options without a letter. */
 enum {
 	OPT_HARD_LINKS = 256,
 	OPT_IN_PLACE,
@@ -282,7 +282,8 @@ legacy_options(void)
 	};
 }
 
-/* What contradicts other options, and what follows from them. */
+/* Options that contradict others are refused, and what follows from some is
+ * set. */
 static void
 complete_options(void)
 {
@@ -305,7 +306,7 @@ complete_options(void)
 	scp.xfer.report_arg = &scp;
 }
 
-/* Whatever ends the program, scp's status for it is 1. */
+/* The status of scp is 1, whatever ends the program. */
 static void
 on_fatal(void)
 {

@@ -13,7 +13,7 @@
 #include "crypto/library.h"
 #include "xfer/serve/sftp-server-main.h"
 
-/* As the server that has started this tells it. */
+/* The client's address, as the server that has started this tells it. */
 static char *
 client_address(void)
 {

@@ -24,7 +24,7 @@
 
 enum { FAILED = 1 };
 
-/* Patterns of libraries for tokens, where systems keep them. */
+/* PROVIDERS: patterns of libraries for tokens, where systems keep them. */
 #define PROVIDERS "/usr/lib*/*,/usr/local/lib*/*"
 
 static struct agent_run run = {

@@ -63,7 +63,8 @@ static const struct type {
 
 _Static_assert(ARRAY_LEN(types) <= SCAN_TYPES_MAX, "types are too many");
 
-/* What is asked for; NULL: nothing of it is built. Never freed. */
+/* The algorithms that are asked for; NULL: nothing of the type is built. Never
+ * freed. */
 static char *
 algorithms_of(const struct type *t, bool certificates)
 {
@@ -109,7 +110,7 @@ find_type(const char *name, size_t len)
 	fatal("Unknown key type \"%.*s\"", (int)len, name);
 }
 
-/* In the order of the table, each once. */
+/* The types of -t are put in the order of the table, each once. */
 static void
 choose_types(struct options *o)
 {
@@ -233,8 +234,8 @@ set_flag(struct options *o, int flag)
 	}
 }
 
-/* All of it is read before the scan begins: a pipe that stands still would
- * stop the connections. */
+/* Lines of a file are all read before the scan begins: a pipe that stands still
+ * would stop the connections. */
 static void
 read_lines(const char *path, struct strlist *lines)
 {

@@ -36,7 +36,8 @@ static const struct help help = {
 		"library of a token.\nBy hand it is of no use.\n",
 };
 
-/* The socket, out of the way of a library that prints or reads something. */
+/* The socket is moved out of the way of a library that prints or reads
+ * something. */
 static int
 take_socket(void)
 {
@@ -51,8 +52,8 @@ take_socket(void)
 }
 
 /*
- * While a library works, the end of the caller ends this process, too: SIGIO
- * is not caught. The caller sends nothing before it has its answer.
+ * The end of the caller ends this process, too, while a library works: SIGIO is
+ * not caught. The caller sends nothing before it has its answer.
  */
 static void
 watch_caller(int fd, bool on)
@@ -67,7 +68,7 @@ watch_caller(int fd, bool on)
 		exit(1); /* it went before */
 }
 
-/* 0; or the caller went, or does not keep to the rules. */
+/* A request is served: 0; or the caller went, or does not keep to the rules. */
 static int
 serve_one(int fd, struct provider **provider)
 {

@@ -29,7 +29,8 @@ static const struct help help = {
 		"to use a security key.\nBy hand it is of no use.\n",
 };
 
-/* The socket, out of the way of a library that prints or reads something. */
+/* The socket is moved out of the way of a library that prints or reads
+ * something. */
 static int
 take_socket(void)
 {
@@ -43,8 +44,8 @@ take_socket(void)
 	return fd;
 }
 
-/* From here on the end of the caller ends this process too, wherever it is:
- * SIGIO is not caught. */
+/* The end of the caller ends this process, too, from here on and wherever it
+ * is: SIGIO is not caught. */
 static void
 end_with_caller(int fd)
 {

@@ -32,7 +32,7 @@
 
 enum { EXIT_ERROR = 255 };
 
-/* "OpenSSH_10.5..." as in the identification: scripts parse it. */
+/* RELEASE: "OpenSSH_10.5..." as in the identification: scripts parse it. */
 #define RELEASE (&HPN_IDENT[sizeof "SSH-2.0-" - 1])
 
 static const char optstring[] =
@@ -111,7 +111,7 @@ take_through(struct program *p, const char *text)
 		    called_ssh(), text);
 }
 
-/* What cannot be together on one command line. */
+/* Flags that cannot be together on one command line are refused. */
 static void
 check_flags(const struct program *p)
 {
@@ -230,7 +230,8 @@ cannot_log(const char *path)
 	exit(1); /* as stock, and not 255 */
 }
 
-/* Before the configuration is read, which has lines of its own. */
+/* The log is opened before the configuration is read, which has lines of its
+ * own. */
 static void
 open_log(const struct program *p)
 {
@@ -291,7 +292,7 @@ show(const struct program *p)
 	buf_clear(&out);
 }
 
-/* What shall run, and whether with a terminal. */
+/* The command that shall run, and whether with a terminal. */
 static void
 choose_remote(struct program *p)
 {

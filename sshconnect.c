@@ -86,7 +86,7 @@ numeric(const struct sockaddr *sa, socklen_t len, char *out, size_t size)
 		strlcpy(out, "unknown", size);
 }
 
-/* In the resolver's order, but the families take turns. */
+/* Addresses are added in the resolver's order, but the families take turns. */
 static void
 add_addresses(struct candidates *c, const struct addrinfo *list,
     uint16_t port, unsigned round)
@@ -221,7 +221,8 @@ find_candidates(struct candidates *c, const struct client_conf *conf,
 		add_addresses(c, list, (uint16_t)conf->host.fallback_port, 1);
 }
 
-/* The search for the canonical name may have found them already. */
+/* The addresses of the host. The search for the canonical name may have found
+ * them already. */
 static int
 find_addresses(struct candidates *c, const struct client_conf *conf)
 {
@@ -263,7 +264,8 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	set_socket_options(fd, conf);
 }
 
-/* Addresses are raced anyway; HappyEyes lets HappyDelay say how fast. */
+/* The time that an address has before the next one is tried too. Addresses are
+ * raced anyway; HappyEyes lets HappyDelay say how fast. */
 static uint32_t
 head_start_ms(const struct client_conf *conf)
 {
@@ -271,7 +273,8 @@ head_start_ms(const struct client_conf *conf)
 	    (uint32_t)conf->tcp.happy_delay : DIAL_NEXT_MS;
 }
 
-/* Who resets a connection has accepted it, perhaps one too many. */
+/* The error of a connect. Who resets a connection has accepted it, perhaps one
+ * too many. */
 static int
 why_failed(int error)
 {
@@ -353,7 +356,7 @@ run_proxy(const struct strlist *argv, bool is_jump, int in, int out)
 	_exit(255);
 }
 
-/* The user's command, by the user's shell. */
+/* ProxyCommand is run by the user's shell. */
 static int
 shell_command(struct strlist *argv, const struct client_conf *conf)
 {
@@ -382,8 +385,8 @@ struct proxy_ends {
 	int its_in, its_out;
 };
 
-/* Both directions in one descriptor: for a process of our own, and for one
- * that passes a descriptor. */
+/* A socket carries both directions: for a process of our own, and for one that
+ * passes a descriptor. */
 static int
 make_socket(struct proxy_ends *e)
 {
@@ -396,9 +399,9 @@ make_socket(struct proxy_ends *e)
 	return 0;
 }
 
-/* For a shell: some read the user's files where standard input is a socket, as
- * if they had been started by a server, and what these print would be taken
- * for the host's. */
+/* Pipes carry the two directions of a shell: some read the user's files where
+ * standard input is a socket, as if they had been started by a server, and what
+ * these print would be taken for the host's. */
 static int
 make_pipes(struct proxy_ends *e)
 {
@@ -453,7 +456,8 @@ start_proxy(struct sshlink *link, const struct client_conf *conf,
 	return 0;
 }
 
-/* ProxyUseFdpass: the command connects, passes us the descriptor, and ends. */
+/* The proxy command connects, passes us the descriptor, and ends
+ * (ProxyUseFdpass). */
 static int
 take_descriptor(struct sshlink *link)
 {

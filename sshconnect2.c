@@ -81,15 +81,15 @@ report_end(const struct sshlogin *l, int err)
 	tell_end(&t, err);
 }
 
-/* With p.quiet, messages are for debugging only from here on. Returns what
- * log_demote() needs to undo that. */
+/* The log is demoted: with p.quiet, messages are for debugging only from here
+ * on. Returns what log_demote() needs to undo that. */
 static bool
 demote_log(const struct sshlogin *l)
 {
 	return log_demote(l->p.quiet);
 }
 
-/* If there is one, and it is not known yet. */
+/* The file of hints is looked for, if it is not known yet. */
 static void
 find_hints_file(struct sshlogin *l)
 {
@@ -100,7 +100,7 @@ find_hints_file(struct sshlogin *l)
 		    hostcheck_name(l->hostcheck));
 }
 
-/* If the first key exchange failed after a guess, the next connection does not
+/* The hint of a key exchange is dropped if the first exchange failed after a
  * guess: some servers do not ignore a wrong guess, as RFC 4253 section 7
  * demands, and fail. */
 static void
@@ -193,8 +193,8 @@ start_limit(struct sshlogin *l)
 	    loop_after(l->p.loop, (uint64_t)seconds * 1000, on_timeout, l);
 }
 
-/* The server has answered, and what followed from that here, perhaps with the
- * user's help, is done. */
+/* The limit for the login begins anew: the server has answered, and what
+ * followed from that here, perhaps with the user's help, is done. */
 static void
 renew_limit(struct sshlogin *l)
 {
@@ -245,7 +245,8 @@ save_hints(struct sshlogin *l)
 	hints_clear(&now);
 }
 
-/* The same user by another key may be under other rules of the server. */
+/* The key that let the user in has to be the one that is expected: the same
+ * user by another key may be under other rules of the server. */
 static bool
 is_let_in_rightly(const struct sshlogin *l)
 {
@@ -381,8 +382,8 @@ on_auth_timer(void *arg)
 	(void)log_demote(was_demoted);
 }
 
-/* Not at once: the packets that arrived together with NEWKEYS are read first,
- * because EXT_INFO may be among them. */
+/* The authentication starts when the packets were read that arrived together
+ * with NEWKEYS, because EXT_INFO may be among them. */
 static void
 start_auth_soon(struct sshlogin *l)
 {
@@ -523,7 +524,7 @@ hostkey_list(const struct sshlogin *l)
 	return out;
 }
 
-/* An exchange went on. */
+/* The exchange of GSSAPI went on, or failed (err). */
 static void
 on_gss_moved(void *arg, int err)
 {
@@ -535,7 +536,8 @@ on_gss_moved(void *arg, int err)
 		connection_kick(l->connection);
 }
 
-/* peer_ident NULL: before the server's identification arrived. */
+/* The key exchange starts. peer_ident NULL: before the server's identification
+ * arrived. */
 static int
 start_kex(struct sshlogin *l)
 {
@@ -579,7 +581,7 @@ start_kex(struct sshlogin *l)
 	return r;
 }
 
-/* The identification is there: packets follow. */
+/* Packets start: the identification is there. */
 static int
 start_packets(struct sshlogin *l)
 {

@@ -22,8 +22,8 @@
 #include "server/monitor-wire.h"
 
 #ifdef WITH_SANITIZER
-/* The search for leaks wants a process of its own, which the sandbox does
- * not let it have. */
+/* The search for leaks is turned off: it wants a process of its own, which the
+ * sandbox does not let it have. */
 int __lsan_is_turned_off(void);
 
 int

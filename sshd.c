@@ -64,7 +64,8 @@ must(int r)
 		exit(255);
 }
 
-/* The same of the command line, where scripts know 1. */
+/* A flag of the command line has to be right; scripts know the exit status 1
+ * for one that is not. */
 static void
 must_flag(int r)
 {
@@ -227,8 +228,8 @@ redirect_log(const char *path)
 		close(fd);
 }
 
-/* Before the configuration is read, which has lines of its own. With -i
- * standard error may be the client's. */
+/* The log is opened before the configuration is read, which has lines of its
+ * own. With -i standard error may be the client's. */
 static void
 open_log(const struct options *o)
 {
@@ -244,7 +245,8 @@ open_log(const struct options *o)
 	}
 }
 
-/* By the configuration; who only looks at that hears of its faults. */
+/* The log is set as the configuration says. Who only looks at that hears of its
+ * faults. */
 static void
 set_up_log(struct options *o)
 {
@@ -263,8 +265,9 @@ set_up_log(struct options *o)
 	    crypto_library_version());
 }
 
-/* Not while the file is read: other processes of ours, to which the whole
- * configuration goes, see no interfaces. */
+/* Routing domains are checked here and not while the file is read: other
+ * processes of ours, to which the whole configuration goes, see no
+ * interfaces. */
 static void
 check_domains(const struct server_conf *conf)
 {
@@ -315,8 +318,9 @@ dump_config(struct options *o)
 	exit(0);
 }
 
-/* Who hpnsshd-auth is to be, and where it is locked in. Not a user that others
- * share, as nobody is: they could signal and trace it. */
+/* The user that hpnsshd-auth becomes, and the directory in which it is locked.
+ * Not a user that others share, as nobody is: they could signal and trace
+ * it. */
 static void
 find_privsep(struct server_state *s)
 {
@@ -359,7 +363,7 @@ load_keys(struct server_state *s)
 	exit(1);
 }
 
-/* Where the program is, for SIGHUP: as it was called, so that a newer one
+/* The path of the program, for SIGHUP: as it was called, so that a newer one
  * that was put there is found. */
 static const char *
 find_exe(const char *argv0)

@@ -87,8 +87,9 @@ wait_for_work(struct worker_pool *p)
 		sched_yield();
 	}
 	pthread_mutex_lock(&p->lock);
-	/* First counted, then looked: the loop first posts, then looks at the
-	 * count. One of both sees the other. */
+	/* The thread counts itself as a sleeper before it looks for work once
+	 * more; the loop posts work before it looks at the count. So one of
+	 * the two sees the other. */
 	atomic_fetch_add(&p->sleepers, 1);
 	while (!has_work(p))
 		pthread_cond_wait(&p->work, &p->lock);

@@ -4,8 +4,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-/* One read, so that a descriptor that blocks does not. Its end, and an error,
- * are seen again by who reads next. */
+/* The socket is read once, so that a descriptor that blocks does not. Its end,
+ * and an error, are seen again by who reads next. */
 static void
 on_readable(void *arg, int fd, int events)
 {

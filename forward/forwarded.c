@@ -132,7 +132,7 @@ free_forwarded(struct forwarded *f)
 
 /* ---- what happens on the channel ---------------------------------------- */
 
-/* The channel and the socket are both there. */
+/* The channel and the socket are tied when both are there. */
 static void
 tie(struct forwarded *f)
 {
@@ -193,8 +193,9 @@ on_source_end(void *arg, struct channel *c)
 	close_if_done(f);
 }
 
-/* What comes from the peer is thrown away from now on. The other direction
- * goes on as long as the socket has something to say. */
+/* The socket takes nothing any more: what comes from the peer is thrown away
+ * from now on. The other direction goes on as long as the socket has something
+ * to say. */
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -236,7 +237,8 @@ fail(struct forwarded *f, const char *why)
 	free_forwarded(f);
 }
 
-/* A new socket takes a small message as a whole. */
+/* The first bytes are written to the new socket, which takes a small message as
+ * a whole. */
 static bool
 write_first(struct forwarded *f)
 {

@@ -36,7 +36,7 @@ struct listener {
 
 /* ---- sockets ------------------------------------------------------------ */
 
-/* The last reason for which it was not possible. */
+/* The last reason for which listening was not possible. */
 struct trouble {
 	char text[256];
 	bool in_use; /* an address is another process's */
@@ -63,8 +63,8 @@ on_failure(void *arg, enum listen_step step, const struct sockaddr *sa,
 	    host, port, strerror(error));
 }
 
-/* Where any port will do, the first socket picks it, and the others follow:
- * so the families are opened one after the other. */
+/* The families are opened one after the other: where any port will do, the
+ * first socket picks it, and the others follow. */
 static int
 open_host(struct listener *l, const struct listener_params *p,
     const char *host, struct trouble *t)
@@ -148,7 +148,8 @@ on_rested(void *arg)
 	update_watches(l);
 }
 
-/* The socket stays readable, so that trying again at once would spin. */
+/* The listener rests for a moment: the socket stays readable, so that trying
+ * again at once would spin. */
 static void
 rest(struct listener *l)
 {
@@ -172,7 +173,7 @@ name_peer(struct listener_peer *peer, const struct sockaddr *sa, socklen_t len)
 	peer->port = (uint16_t)atoi(port);
 }
 
-/* False: there is none now. */
+/* A connection is accepted. False: there is none now. */
 static bool
 accept_one(struct listener *l, int fd)
 {

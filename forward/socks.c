@@ -81,7 +81,7 @@ on_version(struct socks *s)
 	return SOCKS_BAD;
 }
 
-/* 0.0.0.x stands for a name that follows (4a). */
+/* The address of SOCKS 4. 0.0.0.x stands for a name that follows (4a). */
 static enum socks_result
 on_v4_head(struct socks *s)
 {
@@ -127,7 +127,8 @@ on_v5_methods(struct socks *s)
 	return SOCKS_REPLY;
 }
 
-/* Version, command, a zero byte, kind of address. */
+/* The head of a SOCKS 5 request: version, command, a zero byte, kind of
+ * address. */
 static enum socks_result
 on_v5_head(struct socks *s)
 {

@@ -30,7 +30,7 @@ struct tun {
 
 /* ---- packets ------------------------------------------------------------ */
 
-/* 0: it is no IP packet. */
+/* The address family of a packet, by its first byte; 0: it is no IP packet. */
 static uint32_t
 family_of(uint8_t first)
 {
@@ -91,8 +91,8 @@ on_read(void *arg, uint8_t *p, size_t max)
 	return ERR_AGAIN;
 }
 
-/* What the interface does not take, as it is switched off or the packet makes
- * no sense to it, is dropped. */
+/* A packet is written. What the interface does not take, as it is switched off
+ * or the packet makes no sense to it, is dropped. */
 static ssize_t
 on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 {
@@ -176,7 +176,8 @@ on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 		t->p.answered(t->p.arg, false);
 }
 
-/* There is no half of a tunnel. */
+/* The tunnel ends with either of its directions: there is no half of a
+ * tunnel. */
 static void
 on_over(void *arg, struct channel *c)
 {

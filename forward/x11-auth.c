@@ -37,7 +37,7 @@ x11_setup_clear(struct x11_setup *s)
 	buf_clear(&s->packet);
 }
 
-/* All that a client of ours can send has this length. */
+/* The length of the packet: all that a client of ours can send has this one. */
 static size_t
 packet_len(const struct x11_setup *s)
 {
@@ -80,7 +80,7 @@ has_our_cookie(const struct x11_setup *s, const uint8_t *p)
 	return name && data;
 }
 
-/* A copy with the display's cookie. */
+/* The packet is copied with the display's cookie in place of ours. */
 static void
 exchange_cookie(struct x11_setup *s)
 {

@@ -45,8 +45,8 @@ struct gss_acceptor {
 	f(init_context) f(free_context) f(parse_name) f(free_principal)       \
 	f(kuserok)
 
-/* Loaded when it is wanted: whoever logs in by other means does not pay for
- * it, in time and in memory. */
+/* The library is loaded when it is wanted: whoever logs in by other means does
+ * not pay for it, in time and in memory. */
 static struct {
 	void *gss, *krb5;
 #define GSS_MEMBER(name) __typeof__(&gss_##name) name;
@@ -92,7 +92,7 @@ load_library(char **why)
 
 /* ---- types of the library ---------------------------------------------- */
 
-/* The library's OIDs are without tag and length. */
+/* The OID of Kerberos as the library wants it: without tag and length. */
 static gss_OID_desc
 kerberos(void)
 {
@@ -137,7 +137,7 @@ put_reason(struct buf *text, OM_uint32 code, int type)
 	}
 }
 
-/* In the library's words. Caller frees. */
+/* The reason of a failure, in the library's words. Caller frees. */
 static char *
 reason(OM_uint32 major, OM_uint32 minor)
 {
@@ -159,7 +159,7 @@ static const uint8_t service_type[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12,
 static const uint8_t user_type[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01,
 	0x02, 0x01, 0x01 };
 
-/* *why on error. */
+/* A name of this type is imported; *why on error. */
 static int
 import_name(const char *name, const uint8_t oid[sizeof service_type],
     gss_name_t *out, char **why)
@@ -177,7 +177,7 @@ import_name(const char *name, const uint8_t oid[sizeof service_type],
 	return ERR_DENIED;
 }
 
-/* Of the service "host" at a host. */
+/* The name of the service "host" at a host. */
 static int
 import_service(const char *host, gss_name_t *name, char **why)
 {
@@ -271,7 +271,8 @@ flags_of(const struct gss_request *request)
 	    (request->delegate ? GSS_C_DELEG_FLAG : 0);
 }
 
-/* The context stands: is it what was asked for? */
+/* The context stands. It has to be what was asked for: a library may leave out
+ * what it cannot do. */
 static int
 conclude(struct gss_initiator *i, OM_uint32 got, struct gss_proof *out,
     char **why)
@@ -322,7 +323,7 @@ gss_initiator_sign(struct gss_initiator *i, struct span data, struct buf *mic,
 	return i->complete ? sign(i->context, data, mic, why) : ERR_PROTOCOL;
 }
 
-/* *why on error. */
+/* A MIC is verified; *why on error. */
 static int
 verify(gss_ctx_id_t context, struct span data, struct span mic, char **why)
 {

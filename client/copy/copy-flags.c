@@ -36,7 +36,7 @@ static const struct {
 	{ 'v', false, HAND_ON_VERBOSE },
 };
 
-/* What stock takes for -X and -l. */
+/* The limits that stock has for -X and -l. */
 enum {
 	REQUESTS_MAX = 100 * 1024 * 1024,
 	REQUESTS_USED = 65535,

@@ -63,7 +63,8 @@ call_mkdir(struct sftp *s, void *arg)
 	return sftp_call_mkdir(s, q->path, &q->attrs);
 }
 
-/* As for stock: what is meant to be copied into it need not make it first. */
+/* The target directory is made, as stock does: what is meant to be copied into
+ * it need not make it first. */
 static void
 make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 {
@@ -116,7 +117,7 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	return is_dir;
 }
 
-/* For what a pattern has matched: several things need a directory. */
+/* The target of a pattern's matches: several things need a directory. */
 static bool
 local_dir_for(struct scp *scp, const char *path, size_t n)
 {
@@ -232,7 +233,7 @@ batch_run(struct batch *b)
 	scp_targets_clear(&b->targets);
 }
 
-/* Before a transfer to that name is queued: if it cannot run together with
+/* A target is added to the batch. If a transfer to it cannot run together with
  * those that are queued, these run first. */
 static void
 batch_add_target(struct batch *b, const char *to)
@@ -257,7 +258,8 @@ bytes_of(const struct xfer_target *sources, int n)
 	return sum;
 }
 
-/* The transfer tells it, and goes on with the others. */
+/* A source that is missing is told of by the transfer, which goes on with the
+ * others. */
 static void
 note_missing(struct scp *scp, const char *path)
 {
@@ -314,7 +316,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 	free(to);
 }
 
-/* All sources are on one host. */
+/* All sources, which are on one host, are downloaded. */
 static void
 download(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
@@ -334,7 +336,7 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 	strlist_clear(&names);
 }
 
-/* These are for transfers of the whole engine. */
+/* Options that are for transfers of the whole engine are refused. */
 static void
 refuse_engine_options(struct scp *scp)
 {
@@ -345,7 +347,7 @@ refuse_engine_options(struct scp *scp)
 		    "of use between this host and another only");
 }
 
-/* From host to host, through this one. */
+/* A source is copied from host to host, through this one. */
 static void
 copy_between(struct scp *scp, const struct xfer_target *source,
     const struct xfer_target *target)

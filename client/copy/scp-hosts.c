@@ -32,7 +32,7 @@ any_never_answered(const struct scp *scp)
 	return false;
 }
 
-/* A word for programs. */
+/* The class of the end, a word for programs. */
 static const char *
 class_of_end(const struct scp *scp)
 {
@@ -57,7 +57,7 @@ class_of_end(const struct scp *scp)
 	return any_never_answered(scp) ? "connect" : "lost";
 }
 
-/* What carries the connection has reported why it was closed. */
+/* The connection is lost. What carries it has reported why. */
 _Noreturn static void
 connection_lost(struct scp *scp, int err)
 {
@@ -122,8 +122,8 @@ try_again(struct scp *scp, struct scp_host *host, int err)
 	(void)poll(NULL, 0, (int)wait_ms);
 }
 
-/* Until the session can be used. The limit for the server's program begins
- * when the user is logged in. */
+/* The session is waited for until it can be used. The limit for the server's
+ * program begins when the user is logged in. */
 static int
 wait_for_session(const struct scp_host *host, struct sftp *s)
 {
@@ -163,7 +163,8 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 	return err;
 }
 
-/* The first session ended between two transfers, or before the first. */
+/* The session is opened again: it ended between two transfers, or before the
+ * first. */
 static int
 renew_session(struct scp_host *host)
 {
@@ -290,8 +291,8 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 	return home;
 }
 
-/* Only the tilde is sent, so that the last part of a path, which names a
- * local file, is always the user's own. */
+/* The path on the host. Only the tilde is sent, so that the last part of a
+ * path, which names a local file, is always the user's own. */
 char *
 scp_host_path(struct scp *scp, struct scp_host *host, const char *path)
 {

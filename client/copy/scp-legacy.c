@@ -63,7 +63,7 @@ add(struct strlist *argv, const char *arg)
 	check(strlist_add(argv, arg));
 }
 
-/* Goes to t's host; command and the rest are the caller's. */
+/* The ssh to t's host; command and the rest are the caller's. */
 static struct ssh_command
 ssh_to(const struct xfer_target *t, const struct legacy_opts *o)
 {

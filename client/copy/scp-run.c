@@ -31,7 +31,7 @@ print_line(const char *tried, const char *path, const char *text)
 	free(part);
 }
 
-/* About no path. */
+/* A message that is about no path. */
 static void
 print_text(const char *text)
 {
@@ -39,7 +39,7 @@ print_text(const char *text)
 	fprintf(stderr, "%s: %s\n", called_name("hpnscp"), text);
 }
 
-/* For programs: is it that there is no room? */
+/* The class of an error, for programs: is it that there is no room? */
 static const char *
 class_of(const char *text)
 {
@@ -80,7 +80,7 @@ scp_catch_signals(void)
 			fatal("%s", err_text(ERR_SYSTEM));
 }
 
-/* What is kept of the run, and how to go on. */
+/* The user is told what is kept of the run, and how to go on. */
 static void
 tell_kept(struct scp *scp, const char *why)
 {

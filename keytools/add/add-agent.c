@@ -13,8 +13,8 @@
 
 /* ---- the lock ----------------------------------------------------------- */
 
-/* Never NULL: who gives no answer is taken to have typed nothing, which an
- * agent refuses. */
+/* The user's answer, never NULL: who gives none is taken to have typed nothing,
+ * which an agent refuses. */
 static char *
 ask(const char *text)
 {
@@ -65,7 +65,8 @@ add_unlock(struct agent *a)
 
 /* ---- libraries ---------------------------------------------------------- */
 
-/* Plain keys may be among them (`*.pub`), and say nothing. */
+/* The certificates of these files. Plain keys may be among them (`*.pub`), and
+ * say nothing. */
 static struct key **
 load_certs(const struct strlist *paths, size_t *n)
 {

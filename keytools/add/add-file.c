@@ -36,7 +36,8 @@ struct adding {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Of a file that others can read, nothing is taken. */
+/* The file is read, but not if others can read it: such a key is not safe to
+ * use. */
 static int
 read_file(const char *path, struct buf *content)
 {
@@ -102,7 +103,8 @@ decrypt(struct adding *d, const struct buf *content, const char *name,
 	return r;
 }
 
-/* false: it cannot be had; why was said. */
+/* The private key of a file is loaded. False: it cannot be had, and why was
+ * said. */
 static bool
 load(struct adding *d, const char *path, const char *name, struct key **k,
     char **comment)
@@ -218,7 +220,8 @@ add_joined(const struct adding *d, const struct key *cert, const char *path,
 	free(shown);
 }
 
-/* Says what it cannot do, but the exit status is that of the plain key. */
+/* The certificate beside a key is added. If it cannot be, that is told, but the
+ * exit status is that of the plain key. */
 static void
 add_cert_beside(const struct adding *d, const struct key *k, const char *name,
     const char *comment)
@@ -273,7 +276,7 @@ add_plain(const struct adding *d, const struct key *k, const char *name,
 	return r == 0;
 }
 
-/* Is the plain key in the agent now? */
+/* The keys of a file are added. True: the plain key is in the agent now. */
 static bool
 add_file(struct adding *d, const char *path)
 {

@@ -102,7 +102,7 @@ remove_line(struct agent *a, const struct add_options *o, const char *line,
 	return ok;
 }
 
-/* At least one key must be there. */
+/* Keys of standard input are removed, of which there must be at least one. */
 static bool
 remove_of_input(struct agent *a, const struct add_options *o)
 {

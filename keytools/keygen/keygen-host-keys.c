@@ -116,7 +116,7 @@ read_line(const struct keygen_options *o, struct config *c, const char *line)
 	return go_on;
 }
 
-/* A file that cannot be read says nothing. */
+/* The file is read. One that cannot be read says nothing. */
 static void
 read_config(const struct keygen_options *o, struct config *c, const char *path)
 {
@@ -158,7 +158,7 @@ is_usable(const struct keygen_options *o, const char *name)
 	return usable;
 }
 
-/* Lines for the usable ones of them. */
+/* Lines for those of OpenSSH's keys that are usable. */
 static void
 put_stock_keys(const struct keygen_options *o, struct buf *out)
 {
@@ -252,8 +252,8 @@ own_path(const struct keygen_options *o, size_t kind)
 	return path;
 }
 
-/* An empty file counts as missing: an image build that was interrupted leaves
- * one. */
+/* The key file is there. An empty one counts as missing: an image build that
+ * was interrupted leaves one. */
 static bool
 is_there(const struct keygen_options *o, size_t kind)
 {

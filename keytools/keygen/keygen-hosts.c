@@ -42,7 +42,7 @@ print_found_fingerprint(const struct keygen_options *o, const struct key *k,
 	free(fp);
 }
 
-/* With -H as that would make the line. */
+/* The line that was found is printed, with -H as that would make it. */
 static int
 print_found_line(const struct keygen_options *o,
     const struct knownhosts_text *found)
@@ -69,7 +69,7 @@ print_found_line(const struct keygen_options *o,
 	return r;
 }
 
-/* NULL if it is none. */
+/* The key of a line; NULL if it has none. */
 static struct key *
 parse_key(const char *text, char **comment)
 {
@@ -137,7 +137,7 @@ keygen_find_host(const struct keygen_options *o)
 	return found.any ? OK : FAILED;
 }
 
-/* Of the file at path. */
+/* The edit of the file at path. */
 struct edit {
 	const struct keygen_options *o;
 	const char *path;
@@ -165,7 +165,7 @@ note_edit(void *arg, enum knownhosts_note note, unsigned number,
 	}
 }
 
-/* As stock's: a file that is not understood is not rewritten. */
+/* A file that is not understood is not rewritten, as with stock. */
 static int
 refuse(char *path)
 {

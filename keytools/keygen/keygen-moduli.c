@@ -218,7 +218,7 @@ read_checkpoint(const char *path)
 	return line;
 }
 
-/* The output is on disk before the note that says so. */
+/* The checkpoint is written when the output is on disk before it. */
 static void
 write_checkpoint(const struct keygen_options *o, struct screening *s)
 {

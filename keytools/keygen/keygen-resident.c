@@ -14,7 +14,7 @@
 
 /* ---- names of files ------------------------------------------------------ */
 
-/* Could it leave the directory, or not be typed? */
+/* The user's name is plain: it cannot leave the directory, and can be typed. */
 static bool
 is_plain(struct span user)
 {
@@ -49,7 +49,7 @@ user_part(const struct buf *id)
 	return text;
 }
 
-/* What of the application is not the same for all. */
+/* The part of the application that is not the same for all keys. */
 static const char *
 own_name(const char *application)
 {

@@ -116,7 +116,7 @@ take_options(const struct keygen_options *o, struct enroll_options *w)
 
 /* ---- making -------------------------------------------------------------- */
 
-/* A resident key of that name would be lost. */
+/* The key may be replaced: a resident key of that name would be lost. */
 static bool
 may_replace(const struct enroll_options *w)
 {
@@ -133,7 +133,8 @@ may_replace(const struct enroll_options *w)
 	return yes;
 }
 
-/* Calls until it is done, the user gives up, or it makes no sense. */
+/* A key is made: the helper is called until it is done, the user gives up, or
+ * it makes no sense. */
 static void
 enroll(const struct keygen_options *o, struct enroll_options *w,
     struct sk_enrolled *made)

@@ -100,7 +100,7 @@ load_signature(const struct keygen_options *o, struct sshsig *s)
 	return r == 0;
 }
 
-/* Is it a signature of what comes from standard input, for this namespace? */
+/* The signature is of what comes from standard input, for this namespace. */
 static bool
 is_right(const struct keygen_options *o, const struct sshsig *s)
 {
@@ -212,7 +212,7 @@ open_signers(const struct keygen_options *o, struct signers *l)
 	return true;
 }
 
-/* Might the line, which is bad, be about this principal? */
+/* The line, which is bad, may be about this principal. */
 static bool
 is_about(const struct signer *s, const char *principal)
 {

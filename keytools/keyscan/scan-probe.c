@@ -12,7 +12,7 @@
 #include "packet.h"
 #include "peer-version.h"
 
-/* By this name administrators find scans in their logs. */
+/* The identification by which administrators find scans in their logs. */
 static const char ident[] = "SSH-2.0-OpenSSH-keyscan";
 
 struct scan_probe {
@@ -45,7 +45,7 @@ on_verify(void *arg, const char *alg, struct span blob, struct span data,
 	return r;
 }
 
-/* That was all we came for. */
+/* The check of the key ends the probe: that was all it came for. */
 static int
 on_check(void *arg, struct span blob, const char *alg)
 {

@@ -198,7 +198,7 @@ read_certificate(const struct reading *o, struct key **out, char **name)
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* Remembers where the private half is. */
+/* The key is noted, with where its private half is. */
 static int
 keep_listed(const struct reading *o, const struct key *k)
 {
@@ -219,7 +219,7 @@ keep_listed(const struct reading *o, const struct key *k)
 	return r;
 }
 
-/* Takes k and name. */
+/* A key is added to the list, which takes k and name. */
 static int
 keep(const struct reading *o, struct key *k, char *name, struct p11_list *out)
 {

@@ -17,7 +17,8 @@
 
 /* ---- the library --------------------------------------------------------- */
 
-/* To load a library runs it, so it is looked at before. */
+/* The library names the entry point. To load a library runs it, so its file is
+ * looked at before. */
 static bool
 names_entry(const char *path)
 {

@@ -41,7 +41,8 @@ method_of(const char *alg)
 	return NULL;
 }
 
-/* Some tokens do not say of their keys that they sign. */
+/* The private key of a listed one. Some tokens do not say of their keys that
+ * they sign. */
 static bool
 find_private(struct provider *p, const struct listed_key *at,
     CK_OBJECT_HANDLE *out)
@@ -71,7 +72,7 @@ wants_pin_each_time(struct provider *p, const struct token *t,
 	    len == sizeof yes && yes != CK_FALSE;
 }
 
-/* What the token gets to sign. */
+/* The input that the token gets to sign. */
 static int
 put_input(const struct method *m, struct span data, struct buf *out)
 {

@@ -117,7 +117,7 @@ close_device(fido_dev_t **dev)
 	fido_dev_free(dev);
 }
 
-/* Does it have the wanted key? NULL: whichever there is will do. */
+/* A device suits if it has the wanted key. NULL: any device will do. */
 typedef bool (*suits_fn)(fido_dev_t *dev, const void *arg);
 
 /* The device that was named, or the only one, or the first that suits. */
@@ -171,7 +171,7 @@ new_assert(const struct wanted *w, const uint8_t *data, size_t len)
 	return a;
 }
 
-/* Asks without a touch. */
+/* The device has the key: it is asked without a touch. */
 static bool
 has_key(fido_dev_t *dev, const void *arg)
 {
@@ -203,7 +203,8 @@ take_assert(uint32_t alg, const fido_assert_t *a, struct sk_sign_response *s)
 	return copy(two.p, two.len, &s->sig_s, &s->sig_s_len);
 }
 
-/* Has it to know its user by itself, or by the PIN that goes with it? */
+/* The user is verified where that is asked for: by the authenticator itself, or
+ * by the PIN that goes with it. */
 static int
 set_verification(fido_dev_t *dev, fido_assert_t *a, uint8_t flags,
     const char *pin)
@@ -264,7 +265,7 @@ fido2_sign(uint32_t alg, const uint8_t *data, size_t data_len,
 
 /* ---- new keys ------------------------------------------------------------ */
 
-/* Is there a resident key of this user already? */
+/* A resident key of this user must not be there already. */
 static int
 check_free(fido_dev_t *dev, const char *application, const uint8_t *user,
     const char *pin)

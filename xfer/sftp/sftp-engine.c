@@ -151,8 +151,8 @@ sftp_take(struct sftp *s, uint8_t *p, size_t max)
 
 	while (s->files.first >= 0 && n < max) {
 		q = &s->requests[s->files.first];
-		/* The next one whole in the next packet is the better for
-		 * whoever writes it. */
+		/* A WRITE is not split over two packets where this one is
+		 * nearly full: servers write whole blocks faster. */
 		if (n > max / 8 * 7 &&
 		    q->file.before + q->file.left > max - n)
 			return n;
