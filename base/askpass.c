@@ -34,7 +34,7 @@ struct askpass {
 	void *arg;
 };
 
-/* What the program is told of its task in SSH_ASKPASS_PROMPT. */
+/* The task of the program, as SSH_ASKPASS_PROMPT tells it. */
 static const char *const prompts[] = {
 	[ASKPASS_CONFIRM] = "confirm",
 	[ASKPASS_SECRET] = NULL,
@@ -92,7 +92,7 @@ run_program(enum askpass_kind kind, const char *text, int out)
 	_exit(CANNOT_RUN);
 }
 
-/* *fd is where its answer is read. */
+/* The program is started; its answer is read from *fd. */
 static pid_t
 start_program(enum askpass_kind kind, const char *text, int *fd)
 {
@@ -125,7 +125,8 @@ release(struct askpass *a)
 	mem_free_secret(a, sizeof *a);
 }
 
-/* The first line of its output; false if that is not all there. */
+/* The answer is the first line of the output; false if that is not all
+ * there. */
 static bool
 cut_line(struct askpass *a)
 {
@@ -160,8 +161,8 @@ is_agreed(struct askpass *a, int status)
 	    strcasecmp(a->answer, "yes") == 0;
 }
 
-/* Its output has ended, and it will end any moment: that is looked at now and
- * then, because nothing here may wait. */
+/* A program whose output has ended will end any moment: that is looked at now
+ * and then, because nothing here may wait. */
 static void
 reap(void *arg)
 {
@@ -186,7 +187,7 @@ reap(void *arg)
 	explicit_bzero(answer, sizeof answer);
 }
 
-/* Takes a piece of its output; what there is no room for is forgotten. */
+/* A piece of the output is taken; what there is no room for is forgotten. */
 static ssize_t
 take(struct askpass *a, int fd)
 {
@@ -245,8 +246,8 @@ askpass_ask(struct loop *loop, enum askpass_kind kind, const char *text,
 	return NULL;
 }
 
-/* What SIGKILL has ended is there to be reaped: this does not wait for anything
- * that the program could still do. */
+/* The program is killed and reaped: this does not wait for anything that it
+ * could still do. */
 void
 askpass_drop(struct askpass *a)
 {

@@ -25,7 +25,8 @@ enum {
 	ABANDONED_MAX = 64,
 };
 
-/* Pipes move whole pages; of all that was measured, they carry most. */
+/* The size of a pipe is whole pages; of all that was measured, this carries
+ * most. */
 int
 child_pipe(int ends[2])
 {
@@ -121,7 +122,8 @@ child_read_all(int fd, uint64_t deadline_ms, size_t max, struct buf *out)
 	}
 }
 
-/* Nobody is told when a child ends, and most end with their output. */
+/* The child's end is looked for at intervals: nobody is told when it ends, and
+ * most end with their output. */
 int
 child_reap_until(pid_t pid, uint64_t deadline_ms, int *status)
 {
@@ -138,7 +140,7 @@ child_reap_until(pid_t pid, uint64_t deadline_ms, int *status)
 	}
 }
 
-/* Killed, and not waited for yet; 0: free. */
+/* Children that were killed, and not waited for yet; 0: a free entry. */
 static pid_t abandoned[ABANDONED_MAX];
 
 void

@@ -12,7 +12,7 @@ enum {
 	FILE_BYTES_MAX = 16 * 1024 * 1024,
 };
 
-/* Never to more than it is. */
+/* A limit is lowered, never raised. */
 static void
 lower(int what, rlim_t to)
 {

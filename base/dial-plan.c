@@ -31,7 +31,8 @@ time_is_up(const struct dial_plan *p, uint64_t now_ms)
 	    now_ms - p->begun_ms >= p->times.timeout_ms;
 }
 
-/* When the next address of a round is due, if nothing fails before. */
+/* The time at which the next address of a round is due, if nothing fails
+ * before. */
 static uint64_t
 due_ms(const struct dial_plan *p, unsigned round)
 {
@@ -47,7 +48,7 @@ is_due(const struct dial_plan *p, unsigned round, uint64_t now_ms)
 	    due_ms(p, round) <= now_ms;
 }
 
-/* The first of the round that was not tried; p->n: there is none. */
+/* The first address of the round that was not tried; p->n: there is none. */
 static size_t
 first_waiting(const struct dial_plan *p, unsigned round)
 {

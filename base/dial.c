@@ -65,7 +65,8 @@ fail(struct dial *d, struct attempt *a, int error)
 	dial_plan_failed(&d->plan, (size_t)(a - d->attempts));
 }
 
-/* It stays open; what wakes us up for it is not needed any more. */
+/* The attempt wins. Its socket stays open; what wakes us up for it is not
+ * needed any more. */
 static void
 win(struct dial *d, struct attempt *a)
 {
@@ -140,7 +141,8 @@ start_attempt(struct dial *d, struct attempt *a)
 
 /* ---- all of them -------------------------------------------------------- */
 
-/* Starts what is due. True: it is over, and the losers are closed. */
+/* Attempts that are due start. True: the dial is over, and the losers are
+ * closed. */
 static bool
 advance(struct dial *d, uint64_t *wait_ms)
 {
@@ -165,7 +167,8 @@ on_timer(void *arg)
 	step(d);
 }
 
-/* No memory for the timer: nobody would notice that time passes. */
+/* The dial is given up when there is no memory for its timer: nobody would
+ * notice that time passes. */
 static void
 give_up(struct dial *d)
 {

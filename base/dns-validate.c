@@ -15,7 +15,7 @@ enum { MESSAGE_MAX = 65535, CLASS_IN = 1 };
 	f(ctx_create) f(ctx_set_option) f(ctx_resolvconf) f(ctx_add_ta_file)  \
 	f(resolve)
 
-/* Loaded when it is wanted: it brings six more libraries. */
+/* The library is loaded when it is wanted: it brings six more. */
 static struct {
 #define MEMBER(name) __typeof__(&ub_##name) name;
 	FUNCTIONS(MEMBER)
@@ -36,8 +36,8 @@ load_library(void)
 	return true;
 }
 
-/* It asks the servers of the system, which need not be believed. One on this
- * machine is as good as any other. */
+/* The context asks the servers of the system, which need not be believed: one
+ * on this machine is as good as any other. */
 static struct ub_ctx *
 make_context(void)
 {

@@ -32,7 +32,7 @@ enum {
 	SAYS = STDERR_FILENO + 1, /* where the child writes what it found */
 };
 
-/* What the child says: all of it, or nothing. */
+/* The child's finding is sent as a whole, or not at all. */
 struct finding {
 	int r;
 	struct dns_answer answer;
@@ -50,7 +50,7 @@ copy_name(char *out, size_t size, const char *name)
 		out[len - 1] = '\0';
 }
 
-/* What an alias leads to. */
+/* The name that an alias leads to. */
 static int
 read_alias(const ns_msg *m, const ns_rr *rr, char name[NS_MAXDNAME])
 {
@@ -76,7 +76,7 @@ keep_record(const ns_rr *rr, struct dns_answer *out)
 	return 0;
 }
 
-/* An alias stands in front of what it leads to. */
+/* The records of an answer. An alias stands in front of what it leads to. */
 static int
 read_records(ns_msg *m, char name[NS_MAXDNAME], uint16_t type,
     struct dns_answer *out)
@@ -231,7 +231,8 @@ find_records(const char *name, uint16_t type, struct dns_answer *out)
 	return r == ERR_NOT_FOUND ? 0 : r;
 }
 
-/* Nobody else ends the child of a process that was killed. */
+/* The child ends with its parent: nobody else ends the child of a process that
+ * was killed. */
 static void
 live_no_longer_than(pid_t parent)
 {
@@ -241,7 +242,8 @@ live_no_longer_than(pid_t parent)
 		_exit(1);
 }
 
-/* It holds nothing of the connection, and cannot ask the user. */
+/* The child asks. It holds nothing of the connection, and cannot ask the
+ * user. */
 static _Noreturn void
 find_in_child(const char *name, uint16_t type, int fd, pid_t parent)
 {

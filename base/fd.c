@@ -219,7 +219,7 @@ fd_write_all(int fd, const void *p, size_t len)
 	return 0;
 }
 
-/* ERR_TIMEOUT at end_ms. */
+/* The descriptor is waited for; ERR_TIMEOUT at end_ms. */
 static int
 wait_until(int fd, short events, uint64_t end_ms)
 {
@@ -315,7 +315,8 @@ file_read(const char *path, struct buf *out, size_t max)
 
 enum { RANDOM_BYTES = 8 };
 
-/* A new file beside the name: its descriptor, or -1. *tmp: the caller's. */
+/* A new file is made beside the name: its descriptor, or -1. *tmp: the
+ * caller's. */
 static int
 make_beside(int dir, const char *name, char **tmp)
 {

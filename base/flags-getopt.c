@@ -5,7 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A letter that wants an argument is complained about only if it has none. */
+/* The user is told of a wrong letter. One that wants an argument is wrong only
+ * if it has none. */
 static void
 complain(const char *letters, char *const argv[])
 {

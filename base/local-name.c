@@ -10,8 +10,9 @@
 #include "base/str.h"
 #include "compat/sock.h"
 
-/* Users can have sockets with any address: in a network namespace of their
- * own, or by IP_FREEBIND. One of this host's can be bound here. */
+/* The address is one of this host's, which can be bound here. Users can have
+ * sockets with any address: in a network namespace of their own, or by
+ * IP_FREEBIND. */
 static bool
 is_of_this_host(const struct sockaddr_storage *ss, socklen_t len)
 {

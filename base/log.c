@@ -227,7 +227,7 @@ write_line(enum log_level level, const char *text)
 		(void)!write(st.fd, line, MIN((size_t)n, sizeof line - 1));
 }
 
-/* What is escaped already. */
+/* A text that is escaped already goes to the log. */
 static void
 put(enum log_level level, bool forced, const char *text)
 {

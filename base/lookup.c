@@ -38,8 +38,8 @@ static const struct role {
 
 /* ---- in a process of its own -------------------------------------------- */
 
-/* It must hold nothing of this process: a connection would not end as long as
- * somebody else has its descriptor. */
+/* The process holds nothing of this one but the socket: a connection would not
+ * end as long as somebody else has its descriptor. */
 static void
 hold_only(int sock)
 {
@@ -64,8 +64,8 @@ serve(enum lookup_kind kind, bool shown_only)
 	_exit(0);
 }
 
-/* A user's other programs run as the same user: they must not get at what is
- * outside of their root directory by way of this process. */
+/* The process hides from a user's other programs, which run as the same user:
+ * they must not get at what is outside of their root directory by way of it. */
 static void
 hide(void)
 {
@@ -77,7 +77,8 @@ hide(void)
 		_exit(1);
 }
 
-/* Which program this is, the system knows whatever has become of its file. */
+/* The program is executed by the file that the system knows for it, whatever
+ * has become of its name. */
 static void
 execute(enum lookup_kind kind)
 {
@@ -103,7 +104,7 @@ lookup_main(const char *argument)
 	}
 }
 
-/* Twice forked, so that nobody has to wait for its end. */
+/* The process is forked twice, so that nobody has to wait for its end. */
 static int
 fork_process(enum lookup_kind kind, int sock)
 {

@@ -65,7 +65,7 @@ struct loop {
 	} signals[SIGNAL_COUNT];
 };
 
-/* What a signal handler may touch. */
+/* The variables that a signal handler may touch. */
 static int wake_pipe[2] = { -1, -1 };
 static volatile sig_atomic_t arrived[SIGNAL_COUNT];
 
@@ -195,7 +195,7 @@ make_room(struct loop *l, int fd)
 	return true;
 }
 
-/* What all watches of a descriptor want together. */
+/* The events that all watches of a descriptor want together. */
 static int
 wanted(const struct loop *l, int fd)
 {
@@ -226,7 +226,8 @@ loop_watch(struct loop *l, int fd, int events, loop_fd_fn fn, void *arg)
 	return w;
 }
 
-/* Memory for the descriptor is there since the watch is. */
+/* The kernel is told what is wanted. Memory for the descriptor is there since
+ * the watch is. */
 static void
 tell_wanted(struct loop *l, int fd)
 {
@@ -384,7 +385,7 @@ sweep_hooks(struct loop *l)
 	l->sweep = false;
 }
 
-/* By index: a hook may add one, and so move them. */
+/* Hooks are run by index, because one may add another, and so move them. */
 static bool
 run_hooks(struct loop *l)
 {
@@ -448,7 +449,8 @@ dispatch_timers(struct loop *l)
 	}
 }
 
-/* Watches that were made meanwhile have not been waited for. */
+/* Ready descriptors are handed out. Watches that were made meanwhile have not
+ * been waited for. */
 static void
 dispatch_fds(struct loop *l, const struct ready *v, size_t n)
 {
@@ -463,7 +465,7 @@ dispatch_fds(struct loop *l, const struct ready *v, size_t n)
 	}
 }
 
-/* Signals come first. */
+/* Signals are handed out first. */
 static void
 dispatch(struct loop *l, struct ready *v, size_t n)
 {

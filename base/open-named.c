@@ -36,7 +36,7 @@ is_ours(const struct stat *st)
 	return st->st_uid == 0 || st->st_uid == geteuid();
 }
 
-/* Who can put something into a directory, beside root and ourselves. */
+/* Users who can put something into a directory, beside root and ourselves. */
 enum writers {
 	WRITERS_NONE,
 	WRITERS_SOME, /* its owner, a group: whom somebody has chosen */
@@ -88,7 +88,7 @@ begin(struct walk *w, const char *path)
 	return w->dir == -1 ? -1 : 0;
 }
 
-/* Where a link leads becomes what is left. 1: it was followed; -1. */
+/* A link is followed: its text goes in front of what is left. 1; or -1. */
 static int
 follow(struct walk *w, const char *name, const struct stat *link,
     const char *behind)
@@ -117,7 +117,7 @@ follow(struct walk *w, const char *name, const struct stat *link,
 	return 1;
 }
 
-/* Cuts the first component off. False: it is the last one. */
+/* The first component is cut off. False: it is the last one. */
 static bool
 next_component(struct walk *w, char name[PATH_MAX], const char **behind)
 {

@@ -26,7 +26,7 @@ enum {
 	KIND_HOME = OWNERS_GROUP + 1,
 };
 
-/* One message each. */
+/* A question is one message, and so is its answer. */
 struct question {
 	uint32_t kind; /* enum owners_kind, KIND_HOME */
 	uint32_t id;   /* of a KIND_HOME: a number that the answer repeats */
@@ -73,8 +73,8 @@ take_file(int fd)
 	show(&shown_groups, st.st_gid);
 }
 
-/* A name that could do something to a terminal, or to the columns of a
- * listing, is none. */
+/* A name is put into the answer. One that could do something to a terminal, or
+ * to the columns of a listing, is none. */
 static void
 put_name(char *text, size_t size, const char *name)
 {

@@ -31,7 +31,7 @@ have_tty(void)
 	return have;
 }
 
-/* Is the program to be asked, though perhaps there is a terminal? */
+/* The program is preferred to a terminal, though there may be one. */
 static bool
 is_preferred(void)
 {
@@ -41,7 +41,8 @@ is_preferred(void)
 	    strcasecmp(require, "prefer") == 0);
 }
 
-/* Whoever types more than fits is not to send the beginning only. */
+/* The answer is whole: whoever types more than fits is not to send the
+ * beginning only. */
 static bool
 is_whole(const char *answer)
 {

@@ -178,7 +178,8 @@ wait_poll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 
 #ifdef HAVE_EPOLL
 
-/* In a child of fork(2) the kernel's set is still the parent's. */
+/* The kernel's set is this process's. In a child of fork(2) it is still the
+ * parent's. */
 static bool
 is_ours(const struct ready_set *s)
 {
@@ -262,7 +263,7 @@ apply_changes(struct ready_set *s)
 	return fine;
 }
 
-/* A new set in the kernel, with what is wanted now. */
+/* The kernel gets a new set, with what is wanted now. */
 static bool
 renew(struct ready_set *s)
 {
@@ -279,7 +280,8 @@ renew(struct ready_set *s)
 	return true;
 }
 
-/* At most half of the room, so that those that wait get told too. */
+/* Descriptors that are always ready fill at most half of the room, so that
+ * those that wait get told too. */
 static size_t
 take_always(struct ready_set *s, struct ready *v, size_t max)
 {
@@ -341,7 +343,8 @@ wait_epoll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 	return (int)(n + translate(s, got, (size_t)MAX(r, 0), v + n));
 }
 
-/* False: it cannot be had, now or any more. */
+/* The kernel's set has what is wanted. False: it cannot be had, now or any
+ * more. */
 static bool
 kernel_set_is_current(struct ready_set *s)
 {

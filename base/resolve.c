@@ -21,7 +21,7 @@ enum {
 	TEXT_MAX = 128,	   /* bytes of a reason */
 };
 
-/* What goes to a process, and what comes back: one message each. */
+/* A question goes to a process as one message, and so does the answer. */
 struct question {
 	int family;
 	char port[8];
@@ -206,7 +206,7 @@ give(struct process *p, struct resolve *q)
 	return true;
 }
 
-/* One that is free, started already if there is such a one. */
+/* A process that is free, if possible one that is started already. */
 static struct process *
 free_process(struct resolver *r)
 {
@@ -232,7 +232,7 @@ on_retry(void *arg)
 	hand_out(r);
 }
 
-/* No process could be started: the first that waits hears of it. */
+/* The first question that waits fails: no process could be started. */
 static void
 fail_first(struct resolver *r)
 {

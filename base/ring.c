@@ -90,7 +90,8 @@ job_of(struct ring *r, size_t number)
 	return r->jobs + (number & r->mask) * r->job_size;
 }
 
-/* The loop is the only one that writes it. */
+/* The number of jobs that were posted; the loop is the only one that writes
+ * it. */
 static size_t
 posted(const struct ring *r)
 {

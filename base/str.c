@@ -375,8 +375,8 @@ str_to_bytes(const char *s, uint64_t *bytes)
 
 /* ---- escaping ----------------------------------------------------------- */
 
-/* Marks that turn the direction of what follows make a text look like
- * another one. */
+/* The character turns the direction of what follows: such marks make a text
+ * look like another one. */
 static bool
 turns_text(uint32_t c)
 {

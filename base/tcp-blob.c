@@ -33,7 +33,7 @@ put_size(struct buf *b, size_t n)
 		buf_put_u32(b, (uint32_t)n | BINN_LONG);
 }
 
-/* In as few bytes as it fits in. */
+/* An entry in as few bytes as its number fits in. */
 static void
 put_entry(struct buf *b, const char *key, uint64_t v)
 {

@@ -11,7 +11,7 @@
 
 enum { GROUPS_MAX = 65536 };
 
-/* The ids, *n of them; NULL if they can't be had. */
+/* The ids of a user's groups, *n of them; NULL if they can't be had. */
 static gid_t *
 group_ids(const char *user, gid_t gid, int *n)
 {

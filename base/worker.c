@@ -163,8 +163,8 @@ stop_all(void)
 		stop_threads(p);
 }
 
-/* A fork() would leave the child with locks whose holders are not there, and
- * with jobs that nobody finishes. */
+/* Threads end before a fork(): it would leave the child with locks whose
+ * holders are not there, and with jobs that nobody finishes. */
 static void
 before_fork(void)
 {
@@ -194,7 +194,8 @@ in_child(void)
 		p->count = 0;
 }
 
-/* At exit(), too, libraries are taken down in which the threads work. */
+/* Threads end at exit(), too: libraries are taken down then in which they
+ * work. */
 static void
 register_stops(void)
 {

@@ -78,7 +78,8 @@ rcp_hash_file(struct rcp *c, int fd, int64_t size,
 
 /* ---- source ------------------------------------------------------------- */
 
-/* Is the sink's part the beginning of our file? */
+/* The sink's part may be the beginning of our file: then that is not sent
+ * again. */
 static int
 choose(struct rcp *c, int fd, int64_t size, const struct rcp_sink_state *s,
     char *choice)

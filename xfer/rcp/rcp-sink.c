@@ -35,7 +35,7 @@ struct incoming {
 	int error;	      /* first errno on this side; 0: none */
 };
 
-/* Where records of one level go. */
+/* The destination of the records of one level. */
 struct rcp_dest {
 	struct local_dir *at;
 	const char *name; /* in there; NULL: each record has its own */

@@ -46,8 +46,8 @@ open_flags(uint32_t pflags)
 	return flags | O_CLOEXEC | O_NOCTTY;
 }
 
-/* Without EXCL a file that is there may be opened. Bits that are not known
- * count as changes. */
+/* The rights that an OPEN needs, by its flags. Without EXCL a file that is
+ * there may be opened; bits that are not known count as changes. */
 static uint32_t
 open_needs(uint32_t pflags)
 {
@@ -63,16 +63,17 @@ open_needs(uint32_t pflags)
 	return needs;
 }
 
-/* File systems that answer over a network, or from another process: they are
- * left to workers from the start, not only once they were slow. */
+/* The file system answers over a network, or from another process: its files
+ * are left to workers from the start, not only once they were slow. */
 bool
 serve_is_remote(int fd)
 {
 	return file_is_remote(fd);
 }
 
-/* Opening a FIFO would block the whole connection, hence O_NONBLOCK; a lease
- * that another process has on a regular file is waited for. */
+/* A file is opened with O_NONBLOCK, since a FIFO would block the whole
+ * connection. A lease that another process has on a regular file is waited
+ * for. */
 static int
 open_file(const struct serve_op *op)
 {

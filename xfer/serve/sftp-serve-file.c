@@ -409,7 +409,7 @@ serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* op->flags: of unlinkat(2). */
+/* A name is removed; op->flags: of unlinkat(2). */
 static int
 run_remove(struct serve_op *op)
 {
@@ -451,7 +451,8 @@ serve_remove(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return take_away(s, op, r, "remove", 0);
 }
 
-/* A part that somebody writes keeps its name. */
+/* The new name must not be a part's that somebody writes: that keeps its
+ * name. */
 static int
 check_new_name(const struct serve_place *to)
 {
@@ -461,7 +462,7 @@ check_new_name(const struct serve_place *to)
 	return -1;
 }
 
-/* The draft's RENAME fails if the new name exists. */
+/* A file is renamed as the draft says: not if the new name exists. */
 static int
 rename_new(const struct serve_place *from, const struct serve_place *to)
 {

@@ -32,7 +32,8 @@ enum {
 
 /* ---- check-file --------------------------------------------------------- */
 
-/* The best first, for clients that take the first. */
+/* The algorithms of digests, the best first, for clients that take the
+ * first. */
 const char serve_hash_algs[] =
     "sha256,sha512,sha384,sha224,sha1,md5,blake2b-512";
 

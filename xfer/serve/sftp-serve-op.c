@@ -303,7 +303,7 @@ run_here(struct sftp_serve *s, struct serve_op *op)
 	answer(s, op);
 }
 
-/* False: it cannot begin yet. */
+/* The request begins. False: it cannot yet. */
 static bool
 begin(struct sftp_serve *s, struct serve_op *op)
 {

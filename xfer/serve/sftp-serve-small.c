@@ -88,7 +88,7 @@ fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 	return serve_apply_attrs(fd, &attrs);
 }
 
-/* Is fd the beginning of the data? */
+/* The file begins with the data. */
 static bool
 has_data_of(const struct serve_op *op, int fd, size_t size)
 {

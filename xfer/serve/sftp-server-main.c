@@ -217,7 +217,7 @@ struct input {
 	bool ended;
 };
 
-/* Reads more if all before was used. */
+/* More is read if all that was read before is used. */
 static int
 fill_input(int fd, struct input *in)
 {

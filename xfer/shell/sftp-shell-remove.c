@@ -40,7 +40,7 @@ names_clear(struct names *n)
 	strlist_clear(&n->dirs);
 }
 
-/* One REMOVE. */
+/* A removal is one REMOVE request. */
 struct removal {
 	char *path; /* owned */
 	size_t *left;
@@ -109,7 +109,7 @@ empty(struct shell *sh, const char *path, const struct names *in,
 	return r;
 }
 
-/* path is a directory, and no link. */
+/* A tree is removed; path is a directory, and no link. */
 static int
 remove_tree(struct shell *sh, const char *path, unsigned depth)
 {

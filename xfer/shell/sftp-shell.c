@@ -360,7 +360,7 @@ parse(const char *line, struct shell_words *words,
 				     SHELL_OK;
 }
 
-/* SHELL_FAILED only for what ends a batch. */
+/* A line is run. SHELL_FAILED is only for what ends a batch. */
 static int
 run_line(struct shell *sh, const char *line)
 {
