@@ -38,7 +38,7 @@ struct sshclient_params {
 	bool proxy_may_ask; /* no limit before the host answers through one */
 	bool keep_answer; /* of the user: further connections will need it */
 	bool private_forwards; /* agent and display, if the user wants them */
-	/* NULL: this is the first connection. Else this is a further one to
+	/* The first connection. NULL: this is it. Else this is a further one to
 	 * the same address and the same host key, also if the first has ended
 	 * since. It does not block, shows the user nothing, and uses what the
 	 * user answered for the first, which is freed last. */
@@ -71,22 +71,22 @@ int sshclient_new(struct sshclient **out,
 int sshclient_new_by_identity(struct sshclient **out,
     const struct sshclient_params *params,
     const struct connection_identity *identity) must_check;
-/* Of a first one: there will be no further connection any more. What the user
- * answered for it is wiped, and one that is begun in spite of that is
+/* A first connection will have no further one any more. What the user answered
+ * for it is wiped, and one that is begun in spite of that is
  * SSHCLIENT_FURTHER_NEVER's. */
 void sshclient_forget_answer(struct sshclient *c);
-/* For sshclient_new_by_identity(): what this connection is, once its user is
- * authenticated. ERR_UNSUPPORTED: it went through a proxy, its host key is not
- * trusted, or its login cannot be repeated without the user. The caller clears
- * it in any case. */
+/* The identity of the connection, for sshclient_new_by_identity(), once its
+ * user is authenticated. ERR_UNSUPPORTED: it went through a proxy, its host key
+ * is not trusted, or its login cannot be repeated without the user. The caller
+ * clears it in any case. */
 int sshclient_tell_identity(const struct sshclient *c,
     struct connection_identity *out) must_check;
 /* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is
  * fine. */
 void sshclient_free(struct sshclient *c);
 
-/* It should log in as the last time, without the user: further ones may be
- * begun before it has logged in. */
+/* The connection should log in as the last time, without the user: further ones
+ * may be begun before it has logged in. */
 bool sshclient_is_predictable(const struct sshclient *c);
 /* The first one has logged in: now this one does. */
 int sshclient_log_in(struct sshclient *c) must_check;
@@ -98,7 +98,8 @@ bool sshclient_is_answered(const struct sshclient *c);
 /* A method of authentication was refused, or was not all that is asked for. */
 bool sshclient_was_refused(const struct sshclient *c);
 
-/* Can further connections log in as this one did? They never ask the user. */
+/* The chance that further connections can log in as this one did. They never
+ * ask the user. */
 enum sshclient_further {
 	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for it */
 	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or
@@ -110,10 +111,11 @@ enum sshclient_further sshclient_further(const struct sshclient *c);
 /* How much went over it since the login, for -v. */
 void sshclient_tell_transferred(const struct sshclient *c);
 struct channels *sshclient_channels(const struct sshclient *c);
-/* From send_optimistic() on; NULL: it cannot forward. */
+/* The forwards, from send_optimistic() on; NULL: the connection cannot
+ * forward. */
 struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
-/* In a process that leaves the connection to another one. */
+/* The link is left to another process. */
 void sshclient_leave_link(struct sshclient *c);
 /* The server's host key is not the one that is known, and the user went on. */
 bool sshclient_is_distrusted(const struct sshclient *c);

@@ -16,8 +16,9 @@ struct gss_login;
 
 enum { GSS_LOGIN_MAX_S = 120 }; /* whatever is asked for */
 
-/* In gss-target.c. Whose service, and who we are: by the configuration, and the
- * server's numeric address or NULL. The texts are borrowed. */
+/* The request for a ticket gets the service, and who we are: by the
+ * configuration, and the server's numeric address or NULL. The texts are
+ * borrowed. (In gss-target.c.) */
 void gss_login_target(struct gss_request *request,
     const struct client_conf *conf, const char *address);
 

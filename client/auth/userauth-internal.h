@@ -30,22 +30,24 @@ struct userauth_ops {
 	/* If it is preferred, it makes the first request, before it is known
 	 * which methods the server offers. */
 	bool goes_first;
-	/* Is it of use with this configuration? */
+	/* The method is of use with this configuration. */
 	bool (*enabled)(const struct userauth *ua);
 	/* Sends the next request: 1, or 0 if nothing is left to try. */
 	int (*next)(struct userauth *ua);
 	/* Messages 60-79. May send, or go on to the next try with
 	 * userauth_advance(). USERAUTH_UNKNOWN: it is none of its messages. */
 	int (*input)(struct userauth *ua, uint8_t type, struct rd body);
-	/* There was a FAILURE: will the server answer to other requests of
-	 * this method? NULL: there is only one at a time. */
+	/* A FAILURE came. True: the server will answer to other requests of
+	 * this method. NULL: there is only one at a time. */
 	bool (*refused)(struct userauth *ua);
 	/* Some method's last request, ua->current's, was part of a success:
 	 * start anew, as what was refused may be taken now (may be NULL). */
 	void (*partial)(struct userauth *ua);
-	/* Its last request was all, or a part, of a success (may be NULL). */
+	/* The method's last request was all, or a part, of a success (may be
+	 * NULL). */
 	void (*succeeded)(const struct userauth *ua);
-	/* As userauth_key_hint(). NULL: it uses no keys. */
+	/* The key that was used, as userauth_key_hint(). NULL: the method uses
+	 * no keys. */
 	char *(*used_key)(const struct userauth *ua);
 };
 
@@ -136,7 +138,8 @@ void userauth_put_request(const struct userauth *ua, struct buf *b,
  * further connection. If it was the only one, further connections may use
  * it. */
 void userauth_keep_answer(struct userauth *ua, char *answer);
-/* With BatchMode, the answer to a prompt of the first connection; or NULL. */
+/* The answer that the first connection's user gave to this prompt, with
+ * BatchMode; or NULL. */
 const char *userauth_kept_answer(const struct userauth *ua);
 /* Sends and clears b. */
 int userauth_send(struct userauth *ua, struct buf *b) must_check;
@@ -148,7 +151,7 @@ void userauth_put_clean(struct buf *out, struct span text);
 
 void gssapi_state_free(struct gssapi_state *s);
 
-/* As userauth_key_hint(). */
+/* The key that was used, as userauth_key_hint(). */
 char *pubkey_used(const struct userauth *ua);
 /* The server takes other algorithms than it said before: keys that were left
  * out for that may be tried. False: there are none. */
@@ -173,13 +176,13 @@ struct key_mark pubkey_mark(const struct key *k);
 /* Appends one. Takes pub, which may be NULL. */
 struct candidate *pubkey_add(struct pubkey_state *s, struct key *pub,
     const struct key_mark *mark);
-/* Does it have this public key? */
+/* The candidate has this public key. */
 bool pubkey_is(const struct candidate *c, const struct key_mark *mark);
 
 /* client/auth/userauth-token.c. Behind the files: puts the keys of the tokens
  * of PKCS11Provider in front of them. One that is of no use was logged. */
 void pubkey_add_tokens(struct userauth *ua, struct pubkey_state *s);
-/* By the token; may ask the user. alg: of a plain key. */
+/* The token signs; it may ask the user. alg: of a plain key. */
 int pubkey_token_sign(struct userauth *ua, const struct key *k,
     const char *alg, struct span data, struct buf *signature) must_check;
 void hostbased_state_free(struct hostbased_state *s);

@@ -10,7 +10,7 @@
 
 #include "client/auth/userauth-internal.h"
 
-/* Is there a library by which it could sign? True for all other keys. */
+/* A library is there by which the key could sign. True for all other keys. */
 bool userauth_sk_has_provider(const struct userauth *ua,
     const struct candidate *c);
 /* Appends the signature of k, a security key's private half. */

@@ -91,8 +91,8 @@ bool userauth_expects_success(const struct userauth *ua);
 bool userauth_was_refused(const struct userauth *ua);
 /* What the user had to do until it succeeded. */
 enum userauth_effort userauth_effort(const struct userauth *ua);
-/* It succeeded, and another process of the user could do the same without the
- * user. */
+/* The authentication succeeded, and another process of the user could do the
+ * same without the user. */
 bool userauth_can_be_repeated(const struct userauth *ua);
 /* Name of the method that succeeded. */
 const char *userauth_method(const struct userauth *ua);

@@ -26,7 +26,8 @@ struct ssh_command {
 	enum ssh_command_purpose purpose;
 	bool batch; /* it may not ask the user */
 	bool clear; /* data unencrypted once the user is authenticated */
-	/* Of the user, in order; they count more than our own. NULL: none. */
+	/* The user's options, in order; they count more than our own. NULL:
+	 * none. */
 	const struct strlist *options;
 	int port;	  /* 0: by configuration */
 	const char *user; /* NULL: by configuration */

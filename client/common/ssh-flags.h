@@ -24,7 +24,8 @@ struct ssh_flags {
 	const char *control_command; /* -O: a word of it; static; NULL: none */
 };
 
-/* 1: it was such a flag; 0: it was not; or an error, which was logged. */
+/* The flag is taken: 1; 0: it is none of these; or an error, which was
+ * logged. */
 int ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
     const char *argument) must_check;
 /* A list of them: "-v", "-oX=y", "-i", file... */

@@ -31,7 +31,7 @@ struct uses {
 };
 
 void uses_begin(struct uses *u, enum use use);
-/* One that began. May call unused(). */
+/* A use ends that began. May call unused(). */
 void uses_end(struct uses *u, enum use use);
 bool uses_any(const struct uses *u);
 

@@ -16,7 +16,7 @@
  * was reported: the host is its own jump host, or they lead in a circle. */
 int jump_command(struct strlist *argv,
     const struct client_conf *conf) must_check;
-/* In the child that will execute that program: counts one more hop. */
+/* The child that will execute that program counts one more hop. */
 void jump_count(void);
 
 #endif

@@ -28,7 +28,8 @@ struct tell_end {
 /* err: why it has ended. */
 void tell_end(const struct tell_end *t, int err);
 
-/* For -v. name is the host's address, where there is one. */
+/* The login is told of with -v. name is the host's address, where there is
+ * one. */
 void tell_authenticated(const char *host, const char *name,
     const struct sshlink *link, const char *method);
 void tell_transferred(const struct packet *p, uint64_t took_ms);

@@ -11,7 +11,8 @@
 #include "conf/client-conf.h"
 #include "kex.h"
 
-/* What was agreed on in the first key exchange of a connection. */
+/* The user is warned of what was agreed on in the first key exchange of a
+ * connection. */
 void weak_crypto_warn(const struct client_conf *conf,
     const struct kex_result *k);
 

@@ -28,8 +28,8 @@ struct copy_flags {
 	bool quiet, verbose;	 /* -q, -v; these are handed on too */
 };
 
-/* 1: was one of them; 0: is none of them; ERR_SYNTAX: *why says what is wrong
- * with value. */
+/* The flag is taken: 1; 0: it is none of them; ERR_SYNTAX: *why says what is
+ * wrong with value. */
 int copy_flag_take(struct copy_flags *f, int flag, const char *value,
     const char **why) must_check;
 /* The connection may not ask the user for anything. */

@@ -53,8 +53,9 @@ struct conn {
 	unsigned number; /* 0: the first, which stays until remote_close() */
 	enum conn_state state;
 	uint64_t since_ms; /* when it got that state */
-	/* From CONN_STANDBY or CONN_LOGGING_IN on, if it could be made. Of a
-	 * first one that a master has: what stands for it, or NULL. */
+	/* The client of the connection from CONN_STANDBY or CONN_LOGGING_IN on,
+	 * if it could be made. Of a first connection that a master has: what
+	 * stands for it, or NULL. */
 	struct sshclient *client;
 	struct mux_piped *piped; /* of CONN_PIPED: the master's; NULL: none */
 	unsigned streams;
@@ -90,19 +91,20 @@ struct remote {
 
 enum { REMOTE_EXIT_ERROR = 255 };
 
-/* For remote_last_end(). */
+/* The error is noted for remote_last_end(). */
 void remote_note_end(int err);
 
 /* ---- connections -------------------------------------------------------- */
 
-/* Whether the table of states allows the step. */
+/* The table of states allows the step. */
 bool remote_conn_may_become(enum conn_state from, enum conn_state to);
-/* At the end of the list, CONN_PLANNED, without streams. */
+/* A connection is added at the end of the list, CONN_PLANNED, without
+ * streams. */
 struct conn *remote_conn_add(struct remote *r);
-/* Its streams are gone already. */
+/* A connection is removed. Its streams are gone already. */
 void remote_conn_remove(struct conn *conn);
-/* Those that ended, and whose streams a master's connection carries now. Not
- * inside of a callback. */
+/* Connections are removed that ended, and whose streams a master's connection
+ * carries now. Not inside of a callback. */
 void remote_conn_remove_left(struct remote *r);
 /* Connects a planned one. On an error it is CONN_ENDED. */
 int remote_conn_connect(struct conn *conn, bool standby) must_check;
@@ -116,19 +118,20 @@ void remote_conn_log_in_next(struct remote *r);
 void remote_conn_finish_logins(struct remote *r);
 
 bool remote_conn_is_up(const struct conn *conn);
-/* Whether the server counts it as a failed login if it is closed now. */
+/* The server counts the connection as a failed login if it is closed now. */
 bool remote_conn_is_logging_in(const struct conn *conn);
 /* The one with the fewest streams that can take another; NULL: none. */
 struct conn *remote_conn_least_used(const struct remote *r);
-/* There are as many as may be. */
+/* The limit of connections is reached. */
 bool remote_conn_limit_reached(const struct remote *r);
 
 /* ---- streams ------------------------------------------------------------ */
 
 bool remote_stream_may_become(enum stream_state from, enum stream_state to);
-/* At the end of the list, STREAM_QUEUED. */
+/* A stream is added at the end of the list, STREAM_QUEUED. */
 int remote_stream_add(struct stream **out, struct conn *conn) must_check;
-/* With the connection if that was its last stream. */
+/* A stream is removed, and the connection with it if that was its last
+ * stream. */
 void remote_stream_remove(struct stream *stream);
 /* A planned connection with one stream. ERR_LIMIT: there are enough. */
 int remote_stream_add_connected(struct remote *r,
@@ -158,12 +161,14 @@ void remote_streams_end(struct conn *conn, int err);
  * waits for that. False: a connection of our own is to be made. With the
  * master's word for it, r->conns->client stands for its connection. */
 bool remote_master_begin(struct remote *r);
-/* One more session of it, which may be refused later. */
+/* A stream is added that is one more session of the master, which may be
+ * refused later. */
 int remote_master_add(struct remote *r, struct stream **out) must_check;
 /* The same for a stream of which nothing was sent, whose connection was
  * refused. */
 int remote_master_carry(struct stream *stream) must_check;
-/* Of its program, or 255 if that is not known; 0 while it runs. */
+/* The exit status of the session's program, or 255 if that is not known; 0
+ * while it runs. */
 int remote_master_status(const struct conn *conn);
 /* NULL is fine. */
 void remote_master_free(struct mux_piped *piped);

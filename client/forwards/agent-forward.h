@@ -29,7 +29,7 @@ struct agent_forward_params {
 	struct forwarded_list *list; /* where the connections are counted */
 };
 
-/* Does the user want it? */
+/* The user wants the agent forwarded. */
 bool agent_forward_is_wanted(const struct client_conf *conf);
 /* Looks for the agent. *out is NULL when there is none to forward.
  * ERR_NOT_FOUND, which was logged: ForwardAgent names a path where nothing

@@ -23,13 +23,13 @@ enum {
 	 * the oldest is closed. */
 	FORWARDS_UNDECIDED_MAX = 128,
 	FORWARDS_UNDECIDED_MS = 2 * 60 * 1000,
-	/* Of what others can cause, so many lines in this time are shown to
-	 * the user. */
+	/* The limit for lines that others can cause: so many in this time are
+	 * shown to the user. */
 	FORWARDS_WARNINGS_MAX = 16,
 	FORWARDS_WARNINGS_MS = 60 * 1000,
 };
 
-/* Who hears how it went. */
+/* A waiter hears how it went. */
 struct forwards_waiter {
 	struct forwards_waiter *next;
 	forwards_done_fn done;
@@ -85,7 +85,7 @@ void forwards_tell_wanted(const struct forwards *f,
     const struct forward_spec *s, bool remote);
 /* Frees them without a word. */
 void forwards_forget(struct forwards_waiter *list);
-/* Does it listen there, whatever its target is? */
+/* The forward listens there, whatever its target is. */
 bool forwards_listens(const struct forward_spec *s,
     const struct forward_endpoint *listen);
 

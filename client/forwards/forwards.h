@@ -31,7 +31,7 @@ struct forwards_params {
 	/* The server's host key is not the one that is known: nothing is
 	 * forwarded. */
 	bool distrusted;
-	/* It is a master's connection, whose owner lets us ask for nothing but
+	/* The connection is a master's, whose owner lets us ask for nothing but
 	 * ports that the server listens on, for as long as we are there. */
 	bool proxied;
 };
@@ -52,15 +52,15 @@ void forwards_add(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg);
 /* Why nothing may be forwarded over this connection; NULL: it may. */
 const char *forwards_refusal(const struct forwards *f);
-/* Does it stand, or may it still? */
+/* The forward stands, or may still. */
 bool forwards_has(const struct forwards *f, const struct forward_spec *spec);
-/* True: it stood, with the same listening side and the same target. Its
- * connections go on. */
+/* A forward ends that has the same listening side and the same target. Its
+ * connections go on. True: it stood. */
 bool forwards_cancel(struct forwards *f, const struct forward_spec *spec);
 /* The same for all of this kind that listen there, whatever their target. */
 bool forwards_cancel_listening(struct forwards *f, enum forward_kind kind,
     const struct forward_endpoint *listen);
-/* Nothing listens here any more. What the server listens on goes on. */
+/* All listeners of this side end. What the server listens on goes on. */
 void forwards_stop_listening(struct forwards *f);
 
 /* All forwards of the configuration. done is called once, when each of them

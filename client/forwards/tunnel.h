@@ -34,7 +34,7 @@ struct tunnel_params {
 	void (*done)(void *arg, bool fatal);
 };
 
-/* Is one wanted? */
+/* The user wants a tunnel. */
 bool tunnel_is_wanted(const struct client_conf *conf);
 /* Opens the interface and asks the server for the other end, in front of what
  * is sent to it later. */

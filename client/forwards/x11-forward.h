@@ -22,7 +22,7 @@ struct x11_forward_params {
 	struct forwarded_list *list;
 };
 
-/* Does the user want it, and have a display? */
+/* The user wants X11 forwarded, and has a display. */
 bool x11_forward_is_wanted(const struct client_conf *conf);
 /* Asks xauth for the display's cookie, which blocks, for a few seconds at
  * most. *out is NULL when there is nothing to forward: the user was told

@@ -31,8 +31,8 @@ struct hints {
 struct hints_file {
 	char *path; /* hpnssh/hints in XDG_STATE_HOME, else ~/.ssh/hpn/hints */
 	char *name; /* of the host there */
-	/* Where and how an earlier version had them: beside known_hosts. They
-	 * are read as long as there are no others. */
+	/* The file and the name under which an earlier version had the hints:
+	 * beside known_hosts. They are read as long as there are no others. */
 	char *old_path, *old_name;
 };
 
@@ -53,7 +53,7 @@ int hints_load(const char *path, const char *name,
  * oldest lines of a file that has become long. */
 int hints_save(const char *path, const char *name,
     const struct hints *h) must_check;
-/* Takes the host's line out. */
+/* The host's line is taken out. */
 int hints_drop(const char *path, const char *name) must_check;
 void hints_clear(struct hints *h);
 

@@ -63,8 +63,8 @@ int hostcheck_vouched(struct hostcheck *h, struct span blob) must_check;
 /* The user's file that has the key of this connection, so that other keys of
  * the host may be added there; NULL if there is none. */
 const char *hostcheck_noted_in(const struct hostcheck *h);
-/* Is the key one that a RevokedHostKeys file names, or known_hosts for this
- * host? */
+/* The key is one that a RevokedHostKeys file names, or known_hosts for this
+ * host. */
 bool hostcheck_is_revoked(const struct hostcheck *h, const struct key *k);
 /* The key is wrong, and was accepted only because StrictHostKeyChecking is off:
  * no password may be sent to this host. */

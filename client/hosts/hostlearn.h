@@ -32,8 +32,8 @@ int hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
 /* A command may be over before the proofs are there: the connection counts as
  * used until they are, or some time has passed. Both outlive h. */
 void hostlearn_hold(struct hostlearn *h, struct loop *loop, struct uses *uses);
-/* That request came; data is its body. What is wrong with it is only logged.
- * An error, which ends the connection: the answer could not be sent. */
+/* The announcement came; data is its body. What is wrong with it is only
+ * logged. An error, which ends the connection: the answer could not be sent. */
 int hostlearn_announced(struct hostlearn *h, struct rd *data) must_check;
 void hostlearn_free(struct hostlearn *h);
 

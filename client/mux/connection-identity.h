@@ -22,7 +22,7 @@
 #include "base/wire.h"
 #include "client/mux/mux-conn.h"
 
-/* In a master's hello, and what is asked for. */
+/* The name of the extension: in a master's hello, and of what is asked for. */
 #define CONNECTION_IDENTITY_NAME "anchor@hpnssh.org"
 #define CONNECTION_IDENTITY_VERSION "0"
 

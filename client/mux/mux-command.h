@@ -12,7 +12,7 @@
 #include "client/mux/mux-conn.h"
 #include "conf/client-conf.h"
 
-/* NULL: there is no such word. */
+/* The command of a word; NULL: there is no such word. */
 struct mux_command;
 const struct mux_command *mux_command_find(const char *word);
 /* Says it to the master; the exit status. */

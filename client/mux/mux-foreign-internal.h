@@ -50,7 +50,7 @@ struct foreign_listen {
 	bool wants_reply, stands;
 };
 
-/* Of all owners of a connection; it goes with the channels. */
+/* The state of all owners of a connection; it goes with the channels. */
 struct foreign_all {
 	struct channels *chs;
 	size_t channels, listen_count;

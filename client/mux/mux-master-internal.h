@@ -33,7 +33,7 @@ struct mux_client {
 	enum mux_client_state state;
 	uint32_t request; /* id of the one that is not answered yet */
 
-	/* What it asked for: one of these. */
+	/* The request that waits for its descriptors: one of these. */
 	struct mux_session wanted;
 	struct mux_stdio target;
 	void (*start)(struct mux_client *c); /* when all fds are there */
@@ -74,7 +74,7 @@ void mux_client_answer(struct mux_client *c, enum mux_type type, uint32_t id);
 /* MUX_FAILURE or MUX_DENIED */
 void mux_client_refuse(struct mux_client *c, enum mux_type type, uint32_t id,
     const char *why);
-/* It ends when it has its answer. */
+/* The mux client ends when it has its answer. */
 void mux_client_finish(struct mux_client *c);
 
 /* mux-master-ask.c. Calls then, perhaps in this call, with the user's answer,
@@ -84,7 +84,7 @@ void mux_client_ask(struct mux_client *c,
     ...) printf_like(3, 4);
 /* The user said no to c->request. */
 void mux_client_deny(struct mux_client *c);
-/* Nobody waits for the answer any more. */
+/* The question is dropped: nobody waits for the answer any more. */
 void mux_client_leave_question(struct mux_client *c);
 
 /* mux-master-session.c. A request, as it arrived: 0, or an error, which ends
@@ -94,7 +94,7 @@ int mux_client_wants_session(struct mux_client *c, uint32_t id,
 int mux_client_wants_stdio(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_descriptor(struct mux_client *c, int fd) must_check;
-/* What it had on the connection ends. */
+/* The mux client's session, or its connection from the server, ends. */
 void mux_client_leave_channels(struct mux_client *c);
 
 /* mux-master-forward.c */
@@ -102,7 +102,7 @@ int mux_client_wants_forward(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_cancels_forward(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
-/* It hears no answer any more. */
+/* The mux client hears no answer about its forwards any more. */
 void mux_client_leave_forwards(const struct mux_client *c);
 void mux_master_drop_pending(struct mux_master *m);
 

@@ -55,7 +55,7 @@ struct mux_master_params {
 	 * client has gone. */
 	void (*exit)(void *arg);
 	void (*stop)(void *arg);
-	/* Nobody is left of those that came. */
+	/* The last mux client has gone. */
 	void (*empty)(void *arg);
 };
 
@@ -68,7 +68,8 @@ int mux_master_new(struct mux_master **out,
 void mux_master_free(struct mux_master *m);
 /* After fork(2), in the process that does not go on as the master. */
 void mux_master_forget(struct mux_master *m);
-/* Takes what has connected to it, as if it had come through the socket. */
+/* A socket that was connected here is taken, as if it had come through the
+ * master's own. */
 void mux_master_take(struct mux_master *m, int fd);
 /* The connection is lost. Sessions end when what has come is written; who has
  * none is let go, and nobody new comes. */
@@ -77,7 +78,7 @@ void mux_master_lost(struct mux_master *m);
 void mux_master_resized(struct mux_master *m);
 /* So many clients are let in with that many descriptors. */
 size_t mux_master_room(size_t fds);
-/* There are clients. */
+/* The master has mux clients. */
 bool mux_master_is_used(const struct mux_master *m);
 
 #endif

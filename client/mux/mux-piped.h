@@ -33,8 +33,8 @@ void mux_piped_free(struct mux_piped *piped);
 /* The master has not answered yet. */
 bool mux_piped_is_asked(const struct mux_piped *piped);
 bool mux_piped_is_open(const struct mux_piped *piped);
-/* 0 while it lasts; then that of its program, or 255: there was none, or it is
- * not known. */
+/* The status is 0 while the session lasts; then that of its program, or 255:
+ * there was none, or it is not known. */
 int mux_piped_status(const struct mux_piped *piped);
 
 #endif

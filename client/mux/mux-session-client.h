@@ -19,8 +19,8 @@
 struct mux_session_client {
 	const struct client_conf *conf; /* these are borrowed */
 	struct mux_conn *conn;		/* open */
-	/* One of these: what to connect to (-W), no session at all
-	 * (-N), or what to run; NULL: a shell. */
+	/* The request is one of these: what to connect to (-W), no session at
+	 * all (-N), or what to run; NULL: a shell. */
 	const struct forward_endpoint *target;
 	bool none;
 	const char *command;
@@ -35,9 +35,9 @@ struct mux_session_client {
 	struct loop *loop;
 };
 
-/* From the request to the end; *status is for exit(3). An error: the master
- * does not make it, the user was told why, and this process may do it with a
- * connection of its own. */
+/* The session runs, from the request to the end; *status is for exit(3). An
+ * error: the master does not make it, the user was told why, and this process
+ * may do it with a connection of its own. */
 int mux_session_client_run(struct mux_session_client *p,
     int *status) must_check;
 

@@ -29,7 +29,8 @@ struct mux_socket {
  * whatever it is; it stays. ERR_LIMIT: path is too long. ERR_SYSTEM.
  */
 int mux_socket_listen(struct mux_socket *s, const char *path) must_check;
-/* Takes the file away, if it is still that one. Clients stay connected. */
+/* The file is taken away, if it is still that one. Mux clients stay
+ * connected. */
 void mux_socket_stop(struct mux_socket *s);
 /* Closes without taking the file away: it is another process's now. */
 void mux_socket_forget(struct mux_socket *s);

@@ -26,9 +26,9 @@ struct mux_transport_hooks {
 	int (*message)(void *arg, struct rd message);
 	/* A descriptor that was awaited; the callee owns it. As above. */
 	int (*descriptor)(void *arg, int fd);
-	/* It ended, once: 0 after mux_transport_finish(), ERR_CLOSED when the
-	 * other end is gone, or what is wrong with it. The owner frees it, here
-	 * or later, but in none of the other hooks. */
+	/* The transport ended, once: 0 after mux_transport_finish(), ERR_CLOSED
+	 * when the other end is gone, or what is wrong with it. The owner frees
+	 * it, here or later, but in none of the other hooks. */
 	void (*ended)(void *arg, int err);
 };
 
@@ -39,7 +39,7 @@ void mux_transport_free(struct mux_transport *t);
 /* The message is queued, and sent in the loop. An error ends the transport, in
  * the loop too. */
 void mux_transport_send(struct mux_transport *t, const struct buf *message);
-/* Only descriptors come next, so many. */
+/* Descriptors come next, so many, and nothing else before them. */
 void mux_transport_await_fds(struct mux_transport *t, size_t n);
 /* No message is read until it goes on. */
 void mux_transport_pause(struct mux_transport *t, bool paused);
@@ -49,7 +49,7 @@ void mux_transport_finish(struct mux_transport *t);
 size_t mux_transport_backlog(const struct mux_transport *t);
 /* Throws these away, and ends, in the loop, with this error. */
 void mux_transport_fail(struct mux_transport *t, int err);
-/* It cannot take more now: do not make more for it. */
+/* The transport cannot take more now: do not make more for it. */
 bool mux_transport_is_full(const struct mux_transport *t);
 
 #endif

@@ -28,8 +28,8 @@ enum {
 	MUX_STDIO_FDS = 2,
 };
 
-/* In place of a port: the host is a path. In place of an escape character:
- * there is none. */
+/* MUX_PORT_PATH in place of a port: the host is a path. MUX_ESCAPE_NONE in
+ * place of an escape character: there is none. */
 #define MUX_PORT_PATH ((uint32_t)-2)
 #define MUX_ESCAPE_NONE UINT32_MAX
 
@@ -81,7 +81,7 @@ struct mux_forward {
 	uint32_t target_port;
 };
 
-/* Where a client's standard input and output shall lead. */
+/* The target of a mux client's standard input and output. */
 struct mux_stdio {
 	char *host;
 	uint32_t port; /* or MUX_PORT_PATH */
@@ -97,18 +97,19 @@ int mux_frame(struct buf *out, const struct buf *message) must_check;
 /* A message is at the front of in: 1, and its bytes, borrowed; 0: not yet;
  * ERR_LIMIT: whoever sent it does not speak this protocol. */
 int mux_unframe(const struct buf *in, struct rd *message) must_check;
-/* Takes it away. */
+/* The message in front is taken away. */
 void mux_consume(struct buf *in);
 
-/* Behind the type. extension: a name and its value, or NULL. */
+/* The fields of a hello behind its type. extension: a name and its value, or
+ * NULL. */
 void mux_put_hello(struct buf *b, const char *extension, const char *value);
-/* One more, behind it. */
+/* One more extension goes behind the hello. */
 void mux_put_extension(struct buf *b, const char *name, const char *value);
 /* ERR_UNSUPPORTED: another version. Extensions are read and ignored. */
 int mux_read_hello(struct rd *r) must_check;
 
-/* Behind the request id. Readers check that nothing is left. What they have
- * read is cleared by the caller, also after an error. */
+/* The fields of requests behind the request id. Readers check that nothing is
+ * left. What they have read is cleared by the caller, also after an error. */
 void mux_put_session(struct buf *b, const struct mux_session *s);
 int mux_read_session(struct rd *r, struct mux_session *s) must_check;
 void mux_session_clear(struct mux_session *s);

@@ -18,12 +18,12 @@
 
 /* -O: a master acts, and we only tell it to. The exit status. */
 int sharing_command(const struct client_conf *conf, const char *word);
-/* Is this a word of -O for which the program itself goes on, as a client of its
- * own on the master's connection? */
+/* The word of -O is one for which the program itself goes on, as a client of
+ * its own on the master's connection. */
 bool sharing_word_is_proxy(const char *word);
-/* As that: the master's socket, over which it speaks the connection protocol
- * (packet_set_proxied()). The role ends, because the connection is another's.
- * Errors were logged. */
+/* The program gets the master's socket, over which it speaks the connection
+ * protocol (packet_set_proxied()). Its role ends, because the connection is
+ * another's. Errors were logged. */
 int sharing_proxy(struct sharing *s, int *fd) must_check;
 /* If there is a master, it makes what client describes (conf and conn are
  * filled in). True: that is over, with *status; false: a connection of our own
@@ -37,14 +37,14 @@ bool sharing_use_master(struct sharing *s, struct mux_session_client *client,
  */
 int sharing_serve(struct sharing *s,
     const struct mux_master_params *params) must_check;
-/* Behind it, with keeps: goes on in a new process in the background, as a
- * master only, and returns there. In the old one left_behind closes what
- * belongs to the connection, without a word to the server; it becomes a
+/* With keeps, and behind sharing_serve(): a new process in the background goes
+ * on as a master only, and returns here. In the old one left_behind closes what
+ * belongs to the connection, without a word to the server; it becomes a mux
  * client, and ends with the exit status that this has. */
 int sharing_go_to_background(struct sharing *s, struct loop *loop,
     struct mux_session_client *client, void (*left_behind)(void *arg),
     void *arg) must_check;
-/* It is no master any more, if it was one. */
+/* The process is no master any more, if it was one. */
 void sharing_stop(struct sharing *s);
 
 #endif

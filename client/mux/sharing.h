@@ -28,7 +28,7 @@ struct sharing {
 
 /* Faults were logged. */
 int sharing_init(struct sharing *s, const struct client_conf *conf) must_check;
-/* Behind sharing_stop(), if it was a master. */
+/* The sharing is freed; behind sharing_stop(), if it was a master. */
 void sharing_clear(struct sharing *s);
 
 /* The server may get no other session than the first. */

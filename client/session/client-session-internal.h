@@ -50,7 +50,7 @@ struct session {
 
 void session_escapes_init(struct session *s);
 void session_escapes_clear(struct session *s);
-/* To the terminal. */
+/* The text is shown on the terminal. */
 void session_show(struct session *s, const char *text);
 
 /* client-session-line.c, for ~C. begin is its escape_row.run; typed notes a

@@ -29,9 +29,10 @@ struct session_stdio_ops {
 	bool (*set_raw)(void *arg, bool on);
 	/* Off: as they were before. */
 	void (*set_nonblock)(void *arg, bool on);
-	/* Nothing more will be read from in. */
+	/* The session will read nothing more from in. */
 	void (*end_input)(void *arg);
-	/* Nothing more will be written to out: who reads it shall know. */
+	/* The session will write nothing more to out: who reads it shall
+	 * know. */
 	void (*end_output)(void *arg);
 };
 
@@ -67,7 +68,7 @@ struct session_params {
 	bool attach_later;    /* begins only when session_attach() is called */
 	bool quiet;	      /* no messages for the user */
 	uint64_t began_ms;    /* the connection; base/clock.h */
-	/* Each NAME=value. NULL: what SendEnv and SetEnv choose. */
+	/* Variables, each NAME=value. NULL: what SendEnv and SetEnv choose. */
 	const struct strlist *env;
 	/* NULL: the session is this process's. */
 	const struct session_mux_client *mux_client;
@@ -75,7 +76,8 @@ struct session_params {
 	struct private_forwards *private_forwards;
 	bool no_agent, no_display; /* for this session all the same */
 	struct session_stdio stdio;
-	/* In place of stdio.in and out, and of a terminal; NULL: these. */
+	/* The io in place of stdio.in and out, and of a terminal; NULL:
+	 * these. */
 	const struct channel_io *io;
 	void *io_arg;
 	/* The session ended; exit status in session_status(). The callee
@@ -95,9 +97,9 @@ void session_open_optimistically(struct session *s);
 void session_attach(struct session *s);
 /* Leaves raw mode, and the channel. */
 void session_free(struct session *s);
-/* NULL once it is closed. */
+/* The channel of the session; NULL once it is closed. */
 struct channel *session_channel(const struct session *s);
-/* Of the remote command; 255 if it is not known. */
+/* The exit status of the remote command; 255 if it is not known. */
 int session_status(const struct session *s);
 /* The terminal was resized. */
 void session_resized(struct session *s);

@@ -38,7 +38,7 @@ struct keystrokes {
 	const char *ended; /* why it is not active any more, static; or NULL */
 };
 
-/* What is so in this turn of the loop. */
+/* The facts of this turn of the loop. */
 struct keystrokes_now {
 	uint64_t us;	 /* the time */
 	bool terminal;	 /* a session with one is open */

@@ -13,7 +13,7 @@
 /* If there is one, and it is permitted. That it fails is logged, and no error
  * of ours. */
 int local_command_run(const struct client_conf *conf) must_check;
-/* One that the user has typed, who sees how it goes. */
+/* A command that the user has typed, who sees how it goes. */
 void local_command_typed(const char *command);
 
 #endif
