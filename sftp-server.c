@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
 /* hpnsftp-server: the SFTP server on standard input and output. */
-#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include "base/fd.h"
 #include "base/help.h"
 #include "base/mem.h"
+#include "base/own-account.h"
 #include "crypto/library.h"
 #include "xfer/serve/sftp-server-main.h"
 
@@ -27,7 +27,6 @@ client_address(void)
 int
 main(int argc, char **argv)
 {
-	const struct passwd *pw;
 	char *user, *home, *client;
 	int status;
 
@@ -35,14 +34,13 @@ main(int argc, char **argv)
 	crypto_library_start();
 	help_answer(&sftp_server_help, argc, argv, crypto_library_version());
 	signal(SIGPIPE, SIG_IGN);
-	pw = getpwuid(getuid());
-	if (pw == NULL) {
+	user = own_account_name() != NULL ? xstrdup(own_account_name()) : NULL;
+	home = own_account_home() != NULL ? xstrdup(own_account_home()) : NULL;
+	if (user == NULL || home == NULL) {
 		fprintf(stderr, "hpnsftp-server: no user has the id %u\n",
 		    (unsigned)getuid());
 		return 1;
 	}
-	user = xstrdup(pw->pw_name);
-	home = xstrdup(pw->pw_dir);
 	client = client_address();
 	status = sftp_server_main(argc, argv, STDIN_FILENO, STDOUT_FILENO,
 	    user, home, client, NULL);

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "base/fd.h"
 #include "base/listen.h"
 #include "base/log.h"
+#include "base/own-account.h"
 #include "base/str.h"
 #include "compat/sock.h"
 #include "crypto/rand.h"
@@ -120,12 +120,8 @@ static const char *
 home_directory(void)
 {
 	const char *home = getenv("HOME");
-	const struct passwd *pw;
 
-	if (home != NULL && *home != '\0')
-		return home;
-	pw = getpwuid(getuid());
-	return pw != NULL ? pw->pw_dir : NULL;
+	return home != NULL && *home != '\0' ? home : own_account_home();
 }
 
 int

@@ -3,7 +3,6 @@
 #include "conf/client-conf.h"
 
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own-account.h"
 #include "compat/bsd.h"
 #include "compat/libc.h"
 #include "conf/defaults.h"
@@ -68,7 +68,7 @@ connection_hash(const struct facts *f)
 static void
 facts_gather(struct facts *f, const struct client_conf *c)
 {
-	struct passwd *pw = getpwuid(getuid());
+	const char *name;
 
 	memset(f, 0, sizeof *f);
 	if (gethostname(f->local_host, sizeof f->local_host - 1) == -1)
@@ -78,8 +78,10 @@ facts_gather(struct facts *f, const struct client_conf *c)
 	snprintf(f->uid, sizeof f->uid, "%u", (unsigned)getuid());
 	snprintf(f->port, sizeof f->port, "%d",
 	    c->host.port != 0 ? c->host.port : HPN_DEFAULT_PORT);
-	f->local_user = xstrdup(pw != NULL ? pw->pw_name : "");
-	f->home = xstrdup(pw != NULL ? pw->pw_dir : "/");
+	name = own_account_name();
+	f->local_user = xstrdup(name != NULL ? name : "");
+	name = own_account_home();
+	f->home = xstrdup(name != NULL ? name : "/");
 	f->typed_host =
 	    c->load.original_host != NULL ? c->load.original_host : "";
 	f->host = c->host.hostname != NULL ? c->host.hostname : f->typed_host;

@@ -7,7 +7,6 @@
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "base/child.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own-account.h"
 #include "base/version.h"
 #include "conf/addr-match.h"
 #include "conf/defaults.h"
@@ -47,9 +47,9 @@ struct criterion {
 static const char *
 local_user(void)
 {
-	struct passwd *pw = getpwuid(getuid());
+	const char *name = own_account_name();
 
-	return pw != NULL ? pw->pw_name : "";
+	return name != NULL ? name : "";
 }
 
 static int

@@ -8,7 +8,6 @@
 #include <ctype.h>
 #include <limits.h>
 #include <netinet/in.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -16,6 +15,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own-account.h"
 #include "base/worker.h"
 #include "conf/algs.h"
 #include "conf/client-conf-internal.h"
@@ -630,9 +630,7 @@ client_conf_set_option(struct client_conf *c, const char *option)
 const char *
 client_conf_home(void)
 {
-	struct passwd *pw = getpwuid(getuid());
-
-	return pw != NULL ? pw->pw_dir : NULL;
+	return own_account_home();
 }
 
 /* "-pattern" removes matching patterns that stand before it. */
@@ -677,19 +675,19 @@ lower_name(char *name)
 static int
 settle_names(struct client_conf *c)
 {
-	struct passwd *pw;
+	const char *name;
 	char *user;
 	int r;
 
 	lower_name(c->host.hostname);
 	lower_name(c->host.host_key_alias);
 	if (c->host.user == NULL) {
-		if ((pw = getpwuid(getuid())) == NULL) {
-			log_error("There is no account for user ID %u",
-			    (unsigned)getuid());
+		if ((name = own_account_name()) == NULL) {
+			log_error("There is no account for user ID %u, and "
+				  "no USER", (unsigned)getuid());
 			return ERR_NOT_FOUND;
 		}
-		c->host.user = xstrdup(pw->pw_name);
+		c->host.user = xstrdup(name);
 	} else if (!c->load.user_is_literal &&
 		   strpbrk(c->host.user, "%$") != NULL) {
 		r = client_conf_expand(

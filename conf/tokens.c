@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/own-account.h"
 
 static int
 finish(struct buf *b, int r, char **out)
@@ -133,7 +134,7 @@ tokens_expand_tilde(const char *path, const char *home, char **out)
 			pw = getpwnam(name);
 			free(name);
 		} else if (home == NULL) {
-			pw = getpwuid(getuid());
+			home = own_account_home();
 		}
 		if (pw != NULL)
 			home = pw->pw_dir;

@@ -2,23 +2,23 @@
 /* Names of files, and texts for messages. */
 #include "keytools/add/add.h"
 
-#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own-account.h"
 
 char *
 add_home_file(const char *name)
 {
-	const struct passwd *pw = getpwuid(getuid());
+	const char *home = own_account_home();
 	char *path;
 
-	if (pw == NULL)
+	if (home == NULL)
 		fatal("No user exists for uid %u", (unsigned)getuid());
-	xasprintf(&path, "%s/.ssh/%s", pw->pw_dir, name);
+	xasprintf(&path, "%s/.ssh/%s", home, name);
 	return path;
 }
 

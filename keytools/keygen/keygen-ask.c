@@ -3,7 +3,6 @@
 #include "keytools/keygen/keygen.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/own-account.h"
 #include "base/prompt.h"
 #include "base/str.h"
 
@@ -20,14 +20,12 @@ enum {
 	PASS_MIN_PEM = 5, /* characters, as ssh-keygen wants */
 };
 
-static const struct passwd *
-me(void)
+static const char *
+known(const char *of_account)
 {
-	const struct passwd *pw = getpwuid(getuid());
-
-	if (pw == NULL)
+	if (of_account == NULL)
 		fatal("No user exists for uid %u", (unsigned)getuid());
-	return pw;
+	return of_account;
 }
 
 char *
@@ -35,7 +33,7 @@ keygen_home_file(const char *name)
 {
 	char *path;
 
-	xasprintf(&path, "%s/.ssh/%s", me()->pw_dir, name);
+	xasprintf(&path, "%s/.ssh/%s", known(own_account_home()), name);
 	return path;
 }
 
@@ -46,7 +44,7 @@ keygen_default_comment(void)
 
 	if (gethostname(host, sizeof host) == 0)
 		host[sizeof host - 1] = '\0';
-	xasprintf(&text, "%s@%s", me()->pw_name, host);
+	xasprintf(&text, "%s@%s", known(own_account_name()), host);
 	return text;
 }
 

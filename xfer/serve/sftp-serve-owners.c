@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/own-account.h"
 #include "compat/bsd.h"
 #include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -100,6 +101,9 @@ serve_home_of(const struct sftp_serve *s, const char *user,
 	if (s->opts.owners != NULL)
 		return user[0] != '\0' &&
 		    owners_home(s->opts.owners, user, home);
-	pw = user[0] != '\0' ? getpwnam(user) : getpwuid(getuid());
+	if (user[0] == '\0')
+		return own_account_home() != NULL &&
+		    copy_home(home, own_account_home());
+	pw = getpwnam(user);
 	return pw != NULL && copy_home(home, pw->pw_dir);
 }
