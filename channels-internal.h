@@ -296,7 +296,8 @@ int channel_advance_close(struct channel *c) must_check;
 /* channels-window.c */
 /* The peer lets us send so much more; false: more than there can be. */
 bool channel_widen(struct channel *c, uint32_t more) must_check;
-/* To be called when its window has become wider or narrower. */
+/* The sum of windows is brought up to date, when the channel's has become wider
+ * or narrower. */
 void channel_count_offered(struct channel *c);
 /* Bytes that the peer may make us keep, in sum. */
 uint64_t channels_offered(const struct channels *chs);
@@ -344,7 +345,7 @@ int channel_deliver(struct channel *c, uint32_t ext,
     struct span data) must_check;
 /* Moves from the sources: one packet at most; *moved says if there was. */
 int channel_pump(struct channel *c, bool *moved) must_check;
-/* There is something to send, and the peer's window lets it. */
+/* The channel has something to send, and the peer's window lets it. */
 bool channel_has_output(const struct channel *c);
 void channel_update_watches(struct channel *c);
 void channel_drop_watches(struct channel *c);

@@ -33,26 +33,27 @@ struct channel_raw_ops {
 int channel_new_raw(struct channel **out, struct channels *chs,
     const char *type, const struct channel_raw_ops *ops,
     void *arg) must_check;
-/* Behind it, when the peer has answered with its number. */
+/* The channel is confirmed, when the peer has answered with its number. */
 void channel_confirm_raw(struct channel *c, uint32_t peer_number);
 /* No message follows in either direction; freed() is called in this turn. */
 void channel_end_raw(struct channel *c);
-/* For whom the message of this type is; r is behind the type. NULL: it is for
- * no raw channel. */
+/* The raw channel that the message of this type is for; r is behind the type.
+ * NULL: it is for none. */
 struct channel *channels_find_raw(const struct channels *chs, uint8_t type,
     struct rd r);
 /* The first one whose number is *number or more; *number is set to the one
  * behind it. NULL: there is none. */
 struct channel *channels_next_raw(const struct channels *chs,
     uint32_t *number);
-/* What it was made with. */
+/* The arg that the channel was made with. */
 void *channel_raw_arg(const struct channel *c);
 /* A whole message for the peer; b is cleared. */
 int channels_send_raw(struct channels *chs, struct buf *b) must_check;
 /* More can go out now. */
 bool channels_have_room(const struct channels *chs);
 
-/* Who is asked about the peer's OPENs, in front of all handlers of types. */
+/* The operations that are asked about the peer's OPENs, in front of all
+ * handlers of types. */
 struct channels_raw_ops {
 	/* r is what the type has of its own. CHANNEL_SUCCESS: c was made raw,
 	 * or refused; CHANNEL_FAILURE: the handlers are asked. An error ends
@@ -62,12 +63,12 @@ struct channels_raw_ops {
 	/* The channels are freed. */
 	void (*freed)(void *arg);
 };
-/* One at a time; ops is borrowed. */
+/* The operations are set, one at a time; ops is borrowed. */
 void channels_set_raw(struct channels *chs,
     const struct channels_raw_ops *ops, void *arg);
-/* What was set; NULL: nothing. */
+/* The arg that was set; NULL: nothing. */
 void *channels_raw_arg(const struct channels *chs);
-/* In offer(): takes the channel. ops is borrowed. */
+/* The channel is taken, in offer(). ops is borrowed. */
 void channel_make_raw(struct channel *c, const struct channel_raw_ops *ops,
     void *arg);
 /* What the peer's OPEN says. */

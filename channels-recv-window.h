@@ -71,7 +71,7 @@ struct recv_window {
 	uint64_t used_ms;  /* time of the last adjust; 0: none yet */
 };
 
-/* What is known of the path when an adjust is due. */
+/* The facts that are known of the path when an adjust is due. */
 struct recv_path {
 	uint64_t rtt_us; /* round trip time; 0: not known */
 	uint32_t rcvbuf; /* bytes of the connection's TCP receive buffer */

@@ -36,11 +36,12 @@ int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
  * another proxy command. It does not wait, and logs no errors. */
 int sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf) must_check;
-/* Not open, but known: where further ones lead. address is numeric. */
+/* The link is not open, but it is known where further ones lead. address is
+ * numeric. */
 int sshlink_set_address(struct sshlink *link, const char *address,
     uint16_t port) must_check;
-/* Until there are packets: fn is called when the link can be read, and when it
- * can be written if that is wanted. NULL: memory is out. */
+/* The link is watched until there are packets: fn is called when it can be
+ * read, and when it can be written if that is wanted. NULL: memory is out. */
 struct sshlink_watch;
 struct sshlink_watch *sshlink_watch(const struct sshlink *link, struct loop *l,
     loop_fd_fn fn, void *arg);

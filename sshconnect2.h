@@ -78,8 +78,8 @@ void sshlogin_disconnect(struct sshlogin *l);
 
 /* The server's identification arrived: it knows of this connection. */
 bool sshlogin_is_answered(const struct sshlogin *l);
-/* With keys_only: the first login has succeeded, so go on. ERR_HOSTKEY: this
- * one agreed on keys with another host key than the first. */
+/* The login goes on, with keys_only: the first one has succeeded. ERR_HOSTKEY:
+ * this one agreed on keys with another host key than the first. */
 int sshlogin_log_in(struct sshlogin *l) must_check;
 /* The last time, the user logged in with a key, without having to do anything,
  * and what the host would say first could be guessed. So it should be this

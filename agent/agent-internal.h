@@ -113,7 +113,7 @@ void agentd_stop_tokens(struct agentd *a);
 
 /* dialogs.c. Why there can be no question now; NULL: there can. */
 const char *dialog_refusal(const struct agentd *a);
-/* As askpass_ask(). */
+/* A dialog asks the user, as askpass_ask(). */
 struct dialog *dialog_ask(struct agentd *a, enum askpass_kind kind,
     const char *text, askpass_fn told, void *arg);
 void dialog_drop(struct dialog *d); /* NULL is fine */

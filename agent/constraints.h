@@ -10,7 +10,7 @@
 
 #include "agent/destinations.h"
 
-/* Of which request they are: not each constraint fits each. */
+/* The request that constraints are of: not each of them fits each. */
 enum constraints_for { CONSTRAINTS_OF_KEY, CONSTRAINTS_OF_PROVIDER };
 
 struct constraints {
@@ -23,9 +23,9 @@ struct constraints {
 	size_t n_certs;
 };
 
-/* All of rd. One that is not known, stands twice or does not fit makes it fail:
- * a key must not be held with less than was asked for. The caller calls
- * constraints_clear() also then. */
+/* Constraints are all of rd. One that is not known, stands twice or does not
+ * fit makes it fail: a key must not be held with less than was asked for. The
+ * caller calls constraints_clear() also then. */
 int constraints_parse(struct rd *rd, enum constraints_for what,
     struct constraints *out) must_check;
 void constraints_clear(struct constraints *c);

@@ -36,7 +36,7 @@ struct dest_key {
 	bool is_ca;
 };
 
-/* One end of a hop: a host, by its keys and authorities. Zeroed: this host. */
+/* An end of a hop: a host, by its keys and authorities. Zeroed: this host. */
 struct dest_end {
 	char *user; /* pattern; NULL: any */
 	char *host;
@@ -88,11 +88,11 @@ struct binds {
 int binds_add(struct binds *b, struct rd *fields) must_check;
 void binds_clear(struct binds *b);
 
-/* May the client see, add or remove the key? now: seconds since 1970, for
- * certificates of hosts. NULL or the reason, which is static. */
+/* The reason, which is static, why the client may not see, add or remove the
+ * key; or NULL. now: seconds since 1970, for certificates of hosts. */
 const char *destinations_refuse(const struct destinations *d,
     const struct binds *b, uint64_t now);
-/* May it sign this? */
+/* The reason why the key may not sign this; or NULL. */
 const char *destinations_refuse_signing(const struct destinations *d,
     const struct binds *b, const struct sign_data *data, uint64_t now);
 

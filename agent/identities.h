@@ -47,13 +47,14 @@ void identities_free(struct identities *t);
 int identity_new(const struct key *k, struct identity **out) must_check;
 void identity_free(struct identity *id);
 
-/* Takes ownership, also when it fails. ERR_LIMIT: it does not fit in. */
+/* The identity is added, and owned also when that fails. ERR_LIMIT: it does not
+ * fit in. */
 int identities_add(struct identities *t, struct identity *id) must_check;
-/* NULL: it is not there. Expired ones are not. */
+/* The identity with this blob; NULL: it is not there. Expired ones are not. */
 struct identity *identities_find(struct identities *t, struct span blob);
 struct identity *identities_first(struct identities *t); /* and id->next */
 void identities_remove(struct identities *t, struct identity *id);
-/* All of a provider; how many. */
+/* All identities of a provider are removed; returns how many. */
 size_t identities_remove_provider(struct identities *t, const char *provider);
 void identities_remove_all(struct identities *t);
 

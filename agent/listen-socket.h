@@ -22,9 +22,9 @@ struct listen_socket {
 	ino_t ino;
 };
 
-/* Each says on stderr what is wrong, and gives an error. */
+/* The functions say on stderr what is wrong, and give an error. */
 int listen_socket_named(struct listen_socket *s, const char *path) must_check;
-/* In a directory that is made for it, below TMPDIR. */
+/* The socket is made in a directory of its own, below TMPDIR. */
 int listen_socket_temporary(struct listen_socket *s) must_check;
 /* Below the user's home; clean: what was left behind there is removed. */
 int listen_socket_usual(struct listen_socket *s, bool clean) must_check;

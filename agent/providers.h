@@ -35,7 +35,7 @@ void provider_close(struct provider *p);
 int provider_hold(struct provider *p, const struct key *k,
     struct identity *id) must_check;
 
-/* Those of which nothing is held yet. */
+/* Providers of which nothing is held yet are given up. */
 void providers_stop_opening(struct agentd *a);
 /* Ends all helpers and what is under way. */
 void providers_stop_all(struct agentd *a);

@@ -77,7 +77,7 @@ struct permits {
 
 /* Everything is allowed: what merging starts from. */
 void permits_init(struct permits *p);
-/* Nothing is allowed but a session, with a terminal or without. */
+/* The permits allow nothing but a session, with a terminal or without. */
 void permits_init_session_only(struct permits *p);
 void permits_clear(struct permits *p);
 
@@ -114,14 +114,14 @@ void permits_init_conf(struct permits *p, const struct server_conf *conf);
 /* Forwarding of a connection to this host, written as the client did. */
 bool permits_may_open(const struct permits *p, const char *host,
     uint16_t port);
-/* To a socket of the system: a list that allows less than all of the network
- * allows none of these. */
+/* A socket of the system may be connected to. A list that allows less than all
+ * of the network allows none of these. */
 bool permits_may_open_path(const struct permits *p);
 /* Listening for the client, on the address as it was asked for; port 0: any
  * free one. */
 bool permits_may_listen(const struct permits *p, const char *address,
     uint16_t port);
-/* At a path, for which there are no lists. */
+/* A path may be listened at, for which there are no lists. */
 bool permits_may_listen_path(const struct permits *p);
 bool permits_may_tunnel(const struct permits *p, enum permits_tunnel mode,
     int64_t unit);

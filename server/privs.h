@@ -20,9 +20,11 @@ void privs_leave(void);
 /* The supplementary groups, as the system has them for the user. This reads
  * files and loads modules: never below a root directory of the user's. */
 void privs_set_groups(const struct user *u);
-/* For ever: gid and uid; verified. System calls only. Fatal on failure. */
+/* The process becomes the user for ever: gid and uid; verified. System calls
+ * only. Fatal on failure. */
 void privs_become(const struct user *u);
-/* For ever, with only this one group. Fatal on failure. */
+/* The process gets these ids for ever, with only this one group. Fatal on
+ * failure. */
 void privs_become_ids(uid_t uid, gid_t gid);
 
 #endif

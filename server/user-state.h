@@ -71,7 +71,7 @@ void user_state_export_keys(const struct user_state *s, struct buf *out);
 int user_state_import_keys(struct user_state *s, struct rd *in) must_check;
 void user_state_clear(struct user_state *s); /* wipes */
 
-/* Both messages, over the socket. */
+/* The state goes over the socket in two messages. */
 int user_state_send(const struct user_state *s, int fd) must_check;
 int user_state_receive(struct user_state *s, int fd) must_check;
 int user_state_receive_keys(struct user_state *s, int fd) must_check;

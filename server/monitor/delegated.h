@@ -19,8 +19,8 @@ struct login;
  * any and the configuration wants them, tells PAM, and drops what the login
  * has of GSSAPI. A failure is logged; the session has no tickets then. */
 void delegated_store(struct login *l);
-/* Of a rekey by GSSAPI: puts what came with it in the place of what was stored,
- * if the configuration wants it, if it is the same principal's, and if the user
+/* The credentials of a rekey by GSSAPI replace those that were stored, if the
+ * configuration wants it, if they are the same principal's, and if the user
  * still has the old. */
 void delegated_renew(struct login *l, struct gss_acceptor *client);
 /* For a session without PAM. */

@@ -26,7 +26,8 @@ struct gss_exchange;
 int gss_exchange_acceptor(const struct server_conf *conf,
     struct gss_acceptor **out) must_check;
 
-/* NULL: the configuration does not want it, or there is no key. */
+/* The exchange's context; NULL: the configuration does not want it, or there is
+ * no key. */
 struct gss_exchange *gss_exchange_new(const struct server_conf *conf);
 void gss_exchange_free(struct gss_exchange *x);
 /* The methods to propose, a comma list; NULL for x: NULL. */
@@ -41,7 +42,7 @@ int gss_exchange_step(struct gss_exchange *x, struct span token, bool rekey,
 /* A MIC over an exchange hash, as a string. */
 int gss_exchange_sign(struct gss_exchange *x, struct span hash,
     struct buf *out) must_check;
-/* Who the client of the last exchange is, once that was signed; or NULL. */
+/* The client of the last exchange, once that was signed; or NULL. */
 struct gss_acceptor *gss_exchange_client(const struct gss_exchange *x);
 /* The same; the context is the caller's from now on. */
 struct gss_acceptor *gss_exchange_take(struct gss_exchange *x);

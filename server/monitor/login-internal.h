@@ -32,10 +32,11 @@ struct login_try {
 	bool checked; /* there was something to be right or wrong */
 	char *what; /* key type and fingerprint, or the like; or NULL */
 	bool must_change; /* the password was right, but is too old */
-	/* For the account's own questions; ask NULL: it has to do without. */
+	/* The dialogue for the account's own questions; ask NULL: it has to do
+	 * without. */
 	struct pam_dialogue talk;
 
-	/* What it proved it with, which the login keeps. */
+	/* The proof, which the login keeps. */
 	struct key *key; /* or NULL */
 	char *line; /* the same as a public key line, or NULL */
 	bool has_permits; /* that came with it */
@@ -84,8 +85,8 @@ char *login_key_line(const struct key *k);
 bool login_key_is_welcome(struct login *l, const char *alg, struct span blob,
     struct key **k, struct permits *permits) must_check;
 char *login_key_text(const struct login *l, const struct key *k);
-/* Where two keys are asked for, it can not be the same one twice, nor a key and
- * its certificate. */
+/* A key is noted as used: where two keys are asked for, it can not be the same
+ * one twice, nor a key and its certificate. */
 void login_key_was_used(struct login *l, const struct key *k);
 /* In login-sk.c: verifies, also that a security key was touched and knew its
  * user as far as that is asked for; what is missing is logged. */
@@ -93,24 +94,24 @@ bool login_signature_is_good(const struct login *l, const struct key *k,
     const char *alg, struct span data, struct span signature,
     const struct permits *p) must_check;
 
-/* In try-gssapi.c: may the principal log in as this user? */
+/* The principal may log in as this user. (In try-gssapi.c.) */
 bool login_gss_may_be_user(const struct login *l,
     const struct gss_acceptor *client);
 /* The principal, for the log; NULL: not known. Caller frees. */
 char *login_gss_text(const struct gss_acceptor *client);
 
-/* In login-certs.c: does TrustedUserCAKeys let the certificate in? */
+/* TrustedUserCAKeys lets the certificate in. (In login-certs.c.) */
 bool login_cert_by_ca(struct login *l, const struct key *cert,
     struct permits *permits) must_check;
 
-/* In login-commands.c: appends the output for this user and key. Errors were
- * logged; then there is no output. */
+/* The output of the command for this user and key is appended. Errors were
+ * logged; then there is no output. (In login-commands.c.) */
 int login_run_keys_command(const struct login *l, const struct key *k,
     struct buf *out) must_check;
 int login_run_principals_command(const struct login *l,
     const struct key *cert, struct buf *out) must_check;
 
-/* In login-password.c. *must_change: it is right, but too old. */
+/* The password is right. *must_change: but too old. (In login-password.c.) */
 bool login_password_is_right(struct login *l, const char *password,
     bool *must_change);
 /* Adds the hashing that the secret would have cost for another user, so that

@@ -23,7 +23,7 @@ bool login_rules_allow(const struct login *l);
 bool login_rules_root_may(const struct login *l, const struct auth_method *m,
     const struct permits *permits);
 
-/* This method can not let this user in, whatever the client sends. */
+/* The method can not let this user in, whatever the client sends. */
 bool login_rules_hopeless(const struct login *l, const struct auth_method *m);
 
 /* A pattern of AllowUsers: "user" or "user@host". */

@@ -50,7 +50,8 @@ struct login {
 	struct pam *pam;     /* NULL without UsePAM */
 	/* The key exchange, if it was by GSSAPI; else NULL. Borrowed. */
 	struct gss_exchange *gss_exchange;
-	/* Who came with a ticket, and may have brought more; or NULL. */
+	/* The client that came with a ticket, and may have brought more; or
+	 * NULL. */
 	struct gss_acceptor *gss;
 	char *principal; /* of whom that was, once stored; or NULL */
 	char *ccache; /* path of what was brought, once stored; or NULL */

@@ -46,7 +46,7 @@ struct pam *pam_new(const char *service, const char *user, const char *host);
 const char *pam_error(const struct pam *p);
 void pam_free(struct pam *p);
 
-/* For modules; it does not get into the session. */
+/* A variable for modules; it does not get into the session. */
 void pam_set_variable(struct pam *p, const char *name, const char *value);
 /* This user is refused whatever is answered: modules get decoys instead of the
  * answers, so that neither the time nor a further question shows whether a

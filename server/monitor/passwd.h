@@ -30,12 +30,13 @@ struct passwd_effort {
 	unsigned pam_hashes; /* see above; 0: it was passwd_check() */
 	uint64_t spent_us; /* CPU time, see decoy_cpu_us() */
 };
-/* Does the hashing that makes it cost the same for every user. */
+/* The hashing is done that makes the cost the same for every user. */
 void passwd_equalise_cost(const struct decoys *decoys, const struct user *u,
     const struct passwd_effort *effort);
 /* The account is locked by a mark in front of its password. */
 bool passwd_is_locked(const struct user *u);
-/* Nobody logs in to it any more, with whatever method. */
+/* The account has expired: nobody logs in to it any more, with whatever
+ * method. */
 bool passwd_account_is_expired(const struct user *u);
 
 /* What its age makes of a password that is right. */
@@ -45,7 +46,7 @@ enum passwd_age {
 	PASSWD_TOO_OLD,	    /* not even for that */
 };
 enum passwd_age passwd_age(const struct user *u);
-/* Of one entry, on a day (counted from 1970). Pure. */
+/* The age of a password by one entry, on a day (counted from 1970). Pure. */
 struct account_rules;
 enum passwd_age passwd_age_of(const struct account_rules *rules, long day);
 

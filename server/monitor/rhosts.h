@@ -20,13 +20,13 @@ enum rhosts_verdict {
 	RHOSTS_DENY,
 };
 
-/* Who comes from where, and who they want to be here. */
+/* The query: who comes from where, and who they want to be here. */
 struct rhosts_query {
 	const char *host;	 /* the client's, as far as it is known */
 	const char *address;	 /* numeric, or the same as host */
 	const char *client_user; /* as that host says */
 	const char *login;	 /* the account */
-	/* Has the netgroup this host (or NULL: any) and user (NULL: any)? */
+	/* The netgroup has this host (or NULL: any) and user (NULL: any). */
 	bool (*in_netgroup)(const char *group, const char *host,
 	    const char *user);
 };

@@ -16,13 +16,15 @@
 #include "conf/server-conf.h"
 #include "server/hostkeys.h"
 
-/* For an exchange hash: HostKeyAlgorithms has it, and there is a key for it. */
+/* The algorithm may sign an exchange hash: HostKeyAlgorithms has it, and there
+ * is a key for it. */
 bool sign_rules_alg(const struct server_conf *conf,
     const struct hostkeys *keys, const char *alg);
 /* methods: a comma list, as KexAlgorithms has it. */
 bool sign_rules_hash_len(const char *methods, size_t len);
-/* For a proof with an RSA key: one that HostKeyAlgorithms has, or one with
- * SHA-2, since a proof is not limited to what was agreed on. */
+/* The algorithm may sign a proof with an RSA key: it is one that
+ * HostKeyAlgorithms has, or one with SHA-2, since a proof is not limited to
+ * what was agreed on. */
 bool sign_rules_rsa_proof(const struct server_conf *conf, const char *alg);
 
 #endif

@@ -18,7 +18,8 @@
 
 struct agent_door;
 
-/* By configuration and permits of this login; else it was logged. */
+/* The agent may be forwarded, by configuration and permits of this login; else
+ * it was logged. */
 bool agent_door_is_allowed(const struct serve_params *p);
 /* The client asked for it, in a session: with "agent-req" (modern) or the
  * older name, which decides how its channels are called. NULL: it does not get
@@ -27,7 +28,7 @@ struct agent_door *agent_door_open(struct loop *l, struct forwarded_list *list,
     const struct serve_params *p, bool modern);
 /* Removes the socket; connections stay. NULL is fine. */
 void agent_door_close(struct agent_door *d);
-/* For SSH_AUTH_SOCK. d NULL: NULL. */
+/* The path for SSH_AUTH_SOCK. d NULL: NULL. */
 const char *agent_door_path(const struct agent_door *d);
 
 #endif

@@ -28,8 +28,8 @@ struct display_names {
 	const char *protocol, *cookie;
 };
 
-/* By configuration and permits of this login, and with a program that keeps
- * cookies; else the reason was logged. */
+/* X11 may be forwarded, by configuration and permits of this login, and with a
+ * program that keeps cookies; else the reason was logged. */
 bool displays_are_allowed(const struct serve_params *p);
 
 /* All borrowed. */

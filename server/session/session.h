@@ -71,7 +71,7 @@ char *session_nologin(const struct user *u);
 /* There is a sshrc of the system, which goes before all that runs, unless
  * ~/.ssh/rc does. */
 bool session_has_system_rc(void);
-/* In the new process: never returns. */
+/* The new process runs the session, and never returns. */
 _Noreturn void session_child(const struct session_start *s);
 /* The environment, ended by NULL; caller frees (or executes). */
 char **session_environment(const struct session_start *s);

@@ -23,7 +23,7 @@ struct token {
 	bool logged_in;
 };
 
-/* Where the private half of a listed key is. */
+/* A listed key, and where its private half is. */
 struct listed_key {
 	struct buf blob; /* public key, by which it is asked for */
 	uint32_t token;	 /* index */

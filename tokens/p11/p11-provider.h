@@ -11,7 +11,7 @@
 
 struct provider;
 
-/* NULL: why was logged. */
+/* The library is loaded; NULL: why was logged. */
 struct provider *provider_load(const char *path);
 void provider_free(struct provider *p);
 /* Logs in to the token, or to all that want it, as the request says. */

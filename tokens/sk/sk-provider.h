@@ -11,7 +11,8 @@
 #include "base/err.h"
 #include "tokens/sk/sk-api.h"
 
-/* It stays loaded. On error *why says what is wrong, static. */
+/* The library is loaded, and stays so. On error *why says what is wrong,
+ * static. */
 int sk_provider_load(const char *path, struct sk_api *out,
     const char **why) must_check;
 
