@@ -79,9 +79,9 @@ const char *cipher_default_list(void);
  * neither need that library nor run what it does when it is loaded. Before any
  * thread. */
 void cipher_use_wide_gcm(void);
-/* It loads that library now, or never. Otherwise that is done when a key has
- * done enough; by then a process that changes its root directory would load
- * what somebody has put in there. Before any thread. */
+/* The library of wide AES-GCM is loaded now, or never. Otherwise that is done
+ * when a key has done enough; by then a process that changes its root directory
+ * would load what somebody has put in there. Before any thread. */
 void cipher_load_wide_gcm(void);
 
 /* key, iv, mac_key have the lengths of the rows; mac is NULL for AEADs (and

@@ -50,7 +50,8 @@ struct connection_settings {
 	enum packet_form form;
 	bool deny_keystream;
 };
-/* At the beginning of channels; the identification of the peer is there. */
+/* The settings are applied at the beginning of channels, when the
+ * identification of the peer is there. */
 void connection_apply(const struct connection_settings *s, struct packet *p,
     const struct kex *k, struct channels *chs);
 

@@ -141,7 +141,7 @@ void kex_gss_free(struct kex *k);
 void kex_gss_end_exchange(struct kex *k);
 /* Does the KEXINIT that comes next propose methods of GSSAPI? */
 bool kex_gss_offered(const struct kex *k);
-/* 1: our KEXINIT has to wait for kex_gss_ready(). */
+/* Our KEXINIT has to wait for kex_gss_ready(): 1. */
 int kex_gss_wait(struct kex *k) must_check;
 int kex_gss_client_begin(struct kex *k) must_check;
 int kex_gss_input(struct kex *k, uint8_t type, struct rd r) must_check;

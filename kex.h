@@ -27,7 +27,7 @@ struct kex_proposal {
 	const char *compression; /* "none", "none,zlib@openssh.com"... */
 };
 
-/* What was agreed, for logs, ~I and tests. */
+/* The result of an exchange, for logs, ~I and tests. */
 struct kex_result {
 	const char *kex;
 	char *hostkey_alg; /* owned by kex */
@@ -93,8 +93,9 @@ struct kex_gss_hooks {
 int kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
     const struct kex_proposal *mine, const char *id_local,
     const char *id_remote) must_check;
-/* Of a connection that is a master's (packet_set_proxied()): the first exchange
- * was the master's, and there will be no other. Nothing is known of it. */
+/* The key exchange of a connection that is a master's (packet_set_proxied()):
+ * the first exchange was the master's, and there will be no other. Nothing is
+ * known of it. */
 int kex_new_proxied(struct kex **out, struct packet *p) must_check;
 void kex_free(struct kex *k);
 int kex_set_remote_id(struct kex *k, const char *id_remote) must_check;
@@ -153,18 +154,18 @@ bool kex_first_done(const struct kex *k);
 
 /* Session identifier: empty until the first exchange is done. */
 struct span kex_session_id(const struct kex *k);
-/* NULL: it is the master's. */
+/* The result of the last exchange; NULL: it is the master's. */
 const struct kex_result *kex_result(const struct kex *k);
 /* The server host key of the last exchange; empty: by GSSAPI, without one. */
 struct span kex_hostkey(const struct kex *k);
 /* Client, from the server's EXT_INFO; NULL or false if not given. */
 const char *kex_server_sig_algs(const struct kex *k);
 bool kex_peer_hostbound(const struct kex *k);
-/* Its EXT_INFO said that it answers PING. */
+/* The peer's EXT_INFO said that it answers PING. */
 bool kex_peer_pings(const struct kex *k);
-/* It knows "agent-req" and "agent-connect". */
+/* The peer knows "agent-req" and "agent-connect". */
 bool kex_peer_agent_forward(const struct kex *k);
-/* It takes early messages for channels (channels.h), as we do. */
+/* The peer takes early messages for channels (channels.h), as we do. */
 bool kex_peer_takes_early(const struct kex *k);
 /* What its identification line says of it: a set of enum peer_trait. 0 before
  * the line is there. */

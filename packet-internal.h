@@ -100,7 +100,7 @@ struct packet_trial {
 	uint32_t backoff_ms;
 };
 
-/* What is known at the end of a window. */
+/* A window of time, as it ends. */
 struct packet_window {
 	uint64_t now_ms;
 	uint64_t ms, cpu_ms; /* its length; what of it the loop thread ran */

@@ -117,7 +117,7 @@ struct packet_counters {
 	uint64_t bytes;	  /* on the wire */
 	uint64_t packets;
 	uint64_t payload; /* bytes of payloads */
-	/* Of those that were compressed; 0: none. */
+	/* The bytes of payloads that were compressed; 0: none. */
 	uint64_t compressed, inflated; /* bytes */
 };
 
@@ -173,10 +173,10 @@ int packet_bulk_commit(struct packet *p, size_t len) must_check;
  * error. Without threads 0 means that all is gone. */
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
-/* So few of them that messages of others, which could wait, may be put without
- * being in the way of bulk. */
+/* The bytes that are not yet written are so few that messages of others, which
+ * could wait, may be put without being in the way of bulk. */
 bool packet_has_room(const struct packet *p);
-/* Of them, those that wait for nothing but the socket. */
+/* The unwritten bytes that wait for nothing but the socket. */
 size_t packet_tx_ready(const struct packet *p);
 /* Disconnect message, best effort; p stays to be freed by the caller. */
 void packet_disconnect(struct packet *p, enum ssh_disconnect reason,
@@ -258,8 +258,8 @@ void packet_set_notify(struct packet *p, void (*notify)(void *arg),
     void *arg);
 uint32_t packet_poll(struct packet *p);
 bool packet_prepare_wait(struct packet *p, bool reading);
-/* At once, and whether it pays or not; count of threads that run. stop may be
- * called at any time. */
+/* Threads start at once, whether it pays or not; returns how many run. stop may
+ * be called at any time. */
 size_t packet_threads_start(struct packet *p, size_t threads);
 size_t packet_keystream_start(struct packet *p, size_t threads);
 void packet_threads_stop(struct packet *p);

@@ -51,7 +51,8 @@ void pipeline_free(struct pipeline *pl);
 size_t pipeline_set_threads(struct pipeline *pl, size_t threads);
 size_t pipeline_threads(const struct pipeline *pl);
 
-/* Nothing may be pending. Arguments as in cipher_new(); all are copied. */
+/* The keys of a direction are set, while nothing is pending. Arguments as in
+ * cipher_new(); all are copied. */
 void pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
     const struct cipher_alg *alg, const struct mac_alg *mac,
     const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key);

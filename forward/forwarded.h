@@ -19,7 +19,7 @@
 #include "base/loop.h"
 #include "channels.h"
 
-/* What is the same for all connections of a kind. Const and static. */
+/* A kind is what is the same for all its connections. Const and static. */
 struct forwarded_kind {
 	const char *type; /* of the channel */
 	uint32_t window, max_packet; /* that are offered to the peer */
@@ -47,7 +47,8 @@ struct forwarded_params {
 	struct channels *channels;
 	int family; /* of addresses that are connected to: AF_UNSPEC... */
 	void *arg;
-	/* One more stands (+1), or one has ended (-1). May be NULL. */
+	/* The count of connections changes: one more stands (+1), or one has
+	 * ended (-1). May be NULL. */
 	void (*count)(void *arg, int change);
 };
 
@@ -56,7 +57,7 @@ int forwarded_list_new(struct forwarded_list **out,
 /* Closes the sockets and leaves the channels. NULL is fine. */
 void forwarded_list_free(struct forwarded_list *l);
 
-/* Where to: a host and a port, or a socket of the system (path). */
+/* The target: a host and a port, or a socket of the system (path). */
 struct forwarded_target {
 	const char *host;
 	uint16_t port;
@@ -99,7 +100,7 @@ int forwarded_open_for(struct forwarded_list *l,
 int forwarded_take(struct forwarded_list *l,
     const struct forwarded_kind *kind, struct channel *c, int fd) must_check;
 
-/* Those that are open, or on their way. */
+/* The number of connections that are open, or on their way. */
 size_t forwarded_count(const struct forwarded_list *l);
 
 /* Appends the fields "address, port" of an originator. */

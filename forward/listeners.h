@@ -19,8 +19,8 @@
 
 struct listener;
 
-/* Who connected. For sockets without addresses: FORWARDED_NO_ADDRESS and
- * FORWARDED_NO_PORT. */
+/* The peer that connected. For sockets without addresses: FORWARDED_NO_ADDRESS
+ * and FORWARDED_NO_PORT. */
 struct listener_peer {
 	char address[64];
 	uint16_t port;
@@ -35,8 +35,8 @@ struct listener_params {
 	size_t host_count;
 	uint16_t port; /* 0: one that is free, the same on all addresses */
 	int family;    /* AF_UNSPEC, AF_INET, AF_INET6 */
-	/* Not if another process has one of the addresses; then the caller
-	 * tries another port, and nothing is logged. */
+	/* The listener is refused if another process has one of the addresses;
+	 * then the caller tries another port, and nothing is logged. */
 	bool exclusive;
 	const char *path; /* of a socket of the system; NULL: hosts and port */
 	mode_t mask;	  /* rights that the path does not get */
@@ -47,8 +47,8 @@ struct listener_params {
 	void (*accepted)(void *arg, int fd, const struct listener_peer *peer);
 };
 
-/* At least one of the addresses worked; what did not was logged. ERR_SYSTEM,
- * ERR_NOT_FOUND, ERR_LIMIT. */
+/* A listener stands if at least one of the addresses worked; what did not was
+ * logged. ERR_SYSTEM, ERR_NOT_FOUND, ERR_LIMIT. */
 int listener_new(struct listener **out,
     const struct listener_params *params) must_check;
 /* Closes the sockets; one at a path stays there. NULL is fine. */

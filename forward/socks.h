@@ -46,7 +46,7 @@ struct socks {
 	char *host; /* after SOCKS_DONE; owned: free it with socks_clear(), or
 		       take it and leave NULL */
 	uint16_t port;
-	/* With SOCKS_REPLY, and with SOCKS_DONE. */
+	/* The reply, with SOCKS_REPLY and with SOCKS_DONE. */
 	uint8_t reply[SOCKS_REPLY_MAX];
 	size_t reply_len;
 

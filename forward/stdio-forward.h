@@ -28,8 +28,8 @@ struct stdio_forward_params {
 	void (*opened)(void *arg);
 	/* The peer sent EOF, and all its data is written. */
 	void (*eof)(void *arg);
-	/* It ended, or (failed) was never connected; the user was told why.
-	 * The forward is to be freed, but not in this call. */
+	/* The forward ended, or (failed) was never connected; the user was told
+	 * why. It is to be freed, but not in this call. */
 	void (*ended)(void *arg, bool failed);
 };
 

@@ -33,7 +33,7 @@ struct tun_params {
 	void *arg;
 	/* The peer has confirmed; or refused, which is the end. May be NULL. */
 	void (*answered)(void *arg, bool ok);
-	/* It has ended otherwise. */
+	/* The tunnel has ended otherwise. */
 	void (*ended)(void *arg);
 };
 

@@ -22,8 +22,9 @@
 /* What the client wants of the library. */
 struct gss_request {
 	const char *host; /* whose service "host" is to be convinced */
-	/* Its numeric address, where the name that DNS has for that counts and
-	 * not the one above; or NULL. Is for client/auth/gss-login.h. */
+	/* The host's numeric address, where the name that DNS has for that
+	 * counts and not the one above; or NULL. Is for
+	 * client/auth/gss-login.h. */
 	const char *address;
 	/* The principal to be, of those that there are tickets of; NULL: as
 	 * the library chooses. */
@@ -36,7 +37,7 @@ struct gss_request {
 	struct span signed_data; /* to compute the MIC over; borrowed. NULL:
 				  * none is wanted */
 };
-/* What is for the server; both may be empty. */
+/* The proof is what goes to the server; both may be empty. */
 struct gss_proof {
 	struct buf token;
 	bool complete;	/* then there is the MIC that was asked for */
@@ -85,15 +86,16 @@ void gss_acceptor_free(struct gss_acceptor *a);
  * client; it may be nothing. *complete: the client is known, and can sign. */
 int gss_acceptor_step(struct gss_acceptor *a, struct span token,
     struct buf *out, bool *complete) must_check;
-/* Of a complete context: did the client compute this MIC over the data? */
+/* The client's MIC over the data is checked, in a complete context. */
 int gss_acceptor_verify(struct gss_acceptor *a, struct span data,
     struct span mic) must_check;
-/* Of a complete context: a MIC over the data for the client. */
+/* A MIC over the data for the client is made, in a complete context. */
 int gss_acceptor_sign(struct gss_acceptor *a, struct span data,
     struct buf *mic) must_check;
 /* Why the last call failed; never NULL. */
 const char *gss_acceptor_error(const struct gss_acceptor *a);
-/* Who the client is, in Kerberos' notation; NULL before it is complete. */
+/* The client's principal in Kerberos' notation; NULL before the context is
+ * complete. */
 const char *gss_acceptor_principal(const struct gss_acceptor *a);
 /* May the principal log in to this account, by the rules of Kerberos? Reads
  * the user's ~/.k5login, so it is to be called as the user. */

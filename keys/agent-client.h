@@ -48,7 +48,7 @@ int agent_sign(struct agent *a, const struct key *k, const char *alg,
 
 /* ---- changing what an agent holds --------------------------------------- */
 
-/* One end of a way that a key may be used on: a host, known by its keys. */
+/* An end of a way that a key may be used on: a host, known by its keys. */
 struct agent_host_key {
 	struct key *key;
 	bool is_ca; /* it certifies the host's keys */
@@ -70,7 +70,7 @@ struct agent_constraints {
 	const char *sk_provider; /* library for a security key; NULL: none */
 	const struct agent_destination *destinations;
 	size_t n_destinations; /* 0: no restriction */
-	/* Of a library's keys: certificates that belong to them. */
+	/* The certificates that belong to a library's keys. */
 	struct key *const *certs;
 	size_t n_certs;
 	bool certs_only; /* the plain keys are not wanted */
@@ -87,7 +87,8 @@ int agent_add_provider(struct agent *a, const char *library, const char *pin,
     const struct agent_constraints *constraints) must_check;
 int agent_remove_provider(struct agent *a, const char *library,
     const char *pin) must_check;
-/* Until it is unlocked with the same passphrase, it has no keys to show. */
+/* The agent is locked: until it is unlocked with the same passphrase, it has no
+ * keys to show. */
 int agent_lock(struct agent *a, const char *passphrase) must_check;
 int agent_unlock(struct agent *a, const char *passphrase) must_check;
 /* Appends the names of the extensions that it knows. */

@@ -33,8 +33,8 @@ enum agent_message {
 	AGENT_EXTENSION = 27,		     /* string name, its fields */
 };
 
-/* Of AGENT_SIGN_REQUEST: the digest for a signature of an RSA key. Without a
- * flag it is SHA-1. */
+/* The flags of AGENT_SIGN_REQUEST: the digest for a signature of an RSA key.
+ * Without a flag it is SHA-1. */
 enum agent_sign_flag {
 	AGENT_SIGN_RSA_SHA2_256 = 2,
 	AGENT_SIGN_RSA_SHA2_512 = 4,

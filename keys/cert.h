@@ -92,7 +92,7 @@ const char *cert_refusal(const struct cert *c, enum cert_kind kind,
     uint64_t now, const char *name);
 /* Did the authority sign by one of these algorithms (comma list)? */
 bool cert_alg_allowed(const struct cert *c, const char *algorithms);
-/* All of it for the certificate of a host; NULL or the reason. */
+/* The reason to refuse the certificate of a host, all of it; or NULL. */
 const char *cert_host_refusal(const struct cert *c, uint64_t now,
     const char *host, const char *ca_algorithms);
 

@@ -11,8 +11,8 @@
 
 enum { HOST_KEY_FILES = 7 };
 
-/* Of private keys. The public half has ".pub" behind it, a certificate
- * "-cert.pub". */
+/* The files of private keys. The public half has ".pub" behind it, a
+ * certificate "-cert.pub". */
 extern const char *const host_key_files[HOST_KEY_FILES];
 
 #endif

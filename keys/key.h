@@ -57,7 +57,7 @@ struct key_alg {
 	int param;
 };
 
-/* By name, or by cert_name. NULL: unknown. */
+/* The row of an algorithm, by name or by cert_name. NULL: unknown. */
 const struct key_alg *key_alg_by_name(const char *name);
 const struct key_alg *key_alg_by_cert_name(const char *name);
 const struct key_alg *key_alg_at(size_t index);		 /* NULL at the end */
@@ -94,9 +94,9 @@ int key_format_line(const struct key *k, const char *comment,
 const char *key_type(const struct key *k); /* "ssh-rsa", ... */
 const char *key_short_name(const struct key *k);
 unsigned key_bits(const struct key *k);
-/* NULL if it is no security key. Borrowed from k. */
+/* The fields of a security key, borrowed from k. NULL if it is none. */
 const struct key_sk *key_sk(const struct key *k);
-/* Of a security key's private half, which k is. */
+/* The flags of a security key's private half, which k is. */
 void key_sk_set_flags(struct key *k, uint8_t flags);
 /* Has this kind of key a form in PEM files? Security keys, and those with
  * ML-DSA, do not. */

@@ -18,7 +18,7 @@ enum keyfile_format { KEYFILE_OPENSSH, KEYFILE_PEM, KEYFILE_PKCS8 };
  * ERR_UNSUPPORTED. */
 int keyfile_parse_private(struct span content, const char *pass,
     struct key **out, char **comment) must_check;
-/* Only the public half, if it can be had without a passphrase. */
+/* The public half is read, if it can be had without a passphrase. */
 int keyfile_parse_public_half(struct span content,
     struct key **out) must_check;
 /* cipher NULL and rounds 0 stand for the defaults; they are for

@@ -74,13 +74,13 @@ void krl_free(struct krl *l);
 int krl_add_serials(struct krl *l, const struct key *ca, uint64_t first,
     uint64_t last) must_check;
 int krl_add_id(struct krl *l, const struct key *ca, struct span id) must_check;
-/* Of a certificate: its key. */
+/* A key is revoked; of a certificate, its key. */
 int krl_add_key(struct krl *l, const struct key *k) must_check;
 /* alg: DIGEST_SHA1 or DIGEST_SHA256. */
 int krl_add_digest_of(struct krl *l, const struct key *k,
     enum digest_alg alg) must_check;
 int krl_add_sha256(struct krl *l, struct span digest) must_check;
-/* All that a KRL revokes. */
+/* All that a KRL revokes is added. */
 int krl_add_all(struct krl *l, struct span content,
     struct krl_header *header) must_check;
 /* Each thing once and in order: keys, SHA-256, SHA-1, then certificates. */

@@ -86,8 +86,8 @@ struct p11_list {
 };
 
 void p11_list_clear(struct p11_list *l);
-/* Takes key and copies label. ERR_LIMIT: there are too many. A key that is
- * there already is dropped. */
+/* A key is added, which the list takes; label is copied. ERR_LIMIT: there are
+ * too many. A key that is there already is dropped. */
 int p11_list_add_key(struct p11_list *l, struct key *key, const char *label,
     uint32_t token) must_check;
 int p11_list_add_token(struct p11_list *l, const char *label,

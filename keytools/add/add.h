@@ -29,7 +29,7 @@ struct add_options {
 /* keytools/add/add-file.c: key files, with the certificates beside them. */
 int add_files(struct agent *a, const struct add_options *o,
     const struct strlist *paths);
-/* Those of a key: only one of a FIDO authenticator has a provider. */
+/* The constraints of a key: only one of a FIDO authenticator has a provider. */
 struct agent_constraints add_constraints_for(const struct add_options *o,
     const struct key *k);
 void add_tell_constraints(const struct add_options *o,

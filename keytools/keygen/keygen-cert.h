@@ -13,7 +13,8 @@ void keygen_validity_parse(const char *text, time_t now, uint64_t *after,
     uint64_t *before);
 /* "forever", "from T to T"...; caller frees. */
 char *keygen_validity(const struct cert *c);
-/* All -O, and what holds without any. Ends the program if one is wrong. */
+/* The options of a certificate are all of -O, and what holds without any. Ends
+ * the program if one is wrong. */
 void keygen_cert_options(const struct keygen_options *o,
     struct cert_request *request);
 

@@ -111,7 +111,8 @@ void keygen_require_file(const char *path);
 enum keyfile_format keygen_private_format(const struct keygen_options *o);
 /* Decimal digits and nothing else. */
 bool keygen_number(const char *text, uint64_t *out);
-/* For a PEM file, which has no comment: sets that of the .pub file. */
+/* The comment of a PEM file, which has none itself, is that of the .pub
+ * file. */
 void keygen_find_comment(const char *path, char **comment);
 
 #endif

@@ -26,9 +26,9 @@ struct scan_probe_params {
 	void *arg;
 	/* The server's identification line, not escaped. */
 	void (*banner)(void *arg, const char *line);
-	/* Its key, in the end; or NULL and why not: ERR_NO_HOSTKEY_MATCH has
-	 * no key of these, ERR_CLOSED, ERR_TIMEOUT... text may be NULL. The
-	 * caller frees the probe, then or later. */
+	/* The probe ends with the server's key; or with NULL and why not:
+	 * ERR_NO_HOSTKEY_MATCH has no key of these, ERR_CLOSED, ERR_TIMEOUT...
+	 * text may be NULL. The caller frees the probe, then or later. */
 	void (*done)(void *arg, const struct key *k, int err,
 	    const char *text);
 };

@@ -25,7 +25,7 @@ enum {
 	KEYSIGN_REQUEST_MAX = 128 * 1024, /* bytes */
 };
 
-/* What is true. */
+/* The facts that a request is checked against. */
 struct keysign_facts {
 	const char *user; /* who has started the program */
 	const char *host; /* name of the connection's own address */

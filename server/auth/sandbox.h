@@ -11,7 +11,8 @@
 
 #include "base/err.h"
 
-/* For ever. An error means that the process must not go on. */
+/* The process enters the sandbox for ever. An error means that it must not go
+ * on. */
 int sandbox_enter(void) must_check;
 
 #endif

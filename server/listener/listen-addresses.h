@@ -22,7 +22,7 @@ void listen_addresses_log(const struct listen_set *sockets);
 /* The variable of the environment by which a listener tells the check of a new
  * configuration what it holds itself: "address port" on a line each. */
 #define LISTEN_ADDRESSES_HELD "HPNSSHD_LISTENS"
-/* That text; caller frees. */
+/* The text for that variable; caller frees. */
 char *listen_addresses_text(const struct listen_set *sockets);
 /* Could listen_addresses_open() have at least one, once the listener that holds
  * these has gone? It takes those that are free for a moment, and hears nobody.

@@ -16,7 +16,8 @@
 
 #include "base/err.h"
 
-/* What is started, and with what; all of it is the listener's. */
+/* The program that is started, and what it gets; all of it is the
+ * listener's. */
 struct session_program {
 	char *path;
 	int state_fd;
@@ -43,10 +44,11 @@ int session_start(const struct session_program *p, int connection,
 /* Starts one, unless there is one. */
 void session_spare_fill(struct session_spare *s,
     const struct session_program *p);
-/* False: there was none, or it has died. */
+/* The spare process takes the connection. False: there was none, or it has
+ * died. */
 bool session_spare_take(struct session_spare *s, int connection,
     struct session_process *out) must_check;
-/* It ends soon, unless it was taken; its parent reaps it. */
+/* The spare process ends soon, unless it was taken; its parent reaps it. */
 void session_spare_drop(struct session_spare *s);
 /* A child has ended: true if it was the spare one, which is forgotten. */
 bool session_spare_ended(struct session_spare *s, pid_t pid);
