@@ -21,7 +21,7 @@
 #define AUTH_OPTION(field)                                                    \
 	.option = offsetof(struct server_conf, login.field##_authentication)
 
-/* In the order in which clients are offered them. */
+/* The rows are in the order in which clients are offered the methods. */
 #define AUTH_METHODS(ROW)                                                     \
 	ROW(NONE, none, .name = "none", .asks_only = true)                    \
 	ROW(PUBLICKEY, publickey, .name = "publickey",                        \
@@ -72,15 +72,15 @@ enum auth_method_id {
 
 extern const struct auth_method auth_method_table[AUTH_METHOD_COUNT];
 
-/* By the name, without its alias; NULL: there is none. */
+/* The method of a name, without its alias; NULL: there is none. */
 const struct auth_method *auth_method_by_name(const char *name, size_t len);
-/* By the name or the alias that a client gave; NULL: there is none. */
+/* The method of a name or alias that a client gave; NULL: there is none. */
 const struct auth_method *auth_method_requested(const char *name);
 /* The method of an entry of AuthenticationMethods, "name" or "name:device";
  * NULL: there is none. *has_device: it can be done with that device. */
 const struct auth_method *auth_method_listed(const char *entry, size_t len,
     bool *has_device);
-/* Its own option is on, if it has one; needs_pam is not looked at. */
+/* The method's own option is on, if it has one; needs_pam is not looked at. */
 bool auth_method_enabled(const struct auth_method *m,
     const struct server_conf *c);
 /* The same, and clients are told of it. */

@@ -80,7 +80,7 @@ struct client_conf {
 	struct conf_marks marks;
 	char *ignore_unknown;
 
-	/* Where to. After load: name, user and port are set. */
+	/* The destination. After load: name, user and port are set. */
 	struct {
 		char *hostname; /* %h is expanded by load */
 		char *user;
@@ -113,7 +113,7 @@ struct client_conf {
 		int tcp_keep_alive;  /* flag */
 		char *congestion_control; /* NULL: the system's */
 		struct conf_qos ipqos;
-		/* At most one of these: the first that was given. */
+		/* The proxy: at most one of these, the first that was given. */
 		char *proxy_command; /* tokens not expanded */
 		char *proxy_jump; /* list of jump hosts (conf/destination.h) */
 		int server_alive_interval; /* s; 0 = off */
@@ -274,7 +274,7 @@ struct client_conf {
 		int verbosity;	   /* how many -v; -1: -q */
 	} log;
 
-	/* Not keywords: set by init and load. */
+	/* Fields that are no keywords: set by init and load. */
 	struct {
 		char *original_host; /* as typed */
 		char *command;       /* as typed, may be NULL; for Match and
@@ -378,7 +378,7 @@ enum client_tokens {
 	CLIENT_TOKENS_USER,    /* the usual set without %r %C; ${VAR} */
 	CLIENT_TOKENS_KNOWN_HOSTS, /* the usual set, %f %H %I %K %t; ${VAR} */
 };
-/* Those of KnownHostsCommand that are about a host key. */
+/* The tokens of KnownHostsCommand that are about a host key. */
 struct client_host_tokens {
 	const char *reason; /* %I */
 	const char *name;   /* %H */

@@ -32,7 +32,8 @@
 #define CHANNEL_TIMEOUTS(field)                                               \
 	.type = &conf_channel_timeouts_type, AT(field),                       \
 	.flags = CONF_NONE
-/* Only these values, because they describe what happens anyway. */
+/* A keyword with only these values, because they describe what happens
+ * anyway. */
 #define ONLY(list) .type = &conf_fixed, .def = list
 #define REFUSED .type = &conf_refused
 /* Parameters of functions that are not built. No notice for the values in the

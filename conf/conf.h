@@ -115,13 +115,15 @@ struct conf_row {
 	int64_t min, max; /* of a list: max is that of its items; 0: none */
 	const struct conf_enum *values;
 	int param; /* for the type */
-	/* May refuse what was parsed (one word of it): returns NULL, or a
-	 * text that says what is wrong. */
+	/* A check may refuse what was parsed (one word of it): returns NULL, or
+	 * a text that says what is wrong. */
 	const char *(*check)(const char *word);
-	/* Of conf_unbuilt: what the words must be; NULL: anything. */
+	/* The type that the words must be of, for conf_unbuilt; NULL:
+	 * anything. */
 	const struct conf_type *as;
-	/* Of rows without a field: logged when they are given; may be NULL. Of
-	 * conf_fixed: instead of the usual line, when a value is refused. */
+	/* A notice of rows without a field: logged when they are given; may be
+	 * NULL. Of conf_fixed: instead of the usual line, when a value is
+	 * refused. */
 	const struct conf_notice *notice;
 };
 
@@ -186,8 +188,8 @@ void conf_init(void *fields, size_t size);
 void conf_clear(const struct conf_table *t, void *fields);
 /* Gives the rows without a value their default. */
 int conf_set_defaults(const struct conf_table *t, void *fields) must_check;
-/* Takes over the values of rows that have none here: all that `from` has,
- * or (marked_only) those that were given to it; lists grow by theirs. */
+/* Rows that have no value here take over those of `from`: all that it has, or
+ * (marked_only) those that were given to it; lists grow by theirs. */
 int conf_merge(const struct conf_table *t, void *to, const void *from,
     bool marked_only) must_check;
 
@@ -200,7 +202,7 @@ const struct conf_row *conf_find_or_log(const struct conf_table *t,
 size_t conf_index(const struct conf_table *t, const struct conf_row *row);
 /* A keyword that may stand in a configuration (not refused, deprecated). */
 bool conf_row_accepted(const struct conf_row *row);
-/* It has a field, that is a value of its own. */
+/* The row has a field, that is a value of its own. */
 bool conf_row_has_field(const struct conf_row *row);
 
 /* A line as its parts. Blank lines and comments give keyword NULL. */
@@ -224,7 +226,7 @@ int conf_apply(const struct conf_table *t, void *fields,
 int conf_apply_word(const struct conf_table *t, void *fields,
     const struct conf_row *row, const char *word,
     const struct conf_location *at) must_check;
-/* Only the check. */
+/* The line is only checked. */
 int conf_try(const struct conf_row *row, const char *rest,
     const struct conf_location *at) must_check;
 
@@ -246,8 +248,8 @@ int conf_include_paths(const struct strlist *words, const char *dir,
 /* Appends "name value" lines in lower case. */
 int conf_dump(const struct conf_table *t, const void *fields,
     struct buf *out) must_check;
-/* To and from another process of ours: all rows, or (marked_only) those that
- * were given a value. Import needs an initialised struct. */
+/* The values go to and from another process of ours: all rows, or (marked_only)
+ * those that were given a value. Import needs an initialised struct. */
 int conf_export(const struct conf_table *t, const void *fields,
     bool marked_only, struct buf *out) must_check;
 int conf_import(const struct conf_table *t, void *fields,

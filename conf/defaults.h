@@ -10,10 +10,11 @@
 /* TCP port of hpnsshd, and the one that hpnssh falls back from and to. */
 #define HPN_DEFAULT_PORT 2222
 #define HPN_FALLBACK_PORT 22
-/* In known_hosts, hosts on this port are written without a port. */
+/* HPN_KNOWN_HOSTS_PORT: hosts on this port are written without a port in
+ * known_hosts. */
 #define HPN_KNOWN_HOSTS_PORT 22
 
-/* Where most systems have it. */
+/* HPN_XAUTH is where most systems have xauth. */
 #define HPN_XAUTH "/usr/bin/xauth"
 
 /* Set by the Makefile; these serve builds of single files by hand. */

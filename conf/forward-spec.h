@@ -66,9 +66,9 @@ bool forward_spec_equals(const struct forward_spec *a,
 int forward_spec_copy(struct forward_spec *to,
     const struct forward_spec *from) must_check;
 
-/* As in a configuration: "[host]:port", "port", or the path. Parsing them,
- * with a colon between the two, gives the same forward. The target of SOCKS is
- * "[socks]:0". Caller frees. */
+/* An end of the forward as in a configuration: "[host]:port", "port", or the
+ * path. Parsing them, with a colon between the two, gives the same forward. The
+ * target of SOCKS is "[socks]:0". Caller frees. */
 char *forward_listen_text(const struct forward_spec *s);
 char *forward_target_text(const struct forward_spec *s);
 

@@ -114,7 +114,8 @@ struct server_conf {
 		int required_rsa_size; /* bits */
 	} algs;
 
-	/* Who may log in, and how. The first two are not inside Match. */
+	/* The rules about who may log in, and how. The first two are not inside
+	 * Match. */
 	struct {
 		int strict_modes; /* flag */
 		int use_pam;	  /* flag */
@@ -223,7 +224,7 @@ struct server_conf {
 		struct strlist log_verbose; /* see log_set_locations() */
 	} log;
 
-	/* Not keywords. */
+	/* Fields that are no keywords. */
 	struct {
 		bool inert;	 /* for fuzzing: no Include */
 		struct server_block
@@ -247,7 +248,8 @@ int server_conf_read_file(struct server_conf *c,
 /* Sets defaults, and checks what depends on several keywords. */
 int server_conf_finish(struct server_conf *c) must_check;
 
-/* What Match is asked about; NULL (0) = not known (matches nothing). */
+/* The facts that Match is asked about; NULL (0) = not known (matches
+ * nothing). */
 struct server_conf_spec {
 	const char *user;
 	const char *host; /* name of the peer, or its address again */
@@ -257,9 +259,9 @@ struct server_conf_spec {
 	const char *rdomain; /* that the connection is bound to; "": none */
 	bool invalid_user; /* there is no such account */
 };
-/* From "user=x,host=y,addr=..,laddr=..,lport=..,
- * rdomain=..,invalid-user" (-C, repeatable). Strings
- * are allocated, freed by spec_clear(). */
+/* The facts of -C: "user=x,host=y,addr=..,laddr=..,lport=..,
+ * rdomain=..,invalid-user", repeatable. Strings are allocated, freed by
+ * spec_clear(). */
 int server_conf_spec_parse(struct server_conf_spec *s,
     const char *text) must_check;
 void server_conf_spec_clear(struct server_conf_spec *s);
@@ -293,8 +295,8 @@ const char *server_conf_subsystem(const struct server_conf *c,
 /* -T: appends "name value" lines. */
 int server_conf_dump(const struct server_conf *c, struct buf *out) must_check;
 
-/* To another process of ours, Match blocks included. Import wants an
- * initialised struct. */
+/* The configuration goes to another process of ours, Match blocks included.
+ * Import wants an initialised struct. */
 int server_conf_export(const struct server_conf *c,
     struct buf *out) must_check;
 int server_conf_import(struct server_conf *c, struct rd *in) must_check;

@@ -14,15 +14,16 @@ enum {
 	OOM_UNCHANGED = 1001, /* in place of a score, which is at most 1000 */
 };
 
-/* Where a process has its own, proc(5). For tests it is a parameter. */
+/* OOM_FILE is where a process has its own score, proc(5). For tests it is a
+ * parameter. */
 #define OOM_FILE "/proc/self/oom_score_adj"
 
 /* Protects this process. */
 void oom_protect(const char *file);
 /* The score that it had before, for what it starts; or OOM_UNCHANGED. */
 int oom_before(void);
-/* A process has that score again, the first thing that it does; unless it is
- * OOM_UNCHANGED. */
+/* The old score is given back, as the first thing that a process does; unless
+ * it is OOM_UNCHANGED. */
 void oom_give_back(const char *file, int score);
 
 #endif

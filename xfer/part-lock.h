@@ -19,7 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* For programs that tell no number: they hold parts together. */
+/* XFER_COPY_UNKNOWN is for programs that tell no number: they hold parts
+ * together. */
 enum { XFER_COPY_UNKNOWN = 0 };
 
 /* Makes a new part, open for reading and writing, and held. A descriptor, or

@@ -18,7 +18,7 @@ enum { XFER_PARTS_MAX = 9 }; /* with a number that is known before */
 
 /* number: from 1 on. The caller frees; NULL when out of memory. */
 char *xfer_part_name(const char *target, unsigned number);
-/* One that nobody else uses; no plan can have it. */
+/* A name for a probe, which nobody else uses; no plan can have it. */
 char *xfer_probe_name(const char *target);
 /* Does this path look like one? */
 bool xfer_is_part(const char *path);

@@ -16,7 +16,7 @@ struct progress_count {
 	uint64_t over, kept; /* those of files that are over */
 };
 
-/* Of all runs, for the last line. */
+/* The sums of all runs, for the last line. */
 struct progress_total {
 	uint64_t copied, there, verified, dropped;
 };
@@ -48,7 +48,7 @@ struct progress {
 void progress_sample(struct progress *p, uint64_t now_ms);
 void progress_flush(struct progress *p);
 
-/* Without what is behind the point; as much as the type holds. */
+/* The number without what is behind the point; as much as the type holds. */
 uint64_t progress_whole(double v);
 
 /* Did none of its bytes have to move? */
@@ -57,13 +57,13 @@ bool progress_is_there(const struct progress_item *item);
 /* progress-rate.c */
 /* Bytes of the item that moved. */
 uint64_t progress_moved(const struct progress_item *item);
-/* Takes the rates, if a second is over. */
+/* The item's rates are taken, if a second is over. */
 void progress_sample_item(struct progress_item *item, uint64_t now_ms);
 /* What the item owns for that. */
 void progress_rates_free(struct progress_item *item);
 
 /* progress-draw.c: appends to p->pending, or to b. */
-/* Takes an unfinished line off the screen. */
+/* An unfinished line is taken off the screen. */
 void progress_erase(struct progress *p);
 void progress_draw(struct progress *p, const struct progress_item *item,
     bool finished, uint64_t now_ms);

@@ -80,7 +80,7 @@ void progress_add(struct progress *p, struct progress_item *item,
     uint64_t bytes);
 /* Bytes that did not have to move. */
 void progress_keep(struct progress_item *item, uint64_t bytes);
-/* These turned out to be others. */
+/* The bytes that were kept turned out to be others. */
 void progress_unkeep(struct progress_item *item, uint64_t bytes);
 /* The file begins anew. */
 void progress_restart(struct progress_item *item);
@@ -92,11 +92,11 @@ void progress_forget(struct progress *p, struct progress_item *item);
 /* The same of one that nothing was told of: the copy is stopped before it. */
 void progress_drop(struct progress *p, struct progress_item *item);
 
-/* From when to when nothing is drawn: nobody has logged in yet. Events are
+/* Progress waits, and draws nothing: nobody has logged in yet. Events are
  * written. */
 void progress_wait(struct progress *p, bool waits);
 
-/* There are directories; more: not all of them have been listed. */
+/* Directories are listed; more: not all of them have been. */
 void progress_listing(struct progress *p, bool more);
 void progress_streams(struct progress *p, unsigned streams);
 /* Draws or writes, if it is time. item: the file to show where each has a line

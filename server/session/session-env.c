@@ -133,7 +133,8 @@ set_from_file(struct env *e, const struct serve_params *p)
 			if (*line == '#' || *line == '=' || *line == '\0')
 				continue;
 			if (strchr(line, '=') == NULL) {
-				/* To the user, too: it is standard error. */
+				/* The line goes to the user, too: it is
+				 * standard error. */
 				fprintf(stderr, "Bad line %u in %.100s\n", n,
 				    path);
 				continue;

@@ -41,12 +41,12 @@ struct local_tree; /* a set of trees that share descriptors */
 struct local_dir;
 
 enum local_links {
-	/* None: it is refused, or handled as a link. */
+	/* No link: it is refused, or handled as a link. */
 	LOCAL_LINKS_NONE,
-	/* Those of root and of this user: of targets. A neighbour who may
-	 * write to a directory does not choose what is written. */
+	/* Links of root and of this user: of targets. A neighbour who may write
+	 * to a directory does not choose what is written. */
 	LOCAL_LINKS_OWN,
-	/* All: of sources that are copied as what they lead to. */
+	/* All links: of sources that are copied as what they lead to. */
 	LOCAL_LINKS_ALL,
 };
 
@@ -92,7 +92,7 @@ int local_dir_set_times(struct local_dir *d,
     const struct timespec times[2]) must_check;
 struct statvfs;
 int local_dir_space(struct local_dir *d, struct statvfs *v) must_check;
-/* For reading its names; the caller closes it. */
+/* The directory is opened for reading its names; the caller closes it. */
 DIR *local_dir_list(struct local_dir *d) must_check;
 
 /* ---- what is in them ---------------------------------------------------- */
@@ -107,7 +107,7 @@ int local_open_source(struct local_dir *d, const char *name,
 /* flags: of open(2). */
 int local_open_target(struct local_dir *d, const char *name, int flags,
     mode_t mode, enum local_links rule) must_check;
-/* As those of xfer/part-lock.h. */
+/* Parts are made as by xfer/part-lock.h. */
 int local_part_make(struct local_dir *d, const char *name, mode_t mode,
     uint64_t copy);
 int local_part_take(struct local_dir *d, const char *name, uint64_t copy);
@@ -116,9 +116,9 @@ int local_part_to_target(int fd, struct local_dir *d, const char *part,
 bool local_part_is(int fd, struct local_dir *d, const char *name);
 /* Was this user refused to write a file that has that mode? */
 bool local_is_read_only(struct local_dir *d, const char *name, mode_t mode);
-/* Not a directory. */
+/* A file is removed, not a directory. */
 int local_remove(struct local_dir *d, const char *name);
-/* One that is empty. */
+/* A directory is removed that is empty. */
 int local_remove_dir(struct local_dir *d, const char *name);
 /* Within a directory. */
 int local_rename(struct local_dir *d, const char *from,
@@ -131,7 +131,7 @@ int local_link(struct local_dir *from, const char *first,
 /* Bytes of the link's text, as readlink(2). */
 ssize_t local_read_link(struct local_dir *d, const char *name, char *text,
     size_t size) must_check;
-/* Of the link itself. */
+/* The times of the link itself are set. */
 int local_set_link_times(struct local_dir *d, const char *name,
     const struct timespec times[2]) must_check;
 

@@ -69,7 +69,7 @@ struct serve_left {
 	uint64_t bytes, files, deletes;
 };
 
-/* Where a path leads: a name, as by openat(2). */
+/* A place is where a path leads: a name, as by openat(2). */
 struct serve_place {
 	int at;
 	const char *name;
@@ -77,7 +77,7 @@ struct serve_place {
 	char leaf[NAME_MAX + 1];
 };
 
-/* Of an op that works on an open handle. */
+/* The target of an op that works on an open handle. */
 struct serve_target {
 	int slot; /* of the handle in s->handles, or -1 */
 	int fd;	  /* borrowed from it */
@@ -213,7 +213,8 @@ struct sftp_serve {
 		uint64_t block; /* 0: none yet */
 		uint8_t digest[DIGEST_MAX_LEN];
 	} zeros; /* the digest of a block of zeros */
-	/* One remembered name each: directories mostly have one owner. */
+	/* The last owners' names, one of each: directories mostly have one
+	 * owner. */
 	struct serve_owner_name last_user, last_group;
 };
 
@@ -231,14 +232,14 @@ typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
 	    struct rd *r)
 
 /* sftp-serve.c */
-/* From now on the session has these, as far as it had them before. */
+/* The session keeps these rights from now on, as far as it had them before. */
 void serve_limit_rights(struct sftp_serve *s, uint32_t rights);
 /* sftp-serve-confine.c */
 SERVE_HANDLER(confine);
-/* Has the session all of these? */
+/* The session has all of these rights. */
 bool serve_may(const struct sftp_serve *s, uint32_t rights);
-/* Takes n of what is left (a field of s->left). False: there is not so much.
- * serve_spend() has answered op then. */
+/* A session's limit is used: n of what is left (a field of s->left). False:
+ * there is not so much. serve_spend() has answered op then. */
 bool serve_take(uint64_t *left, uint64_t n) must_check;
 bool serve_spend(struct sftp_serve *s, const struct serve_op *op,
     uint64_t *left, uint64_t n);
@@ -384,7 +385,7 @@ uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
  * there is none, or it cannot be told. file: see base/owners.h. */
 bool serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
     int file, char name[SERVE_OWNER_MAX]);
-/* Those of an entry of a directory, or their numbers. */
+/* The owners of an entry of a directory, as names or numbers. */
 void serve_owners(struct sftp_serve *s, const struct stat *st, int dir,
     const char *entry, char user[SERVE_OWNER_MAX],
     char group[SERVE_OWNER_MAX]);
@@ -393,7 +394,7 @@ bool serve_home_of(const struct sftp_serve *s, const char *user,
     char home[SERVE_HOME_MAX]);
 
 /* Replies. */
-/* By an errno, in its words; 0: OK. */
+/* The reply is a status: an errno, in its words; 0: OK. */
 void serve_errno(struct sftp_serve *s, uint32_t id, int error);
 void serve_status(struct sftp_serve *s, uint32_t id, uint32_t status);
 void serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,

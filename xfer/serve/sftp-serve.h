@@ -42,8 +42,8 @@ struct sftp_serve_opts {
 	const char *denied;  /* not these */
 	const char *home;    /* for "~" */
 	const char *user;    /* whose it is */
-	/* Who is asked for names, in a process of its own; NULL: the system,
-	 * in this one. */
+	/* The process that is asked for names; NULL: the system is, in this
+	 * one. */
 	struct owners *owners;
 	bool quiet;	     /* log errors only */
 	/* The caller takes replies with sftp_serve_take(), not from the
@@ -79,7 +79,7 @@ ssize_t sftp_serve_input(struct sftp_serve *s, const uint8_t *p,
     size_t len) must_check;
 /* Replies to send; the caller consumes what was sent. */
 struct buf *sftp_serve_output(struct sftp_serve *s);
-/* With opts.direct: replies to p; 0: none now. Errors as for input. */
+/* The replies go to p, with opts.direct; 0: none now. Errors as for input. */
 ssize_t sftp_serve_take(struct sftp_serve *s, uint8_t *p,
     size_t max) must_check;
 /* True while it takes no input: output is full, or a request is parked. */

@@ -72,8 +72,8 @@ struct sftp_reply {
 	struct rd body;	   /* of EXTENDED_REPLY; of NAME: the entries */
 	uint32_t count;	   /* of NAME: entries in body */
 	uint32_t data_len; /* of DATA: bytes that were handed over */
-	/* Of a WRITE from a file: bytes that the file had, and why it had no
-	 * more (errno; 0: it ended). The rest was sent as zeros. */
+	/* The source of a WRITE from a file: bytes that the file had, and why
+	 * it had no more (errno; 0: it ended). The rest was sent as zeros. */
 	uint32_t source_len;
 	int source_errno;
 	uint64_t source_us; /* microseconds that took */
@@ -83,7 +83,7 @@ typedef void (*sftp_done_fn)(void *arg, const struct sftp_reply *reply);
 typedef void (*sftp_data_fn)(void *arg, uint64_t offset, const uint8_t *p,
     size_t len);
 
-/* One entry of a NAME reply; spans as above. False at the end (then see
+/* An entry of a NAME reply; spans as above. False at the end (then see
  * rd_err(&reply.body) for why). */
 struct sftp_entry {
 	struct span name, long_name;
@@ -102,10 +102,10 @@ int sftp_feed(struct sftp *s, const uint8_t *p, size_t len) must_check;
 int sftp_feed_end(struct sftp *s, int err) must_check; /* gives err back */
 /* All output in one piece; data of files is read for it. */
 struct buf *sftp_output(struct sftp *s);
-/* How much there is, data of files included, which is not read for it. */
+/* The bytes of the output, data of files included, which is not read for it. */
 size_t sftp_output_len(const struct sftp *s);
-/* Takes at most max bytes of the output; how many, 0 if there are none. Data
- * of files is read straight to p. */
+/* The output is taken, at most max bytes of it; returns how many, 0 if there
+ * are none. Data of files is read straight to p. */
 size_t sftp_take(struct sftp *s, uint8_t *p, size_t max);
 
 /* With a carrier (copied), which each request wakes from now on; it is woken at
@@ -251,7 +251,7 @@ void sftp_sparse_map(struct sftp *s, const struct sftp_handle *h,
  * follow its OPEN at once; a wrong one is refused by the server, for there is
  * no other. False: not known, or not the first. */
 bool sftp_guess_handle(const struct sftp *s, struct sftp_handle *h);
-/* Takes a HANDLE reply's handle. */
+/* The handle of a HANDLE reply is kept. */
 void sftp_keep_handle(struct sftp_handle *h, const struct sftp_reply *reply);
 
 /*
@@ -275,7 +275,8 @@ int sftp_call_paths(struct sftp *s, enum sftp_type type, const char *first,
 /* POSIX_RENAME, HARDLINK */
 int sftp_call_ext(struct sftp *s, enum sftp_extension ext, const char *first,
     const char *second) must_check;
-/* To a link itself, if not `follow`: then LSETSTAT is needed. */
+/* The attributes go to a link itself, if not `follow`: then LSETSTAT is
+ * needed. */
 int sftp_call_setstat(struct sftp *s, const char *path, bool follow,
     const struct sftp_attrs *attrs) must_check;
 /* The server copies a file (COPY_DATA); *failed is the path that could not
