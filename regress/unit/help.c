@@ -110,12 +110,14 @@ fill_file(const char *path, size_t len, unsigned seed)
 /* ---- messages ----------------------------------------------------------- */
 
 char messages[2048];
+char last_message[4096];
 
 static void
 keep(void *arg, enum log_level level, const char *text)
 {
 	(void)arg;
 	(void)level;
+	strlcpy(last_message, text, sizeof last_message);
 	strlcat(messages, text, sizeof messages);
 	strlcat(messages, "\n", sizeof messages);
 }
@@ -129,7 +131,7 @@ messages_keep(void)
 void
 messages_forget(void)
 {
-	messages[0] = '\0';
+	messages[0] = last_message[0] = '\0';
 }
 
 /* ---- the rest ----------------------------------------------------------- */

@@ -28,6 +28,8 @@ void fill_file(const char *path, size_t len, unsigned seed);
 
 /* What was logged since they were forgotten, a line each. */
 extern char messages[2048];
+/* The last of them, without its end. */
+extern char last_message[4096];
 void messages_keep(void);
 void messages_forget(void);
 

@@ -1,34 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /* Certificates of users: every reason to refuse one, in its order, and what
  * one permits together with the line that was found for it. */
+#include "regress/unit/help.h"
 #include "regress/unit/make-cert.h"
 
 #include <stdlib.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/bsd.h"
 #include "server/monitor/authorized-certs.h"
 
 enum { NOW = 1000000 };
 
 static struct key *plain, *ca;
-static char logged[4096];
-
-static void
-keep_line(void *arg, enum log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	strlcpy(logged, text, sizeof logged);
-}
 
 static int
 set_up(void **state)
 {
 	(void)state;
 	log_init("test", LOG_LVL_INFO);
-	log_to_sink(keep_line, NULL);
+	messages_keep();
 	assert_int_equal(key_generate("ed25519", 0, &plain), 0);
 	return key_generate("ed25519", 0, &ca);
 }
@@ -545,12 +536,12 @@ the_log_tells_whose_it_is(void **state)
 	authcert_log_refusal(key_cert(cert), DIGEST_SHA256, NULL, "why");
 	xasprintf(&want, "Refusing certificate ID \"an id\" serial=7 signed "
 			 "by ED25519 CA %s: why", print);
-	assert_string_equal(logged, want);
+	assert_string_equal(last_message, want);
 	free(want);
 	authcert_log_refusal(key_cert(cert), DIGEST_SHA256, "f:1", "why");
 	xasprintf(&want, "Refusing certificate ID \"an id\" serial=7 signed "
 			 "by ED25519 CA %s via f:1: why", print);
-	assert_string_equal(logged, want);
+	assert_string_equal(last_message, want);
 	free(want);
 	free(print);
 	key_free(cert);

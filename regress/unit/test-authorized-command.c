@@ -1,41 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /* Programs that are asked for keys: what they get, and what bounds them. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "regress/unit/help.h"
+
 #include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "compat/bsd.h"
 #include "server/monitor/authorized-command.h"
 
 static struct user *self;
-static char logged[4096];
-
-static void
-keep_line(void *arg, enum log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	strlcpy(logged, text, sizeof logged);
-}
 
 static int
 set_up(void **state)
 {
 	(void)state;
 	log_init("test", LOG_LVL_INFO);
-	log_to_sink(keep_line, NULL);
+	messages_keep();
 	self = user_self();
 	return 0;
 }
@@ -58,7 +42,7 @@ run_argv(char *const *argv, uint64_t within_ms, char **out)
 	struct buf text = { 0 };
 	int r;
 
-	logged[0] = '\0';
+	messages_forget();
 	r = authcommand_run(&c, &text);
 	if (r != 0)
 		assert_int_equal(buf_len(&text), 0);
@@ -155,9 +139,9 @@ failures(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		assert_int_equal(run_script(rows[i].script, "", 20000, &out),
 		    ERR_DENIED);
-		if (strncmp(logged, "TheCommand /bin/sh -c ", 22) != 0 ||
-		    strstr(logged, rows[i].line) == NULL)
-			fail_msg("%s", logged);
+		if (strncmp(last_message, "TheCommand /bin/sh -c ", 22) != 0 ||
+		    strstr(last_message, rows[i].line) == NULL)
+			fail_msg("%s", last_message);
 		free(out);
 	}
 }
@@ -169,9 +153,9 @@ refused(const char *path, const char *why)
 
 	assert_int_equal(run_argv((char *[]){ (char *)(uintptr_t)path, NULL },
 			     20000, &out), ERR_DENIED);
-	if (strncmp(logged, "Unsafe TheCommand \"", 19) != 0 ||
-	    strstr(logged, why) == NULL)
-		fail_msg("%s: %s", path, logged);
+	if (strncmp(last_message, "Unsafe TheCommand \"", 19) != 0 ||
+	    strstr(last_message, why) == NULL)
+		fail_msg("%s: %s", path, last_message);
 	free(out);
 }
 
@@ -212,7 +196,8 @@ bounded(const char *script, const char *arg, uint64_t within_ms, int result)
 
 	assert_int_equal(run_script(script, arg, within_ms, &out), result);
 	assert_true(clock_ms() - began_ms < 60 * 1000);
-	assert_non_null(strstr(logged, "TheCommand /bin/sh was killed: "));
+	assert_non_null(strstr(last_message,
+	    "TheCommand /bin/sh was killed: "));
 	free(out);
 }
 

@@ -4,7 +4,7 @@
  * whether it answers or not; those of a token; and their way to another
  * process. Runs in the folder of a build.
  */
-#include "regress/unit/hex.h"
+#include "regress/unit/help.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -31,7 +31,6 @@
 static char dir[] = "/tmp/hpn-hostkeys-XXXXXX";
 static struct key *ed, *rsa, *ca;
 static struct server_conf conf;
-static char last_line[1024];
 
 static char *
 in_dir(const char *name)
@@ -40,14 +39,6 @@ in_dir(const char *name)
 
 	xasprintf(&path, "%s/%s", dir, name);
 	return path;
-}
-
-static void
-keep_line(void *arg, enum log_level level, const char *text)
-{
-	(void)arg;
-	(void)level;
-	strlcpy(last_line, text, sizeof last_line);
 }
 
 static struct key *
@@ -106,7 +97,7 @@ begin(void **state)
 	server_conf_init(&conf);
 	conf.algs.required_rsa_size = 1024;
 	conf.algs.host_key_given = true;
-	last_line[0] = '\0';
+	messages_forget();
 	return 0;
 }
 
@@ -193,11 +184,11 @@ test_refused_certificates(void **state)
 	use_private("ed", ed);
 	use_cert("foreign-cert.pub", rsa, CERT_HOST);
 	load(&h, 1);
-	assert_non_null(strstr(last_line, "No matching private key for"));
+	assert_non_null(strstr(last_message, "No matching private key for"));
 	hostkeys_clear(&h);
 	use_cert("user-cert.pub", ed, CERT_USER);
 	load(&h, 1);
-	assert_non_null(strstr(last_line, "not a certificate of a host"));
+	assert_non_null(strstr(last_message, "not a certificate of a host"));
 	check_algs(&h, "ssh-ed25519");
 	hostkeys_clear(&h);
 }
@@ -452,7 +443,7 @@ test_agent_fails(void **state)
 		assert_int_equal(hostkeys_sign(&h, "ssh-ed25519", text("x"),
 				     200, &sig), ERR_AGENT);
 		assert_true(clock_ms() - began < 60 * 1000);
-		assert_non_null(strstr(last_line, how[i] == LONG_ANSWER ?
+		assert_non_null(strstr(last_message, how[i] == LONG_ANSWER ?
 			"over the limit" : "timed out"));
 		hostkeys_clear(&h);
 		end_agent(pid);
@@ -469,7 +460,7 @@ test_no_agent(void **state)
 	(void)state;
 	use_public("alone");
 	load(&h, 0);
-	assert_non_null(strstr(last_line, "Unable to load host key"));
+	assert_non_null(strstr(last_message, "Unable to load host key"));
 	conf.algs.host_key_agent = in_dir("nobody");
 	load(&h, 0);
 	hostkeys_clear(&h);
@@ -576,7 +567,7 @@ test_unusable_token(void **state)
 		use_provider(cases[i].provider);
 		setenv("SSH_SK_HELPER", cases[i].helper, 1);
 		load(&h, 0);
-		assert_non_null(strstr(last_line, "is no host key"));
+		assert_non_null(strstr(last_message, "is no host key"));
 		hostkeys_clear(&h);
 	}
 	/* An agent may have it, too. */
@@ -606,12 +597,12 @@ test_token_fails(void **state)
 		uint64_t began = clock_ms();
 
 		setenv("SK_TOKEN", how[i], 1);
-		last_line[0] = '\0';
+		messages_forget();
 		assert_int_equal(hostkeys_sign(&h, SK_ED, text("x"),
 				     i == 0 ? 200 : 60 * 1000, &sig),
 		    ERR_AGENT);
 		assert_true(clock_ms() - began < 50 * 1000);
-		assert_non_null(strstr(last_line, "does not sign"));
+		assert_non_null(strstr(last_message, "does not sign"));
 	}
 	hostkeys_clear(&h);
 	key_free(k);
@@ -621,7 +612,7 @@ static int
 make_keys(void **state)
 {
 	(void)state;
-	log_to_sink(keep_line, NULL);
+	messages_keep();
 	signal(SIGPIPE, SIG_IGN);
 	if (mkdtemp(dir) == NULL)
 		return -1;
