@@ -29,7 +29,7 @@ def one(path, command, server_options, options, stdin):
         return benchlib.timed(
             server.command(work.ours, command,
                            options=["-v", *options, "-o", "LogLevel=VERBOSE"]),
-            60, stdin=stdin, stdout=os.devnull).err
+            180, stdin=stdin, stdout=os.devnull).err
     finally:
         server.close()
 
@@ -38,7 +38,7 @@ def told(path, command, *server_options, options=(), stdin=None):
     """What is said, and how long the transfer took. Windows of 2 MiB let pass
     15 MB/s here; they hold nothing back on a machine that is too busy for so
     much."""
-    for _ in range(5):
+    for _ in range(3):
         said = one(path, command, server_options, options, stdin)
         assert "What held this connection back" in said
         seconds, rate = re.search(
@@ -46,6 +46,8 @@ def told(path, command, *server_options, options=(), stdin=None):
             said).groups()
         if float(rate) >= 13:
             return said, float(seconds)
+        if float(rate) < 4:
+            break  # by far
     pytest.skip("this machine is too busy to fill a window in a round trip")
 
 
