@@ -114,12 +114,55 @@ test_break_while_comparing(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+static void
+note(void *arg, const char *path, const char *text)
+{
+	char line[300];
+
+	(void)arg;
+	snprintf(line, sizeof line, "%s: %s", path, text);
+	assert_int_equal(strlist_add(&host_reports, line), 0);
+}
+
+/* What a killed server has left of a small file is told, all in one line. */
+static void
+test_left_is_told(void **state)
+{
+	char *left[] = { xfer_put_name("to/a", 1), xfer_put_name("to/b", 1) };
+	const struct xfer_opts opts = { .recursive = true, .note = note };
+	struct host h = { .seed = 1, .greeted = true };
+	char line[200];
+	bool told = false;
+
+	(void)state;
+	assert_int_equal(system("mkdir from to"), 0);
+	host_make_file("from/a", 20, 1);
+	host_make_file("from/b", 20, 2);
+	for (size_t i = 0; i < ARRAY_LEN(left); i++)
+		host_make_file(left[i], 10, 3);
+	assert_int_equal(host_copy(&h, true, "from", "to", opts), 0);
+	assert_true(host_same("from/a", "to/a"));
+	assert_int_equal(host_reports.n, 1);
+	for (size_t i = 0; i < ARRAY_LEN(left); i++) {
+		snprintf(line, sizeof line, "%s: left alone (2 such): what a "
+		    "copy that was killed has left, or another one is writing",
+		    left[i]);
+		told |= strlist_has(&host_reports, line);
+		assert_int_equal(access(left[i], F_OK), 0);
+		free(left[i]);
+	}
+	assert_true(told);
+	strlist_clear(&host_reports);
+	assert_int_equal(system("rm -r from to"), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replaced_at_a_break),
 		cmocka_unit_test(test_break_while_comparing),
+		cmocka_unit_test(test_left_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, host_setup, host_teardown);

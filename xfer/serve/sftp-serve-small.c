@@ -154,6 +154,7 @@ make_part(struct serve_op *op, const struct serve_place *p, mode_t mode)
 			return -1;
 		free(op->path2);
 		op->path2 = name;
+		op->len = number; /* so many are left alone */
 	}
 }
 
@@ -207,14 +208,32 @@ log_put(struct sftp_serve *s, const struct serve_op *op)
 		serve_log_attrs(s, op->path2, &op->attrs);
 }
 
+/* The part's first name, if something has it that is left alone; owned. */
+static char *
+left_alone(const struct serve_op *op)
+{
+	return op->len > 0 ? xfer_put_name(op->path, 1) : NULL;
+}
+
 static void
 done_put(struct sftp_serve *s, struct serve_op *op)
 {
+	const char *slash;
+	char *first;
+
 	if (op->error == 0) {
 		serve_info(s, "close \"%s\" bytes read 0 written %zu",
 		    op->path2, buf_len(&op->data));
 		serve_info(s, "posix-rename old \"%s\" new \"%s\"", op->path2,
 		    op->path);
+	}
+	first = op->error == 0 ? left_alone(op) : NULL;
+	if (first != NULL) {
+		slash = strrchr(first, '/');
+		serve_fail(s, op->id, SFTP_OK,
+		    slash != NULL ? slash + 1 : first);
+		free(first);
+		return;
 	}
 	serve_done_status(s, op);
 }

@@ -69,7 +69,7 @@ struct sftp_reply {
 			    * see sftp_status_words(); never NULL then */
 	struct span handle;
 	struct sftp_attrs attrs;
-	struct rd body;	   /* of EXTENDED_REPLY; of NAME: the entries */
+	struct rd body;	   /* of EXTENDED_REPLY; NAME: entries; STATUS: text */
 	uint32_t count;	   /* of NAME: entries in body */
 	uint32_t data_len; /* of DATA: bytes that were handed over */
 	/* The source of a WRITE from a file: bytes that the file had, and why

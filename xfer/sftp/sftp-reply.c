@@ -166,6 +166,7 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 		    expected_reply(q->type) != SFTP_STATUS)
 			return ERR_PROTOCOL;
 		take_words(s, &reply, &r);
+		reply.body = r;
 		break;
 	case SFTP_HANDLE:
 		reply.handle = rd_string(&r);

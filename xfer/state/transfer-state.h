@@ -114,6 +114,10 @@ struct xfer {
 		bool no_digests, no_hard_links;
 	} noted; /* these notes were given, once */
 	struct {
+		unsigned long count;
+		char *first; /* owned; a path at the server */
+	} left; /* what has the name of a small file's part there, left alone */
+	struct {
 		bool known;
 		struct sftp_attrs attrs;
 	} owner; /* of what the server makes for us */

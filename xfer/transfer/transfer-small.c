@@ -7,6 +7,8 @@
  * A file that is refused takes the ordinary steps, which report the reason.
  */
 #include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -178,6 +180,35 @@ new_attrs(const struct xfer_file *f)
 
 /* --- in one request --- */
 
+/* Our server says what has the part's name: nothing else but such a name is
+ * believed. */
+static void
+note_left(struct xfer_file *f, const struct sftp_reply *reply)
+{
+	const char *slash = strrchr(f->remote, '/');
+	struct rd r = reply->body;
+	struct span text = rd_string(&r);
+	struct xfer *x = f->x;
+	char *path = NULL;
+
+	if (rd_err(&r) < 0 || text.len == 0 || text.len > NAME_MAX ||
+	    memchr(text.p, '/', text.len) != NULL ||
+	    memchr(text.p, '\0', text.len) != NULL ||
+	    asprintf(&path, "%.*s%.*s", slash == NULL ? 0 :
+		(int)(slash + 1 - f->remote), f->remote, (int)text.len,
+		(const char *)text.p) < 0)
+		return;
+	if (!xfer_is_own_name(path)) {
+		free(path);
+		return;
+	}
+	x->left.count++;
+	if (x->left.first == NULL)
+		x->left.first = path;
+	else
+		free(path);
+}
+
 static void
 put_done(void *arg, const struct sftp_reply *reply)
 {
@@ -189,6 +220,7 @@ put_done(void *arg, const struct sftp_reply *reply)
 		take_ordinary_steps(f);
 		return;
 	}
+	note_left(f, reply);
 	count_moved(f);
 	xfer_file_arrived(f);
 }

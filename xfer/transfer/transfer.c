@@ -141,6 +141,7 @@ xfer_free(struct xfer *x)
 	progress_end(x->opts.progress, clock_ms());
 	free(x->data.scratch);
 	free(x->data.small);
+	free(x->left.first);
 	free(x);
 }
 
@@ -526,6 +527,22 @@ tell_unsaid(struct xfer *x)
 	x->unsaid.count = 0;
 }
 
+/* They are this user's to remove: a copy that is under way may have them. */
+static void
+tell_left(struct xfer *x)
+{
+	char text[160];
+
+	if (x->left.count == 0)
+		return;
+	snprintf(text, sizeof text, "left alone (%lu such): what a copy that "
+	    "was killed has left, or another one is writing", x->left.count);
+	xfer_note(x, x->left.first, text);
+	x->left.count = 0;
+	free(x->left.first);
+	x->left.first = NULL;
+}
+
 int
 xfer_run(struct xfer *x)
 {
@@ -533,6 +550,7 @@ xfer_run(struct xfer *x)
 	int r = run(x);
 
 	x->spent.all += clock_us() - from;
+	tell_left(x);
 	if (r == 0)
 		tell_unsaid(x);
 	return r;
