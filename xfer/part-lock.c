@@ -61,15 +61,23 @@ is_locked(int fd, off_t from, off_t len, bool if_unknown)
 	return l.l_type != F_UNLCK;
 }
 
-/* False: somebody locks all of it, as none of ours does. */
+/* False: somebody locks all of it, as none of ours does. What is open for
+ * writing only can't share a lock: where the copy has another handle, which
+ * has the byte, that one's lock stands for both. */
 static bool
 set(int fd, short type, off_t byte)
 {
 	struct flock l = { .l_type = type, .l_whence = SEEK_SET,
 		.l_start = byte, .l_len = 1 };
 
-	return fcntl(fd, FILE_SETLK, &l) == 0 ||
-	    (errno != EAGAIN && errno != EACCES);
+	if (fcntl(fd, FILE_SETLK, &l) == 0)
+		return true;
+	if (errno == EBADF && type == F_RDLCK) {
+		l.l_type = F_WRLCK;
+		(void)fcntl(fd, FILE_SETLK, &l);
+		return true;
+	}
+	return errno != EAGAIN && errno != EACCES;
 }
 
 bool
@@ -92,10 +100,13 @@ xfer_part_hold(int fd, uint64_t copy, bool further)
 bool
 xfer_part_is_held(int at, const char *name)
 {
-	int fd = openat(at, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW |
-		O_NONBLOCK | O_NOCTTY);
-	bool held = fd >= 0 && is_locked(fd, RANGE_FROM, RANGE_LEN, false);
+	const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	int fd = openat(at, name, O_RDONLY | flags);
+	bool held;
 
+	if (fd < 0 && errno == EACCES)
+		fd = openat(at, name, O_WRONLY | flags);
+	held = fd >= 0 && is_locked(fd, RANGE_FROM, RANGE_LEN, false);
 	fd_close(&fd);
 	return held;
 }

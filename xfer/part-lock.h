@@ -29,8 +29,8 @@ int xfer_part_make(int at, const char *name, mode_t mode, uint64_t copy);
 /* Opens one that is there. It must be ours and have no other name (else EPERM),
  * and nobody else may hold it (EBUSY). */
 int xfer_part_take(int at, const char *name, uint64_t copy);
-/* Holds what fd is, which is open for reading. further: only if the copy has it
- * open already. False: EBUSY. */
+/* Holds what fd is. further: only if the copy has it open already. False:
+ * EBUSY. Handles that cannot read are held as long as the copy's first. */
 bool xfer_part_hold(int fd, uint64_t copy, bool further);
 /* Does somebody write to the part of that name? */
 bool xfer_part_is_held(int at, const char *name);

@@ -53,6 +53,13 @@ def scp(server, up, *flags, user=None):
     return copy
 
 
+def between(server, *flags, user=None):
+    def copy(source, target):
+        return run([SCP, "-q", "-D", server, *flags, f"x:{source}",
+                    f"x:{target}"], user=user)
+    return copy
+
+
 def legacy(shell, up, *flags, user=None):
     def copy(source, target):
         ends = [source, f"x:{target}"] if up else [f"x:{source}", target]
@@ -253,6 +260,28 @@ def test_read_only_target_that_is_whole(place, up):
     (top / "s").write_bytes(os.urandom(200_000))
     assert copy(top / "s", top / "t").rc == 1
     assert sorted(os.listdir(top)) == ["s", "t"]
+
+
+@pytest.mark.parametrize("name", ["t", ".t.hpnpart"])
+@pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
+def test_write_only_target(place, server, up, name):
+    """It is written, as by scp, also where its name is that of a part."""
+    top, user = place
+    shell = make_shell(top)
+    source, target = top / "s", top / name
+    source.write_bytes(os.urandom(20_000))
+    for copy in [*ways(server, shell, up, user=user),
+                 between(server, user=user)]:
+        target.write_bytes(b"old" * 10_000)
+        target.chmod(0o200)
+        own(user, source, target)
+        copy(source, target).ok()
+        assert mode_of(target) == 0o200
+        target.chmod(0o600)
+        assert target.read_bytes() == source.read_bytes()
+        assert sorted(os.listdir(top)) == sorted(
+            ["programs", "s", "shell", name])
+        target.unlink()
 
 
 @pytest.mark.parametrize("up", [True, False], ids=["up", "down"])

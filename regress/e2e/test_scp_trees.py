@@ -136,6 +136,55 @@ def test_uploads_onto_a_link(tmp_path, outside, flags, server):
 
 @pytest.mark.parametrize("server", SERVERS)
 @pytest.mark.parametrize("up", [True, False])
+@pytest.mark.parametrize("what", [None, "file", "link", "none/x"])
+def test_link_onto_what_must_be_a_directory(tmp_path, server, up, what):
+    """By its slash, and is none: it is refused before anything is made."""
+    far, near = ("", "h:") if up else ("h:", "")
+    (tmp_path / "to").mkdir()
+    (tmp_path / "source").symlink_to("there")
+    (tmp_path / "file").write_text("precious")
+    target = tmp_path / "to/t"
+    if what == "file":
+        target.write_text("precious")
+    elif what is not None:
+        target.symlink_to(tmp_path / what)
+    (tmp_path / "link").symlink_to("file")
+    os.utime(tmp_path / "to", (10**9, 10**9))
+    before = sorted(os.listdir(tmp_path / "to"))
+    for slash in ("/", "//"):
+        done = scp("-r", "--links", f"{far}{tmp_path}/source",
+                   f"{near}{target}{slash}", server=server)
+        assert done.rc == 1 and done.errors
+        assert sorted(os.listdir(tmp_path / "to")) == before
+        assert (tmp_path / "to").stat().st_mtime == 10**9
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
+def test_link_to_what_is_made(tmp_path, server, up):
+    """It led nowhere before. If what it leads to came first, it is followed,
+    else it is refused; it stays, and nothing else is made."""
+    far, near = ("", "h:") if up else ("h:", "")
+    (tmp_path / "s/d").mkdir(parents=True)
+    (tmp_path / "s/d/f").write_text("f")
+    for name in ("a", "z"):
+        (tmp_path / "s" / name).mkdir()
+        (tmp_path / "s" / name / name).write_text(name)
+        (tmp_path / "to").mkdir()
+        (tmp_path / "to" / name).symlink_to("d")
+        done = scp("-r", f"{far}{tmp_path}/s/.", f"{near}{tmp_path}/to",
+                   server=server)
+        assert os.readlink(tmp_path / "to" / name) == "d"
+        assert sorted(os.listdir(tmp_path / "to")) == sorted(["d", name])
+        assert sorted(os.listdir(tmp_path / "to/d")) == (
+            sorted([name, "f"]) if done.rc == 0 else ["f"])
+        assert done.rc == 0 or done.errors
+        shutil.rmtree(tmp_path / "s" / name)
+        shutil.rmtree(tmp_path / "to")
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("up", [True, False])
 @pytest.mark.parametrize("flags", [[], ["-Z"], ["-p"], ["--verify"],
                                    ["--in-place"], ["--in-place", "-Z"],
                                    ["--in-place", "-p", "--verify"]])

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -426,6 +427,40 @@ test_parts(void **state)
 	assert_int_equal(unlink("p.hpnpart"), 0);
 }
 
+/* What may be written and not read is held, too: another copy gets it neither
+ * way, and a further handle of the same copy does. */
+static void
+test_parts_that_are_not_read(void **state)
+{
+	const int ways[] = { O_WRONLY, O_RDWR };
+	int one, two, other;
+
+	(void)state;
+	make_file(".p.hpnpart", "left");
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++) {
+		one = open(".p.hpnpart", O_WRONLY | O_CLOEXEC);
+		two = open(".p.hpnpart", ways[i] | O_CLOEXEC);
+		assert_true(one >= 0 && two >= 0);
+		assert_false(xfer_part_hold(two, 7, true));
+		assert_true(xfer_part_hold(one, 7, false));
+		assert_true(xfer_part_is_held(AT_FDCWD, ".p.hpnpart"));
+		assert_false(xfer_part_hold(two, 8, false));
+		close(two);
+		other = xfer_part_take(AT_FDCWD, ".p.hpnpart", 8);
+		assert_int_equal(other, -1);
+		assert_int_equal(errno, EBUSY);
+		close(one);
+		assert_false(xfer_part_is_held(AT_FDCWD, ".p.hpnpart"));
+	}
+	one = open(".p.hpnpart", O_WRONLY | O_CLOEXEC);
+	two = open(".p.hpnpart", O_WRONLY | O_CLOEXEC);
+	assert_true(xfer_part_hold(one, 7, false));
+	assert_true(xfer_part_hold(two, 7, true));
+	close(one);
+	close(two);
+	assert_int_equal(unlink(".p.hpnpart"), 0);
+}
+
 static uint32_t
 made_part(const char *text)
 {
@@ -675,6 +710,7 @@ main(void)
 		cmocka_unit_test(test_put_file),
 		cmocka_unit_test(test_get_file),
 		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_parts_that_are_not_read),
 	cmocka_unit_test(test_rename_part),
 		cmocka_unit_test(test_parts_of_others),
 		cmocka_unit_test(test_part_is_private),

@@ -96,12 +96,17 @@ open_file(const struct serve_op *op)
 static int
 open_part(const struct serve_op *op, const struct serve_place *p)
 {
-	/* To hold it takes a descriptor that reads. */
+	/* To share it with other handles takes a descriptor that reads. */
 	int flags = (op->flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR |
 	    O_NONBLOCK | O_NOFOLLOW;
 	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
 	int fd = openat(p->at, p->name, flags, op->mode);
 
+	/* A file of the user's may have such a name, and be one that he may
+	 * not read. */
+	if (fd < 0 && errno == EACCES && (op->flags & O_ACCMODE) == O_WRONLY)
+		fd = openat(p->at, p->name, (flags & ~O_ACCMODE) | O_WRONLY,
+		    op->mode);
 	if (fd < 0)
 		return -1;
 	errno = EPERM;

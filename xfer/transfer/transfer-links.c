@@ -188,6 +188,10 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 {
 	struct stat st;
 
+	if (strchr(f->name, '/') != NULL) { /* so the user says */
+		errno = ENOTDIR;
+		return -1;
+	}
 	xfer_part_make_way(f->x, f->at, f->name);
 	if (make_local(f, h, f->name) == 0)
 		return 0;
