@@ -28,7 +28,8 @@ class NoRule(Exception):
 REASONS = {
     "no end": "a directory is copied into itself, or a pipe is written or "
               "read that nobody else has open",
-    "no order": "what is there depends on which of two files came first",
+    "no order": "what is there depends on which of two files or directories "
+                "came first",
     "two runs": "sources of one name are copied one after the other, and what "
                 "is one file in both becomes two",
     "open to nobody": "a directory of the target that may not be entered, or "
@@ -323,10 +324,19 @@ class Copy:
         return self.walk(self.path_of(parent) + b"/" + name)
 
     def follow_target(self, parent, name):
-        """Our programs follow no link of another user there."""
+        """Our programs follow no link of another user there. Where it leads
+        to what this copy makes, it matters which of the two came first."""
         if self.own_sink and parent.names[name].uid not in (0, self.me):
             raise Refused("another user's")
-        return self.follow(parent, name)
+        try:
+            above, last, node = self.follow(parent, name)
+        except Refused as why:
+            if str(why) == "ENOENT":
+                self.missing.append(self.path_of(parent) + b"/" + name)
+            raise
+        if any(n and n.kind == "dir" and n.new for n in (above, node)):
+            raise NoRule("no order")
+        return above, last, node
 
     # -- directories --
 
@@ -339,6 +349,8 @@ class Copy:
         if there and there.kind == "link" and not c.links:
             try:
                 there = self.follow_target(parent, name)[2]
+                if there is None:
+                    self.missing.append(self.path_of(parent) + b"/" + name)
             except Refused:
                 there = None
         elif there is None and self.may(parent, 3):

@@ -23,7 +23,10 @@ class Legacy(Copy):
             super().copy_root(source, is_dir)
 
     def check_order(self):
-        """There are no parts, and one file comes after the other."""
+        """There are no parts, and one file comes after the other, in the
+        order that the directory gives."""
+        if any(map(self.there, self.missing)):
+            raise NoRule("no order")
 
     # -- directories --
 
