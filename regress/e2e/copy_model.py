@@ -681,6 +681,7 @@ class Copy:
         if through or c.verify or not self.has_same_time(node, there):
             return False
         there.loose_mode = there.loose_mode or c.preserve
+        there.coarse = there.coarse or (c.preserve and not c.own)
         return c.preserve or not c.own
 
     def has_same_time(self, node, there):
