@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Which files of a tree a copy is about: rules with patterns, of which the
+ * first that matches decides; what none matches is included. Both ends of a
+ * walk use this one matcher, on paths from the top of the tree, without slashes
+ * around them.
+ *
+ * Patterns are those of rsync(1): "*" and "?" match within a name, "**" also
+ * slashes, "[...]" one character of a set. One that begins with a slash is
+ * compared with the whole path; another one that has a slash or "**" in it with
+ * the end of the path, from the beginning of a name on; all others with the
+ * last name. With a slash behind it it is for directories only, and "dir/" and
+ * three asterisks are the directory and all that is in it. A backslash takes
+ * the next character as it is, where the pattern has wildcards.
+ *
+ * A pattern takes steps that grow with its length and the path's, whatever they
+ * are; their number and lengths are limited.
+ *
+ * Threads: any, once it is complete.
+ */
+#ifndef HPN_XFER_FILTER_H
+#define HPN_XFER_FILTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+struct filter;
+
+enum {
+	FILTER_RULES_MAX = 4096,
+	FILTER_BYTES_MAX = 64 * 1024, /* of all their patterns */
+	FILTER_PATTERN_MAX = 4096,
+};
+
+struct filter *filter_new(void) must_check;
+void filter_free(struct filter *f); /* NULL: nothing */
+/* 0; ERR_FORMAT: that is no pattern (an empty one, a set without an end);
+ * ERR_LIMIT; ERR_NOMEM. */
+int filter_add(struct filter *f, bool exclude, const char *pattern) must_check;
+/* Rules as they stand on the wire: each is '+' or '-', the pattern, and a zero
+ * byte. */
+int filter_add_wire(struct filter *f, const void *p, size_t len) must_check;
+bool filter_excludes(const struct filter *f, const char *path, bool is_dir);
+
+#endif
