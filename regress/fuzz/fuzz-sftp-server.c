@@ -73,10 +73,12 @@ fill_dir(void)
 		abort();
 }
 
+/* What is in the directory fd, which is closed. A session that confines itself
+ * works in directories below, too. */
 static void
-empty_dir(void)
+empty_dir(int fd)
 {
-	DIR *d = fdopendir(dup(dir_fd));
+	DIR *d = fdopendir(fd);
 	const struct dirent *de;
 
 	if (d == NULL)
@@ -84,10 +86,13 @@ empty_dir(void)
 	rewinddir(d);
 	while ((de = readdir(d)) != NULL) {
 		if (strcmp(de->d_name, ".") == 0 ||
-		    strcmp(de->d_name, "..") == 0)
+		    strcmp(de->d_name, "..") == 0 ||
+		    unlinkat(fd, de->d_name, 0) == 0)
 			continue;
-		if (unlinkat(dir_fd, de->d_name, 0) != 0 &&
-		    unlinkat(dir_fd, de->d_name, AT_REMOVEDIR) != 0)
+		(void)fchmodat(fd, de->d_name, 0700, 0);
+		empty_dir(openat(fd, de->d_name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
+		if (unlinkat(fd, de->d_name, AT_REMOVEDIR) != 0)
 			abort();
 	}
 	closedir(d);
@@ -138,7 +143,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		abort();
 	talk(s, data + 1, len - 1, pieces[data[0] >> 1 & 3]);
 	sftp_serve_free(s);
-	empty_dir();
+	empty_dir(dup(dir_fd));
 	if (fchdir(home_fd) != 0)
 		abort();
 	return 0;

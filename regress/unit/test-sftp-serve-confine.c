@@ -25,9 +25,9 @@
 #include "xfer/sftp/sftp-rights.h"
 
 enum {
-	STORIES = 12,
-	REQUESTS = 250,
-	TURNS = 4000,
+	STORIES = 4,
+	REQUESTS = 200,
+	TURNS = 1600,
 	EXCHANGE = 2, /* RENAME_EXCHANGE of Linux */
 };
 

@@ -89,6 +89,29 @@ ask_rename_part(uint32_t h)
 	buf_put_cstring(&message, "g");
 }
 
+static void
+ask_walk(uint32_t h)
+{
+	(void)h;
+	buf_put_cstring(ask_ext("walk@hpnssh.org"), ".");
+	for (int i = 0; i < 5; i++) /* no wants, rules, start nor parts */
+		buf_put_u32(&message, 0);
+}
+
+static void
+ask_walk_read(uint32_t h)
+{
+	struct reply reply;
+
+	ask_walk(h);
+	reply = answer();
+	if (reply.type == SFTP_HANDLE) {
+		(void)rd_u32(&reply.body);
+		h = rd_u32(&reply.body);
+	}
+	put_handle(ask_ext("walk-read@hpnssh.org"), h);
+}
+
 /* Nothing may be open. */
 static void
 ask_confine(uint32_t h)
@@ -132,6 +155,11 @@ static const struct own {
 	    ask_rename_part, true },
 	{ "get-file", "get-file@hpnssh.org", "open,read,close,fstat",
 	    ask_get_g, false },
+	{ "walk", "walk@hpnssh.org",
+	    "opendir,readdir,lstat,readlink,open,read,close", ask_walk,
+	    false },
+	{ "walk-read", NULL, "opendir,readdir,lstat,readlink,open,read,close",
+	    ask_walk_read, false },
 	{ "confine", "confine@hpnssh.org", "opendir,close", ask_confine,
 	    false },
 };
@@ -225,8 +253,9 @@ test_own_requests_refused(void **state)
 			opts = (struct sftp_serve_opts){ .denied = word };
 			expect_own(own, &opts, false);
 		}
-		snprintf(others, sizeof others, "open,%s,%s", own->counts_as,
-		    own->name);
+		/* walk makes the handle of walk-read. */
+		snprintf(others, sizeof others, "open,walk,%s,%s",
+		    own->counts_as, own->name);
 		opts = (struct sftp_serve_opts){ .allowed = others };
 		expect_own(own, &opts, true);
 		/* Nothing else is needed. */
@@ -234,6 +263,8 @@ test_own_requests_refused(void **state)
 			      "opendir,readdir,realpath,copy-data,fsync";
 		if (csv_has("readdir-ns,confine", own->name))
 			opts.denied = "setstat,rename,stat,lstat,stat-ns";
+		if (csv_has("walk,walk-read", own->name))
+			opts.denied = "setstat,rename,stat,realpath,copy-data";
 		expect_own(own, &opts, true);
 	}
 	restart(&all);

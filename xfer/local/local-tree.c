@@ -196,6 +196,26 @@ local_root(struct local_tree *t, const char *path, enum local_links rule)
 }
 
 struct local_dir *
+local_root_held(struct local_tree *t, int fd)
+{
+	struct local_dir *d = dir_new(t, NULL, ".", 1, LOCAL_LINKS_NONE);
+	struct stat st;
+
+	if (d == NULL || fstat(fd, &st) != 0) {
+		fd_close(&fd);
+		free(d);
+		return NULL;
+	}
+	d->known = d->pinned = true;
+	d->dev = st.st_dev;
+	d->ino = st.st_ino;
+	d->fd = fd;
+	TAILQ_INSERT_HEAD(&t->open, d, entry);
+	t->count++;
+	return d;
+}
+
+struct local_dir *
 local_place(struct local_tree *t, const char *path, enum local_links rule,
     const char **name)
 {

@@ -69,6 +69,9 @@ unsigned local_tree_fds(const struct local_tree *t);
  * then what is there is held on to. */
 struct local_dir *local_root(struct local_tree *t, const char *path,
     enum local_links rule) must_check;
+/* A root that is open already. It takes the descriptor over, and keeps it; also
+ * if it fails. */
+struct local_dir *local_root_held(struct local_tree *t, int fd) must_check;
 /* The root that something of that path lies in, and its name there, within
  * path. Of a path whose last part is "." or "..", or of "/", the root is what
  * the path names, and the name is ".". */

@@ -200,6 +200,8 @@ run_close(struct serve_op *op)
 
 	op->own.fd = -1;
 	op->own.dir = NULL;
+	if (op->walk != NULL)
+		return 0;
 	/* A file system may report only now that data was lost. */
 	return dir != NULL ? closedir(dir) : close(fd);
 }
@@ -209,7 +211,7 @@ done_close(struct sftp_serve *s, struct serve_op *op)
 {
 	struct serve_handle *h = &s->handles[op->file.slot];
 
-	serve_log_close(s, h, op->flags == SERVE_DIR, "");
+	serve_log_close(s, h, op->flags != SERVE_FILE, "");
 	serve_handle_close(s, h);
 	serve_done_status(s, op);
 }
@@ -225,9 +227,11 @@ serve_close(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	serve_touch_handle(s, op, h, true);
 	op->own.fd = h->fd;
 	op->own.dir = h->dir;
+	op->walk = h->walk;
 	op->flags = (int)h->kind;
 	h->fd = -1;
 	h->dir = NULL;
+	h->walk = NULL;
 	h->kind = SERVE_UNUSABLE;
 	op->run = run_close;
 	op->done = done_close;

@@ -30,6 +30,7 @@ struct local_beneath;
 struct ring;
 struct serve_hash;
 struct serve_io;
+struct serve_walk;
 
 enum {
 	SERVE_MODE_BITS = 07777,
@@ -51,12 +52,19 @@ struct serve_key {
 };
 
 struct serve_handle {
-	enum { SERVE_FREE, SERVE_UNUSABLE, SERVE_FILE, SERVE_DIR } kind;
+	enum {
+		SERVE_FREE,
+		SERVE_UNUSABLE,
+		SERVE_FILE,
+		SERVE_DIR,
+		SERVE_WALK
+	} kind;
 	uint16_t generation; /* changes with each reuse of the slot */
 	int fd;
 	bool append;
 	bool no_nowait; /* the file system knows no RWF_NOWAIT */
 	DIR *dir;
+	struct serve_walk *walk; /* owned */
 	struct serve_key key;
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
@@ -148,6 +156,8 @@ struct serve_op {
 	struct buf data;	 /* owned */
 	struct serve_hash *hash; /* owned */
 	struct local_beneath *made; /* owned */
+	struct serve_walk *walk;    /* owned */
+	struct serve_walk *walking; /* the handle's */
 	struct serve_left left;
 
 	struct serve_op *next, *prev; /* those that workers have */
@@ -315,6 +325,11 @@ void serve_part_remove(int fd, int at, const char *part);
 /* sftp-serve-small.c */
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(get_file);
+
+/* sftp-serve-walk.c */
+SERVE_HANDLER(walk);
+SERVE_HANDLER(walk_read);
+void serve_walk_free(struct serve_walk *w); /* NULL: nothing */
 
 /* Comma list of what check-file can compute. Literal. */
 extern const char serve_hash_algs[];

@@ -63,6 +63,7 @@ serve_op_clear(struct serve_op *op)
 	buf_clear(&op->data);
 	serve_hash_free(op->hash);
 	local_beneath_free(op->made);
+	serve_walk_free(op->walk);
 	if (op->own.fd >= 0)
 		close(op->own.fd);
 	if (op->own.dir != NULL)

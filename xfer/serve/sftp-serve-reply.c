@@ -67,7 +67,9 @@ serve_handle_close(struct sftp_serve *s, struct serve_handle *h)
 		closedir(h->dir);
 	if (h->fd >= 0)
 		close(h->fd);
+	serve_walk_free(h->walk);
 	h->dir = NULL;
+	h->walk = NULL;
 	h->fd = -1;
 	free(h->path);
 	h->path = NULL;

@@ -124,6 +124,12 @@ static const struct request requests[] = {
 	    "close,posix-rename,remove", MAKE | CHANGE, serve_rename_part),
 	OTHER("get-file", "get-file@hpnssh.org", "1",
 	    "open,read,close,fstat", READ, serve_get_file),
+	OTHER("walk", "walk@hpnssh.org", "1",
+	    "opendir,readdir,lstat,readlink,open,read,close", LIST,
+	    serve_walk),
+	OTHER("walk-read", "walk-read@hpnssh.org", NULL,
+	    "opendir,readdir,lstat,readlink,open,read,close", LIST,
+	    serve_walk_read),
 	OTHER("confine", "confine@hpnssh.org", "1", "opendir,close",
 	    NOTHING, serve_confine),
 };
@@ -245,7 +251,7 @@ sftp_serve_free(struct sftp_serve *s)
 		struct serve_handle *h = &s->handles[i];
 
 		if (h->kind > SERVE_UNUSABLE)
-			serve_log_close(s, h, h->kind == SERVE_DIR,
+			serve_log_close(s, h, h->kind != SERVE_FILE,
 			    "forced ");
 		if (h->kind != SERVE_FREE)
 			serve_handle_close(s, h);

@@ -53,6 +53,7 @@ struct sftp_serve_opts {
 	bool eager;	  /* workers do all that they can: for tests */
 	bool left_early;  /* a part of put-file that is there was left by a
 			   * killed server, however new it is: for tests */
+	size_t walk_bytes; /* of names that a walk holds; 0: the usual number */
 	bool no_openat2;  /* as on a system without it: for tests */
 	/* Called with every path of a request; false refuses it. */
 	bool (*path_ok)(void *arg, const char *path);

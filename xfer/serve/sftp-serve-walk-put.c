@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: ISC */
+/* Records of walk@hpnssh.org; see sftp-serve-walk.h, and docs/SFTP.md. */
+#include <sys/sysmacros.h>
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "compat/bsd.h"
+#include "xfer/serve/sftp-serve-walk.h"
+#include "xfer/sftp/sftp-proto.h"
+
+static void
+put_varint(struct buf *b, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		buf_put_u8(b, (uint8_t)(v | 0x80));
+	buf_put_u8(b, (uint8_t)v);
+}
+
+/* Small ones of both signs are short. */
+static void
+put_delta(struct buf *b, int64_t v)
+{
+	put_varint(b, (uint64_t)v << 1 ^ (v < 0 ? UINT64_MAX : 0));
+}
+
+static void
+put_text(struct buf *b, const char *s)
+{
+	put_varint(b, strlen(s));
+	buf_put(b, s, strlen(s));
+}
+
+/* What s shares with the one before, which it then takes the place of. */
+static void
+put_front_coded(struct buf *b, char *before, size_t size, const char *s)
+{
+	size_t shared = 0;
+
+	while (s[shared] != '\0' && s[shared] == before[shared])
+		shared++;
+	put_varint(b, shared);
+	put_text(b, s + shared);
+	strlcpy(before, s, size);
+}
+
+void
+walk_put_group(struct walk_put *p, struct buf *b, const char *path, int error,
+    uint32_t parts)
+{
+	buf_put_u8(b, (uint8_t)(WALK_GROUP | (error != 0 ? WALK_GROUP_ERROR :
+		parts != 0 ? WALK_GROUP_WIDE : 0)));
+	put_front_coded(b, p->path, sizeof p->path, path);
+	if (error != 0)
+		put_varint(b, sftp_status_from_errno(error));
+	else if (parts != 0)
+		put_varint(b, parts);
+	p->name[0] = '\0';
+}
+
+void
+walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
+    int error)
+{
+	buf_put_u8(b, WALK_UNKNOWN);
+	put_front_coded(b, p->name, sizeof p->name, name);
+	put_varint(b, sftp_status_from_errno(error));
+}
+
+static enum walk_kind
+kind_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return WALK_FILE;
+	case S_IFDIR:
+		return WALK_DIR;
+	case S_IFLNK:
+		return WALK_LINK;
+	case S_IFIFO:
+		return WALK_FIFO;
+	case S_IFCHR:
+		return WALK_CHAR;
+	case S_IFBLK:
+		return WALK_BLOCK;
+	default:
+		return WALK_SOCKET;
+	}
+}
+
+static uint8_t
+head_of(const struct walk_put *p, const struct stat *st, bool not_entered,
+    const uint8_t *digest)
+{
+	uint8_t head = (uint8_t)kind_of(st->st_mode);
+
+	if ((p->want & WALK_MODE) != 0 &&
+	    (st->st_mode & WALK_MODE_MAX) == p->mode)
+		head |= WALK_SAME_MODE;
+	if ((p->want & WALK_OWNER) != 0 && st->st_uid == p->uid &&
+	    st->st_gid == p->gid)
+		head |= WALK_SAME_OWNER;
+	if (digest != NULL)
+		head |= WALK_HAS_DIGEST;
+	if (not_entered)
+		head |= WALK_NOT_ENTERED;
+	return head;
+}
+
+static void
+put_attributes(struct walk_put *p, struct buf *b, uint8_t head,
+    const struct stat *st)
+{
+	if ((p->want & WALK_MODE) != 0 && (head & WALK_SAME_MODE) == 0)
+		put_varint(b, p->mode = st->st_mode & WALK_MODE_MAX);
+	if ((p->want & WALK_OWNER) != 0 && (head & WALK_SAME_OWNER) == 0) {
+		put_varint(b, p->uid = st->st_uid);
+		put_varint(b, p->gid = st->st_gid);
+	}
+	if (S_ISREG(st->st_mode))
+		put_varint(b, (uint64_t)st->st_size);
+	if ((p->want & WALK_MTIME) != 0) {
+		put_delta(b, (int64_t)((uint64_t)st->st_mtim.tv_sec -
+		    (uint64_t)p->mtime));
+		put_varint(b, (uint64_t)st->st_mtim.tv_nsec);
+		p->mtime = st->st_mtim.tv_sec;
+	}
+	if ((p->want & WALK_NAMES) == 0)
+		return;
+	put_varint(b, (uint32_t)st->st_nlink);
+	if ((uint32_t)st->st_nlink > 1 && !S_ISDIR(st->st_mode)) {
+		put_varint(b, st->st_dev);
+		put_varint(b, st->st_ino);
+	}
+}
+
+void
+walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
+    const struct stat *st, bool not_entered, const char *text,
+    const uint8_t *digest)
+{
+	uint8_t head = head_of(p, st, not_entered, digest);
+
+	buf_put_u8(b, head);
+	put_front_coded(b, p->name, sizeof p->name, name);
+	put_attributes(p, b, head, st);
+	if ((p->want & WALK_BLOCKS) != 0 && S_ISREG(st->st_mode))
+		put_varint(b, (uint64_t)st->st_blocks);
+	if ((p->want & WALK_DEVICE) != 0 &&
+	    (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))) {
+		put_varint(b, major(st->st_rdev));
+		put_varint(b, minor(st->st_rdev));
+	}
+	if ((p->want & WALK_TEXT) != 0 && S_ISLNK(st->st_mode))
+		put_text(b, text);
+	if (digest != NULL)
+		buf_put(b, digest, WALK_DIGEST_LEN);
+}

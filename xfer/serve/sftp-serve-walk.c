@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * walk@hpnssh.org (docs/SFTP.md): a whole tree in few replies.
+ *
+ * DESIGN. A walk is a state between requests: the directories that are still to
+ * come, the names of the present one, and a file whose digest is under way.
+ * Each reply is filled from there. It ends before it is full if it took long,
+ * so that whoever waits for it sees that something goes on.
+ */
+#include "xfer/serve/sftp-serve-walk.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "compat/bsd.h"
+#include "crypto/digest.h"
+#include "xfer/serve/sftp-serve-internal.h"
+#include "xfer/sftp/sftp-rights.h"
+
+enum {
+	WALKS_MAX = 4, /* of a session: each has names and descriptors */
+	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024, /* the largest record fits */
+	SLICE_US = 100 * 1000,
+	HASH_READ = 256 * 1024,
+};
+
+struct serve_walk {
+	uint32_t want;
+	dev_t dev; /* of the top */
+	struct walk_dirs dirs;
+	struct walk_put put;
+	struct filter *filter; /* owned */
+	bool ended;
+	struct {
+		int fd; /* -1: none is under way */
+		struct digest *digest;
+		uint8_t *bytes; /* HASH_READ */
+		const char *name;
+		struct stat st;
+		uint64_t at;
+	} file;
+};
+
+void
+serve_walk_free(struct serve_walk *w)
+{
+	if (w == NULL)
+		return;
+	walk_dirs_clear(&w->dirs);
+	filter_free(w->filter);
+	fd_close(&w->file.fd);
+	digest_free(w->file.digest);
+	free(w->file.bytes);
+	free(w);
+}
+
+/* ---- entries ------------------------------------------------------------ */
+
+static bool
+is_excluded(const struct serve_walk *w, const char *name, const struct stat *st)
+{
+	char path[WALK_PATH_MAX + 1 + WALK_NAME_MAX + 1];
+
+	strlcpy(path, w->dirs.path, sizeof path);
+	strlcat(path, path[0] != '\0' ? "/" : "", sizeof path);
+	strlcat(path, name, sizeof path);
+	return filter_excludes(w->filter, path, S_ISDIR(st->st_mode));
+}
+
+static void
+tell(struct serve_walk *w, struct buf *b, const char *name,
+    const struct stat *st, bool not_entered, const uint8_t *digest)
+{
+	char text[WALK_PATH_MAX + 1] = "";
+	ssize_t n = 0;
+
+	if (S_ISLNK(st->st_mode) && (w->want & WALK_TEXT) != 0)
+		n = local_read_link(walk_dirs_here(&w->dirs), name, text,
+		    sizeof text - 1);
+	text[MAX(n, (ssize_t)0)] = '\0';
+	walk_put_entry(&w->put, b, name, st, not_entered, text, digest);
+}
+
+/* A file that cannot be read is told without a digest. False: so is this. */
+static bool
+begin_digest(struct serve_walk *w, const char *name, const struct stat *st)
+{
+	struct stat now;
+	int fd;
+
+	if (!S_ISREG(st->st_mode) || (w->want & WALK_DIGEST) == 0)
+		return false;
+	if (w->file.bytes == NULL &&
+	    (w->file.bytes = malloc(HASH_READ)) == NULL)
+		return false;
+	fd = local_open_source(walk_dirs_here(&w->dirs), name,
+	    LOCAL_LINKS_NONE, &now);
+	if (fd < 0)
+		return false;
+	if (now.st_dev != st->st_dev || now.st_ino != st->st_ino ||
+	    !S_ISREG(now.st_mode) ||
+	    digest_new(&w->file.digest, DIGEST_SHA256) != 0) {
+		fd_close(&fd);
+		return false;
+	}
+	w->file.fd = fd;
+	w->file.name = name;
+	w->file.st = now;
+	w->file.at = 0;
+	return true;
+}
+
+/* The file is told with its digest when it ends where its size was. */
+static void
+go_on_with_digest(struct serve_walk *w, struct buf *b)
+{
+	uint8_t out[DIGEST_MAX_LEN];
+	ssize_t n = fd_pread(w->file.fd, w->file.bytes, HASH_READ, w->file.at);
+	bool whole;
+
+	if (n > 0 &&
+	    digest_update(w->file.digest, w->file.bytes, (size_t)n) == 0) {
+		w->file.at += (uint64_t)n;
+		if (w->file.at <= (uint64_t)w->file.st.st_size)
+			return;
+	}
+	whole = n == 0 && w->file.at == (uint64_t)w->file.st.st_size &&
+	    digest_final(w->file.digest, out) == 0;
+	digest_free(w->file.digest);
+	w->file.digest = NULL;
+	fd_close(&w->file.fd);
+	tell(w, b, w->file.name, &w->file.st, false, whole ? out : NULL);
+}
+
+/* 0, or -1: no memory. */
+static int
+entry(struct serve_walk *w, struct buf *b, const char *name)
+{
+	struct local_dir *here = walk_dirs_here(&w->dirs);
+	bool not_entered = false;
+	struct stat st;
+
+	if (local_stat(here, name, LOCAL_LINKS_NONE, &st) != 0) {
+		if (errno != ENOENT && !w->dirs.silent) /* gone meanwhile */
+			walk_put_unknown(&w->put, b, name, errno);
+		return 0;
+	}
+	if (is_excluded(w, name, &st))
+		return 0;
+	if (S_ISDIR(st.st_mode)) {
+		not_entered = (w->want & WALK_ONE_DEVICE) != 0 &&
+		    st.st_dev != w->dev;
+		if (!not_entered && walk_dirs_enter(&w->dirs, name, &st) != 0) {
+			if (errno != ENAMETOOLONG)
+				return -1;
+			not_entered = true;
+		}
+	}
+	if (!w->dirs.silent && !begin_digest(w, name, &st))
+		tell(w, b, name, &st, not_entered, NULL);
+	return 0;
+}
+
+/* 0, or -1: no memory. */
+static int
+next_group(struct serve_walk *w, struct buf *b)
+{
+	uint32_t parts;
+	int error, r = walk_dirs_next(&w->dirs, &error, &parts);
+
+	w->ended = r == 0;
+	if (r > 0 && !w->dirs.silent)
+		walk_put_group(&w->put, b, w->dirs.path, error, parts);
+	return r < 0 ? -1 : 0;
+}
+
+static int
+step(struct serve_walk *w, struct buf *b)
+{
+	const char *name;
+
+	if (w->file.fd >= 0) {
+		go_on_with_digest(w, b);
+		return 0;
+	}
+	name = walk_dirs_name(&w->dirs);
+	return name != NULL ? entry(w, b, name) : next_group(w, b);
+}
+
+/* ---- walk-read ---------------------------------------------------------- */
+
+static int
+run_read(struct serve_op *op)
+{
+	uint64_t until = clock_us() + SLICE_US;
+	struct serve_walk *w = op->walking;
+
+	while (!w->ended && buf_len(&op->data) < REPLY_FULL) {
+		if (step(w, &op->data) != 0 || buf_err(&op->data) != 0) {
+			w->ended = true;
+			errno = ENOMEM;
+			return -1;
+		}
+		if (clock_us() >= until)
+			break;
+	}
+	op->slice.unfinished = !w->ended && buf_len(&op->data) == 0;
+	return 0;
+}
+
+static void
+done_read(struct sftp_serve *s, struct serve_op *op)
+{
+	if (op->error == 0 && buf_len(&op->data) == 0)
+		serve_status(s, op->id, SFTP_EOF);
+	else
+		serve_done_data(s, op);
+}
+
+int
+serve_walk_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_WALK);
+	int err = serve_check_handle(s, op, r, h, SFTP_FAILURE);
+
+	if (err <= 0)
+		return err;
+	serve_touch_handle(s, op, h, true);
+	op->walking = h->walk;
+	op->duration = SERVE_LONG;
+	op->run = run_read;
+	op->done = done_read;
+	return 0;
+}
+
+/* ---- walk --------------------------------------------------------------- */
+
+static int
+run_walk(struct serve_op *op)
+{
+	int top = serve_open_at(op, op->path, O_RDONLY | O_DIRECTORY |
+		O_NONBLOCK | O_CLOEXEC, 0);
+
+	if (top < 0)
+		return -1;
+	op->open.remote = serve_is_remote(top);
+	if (fstat(top, &op->st) != 0) {
+		fd_close(&top);
+		return -1;
+	}
+	op->walk->dev = op->st.st_dev;
+	return walk_dirs_begin(&op->walk->dirs, top);
+}
+
+static void
+done_walk(struct sftp_serve *s, struct serve_op *op)
+{
+	struct serve_handle *h = &s->handles[op->file.slot];
+
+	if (op->error != 0) {
+		serve_handle_close(s, h);
+		serve_done_status(s, op);
+		return;
+	}
+	s->remote = s->remote || op->open.remote;
+	h->kind = SERVE_WALK;
+	h->walk = op->walk;
+	op->walk = NULL;
+	/* No file has this key: reads of one walk wait for each other only. */
+	h->key = (struct serve_key){ (dev_t)-1, (ino_t)op->file.slot };
+	serve_put_handle(s, op->id, op->file.slot);
+}
+
+static int
+get_rules(struct serve_walk *w, struct span rules)
+{
+	w->filter = filter_new();
+	return w->filter == NULL ? ERR_NOMEM :
+				   filter_add_wire(w->filter, rules.p,
+				       rules.len);
+}
+
+static int
+get_fields(struct serve_walk *w, struct rd *r)
+{
+	struct span rules;
+	char *start;
+	int err;
+
+	w->want = w->put.want = rd_u32(r);
+	rules = rd_string(r);
+	start = rd_cstring(r, WALK_PATH_MAX);
+	w->dirs.part = rd_u32(r);
+	w->dirs.parts = rd_u32(r);
+	if ((err = rd_end(r)) == 0)
+		err = get_rules(w, rules);
+	if (err == 0 && (w->dirs.parts > WALK_PARTS_MAX ||
+	    w->dirs.part >= MAX(w->dirs.parts, UINT32_C(1))))
+		err = ERR_FORMAT;
+	if (err == 0)
+		strlcpy(w->dirs.start, start, sizeof w->dirs.start);
+	w->dirs.skipping = (w->want & WALK_AFTER) != 0;
+	free(start);
+	return err;
+}
+
+static unsigned
+walks(const struct sftp_serve *s)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < s->handles_cap; i++)
+		n += s->handles[i].kind == SERVE_WALK;
+	return n;
+}
+
+int
+serve_walk(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	int err;
+
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	op->walk = calloc(1, sizeof *op->walk);
+	if (op->walk == NULL)
+		return ERR_NOMEM;
+	op->walk->file.fd = -1;
+	op->walk->dirs.held_max = s->opts.walk_bytes;
+	if ((err = get_fields(op->walk, r)) < 0)
+		return err;
+	serve_info(s, "opendir \"%s\"", op->path);
+	if ((op->walk->want & ~(uint32_t)WALK_WANT_ALL) != 0) {
+		serve_status(s, op->id, SFTP_OP_UNSUPPORTED);
+		return 0;
+	}
+	if ((op->walk->want & WALK_DIGEST) != 0 && !serve_may(s, SFTP_MAY_READ))
+		return ERR_DENIED;
+	op->file.slot = walks(s) < WALKS_MAX ? serve_handle_new(s, op->path) :
+					       -1;
+	if (op->file.slot < 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	op->run = run_walk;
+	op->done = done_walk;
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Reads the records of walk@hpnssh.org (docs/SFTP.md), reply by reply. It does
+ * no input or output, keeps one path and one name, and believes nothing:
+ * groups come in ascending order and so do the names of each, so there are no
+ * cycles and nothing comes twice; no name leads out of its directory; numbers
+ * are in their ranges; and there is nothing that was not asked for.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SFTP_WALK_READER_H
+#define HPN_XFER_SFTP_WALK_READER_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/wire.h"
+#include "xfer/sftp/walk-format.h"
+
+/* Borrowed: good until the next call. */
+struct walk_item {
+	bool is_group;
+	uint32_t status; /* SFTP: why it is not known; 0: it is */
+	/* Of a group: */
+	const char *path; /* from the top of the walk, "" */
+	uint32_t parts; /* to be asked for one by one; 0: its entries follow */
+	/* Of an entry of the group before: */
+	const char *name;
+	enum walk_kind kind;
+	bool not_entered;
+	const uint8_t *digest; /* or NULL */
+	uint32_t mode; /* permissions, without the kind */
+	uint32_t uid, gid;
+	uint64_t size;
+	int64_t mtime;
+	uint32_t nsec, nlink;
+	uint64_t dev, ino; /* 0 where there is one name only */
+	uint64_t blocks;
+	uint32_t major, minor;
+	const char *text; /* of a link, "" if it could not be read */
+};
+
+struct walk_reader {
+	uint32_t want;
+	struct rd in; /* what is left of the reply */
+	bool in_group, any;
+	char path[WALK_PATH_MAX + 1], before[WALK_PATH_MAX + 1];
+	char name[WALK_NAME_MAX + 1];
+	char text[WALK_PATH_MAX + 1];
+	uint32_t mode, uid, gid;
+	int64_t mtime;
+};
+
+void walk_reader_init(struct walk_reader *r, uint32_t want);
+/* records: borrowed until the next reply. */
+void walk_reader_reply(struct walk_reader *r, struct span records);
+/* 1: an item; 0: the reply has no more; or ERR_FORMAT, ERR_LIMIT: the walk is
+ * over, and nothing of it is to be believed. */
+int walk_reader_next(struct walk_reader *r, struct walk_item *item) must_check;
+/* Orders paths as groups come: a directory before all that is in it. */
+int walk_path_cmp(const char *a, const char *b);
+
+#endif
