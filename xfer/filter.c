@@ -349,6 +349,11 @@ matches(const struct rule *r, const char *path, bool is_dir)
 
 	memset(now, 0, r->count + 1);
 	put_state(r, now, 0);
+	if (!r->anchored && r->steps[0].token == TOKEN_DEEP) {
+		advance(r, now, next, '/'); /* as if one were there */
+		for (size_t i = 0; i <= r->count; i++)
+			now[i] |= next[i];
+	}
 	for (; *path != '\0'; path++) {
 		if (r->tree && *path == '/' && now[r->count] != 0)
 			return true;

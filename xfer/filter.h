@@ -9,9 +9,11 @@
  * slashes, "[...]" one character of a set. One that begins with a slash is
  * compared with the whole path; another one that has a slash or "**" in it with
  * the end of the path, from the beginning of a name on; all others with the
- * last name. With a slash behind it it is for directories only, and "dir/" and
- * three asterisks are the directory and all that is in it. A backslash takes
- * the next character as it is, where the pattern has wildcards.
+ * last name. For one that begins with "**" there is a slash before the path,
+ * too: "**" and "/a" are also the "a" at the top. A pattern with a slash behind
+ * it is for directories only; "dir/" and three asterisks are the directory and
+ * all that is in it. A backslash takes the next character as it is, where the
+ * pattern has wildcards.
  *
  * A pattern takes steps that grow with its length and the path's, whatever they
  * are; their number and lengths are limited.
