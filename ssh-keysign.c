@@ -174,7 +174,8 @@ main(int argc, char **argv)
 	proc_close_from(KEYSIGN_CONNECTION_FD + 1);
 	open_keys(fds);
 	become_caller();
-	proc_clear_env();
+	if (proc_clear_env() != 0)
+		_exit(1);
 	hide_process();
 	crypto_library_start();
 	must_be_enabled();

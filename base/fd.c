@@ -15,6 +15,9 @@
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#if defined(__APPLE__)
+#include <sys/random.h>
+#endif
 
 #include "base/buf.h"
 #include "base/clock.h"

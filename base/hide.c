@@ -5,12 +5,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "compat/proc.h"
-#ifdef __linux__
-#include <sys/prctl.h>
-
 #include "compat/bsd-mem.h"
-#endif
+#include "compat/proc.h"
 
 void
 hide_process(void)

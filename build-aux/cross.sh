@@ -32,7 +32,7 @@ while getopts kj: option; do
 	esac
 done
 shift $((OPTIND - 1))
-# shellcheck disable=SC2086
+# shellcheck disable=SC2046
 [ $# != 0 ] || set -- $(printf '%s' "$table" | awk 'NF { print $1 }')
 passed=0 failed=0
 
@@ -45,9 +45,10 @@ find_zig()
 	if ! "$python" -c 'import ziglang' 2>/dev/null; then
 		say "zig $zig_version is installed in $venv now"
 		need_packages python3-venv
-		python3 -m venv "$venv" &&
-			"$venv/bin/pip" install -q "ziglang==$zig_version" ||
+		if ! python3 -m venv "$venv" || ! "$venv/bin/pip" install -q \
+			"ziglang==$zig_version"; then
 			die "no zig: set ZIG, or see that pip works"
+		fi
 	fi
 	ZIG=$("$python" -c 'import os, ziglang
 print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
@@ -75,11 +76,65 @@ hollow()
 	nm -D --defined-only --format=posix "$shared" | awk '
 		{ sub(/@.*/, "", $1) }
 		$2 ~ /^[TWi]$/ && !seen[$1]++ {
-			print "void " $1 "(void); void " $1 "(void) {}" }
+			print "void " $1 "(void);"
+			# tests have fakes of some
+			print "__attribute__((weak)) void " $1 "(void) {}" }
 		$2 ~ /^[DBRV]$/ && !seen[$1]++ { print "char " $1 "[64];" }
 		' >"$2/$1.c" &&
 		"$2/cc" -w -fno-builtin -O0 -c -o "$2/$1.o" "$2/$1.c" &&
 		rm -f "$2/lib$1.a" && "$ZIG" ar rc "$2/lib$1.a" "$2/$1.o"
+}
+
+# also_hollow LIBRARY DIR NAME...: likewise, of those names.
+also_hollow()
+{
+	library=$1 into=$2
+	shift 2
+	for name in "$@"; do
+		echo "void $name(void); void $name(void) {}"
+	done >"$into/$library.c"
+	"$into/cc" -w -fno-builtin -O0 -c -o "$into/$library.o" \
+		"$into/$library.c" &&
+		rm -f "$into/lib$library.a" &&
+		"$ZIG" ar rc "$into/lib$library.a" "$into/$library.o"
+}
+
+# apple_names HEADER: that of FreeBSD with the names of functions that libresolv
+# has on macOS.
+apple_names()
+{
+	sed -e '/^#define/s/__\([nd][sn]_[a-z0-9_]*\)$/res_9_\1/' \
+		-e '/^#define/s/__res_\([a-z0-9_]*\)$/res_9_\1/' "$1"
+}
+
+# what_zig_lacks TARGET DIR: of the systems themselves.
+what_zig_lacks()
+{
+	case $1 in
+	freebsd) also_hollow crypt "$2" crypt crypt_r ;;
+	macos)
+		mkdir -p "$2/also/arpa"
+		from=${ZIG%/*}/lib/libc/include/generic-freebsd
+		{
+			echo '#include <stddef.h>'
+			echo '#define _SIZE_T_DECLARED'
+			cat "$from/readpassphrase.h"
+		} >"$2/also/readpassphrase.h" &&
+			apple_names "$from/resolv.h" >"$2/also/resolv.h" &&
+			apple_names "$from/arpa/nameser.h" \
+				>"$2/also/arpa/nameser.h" &&
+			{
+				echo '#define _BYTE_ORDER 1234'
+				echo '#define _LITTLE_ENDIAN 1234'
+				echo '#define _BIG_ENDIAN 4321'
+				cat "$from/arpa/nameser_compat.h"
+			} >"$2/also/arpa/nameser_compat.h" || return
+		# shellcheck disable=SC2046
+		also_hollow resolv "$2" $(sed -n \
+			's/^#define[ \t]*[a-z0-9_]*[ \t]*\(res_9_[a-z0-9_]*\)$/\1/p' \
+			"$2/also/arpa/nameser.h" "$2/also/resolv.h")
+		;;
+	esac
 }
 
 # set_up NAME ZIG-NAME HOST
@@ -95,8 +150,10 @@ set_up()
 		for library in crypto z cmocka; do
 			hollow $library "$dir" || return
 		done
+		what_zig_lacks "$1" "$dir" || return
 		: >"$dir/.hollow"
 	fi
+	# shellcheck disable=SC3013
 	[ -e "$dir/config.status" ] &&
 		[ "$dir/config.status" -nt "$top/configure" ] && return
 	# pkg-config would tell what this machine has
@@ -105,7 +162,8 @@ set_up()
 		ZLIB_CFLAGS=' ' ZLIB_LIBS="$dir/libz.a" \
 		CMOCKA_CFLAGS=' ' CMOCKA_LIBS="$dir/libcmocka.a" \
 		"$top/configure" --host="$3" --enable-werror --without-ipsec-mb \
-		CC="$dir/cc" AR="$dir/ar" RANLIB="$dir/ranlib" CFLAGS=-O0)
+		CC="$dir/cc" AR="$dir/ar" RANLIB="$dir/ranlib" CFLAGS=-O0 \
+		LDFLAGS="-L$dir" CPPFLAGS="-isystem $dir/also")
 }
 
 # one NAME ZIG-NAME HOST
@@ -119,6 +177,7 @@ one()
 		return
 	}
 	for goal in compile all unit-tests; do
+		# shellcheck disable=SC2086
 		if nice make -s ${keep:-} -j"$jobs" -C "$dir" "$goal" \
 			>"$scratch/$goal" 2>&1; then
 			passed=$((passed + 1))

@@ -6,8 +6,8 @@
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 cd "$top"
-make=make
-command -v gmake >/dev/null && make=gmake
+make="make"
+command -v gmake >/dev/null && make="gmake"
 # Homebrew keeps those apart that the system has in another version.
 if command -v brew >/dev/null; then
 	for keg in openssl@3 libedit; do

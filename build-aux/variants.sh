@@ -11,7 +11,8 @@
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 
-# name, options of configure, unit tests. @all: every option --without in it.
+# name, options of configure, unit tests. @all: every option --without in it;
+# @cross: for other systems, by cross.sh.
 table='
 full		-					ssh-flags client-conf server-conf
 pam		--without-pam				server-conf login-methods passwd
@@ -25,8 +26,10 @@ libunbound	--without-libunbound			dns dns-validate sshfp
 poll		ac_cv_func_epoll_create1=no		ready loop
 resolver	ac_cv_have_decl_res_nquery=no		dns sshfp
 hardening	--disable-hardening			sandbox
+server		--disable-server			client-conf ssh-flags agent-socket
 tsan		--enable-tsan				packet-threads cipher-ctr-mt penalties
 bare		@all					client-conf server-conf ssh-flags sandbox dns
+cross		@cross					-
 '
 names=$(printf '%s' "$table" | awk 'NF { print $1 }')
 all=
@@ -126,6 +129,11 @@ check_libfido2()
 		-f "$scratch/sk"
 }
 
+check_server()
+{
+	[ ! -e "$dir/hpnsshd" ] || fail "hpnsshd is there"
+}
+
 check_bare()
 {
 	check_pam
@@ -141,7 +149,7 @@ check_every()
 	client "hostname host"
 	rm -f "$dir/key" "$dir/key.pub"
 	says '' "$dir/hpnssh-keygen" -q -t ed25519 -N '' -f "$dir/key"
-	server "port 2222" PrintMotd=no
+	[ "$variant" = server ] || server "port 2222" PrintMotd=no
 }
 
 # take_objects: those of the build with all libraries. Only what includes
@@ -197,7 +205,7 @@ one()
 	pass
 	check_every
 	case $variant in
-	pam | gssapi | pkcs11 | libfido2 | bare) "check_$variant" ;;
+	pam | gssapi | pkcs11 | libfido2 | server | bare) "check_$variant" ;;
 	esac
 	if tests >"$scratch/units" 2>&1; then
 		pass
@@ -227,6 +235,15 @@ done
 for name in "$@"; do
 	row=$(printf '%s' "$table" | awk -v name="$name" '$1 == name')
 	[ -n "$row" ] || die "there is no variant $name: $names"
+	if [ "$name" = cross ]; then
+		variant=cross
+		if sh "$top/build-aux/cross.sh"; then
+			pass
+		else
+			fail "macOS, FreeBSD"
+		fi
+		continue
+	fi
 	# shellcheck disable=SC2086
 	one $row
 done

@@ -5,6 +5,8 @@
 
 #include "config.h"
 
+#include "compat/bsd-mem.h"
+
 #if defined(__x86_64__) || defined(__i386__)
 
 #ifdef HAVE_SYS_PLATFORM_X86_H

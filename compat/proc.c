@@ -25,7 +25,10 @@
 #include <sys/wait.h>
 #elif defined(__APPLE__)
 #include <mach-o/dyld.h>
-#include <sys/ptrace.h>
+
+/* <sys/ptrace.h>, which not every set of headers has. */
+int ptrace(int request, pid_t pid, char *address, int data);
+enum { DENY_ATTACH = 31 };
 #endif
 #ifndef OPEN_ONES
 #define OPEN_ONES "/dev/fd"
@@ -230,12 +233,17 @@ proc_title(const char *fmt, ...)
 
 /* ---- environment, program ----------------------------------------------- */
 
-void
+int
 proc_clear_env(void)
 {
+#if defined(__linux__)
+	return clearenv() == 0 ? 0 : -1;
+#else
 	static char *none[] = { NULL };
 
 	environ = none;
+	return 0;
+#endif
 }
 
 int
@@ -309,7 +317,7 @@ proc_hide(void)
 #elif defined(__FreeBSD__)
 	return control(PROC_TRACE_CTL, PROC_TRACE_CTL_DISABLE);
 #elif defined(__APPLE__)
-	return ptrace(PT_DENY_ATTACH, 0, NULL, 0);
+	return ptrace(DENY_ATTACH, 0, NULL, 0);
 #else
 	return has_none();
 #endif

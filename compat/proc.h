@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 
 /* Closes all descriptors from low on. */
 void proc_close_from(int low);
@@ -24,6 +25,14 @@ void proc_close_from(int low);
 #define PROC_SPAWN_SESSION 0
 #endif
 
+/* For getrusage(): this thread, or the process where threads are not told
+ * apart. */
+#if defined(RUSAGE_THREAD)
+#define PROC_USAGE_THREAD RUSAGE_THREAD
+#else
+#define PROC_USAGE_THREAD RUSAGE_SELF
+#endif
+
 /* Moves arguments and environment elsewhere, so that proc_title() may write
  * where ps(1) looks for them. name (NULL: as it was called) is the process's
  * name from here on, for proc_name() and ps(1); it must stay. */
@@ -33,8 +42,8 @@ void proc_title_begin(int argc, char **argv, const char *name);
 void proc_title(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *proc_name(void);
 
-/* Forgets the whole environment. */
-void proc_clear_env(void);
+/* Forgets the whole environment: 0, or -1. */
+int proc_clear_env(void);
 
 /* The path of this process's program: 0, or -1 where nobody knows it or there
  * is no room. */

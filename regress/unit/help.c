@@ -16,6 +16,10 @@
 #include "compat/bsd.h"
 #include "compat/sock.h"
 
+#ifndef ST_NOEXEC
+#define ST_NOEXEC 0 /* statvfs() does not tell it there */
+#endif
+
 /* ---- files -------------------------------------------------------------- */
 
 char temp_dir[64];

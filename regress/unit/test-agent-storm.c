@@ -5,9 +5,11 @@
  */
 #include "regress/unit/agent-host.h"
 
-#include <malloc.h>
 #include <stdlib.h>
 #include <unistd.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include "agent/agent-internal.h"
 #include "base/mem.h"

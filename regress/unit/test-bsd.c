@@ -18,6 +18,8 @@
 #undef HAVE_STRLCAT
 #undef HAVE_STRTONUM
 #undef HAVE_STRMODE
+#undef strlcpy /* a macro on macOS */
+#undef strlcat
 #define strlcpy own_strlcpy
 #define strlcat own_strlcat
 #define strtonum own_strtonum

@@ -178,13 +178,12 @@ test_title(void **state)
 static int
 forget_environment(void)
 {
-	proc_clear_env();
-	if (getenv("PATH") != NULL || getenv("HOME") != NULL)
+	if (proc_clear_env() != 0 || getenv("PATH") != NULL ||
+	    getenv("HOME") != NULL)
 		return 1;
 	if (setenv("NEW", "1", 1) != 0 || getenv("NEW") == NULL)
 		return 2;
-	proc_clear_env();
-	return getenv("NEW") == NULL ? 0 : 3;
+	return proc_clear_env() == 0 && getenv("NEW") == NULL ? 0 : 3;
 }
 
 static void

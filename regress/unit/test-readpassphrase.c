@@ -12,13 +12,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 #if defined(__FreeBSD__)
 #include <libutil.h>
 #elif defined(__APPLE__)
-#include <util.h>
+/* <util.h>, which not every set of headers has. */
+pid_t forkpty(int *terminal, char *name, struct termios *modes,
+    struct winsize *size);
 #else
 #include <pty.h>
 #endif
@@ -249,7 +252,7 @@ no_terminal(void **state)
 static void
 no_room(void **state)
 {
-	char text[1] = "#";
+	char text[1] = { '#' };
 
 	(void)state;
 	errno = 0;

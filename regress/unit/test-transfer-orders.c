@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
+#include "compat/file.h"
 #include "xfer/transfer/transfer-orders.h"
 #include "xfer/transfer/transfer.h"
 
@@ -169,8 +170,8 @@ test_plan(void **state)
 		assert_true(holds("to/same", "SAME"));
 		assert_int_equal(stat("to/same", &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0640);
-		assert_int_equal(st.st_mtim.tv_sec, NEW);
-		assert_int_equal(st.st_mtim.tv_nsec, 5);
+		assert_int_equal(st.FILE_MTIME.tv_sec, NEW);
+		assert_int_equal(st.FILE_MTIME.tv_nsec, 5);
 		assert_int_equal(access("to/gone", F_OK), -1);
 		assert_int_equal(access("to/old", F_OK), -1);
 		end();

@@ -25,6 +25,7 @@
 #include "base/ring.h"
 #include "base/wake.h"
 #include "base/worker.h"
+#include "compat/proc.h"
 #include "xfer/local/local-beneath.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
@@ -160,7 +161,7 @@ sleeps(void)
 {
 	struct rusage ru;
 
-	return getrusage(RUSAGE_THREAD, &ru) == 0 ? ru.ru_nvcsw : 0;
+	return getrusage(PROC_USAGE_THREAD, &ru) == 0 ? ru.ru_nvcsw : 0;
 }
 
 /*

@@ -22,7 +22,8 @@ static bool
 is_loop(const struct xfer_dir *d, const struct stat *st)
 {
 	for (; d != NULL; d = d->parent)
-		if (d->exact.dev == st->st_dev && d->exact.ino == st->st_ino)
+		if (d->exact.dev == (uint64_t)st->st_dev &&
+		    d->exact.ino == (uint64_t)st->st_ino)
 			return true;
 	return false;
 }
