@@ -12,6 +12,8 @@
 #   one in an agent its public half), to SHA256SUMS.sig
 # release.sh -v SIGNERS DIRECTORY: checks the signature (SIGNERS is a file of
 #   allowed signers) and that the files are those of SHA256SUMS, no more, no less
+# release.sh -a KEY DEBS DIRECTORY: a repository for apt of the packages below DEBS,
+#   signed by gpg (build-aux/apt-repository.sh)
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 check=
@@ -66,8 +68,11 @@ verify()
 }
 
 case ${1:-} in
+-a)
+	shift
+	exec sh "$top/build-aux/apt-repository.sh" "$@" ;;
 -s | -v)
-	[ $# = 3 ] || { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+	[ $# = 3 ] || { sed -n '3,18s/^# \{0,1\}//p' "$0" >&2; exit 1; }
 	case $1 in
 	-s) key=$(realpath "$2") && sign "$key" "$3" ;;
 	-v) verify "$2" "$3" ;;
@@ -75,7 +80,7 @@ case ${1:-} in
 	exit 0 ;;
 esac
 
-[ -n "$check" ] && [ $# = 1 ] || [ $# = 2 ] || { sed -n '3,16s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+[ -n "$check" ] && [ $# = 1 ] || [ $# = 2 ] || { sed -n '3,18s/^# \{0,1\}//p' "$0" >&2; exit 1; }
 tag=$1 version=${1#v}
 [ "$tag" = "v$version" ] || die "a tag is v and the version, not $tag"
 [ -z "$(git -C "$top" status --porcelain)" ] ||
@@ -116,6 +121,12 @@ fi
 SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct) \
 	python3 "$top/build-aux/sbom.py" "$scratch/build" \
 	>"$to/$name.spdx.json"
+mkdir "$scratch/recipes"
+sh "$top/packaging/recipes.sh" "$to/$name.tar.gz" \
+	"$scratch/recipes/$name-recipes"
+tar -C "$scratch/recipes" --sort=name --owner=0 --group=0 --numeric-owner \
+	--mtime="@$(git -C "$top" log -1 --format=%ct)" -cf - "$name-recipes" |
+	gzip -9n >"$to/$name-recipes.tar.gz"
 notes "$version" >"$to/NOTES.md"
 rm -f "$to"/SHA256SUMS* "$to/$name.provenance.json"
 (cd "$to" && files | xargs -0 sha256sum) >"$scratch/sums"

@@ -3,7 +3,8 @@
 """sbom.py BUILD-DIRECTORY: a bill of materials (SPDX 2.3, JSON) of the build
 that was configured there: this suite, and each library that it links or loads,
 with the version that pkg-config knows and, on Debian and its kin, the package
-that it came from. The same commit and machine give the same bytes."""
+that it came from; or, where the build has a file `materials`, what this says:
+lines of NAME VERSION LICENCE PURL. The same commit and machine give the same bytes."""
 import hashlib
 import json
 import os
@@ -60,29 +61,44 @@ def debian_package(header):
     return None
 
 
-def library(name, licence, modules, header):
-    version = next((v for v in (answer("pkg-config", "--modversion", m)
-                                for m in modules) if v), None)
-    package = debian_package(header)
+def entry(name, version, licence, purl):
     found = {
         "SPDXID": f"SPDXRef-Package-{name}",
         "name": name,
-        "versionInfo": version or (package[2] if package else "NOASSERTION"),
+        "versionInfo": version,
         "downloadLocation": "NOASSERTION",
         "filesAnalyzed": False,
         "licenseConcluded": "NOASSERTION",
         "licenseDeclared": licence,
         "copyrightText": "NOASSERTION",
     }
-    if package:
+    if purl:
         found["externalRefs"] = [{
             "referenceCategory": "PACKAGE-MANAGER",
             "referenceType": "purl",
-            "referenceLocator": "pkg:deb/{}/{}@{}?arch={}".format(
-                *package[:2], package[2].replace(":", "%3A").replace(
-                    "+", "%2B"), package[3]),
+            "referenceLocator": purl,
         }]
     return found
+
+
+def library(name, licence, modules, header):
+    version = next((v for v in (answer("pkg-config", "--modversion", m)
+                                for m in modules) if v), None)
+    package = debian_package(header)
+    return entry(
+        name, version or (package[2] if package else "NOASSERTION"), licence,
+        package and "pkg:deb/{}/{}@{}?arch={}".format(
+            *package[:2], package[2].replace(":", "%3A").replace("+", "%2B"),
+            package[3]))
+
+
+def libraries(build, used):
+    if os.path.exists(os.path.join(build, "materials")):
+        return [entry(name, version, licence, purl)
+                for name, version, licence, purl in
+                map(str.split, read(build, "materials").splitlines())]
+    return [library(*row) for word, *row in LIBRARIES
+            if word is None or word in used]
 
 
 def read(*parts):
@@ -108,8 +124,7 @@ def document(build):
         "licenseDeclared": "ISC",
         "copyrightText": "NOASSERTION",
         "primaryPackagePurpose": "APPLICATION",
-    }] + [library(*row) for word, *row in LIBRARIES
-          if word is None or word in used]
+    }] + libraries(build, used)
     relations = [("SPDXRef-DOCUMENT", "DESCRIBES", OURS)] + [
         (OURS, "DEPENDS_ON", p["SPDXID"]) for p in packages[1:]]
     digest = hashlib.sha256(json.dumps(packages).encode()).hexdigest()

@@ -10,13 +10,13 @@ build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1
 [ "$(uname -m)" != x86_64 ] || build_packages="$build_packages libipsec-mb-dev"
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
-test_packages='binutils bash e2fsprogs fish fuse3 iproute2 mandoc procps
+test_packages='apt binutils bash dpkg-dev e2fsprogs fish fuse3 iproute2 mandoc procps
 	python3-minimal strace tmux valgrind zsh'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest
 	python3-pytest-xdist python3-paramiko python3-asyncssh fail2ban autossh
-	ansible-core iperf3 xauth xvfb x11-utils gpg-agent gpgconf krb5-kdc
+	ansible-core iperf3 xauth xvfb x11-utils gpg gpg-agent gpgconf gpgv krb5-kdc
 	krb5-admin-server krb5-user oathtool libpam-oath
 	libpam-google-authenticator softhsm2 opensc openssl borgbackup restic mosh'
 

@@ -76,6 +76,19 @@ def test_bill_of_a_bare_build(tmp_path):
         "hpn-ssh", "openssl", "zlib"]
 
 
+def test_bill_of_sources_that_came_along(tmp_path):
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "config.h").write_text(
+        '#define HAVE_PAM 1\n#define VERSION "9.8.7"\n')
+    (tmp_path / "materials").write_text(
+        "openssl 3.6.3 Apache-2.0 pkg:cargo/openssl-src@300.6.1%2B3.6.3\n")
+    made = json.loads(sbom(tmp_path).stdout)
+    assert [(p["name"], p["versionInfo"]) for p in made["packages"]] == [
+        ("hpn-ssh", "9.8.7"), ("openssl", "3.6.3")]
+    assert made["packages"][1]["externalRefs"][0]["referenceLocator"] == \
+        "pkg:cargo/openssl-src@300.6.1%2B3.6.3"
+
+
 def test_no_bill_without_a_build(tmp_path):
     done = sbom(tmp_path)
     assert done.returncode != 0 and done.stdout == ""
@@ -184,6 +197,11 @@ def release(tree, *words, **environment):
 def published(tree, tmp_path_factory):
     """The files of a release, beside which a package lay already."""
     shutil.copy(TOP / "build-aux/provenance.py", tree.path / "build-aux")
+    for name in ("recipes.sh", "conda", "homebrew", "freebsd"):
+        copy = shutil.copytree if (TOP / "packaging" / name).is_dir() \
+            else shutil.copy
+        (tree.path / "packaging").mkdir(exist_ok=True)
+        copy(TOP / "packaging" / name, tree.path / "packaging" / name)
     tree.write("build-aux/dist.sh", DIST)
     tree.write("build-aux/sbom.py", "import sys\n"
                "open(sys.argv[1] + '/include/config.h').close()\n"
@@ -210,7 +228,8 @@ def signer(tmp_path_factory):
 
 def test_files_of_a_release(tree, published):
     assert sorted(p.name for p in published.iterdir()) == [
-        "NOTES.md", "SHA256SUMS", "hpn-ssh-1.2.3.provenance.json",
+        "NOTES.md", "SHA256SUMS", "hpn-ssh-1.2.3-recipes.tar.gz",
+        "hpn-ssh-1.2.3.provenance.json",
         "hpn-ssh-1.2.3.spdx.json", "hpn-ssh-1.2.3.tar.gz", "hpn-ssh.deb"]
     sums = dict(reversed(line.split("  ")) for line in
                 (published / "SHA256SUMS").read_text().splitlines())
