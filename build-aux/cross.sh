@@ -15,8 +15,7 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-cross.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM HUP
 . "$top/build-aux/setup.sh"
-
-zig_version=0.17.1
+. "$top/build-aux/zig.sh"
 
 # name, what zig calls it, what configure calls it
 table='
@@ -35,24 +34,6 @@ shift $((OPTIND - 1))
 # shellcheck disable=SC2046
 [ $# != 0 ] || set -- $(printf '%s' "$table" | awk 'NF { print $1 }')
 passed=0 failed=0
-
-find_zig()
-{
-	[ -z "${ZIG:-}" ] || return 0
-	ZIG=$(command -v zig) && return
-	venv=$(build_dir cross)/zig
-	python=$venv/bin/python3
-	if ! "$python" -c 'import ziglang' 2>/dev/null; then
-		say "zig $zig_version is installed in $venv now"
-		need_packages python3-venv
-		if ! python3 -m venv "$venv" || ! "$venv/bin/pip" install -q \
-			"ziglang==$zig_version"; then
-			die "no zig: set ZIG, or see that pip works"
-		fi
-	fi
-	ZIG=$("$python" -c 'import os, ziglang
-print(os.path.join(os.path.dirname(ziglang.__file__), "zig"))')
-}
 
 # headers: those of this machine that are the same for every system.
 headers()
