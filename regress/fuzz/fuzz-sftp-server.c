@@ -89,7 +89,8 @@ empty_dir(int fd)
 		    strcmp(de->d_name, "..") == 0 ||
 		    unlinkat(fd, de->d_name, 0) == 0)
 			continue;
-		(void)fchmodat(fd, de->d_name, 0700, 0);
+		if (fchmodat(fd, de->d_name, 0700, 0) != 0)
+			abort();
 		empty_dir(openat(fd, de->d_name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW));
 		if (unlinkat(fd, de->d_name, AT_REMOVEDIR) != 0)
