@@ -500,6 +500,8 @@ class Copy:
             self.copy_data(node, parent, name, there, through)
             return
         if there and there.kind == "char" and self.may(node, 4):
+            if self.c.own and name.endswith(b".hpnpart"):
+                raise NoRule("part names")  # only a file is written there
             self.copy_to_device(node, there)
             return
         if there and there.kind == "fifo":
