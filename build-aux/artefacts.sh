@@ -4,6 +4,7 @@
 # them to the directory, with a bill of materials and checksums.
 #   KIND   deb, rpm: hpn-ssh-VERSION-KIND-SYSTEM-MACHINE.tar, which holds all
 #          tarball: the programs for any Linux with glibc
+#          static: clients for any Linux, with no library of the system
 #   -i     installs first what that needs, as root
 # Debian packages go through their life (packaging/check-deb.sh) before, and rpm
 # packages are looked into (packaging/check-rpm.sh).
@@ -11,7 +12,7 @@ set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 install=
 [ "${1:-}" != -i ] || { install=yes; shift; }
-[ $# = 2 ] || { sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+[ $# = 2 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 1; }
 kind=$1
 mkdir -p "$2"
 to=$(cd "$2" && pwd)
@@ -26,7 +27,8 @@ case $kind in
 deb) need='autopkgtest debhelper debootstrap dpkg-dev iproute2 lintian systemd' ;;
 rpm) need= ;;
 tarball) need='binutils git' ;;
-*) die "$kind is none of deb, rpm, tarball" ;;
+static) need='binutils cargo git perl python3-venv' ;;
+*) die "$kind is none of deb, rpm, tarball, static" ;;
 esac
 # shellcheck disable=SC2086
 [ -z "$install" ] || "$top/build-aux/packages.sh" $need
@@ -67,17 +69,32 @@ make_tarball()
 	"$top/packaging/make-tarball.sh" "$made"
 }
 
+make_static()
+{
+	SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct)
+	export SOURCE_DATE_EPOCH
+	"$top/packaging/make-static.sh" "$made"
+}
+
+# The bill of the libraries of this system.
+make_bill()
+{
+	[ -e "$top/configure" ] || (cd "$top" && autoreconf -fi)
+	mkdir "$scratch/build"
+	(cd "$scratch/build" && "$top/configure" -q) >/dev/null
+	python3 "$top/build-aux/sbom.py" "$scratch/build" >"$made/$name.spdx.json"
+}
+
 "make_$kind"
-[ -e "$top/configure" ] || (cd "$top" && autoreconf -fi)
-mkdir "$scratch/build"
-(cd "$scratch/build" && "$top/configure" -q) >/dev/null
-python3 "$top/build-aux/sbom.py" "$scratch/build" >"$made/$name.spdx.json"
-if [ "$kind" = tarball ]; then
-	mv "$made"/* "$to/"
-else
+# make-static.sh has written one of its own.
+[ "$kind" = static ] || make_bill
+case $kind in
+static | tarball)
+	mv "$made"/* "$to/" ;;
+*)
 	(cd "$made" && sha256sum -- * >"$scratch/sums" &&
 		mv "$scratch/sums" SHA256SUMS)
 	tar -C "$scratch" --sort=name --owner=0 --group=0 --numeric-owner \
-		-cf "$to/$name.tar" "$name"
-fi
+		-cf "$to/$name.tar" "$name" ;;
+esac
 ls "$to"
