@@ -22,6 +22,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/sftp-rights.h"
 
 enum {
@@ -606,6 +607,60 @@ test_random_requests(void **state)
 	clear();
 }
 
+/* ---- what is above -------------------------------------------------------- */
+
+/* A listing says of ".." what dir is. */
+static void
+expect_above(uint32_t h, const char *dir)
+{
+	struct sftp_stat_ns ns;
+	struct sftp_entry e;
+	struct reply reply;
+	struct stat st;
+	bool found = false;
+	uint32_t n;
+
+	assert_int_equal(stat(dir, &st), 0);
+	put_handle(ask_ext("readdir-ns@hpnssh.org"), h);
+	reply = answer();
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	for (n = rd_u32(&reply.body); n > 0; n--) {
+		assert_true(sftp_next_entry_ns(&reply.body, true, &e, &ns));
+		if (!span_equals(e.name, ".."))
+			continue;
+		found = true;
+		assert_int_equal(ns.ino, st.st_ino);
+		assert_int_equal(ns.mtime, st.st_mtim.tv_sec);
+		assert_int_equal(e.attrs.mode, st.st_mode);
+	}
+	assert_true(found);
+	close_handle(h, SFTP_OK);
+}
+
+/* The root's, and that of a directory that is moved out of the root while it is
+ * listed: neither is the session's business. */
+static void
+test_above(void **state)
+{
+	uint32_t h;
+
+	(void)state;
+	plant("root");
+	plant_out();
+	confined(&kernel, "root", SFTP_MAY_LIST, 0);
+	ask_path(SFTP_OPENDIR, "/");
+	expect_above(answer_handle(), "root");
+	ask_path(SFTP_OPENDIR, "a/b");
+	h = answer_handle();
+	assert_int_equal(rename("root/a/b", "out/moved"), 0);
+	expect_above(h, "out/moved");
+	/* One that is not confined is told the truth. */
+	restart(&kernel);
+	ask_path(SFTP_OPENDIR, "root/a");
+	expect_above(answer_handle(), "root");
+	clear();
+}
+
 /* ---- somebody changes the way ------------------------------------------- */
 
 static atomic_bool stop;
@@ -672,6 +727,7 @@ main(void)
 		cmocka_unit_test(test_behind_others),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_random_requests),
+		cmocka_unit_test(test_above),
 		cmocka_unit_test(test_swapped),
 	};
 

@@ -242,6 +242,19 @@ long_name(struct sftp_serve *s, char *out, size_t size, int dir,
 	    name);
 }
 
+/* What is above a directory may be outside of the root of a confined session,
+ * or be so by now. There ".." is told as the directory itself, as it is at "/".
+ */
+static int
+stat_entry(const struct serve_op *op, const char *name, struct stat *st)
+{
+	int dir = dirfd(op->file.dir);
+
+	if (op->below != NULL && strcmp(name, "..") == 0)
+		return fstat(dir, st);
+	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
+}
+
 /* Puts entries into op->data as struct stat and name. The names of owners are
  * looked up on the loop, when the reply is made. */
 static int
@@ -257,8 +270,7 @@ run_readdir(struct serve_op *op)
 			return -1;
 		if (de == NULL)
 			break;
-		if (fstatat(dirfd(op->file.dir), de->d_name, &st,
-			AT_SYMLINK_NOFOLLOW) != 0) {
+		if (stat_entry(op, de->d_name, &st) != 0) {
 			if (errno == ENOENT)
 				continue; /* gone meanwhile */
 			/* A name without attributes: who asks for them is
