@@ -353,6 +353,30 @@ test_limits(void **state)
 	clear();
 }
 
+/* Those that are asked for at once have the same limit, whoever begins them. */
+static void
+test_many_at_once(void **state)
+{
+	static struct buf many;
+	unsigned handles = 0;
+
+	(void)state;
+	plant();
+	restart(&all);
+	buf_reset(&many);
+	for (int i = 0; i < 20; i++) {
+		ask_walk(&(struct asked){ .want = 0 });
+		queue(&many);
+	}
+	assert_int_equal(feed(buf_data(&many), buf_len(&many)),
+	    buf_len(&many));
+	for (int i = 0; i < 20; i++)
+		handles += take_reply().type == SFTP_HANDLE;
+	assert_int_equal(handles, 4);
+	buf_clear(&many);
+	clear();
+}
+
 /* ---- somebody changes the way ------------------------------------------- */
 
 static atomic_bool stop;
@@ -399,6 +423,7 @@ main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_many_at_once),
 		cmocka_unit_test(test_swapped),
 	};
 

@@ -258,11 +258,25 @@ run_walk(struct serve_op *op)
 	return walk_dirs_begin(&op->walk->dirs, top);
 }
 
+static unsigned
+walks(const struct sftp_serve *s)
+{
+	unsigned n = 0;
+
+	for (int i = 0; i < s->handles_cap; i++)
+		n += s->handles[i].kind == SERVE_WALK;
+	return n;
+}
+
+/* Workers may have begun more than there may be, each before there was a
+ * handle of any. */
 static void
 done_walk(struct sftp_serve *s, struct serve_op *op)
 {
 	struct serve_handle *h = &s->handles[op->file.slot];
 
+	if (op->error == 0 && walks(s) >= WALKS_MAX)
+		op->error = EMFILE;
 	if (op->error != 0) {
 		serve_handle_close(s, h);
 		serve_done_status(s, op);
@@ -308,16 +322,6 @@ get_fields(struct serve_walk *w, struct rd *r)
 	w->dirs.skipping = (w->want & WALK_AFTER) != 0;
 	free(start);
 	return err;
-}
-
-static unsigned
-walks(const struct sftp_serve *s)
-{
-	unsigned n = 0;
-
-	for (int i = 0; i < s->handles_cap; i++)
-		n += s->handles[i].kind == SERVE_WALK;
-	return n;
 }
 
 int
