@@ -279,7 +279,8 @@ run_readdir(struct serve_op *op)
 		}
 		buf_put(&op->data, &st, sizeof st);
 		buf_put_string(&op->data, de->d_name, strlen(de->d_name) + 1);
-		room -= ENTRY_BYTES + 2 * strlen(de->d_name);
+		/* Some file systems have longer names than NAME_MAX. */
+		room -= MIN(room, ENTRY_BYTES + 2 * strlen(de->d_name));
 		op->count++;
 	}
 	errno = ENOMEM;

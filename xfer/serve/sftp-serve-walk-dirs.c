@@ -141,7 +141,8 @@ room_of(const struct walk_dirs *w)
 	return w->held < w->held_max ? w->held_max - w->held : 0;
 }
 
-/* Reads all of them; if they are too many it goes on counting. */
+/* Reads all of them; if they are too many it goes on counting. Some file
+ * systems have names that are longer than a record can tell. */
 static int
 read_names(struct walk_dirs *w, DIR *dir, size_t *count, size_t *bytes)
 {
@@ -157,6 +158,10 @@ read_names(struct walk_dirs *w, DIR *dir, size_t *count, size_t *bytes)
 		if (is_dots(de->d_name) || !is_in_part(w, de->d_name))
 			continue;
 		len = strlen(de->d_name) + 1;
+		if (len > WALK_NAME_MAX + 1) {
+			errno = ENAMETOOLONG;
+			return -1;
+		}
 		(*count)++;
 		*bytes += len + NAME_COST;
 		if (*count <= NAMES_MAX && *bytes <= room)
