@@ -14,9 +14,10 @@
 #include "base/open-named.h"
 
 enum {
-	BLOB_MAX = 64 * 1024, /* bytes of a server's answer */
+	BLOB_MAX = 64 * 1024, /* bytes of a server's answer that are accepted */
 	SHORTEST_MS = 100,
-	QUIET_FIRST_MS = 250, /* doubled each time, up to the interval */
+	QUIET_FIRST_MS = 250, /* first wait without files; doubled at each
+			       * measurement, up to the interval */
 };
 
 /* A file of metrics: one for the client's numbers, one for the server's. */
@@ -34,11 +35,12 @@ struct metrics {
 	uint64_t interval_ms, wait_ms;
 	bool quiet;
 	struct table local, remote;
-	struct tcp_numbers last; /* of the server; kernel 0: none yet */
+	struct tcp_numbers last; /* the server's last answer, if have_last */
 	bool have_last;
 	uint64_t last_ms;
-	bool requested; /* the reply is still to come */
-	bool refused;	/* the server does not know the request */
+	bool requested; /* a request was sent whose reply has not arrived */
+	bool refused;	/* the server refused or sent nonsense: it is not asked
+			 * again */
 };
 
 /* ---- text -------------------------------------------------------------- */
@@ -71,7 +73,8 @@ metrics_put_row(struct buf *out, const struct tcp_numbers *t,
 
 /* ---- files ------------------------------------------------------------- */
 
-/* The file is opened with the first row, which decides on the columns. */
+/* Appends t as a row. The file is opened with the first row, because the kernel
+ * that measured t decides which columns the heading has. */
 static void
 write_row(struct table *to, const struct tcp_numbers *t)
 {

@@ -18,7 +18,7 @@ put_line(struct buf *out, const char *name)
 	buf_printf(out, "%s\n", name);
 }
 
-/* Ciphers but "none", which cannot be configured. */
+/* Lists all ciphers except "none", which cannot be configured. */
 static void
 list_ciphers(struct buf *out)
 {
@@ -49,7 +49,8 @@ list_kex(struct buf *out)
 }
 
 #ifdef HAVE_GSSAPI
-/* Key exchange methods of GSSAPI, as they stand in configurations. */
+/* Lists the key exchange methods of GSSAPI as GSSAPIKexAlgorithms spells them:
+ * prefixes, without the mechanism's identifier at their end. */
 static void
 list_gss_kex(struct buf *out)
 {
@@ -65,7 +66,8 @@ list_compression(struct buf *out)
 	put_line(out, "zlib@openssh.com");
 }
 
-/* The row is the first one of its key type. */
+/* Is row i of the key algorithms the first row of its key type? (RSA has
+ * several rows.) */
 static bool
 is_new_type(size_t i)
 {

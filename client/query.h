@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The lists of -Q: algorithms that this program has, from the tables.
+ * The lists that "hpnssh -Q" prints: the algorithms of this program, taken from
+ * the tables that the program itself uses.
  *
  * Threads: any.
  */
@@ -10,7 +11,8 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* Appends one name a line. ERR_NOT_FOUND: no such list. */
+/* Appends the list that is called `what` (in any case), one name on a line.
+ * ERR_NOT_FOUND: there is no list of that name. */
 int query_list(const char *what, struct buf *out) must_check;
 
 #endif

@@ -27,13 +27,13 @@
 
 enum { EXIT_ERROR = 255 };
 
-/* The loop's callbacks get it as their arg. */
+/* One run of hpnssh. It is the arg of all callbacks in this file. */
 struct ssh_run {
 	struct client_conf *conf;
 	const struct forward_endpoint *through; /* -W; or NULL */
 	const char *remote;
 	bool tty;
-	bool proxied; /* over this socket: */
+	bool proxied; /* use a master's connection (-O proxy), over proxy_fd */
 	int proxy_fd;
 
 	struct loop *loop;
@@ -41,13 +41,15 @@ struct ssh_run {
 	struct session *session;
 	struct stdio_forward *forward; /* -W */
 	struct tunnel *tunnel;	       /* -w */
-	struct uses uses; /* the run ends with the last of them */
+	struct uses uses; /* when the last use ends, so does the run */
 	struct sharing sharing;
-	/* All of them: on with go_on(). */
+	/* go_on() waits for logged_in, and for the other two only if
+	 * waits_for_forwards(). */
 	bool logged_in, forwards_begun, tunnel_begun;
 	bool gone_on, gave_up;
-	bool session_ended; /* by its own end, not the connection's */
-	bool lost;	    /* the connection */
+	bool session_ended; /* the session has ended; status is its exit
+			     * status */
+	bool lost;	    /* the connection has ended */
 	int status;
 };
 
@@ -58,9 +60,9 @@ stop(struct ssh_run *p, int status)
 	loop_stop(p->loop);
 }
 
-/* A lost connection does not end a session that is there: it ends by itself,
- * when its output is written, with the exit status that the server may have
- * sent before. */
+/* A session that is open does not end together with a connection that was lost:
+ * on_session_ended() follows once its output is written, with the exit status
+ * if the server had sent that before. */
 static void
 on_connection_ended(void *arg, int err)
 {
@@ -93,19 +95,22 @@ on_session_ended(void *arg)
 	struct ssh_run *p = arg;
 
 	p->session_ended = true;
-	/* Mux clients and forwarded connections may go on for long. */
+	/* Give the terminal back now: mux clients and forwarded connections may
+	 * keep this process running for long. */
 	tty_leave_raw();
-	/* A refused session ends before session_new() has returned it. */
+	/* p->session is still NULL if the session was refused inside of
+	 * session_new(). */
 	p->status = p->session != NULL ? session_status(p->session) :
 					 EXIT_ERROR;
 	if (p->lost && (p->sharing.master == NULL ||
 	    !mux_master_is_used(p->sharing.master)))
-		loop_stop(p->loop); /* nothing else goes on, either */
+		loop_stop(p->loop); /* no mux client needs the loop */
 	uses_end(&p->uses, USE_SESSION);
 }
 
-/* -W: the reader of our output sees its end at once, also if it is the same
- * socket as our input. */
+/* The target of -W sends no more. Whoever reads our standard output must see
+ * its end now; closing the descriptor is not enough where standard input is the
+ * same socket, so that direction is shut down. */
 static void
 on_forward_eof(void *arg)
 {
@@ -123,7 +128,9 @@ on_forward_ended(void *arg, bool failed)
 	uses_end(&p->uses, USE_STDIO_FORWARD);
 }
 
-/* Whoever ends a connection without a session has got what was wanted. */
+/* A signal asks us to end. For SIGTERM, a connection without a session (-N)
+ * returns 0: it runs until it is stopped, so the user has got what was
+ * wanted. */
 static void
 on_stop_signal(void *arg, int signo)
 {
@@ -180,7 +187,8 @@ open_forward(struct ssh_run *p)
 	return stdio_forward_new(&p->forward, &params);
 }
 
-/* With ExitOnForwardFailure nothing is run before the forwards stand. */
+/* With ExitOnForwardFailure, neither the command nor a shell may be started
+ * before all forwards and the tunnel are set up. */
 static bool
 waits_for_forwards(const struct ssh_run *p)
 {
@@ -190,11 +198,15 @@ waits_for_forwards(const struct ssh_run *p)
 }
 
 /*
- * An optimistic session is the first channel of the connection, because its
- * number at the server has to be known. What the server shall listen on is
- * asked for right behind, and in front of the requests that start the command,
- * which may use it. A session that waits for forwards is not: it is opened
- * behind the requests, so that the answers to them come first.
+ * Opens what the user wants: -W, a session, or nothing (-N). optimistic: the
+ * messages leave before the login has succeeded.
+ *
+ * An optimistic session has to be the first channel of the connection, because
+ * only then its number at the server is known in advance. The requests for
+ * remote forwards (-R) follow at once, in front of the requests that start the
+ * command, which may use those forwards. If the session has to wait for the
+ * forwards, the requests for these leave first, so that their answers arrive
+ * before the session is opened.
  */
 static int
 open_session(struct ssh_run *p, bool optimistic)
@@ -227,7 +239,8 @@ open_session(struct ssh_run *p, bool optimistic)
 		if (p->session != NULL)
 			session_open_optimistically(p->session);
 	}
-	/* Nobody who takes over this connection shall open another one. */
+	/* Have the server refuse further sessions: this connection needs none,
+	 * so only somebody who took it over would open one. */
 	if (r == 0 && (params.peer_traits & PEER_KNOWS_EOW) != 0 &&
 	    sharing_is_off(&p->sharing))
 		r = channels_global_request(params.channels,
@@ -235,14 +248,15 @@ open_session(struct ssh_run *p, bool optimistic)
 	return r;
 }
 
-/* The user will probably be authenticated by the first request: the requests
- * of the session are sent behind it at once. */
+/* The first request will probably authenticate the user, so the requests of the
+ * session are sent right behind it, without waiting for the answer. */
 static int
 on_optimistic(void *arg)
 {
 	struct ssh_run *p = arg;
 
-	/* The channel of a tunnel goes first, for SSH_TUNNEL. */
+	/* With a tunnel nothing is sent early: its channel has to be opened
+	 * before the session, whose program finds the tunnel in SSH_TUNNEL. */
 	if (tunnel_is_wanted(p->conf))
 		return 0;
 	if (!p->sharing.keeps && (p->through != NULL ||
@@ -252,7 +266,8 @@ on_optimistic(void *arg)
 	return 0;
 }
 
-/* Now the standard descriptors may be taken over. */
+/* Connects the session or -W with the standard descriptors. Until the login has
+ * succeeded they were left alone. */
 static void
 attach(struct ssh_run *p)
 {
@@ -294,7 +309,8 @@ on_master_exit(void *arg)
 	stop(arg, EXIT_ERROR);
 }
 
-/* What has no session, and was there for its mux clients, ends with them. */
+/* The master stops (-O stop). If it has no session of its own (-N), it ends as
+ * soon as its last mux client has ended. */
 static void
 on_master_stop(void *arg)
 {
@@ -315,8 +331,8 @@ on_no_client(void *arg)
 		stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
 
-/* The process that stays in the foreground has no part in the connection any
- * more. */
+/* Runs in the process that stays in the foreground after the master has gone to
+ * the background: lets go of everything that belongs to the connection. */
 static void
 on_left_behind(void *arg)
 {
@@ -335,8 +351,9 @@ on_tell_identity(void *arg, struct connection_identity *out)
 	return sshclient_tell_identity(p->client, out);
 }
 
-/* A master that is kept has no session of its own: that is made by the process
- * which stays in the foreground. */
+/* Starts to serve mux clients, if sharing is configured. A master that is kept
+ * (ControlPersist) goes to the background here and has no session: the process
+ * that stays in the foreground makes the user's session, as a mux client. */
 static int
 share(struct ssh_run *p)
 {
@@ -365,7 +382,10 @@ share(struct ssh_run *p)
 	return r;
 }
 
-/* Everything is there: now it may be used. */
+/* Runs LocalCommand, starts sharing, goes to the background and takes the
+ * standard descriptors, once the login (and the forwards, where they have to be
+ * waited for) are done. Does nothing before that, and nothing when called
+ * again. */
 static int
 go_on(struct ssh_run *p)
 {
@@ -395,8 +415,9 @@ go_on(struct ssh_run *p)
 	return 0;
 }
 
-/* The server has not been asked to run anything: it hears no more of the
- * session. */
+/* Ends the run because a forward or tunnel that must not fail has failed. The
+ * server has not been asked to run anything yet, so the session is dropped
+ * without a message to it. */
 static void
 give_up(struct ssh_run *p)
 {
@@ -476,7 +497,8 @@ connect_and_run(struct ssh_run *p)
 		.proxy_fd = p->proxy_fd,
 		.uses = &p->uses,
 		.arg = p,
-		/* For mux clients it may have sessions all the same. */
+		/* A shared connection may get sessions from mux clients, even
+		 * if this process makes none. */
 		.private_forwards = !sharing_is_off(&p->sharing) ||
 		    (p->through == NULL &&
 			p->conf->session.session_type != CLIENT_SESSION_NONE),
@@ -493,7 +515,7 @@ connect_and_run(struct ssh_run *p)
 		    called_ssh(), p->conf->host.refuse_connection);
 		return EXIT_ERROR;
 	}
-	fd_raise_limit(); /* forwards take two descriptors and more each */
+	fd_raise_limit(); /* a forwarded connection takes at least two */
 	if ((p->loop = loop_new()) == NULL) {
 		log_error("%s", err_text(ERR_SYSTEM));
 		return EXIT_ERROR;
@@ -521,7 +543,8 @@ out:
 	return p->status;
 }
 
-/* With a master that is there already, or alone. */
+/* Uses the connection of a master, if sharing is configured and a master is
+ * running; else makes a connection. */
 int
 ssh_run(const struct ssh_run_params *params)
 {

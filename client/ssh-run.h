@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One run of hpnssh, once it is known what is wanted: the connection, and what
- * is done over it (a session, -W, a tunnel, forwards, mux clients), from the
- * first step to the exit status. Or the same over a master's connection.
+ * One run of hpnssh after its command line and configuration were read: it
+ * makes the connection (or uses that of a master), does what was asked for (a
+ * session, -W, a tunnel, forwards, serving mux clients), and ends with the exit
+ * status.
  *
  * Threads: loop thread only.
  */
@@ -14,18 +15,19 @@
 #include "conf/client-conf.h"
 #include "conf/forward-spec.h"
 
-/* All borrowed. */
+/* The pointers are borrowed until ssh_run() returns. */
 struct ssh_run_params {
-	/* The port becomes the one that answered, and a tunnel's interface
-	 * gets its name. */
+	/* Changed during the run: the port becomes the one that answered, and
+	 * TunnelDevice the interface that was opened. */
 	struct client_conf *conf;
 	const struct forward_endpoint *through; /* -W; or NULL */
 	const char *remote; /* what the server shall run; NULL: a shell */
 	bool tty;
-	bool proxied; /* through a master's proxy (-O proxy) */
+	bool proxied; /* speak SSH through a master's connection (-O proxy) */
 };
 
-/* The exit status of the program. */
+/* Returns the exit status for the program: that of the remote command, or 255
+ * after an error. */
 int ssh_run(const struct ssh_run_params *params);
 
 #endif

@@ -26,21 +26,27 @@
 #include "client/why-slow.h"
 #include "peer-version.h"
 
-/* The limit for connecting of a further connection, which is made without the
- * user and must not wait for ever. */
+/* ConnectTimeout of a further connection (see sshclient_params.first), if the
+ * configuration has none: nobody sees that it hangs, so it must not wait for
+ * ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
 
-/* The login that further connections have to find, where another process has
- * the first connection. */
+/* What further connections are held to if the first connection belongs to
+ * another process, which has told its identity. */
 struct expected_login {
-	struct hostcheck *hostcheck; /* has accepted the host key */
+	struct hostcheck *hostcheck; /* has accepted the first connection's host
+				      * key */
 	char *user, *login;
 };
 
 struct sshclient {
 	struct sshclient_params p;
-	struct expected_login *expected; /* NULL: this is a connection */
-	struct client_conf quiet; /* of a further one: borrows p.conf's */
+	struct expected_login *expected; /* NULL, unless this object is no
+					  * connection:
+					  * sshclient_new_by_identity() */
+	struct client_conf quiet; /* conf of a further connection: a changed
+				   * copy of *p.conf whose pointers are still
+				   * those of *p.conf */
 	const struct client_conf *conf;
 	struct sshlink link;
 	struct sshlogin *login;
@@ -51,7 +57,8 @@ struct sshclient {
 	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
 	struct userauth_secret secret;
-	uint64_t began_ms; /* the user was authenticated */
+	uint64_t began_ms; /* clock_ms() when the user was authenticated; 0: not
+			    * yet */
 	bool ready, ended;
 };
 
@@ -200,8 +207,8 @@ on_optimistic(void *arg)
 	return r != 0 ? r : c->p.send_optimistic(c->p.arg);
 }
 
-/* Metrics are kept with -v too: for a download, the server's numbers tell why
- * it was slow. */
+/* Starts to measure TCP if Metrics is configured, and also with -v: after a
+ * download, only the server's numbers tell why it was slow. */
 static int
 start_metrics(struct sshclient *c)
 {
@@ -254,7 +261,8 @@ start(struct sshclient *c)
 	channels_on_use(c->channels, on_use, c);
 	if ((r = start_pace(c)) != 0)
 		return r;
-	/* Alive checks, ciphers and metrics are the master's. */
+	/* Over a master's connection (-O proxy), the master cares for the alive
+	 * checks, the ciphers and the metrics. */
 	if ((r = c->p.ready(c->p.arg)) != 0 || c->p.proxied)
 		return r;
 	if (c->link.proxy != 0 && (r = channels_measure_path(c->channels)) != 0)
@@ -301,7 +309,8 @@ be_quiet(struct sshclient *c)
 	c->quiet.auth.batch_mode = 1;
 	c->quiet.known.update_host_keys = CLIENT_ASK_NO;
 	c->quiet.algs.warn_weak_crypto = CLIENT_WEAK_NO;
-	/* Jump hosts too. */
+	/* The hpnssh processes that go through jump hosts must not ask the user
+	 * either. */
 	c->quiet.auth.batch_given = true;
 	if (c->quiet.log.verbosity == 0)
 		c->quiet.log.verbosity = -1;
@@ -309,13 +318,15 @@ be_quiet(struct sshclient *c)
 		c->quiet.tcp.connect_timeout = FURTHER_TIMEOUT_S;
 	if (e != NULL) {
 		c->quiet.host.user = e->user;
-		/* It could vouch for a host that shows no key. */
+		/* This connection has to show the first one's host key. An
+		 * exchange by GSSAPI may do without any host key. */
 		c->quiet.auth.gssapi_key_exchange = 0;
 	}
 	c->conf = &c->quiet;
 }
 
-/* What a further connection has to find. */
+/* Sets the host key and the login that a further connection must have: those of
+ * the first connection. */
 static void
 hold_to(const struct sshclient *first, struct sshlogin_params *login)
 {
@@ -364,7 +375,8 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		r = sshlink_open(&c->link, params->conf);
 	}
 	login.conf = c->conf;
-	/* From here on it has been connected. */
+	/* The link is connected by now: tell the caller of a lost connection by
+	 * ERR_CLOSED, as the description of sshclient_new() says. */
 	if (r == 0 && (r = sshlogin_new(&c->login, &login)) != 0 &&
 	    connection_is_lost(r))
 		r = ERR_CLOSED;
@@ -494,8 +506,9 @@ sshclient_further(const struct sshclient *c)
 {
 	switch (c->secret.effort) {
 	case USERAUTH_SILENT:
-		/* Whether a proxy asked the user is not known here, nor what
-		 * keys another process has. */
+		/* A proxy command may have asked the user, and another process
+		 * may have used keys that this one does not have: neither is
+		 * known here. */
 		return c->link.proxy != 0 || c->expected != NULL ?
 		    SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_LIKELY;
 	case USERAUTH_ONE_ANSWER:
@@ -525,7 +538,8 @@ sshclient_tell_identity(const struct sshclient *c,
 	struct span key;
 
 	*out = (struct connection_identity){ 0 };
-	/* Behind a proxy there is no address. */
+	/* The identity has an address, which a connection through a proxy does
+	 * not have. */
 	if (c->link.address == NULL || host == NULL || user == NULL ||
 	    hostcheck_distrusted(host) || !userauth_can_be_repeated(user))
 		return ERR_UNSUPPORTED;
@@ -598,8 +612,8 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->peer_traits = peer_traits(c);
 	s->quiet = c->p.first != NULL;
 	s->began_ms = c->began_ms;
-	/* Where data goes to this program, what the server's program says is
-	 * still for the user. */
+	/* Even if this program takes the data, standard error of the server's
+	 * program goes to the user. */
 	if (s->io != NULL)
 		s->stdio.err = STDERR_FILENO;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A connection of the client as a whole: reaching the host, logging in, the
- * channels, and what else runs on a connection (alive checks, metrics, the
- * switch to the cipher none). What runs on the channels is the caller's.
+ * A connection of the client as a whole: it reaches the host, logs in, has the
+ * channels, and does what belongs to the connection itself (alive checks,
+ * metrics, the switch to the cipher none). The caller decides what happens on
+ * the channels.
  *
  * Threads: loop thread only.
  */
@@ -25,103 +26,123 @@ struct sshclient;
 struct uses;
 
 struct sshclient_params {
-	/* Borrowed. The port becomes the one that answered. */
+	/* Borrowed. Its port becomes the one that answered. */
 	struct client_conf *conf;
 	struct loop *loop;
-	bool tty;	   /* there will be a terminal */
-	/* Through a master's proxy: its socket, which is owned from here on. */
+	bool tty;	   /* a session with a terminal will be opened */
+	/* The connection is that of a master (-O proxy). proxy_fd is the socket
+	 * to the master; this connection owns it and closes it. */
 	bool proxied;
 	int proxy_fd;
-	bool need_none;	   /* the switch to the cipher none must succeed */
-	/* ConnectTimeout is the limit for each answer until the login. */
+	bool need_none;	   /* end with an error if the server refuses the cipher
+			    * none */
+	/* ConnectTimeout limits each single answer of the server until the
+	 * login is done, and not the login as a whole. */
 	bool watched;
-	bool proxy_may_ask; /* no limit before the host answers through one */
-	bool keep_answer; /* of the user: further connections will need it */
-	bool private_forwards; /* agent and display, if the user wants them */
-	/* The first connection. NULL: this is it. Else this is a further one to
-	 * the same address and the same host key, also if the first has ended
-	 * since. It does not block, shows the user nothing, and uses what the
-	 * user answered for the first, which is freed last. */
+	bool proxy_may_ask; /* a proxy command may ask the user: no time limit
+			     * before the host answers through it */
+	bool keep_answer; /* keep the user's answer (password) in memory:
+			   * further connections will need it */
+	bool private_forwards; /* forward the agent and the display, if the
+			        * configuration asks for that */
+	/* NULL: this is a first connection. Else this is a further connection,
+	 * beside `first`, to the same address, where it accepts only the same
+	 * host key, even if `first` has ended by now. A further connection does
+	 * not block, shows the user nothing, and answers prompts with what the
+	 * user answered for `first`. `first` has to be freed after it. */
 	struct sshclient *first;
-	bool keys_only; /* a further one: stops before it logs in, until
-			 * sshclient_log_in() */
-	/* The connection can forward, and what it forwards is counted here
-	 * (borrowed). NULL: it cannot. */
+	bool keys_only; /* for a further connection: it exchanges keys and then
+			 * waits for sshclient_log_in() */
+	/* Counts the forwarded connections (borrowed). NULL: this connection
+	 * forwards nothing. */
 	struct uses *uses;
 	void *arg;
-	/* As of struct sshlogin_params, and there are channels. May be NULL. */
+	/* As send_optimistic of struct sshlogin_params (sshconnect2.h); the
+	 * channels exist when it is called. May be NULL. */
 	int (*send_optimistic)(void *arg);
-	/* The user is authenticated, and there are channels. 0 or an error,
-	 * which ends the connection. */
+	/* Called once, when the user is authenticated and the channels exist.
+	 * Returns 0, or an error, which ends the connection. */
 	int (*ready)(void *arg);
-	/* The connection ended; the reason was logged. Free later. If it was
-	 * lost (connection_is_lost), its sessions end after it, each when its
-	 * output is written. */
+	/* Called once, when the connection has ended; the reason was logged.
+	 * sshclient_free() must not be called from inside. After an err for
+	 * which connection_is_lost() is true, each session still writes its
+	 * output and calls its own ended() later. */
 	void (*ended)(void *arg, int err);
 };
 
-/* Connects, which blocks (but not for a further one, or if it is proxied), and
- * sends the first messages. Errors were logged; ERR_CLOSED: it was connected,
- * and lost; ERR_TIMEOUT: nobody answered. */
+/* Makes a connection and sends the first messages; the rest happens in the
+ * loop. Connecting blocks, except for a further connection or with proxied.
+ * Errors were logged. ERR_CLOSED: the host was reached, but the connection
+ * broke; ERR_TIMEOUT: no address answered. */
 int sshclient_new(struct sshclient **out,
     const struct sshclient_params *params) must_check;
-/* No connection, but what stands for one that another process has: further ones
- * can be made beside it, as beside a first one. They lead to that address, show
- * that host key, and are let in by that key. Nothing is sent. */
+/* Makes no connection, but an object that can be the `first` of further
+ * connections in place of a connection that another process has. The further
+ * connections go to the address of the identity, accept only its host key, and
+ * log in only with its login (a key, or a method that needs no user). Sends
+ * nothing. */
 int sshclient_new_by_identity(struct sshclient **out,
     const struct sshclient_params *params,
     const struct connection_identity *identity) must_check;
-/* A first connection will have no further one any more. What the user answered
- * for it is wiped, and one that is begun in spite of that is
- * SSHCLIENT_FURTHER_NEVER's. */
+/* Wipes what the user answered for the first connection c, which will need no
+ * further connections. From then on sshclient_further() says
+ * SSHCLIENT_FURTHER_NEVER if an answer had been kept. */
 void sshclient_forget_answer(struct sshclient *c);
-/* The identity of the connection, for sshclient_new_by_identity(), once its
- * user is authenticated. ERR_UNSUPPORTED: it went through a proxy, its host key
- * is not trusted, or its login cannot be repeated without the user. The caller
- * clears it in any case. */
+/* Fills in the identity of the connection, once the user is authenticated, for
+ * sshclient_new_by_identity() in another process. ERR_UNSUPPORTED: the
+ * connection goes through a proxy, its host key is not trusted, or its login
+ * cannot be repeated without the user. The caller clears *out, also after an
+ * error. */
 int sshclient_tell_identity(const struct sshclient *c,
     struct connection_identity *out) must_check;
-/* Logs why it was slow, disconnects, closes. Sessions are freed before. NULL is
- * fine. */
+/* Logs what held the connection back (with -v), says goodbye to the server, and
+ * closes. The sessions have to be freed before. c may be NULL. */
 void sshclient_free(struct sshclient *c);
 
-/* The connection should log in as the last time, without the user: further ones
- * may be begun before it has logged in. */
+/* Will this connection probably log in as the last one to this host did,
+ * without asking the user? Then further connections may be started before it
+ * has logged in. */
 bool sshclient_is_predictable(const struct sshclient *c);
-/* The first one has logged in: now this one does. */
+/* Lets a connection with keys_only go on, because its first connection has
+ * logged in. ERR_HOSTKEY: it had agreed on keys with another host key. */
 int sshclient_log_in(struct sshclient *c) must_check;
 
-/* The server's identification arrived: it counts this connection among those
- * that are not logged in yet. */
+/* Has the server's identification arrived? From then on the server counts this
+ * connection as one that has not logged in yet (MaxStartups). */
 bool sshclient_is_answered(const struct sshclient *c);
 
-/* A method of authentication was refused, or was not all that is asked for. */
+/* Has the server refused a request of the authentication, or taken one as only
+ * a part of what it asks for? */
 bool sshclient_was_refused(const struct sshclient *c);
 
-/* The chance that further connections can log in as this one did. They never
- * ask the user. */
+/* How likely further connections, which never ask the user, can log in as this
+ * connection did. */
 enum sshclient_further {
-	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for it */
+	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for this
+				     * login */
 	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or
 				     * a proxy may have asked for one */
 	SSHCLIENT_FURTHER_NEVER,    /* the user's answers were not kept */
 };
 enum sshclient_further sshclient_further(const struct sshclient *c);
 
-/* How much went over it since the login, for -v. */
+/* Logs (for -v) how many bytes were transferred since the login. */
 void sshclient_tell_transferred(const struct sshclient *c);
 struct channels *sshclient_channels(const struct sshclient *c);
-/* The forwards, from send_optimistic() on; NULL: the connection cannot
- * forward. */
+/* The connection's forwards; they exist from send_optimistic() on, or from
+ * ready(). NULL: the connection forwards nothing. */
 struct forwards *sshclient_forwards(const struct sshclient *c);
 int sshclient_fd(const struct sshclient *c);
-/* The link is left to another process. */
+/* Closes this process's descriptors of the connection, without a message to the
+ * server, because another process goes on with it. */
 void sshclient_leave_link(struct sshclient *c);
-/* The server's host key is not the one that is known, and the user went on. */
+/* Is the server's host key not the known one, and accepted only because
+ * StrictHostKeyChecking is off? */
 bool sshclient_is_distrusted(const struct sshclient *c);
-/* A terminal will be opened: client/connect/none-switch.h. */
+/* A terminal will be opened, so the connection must be encrypted again:
+ * none_switch_leave() in client/connect/none-switch.h. */
 bool sshclient_leave_none(struct sshclient *c) must_check;
-/* Fills in what a session needs of its connection. */
+/* Fills in the fields of s that a session takes from its connection. */
 void sshclient_fill(const struct sshclient *c, struct session_params *s);
 
 #endif

@@ -13,11 +13,15 @@
 
 enum {
 	REASONS_MAX = 8,
-	PERCENT_MIN = 5,  /* reasons for less of the time are left out */
-	PERCENT_BUSY = 80, /* of a core */
+	PERCENT_MIN = 5,  /* a reason that held for less of the time is left
+			   * out */
+	PERCENT_BUSY = 80, /* of a core's time: from here on the CPU is a
+			    * reason */
 	ELAPSED_MIN_MS = 500,
 	BYTES_MIN = 1024 * 1024,
-	/* On a path that loses nothing else, cubic itself causes so much. */
+	/* Packets sent again, of a million. Cubic itself causes about so many
+	 * losses on a path that has no others, so only more are worth a
+	 * hint. */
 	LOSS_PER_MILLION = 500,
 };
 
@@ -39,7 +43,8 @@ share(uint64_t part, uint64_t whole)
 	return (unsigned)(MIN(part, whole) * 100 / whole);
 }
 
-/* The buffer for the text of a reason; NULL if its share is too small. */
+/* Adds a reason that held for this share of the time. Returns the buffer for
+ * its text, or NULL if the share is too small to be told. */
 static struct buf *
 add(struct reasons *r, unsigned percent)
 {
@@ -52,7 +57,7 @@ add(struct reasons *r, unsigned percent)
 	return &one->text;
 }
 
-/* Bytes for a reader: "512 KiB", "32 MiB". */
+/* Appends a number of bytes for people: "512 KiB", "32 MiB". */
 static void
 put_bytes(struct buf *b, uint64_t bytes)
 {
@@ -80,8 +85,9 @@ lost_per_million(const struct tcp_numbers *t)
 	return sent > 0 ? t->v[TCP_TOTAL_RETRANS] * 1000000 / sent : 0;
 }
 
-/* Time in which the congestion window was the limit: busy, and limited by
- * neither buffer. */
+/* Microseconds in which the congestion window was the limit: the time in which
+ * data was in flight, without that in which the kernel was limited by the
+ * receiver's window or by the send buffer. */
 static uint64_t
 path_us(const struct tcp_numbers *t)
 {
@@ -106,8 +112,9 @@ put_path(const struct tcp_numbers *t, bool bbr, struct buf *b)
 			      "may help)");
 }
 
-/* Reasons by what the kernel of the sending side counted. Each text names who
- * has to change what. */
+/* Adds the reasons that t shows, the numbers of the sending side's kernel.
+ * sender and receiver name the two sides ("client", "server") in the texts, so
+ * that each text says on which side something has to be changed. */
 static void
 tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
     const char *sender, const char *receiver, struct reasons *r)
@@ -123,7 +130,9 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 	if (b != NULL) {
 		buf_printf(b, "the receive buffer of TCP on the %s",
 		    receiver);
-		/* Half of a buffer is window. */
+		/* Linux lets the sender use half of a receive buffer as its
+		 * window, so twice the present buffer is four times the
+		 * window. */
 		if (window > 0)
 			buf_printf(b, ": raise the last number of "
 				      "net.ipv4.tcp_rmem there to %" PRIu64,
@@ -137,8 +146,9 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 				      "net.ipv4.tcp_wmem there to %" PRIu64,
 			    power_of_two(w->sndbuf_limit * 2));
 	}
-	/* While data is in flight TCP counts as busy, even when we give it no
-	 * more: that is not the fault of the path. */
+	/* The kernel counts TCP as busy while data is in flight, even if we
+	 * give it no more data. That time is not the fault of the path, so the
+	 * path gets at most the time in which we waited for the kernel. */
 	if (t == &w->local)
 		path = MIN(path, w->times.network_ms * 1000);
 	b = add(r, share(path, us));
@@ -146,8 +156,9 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 		put_path(t, t == &w->local && w->bbr, b);
 }
 
-/* The peer's window is the reason. One that is large for its path is used up
- * only if the server's program does not read. */
+/* Appends the reason why an upload waited for the server's SSH window. If less
+ * than half of a usual window was sent in a round trip, the window was large
+ * enough for the path: then the server's program did not read. */
 static void
 put_peer_window(const struct why_slow *w, struct buf *b)
 {
@@ -180,8 +191,9 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 	tcp_reasons(w, &w->local, "client", "server", r);
 }
 
-/* Our receive buffer may be the reason, if it has grown to its limit: a guess,
- * without the sender's own numbers. */
+/* Adds our receive buffer as a reason if it has grown to its limit and was in
+ * use. This is a guess, and made only if the server did not tell its own
+ * numbers, which would show the reason. */
 static void
 guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 {
@@ -191,7 +203,8 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 	if (w->remote.kernel != 0 || w->rcvbuf_limit == 0 ||
 	    w->rcvbuf < w->rcvbuf_limit || per_trip * 4 < w->rcvbuf)
 		return;
-	/* For how long is not known: no share, and the last in the list. */
+	/* How much of the time it held is not known, so no share is told; share
+	 * 0 puts it at the end of the list. */
 	if ((b = add(r, PERCENT_MIN)) == NULL)
 		return;
 	r->v[r->n - 1].percent = 0;
@@ -202,8 +215,9 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 		      "%" PRIu64, power_of_two(w->rcvbuf_limit * 2));
 }
 
-/* A fixed window of the peer, used up in each round trip, can be seen here only
- * from the rate. */
+/* Adds our SSH window as a reason if it has a fixed size and the server used it
+ * up in each round trip. No counter shows that here, so it is concluded from
+ * the rate. Returns whether it was added. */
 static bool
 fixed_window(const struct why_slow *w, struct reasons *r)
 {
@@ -234,7 +248,8 @@ download_reasons(const struct why_slow *w, struct reasons *r)
 	b = add(r, share(w->times.own_window_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the SSH window of the client");
-	/* It explains everything: the server's TCP would blame the path. */
+	/* A fixed window explains all of the waiting. The numbers of the
+	 * server's TCP would then wrongly blame the path. */
 	if (fixed_window(w, r))
 		return;
 	tcp_reasons(w, &w->remote, "server", "client", r);
