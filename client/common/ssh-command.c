@@ -12,8 +12,9 @@
 #include "base/mem.h"
 #include "compat/proc.h"
 
-/* By purpose: what keeps ssh from doing anything else. The user's options
- * follow; -A among them counts more than ForwardAgent here. */
+/* For each purpose, the options that keep ssh from doing anything else. The
+ * user's options come behind them on the command line. The first value of a
+ * keyword counts, but the flag -A wins over ForwardAgent=no here. */
 static const char *const fixed[][8] = {
 	[SSH_COMMAND_CARRY] = { "-x", "-oPermitLocalCommand=no",
 	    "-oClearAllForwardings=yes", "-oRemoteCommand=none",
@@ -42,7 +43,9 @@ ssh_command_find(void)
 	return xstrdup("hpnssh");
 }
 
-/* Each adds only if *err is 0 so far. value NULL: there is nothing to add. */
+/* Adds a word to argv, and sets *err if that fails. This and the next two
+ * functions do nothing if *err is set already, so that callers check once. A
+ * value of NULL means that the flag is not wanted. */
 static void
 add(struct strlist *argv, const char *word, int *err)
 {

@@ -11,7 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Flags that are another way to write a keyword. value NULL: the argument. */
+/* Flags of ssh that set a keyword. value NULL: the keyword gets the flag's
+ * argument. */
 static const struct {
 	char flag;
 	const char *keyword, *value;
@@ -24,10 +25,10 @@ static const struct {
 	{ 'c', "Ciphers", NULL },
 	{ 'e', "EscapeChar", NULL },
 	{ 'f', "ForkAfterAuthentication", "yes" },
-#ifdef HAVE_PKCS11 /* else ssh.c says so */
+#ifdef HAVE_PKCS11 /* without PKCS#11, ssh.c handles -I */
 	{ 'I', "PKCS11Provider", NULL },
 #endif
-#ifdef HAVE_GSSAPI /* else ssh.c passes over them */
+#ifdef HAVE_GSSAPI /* without GSSAPI, ssh.c handles -K and -k */
 	{ 'K', "GSSAPIAuthentication", "yes" },
 	{ 'K', "GSSAPIDelegateCredentials", "yes" },
 	{ 'k', "GSSAPIDelegateCredentials", "no" },
@@ -41,8 +42,9 @@ static const struct {
 	{ 's', "SessionType", "subsystem" },
 };
 
-/* What programs read when the argument of a flag is wrong; for others the
- * keyword's own line is better, because it says why. */
+/* The message for a wrong argument of a flag, which programs look for: before,
+ * the argument, behind. Other flags get the message of their keyword, which is
+ * better because it says why. */
 static const struct {
 	char flag;
 	const char *before, *behind;
@@ -77,7 +79,8 @@ set_or_say(struct client_conf *conf, int flag, const char *keyword,
 	return r;
 }
 
-/* It is as if it had not been named: others are tried, as with stock. */
+/* Warns that the file of -i cannot be read, and goes on without it, as OpenSSH
+ * does: other keys may let the user in. */
 static int
 pass_over_identity(const char *path)
 {
@@ -86,8 +89,9 @@ pass_over_identity(const char *path)
 	return 1;
 }
 
-/* At once: a proxy may end before any key is read. Names with something to
- * expand are known later. */
+/* -i. A missing file is reported at once, because a proxy may end the run
+ * before any key is read. A path with tokens, variables or "~" is checked
+ * later, when it can be expanded. */
 static int
 take_identity(struct client_conf *conf, const char *path)
 {
@@ -115,7 +119,8 @@ set_by_keyword(struct client_conf *conf, int flag, const char *argument)
 	return r != 0 ? r : found;
 }
 
-/* The first proxy counts; a second one is refused rather than ignored. */
+/* -J. With keywords the first proxy counts; here a second one is an error, so
+ * that it is not silently ignored. */
 static int
 take_jump(struct client_conf *conf, const char *list)
 {
@@ -149,7 +154,8 @@ take_tunnel(struct client_conf *conf, const char *device)
 	return r != 0 ? r : 1;
 }
 
-/* -M: master; -MM: master that asks before each use. */
+/* -M: become a master (ControlMaster yes). A second -M: a master that asks the
+ * user before each use (ControlMaster ask). */
 static int
 take_master(struct client_conf *conf)
 {
@@ -198,7 +204,8 @@ take_x11(struct ssh_flags *f, int flag)
 	return 1;
 }
 
-/* At once, for messages about the options that follow. */
+/* -v. The level is set at once, so that it counts for messages about the
+ * options behind it. */
 static int
 take_verbose(struct ssh_flags *f)
 {
@@ -208,7 +215,7 @@ take_verbose(struct ssh_flags *f)
 	return 1;
 }
 
-/* Those that take an argument and are no row of keyword_flags. */
+/* The flags that take an argument and are not in keyword_flags. */
 static const char with_argument[] = "DFJLORSiow";
 
 int

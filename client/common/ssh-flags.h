@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The flags of the ssh command line that configure a connection: for hpnssh,
- * and for the programs that pass them on.
+ * and for hpnscp and hpnsftp, which take some of them for their own connection.
  *
  * Threads: loop thread only.
  */
@@ -14,24 +14,29 @@
 #include "base/str.h"
 #include "conf/client-conf.h"
 
-/* Flags that are no keyword, or win over every keyword, also over one of -o. */
+/* The flags that have no keyword, or that win over every keyword, even over one
+ * that -o sets. */
 struct ssh_flags {
 	const char *config_path; /* -F; borrowed; NULL: none */
 	int verbosity;		 /* how many -v */
 	bool quiet;
-	int agent, x11; /* 1: -A, -X or -Y; -1: -a, -x; 0: none of them */
+	int agent, x11; /* 1: -A, and -X or -Y; -1: -a, and -x; 0: no such
+			 * flag */
 	bool x11_trusted;	     /* -Y */
-	const char *control_command; /* -O: a word of it; static; NULL: none */
+	const char *control_command; /* the command of -O, static; NULL: no
+				      * -O */
 };
 
-/* The flag is taken: 1; 0: it is none of these; or an error, which was
- * logged. */
+/* Puts one flag and its argument (NULL: none) into f or conf. Returns 1; 0 if
+ * it is no flag of a connection; or an error, which was logged. */
 int ssh_flag_take(struct ssh_flags *f, struct client_conf *conf, int flag,
     const char *argument) must_check;
-/* A list of them: "-v", "-oX=y", "-i", file... */
+/* Takes a list of flags with their arguments, each in the same or in the next
+ * word: "-v", "-oX=y", "-i", "file". 0 or an error, which was logged. */
 int ssh_flags_take_all(struct ssh_flags *f, struct client_conf *conf,
     const struct strlist *list) must_check;
-/* After the configuration was loaded. */
+/* Lets the flags in f win over the keywords of conf: to be called after the
+ * configuration was loaded. */
 void ssh_flags_apply(const struct ssh_flags *f, struct client_conf *conf);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The user's terminal: raw mode while a remote one is in use, its size.
- * However the process ends, the terminal gets its modes back: tty_leave_raw()
- * is registered with atexit(3), and called before the process stops itself.
+ * The user's terminal: its raw mode, while a remote terminal is in use, and its
+ * size. The terminal gets its modes back however the process ends:
+ * tty_leave_raw() is registered with atexit(3), and the caller calls it before
+ * the process stops itself.
  *
  * Threads: loop thread only.
  */
@@ -14,17 +15,18 @@
 
 #include "base/buf.h"
 
-/* Raw mode on fd's terminal. Nothing happens when it is raw already, or fd
- * is no terminal. */
+/* Puts the terminal fd into raw mode. Does nothing if a terminal is in raw mode
+ * already, or fd is no terminal. */
 void tty_enter_raw(int fd);
 void tty_leave_raw(void);
 bool tty_is_raw(void);
 
-/* Appends the body of a pty-req behind its name and reply flag: terminal
- * type, size, encoded modes (RFC 4254 section 6.2). fd may be no terminal:
- * then size is 0 and the list of modes empty. */
+/* Appends what follows the name and the reply flag of a pty-req: terminal type,
+ * size and encoded modes (RFC 4254 section 6.2). If fd is no terminal, the size
+ * is 0 and the list of modes is empty. */
 void tty_put_pty_request(struct buf *out, int fd, const char *term);
-/* Columns, rows, pixels: the body of a window-change. */
+/* Appends columns, rows, and both in pixels, as a window-change has them; all 0
+ * if fd is no terminal. */
 void tty_put_window_size(struct buf *out, int fd);
 
 #endif
