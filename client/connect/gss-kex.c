@@ -10,23 +10,29 @@
 #include "crypto/kem.h"
 
 enum {
-	RENEWAL_MS = 10 * 1000, /* between two looks at the tickets */
-	/* A later end than that of the last ticket by so much is a new one. */
+	RENEWAL_MS = 10 * 1000, /* time between two looks at the user's
+				 * tickets */
+	/* A ticket that expires so much later than the last one counts as a new
+	 * one. */
 	RENEWED_S = 5,
-	REKEY_WAIT_S = 30, /* for a ticket, with no ConnectTimeout */
+	REKEY_WAIT_S = 30, /* limit for a ticket that a rekey needs, if there is
+			    * no ConnectTimeout */
 };
 
 struct gss_kex {
 	struct gss_kex_params p;
 	struct kex *kex;
 	char *methods;
-	/* Of the exchange that runs or comes next; of the first one until the
-	 * user is logged in. */
+	/* The ticket of the exchange that runs or comes next. That of the first
+	 * exchange is kept until the user is logged in, because gssapi-keyex
+	 * needs a MIC by it. login is NULL without a ticket. */
 	struct gss_login *login;
 	struct gss_proof proof;
-	uint64_t expires_s; /* of the ticket that the server has last */
-	/* A further ticket on its way, for an exchange that waits or just to
-	 * see whether it is a new one. */
+	uint64_t expires_s; /* when the ticket expires that the server got
+			     * last */
+	/* A further ticket that was asked for and has not arrived; NULL: none.
+	 * awaited: an exchange waits for it; else it is only looked at, because
+	 * it may be a renewed one. */
 	struct gss_login *next;
 	struct loop_fd *watch;
 	bool awaited;
@@ -56,7 +62,8 @@ log_why(const struct gss_kex *g, int err, char *why)
 	free(why);
 }
 
-/* A ticket for key exchanges; NULL: it is not wanted, or there is none. */
+/* Gets the ticket for the first exchange. NULL: the configuration does not want
+ * exchanges by GSSAPI, or there is no ticket. */
 static struct gss_kex *
 new(const struct gss_kex_params *params)
 {
@@ -125,7 +132,8 @@ gss_kex_methods(const struct gss_kex *g)
 
 /* ---- further tickets ---------------------------------------------------- */
 
-/* The next token that was asked for is there, or will not come (err). */
+/* g->next has made its token, or failed with err. An exchange that waits goes
+ * on in either case; a renewed ticket starts a rekey. */
 static void
 on_next(struct gss_kex *g, int err)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Key exchange by GSSAPI, the client's part: a ticket for the first exchange
- * and for every other, the proof that the server is the one that was meant,
- * and the MIC of gssapi-keyex.
+ * Key exchange by GSSAPI, the client's part: it gets a ticket for the first
+ * exchange and one for every later exchange, checks the proof that the server
+ * is the one that was meant, and makes the MIC for gssapi-keyex.
  *
- * Threads: loop thread only. A new one and the steps of an exchange block, but
- * a KDC is waited for only by a new one, for as long as ConnectTimeout says.
+ * Threads: loop thread only. gss_kex_offer() and the steps of an exchange
+ * block, but only gss_kex_offer() waits for a KDC, and no longer than
+ * ConnectTimeout.
  */
 #ifndef HPN_CLIENT_CONNECT_GSS_KEX_H
 #define HPN_CLIENT_CONNECT_GSS_KEX_H
@@ -19,30 +20,35 @@
 
 struct gss_kex;
 
-/* All is borrowed. */
+/* The pointers are borrowed until gss_kex_free(). */
 struct gss_kex_params {
 	const struct client_conf *conf;
 	const char *address; /* numeric, of the server; or NULL */
 	struct hostcheck *hostcheck;
 	struct loop *loop;
 	void *arg;
-	/* A new exchange has gone on, outside of the connection's own turns;
-	 * or an error, which ends it. */
+	/* Called from the loop when an exchange has gone on because its ticket
+	 * arrived, or when a renewed ticket has started one. The messages are
+	 * to be sent. An error ends the connection. */
 	void (*moved)(void *arg, int err);
 };
 
-/* Before k's first exchange: proposes it, if the configuration wants that and
- * there is a ticket; else *out is NULL, which the functions below take. k is
- * borrowed. */
+/* Proposes key exchange by GSSAPI, if the configuration wants that and there is
+ * a ticket; to be called before k's first exchange. Else *out is NULL, which
+ * the functions below accept, except gss_kex_sign(). k is borrowed. */
 int gss_kex_offer(struct gss_kex **out, const struct gss_kex_params *params,
     struct kex *k) must_check;
 void gss_kex_free(struct gss_kex *g);
-/* The methods that are offered, a comma list; or NULL. */
+/* The key exchange methods that are proposed, a comma list. NULL: none.
+ * Borrowed from g. */
 const char *gss_kex_methods(const struct gss_kex *g);
-/* After the first exchange, which was by GSSAPI: a MIC over data. */
+/* Appends a MIC over data, by the ticket of the first exchange. Only after a
+ * first exchange by GSSAPI, and before gss_kex_settle(). g is a struct
+ * gss_kex. */
 int gss_kex_sign(void *g, struct span data, struct buf *mic) must_check;
-/* The user is logged in: no further MIC is needed. From here on, renewed
- * tickets are looked for, if the configuration says so. */
+/* The user is logged in, so that gss_kex_sign() is no longer needed: drops the
+ * first ticket. From here on, with GSSAPIRenewalForcesRekey, a renewed ticket
+ * of the user starts a rekey. */
 void gss_kex_settle(struct gss_kex *g);
 
 #endif

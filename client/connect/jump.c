@@ -10,8 +10,9 @@
 #include "client/common/ssh-command.h"
 #include "conf/destination.h"
 
-/* The environment counts the processes of a chain, because configurations can
- * lead from a to b and from b to a. */
+/* The variable of the environment that counts the processes in a chain of jump
+ * hosts. The chain could be endless, because one configuration can lead from a
+ * to b and another from b to a. */
 #define COUNT_NAME "HPNSSH_JUMPS"
 
 static int
@@ -32,7 +33,7 @@ jump_count(void)
 	(void)setenv(COUNT_NAME, text, 1);
 }
 
-/* The hop is this host again, and no other user or port is named. */
+/* Is the jump host this same host, with no other user or port? */
 static bool
 is_circle(const struct client_conf *conf, const struct destination *hop)
 {
@@ -41,7 +42,9 @@ is_circle(const struct client_conf *conf, const struct destination *hop)
 	    (hop->port == NULL || atoi(hop->port) == conf->host.port);
 }
 
-/* The flags of the command line are for all hosts of the chain. */
+/* Appends the command that goes through hop. -F, -v, -q and BatchMode of our
+ * own command line are passed on, because they are meant for all hosts of the
+ * chain. earlier: the jump hosts in front of hop, or NULL. */
 static int
 add_command(struct strlist *argv, const struct client_conf *conf,
     const struct destination *hop, const char *earlier)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The proxy command that goes through jump hosts (ProxyJump): an hpnssh -W on
- * the last of them, which itself goes through the ones before in the same way.
+ * The proxy command that goes through jump hosts (ProxyJump). It is an "hpnssh
+ * -W" on the last jump host, and gets the jump hosts in front of that one by
+ * its own -J, so that it goes through them in the same way.
  *
  * Threads: any; the environment is read.
  */
@@ -12,11 +13,13 @@
 #include "base/str.h"
 #include "conf/client-conf.h"
 
-/* Appends the program and its arguments. conf->tcp.proxy_jump is set. An error
- * was reported: the host is its own jump host, or they lead in a circle. */
+/* Appends the proxy command for conf->tcp.proxy_jump, which must be set. An
+ * error was logged: the host is its own jump host, or the jump hosts lead in a
+ * circle. */
 int jump_command(struct strlist *argv,
     const struct client_conf *conf) must_check;
-/* The child that will execute that program counts one more hop. */
+/* To be called in the child that will execute the proxy command: counts one
+ * more jump host in the environment. */
 void jump_count(void);
 
 #endif

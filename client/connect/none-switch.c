@@ -5,8 +5,9 @@
 
 #include "base/log.h"
 
-/* A rekey is asked for. While an exchange runs, our proposal is sent already:
- * the next exchange asks. */
+/* Starts the rekey that proposes "none". If an exchange is running, our
+ * proposal for it was sent already; then none_switch_rekeyed() calls this again
+ * after it. */
 static int
 start_rekey(struct none_switch *n)
 {
@@ -54,7 +55,8 @@ in_clear(const struct none_switch *n, enum packet_dir dir)
 	return strcmp(packet_cipher_name(n->packet, dir), "none") == 0;
 }
 
-/* The switch is told of as an error, so that it is seen with LogLevel ERROR. */
+/* Tells the user what the server decided. A connection without encryption is
+ * logged as an error, so that it is seen with LogLevel ERROR too. */
 static void
 report(const struct none_switch *n)
 {
@@ -94,7 +96,8 @@ none_switch_leave(struct none_switch *n)
 {
 	if (n->state == NONE_SWITCH_OFF)
 		return true;
-	/* A proposal that was sent cannot be changed. */
+	/* The proposal of the running exchange was sent, and may lead to
+	 * "none". */
 	if (kex_running(n->kex))
 		return false;
 	n->state = NONE_SWITCH_OFF;

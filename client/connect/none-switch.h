@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * NoneSwitch: once the user is logged in, a rekey that prefers the cipher
- * "none". It offers the real ciphers behind it, so that a server without
- * "none" keeps the connection as it is.
+ * NoneSwitch: once the user is logged in, a rekey proposes the cipher "none"
+ * first. The real ciphers stand behind it in the proposal, so that a server
+ * that does not allow "none" keeps the connection as it is.
  *
- * A terminal, where passwords are typed, is never used on a connection that is
- * not encrypted, in whichever order the two come; nor is the user's agent or
- * display, which are forwarded from the beginning or not at all.
+ * No terminal is used on a connection without encryption, because passwords are
+ * typed there: a connection with a terminal is not switched, and one that was
+ * switched is encrypted again before a terminal is opened. The user's agent and
+ * display are forwarded from the beginning of a connection or not at all, and
+ * prevent the switch.
  *
  * Threads: loop thread only.
  */
@@ -21,30 +23,34 @@
 
 enum none_switch_state {
 	NONE_SWITCH_OFF,
-	NONE_SWITCH_WANTED,    /* to be requested when the running exchange
-				* is over */
-	NONE_SWITCH_REQUESTED, /* by an exchange of ours */
-	NONE_SWITCH_DECIDED,   /* by the server; the user knows */
+	NONE_SWITCH_WANTED,    /* wanted; requested when the running exchange is
+			        * over */
+	NONE_SWITCH_REQUESTED, /* an exchange with "none" in our proposal is
+			        * running */
+	NONE_SWITCH_DECIDED,   /* the server has decided; the user was told */
 };
 
 struct none_switch {
-	struct packet *packet; /* both borrowed */
+	struct packet *packet; /* packet and kex are borrowed */
 	struct kex *kex;
 	enum none_switch_state state;
-	bool mac; /* without a MAC, too */
+	bool mac; /* propose the MAC "none" too (NoneMacEnabled) */
 };
 
-/* The session has begun: starts the rekey if the configuration wants it, or
- * logs why that is not possible. private: what the connection has that is
- * never sent in clear ("a terminal"), or NULL. */
+/* Starts the rekey if the configuration wants it and nothing forbids it; else
+ * logs why it has no effect. To be called when the session begins. private:
+ * what this connection has that must never be sent in clear ("a terminal", for
+ * the log), or NULL. */
 int none_switch_start(struct none_switch *n, const struct client_conf *conf,
     struct packet *p, struct kex *k, const char *private) must_check;
-/* New keys are in use: logs what the server decided. needed: if it does not
- * allow "none", ERR_DENIED, which was logged. */
+/* To be called when new keys are in use: tells the user what the server
+ * decided. needed: return ERR_DENIED if the server did not allow "none" (which
+ * was logged). */
 int none_switch_rekeyed(struct none_switch *n, bool needed) must_check;
-/* A terminal will be opened: the connection becomes encrypted again, and what
- * is sent from now on waits for the new keys. False: not now, because a key
- * exchange is running. */
+/* A terminal will be opened: makes sure that the connection is encrypted. If it
+ * is not, a rekey is started, and what is sent from now on waits for its keys.
+ * False: not possible now, because a key exchange is running, or the rekey
+ * cannot start. */
 bool none_switch_leave(struct none_switch *n);
 
 #endif

@@ -10,8 +10,8 @@
 #include "kex.h"
 #include "packet.h"
 
-/* FATAL begins the line that programs know, of an end that is neither the
- * user's nor the peer's doing. */
+/* The beginning of OpenSSH's line for errors that neither the user nor the peer
+ * has caused. Programs look for it. */
 #define FATAL "ssh_dispatch_run_fatal: Connection to "
 
 static const char *
@@ -44,8 +44,9 @@ tell_disconnect(const struct tell_end *t)
 	log_error("Disconnected from %s port %u", t->name, t->link->port);
 }
 
-/* The closed connection is told of. A proxy's other end has no address:
- * programs know these two words. */
+/* Logs that the connection was closed or reset. Behind a proxy the server has
+ * no address; there, programs look for "UNKNOWN port 65535", as OpenSSH
+ * prints. */
 static void
 tell_closed(const struct tell_end *t, bool reset)
 {
@@ -58,12 +59,13 @@ tell_closed(const struct tell_end *t, bool reset)
 		    t->link->port);
 }
 
-/* The connection broke. EOF, a reset and a timeout of TCP are all the same to
- * the user. */
+/* Logs that the connection broke. The user need not tell an end of the stream,
+ * a reset and a timeout of TCP from each other. */
 static void
 tell_lost(const struct tell_end *t, int err)
 {
-	/* A socket pair is reset when the proxy ends with bytes unread. */
+	/* With a proxy, ECONNRESET is not the host's doing: the socket pair to
+	 * the proxy gives it if the proxy ends with unread bytes. */
 	bool reset = err == ERR_SYSTEM && errno == ECONNRESET &&
 	    t->link->proxy == 0;
 
@@ -102,7 +104,7 @@ tell_end(const struct tell_end *t, int err)
 	switch (err) {
 	case ERR_DENIED:
 	case ERR_HOSTKEY:
-		break; /* was logged where it happened */
+		break; /* logged where it happened */
 	case ERR_CLOSED:
 	case ERR_EOF:
 	case ERR_SYSTEM:

@@ -16,8 +16,8 @@ mac_is_weak(const char *name)
 	return mac != NULL && mac->weak;
 }
 
-/* A warning of algorithms that were agreed on for a server that has nothing
- * better. */
+/* Warns of each weak algorithm that was agreed on. Normally that happens only
+ * with a server that has nothing better. */
 static void
 warn_old(const struct kex_result *k)
 {
@@ -48,7 +48,8 @@ weak_crypto_warn(const struct client_conf *conf, const struct kex_result *k)
 
 	if (warn != CLIENT_WEAK_NO)
 		warn_old(k);
-	/* Who names methods knows what they are. */
+	/* A user who has set KexAlgorithms is not warned: the methods were
+	 * chosen on purpose. */
 	if (k->post_quantum || warn != CLIENT_WEAK_YES ||
 	    conf->load.kex_given)
 		return;

@@ -11,8 +11,8 @@
 #include "conf/client-conf.h"
 #include "kex.h"
 
-/* The user is warned of what was agreed on in the first key exchange of a
- * connection. */
+/* Warns the user of weak algorithms in k, the result of a connection's first
+ * key exchange. */
 void weak_crypto_warn(const struct client_conf *conf,
     const struct kex_result *k);
 
