@@ -11,7 +11,7 @@
 #include "keys/key.h"
 
 enum {
-	ADDRESS_MAX = 128, /* with the name of an interface */
+	ADDRESS_MAX = 128, /* bytes of an IP address, with %interface */
 	USER_MAX = 1024,
 	LOGIN_MAX = 256,
 	HOST_KEY_MAX = 32 * 1024,
@@ -56,8 +56,8 @@ is_address(const char *text)
 	return ip;
 }
 
-/* A login is shown, and compared as text: it has to be printable, without
- * blanks. */
+/* The text that names the key of the login is shown to users, and compared: it
+ * has to be printable, without blanks. */
 static bool
 is_login(const char *text)
 {
@@ -154,7 +154,7 @@ connection_identity_ask(struct mux_conn *c, struct connection_identity *id)
 	buf_put_cstring(&b, CONNECTION_IDENTITY_NAME);
 	r = mux_conn_ask(c, &b, NULL, 0, &rest);
 	buf_clear(&b);
-	if (r == ERR_DENIED) /* it serves all the same */
+	if (r == ERR_DENIED) /* the master still serves sessions */
 		return ERR_UNSUPPORTED;
 	return r == 0 ? read_answer(c, &rest, id) : r;
 }

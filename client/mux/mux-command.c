@@ -16,8 +16,8 @@ struct mux_command {
 	int (*run)(const struct mux_command *command, struct mux_conn *conn,
 	    const struct client_conf *conf);
 	enum mux_type type;
-	const char *argument; /* of the request, or NULL */
-	const char *done;     /* shown then, or NULL */
+	const char *argument; /* the request's argument, or NULL */
+	const char *done;     /* text shown after success, or NULL */
 };
 
 static int
@@ -47,8 +47,8 @@ run_check(const struct mux_command *command, struct mux_conn *conn,
 	return 0;
 }
 
-/* A request whose answer is only yes or no. A master that is told to end may be
- * gone before it has answered: that counts as yes. */
+/* Sends a request that the master answers with yes or no only. A master that is
+ * told to end may be gone before it has answered: that counts as yes. */
 static int
 run_order(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)
@@ -72,8 +72,9 @@ run_order(const struct mux_command *command, struct mux_conn *conn,
 	return 0;
 }
 
-/* The text is the master's, which is this user's own program or root's; still
- * it does not get at the terminal with more than lines. */
+/* Prints the master's text. The master is this user's own program or root's,
+ * but control characters other than line ends and tabs still are kept from the
+ * terminal. */
 static void
 print_lines(const struct rd *text)
 {
@@ -137,8 +138,8 @@ on_forwarded(void *arg, const struct mux_conn *conn,
 	free(listen);
 }
 
-/* Forwards are asked for, or cancelled. One that is not there is cancelled,
- * too: that is no failure. */
+/* Asks for the forwards of the configuration, or cancels them. That a forward
+ * to be cancelled does not exist is no failure. */
 static int
 run_forward(const struct mux_command *command, struct mux_conn *conn,
     const struct client_conf *conf)

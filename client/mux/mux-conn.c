@@ -13,8 +13,8 @@
 
 enum { WHY_MAX = 1024, LENGTH = 4 };
 
-/* The socket is waited for until it can be read: 0, or ERR_TIMEOUT at
- * deadline_ms (0: none). */
+/* Waits until the socket can be read: 0, or ERR_TIMEOUT at deadline_ms (0:
+ * there is no deadline). */
 static int
 wait_for_input(int fd, uint64_t deadline_ms)
 {
@@ -56,8 +56,8 @@ read_all(int fd, uint8_t *to, size_t len, uint64_t deadline_ms)
 	return 0;
 }
 
-/* One message is read, and no byte of the next: the descriptor may be handed on
- * to somebody else, who reads from there. */
+/* Reads one message, and no byte of the next: the descriptor may be handed on
+ * to code that reads from there itself. */
 static int
 read_message(struct mux_conn *c, struct rd *message, uint64_t deadline_ms)
 {
@@ -92,7 +92,7 @@ send_message(struct mux_conn *c, const struct buf *message)
 	return r;
 }
 
-/* The extensions of a hello, of which two mean something to us. */
+/* Notes which of the two extensions that we use a master's hello has. */
 static void
 note_extensions(struct mux_conn *c, struct rd r)
 {

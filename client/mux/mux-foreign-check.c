@@ -22,7 +22,7 @@ check_refusal(struct rd *r)
 {
 	(void)rd_u32(r);
 	(void)rd_string(r);
-	return rd_err(r); /* a language may follow */
+	return rd_err(r); /* a language tag may follow */
 }
 
 static int
@@ -39,8 +39,9 @@ check_adjust(struct foreign_side *other, struct rd *r)
 	return 0;
 }
 
-/* Data has to be within the window that the other side has opened. Packets of
- * the peer that are too large are for the owner to refuse. */
+/* Data of side s has to be within the window that the other side has opened. A
+ * packet of the peer that is larger than max_packet is passed on: it is for the
+ * owner to refuse. */
 static int
 check_data(struct foreign_side *s, enum side from, bool extended, struct rd *r)
 {
@@ -88,7 +89,7 @@ check_reply(struct foreign_side *other, struct rd *r)
 	return 0;
 }
 
-/* EOF and CLOSE may each come once. */
+/* An EOF or CLOSE of the right form is noted in *noted. */
 static int
 check_end(bool *noted, struct rd *r)
 {
@@ -98,7 +99,8 @@ check_end(bool *noted, struct rd *r)
 	return err;
 }
 
-/* A message on a channel that is open: of which form, and may it come now? */
+/* Checks that a message on an open channel has the right form, and may come
+ * now. */
 static int
 check_open(struct foreign_channel *x, enum side from, uint8_t type,
     struct rd *r)
@@ -137,7 +139,7 @@ foreign_check(struct foreign_channel *x, enum side from, uint8_t type,
 	if (x->stage == FOREIGN_OPEN)
 		return check_open(x, from, type, r);
 	if ((x->stage == FOREIGN_ASKED) != (from == PEER))
-		return ERR_PROTOCOL; /* it was not asked */
+		return ERR_PROTOCOL; /* this side does not answer the OPEN */
 	if (type == SSH_MSG_CHANNEL_OPEN_CONFIRMATION)
 		return check_confirmation(x, from, r);
 	return type == SSH_MSG_CHANNEL_OPEN_FAILURE ? check_refusal(r) :

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the mux-foreign*.c files share: the channels of owners, the ports that
- * the peer listens on for them, and what all owners of a connection have
- * together.
+ * What the mux-foreign*.c files share: the channels of owners (mux clients that
+ * speak the connection protocol themselves), the ports that the peer listens on
+ * for owners, and the state that all owners of a connection have in common.
  *
  * Threads: loop thread only.
  */
@@ -12,45 +12,50 @@
 #include "client/mux/mux-foreign.h"
 
 enum foreign_stage {
-	FOREIGN_ASKED,	 /* the owner's OPEN is with the peer */
-	FOREIGN_OFFERED, /* the peer's OPEN is with the owner */
+	FOREIGN_ASKED,	 /* the peer has to answer the owner's OPEN */
+	FOREIGN_OFFERED, /* the owner has to answer the peer's OPEN */
 	FOREIGN_OPEN,
 };
 
 enum side { OWNER, PEER, SIDES };
 
-/* What one side has sent, and may send. */
+/* The state of one side of a channel. */
 struct foreign_side {
-	uint32_t number; /* that it has given the channel */
+	uint32_t number; /* channel number of this side */
 	uint32_t window, max_packet;
-	uint32_t asked; /* requests that the other side has to answer */
+	/* Its requests that the other side has not answered yet. */
+	uint32_t asked;
 	bool eof, close;
 };
 
 struct foreign_channel {
 	struct foreign_all *all;
 	struct channel *c;
-	struct foreign *owner; /* NULL: it has gone */
+	struct foreign *owner; /* NULL: the owner has gone */
 	enum foreign_stage stage;
 	struct foreign_side side[SIDES];
-	/* The peer's data from before the owner's answer (channels-early.c),
-	 * as far as the owner has not got it; and what follows it. */
+	/* Early data that the owner has not got yet: the peer sent it before it
+	 * knew the answer to its OPEN (channels-early.c). eof_waits and
+	 * close_waits: the peer's EOF or CLOSE goes to the owner after that
+	 * data. */
 	struct buf early;
-	uint32_t early_sum; /* bytes of it that came */
+	uint32_t early_sum; /* bytes of early data received so far */
 	bool eof_waits, close_waits;
 };
 
-/* A port that the peer listens on for an owner, or was asked to. */
+/* A port that the peer listens on for an owner, or (stands false) was asked to
+ * listen on. */
 struct foreign_listen {
 	struct foreign_listen *next;
 	struct foreign_all *all;
-	struct foreign *owner; /* NULL: it has gone before the answer */
+	/* NULL: the owner went before the peer answered */
+	struct foreign *owner;
 	char *host;
-	uint32_t port; /* 0: the peer picks one, and has not told it yet */
+	uint32_t port; /* 0: the peer picks the port, and has not told it yet */
 	bool wants_reply, stands;
 };
 
-/* The state of all owners of a connection; it goes with the channels. */
+/* The state of all owners of a connection. It is freed with chs. */
 struct foreign_all {
 	struct channels *chs;
 	size_t channels, listen_count;
@@ -63,17 +68,21 @@ struct foreign {
 	size_t channels, listens;
 };
 
-/* mux-foreign.c. b is borrowed. */
+/* mux-foreign.c. Sends a message to the owner; b is borrowed. */
 void foreign_tell_owner(const struct foreign *f, const struct buf *b);
 
-/* mux-foreign-check.c. A side's message for the channel; r is behind the
- * number. Is it of the right form, and allowed now? Notes what it changes. */
+/* mux-foreign-check.c. Checks that a message of one side has the right form and
+ * may be sent now, and notes what it changes in the channel. r begins behind
+ * the message's channel number. */
 int foreign_check(struct foreign_channel *x, enum side from, uint8_t type,
     struct rd *r) must_check;
 
-/* mux-foreign-listen.c. ask: the owner's global request; r is behind its type.
- * claim: whose is what has come to a port; r is what the type of channel has;
- * NULL: nobody's. leave: the owner goes. clear: the connection does. */
+/* mux-foreign-listen.c. foreign_ask_to_listen() handles an owner's global
+ * request; r begins behind the message type. foreign_claim() finds the owner of
+ * the port that a channel which the peer opens belongs to; r has the
+ * type-specific data of the OPEN; NULL: no owner's. foreign_leave_listens() is
+ * called when an owner goes, foreign_clear_listens() when the connection
+ * does. */
 int foreign_ask_to_listen(struct foreign *f, struct rd r) must_check;
 struct foreign *foreign_claim(const struct foreign_all *all,
     const char *type, struct rd r);

@@ -107,7 +107,8 @@ add_listen(struct foreign *f, char *host, uint32_t port, bool wants_reply)
 	all->listens = l;
 	all->listen_count++;
 	f->listens++;
-	/* It stays after an error, because an answer may be expected. */
+	/* l stays in the list after an error too: the request may have been
+	 * queued, and then its answer refers to l. */
 	return send_listen(l, "tcpip-forward", on_listen_answer, l);
 }
 

@@ -18,8 +18,8 @@ foreign_tell_owner(const struct foreign *f, const struct buf *b)
 	f->hooks.message(f->hooks.arg, b);
 }
 
-/* The message is sent to that side. For an owner that has gone it is
- * dropped. */
+/* Sends the message to side `to`. For an owner that has gone it is dropped. b
+ * is emptied. */
 static int
 send_to(const struct foreign_channel *x, enum side to, struct buf *b)
 {
@@ -60,8 +60,8 @@ is_full(const struct foreign *f)
 	    f->all->channels >= FOREIGN_CHANNELS_MAX_ALL;
 }
 
-/* A channel of the owner is made, without the struct channel, which the caller
- * sets. NULL: out of memory. */
+/* Makes a channel of the owner f. The caller sets its struct channel. NULL: out
+ * of memory. */
 static struct foreign_channel *
 adopt(struct foreign *f, enum foreign_stage stage)
 {
@@ -117,8 +117,8 @@ close_for_owner(struct foreign_channel *x)
 	return send_bare(x, PEER, SSH_MSG_CHANNEL_CLOSE);
 }
 
-/* The channel loses its owner. Its number stays taken until the peer knows that
- * it is closed. */
+/* The channel's owner goes. Its number stays taken until the peer knows that
+ * the channel is closed. */
 static void
 orphan(struct foreign_channel *x)
 {
@@ -128,7 +128,7 @@ orphan(struct foreign_channel *x)
 	buf_clear(&x->early);
 	switch (x->stage) {
 	case FOREIGN_ASKED:
-		break; /* closed when it is confirmed */
+		break; /* on_input() closes it when the peer confirms it */
 	case FOREIGN_OFFERED:
 		begin(x, PEER, &b, SSH_MSG_CHANNEL_OPEN_FAILURE);
 		buf_put_u32(&b, CHANNEL_OPEN_CONNECT_FAILED);
@@ -174,8 +174,8 @@ refuse_owner(const struct foreign *f, uint32_t number)
 	return r;
 }
 
-/* An OPEN is sent to that side; rest: window, size of packets and what the type
- * has. */
+/* Sends an OPEN to side `to`. rest: window, packet size, and the data of this
+ * type of channel. */
 static int
 send_open(const struct foreign_channel *x, enum side to, const char *type,
     struct rd rest)
@@ -238,8 +238,8 @@ on_owner_open(struct foreign *f, struct rd r)
 	return err;
 }
 
-/* An OPEN of the peer is taken if it came to a port that the peer listens on
- * for an owner. */
+/* Accepts an OPEN of the peer if it is for a port that the peer listens on for
+ * an owner. */
 static int
 on_offer(void *arg, struct channel *c, const char *type, struct rd r)
 {
@@ -298,9 +298,9 @@ hand_over_ends(struct foreign_channel *x)
 	return r;
 }
 
-/* Early data goes to the owner as ordinary data, as far as the owner's window
- * lets it. The peer counts it against that window too, but did not know its
- * size when it sent. */
+/* Sends early data to the owner as ordinary data, as far as the owner's window
+ * allows. The peer counts early data against that window too, but it sent the
+ * data before it knew the window's size. */
 static int
 hand_over_early(struct foreign_channel *x)
 {
@@ -336,8 +336,8 @@ on_early(void *arg, struct channel *c, struct span data)
 	return r == 0 && x->stage == FOREIGN_OPEN ? hand_over_early(x) : r;
 }
 
-/* The peer's EOF or CLOSE waits behind early data that the owner has not got
- * yet. */
+/* True for an EOF or CLOSE of the peer while the owner has not got all early
+ * data: it is noted, and sent behind that data. */
 static bool
 must_wait(struct foreign_channel *x, enum side from, uint8_t type)
 {
@@ -348,8 +348,9 @@ must_wait(struct foreign_channel *x, enum side from, uint8_t type)
 	return type == SSH_MSG_CHANNEL_EOF || type == SSH_MSG_CHANNEL_CLOSE;
 }
 
-/* Early data can go to the owner once its CONFIRMATION, or more of its window,
- * has gone to the peer. With its CLOSE that data is thrown away. */
+/* Called after a message of the owner was sent to the peer. A CONFIRMATION or
+ * WINDOW_ADJUST of the owner lets early data go to it; a CLOSE of the owner
+ * throws that data away. */
 static int
 settle_early(struct foreign_channel *x, uint8_t type)
 {
@@ -393,9 +394,9 @@ relay(struct foreign_channel *x, enum side from, uint8_t type, struct rd r)
 	return err;
 }
 
-/* A request by which the peer checks that the connection is alive. It is
- * answered here: servers end a connection on which it is not, and an owner that
- * has stopped shall not cause that. */
+/* True for a request by which the peer checks that the connection is alive. It
+ * is answered here and not by the owner, because servers end a connection that
+ * does not answer, and an owner that is stopped must not cause that. */
 static bool
 is_alive_check(const struct foreign_channel *x, uint8_t type, struct rd r)
 {
@@ -412,7 +413,7 @@ on_input(void *arg, struct channel *c, uint8_t type, struct rd r)
 	int err;
 
 	(void)c;
-	(void)rd_u32(&r); /* by which it was found */
+	(void)rd_u32(&r); /* our channel number, by which c was found */
 	if (is_alive_check(x, type, r))
 		return send_bare(x, PEER, SSH_MSG_CHANNEL_FAILURE);
 	if ((err = relay(x, PEER, type, r)) != 0)
@@ -451,8 +452,8 @@ on_all_freed(void *arg)
 	free(all);
 }
 
-/* What all owners of a connection share is made with the first of them. NULL:
- * out of memory. */
+/* The state that all owners of a connection share; the first owner's call makes
+ * it. NULL: out of memory. */
 static struct foreign_all *
 all_of(struct channels *chs)
 {

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-/* A target of this name stands for a forward that speaks SOCKS. */
+/* A forward with this target host is a SOCKS proxy. */
 #define SOCKS "socks"
 #define ANYWHERE "*"
 
@@ -92,8 +92,8 @@ mux_forward_from_spec(struct mux_forward *out, const struct forward_spec *spec)
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* A request for one forward, or for its end. *port: what the server has picked
- * for port 0, else 0. */
+/* Asks the master for one forward, or to cancel it. *port: the port that the
+ * server picked where port 0 was asked for; else 0. */
 static int
 request(struct mux_conn *c, const struct forward_spec *spec,
     bool cancel, uint32_t *port)
@@ -131,7 +131,7 @@ request_list(struct mux_conn *c, const struct forward_list *list, bool cancel,
 		told(arg, c, &list->v[i], r, port);
 		if (first == 0)
 			first = r;
-		/* Behind anything but a refusal there is no master. */
+		/* After any error but a refusal the socket is unusable. */
 		if (r != 0 && (!goes_on || r != ERR_DENIED))
 			break;
 	}

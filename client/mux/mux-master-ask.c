@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Questions to the user about what mux clients want, one after the other.
+ * Questions to the user about what mux clients want. Only one question is shown
+ * at a time.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +44,8 @@ ask_next(struct mux_master *m)
 
 	if (m->confirm != NULL)
 		return;
-	/* The list begins with the last that came. */
+	/* The newest client is first in the list: the oldest question is asked
+	 * first. */
 	for (c = m->clients; c != NULL; c = c->next)
 		if (c->question != NULL)
 			next = c;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards that mux clients want on the connection. They are the connection's,
- * and outlive the client that has asked. While one waits for the server, that
- * client's next message waits too.
+ * Forwards that mux clients want on the connection. A forward belongs to the
+ * connection, and outlives the client that asked for it. While the server has
+ * not answered about a forward, the next message of that client is not read.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "client/mux/mux-forward.h"
 #include "client/mux/mux-master-internal.h"
 
-enum { SIDE_MAX = 512 }; /* bytes of a question about one */
+enum { SIDE_MAX = 512 }; /* bytes of one side of a forward, in a question */
 
 struct mux_pending {
 	struct mux_pending *next;
 	struct mux_master *m;
-	struct mux_client *client; /* NULL: it has gone meanwhile */
+	struct mux_client *client; /* NULL: the client has gone meanwhile */
 	uint32_t id;
 };
 
@@ -119,7 +119,8 @@ mux_client_wants_forward(struct mux_client *c, uint32_t id, struct rd *r)
 		return err;
 	c->request = id;
 	if (f->type < MUX_FORWARD_LOCAL || f->type > MUX_FORWARD_DYNAMIC) {
-		on_add_allowed(c, false); /* it cannot be described */
+		/* An unknown type cannot be shown to the user. */
+		on_add_allowed(c, false);
 		return 0;
 	}
 	describe(listen, sizeof listen, f->listen_host, f->listen_port);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the files of the master share: a mux client as the master sees it.
+ * What the mux-master*.c files share: the master, and a mux client as the
+ * master sees it.
  *
  * Threads: loop thread only.
  */
@@ -19,11 +20,11 @@ struct stdio_forward;
 
 enum mux_client_state {
 	MUX_CLIENT_NEW,	   /* has not said hello */
-	MUX_CLIENT_READY,   /* may ask for something */
-	MUX_CLIENT_SENDING, /* its descriptors are on their way */
-	MUX_CLIENT_OPENING, /* the server is asked for its channel */
+	MUX_CLIENT_READY,   /* may send requests */
+	MUX_CLIENT_SENDING, /* its request's descriptors are being received */
+	MUX_CLIENT_OPENING, /* waits for the user's or the server's answer */
 	MUX_CLIENT_OPEN,
-	MUX_CLIENT_ENDING, /* it gets the last answer */
+	MUX_CLIENT_ENDING, /* gets what is still queued, then is freed */
 };
 
 struct mux_client {
@@ -31,70 +32,85 @@ struct mux_client {
 	struct mux_client *next;
 	struct mux_transport *transport;
 	enum mux_client_state state;
-	uint32_t request; /* id of the one that is not answered yet */
+	uint32_t request; /* id of the request that is not answered yet */
 
-	/* The request that waits for its descriptors: one of these. */
+	/* The request whose descriptors are awaited: a session (wanted) or
+	 * standard input and output (target; host NULL: a session). */
 	struct mux_session wanted;
 	struct mux_stdio target;
-	void (*start)(struct mux_client *c); /* when all fds are there */
+	/* Called when all descriptors have come and the user allows it. */
+	void (*start)(struct mux_client *c);
 	int fds[MUX_SESSION_FDS];
 	size_t fd_count, fds_wanted;
 
-	struct client_conf conf; /* the master's, with its own escape character;
-				  * borrows all that it points to */
-	uint32_t channel;	 /* its number */
-	struct mux_forward forward_wanted; /* while the user is asked */
-	char *question; /* for the user, who has not answered yet */
+	/* The master's configuration, with the client's escape character.
+	 * Borrows all that it points to. */
+	struct client_conf conf;
+	uint32_t channel;	 /* number of the session's channel */
+	/* The forward that the user is asked about. */
+	struct mux_forward forward_wanted;
+	char *question; /* to the user, not answered yet; NULL: none */
 	void (*answered)(struct mux_client *c, bool allowed);
-	bool ends_master;	 /* when it has the answer */
+	/* The master ends once the client has the answer. */
+	bool ends_master;
 	struct session *session;
 	struct stdio_forward *forward;
-	struct foreign *foreign; /* it speaks for itself (mux-master-proxy.c) */
-	bool held; /* it is not heard, until there is room for its messages */
+	/* For -O proxy (mux-master-proxy.c); else NULL. */
+	struct foreign *foreign;
+	/* It is not read from until the connection has room for its messages
+	 * (on_turn() in mux-master-proxy.c). */
+	bool held;
 };
 
 struct mux_master {
 	struct mux_master_params p;
 	struct mux_socket socket;
 	struct loop_fd *watch;
-	struct loop_timer *pause_timer; /* no descriptors are left */
+	/* Runs while nobody is accepted, because descriptors or memory ran
+	 * out. */
+	struct loop_timer *pause_timer;
 	struct loop_timer *idle_timer;
 	struct mux_client *clients;
 	size_t count;
-	bool told_full; /* that there is no room; once until all are gone */
-	struct mux_pending *pending; /* forwards that the server considers */
-	struct askpass *confirm; /* the question that is asked now... */
-	struct mux_client *asked;     /* ...and whose it is */
+	/* The user was told that there is no room for a client. Reset when the
+	 * last client has gone. */
+	bool told_full;
+	/* Forwards that the server has not answered for yet. */
+	struct mux_pending *pending;
+	struct askpass *confirm; /* the question that is asked now, or NULL */
+	/* The client that this question is about. */
+	struct mux_client *asked;
 	bool keeps; /* USE_SHARING has begun */
 };
 
-/* Answers. */
+/* mux-master.c. Sends a message to the client; an answer without fields; a
+ * refusal with its reason (type: MUX_FAILURE or MUX_DENIED). */
 void mux_client_send(struct mux_client *c, const struct buf *message);
 void mux_client_answer(struct mux_client *c, enum mux_type type, uint32_t id);
-/* MUX_FAILURE or MUX_DENIED */
 void mux_client_refuse(struct mux_client *c, enum mux_type type, uint32_t id,
     const char *why);
-/* The mux client ends when it has its answer. */
+/* Lets the mux client go once all that is queued for it is sent. */
 void mux_client_finish(struct mux_client *c);
 
-/* mux-master-ask.c. Calls then, perhaps in this call, with the user's answer,
- * if the user is to be asked. Meanwhile nothing more is read from c. */
+/* mux-master-ask.c. Asks the user the question that fmt makes, if the master
+ * was told to ask (ControlMaster=ask); then() gets the answer, perhaps within
+ * this call. Meanwhile nothing is read from c. */
 void mux_client_ask(struct mux_client *c,
     void (*then)(struct mux_client *c, bool allowed), const char *fmt,
     ...) printf_like(3, 4);
-/* The user said no to c->request. */
+/* Tells the client that the user refused c->request. */
 void mux_client_deny(struct mux_client *c);
-/* The question is dropped: nobody waits for the answer any more. */
+/* Drops the question about c, if there is one, because c goes. */
 void mux_client_leave_question(struct mux_client *c);
 
-/* mux-master-session.c. A request, as it arrived: 0, or an error, which ends
- * the transport. */
+/* mux-master-session.c. Handle a client's request, or a descriptor that belongs
+ * to it. An error ends the client's transport. */
 int mux_client_wants_session(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_wants_stdio(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_descriptor(struct mux_client *c, int fd) must_check;
-/* The mux client's session, or its connection from the server, ends. */
+/* Frees the client's session and its stdio forward. */
 void mux_client_leave_channels(struct mux_client *c);
 
 /* mux-master-forward.c */
@@ -102,11 +118,13 @@ int mux_client_wants_forward(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_cancels_forward(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
-/* The mux client hears no answer about its forwards any more. */
+/* The client goes: the server's answers about its forwards are not sent to it
+ * any more. */
 void mux_client_leave_forwards(const struct mux_client *c);
 void mux_master_drop_pending(struct mux_master *m);
 
-/* mux-master-proxy.c. relay: a message, when c->foreign is there. */
+/* mux-master-proxy.c. mux_client_relay() handles a message of a client that has
+ * c->foreign. */
 int mux_client_wants_proxy(struct mux_client *c, uint32_t id,
     struct rd *r) must_check;
 int mux_client_relay(struct mux_client *c, struct rd message) must_check;
@@ -116,7 +134,7 @@ void mux_client_leave_proxy(struct mux_client *c);
 int mux_client_request(struct mux_client *c, uint32_t type,
     struct rd *r) must_check;
 
-/* mux-master.c. Nobody new comes. */
+/* mux-master.c. Stops listening: no new client can come. */
 void mux_master_stop(struct mux_master *m);
 
 #endif

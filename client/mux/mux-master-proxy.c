@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A mux client that speaks the connection protocol itself (-O proxy):
- * behind the answer each message is, after its length, a byte that tells how
- * many bytes of padding are at the end, and a message of the connection
- * protocol, in both directions.
+ * A mux client that speaks the connection protocol itself (-O proxy). After the
+ * master's answer each message in both directions is: its length, a byte that
+ * tells how many bytes of padding are at its end, a message of the connection
+ * protocol, the padding.
  */
 #include "base/log.h"
 #include "client/mux/mux-foreign.h"
 #include "client/mux/mux-master-internal.h"
 
 enum {
-	/* Bytes of a message; OpenSSH takes no shorter one. */
+	/* Bytes of a message: shorter ones are padded, because OpenSSH does not
+	 * take them. */
 	MESSAGE_MIN = 4,
-	/* Bytes that wait because clients do not read. As many may come as
-	 * a client has opened its windows for; one that keeps its channels'
-	 * data in itself, as clients do, reads all the time. */
-	BACKLOG_MAX = 64 * 1024 * 1024, /* of one */
+	/* Bytes queued because clients do not read. At most as many can come as
+	 * the windows allow that a client has opened for its channels. A client
+	 * that keeps its channels' data in itself, as our clients do, reads all
+	 * the time. */
+	BACKLOG_MAX = 64 * 1024 * 1024, /* of one client */
 	BACKLOG_MAX_ALL = 256 * 1024 * 1024,
 };
 
@@ -57,8 +59,8 @@ on_message(void *arg, const struct buf *message)
 	}
 }
 
-/* A mux client is not read from while the server does not take what came from
- * it: so its data waits at its own end. */
+/* Clients are not read from while the server does not take what they sent: so
+ * their data waits at their own end. This reads from them again. */
 static bool
 on_turn(void *arg)
 {
@@ -89,9 +91,9 @@ mux_client_relay(struct mux_client *c, struct rd message)
 	return 0;
 }
 
-/* The connection gets a real cipher before a mux client speaks for itself,
- * since its channels may be terminals, which nobody here knows. Returns why it
- * may not; NULL: it may. */
+/* Prepares c to speak the connection protocol. First the connection leaves the
+ * cipher none, because c may open terminals, which only c knows. Returns the
+ * reason why c may not; NULL: it may. */
 static const char *
 start(struct mux_client *c)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The requests of mux clients: the table of them, and those that are answered
- * at once.
+ * The table of the requests that mux clients can make, and the handling of
+ * those that are answered at once.
  */
 #include <string.h>
 #include <unistd.h>
@@ -71,7 +71,8 @@ stop_listening(struct mux_client *c, uint32_t id, struct rd *r)
 	return rd_end(r);
 }
 
-/* The text goes out in lines that end with CR LF, as OpenSSH's do. */
+/* Appends the text as a string, in lines that end with CR LF, as OpenSSH's
+ * master sends them. */
 static void
 put_lines(struct buf *b, const struct buf *text)
 {
@@ -94,8 +95,9 @@ list_channels(const struct channels *chs, struct buf *text)
 	channels_describe(chs, text);
 }
 
-/* The identity of the connection, for a copy that may make further ones. It is
- * binary, no text for users. */
+/* Appends the identity of the connection, for a copy that may make further
+ * connections. It is binary, not text for users. Nothing is appended if there
+ * is no identity to tell. */
 static void
 put_identity(const struct mux_master_params *m, struct buf *out)
 {
@@ -143,9 +145,9 @@ inform(struct mux_client *c, uint32_t id, struct rd *r)
 static const struct row {
 	uint32_t type;
 	int (*handle)(struct mux_client *c, uint32_t id, struct rd *r);
-	bool alone; /* a client has one such thing at most */
-	uint8_t fds; /* that follow */
-	bool forwards; /* not to a host that nothing is forwarded to */
+	bool alone; /* a client may make only one such request */
+	uint8_t fds; /* number of descriptors that follow the request */
+	bool forwards; /* refused where the host's forwards are refused */
 } rows[] = {
 	{ MUX_SESSION, mux_client_wants_session, true, MUX_SESSION_FDS, false },
 	{ MUX_STDIO, mux_client_wants_stdio, true, MUX_STDIO_FDS, true },
@@ -158,7 +160,7 @@ static const struct row {
 	{ MUX_CANCEL_FORWARD, mux_client_cancels_forward, false, 0, false },
 };
 
-/* The reason to refuse a request; NULL: it is handled. */
+/* The reason to refuse a request; NULL: the request may be handled. */
 static const char *
 refusal(const struct mux_client *c, const struct row *row)
 {
@@ -183,8 +185,8 @@ mux_client_request(struct mux_client *c, uint32_t type, struct rd *r)
 		if ((why = refusal(c, &rows[i])) == NULL)
 			return rows[i].handle(c, id, r);
 		mux_client_refuse(c, MUX_FAILURE, id, why);
-		/* Its descriptors come all the same: they are not read as
-		 * messages. */
+		/* The client sends the descriptors all the same: they must not
+		 * be read as messages. */
 		mux_transport_await_fds(c->transport, rows[i].fds);
 		return 0;
 	}

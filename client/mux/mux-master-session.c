@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a mux client has on the connection: a session, or a connection from the
- * server to somewhere, tied to the descriptors that it has sent.
+ * What a mux client has on the connection: a session, or (-W) a channel from
+ * the server to a host or path. Either is tied to the descriptors that the
+ * client has sent.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,8 +22,8 @@
 
 enum { STATUS_UNKNOWN = 255, PORT_MAX = 65535, LINE_MAX_BYTES = 512 };
 
-/* The mux client hears that what it asked for was not possible, and is let go:
- * it has nothing else. */
+/* Tells the mux client that its request failed, and lets it go: it has nothing
+ * else. */
 static void
 fail(struct mux_client *c, const char *why)
 {
@@ -32,10 +33,10 @@ fail(struct mux_client *c, const char *why)
 
 /* ---- descriptors -------------------------------------------------------- */
 
-/* The descriptor is made non-blocking, because the master may wait for nobody.
- * O_NONBLOCK belongs to the open file, so that the mux client would see it,
- * too: the descriptor is opened again where that is possible, and where not the
- * client clears the flag when it ends. */
+/* Makes a client's descriptor non-blocking, because the master must never wait
+ * for one. O_NONBLOCK belongs to the open file, so the mux client would see it,
+ * too: the file is opened again where that is possible. Elsewhere the client
+ * clears the flag when it ends. */
 static void
 set_nonblock(int fd)
 {
@@ -48,7 +49,7 @@ set_nonblock(int fd)
 		log_debug("a passenger's descriptor: %s", err_text(ERR_SYSTEM));
 }
 
-/* A descriptor of the terminal on which this process runs in the background:
+/* True if fd is the terminal on which this process runs in the background:
  * reading from it would stop the process. */
 static bool
 would_stop_us(int fd)
@@ -89,7 +90,8 @@ ask(struct mux_client *c)
 int
 mux_client_descriptor(struct mux_client *c, int fd)
 {
-	if (c->state != MUX_CLIENT_SENDING) { /* of a request that is refused */
+	/* It belongs to a refused request. */
+	if (c->state != MUX_CLIENT_SENDING) {
 		fd_close(&fd);
 		return 0;
 	}
@@ -174,8 +176,7 @@ on_session_ended(void *arg)
 	mux_client_finish(c);
 }
 
-/* Nothing is done here: the mux client sets the modes of its terminal
- * itself. */
+/* Does nothing: the mux client sets the modes of its terminal itself. */
 static bool
 set_raw(void *arg, bool on)
 {

@@ -11,8 +11,9 @@
 #include "client/mux/mux-master-internal.h"
 
 enum {
-	PAUSE_MS = 1000, /* without descriptors: until the next try */
-	ACCEPT_MAX = 64, /* in a row */
+	/* How long nobody is accepted when descriptors ran out. */
+	PAUSE_MS = 1000,
+	ACCEPT_MAX = 64, /* clients accepted in one turn of the loop */
 };
 
 /* ---- clients --------------------------------------------------------- */
@@ -147,8 +148,8 @@ mux_master_room(size_t fds)
 	return MAX((fds - reserved) / MUX_CLIENT_FDS, (size_t)1);
 }
 
-/* The user is told once, until all mux clients have gone, that there is no
- * room: hundreds may come in vain. */
+/* Tells the user that there is no room for more clients. Until all clients have
+ * gone only the first time is shown, since hundreds may come in vain. */
 static void
 tell_full(struct mux_master *m, const char *what)
 {
@@ -214,8 +215,8 @@ on_pause_end(void *arg)
 		loop_fd_want(m->watch, LOOP_READ);
 }
 
-/* Nobody is accepted for a moment when descriptors or memory are out: who waits
- * at the socket goes on waiting. */
+/* Accepts nobody for a moment, because descriptors or memory ran out. Clients
+ * that have connected meanwhile wait in the socket's queue. */
 static void
 pause_accepting(struct mux_master *m)
 {
@@ -275,7 +276,8 @@ mux_master_lost(struct mux_master *m)
 {
 	end_listening(m);
 	mux_socket_stop(&m->socket);
-	/* The one that is asked about last: else the next would be. */
+	/* The question that is shown is dropped last: otherwise the next
+	 * question would be shown in its place. */
 	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
 		if (c != m->asked)
 			mux_client_leave_question(c);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A master: it shares its connection with other processes of the same user
- * (ControlMaster, ControlPath). Each of these mux clients has a link to it, and
- * on it requests, at most one session, and descriptors that the master reads
- * and writes for it.
+ * (ControlMaster, ControlPath). Each of these mux clients is connected to the
+ * master by a socket. Over that it sends requests, and at most one session, and
+ * passes descriptors that the master reads and writes for it.
  *
- * DESIGN. A client is trusted with the connection, because it has the
- * master's user id, or is root; but not to behave. Whatever it sends or does
- * not read, the others go on: nothing here waits for it, and each thing that
- * it can make grow has a limit. How many there are is bounded by the
- * descriptors that this process may have: room is left for those of each, so
- * that none comes in who can't hand over his own.
+ * DESIGN. A client is trusted with the connection, because it has the master's
+ * user id, or is root; but it is not trusted to behave. Whatever it sends or
+ * does not read, the others go on: nothing here waits for a client, and each
+ * thing that a client can make grow has a limit. The number of clients is
+ * limited by the descriptors that this process may have: a client is let in
+ * only if there is room for the descriptors it will send.
  *
  * Threads: loop thread only.
  */
@@ -27,8 +27,10 @@
 #include "conf/client-conf.h"
 
 enum {
-	MUX_CLIENT_FDS = 4, /* of a client: its link, and its own */
-	MUX_RESERVED_FDS = 64, /* for the connection, and forwards */
+	/* Descriptors per client: its socket, and those it sends. */
+	MUX_CLIENT_FDS = 4,
+	/* Descriptors kept for the connection and forwards. */
+	MUX_RESERVED_FDS = 64,
 };
 
 struct forwards;
@@ -36,47 +38,59 @@ struct connection_identity;
 struct mux_master;
 
 struct mux_master_params {
-	/* What a session needs of the connection; the rest is filled in for
-	 * each. conf and loop are of here too. */
+	/* What each session gets of the connection; the other fields are filled
+	 * in for each session. The master itself uses conf, loop and channels
+	 * of it, too. */
 	struct session_params session;
-	struct forwards *forwards; /* of the connection; NULL: none can be */
-	struct uses *uses; /* USE_MUX_CLIENT, and USE_SHARING while others may
-			    * come and the connection is kept for them */
-	bool asks;	   /* the user is asked about each client */
-	int persist_s;	   /* ends when it was idle for so long; 0: never for
-			    * that; -1: it is not kept for clients */
+	/* Of the connection; NULL: it cannot forward. */
+	struct forwards *forwards;
+	/* The master counts here each client (USE_MUX_CLIENT), and itself
+	 * (USE_SHARING) while it keeps the connection for clients that may
+	 * come. */
+	struct uses *uses;
+	bool asks;	   /* ask the user about what each client wants */
+	/* Seconds of idling after which the connection is not kept any more; 0:
+	 * it is kept without limit; -1: it is not kept for clients at all
+	 * (ControlPersist). */
+	int persist_s;
 	void *arg;
-	/* What further connections beside this one hold to. ERR_UNSUPPORTED:
-	 * none can be made; *out is empty then. May be NULL: none either. */
+	/* Fills in the identity that further connections beside this one have
+	 * to match. ERR_UNSUPPORTED: none can be made; *out is empty then. May
+	 * be NULL: the same. */
 	int (*tell_identity)(void *arg, struct connection_identity *out);
-	/* A terminal will be opened. False: not now. May be NULL. */
+	/* Called before a client gets a terminal: leaves the cipher none.
+	 * False: that is not possible now. May be NULL. */
 	bool (*leave_none)(void *arg);
-	/* A client wants this process to end, now, or (stop) when its last
-	 * client has gone. */
+	/* exit(): a client wants this process to end now. stop(): a client
+	 * wants it to end when its last client has gone. */
 	void (*exit)(void *arg);
 	void (*stop)(void *arg);
-	/* The last mux client has gone. */
+	/* The last mux client has gone. May be NULL. */
 	void (*empty)(void *arg);
 };
 
-/* Listens at path; NULL: nowhere, clients come by mux_master_take() only.
- * Errors were logged; ERR_DENIED: that path is taken, so this process goes on
- * without being a master. */
+/* Makes a master that listens at path; NULL: clients come only by
+ * mux_master_take(). Errors were logged. ERR_DENIED: a file with that path
+ * exists, so this process goes on without being a master. */
 int mux_master_new(struct mux_master **out,
     const struct mux_master_params *params, const char *path) must_check;
-/* Clients lose the connection. Freed before the forwards. NULL is fine. */
+/* Frees the master; its clients lose the connection. To be called before the
+ * forwards are freed. NULL is fine. */
 void mux_master_free(struct mux_master *m);
-/* After fork(2), in the process that does not go on as the master. */
+/* Closes the socket and leaves its file: after fork(2), in the process that
+ * does not go on as the master. */
 void mux_master_forget(struct mux_master *m);
-/* A socket that was connected here is taken, as if it had come through the
- * master's own. */
+/* Takes a connected socket as that of a new client, as if it had come through
+ * the master's own socket. */
 void mux_master_take(struct mux_master *m, int fd);
-/* The connection is lost. Sessions end when what has come is written; who has
- * none is let go, and nobody new comes. */
+/* The connection is lost. A session ends when all that was received is written;
+ * a client without a session or stdio forward is let go, and no new client can
+ * come. */
 void mux_master_lost(struct mux_master *m);
-/* A terminal was resized; it is not known whose. */
+/* Some client's terminal was resized: each session asks its own terminal for
+ * the size. */
 void mux_master_resized(struct mux_master *m);
-/* So many clients are let in with that many descriptors. */
+/* How many clients are let in by a process that may have fds descriptors. */
 size_t mux_master_room(size_t fds);
 /* The master has mux clients. */
 bool mux_master_is_used(const struct mux_master *m);

@@ -15,8 +15,8 @@
 enum { STATUS_UNKNOWN = 255 };
 
 struct mux_piped {
-	struct mux_conn conn;  /* its socket is the transport's */
-	struct mux_transport *transport; /* NULL: not yet */
+	struct mux_conn conn;  /* its fd is -1 once transport has the socket */
+	struct mux_transport *transport; /* NULL: not made yet */
 	enum { ASKED, OPEN, OVER } state;
 	enum log_level level;
 	uint32_t channel;
@@ -70,7 +70,7 @@ on_descriptor(void *arg, int fd)
 {
 	(void)arg;
 	fd_close(&fd);
-	return ERR_PROTOCOL; /* none was awaited */
+	return ERR_PROTOCOL; /* a master sends no descriptors */
 }
 
 static void
@@ -88,9 +88,10 @@ on_transport_ended(void *arg, int err)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* A descriptor of standard error for the server's program. The master may set
- * O_NONBLOCK, which belongs to the open file; the progress is shown on the same
- * terminal, so the file is opened again where that is possible. */
+/* Returns a duplicate of standard error, for the program that the server runs;
+ * -1: errno. The master may set O_NONBLOCK, which belongs to the open file, and
+ * the progress is shown on the same terminal: so the file is opened again where
+ * that is possible. */
 static int
 open_errors(void)
 {

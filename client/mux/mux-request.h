@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A mux client's request for a session, as its configuration wants it, and what
- * the user hears when there is none.
+ * A mux client's request for a session, made from its configuration, and the
+ * message to the user when the session is refused.
  *
  * Threads: loop thread only.
  */
@@ -16,17 +16,17 @@
 #include "client/mux/mux-conn.h"
 #include "conf/client-conf.h"
 
-/* Borrowed. command NULL: a shell. */
+/* What the session is to run. All is borrowed. command NULL: a shell. */
 struct mux_wanted {
 	const struct client_conf *conf;
 	const char *command;
 	bool subsystem, tty;
 };
 
-/* Begins the request in b. */
+/* Writes the whole request to b; its descriptors are sent behind it. */
 int mux_request_session(struct mux_conn *c, struct buf *b,
     const struct mux_wanted *wanted) must_check;
-/* Why there is no session: the error of mux_conn_ask(). */
+/* Logs why there is no session. err is the error of mux_conn_ask(). */
 void mux_request_report(const struct mux_conn *c, enum log_level level,
     int err);
 

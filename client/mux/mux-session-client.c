@@ -134,7 +134,7 @@ on_descriptor(void *arg, int fd)
 {
 	(void)arg;
 	fd_close(&fd);
-	return ERR_PROTOCOL; /* none was awaited */
+	return ERR_PROTOCOL; /* a master sends no descriptors */
 }
 
 static void
@@ -159,7 +159,8 @@ on_stop_signal(void *arg, int signo)
 	loop_stop(p->loop);
 }
 
-/* The master asks the terminal how large it is now. */
+/* Passes SIGWINCH on to the master, which then asks the terminal for its
+ * size. */
 static void
 on_resize(void *arg, int signo)
 {
@@ -222,13 +223,14 @@ mux_session_client_run(struct mux_session_client *p, int *status)
 		stdio_to_null(STDIN_FILENO);
 	p->status = STATUS_UNKNOWN;
 	if (p->none && p->conf->session.fork_after_authentication) {
-		*status = 0; /* nothing is left to do here */
+		*status = 0; /* -N -f: the forwards are the master's */
 		return 0;
 	}
 	if (!p->none && (r = request(p)) != 0)
 		return r;
 	if (p->conf->session.fork_after_authentication)
-		background_enter(false); /* the master's session is on them */
+		/* False: the master's session uses our descriptors. */
+		background_enter(false);
 	if ((r = wait_for_end(p)) != 0)
 		log_error("%s", err_text(r));
 	/* -W has no status: it ends when one of the two sides does. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh as a mux client: a master of the same user makes its session, on the
+ * Hpnssh as a mux client: a master of the same user makes the session on the
  * connection that it shares, and reads and writes this process's descriptors.
- * Here is only what is left to do: the terminal, signals, and the exit status.
- *
- * Threads: loop thread only.
+ * What is left to do here: the modes of the terminal, signals, and the exit
+ * status. Threads: loop thread only.
  */
 #ifndef HPN_CLIENT_MUX_MUX_SESSION_CLIENT_H
 #define HPN_CLIENT_MUX_MUX_SESSION_CLIENT_H
@@ -17,17 +16,19 @@
 #include "conf/client-conf.h"
 
 struct mux_session_client {
-	const struct client_conf *conf; /* these are borrowed */
-	struct mux_conn *conn;		/* open */
-	/* The request is one of these: what to connect to (-W), no session at
-	 * all (-N), or what to run; NULL: a shell. */
+	/* conf, conn, target and command are borrowed */
+	const struct client_conf *conf;
+	struct mux_conn *conn;		/* open, to the master */
+	/* What is asked for: a connection to target (-W, if it is not NULL), no
+	 * session at all (none, -N), or else a session with command; command
+	 * NULL: a shell. */
 	const struct forward_endpoint *target;
 	bool none;
 	const char *command;
 	bool subsystem;
 	bool tty;
-	bool has_forwards; /* the master has those of conf already */
-	/* Filled in. */
+	bool has_forwards; /* the master has the forwards of conf already */
+	/* Set by mux_session_client_run(). */
 	uint32_t master_pid;
 	uint32_t channel;
 	int status;
@@ -35,9 +36,10 @@ struct mux_session_client {
 	struct loop *loop;
 };
 
-/* The session runs, from the request to the end; *status is for exit(3). An
- * error: the master does not make it, the user was told why, and this process
- * may do it with a connection of its own. */
+/* Asks the master for the session, and returns when it has ended; *status is
+ * the exit status for this process. An error: the master does not make the
+ * session, and the user was told why; the caller may make a connection of its
+ * own. */
 int mux_session_client_run(struct mux_session_client *p,
     int *status) must_check;
 

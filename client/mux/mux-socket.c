@@ -23,7 +23,9 @@ enum {
 	RETRY_MS = 20,
 	RANDOM_BYTES = 6,
 	TRIES = 10,
-	NAME_TRIES = 25, /* while a master gives its socket its name */
+	/* Tries to open a socket that has two names, while its master publishes
+	 * it. */
+	NAME_TRIES = 25,
 };
 
 static int
@@ -39,8 +41,8 @@ fill_address(struct sockaddr_un *sun, const char *path)
 
 /* ---- listening ---------------------------------------------------------- */
 
-/* The temporary name is in the same directory, and not longer than is needed:
- * so a path may have nearly all the bytes that the system allows. */
+/* Makes the temporary name of the socket. It is in the same directory, and
+ * short, so that path may have nearly all the bytes that the system allows. */
 static char *
 temporary_name(const char *path)
 {
@@ -56,7 +58,8 @@ temporary_name(const char *path)
 	return name;
 }
 
-/* The socket is bound to a name that nobody knows, and its file is noted. */
+/* Binds the socket to a temporary name and listens, and notes which file it
+ * is. */
 static int
 bind_hidden(struct mux_socket *s, const char *name)
 {
@@ -81,8 +84,8 @@ bind_hidden(struct mux_socket *s, const char *name)
 	return 0;
 }
 
-/* The file gets its name when it is ready: link(2), unlike rename(2), never
- * replaces another file. */
+/* Gives the socket's file its name path, once it listens. link(2), unlike
+ * rename(2), never replaces another file. */
 static int
 publish(const char *hidden, const char *path)
 {
@@ -182,8 +185,8 @@ mux_socket_accept(const struct mux_socket *s, int *fd)
 
 /* ---- connecting --------------------------------------------------------- */
 
-/* The socket does not block: where the master's queue is full, the error is
- * EAGAIN. */
+/* Connects once, with a non-blocking socket. ERR_AGAIN: the master's queue is
+ * full. */
 static int
 connect_once(int *fd, const struct sockaddr_un *sun)
 {
@@ -196,9 +199,10 @@ connect_once(int *fd, const struct sockaddr_un *sun)
 	return errno == EAGAIN || errno == EINTR ? ERR_AGAIN : ERR_SYSTEM;
 }
 
-/* The socket is opened before it is connected to, so that nobody else's link
- * leads to another master of ours. A socket that is new has two names for a
- * moment. */
+/* Opens the file of the socket, and makes *sun lead to that file and not to its
+ * name, so that a link which somebody else puts there cannot lead to another
+ * master of ours. A file with two names is refused: but a master's new socket
+ * has two for a moment, so this is tried again. */
 static int
 find_socket(int *socket, const char *path, struct sockaddr_un *sun)
 {
@@ -213,7 +217,9 @@ find_socket(int *socket, const char *path, struct sockaddr_un *sun)
 	if (*socket == -1)
 		return errno == ELOOP || errno == EACCES ? ERR_DENIED :
 							   ERR_SYSTEM;
-	/* Elsewhere who answers is asked who it is, as everywhere. */
+	/* Where the system cannot connect by an open file, *sun stays the path:
+	 * mux_socket_connect() then relies on the check of the peer's user id,
+	 * which it makes in any case. */
 	return file_name_of(*socket, held) && access(held, F_OK) == 0 ?
 	    fill_address(sun, held) :
 	    0;
@@ -272,7 +278,8 @@ mux_socket_remove_stale(const char *path)
 		fd_close(&fd);
 	if (r != ERR_SYSTEM || errno != ECONNREFUSED)
 		return r == ERR_SYSTEM && errno == ENOENT;
-	/* Not the one that somebody has just made in its place. */
+	/* If the file is another one by now, a new master has made it: it
+	 * stays. */
 	if (lstat(path, &now) == -1)
 		return errno == ENOENT;
 	return now.st_dev == before.st_dev && now.st_ino == before.st_ino &&

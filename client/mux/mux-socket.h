@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The socket of a master in the file system (ControlPath): making, finding and
- * removing it. Both ends check that the other is of the same user, or root.
+ * removing it. Both ends check that the process at the other end is of the same
+ * user, or root.
  *
- * Threads: loop thread only, because making one sets the umask.
+ * Threads: loop thread only, because mux_socket_listen() sets the umask.
  */
 #ifndef HPN_CLIENT_MUX_MUX_SOCKET_H
 #define HPN_CLIENT_MUX_MUX_SOCKET_H
@@ -15,7 +16,7 @@
 
 enum { MUX_PATH_MAX = 108 }; /* bytes of a path with its NUL */
 
-/* A socket that listens, and which file it is. */
+/* A listening socket, and its file: path, device and inode. */
 struct mux_socket {
 	int fd; /* -1: none */
 	char *path;
@@ -24,30 +25,32 @@ struct mux_socket {
 };
 
 /*
- * Listens at path, which is there only when connections are possible, and
- * with no permissions for others. ERR_DENIED: there is such a file already,
- * whatever it is; it stays. ERR_LIMIT: path is too long. ERR_SYSTEM.
+ * Listens at path. The file appears only when it can be connected to, and
+ * without permissions for others. ERR_DENIED: there is a file at path already,
+ * of whatever kind; it stays. ERR_LIMIT: path is too long. ERR_SYSTEM: errno.
  */
 int mux_socket_listen(struct mux_socket *s, const char *path) must_check;
-/* The file is taken away, if it is still that one. Mux clients stay
- * connected. */
+/* Closes the socket, and removes the file at path if it is still this socket's.
+ * Mux clients stay connected. */
 void mux_socket_stop(struct mux_socket *s);
-/* Closes without taking the file away: it is another process's now. */
+/* Closes the socket and leaves its file, because another process is the master
+ * now. */
 void mux_socket_forget(struct mux_socket *s);
-/* Non-blocking, of a peer that may talk to us. ERR_AGAIN: there is none, or
- * not one that may; errno 0: it was refused. ERR_SYSTEM: errno tells. */
+/* Accepts a connection; *fd is non-blocking. ERR_AGAIN: none is waiting, or
+ * (errno 0) it was of another user, and closed. ERR_SYSTEM: errno. */
 int mux_socket_accept(const struct mux_socket *s, int *fd) must_check;
 
 /*
- * Connects to a master, within timeout_ms (-1: no limit). ERR_SYSTEM: errno
- * ENOENT, there is none; ECONNREFUSED: it has ended without taking its file
- * away. ERR_DENIED: who listens there is another user, or somebody else's link
- * leads there. ERR_LIMIT: path is too
- * long. ERR_TIMEOUT.
+ * Connects to the master at path, within timeout_ms (-1: no limit). ERR_SYSTEM
+ * with errno ENOENT: there is no file; with ECONNREFUSED: the master has ended
+ * without removing its file. ERR_DENIED: another user listens there, or path is
+ * a link that another user may have made. ERR_LIMIT: path is too long.
+ * ERR_TIMEOUT: the master's queue stayed full.
  */
 int mux_socket_connect(int *fd, const char *path, int timeout_ms) must_check;
-/* Removes a socket of ours at which nobody listens. False: it is still there,
- * and is something else. */
+/* Removes the socket at path if nobody listens there. True: nothing is at path
+ * now. False: something else is there, somebody listens, or it could not be
+ * removed. */
 bool mux_socket_remove_stale(const char *path) must_check;
 
 #endif

@@ -9,21 +9,24 @@
 
 enum {
 	LENGTH = 4,
-	READ_MAX = 16 * 1024, /* bytes of a message, read in one piece */
-	STEPS_MAX = 64,	      /* reads in a row, before others have a turn */
-	FULL = 64 * 1024,     /* bytes unsent: nothing more is read */
+	READ_MAX = 16 * 1024, /* bytes read at once, of one message */
+	/* Reads in one turn of the loop, so that others have theirs. */
+	STEPS_MAX = 64,
+	/* Bytes unsent from which on nothing more is read. */
+	FULL = 64 * 1024,
 };
 
 struct mux_transport {
 	struct loop *loop;
 	int fd;
 	struct loop_fd *watch;
-	struct loop_timer *failed; /* it is about to end */
+	/* Ends the transport in the loop after an error. */
+	struct loop_timer *failed;
 	struct mux_transport_hooks hooks;
 	struct buf in, out;
-	size_t awaited; /* descriptors */
+	size_t awaited; /* descriptors still to be received */
 	bool paused, finishing, ended;
-	int err; /* of sending */
+	int err; /* why sending failed; 0: it did not */
 };
 
 static void
@@ -46,8 +49,9 @@ end(struct mux_transport *t, int err)
 	t->hooks.ended(t->hooks.arg, err);
 }
 
-/* Bytes that the message in front lacks. Not one more is read, because a
- * descriptor may come with the next. */
+/* How many bytes the message at the front of t->in still lacks. No more than
+ * these are read, because a descriptor may come with the next byte, and a plain
+ * read would lose it. */
 static size_t
 missing(const struct mux_transport *t)
 {
@@ -89,7 +93,8 @@ read_message(struct mux_transport *t)
 	r = t->hooks.message(t->hooks.arg, message);
 	mux_consume(&t->in);
 	if (buf_len(&t->in) == 0)
-		buf_clear(&t->in); /* most of them wait for very long */
+		/* Frees memory: most transports are silent for very long. */
+		buf_clear(&t->in);
 	return r;
 }
 
@@ -224,7 +229,7 @@ mux_transport_fail(struct mux_transport *t, int err)
 		return;
 	t->err = err;
 	buf_clear(&t->out);
-	/* The socket may never be writable again. */
+	/* By a timer, because the socket may never be writable again. */
 	t->failed = loop_after(t->loop, 0, on_failed, t);
 	update_watch(t);
 }

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* TEXT_MAX: a command may be as long as a message. */
+/* LENGTH: bytes of a message's length field. TEXT_MAX: a command may be as long
+ * as a message. */
 enum { LENGTH = 4, TEXT_MAX = MUX_MESSAGE_MAX, HOST_MAX = 1024 };
 
 /* ---- frames ------------------------------------------------------------- */

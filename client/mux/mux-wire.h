@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The messages between a master, which shares its connection, and its
- * clients: protocol 4 of OpenSSH, over a socket of the system.
+ * The messages between a master, which shares its connection, and its clients:
+ * protocol 4 of OpenSSH, over a Unix-domain socket.
  *
- * A message is a u32 length and so many bytes: u32 type, in most of them u32
- * request id, then what the type has. Flags are u32. Descriptors follow their
- * message one by one, each with a byte of its own.
+ * A message is a u32 length, and that many bytes: u32 type, in most messages
+ * u32 request id, then the fields of the type. Flags are u32. Descriptors
+ * follow their message one by one, each with a byte of its own.
  *
  * Threads: any.
  */
@@ -28,15 +28,15 @@ enum {
 	MUX_STDIO_FDS = 2,
 };
 
-/* MUX_PORT_PATH in place of a port: the host is a path. MUX_ESCAPE_NONE in
- * place of an escape character: there is none. */
+/* MUX_PORT_PATH in place of a port number: the host field has the path of a
+ * socket. MUX_ESCAPE_NONE in place of an escape character: there is none. */
 #define MUX_PORT_PATH ((uint32_t)-2)
 #define MUX_ESCAPE_NONE UINT32_MAX
 
 /* The names say what a message is for; the numbers are the protocol's. */
 enum mux_type {
-	MUX_HELLO = 0x00000001, /* both send it first */
-	/* of a client */
+	MUX_HELLO = 0x00000001, /* the first message of both ends */
+	/* Requests of a client. */
 	MUX_SESSION = 0x10000002,
 	MUX_CHECK = 0x10000004,
 	MUX_EXIT = 0x10000005,
@@ -46,7 +46,7 @@ enum mux_type {
 	MUX_STOP = 0x10000009,
 	MUX_PROXY = 0x1000000f,
 	MUX_INFO = 0x20000001,
-	/* of the master */
+	/* Messages of the master. */
 	MUX_OK = 0x80000001,
 	MUX_DENIED = 0x80000002,
 	MUX_FAILURE = 0x80000003,
@@ -65,7 +65,7 @@ enum mux_forward_type {
 	MUX_FORWARD_DYNAMIC = 3,
 };
 
-/* What a client wants to run. Texts are owned. */
+/* The session that a client asks for. Texts are owned. */
 struct mux_session {
 	bool tty, x11, agent, subsystem;
 	uint32_t escape; /* a byte, or MUX_ESCAPE_NONE */
@@ -75,7 +75,7 @@ struct mux_session {
 
 struct mux_forward {
 	uint32_t type; /* enum mux_forward_type, or something else */
-	char *listen_host; /* "": none was given; "*": everywhere */
+	char *listen_host; /* "": none was given; "*": all addresses */
 	uint32_t listen_port; /* or MUX_PORT_PATH */
 	char *target_host;
 	uint32_t target_port;
@@ -87,29 +87,34 @@ struct mux_stdio {
 	uint32_t port; /* or MUX_PORT_PATH */
 };
 
-/* Begins a message, to which the rest is appended. Without a request id are
- * MUX_HELLO, MUX_STATUS and MUX_NO_TTY. */
+/* Empties b and begins a message in it; its fields are appended by the caller.
+ * mux_begin() is for the messages without a request id: MUX_HELLO, and also
+ * MUX_STATUS and MUX_NO_TTY, which have a channel number in its place, so that
+ * mux_begin_request() can write it. */
 void mux_begin(struct buf *b, enum mux_type type);
 void mux_begin_request(struct buf *b, enum mux_type type, uint32_t id);
-/* Appends the whole message, with its length, to out. ERR_LIMIT: it is too
- * long for the other end. */
+/* Appends the message, with its length in front, to out. ERR_LIMIT: it is
+ * longer than MUX_MESSAGE_MAX. */
 int mux_frame(struct buf *out, const struct buf *message) must_check;
-/* A message is at the front of in: 1, and its bytes, borrowed; 0: not yet;
- * ERR_LIMIT: whoever sent it does not speak this protocol. */
+/* 1: a whole message is at the front of in, and *message is its bytes,
+ * borrowed. 0: it has not all come yet. ERR_LIMIT: its length is more than the
+ * protocol allows. */
 int mux_unframe(const struct buf *in, struct rd *message) must_check;
-/* The message in front is taken away. */
+/* Removes the message at the front of in. */
 void mux_consume(struct buf *in);
 
-/* The fields of a hello behind its type. extension: a name and its value, or
- * NULL. */
+/* Appends the fields of a hello: the version, and an extension's name and value
+ * unless extension is NULL. */
 void mux_put_hello(struct buf *b, const char *extension, const char *value);
-/* One more extension goes behind the hello. */
+/* Appends one more extension to a hello. */
 void mux_put_extension(struct buf *b, const char *name, const char *value);
-/* ERR_UNSUPPORTED: another version. Extensions are read and ignored. */
+/* Reads the fields of a hello; its extensions are ignored. ERR_UNSUPPORTED: the
+ * version is not MUX_VERSION. */
 int mux_read_hello(struct rd *r) must_check;
 
-/* The fields of requests behind the request id. Readers check that nothing is
- * left. What they have read is cleared by the caller, also after an error. */
+/* Append and read the fields of a request that follow its request id. The
+ * readers check that nothing is left. The caller clears what they have read,
+ * also after an error. */
 void mux_put_session(struct buf *b, const struct mux_session *s);
 int mux_read_session(struct rd *r, struct mux_session *s) must_check;
 void mux_session_clear(struct mux_session *s);

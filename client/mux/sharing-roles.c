@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a process does in its role: as a mux client, as a master, or as one that
- * tells a master to do something. */
+/* What a process does in its role: as a mux client, as a master, or as the
+ * sender of a command to a master (-O). */
 #include "client/mux/sharing-roles.h"
 
 #include <stdlib.h>
@@ -107,7 +107,8 @@ use_master(struct sharing *s, struct mux_session_client *client, int *status)
 	r = mux_session_client_run(client, status);
 	mux_conn_close(&conn);
 	if (r != 0 && client->target != NULL) {
-		/* It would have been said twice. */
+		/* A second try, with a connection of our own, would report the
+		 * same failure of -W again. */
 		*status = EXIT_ERROR;
 		return 0;
 	}
@@ -135,11 +136,12 @@ sharing_serve(struct sharing *s, const struct mux_master_params *params)
 	all.asks = role == CLIENT_MASTER_ASK || role == CLIENT_MASTER_AUTO_ASK;
 	all.persist_s = s->keeps ? s->conf->mux.control_persist : -1;
 	r = mux_master_new(&s->master, &all, s->path);
-	if (r == ERR_DENIED) { /* somebody was faster: as without sharing */
+	/* Another master was faster: go on without sharing. */
+	if (r == ERR_DENIED) {
 		s->serves = s->keeps = false;
 		return 0;
 	}
-	/* It is not the connection that has failed. */
+	/* ERR_SYSTEM would be reported as a failure of the connection. */
 	return r == ERR_SYSTEM ? ERR_CANCELLED : r;
 }
 
@@ -149,7 +151,8 @@ become_client(struct sharing *s, struct mux_session_client *client)
 	int status = EXIT_ERROR;
 
 	mux_master_forget(s->master);
-	/* What was to be asked, and decided, is behind us. */
+	/* The user's questions and the login are over, so nothing else can be
+	 * tried if this fails. */
 	if (use_master(s, client, &status) != 0)
 		status = EXIT_ERROR;
 	exit(status);
@@ -165,13 +168,14 @@ sharing_go_to_background(struct sharing *s, struct loop *loop,
 	if (pid == -1)
 		return ERR_SYSTEM;
 	if (pid > 0) {
-		/* Nothing that belongs to the connection is touched any more:
-		 * this does not return. */
+		/* This process must not touch the connection any more: it
+		 * becomes a mux client, and does not return. */
 		left_behind(arg);
 		loop_free(loop);
 		become_client(s, client);
 	}
-	proc_title("%s [mux]", s->path); /* people look for such ones */
+	/* Users look for masters by this title. */
+	proc_title("%s [mux]", s->path);
 	background_settle(true);
 	return 0;
 }

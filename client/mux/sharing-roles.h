@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The steps of each role that hpnssh may have where a connection is shared.
+ * What hpnssh does in each of the roles that it may have where a connection is
+ * shared: command, proxy, mux client, master.
  *
  * Threads: loop thread only.
  */
@@ -16,35 +17,38 @@
 #include "client/mux/sharing.h"
 #include "conf/client-conf.h"
 
-/* -O: a master acts, and we only tell it to. The exit status. */
+/* -O word: sends a command to the master. Returns the exit status of hpnssh. */
 int sharing_command(const struct client_conf *conf, const char *word);
-/* The word of -O is one for which the program itself goes on, as a client of
- * its own on the master's connection. */
+/* True for the word "proxy": then the program goes on, and speaks the
+ * connection protocol over the master's connection. */
 bool sharing_word_is_proxy(const char *word);
-/* The program gets the master's socket, over which it speaks the connection
- * protocol (packet_set_proxied()). Its role ends, because the connection is
- * another's. Errors were logged. */
+/* Asks the master for -O proxy. *fd: the socket over which the program then
+ * speaks the connection protocol (packet_set_proxied()); the caller owns it. s
+ * has no other role any more, because the connection is the master's. Errors
+ * were logged. */
 int sharing_proxy(struct sharing *s, int *fd) must_check;
-/* If there is a master, it makes what client describes (conf and conn are
- * filled in). True: that is over, with *status; false: a connection of our own
- * is to be made. */
+/* Asks a master, if there is one, for what client describes (conf and conn are
+ * filled in here), and waits for its end. True: it has ended with *status.
+ * False: the caller is to make a connection of its own. */
 bool sharing_use_master(struct sharing *s, struct mux_session_client *client,
     int *status);
 
 /*
- * The user is logged in: becomes the master, if it shall be one. params: all
- * but what follows from the configuration. An error ends the connection.
+ * Becomes a master, if the configuration wants that, once the user is logged
+ * in. params: all but asks and persist_s, which are taken from the
+ * configuration. An error ends the connection.
  */
 int sharing_serve(struct sharing *s,
     const struct mux_master_params *params) must_check;
-/* With keeps, and behind sharing_serve(): a new process in the background goes
- * on as a master only, and returns here. In the old one left_behind closes what
- * belongs to the connection, without a word to the server; it becomes a mux
- * client, and ends with the exit status that this has. */
+/* Called after sharing_serve(), if s->keeps. A new process in the background
+ * goes on as master only: this function returns there. In the old process
+ * left_behind(arg) closes what belongs to the connection, without a word to the
+ * server; that process becomes a mux client, and exits with the status of its
+ * session. */
 int sharing_go_to_background(struct sharing *s, struct loop *loop,
     struct mux_session_client *client, void (*left_behind)(void *arg),
     void *arg) must_check;
-/* The process is no master any more, if it was one. */
+/* Stops being a master. Does nothing if the process is none. */
 void sharing_stop(struct sharing *s);
 
 #endif

@@ -65,7 +65,7 @@ timeout_ms(const struct client_conf *conf)
 	return seconds > 0 && seconds < INT_MAX / MS ? seconds * MS : -1;
 }
 
-/* The user is told why a socket that is there cannot be used. */
+/* Logs why the master's socket cannot be used. */
 static void
 report_connect(const struct sharing *s, enum log_level level, int err)
 {

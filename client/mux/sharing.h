@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Connection sharing as the configuration wants it (ControlMaster, ControlPath,
- * ControlPersist): which roles this process may have, and the master that may
- * be there already. It may be a mux client of that; it may become a master;
- * neither, one of them, or the first and then the second. What it does then is
- * in sharing-roles.h, which hpnscp and hpnsftp do not have.
+ * ControlPersist): which roles this process may have, and the connection to a
+ * master that exists already. The process may be a mux client of that master,
+ * become a master itself, both (the second if the first fails), or neither.
+ * What it does in these roles is in sharing-roles.h, which hpnscp and hpnsftp
+ * do not have.
  *
  * Threads: loop thread only.
  */
@@ -20,23 +21,27 @@
 struct sharing {
 	const struct client_conf *conf; /* borrowed */
 	char *path;		   /* ControlPath; NULL: nothing is shared */
-	bool uses_master;		   /* it tries to be a mux client */
-	bool serves;		   /* it will be a master */
-	bool keeps;		   /* in the background (ControlPersist) */
-	struct mux_master *master; /* NULL: it is none; sharing_serve() */
+	bool uses_master;		   /* try to be a mux client first */
+	bool serves;		   /* become a master after the login */
+	/* As a background process (ControlPersist). */
+	bool keeps;
+	/* Set by sharing_serve(); NULL: not a master. */
+	struct mux_master *master;
 };
 
-/* Faults were logged. */
+/* Reads the configuration, which is borrowed. Errors were logged. */
 int sharing_init(struct sharing *s, const struct client_conf *conf) must_check;
-/* The sharing is freed; behind sharing_stop(), if it was a master. */
+/* Frees what s owns. A master calls sharing_stop() before. */
 void sharing_clear(struct sharing *s);
 
-/* The server may get no other session than the first. */
+/* No mux client will come: the connection has no other session than the
+ * first. */
 bool sharing_is_off(const struct sharing *s);
 
-/* Both connect to the master. For sharing_connect() it is no fault that there
- * is none, nor, with ControlMaster, that it has ended; for sharing_open() both
- * are. Faults were logged. */
+/* Both connect to the master. A missing master is logged as an error by
+ * sharing_open() only; sharing_connect() expects it, and with ControlMaster
+ * also removes the socket of a master that has ended. Any other error is logged
+ * by both. */
 int sharing_connect(const struct sharing *s, struct mux_conn *conn) must_check;
 int sharing_open(const struct sharing *s, struct mux_conn *conn) must_check;
 
