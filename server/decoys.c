@@ -8,7 +8,7 @@
 #include "compat/libc.h"
 
 enum {
-	DES_LEN = 13,	  /* of the traditional hash and its salt */
+	DES_LEN = 13,	  /* bytes of a traditional hash with salt */
 	BCRYPT_HEAD = 7,  /* "$2b$12$" */
 	SCRYPT_HEAD = 14, /* "$7$" and its costs; no '$' ends them */
 };
@@ -99,7 +99,7 @@ median_of(const struct decoy_use *uses, size_t n)
 	return found;
 }
 
-/* The row that a failed try pays for in any case. */
+/* The row that every failed try hashes with first. */
 static size_t
 base_of(const struct decoy_use *uses, size_t n)
 {

@@ -19,29 +19,33 @@
 #include "base/str.h"
 #include "base/wire.h"
 
-/* Where the system does not say what new passwords are hashed with. */
+/* The setting for crypt() where the system does not say how it hashes new
+ * passwords: SHA-512. */
 #define DECOY_STANDARD "$6$....$"
 
 enum {
-	DECOY_METHODS_MAX = 4, /* that a failed try pays for */
+	DECOY_METHODS_MAX = 4, /* that one failed try hashes with */
 	DECOY_SETTING_MAX = 384, /* bytes; libcrypt has this limit */
 };
 
-/* Does a password field hold a hash, and not "*", "!" or "x"? */
+/* Whether the password field of an account holds a hash, and not "*", "!" or
+ * "x". */
 bool decoy_is_hash(const char *field);
-/* What crypt() takes to hash by the same method at the same cost, with a salt
- * that is nobody's. NULL: the field is no hash. Caller frees. */
+/* Returns a setting for crypt() that hashes by the same method and at the same
+ * cost as the field, but with a salt of dots. NULL: the field holds no hash.
+ * Caller frees. */
 char *decoy_setting(const char *field);
 
 struct decoys {
-	struct strlist settings; /* at least one; none: not known yet */
-	/* CPU time of a hash of each; 0: unknown */
+	struct strlist settings; /* for crypt(); empty: not known yet */
+	/* CPU time of one hash with each of the settings; 0: unknown */
 	uint64_t cost_us[DECOY_METHODS_MAX];
-	/* Of the dearest hash of any account: no refusal comes earlier. */
+	/* CPU time of the most expensive hash of any account. A refusal is sent
+	 * no earlier than after this time. */
 	uint64_t dearest_us;
 };
 
-/* What accounts use. */
+/* One setting, and how many accounts have their hash by it. */
 struct decoy_use {
 	const char *setting;
 	uint32_t accounts;
@@ -49,15 +53,18 @@ struct decoy_use {
 	bool is_first;	  /* the first account that has a password uses it */
 };
 
-/* Every failed try pays for the method of the account in the middle, or for
- * that of the first account if it is cheaper, and for others as long as they
- * cost no more than half of that together. So one dear account, first or last,
- * does not make every stranger's try dear, and a try costs at most half more
- * hashing than with stock, which hashes as the first account does. Pure. */
+/* Chooses the settings that every failed try hashes with. The first is that of
+ * the account in the middle by cost, or that of the first account if it is
+ * cheaper. Further ones are added as long as together they cost no more than
+ * half of the first. So one expensive account does not make every stranger's
+ * try expensive, and a try hashes at most half more than with OpenSSH, which
+ * hashes as the first account does. Without uses the system's method for new
+ * passwords is chosen. Pure. */
 void decoys_choose(struct decoys *d, const struct decoy_use *uses, size_t n);
 void decoys_clear(struct decoys *d);
 
-/* To processes of our own. */
+/* The wire form, for other processes of this server. ERR_LIMIT: too many
+ * settings. */
 void decoys_export(const struct decoys *d, struct buf *out);
 int decoys_import(struct decoys *d, struct rd *in) must_check;
 

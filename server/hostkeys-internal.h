@@ -5,9 +5,10 @@
 
 #include "server/hostkeys.h"
 
-/* The key, or the certificate, that serves alg; NULL: none. */
+/* The host key that serves alg: its plain key, or its certificate if alg is an
+ * algorithm of certificates. NULL: there is none. */
 const struct hostkey *hostkeys_find(const struct hostkeys *h, const char *alg);
-/* Is alg one of the plain key's? */
+/* Whether hk can sign by alg, a name for plain keys (not for certificates). */
 bool hostkeys_serve_plain(const struct hostkey *hk, const char *alg);
 
 #endif

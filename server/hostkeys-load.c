@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The host's keys and certificates are read from their files. */
+/* Reading the host's keys and certificates from their files. */
 #include "server/hostkeys.h"
 
 #include <errno.h>
@@ -16,11 +16,12 @@
 #include "keys/keyfile.h"
 #include "keys/sk-client.h"
 
-enum { AGENT_OPEN_MS = 5000 }; /* at the start */
+enum { AGENT_OPEN_MS = 5000 }; /* the longest wait for the agent */
 
 /* ---- the agent ---------------------------------------------------------- */
 
-/* The path from the root: connections begin in another directory. */
+/* Makes a path absolute. The connections' processes have another working
+ * directory than the one that a relative path is meant for. Caller frees. */
 static char *
 whole_path(const char *word)
 {
@@ -33,8 +34,8 @@ whole_path(const char *word)
 	return path;
 }
 
-/* The path of the agent, as the keyword says. NULL: the environment is to say
- * it, and does not. */
+/* The path of the agent that HostKeyAgent gives. NULL: it says SSH_AUTH_SOCK,
+ * and the environment has no such variable. */
 static char *
 agent_path(const char *word)
 {
@@ -77,8 +78,9 @@ find_provider(struct hostkeys *h, const char *word)
 		    xstrdup(provider) : whole_path(provider);
 }
 
-/* A token's key that cannot sign is offered to nobody. The agent may have it,
- * too. */
+/* Checks the provider for a key in a security key. Without a usable provider
+ * the key could not sign, so it is left out, unless there is an agent, which
+ * may have the key, too. */
 static int
 check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
 {
@@ -96,8 +98,7 @@ check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
 
 /* ---- keys --------------------------------------------------------------- */
 
-/* The host's key is set from k. If that is a certificate, what it certifies is
- * the host's key. */
+/* Fills hk from k. If k is a certificate, hk is the key that it certifies. */
 static int
 take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
 {
@@ -115,7 +116,8 @@ take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
 	return 0;
 }
 
-/* A host key is read. With an agent, the public half will do. */
+/* Reads the host key in the file path. If there is an agent and the private key
+ * cannot be read, the public key is enough, because the agent signs. */
 static int
 load_one(struct hostkeys *h, struct hostkey *hk, const char *path,
     int min_rsa_bits)
@@ -185,7 +187,8 @@ load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 	int r = load_one(h, hk, path, min_rsa_bits);
 	int saved = errno;
 
-	/* A key that clients hear of twice is an error to them. */
+	/* A key that stands here twice is left out the second time, because
+	 * clients take a host key that they are told of twice for an error. */
 	if (r == 0 && hostkeys_find_blob(h, buf_span(&hk->public)) == NULL) {
 		tell_key(h);
 		h->n++;
@@ -198,7 +201,7 @@ load_key(struct hostkeys *h, const char *path, bool given, int min_rsa_bits)
 
 /* ---- certificates ------------------------------------------------------- */
 
-/* The key that a certificate is for; NULL: it is not ours. */
+/* The host key that the certificate is for; NULL: it is for none of them. */
 static struct hostkey *
 certified(struct hostkeys *h, const struct key *cert)
 {
@@ -211,7 +214,7 @@ certified(struct hostkeys *h, const struct key *cert)
 	return hk;
 }
 
-/* The last certificate of a key is the one that counts. */
+/* Loads a certificate. It replaces an earlier one of the same key. */
 static void
 load_cert(struct hostkeys *h, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Signing with the host's keys: in the monitor only. */
+/* Signing with the host's keys, which only the monitor does. */
 #include "server/hostkeys-internal.h"
 
 #include <stdlib.h>
@@ -27,8 +27,8 @@ sign_by_agent(const struct hostkeys *h, const struct key *k, const char *alg,
 	return ERR_AGENT;
 }
 
-/* A token signs by a helper, another process, so that neither a library that
- * hangs nor one that crashes is this one's. */
+/* A security key signs in another process, hpnssh-sk-helper, so that a library
+ * that hangs or crashes does not harm this process. */
 static int
 sign_by_token(const struct hostkeys *h, const struct key *k, const char *alg,
     struct span data, unsigned wait_ms, struct buf *signature)
@@ -45,8 +45,8 @@ sign_by_token(const struct hostkeys *h, const struct key *k, const char *alg,
 	return ERR_AGENT;
 }
 
-/* A host key signs. alg is one of plain keys: signatures of certificates carry
- * those. */
+/* Signs with hk. alg is a name for plain keys, also where hk has a certificate:
+ * signatures name only the plain algorithm. */
 static int
 sign_with(const struct hostkeys *h, struct hostkey *hk, const char *alg,
     struct span data, unsigned wait_ms, struct buf *signature)
@@ -99,7 +99,8 @@ hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
 
 	if (hk == NULL)
 		return ERR_NOT_FOUND;
-	/* But for RSA the algorithm is called like the type. */
+	/* Only RSA keys have several algorithms. All others have one, with the
+	 * same name as the type in the blob. */
 	alg = hostkeys_serve_plain(hk, rsa_alg) ? xstrdup(rsa_alg) :
 						  span_dup(type);
 	buf_put_cstring(&data, "hostkeys-prove-00@openssh.com");

@@ -34,7 +34,7 @@ hostkeys_clear(struct hostkeys *h)
 	h->n = 0;
 }
 
-/* The blob begins with this type. */
+/* Whether the blob is of the key type `wanted`. */
 static bool
 has_type(const struct buf *blob, const char *wanted)
 {
@@ -161,7 +161,7 @@ hostkeys_export_public(const struct hostkeys *h, struct buf *out)
 	}
 }
 
-/* A path that was handed over; NULL: there is none. */
+/* Reads a path that hostkeys_export() wrote; NULL: it is empty. */
 static char *
 import_path(struct rd *in)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The host's keys: loaded once by the listener, given to each connection's
- * monitor as bytes, turned into a key only when it has to sign. A private half
- * may be in an agent or in a security key instead, which then signs. A key may
- * have a certificate, which clients get instead of it if they want that.
+ * The host's keys. The listener loads them once and gives them as bytes to the
+ * monitor of each connection, which makes a struct key only when it has to
+ * sign. The private half may be in an agent or in a security key, which then
+ * signs. A key may have a certificate, which is sent to clients that ask for
+ * it.
  *
  * Threads: loop thread only.
  */
@@ -25,9 +26,10 @@ struct server_conf;
 enum { HOSTKEYS_MAX = 16 };
 
 struct hostkey {
-	struct key *key;      /* owned; NULL until it is needed */
+	struct key *key;      /* owned; NULL until it signs */
 	struct buf public;    /* blob of the plain key */
-	struct buf private;   /* secret: key_private_to_wire(); may be empty */
+	struct buf private;   /* secret: key_private_to_wire(); empty: an agent
+			       * has it, or it was wiped */
 	struct buf cert;      /* blob of its certificate; may be empty */
 };
 
@@ -35,15 +37,17 @@ struct hostkey {
 struct hostkeys {
 	struct hostkey v[HOSTKEYS_MAX];
 	size_t n;
-	char *agent; /* path of its socket; NULL: none; owned */
-	char *provider; /* of security keys: sk-client.h; NULL: none; owned */
+	char *agent; /* path of the agent's socket; NULL: none; owned */
+	/* Library for security keys (sk-client.h); NULL: none; owned. */
+	char *provider;
 };
 
 /* ---- loading: server/hostkeys-load.c ------------------------------------ */
 
-/* Loads what HostKey, HostCertificate and HostKeyAgent name, as far as that
- * can be; logs the rest, quietly for files that are not there unless they were
- * asked for. Returns how many keys. */
+/* Loads the keys that HostKey, HostCertificate and HostKeyAgent name. A key
+ * that cannot be loaded is logged and left out; a file that does not exist is
+ * logged only if the configuration names it. Returns how many keys there
+ * are. */
 size_t hostkeys_load(struct hostkeys *h, const struct server_conf *c);
 
 /* ---- use ---------------------------------------------------------------- */
@@ -51,33 +55,37 @@ size_t hostkeys_load(struct hostkeys *h, const struct server_conf *c);
 void hostkeys_clear(struct hostkeys *h); /* wipes */
 /* Wipes the private halves; the public ones stay. */
 void hostkeys_forget_private(struct hostkeys *h);
-/* Is this the blob of a key, or of its certificate? */
+/* Whether blob is the public blob of a host key or of its certificate. */
 bool hostkeys_own(const struct hostkeys *h, struct span blob);
-/* The key with this blob; NULL: none. */
+/* The host key whose plain public blob this is; NULL: none. */
 struct hostkey *hostkeys_find_blob(struct hostkeys *h, struct span blob);
 
-/* Those of the comma list that some key can serve. Caller frees. */
+/* The algorithms of the comma list `wanted` that some host key can serve.
+ * Caller frees. */
 char *hostkeys_algs(const struct hostkeys *h, const char *wanted);
-/* Blob of the key, or the certificate, that serves alg; ERR_NOT_FOUND. */
+/* *blob: the public key, or the certificate, that serves alg; borrowed from h.
+ * ERR_NOT_FOUND: none does. */
 int hostkeys_blob(const struct hostkeys *h, const char *alg,
     struct span *blob) must_check;
-/* An agent or a security key that has not answered after wait_ms, or refuses:
- * ERR_AGENT, which was logged. */
+/* Appends the signature of data by alg. ERR_NOT_FOUND: no key serves alg.
+ * ERR_AGENT, after a log line: the agent or the security key refused, or did
+ * not answer within wait_ms. */
 int hostkeys_sign(struct hostkeys *h, const char *alg, struct span data,
     unsigned wait_ms, struct buf *signature) must_check;
 
 /*
- * hostkeys-prove-00@openssh.com: the signature that proves, to the client of
- * this session, that we have the key with this public blob. RSA keys sign
- * with rsa_alg. ERR_NOT_FOUND: it is none of ours.
+ * Appends the signature of hostkeys-prove-00@openssh.com, which proves to the
+ * client of session_id that we have the private key for this public blob. RSA
+ * keys sign by rsa_alg. ERR_NOT_FOUND: the blob is of none of the host's keys.
+ * Other errors: as hostkeys_sign().
  */
 int hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
     struct span session_id, unsigned wait_ms,
     struct buf *signature) must_check;
 
-/* To processes of our own. */
+/* The wire form, for other processes of this server. */
 void hostkeys_export(const struct hostkeys *h, struct buf *out);
-/* Without private halves, and without an agent. */
+/* The same form, with empty private halves, agent and provider. */
 void hostkeys_export_public(const struct hostkeys *h, struct buf *out);
 int hostkeys_import(struct hostkeys *h, struct rd *in) must_check;
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Log lines on what was agreed with a peer, in the form that HPN's tools
- * read, from both processes that exchange keys.
+ * Log lines about key exchange, version and throughput of a connection, in the
+ * form that the tools of HPN read. Both hpnsshd-auth and the user's process
+ * write them. remote is "address-n".
  *
  * Threads: loop thread only.
  */
@@ -15,14 +16,17 @@
 
 struct kex;
 
-/* Of a peer's text: a new string, in which nothing begins another field. */
+/* Copies a text of the peer for a log line, with each ';', which would begin
+ * another field, as "\073". Caller frees. */
 char *kexlog_field(const char *text, size_t len);
-/* The name that the client gave. */
+/* Logs the user name that the client asks for. */
 void kexlog_name(const char *name, const char *remote);
-/* The peer's identification line. False if its protocol is not 2.0. */
+/* Logs the peer's identification line, and ours at debug level. False if the
+ * peer's protocol is not 2.0. */
 bool kexlog_version(const char *line, const char *ours, const char *remote);
 void kexlog_result(const struct kex *k, const char *remote);
-/* At the end of a connection: true counts. */
+/* Logs the bytes received and sent, by the connection's own counters, with the
+ * rate of each per second. For the end of a connection. */
 void kexlog_throughput(const struct packet *p, const char *remote,
     uint64_t duration_ms);
 

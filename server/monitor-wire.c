@@ -178,7 +178,7 @@ monitor_params_clear(struct monitor_params *p)
 	explicit_bzero(p, sizeof *p);
 }
 
-/* Sends a request and gets its answer, which begins with the status. */
+/* The status, which the answer begins with, is a bool. */
 int
 monitor_call(int fd, const struct buf *request, struct buf *answer,
     struct rd *r)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whom the kernel ends when memory is short: never the listener, so that
- * somebody can still log in; of what it starts, whoever it would have been
- * without us. Where the system does not let us, nothing changes.
+ * Which processes the kernel kills when memory is short: never the listener, so
+ * that somebody can still log in. The listener's children get back the score
+ * that it had before. Where the system does not allow this, nothing changes.
  *
  * Threads: loop thread only.
  */
@@ -14,16 +14,16 @@ enum {
 	OOM_UNCHANGED = 1001, /* in place of a score, which is at most 1000 */
 };
 
-/* OOM_FILE is where a process has its own score, proc(5). For tests it is a
- * parameter. */
+/* The file with a process's own score, proc(5). Tests use another file. */
 #define OOM_FILE "/proc/self/oom_score_adj"
 
-/* Protects this process. */
+/* Sets this process's score to OOM_NEVER, and remembers the old score. */
 void oom_protect(const char *file);
-/* The score that it had before, for what it starts; or OOM_UNCHANGED. */
+/* The score before oom_protect(), for children of this process; OOM_UNCHANGED:
+ * it was not changed. */
 int oom_before(void);
-/* The old score is given back, as the first thing that a process does; unless
- * it is OOM_UNCHANGED. */
+/* A child process calls this first, to set the score that oom_before() returned
+ * to its parent. OOM_UNCHANGED: nothing is done. */
 void oom_give_back(const char *file, int score);
 
 #endif

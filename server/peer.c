@@ -9,7 +9,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* An IPv6 socket shows an IPv4 peer as ::ffff:a.b.c.d; that becomes a.b.c.d. */
+/* An IPv6 socket shows an IPv4 peer as ::ffff:a.b.c.d. Makes that the address
+ * a.b.c.d of IPv4. */
 static void
 unmap(struct sockaddr_storage *ss, socklen_t *len)
 {
@@ -46,7 +47,9 @@ peer_format_address(const struct sockaddr *sa, socklen_t len, uint16_t *port)
 	return xstrdup(host);
 }
 
-/* The name of an address counts only if it leads back to the address. */
+/* The name of an address by DNS, in lower case. NULL if none of the name's own
+ * addresses is this one: anybody can give their address a foreign name. Caller
+ * frees. */
 static char *
 verified_name(const struct sockaddr *sa, socklen_t len, const char *address)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Both ends of a connection, as texts.
+ * The addresses of both ends of a connection, as texts.
  *
  * Threads: loop thread only.
  */
@@ -12,19 +12,22 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* What programs read where there is no address. */
+/* The port of a connection that is no inet socket, as in OpenSSH: in log lines
+ * and in variables such as SSH_CONNECTION. */
 enum { PEER_PORT_UNKNOWN = 65535 };
 
 struct peer {
 	char *address;	     /* numeric; "UNKNOWN" if it is no inet socket */
 	char *local_address; /* numeric */
-	char *host;	     /* verified name, or the address; owned */
-	uint16_t port, local_port; /* PEER_PORT_UNKNOWN: it has none */
+	char *host;	     /* verified name, or the address */
+	uint16_t port, local_port; /* or PEER_PORT_UNKNOWN */
 	char rdomain[IFNAMSIZ]; /* interface or VRF that the connection is
 				 * bound to; "": none */
 };
 
-/* Numeric address and port; IPv4 in IPv6 is given as IPv4. Caller frees. */
+/* Returns the numeric address of sa; an IPv4 address that is mapped into IPv6
+ * is given as IPv4. "UNKNOWN", and PEER_PORT_UNKNOWN in *port: it is no inet
+ * address. Caller frees. */
 char *peer_format_address(const struct sockaddr *sa, socklen_t len,
     uint16_t *port);
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* The permits that the configuration of a user gives. */
+/* The permits that the configuration gives to a user. */
 #include <string.h>
 
 #include "base/log.h"
 #include "conf/server-conf.h"
 #include "server/permits.h"
 
-/* The words of PermitOpen or PermitListen were checked when they were read. */
+/* Adds the words of PermitOpen or PermitListen. They were checked when the
+ * configuration was read, so a bad one is fatal. */
 static void
 set_list(struct permits *p, const struct strlist *words,
     int (*add)(struct permits *p, const char *text),
@@ -37,8 +38,8 @@ permits_init_conf(struct permits *p, const struct server_conf *conf)
 	p->agent_forwarding = conf->forward.allow_agent;
 	p->x11_forwarding = conf->forward.x11;
 	p->tunnel_modes = (unsigned)conf->forward.permit_tunnel;
-	/* As in OpenSSH, whoever has switched off TCP has switched off the
-	 * rest as well. */
+	/* As in OpenSSH, AllowTcpForwarding no also forbids forwarding of Unix
+	 * sockets. */
 	p->forward = kinds(conf->forward.allow_tcp, PERMITS_OPEN_TCP,
 			 PERMITS_LISTEN_TCP) |
 	    kinds(conf->forward.allow_tcp & conf->forward.allow_stream_local,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Permits on their way to another process of ours. */
+/* The wire form of permits, for other processes of this server. */
 #include "server/permits.h"
 
 #include <stdlib.h>
@@ -10,9 +10,9 @@
 #include "base/wire.h"
 
 enum {
-	LISTS_MAX = 4096,	/* of keys or rules that limit a login */
+	LISTS_MAX = 4096,	/* lists of endpoints, one per key or keyword */
 	ENV_MAX = 65536,	/* variables */
-	TEXT_MAX = 1024 * 1024, /* bytes of one of them, of a command, a host */
+	TEXT_MAX = 1024 * 1024, /* bytes of a variable, a command, a host */
 };
 
 static void
@@ -57,7 +57,8 @@ get_endpoints(struct rd *in, struct permits_endpoints *list)
 {
 	uint32_t n = rd_u32(in);
 
-	/* Lists of several keys were merged, none is longer than one's. */
+	/* Merging keeps the list of each key apart, so no list is longer than
+	 * that of one key may be. */
 	if (n > PERMITS_ENDPOINTS_MAX)
 		rd_fail(in, ERR_LIMIT);
 	if (n == 0 || rd_err(in) != 0)
@@ -110,7 +111,8 @@ get_env(struct rd *in, struct permits *p)
 
 		if (text != NULL)
 			r = permits_add_env(p, text);
-		/* Each name is there once. */
+		/* permits_add_env() adds nothing if the name is there already,
+		 * but an export has each name once. */
 		if (r == 0 && p->env.n != i + 1)
 			r = ERR_FORMAT;
 		free(text);

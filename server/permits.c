@@ -72,7 +72,8 @@ static void
 endpoints_add(struct permits_endpoints *to, const char *host, size_t len,
     uint16_t port)
 {
-	if ((to->n & (to->n - 1)) == 0) /* full: room for as many again */
+	if ((to->n & (to->n - 1)) == 0) /* n is a power of two: v is full, and
+					 * is doubled */
 		to->v = xrecallocarray(to->v, to->n,
 		    MAX(2 * to->n, (size_t)1), sizeof *to->v);
 	to->v[to->n++] = (struct permits_endpoint){
@@ -122,7 +123,7 @@ permits_listen_nothing(struct permits *p)
 
 /* ---- environment ------------------------------------------------------ */
 
-/* The length of a variable's name, with the "=". */
+/* The length of the variable's name and the "=" behind it. */
 static size_t
 name_len(const char *assignment)
 {
@@ -199,7 +200,7 @@ tunnel_merge(struct permits *into, const struct permits *from)
 		into->tunnel_unit = from->tunnel_unit;
 	else if (from->tunnel_unit != PERMITS_TUNNEL_ANY &&
 	    from->tunnel_unit != into->tunnel_unit)
-		into->tunnel_modes = 0; /* no unit suits both */
+		into->tunnel_modes = 0; /* no unit is allowed by both */
 }
 
 int
@@ -236,7 +237,7 @@ permits_merge(struct permits *into, const struct permits *from,
 
 /* ---- questions -------------------------------------------------------- */
 
-/* A host is compared byte by byte: no look-up, no patterns. */
+/* A host to connect to is compared byte by byte: no look-up, no patterns. */
 static bool
 same_host(const char *host, const char *permitted)
 {
@@ -249,8 +250,8 @@ same_pattern(const char *address, const char *permitted)
 	return str_match(address, permitted);
 }
 
-/* Hosts do not count where the endpoint is a path: no permit but "all of them"
- * speaks of it. */
+/* For a path instead of a host: it fits only an endpoint that allows all hosts,
+ * because endpoints cannot name paths. */
 static bool
 any_host(const char *host, const char *permitted)
 {
@@ -289,7 +290,7 @@ permits_may_open(const struct permits *p, const char *host, uint16_t port)
 bool
 permits_may_open_path(const struct permits *p)
 {
-	/* Port 0 is the one that only "*" fits. */
+	/* Port 0 fits only endpoints that allow any port. */
 	return (p->forward & PERMITS_OPEN_PATH) != 0 &&
 	    limit_allows(&p->open, "", 0, any_host);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a login may do. The configuration allows something, and every proof of
- * identity (a key today) comes with its own permits; the login has what all of
- * them allow.
+ * identity (a key today) comes with its own permits. The login may do only what
+ * the configuration and all of its proofs allow.
  *
  * Threads: any.
  */
@@ -18,9 +18,9 @@
 
 enum {
 	PERMITS_ENDPOINTS_MAX =
-	    4096,                /* permitopen= or permitlisten= of a line */
-	PERMITS_TUNNEL_ANY = -1, /* any unit */
-	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest unit */
+	    4096,                /* endpoints in the list of one key */
+	PERMITS_TUNNEL_ANY = -1, /* no limit to one unit */
+	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest number of a unit */
 };
 
 /* Kinds of forwarding, as bits: connections from this host that the client
@@ -46,21 +46,21 @@ struct permits_endpoint {
 	uint16_t port; /* 0: any */
 };
 
-/* The endpoints that one key or rule lists: one of them has to fit. None:
- * nothing fits. */
+/* The endpoints that one key or one keyword lists. A connection is allowed if
+ * it fits one of them. n 0: none is allowed. */
 struct permits_endpoints {
 	struct permits_endpoint *v;
 	size_t n;
 };
 
-/* The lists of several keys or rules: in each of them one has to fit.
- * No list: no limit. */
+/* The lists of all keys and keywords of a login. A connection is allowed if
+ * each of the lists allows it. n 0: no limit. */
 struct permits_limit {
 	struct permits_endpoints *v;
 	size_t n;
 };
 
-/* Zeroed: as little as possible. Clear with permits_clear(). */
+/* Zeroed: as little as possible is allowed. Clear with permits_clear(). */
 struct permits {
 	bool pty, user_rc;
 	bool agent_forwarding, x11_forwarding;
@@ -68,60 +68,66 @@ struct permits {
 	unsigned tunnel_modes; /* enum permits_tunnel */
 	bool no_touch;	       /* a security key need not be touched */
 	bool verify_required;  /* a security key must know its user */
-	int64_t tunnel_unit;   /* or PERMITS_TUNNEL_ANY */
+	int64_t tunnel_unit;   /* the only one allowed; or PERMITS_TUNNEL_ANY */
 	int64_t expires;       /* seconds since 1970; 0: never */
-	char *command;	       /* forced; owned; NULL: any */
+	char *command;	       /* the only one that runs; owned; NULL: any */
 	struct strlist env;    /* NAME=value, each name once */
 	struct permits_limit open, listen;
 };
 
-/* Everything is allowed: what merging starts from. */
+/* Sets p to permits that allow everything. Merging starts from them. */
 void permits_init(struct permits *p);
-/* The permits allow nothing but a session, with a terminal or without. */
+/* Sets p to permits that allow only a session, with or without a terminal. */
 void permits_init_session_only(struct permits *p);
 void permits_clear(struct permits *p);
 
 /* *into becomes what both allow; the order of merging makes no difference.
- * ERR_DENIED, with *into as it was, if there is no such thing: two commands
- * are forced, or a variable is to have two values; *why is static. */
+ * ERR_DENIED if both force different commands or give a variable different
+ * values: then *into is unchanged, and *why is a static text. */
 int permits_merge(struct permits *into, const struct permits *from,
     const char **why) must_check;
 
-/* Adds "host:port" to the list of one source, before any merging: port is a
- * number, the name of a service, or "*"; an IPv6 address stands in brackets.
- * ERR_SYNTAX, ERR_LIMIT. */
+/* Adds "host:port" to the endpoints that may be opened, before any merging. The
+ * port is a number, the name of a service, or "*"; an IPv6 address stands in
+ * brackets. ERR_SYNTAX; ERR_LIMIT: over PERMITS_ENDPOINTS_MAX. */
 int permits_add_open(struct permits *p, const char *text) must_check;
-/* The same, or a port alone, on any address. */
+/* Adds an endpoint that may be listened on: "host:port" as above, or a port
+ * alone, which means any address. */
 int permits_add_listen(struct permits *p, const char *text) must_check;
-/* NAME=value; a name that is there already keeps its value. ERR_SYNTAX. */
+/* Adds a variable, NAME=value. A name that is there already keeps its value.
+ * ERR_SYNTAX. */
 int permits_add_env(struct permits *p, const char *assignment) must_check;
 
-/* Adds a list in which nothing fits. */
+/* Adds an empty list, so that no endpoint is allowed. */
 void permits_open_nothing(struct permits *p);
 void permits_listen_nothing(struct permits *p);
 
-/* To another process of ours. What is imported is cleared also after an error:
- * one that no login can have is an error (ERR_FORMAT, ERR_LIMIT). */
+/* The wire form, for other processes of this server. The caller clears p also
+ * after a failed import. ERR_FORMAT, ERR_LIMIT: no login can have such
+ * permits. */
 struct buf;
 struct rd;
 void permits_export(const struct permits *p, struct buf *out);
 int permits_import(struct permits *p, struct rd *in) must_check;
 
-/* What the configuration of this user allows. */
+/* Sets p to what conf, the configuration for this user, allows. */
 struct server_conf;
 void permits_init_conf(struct permits *p, const struct server_conf *conf);
 
-/* Forwarding of a connection to this host, written as the client did. */
+/* Whether the client may connect to host, which is compared as the client wrote
+ * it, without a look-up. */
 bool permits_may_open(const struct permits *p, const char *host,
     uint16_t port);
-/* A socket of the system may be connected to. A list that allows less than all
- * of the network allows none of these. */
+/* Whether the client may connect to a path (a Unix socket). If any list limits
+ * the hosts and ports of TCP, no path is allowed, because no list can name
+ * paths. */
 bool permits_may_open_path(const struct permits *p);
-/* Listening for the client, on the address as it was asked for; port 0: any
- * free one. */
+/* Whether this server may listen for the client on address, which is compared
+ * as the client wrote it. port 0: any free port. */
 bool permits_may_listen(const struct permits *p, const char *address,
     uint16_t port);
-/* A path may be listened at, for which there are no lists. */
+/* Whether this server may listen at a path for the client. Lists of endpoints
+ * do not limit this. */
 bool permits_may_listen_path(const struct permits *p);
 bool permits_may_tunnel(const struct permits *p, enum permits_tunnel mode,
     int64_t unit);

@@ -5,8 +5,9 @@
 
 #include "server/privs.h"
 
-/* Nothing of the old identity may be left, or be had back: not by what a
- * saved id, or a capability that outlived the change, would allow. Fatal. */
+/* Ends the process unless uid and gid are its only identity and it cannot get
+ * the superuser's back: not by a saved id, and not by a capability that
+ * outlived the change. */
 void privs_verify_gone(uid_t uid, gid_t gid);
 
 #endif

@@ -18,10 +18,10 @@ static struct {
 	int n;
 } before;
 
-/* The groups of the last user are kept: asking for them can be slow, and is
- * done twice at least. */
+/* The groups of the user that was asked for last. They are kept because the
+ * question can be slow, and is asked twice at least. */
 static struct {
-	char *name; /* NULL: nobody's are known */
+	char *name; /* of the user; NULL: no groups are known */
 	gid_t gid, *groups;
 	int n;
 } known;

@@ -72,7 +72,7 @@ pty_apply_modes(int slave, struct span modes)
 	if (tcgetattr(slave, &t) == -1)
 		return ERR_SYSTEM;
 	r = ttymodes_apply(modes, &t);
-	/* What came before a truncated end still counts. */
+	/* If the modes are truncated, those before still count. */
 	if (tcsetattr(slave, TCSANOW, &t) == -1)
 		return ERR_SYSTEM;
 	return r;

@@ -19,16 +19,18 @@ struct pty_size {
 	uint32_t columns, rows, width_px, height_px;
 };
 
-/* Opens a pair (close-on-exec), owned by the calling user as the kernel's
- * devpts gives it. name gets the path of the slave; on error both are -1. */
+/* Opens a pair (close-on-exec). The kernel's devpts gives it to the calling
+ * user. name gets the path of the slave. On error both descriptors are -1. */
 int pty_open(int *master, int *slave, char name[PTY_NAME_MAX]) must_check;
-/* Makes slave the user's: of the group tty, which may write to it, if there is
- * one, or else of gid. Nothing to do for an ordinary user's own. */
+/* Gives slave to uid. Its group becomes tty, which may write to it; if there is
+ * no such group, gid. Does nothing if we are not the superuser: then the
+ * terminal is the user's own already. */
 int pty_give(int slave, uid_t uid, gid_t gid) must_check;
 void pty_set_size(int fd, const struct pty_size *size);
-/* Applies encoded modes (base/ttymodes.h). */
+/* Applies the encoded modes of a pty-req (base/ttymodes.h). */
 int pty_apply_modes(int slave, struct span modes) must_check;
-/* Makes slave the controlling terminal of a new session. */
+/* The process becomes the leader of a new session (setsid()) with slave as its
+ * controlling terminal. */
 int pty_make_controlling(int slave) must_check;
 
 #endif

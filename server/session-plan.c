@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The command is internal-sftp, alone or with arguments. */
+/* Whether the command is internal-sftp, alone or with arguments. */
 static bool
 is_internal_sftp(const char *command)
 {
@@ -16,9 +16,10 @@ is_internal_sftp(const char *command)
 		command[len] == '\t');
 }
 
-/* The command is the client's, or the configured one of a subsystem. Only
- * the latter can name our SFTP server: a client that asks for a command gets
- * it from the user's shell, whatever the command is called. */
+/* What runs if no command is forced. The command is the client's, or the one
+ * that sshd_config has for a subsystem. Only the latter can name our SFTP
+ * server: a command of the client is run by the user's shell, whatever it is
+ * called. */
 static enum session_runs
 runs_freely(const struct session_request *request)
 {
@@ -30,9 +31,9 @@ runs_freely(const struct session_request *request)
 	return SESSION_RUNS_COMMAND;
 }
 
-/* A forced command that is our SFTP server serves subsystems only. A client
- * that does not ask for one does not speak SFTP: it is told in words that there
- * is nothing else. */
+/* What runs if a command is forced. If that is our SFTP server, only a request
+ * for a subsystem gets it. Another client does not speak SFTP: it gets a text
+ * that says that there is nothing else. */
 static enum session_runs
 runs_forced(enum session_kind kind, const char *command)
 {
@@ -63,8 +64,9 @@ session_plan(const struct session_request *request,
 		plan.runs = runs_forced(request->kind, plan.command);
 		plan.original = request->command;
 	}
-	/* Whoever may write to the home directory chooses what ~/.ssh/rc does:
-	 * it must not run beside what the administrator prescribes. */
+	/* Not with ForceCommand: whoever may write to the home directory
+	 * chooses what ~/.ssh/rc does, and only the administrator's command may
+	 * run then. */
 	plan.user_rc = rules->user_rc && !subsystem &&
 	    plan.forced != SESSION_FORCED_BY_CONFIG;
 	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem;

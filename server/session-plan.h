@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a session runs: decided from what the client asks for and what the
- * administrator and the user's key say, and from nothing else.
+ * What a session runs. It depends only on what the client asks for, and on what
+ * the administrator and the user's key prescribe.
  *
  * Threads: any; pure.
  */
@@ -10,7 +10,8 @@
 
 #include <stdbool.h>
 
-/* All strings here are borrowed, also those of the plan. */
+/* All strings in this header are borrowed, also those in struct
+ * session_plan. */
 
 enum session_kind {
 	SESSION_SHELL,
@@ -21,8 +22,8 @@ enum session_kind {
 /* A request of the client's. */
 struct session_request {
 	enum session_kind kind;
-	/* EXEC: the client's command. SUBSYSTEM: what sshd_config runs for it.
-	 * SHELL: NULL. */
+	/* With SESSION_EXEC the client's command; with SESSION_SUBSYSTEM the
+	 * command that sshd_config has for it; with SESSION_SHELL NULL. */
 	const char *command;
 };
 
@@ -35,8 +36,10 @@ struct session_rules {
 enum session_runs {
 	SESSION_RUNS_LOGIN_SHELL,
 	SESSION_RUNS_COMMAND, /* given to the user's shell */
-	SESSION_RUNS_SFTP,    /* our own server, with command's arguments */
-	SESSION_RUNS_REFUSAL, /* a text: there is nothing but SFTP */
+	SESSION_RUNS_SFTP,    /* our own SFTP server; command has its
+			       * arguments */
+	SESSION_RUNS_REFUSAL, /* the client gets a text that says that only SFTP
+			       * is allowed */
 };
 
 enum session_forced {
@@ -49,16 +52,18 @@ struct session_plan {
 	enum session_runs runs;
 	enum session_forced forced;
 	const char *command;  /* NULL: login shell */
-	const char *original; /* what a forced command replaces, or NULL */
-	bool user_rc; /* ~/.ssh/rc goes first; else the system's sshrc */
+	const char *original; /* the client's command, which a forced one
+			       * replaces; or NULL */
+	bool user_rc; /* ~/.ssh/rc, if there is one, runs before; if false, only
+		       * the system's sshrc */
 	bool signals; /* the client may send signals */
 };
 
 struct session_plan session_plan(const struct session_request *request,
     const struct session_rules *rules);
 
-/* Is there no request that makes such a login run anything but our own SFTP
- * server? */
+/* Whether such a login can run nothing but our own SFTP server, whatever the
+ * client requests. */
 bool session_is_sftp_only(const char *config_command,
     const char *key_command);
 

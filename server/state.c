@@ -31,7 +31,7 @@ state_clear(struct server_state *s)
 	explicit_bzero(s, sizeof *s);
 }
 
-/* The memory is sealed: nothing more can be put into it. */
+/* Seals the file in memory: it cannot be changed any more. */
 static int
 seal(int fd)
 {
@@ -47,7 +47,8 @@ make_file(void)
 	return memfd_create("hpnsshd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
-/* Decoys are put at the end, and their length behind them. */
+/* Appends the decoys, and behind them their length (u32), by which
+ * state_renew_decoys() finds where they begin. */
 static void
 put_decoys(struct buf *b, const struct decoys *d)
 {
@@ -92,7 +93,8 @@ out:
 	return r;
 }
 
-/* The beginning of the file is copied without being read. */
+/* Copies the first len bytes in the kernel: they have the host keys, which must
+ * not come into this process's memory. */
 static int
 copy_beginning(int from, int to, off_t len)
 {
@@ -136,8 +138,8 @@ out:
 	return r;
 }
 
-/* The file is read without its offset, which is shared with all connections
- * that start at the same time. */
+/* Reads the whole file without moving its offset, which all connections that
+ * start at the same time share. */
 static int
 read_whole(int fd, struct buf *b)
 {
@@ -184,7 +186,7 @@ state_from_fd(struct server_state *s, int fd)
 	s->auth_gid = rd_u32(&rd);
 	if ((r = decoys_import(&s->decoys, &rd)) != 0)
 		goto out;
-	(void)rd_u32(&rd); /* their length */
+	(void)rd_u32(&rd); /* the length of the decoys */
 	if ((r = rd_end(&rd)) != 0)
 		goto out;
 	memcpy(s->salt, salt.p, sizeof s->salt);

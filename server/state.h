@@ -19,8 +19,8 @@
 #include "server/decoys.h"
 #include "server/hostkeys.h"
 
-/* In the system log all processes are called as OpenSSH's sshd is, since
- * programs that read logs look for that name. */
+/* The name of all processes in the system log. It is that of OpenSSH's sshd,
+ * since programs that read logs look for it. */
 #define STATE_SYSLOG_NAME "sshd" /* until LogName is known */
 
 /* Descriptors that hpnsshd-session is started with. */
@@ -30,43 +30,52 @@ enum {
 	STATE_FD_STARTUP = 5, /* a pipe to the listener */
 	STATE_FD_FIRST_FREE,
 };
-/* Its name (argv[0], which ps(1) shows) if descriptor 3 is a socket that the
- * connection will come from. */
+/* argv[0] of an hpnsshd-session that was started in advance; ps(1) shows it.
+ * STATE_FD_SOCKET is then a socket over which the descriptor of the connection
+ * arrives. */
 #define STATE_NAME_WAITS "hpnsshd-session: [waiting]"
 
-/* Bytes on that pipe: an enum penalty_class, whenever the connection has come
- * to deserve a higher one should it end without authentication; or this. */
+/* The session process writes bytes to STATE_FD_STARTUP: an enum penalty_class
+ * whenever the connection deserves a higher penalty than before, in case it
+ * ends without authentication; or STATE_AUTHENTICATED. */
 enum { STATE_AUTHENTICATED = 0xff };
 
 struct server_state {
 	struct server_conf conf;
 	struct hostkeys keys;
 	struct decoys decoys;
-	int oom_before;	    /* server/oom.h: of the listener */
+	/* The listener's oom_before() (server/oom.h). */
+	int oom_before;
 	uint8_t salt[32];   /* secret; for delays that differ by user */
 	bool log_to_stderr; /* -e, -E, -d; else to syslog */
-	bool once;	    /* -d: the connection's end is sshd's */
-	char *auth_path; /* of hpnsshd-auth; owned */
-	char *user_path; /* of hpnsshd-user; owned */
-	char *chroot;	 /* for hpnsshd-auth; owned; NULL: not the superuser */
-	uint32_t auth_uid, auth_gid; /* for hpnsshd-auth, with chroot */
+	bool once;	    /* -d: sshd ends with the connection */
+	char *auth_path; /* path of hpnsshd-auth; owned */
+	char *user_path; /* path of hpnsshd-user; owned */
+	/* Root directory for hpnsshd-auth; owned. NULL: sshd is not the
+	 * superuser's. */
+	char *chroot;
+	uint32_t auth_uid, auth_gid; /* of hpnsshd-auth, if chroot is set */
 };
 
 void state_clear(struct server_state *s); /* wipes */
 
-/* A new sealed descriptor, close-on-exec; ERR_SYSTEM, ERR_NOMEM. */
+/* *fd: a new sealed file in memory with the state; close-on-exec. ERR_SYSTEM,
+ * ERR_NOMEM. */
 int state_to_fd(const struct server_state *s, int *fd) must_check;
-/* Instead of *fd, a new one with other decoys: the listener holds no host keys
- * any more, and does not get them by this. */
+/* Replaces *fd by a new file in memory with other decoys. The kernel copies the
+ * rest of the file, so that the host keys, which the listener has wiped, do not
+ * come back into its memory. */
 int state_renew_decoys(int *fd, const struct decoys *d) must_check;
-/* s is initialised here. */
+/* Initialises s and fills it from the file. The offset of fd stays. */
 int state_from_fd(struct server_state *s, int fd) must_check;
 
-/* LogVerbose of conf counts from now on. */
+/* Applies LogVerbose of conf to this process. */
 void state_log_locations(const struct server_conf *conf);
 
-/* A helper program of ours: the given path, or beside this executable if
- * that runs from the tree it was built in, or as installed. Caller frees. */
+/* The path of one of our helper programs: `configured` if it is not NULL and
+ * not the installed path. Else the program beside this executable if that is
+ * not installed (it runs where it was built), else the installed path. Caller
+ * frees. */
 char *state_helper_path(const char *configured, const char *name);
 
 #endif

@@ -14,10 +14,11 @@
 #include "server/monitor-wire.h"
 
 enum {
-	NAME_BYTES = 1024,	/* of addresses, identification lines */
-	LIST_BYTES = 64 * 1024, /* of names of methods */
-	TEXT_BYTES = 1024 * 1024, /* of a variable */
-	WORDS_MAX = 65536,	/* variables, places */
+	NAME_BYTES = 1024,	/* bytes of an address, an identification
+				 * line */
+	LIST_BYTES = 64 * 1024, /* bytes of a list of methods */
+	TEXT_BYTES = 1024 * 1024, /* bytes of a variable, a log location */
+	WORDS_MAX = 65536,	/* variables, log locations */
 	INFO_BYTES = 1024 * 1024,
 };
 
@@ -56,7 +57,8 @@ get_words(struct rd *in, struct strlist *words)
 	return r != 0 ? r : rd_err(in);
 }
 
-/* A field's bytes go to b, which owns them and is initialised. */
+/* Reads a field and appends its bytes to b, which is initialised. ERR_LIMIT if
+ * they are more than max. */
 static void
 get_bytes(struct rd *in, size_t max, struct buf *b)
 {
@@ -79,8 +81,8 @@ put_user(struct buf *out, const struct user *u)
 	buf_put_bool(out, u->valid);
 }
 
-/* The user's account. One that is made up, or an id that none has, logs in
- * nowhere. */
+/* Reads the user's account. ERR_FORMAT if nobody may log in with it: it is made
+ * up, or an id is -1, or the name or shell is missing. */
 static void
 get_user(struct rd *in, struct user *u)
 {

@@ -42,7 +42,8 @@ make_up(const char *name)
 struct user *
 user_lookup(const char *name)
 {
-	/* Of the longest ones only the beginning may be known. */
+	/* A name of USER_NAME_MAX bytes may be the beginning of a longer one,
+	 * which was cut off: it must not find an account. */
 	struct passwd *pw =
 	    strlen(name) < USER_NAME_MAX ? getpwnam(name) : NULL;
 

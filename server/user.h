@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The account that somebody logs in to. An unknown name gets a made-up
- * account, so that all later steps do the same work for it.
+ * The account that somebody logs in to. For an unknown name an account is made
+ * up, so that all later steps do the same work and an attacker cannot tell from
+ * the time whether the name exists.
  *
  * Threads: loop thread only.
  */
@@ -22,25 +23,29 @@ struct user {
 };
 
 enum {
-	/* Bytes of a name that anybody can have: what a client sends beyond is
-	 * cut off, as it says no more about who that is. */
+	/* Bytes of a user name. No account has a longer name, so the rest of
+	 * what a client sends is cut off. */
 	USER_NAME_MAX = 1024,
-	/* Of one in a log line. Escaped, it must not push the rest over the
-	 * end: the address stands behind it. */
+	/* Bytes of a user name in a log line. Escaped, it must not push out the
+	 * address, which stands behind it. */
 	USER_SHOWN_MAX = 256,
 };
 
-/* Never NULL; out of memory ends the process. */
+/* The account of this name; made up if there is none. Never NULL: out of memory
+ * ends the process. */
 struct user *user_lookup(const char *name);
 /* The account of the calling process. */
 struct user *user_self(void);
 void user_free(struct user *u);
 
-/* As user_groups(); of a user who is not valid, none. */
+/* Appends the names of the user's groups. Errors: see user_groups(). A user who
+ * is not valid has no groups. */
 int user_group_names(const struct user *u, struct strlist *names) must_check;
-/* Base name of the shell is usable: the file exists and is executable. */
+/* Whether the shell is an executable file. *why: a static text if not, else
+ * NULL. */
 bool user_shell_ok(const struct user *u, const char **why);
-/* ~ and relative paths: below the home directory. Caller frees. */
+/* Makes a path absolute: "~/" and a relative path mean below the user's home
+ * directory. Caller frees. */
 char *user_path(const struct user *u, const char *path);
 
 #endif
