@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Requests that change an agent: keys with their constraints, libraries of
- * tokens, the lock; and the question what it knows.
+ * Requests that change an agent: adding and removing keys (with their
+ * constraints) and libraries of tokens, and locking it. Also agent_query(),
+ * which asks an agent for the names of the extensions that it knows.
  */
 #include "keys/agent-client-internal.h"
 
 #include <stdlib.h>
 
-enum { NAMES_MAX = 256, NAME_MAX_BYTES = 256 }; /* of AGENT_EXT_QUERY */
+enum { NAMES_MAX = 256, NAME_MAX_BYTES = 256 }; /* of agent_query()'s answer */
 
-/* The agent is asked for something that it answers with success or failure. The
- * request may hold secrets. */
+/* Sends the request and expects AGENT_SUCCESS. Returns ERR_AGENT if the agent
+ * answers with failure. The answer has no content. The caller clears the
+ * request, which may hold secrets. */
 static int
 demand(struct agent *a, const struct buf *request)
 {
@@ -102,8 +104,8 @@ put_certs(struct buf *b, const struct agent_constraints *c)
 	return r;
 }
 
-/* Constraints are written in the order in which other programs write them,
- * too. */
+/* The constraints have no order in the protocol. They are written in the order
+ * that OpenSSH uses, too. */
 static int
 put_constraints(struct buf *b, const struct agent_constraints *c)
 {

@@ -17,8 +17,9 @@
 
 enum { COMMENT_MAX = 64 * 1024 };
 
-/* A connect(2) waits while the agent has many others to accept; for how long
- * is what the option says. */
+/* Connects within limit_ms milliseconds; 0: without a limit. connect(2) blocks
+ * while the agent's queue of connections is full; SO_SNDTIMEO limits that wait,
+ * and its end is EAGAIN. With a limit, fd is nonblocking afterwards. */
 static int
 connect_within(int fd, const struct sockaddr_un *sun, unsigned limit_ms)
 {
@@ -218,8 +219,9 @@ agent_list(struct agent *a, struct agent_key **keys, size_t *count)
 		r = ERR_LIMIT;
 		goto out;
 	}
-	/* One entry more than keys: a key is parsed into the entry behind the
-	 * last one, and stays there only if its type is known. */
+	/* Room for one entry more than there are keys: parse_keys() parses each
+	 * key into the entry behind the last one that is kept, and counts it
+	 * only if its type is known. */
 	list = calloc((size_t)announced + 1, sizeof *list);
 	if (list == NULL) {
 		r = ERR_NOMEM;
@@ -231,7 +233,8 @@ out:
 		*keys = list;
 		*count = n;
 	} else if (list != NULL) {
-		/* Parsing may have failed with a comment in the entry n. */
+		/* Parsing may have failed with a comment, but no key, in the
+		 * entry n. */
 		agent_keys_free(list, n + 1);
 	}
 	buf_clear(&answer);
@@ -249,7 +252,8 @@ agent_keys_free(struct agent_key *keys, size_t count)
 	free(keys);
 }
 
-/* The name that a signature by alg carries. */
+/* The algorithm's name inside a signature that k makes by alg. For a
+ * certificate it is the name without -cert-v01@openssh.com. */
 static const char *
 name_in_signature(const struct key *k, const char *alg)
 {
@@ -294,7 +298,8 @@ agent_sign(struct agent *a, const struct key *k, const char *alg,
 	r = rd_end(&rd);
 	if (r != 0)
 		goto out;
-	/* An old agent ignores the flags and signs with SHA-1: refused. */
+	/* An old agent ignores the flags and signs with SHA-1. Then the name in
+	 * the signature is not alg, and the signature is refused. */
 	inner = rd_from_span(sig);
 	name = rd_string(&inner);
 	if (rd_err(&inner) != 0 || !span_equals(name, alg)) {

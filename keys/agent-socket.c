@@ -22,9 +22,9 @@
 #include "crypto/rand.h"
 
 enum {
-	LETTERS = 10, /* of the host's hash, and random ones */
-	HOST_PART = 2 + LETTERS + 1, /* s.HASH. */
-	STALE_S = 60 * 60, /* older than this it may be left behind */
+	LETTERS = 10, /* of the host's hash, and of the random part */
+	HOST_PART = 2 + LETTERS + 1, /* length of the prefix s.HASH. */
+	STALE_S = 60 * 60, /* only an older socket may count as left behind */
 };
 
 static const char alphabet[] = "abcdefghijklmnopqrstuvwxyz"
@@ -55,8 +55,10 @@ agent_socket_name(const char *host, enum agent_socket_kind kind, char *out,
 	return 0;
 }
 
-/* A directory on the way has to be this user's, or the superuser's, and others
- * must not write to it. flags: may a symbolic link lead to it? */
+/* Opens the directory name in at, which is made if it is not there. It must
+ * belong to this user or to the superuser, and nobody else may be able to write
+ * to it (ERR_PERMISSION). flags: O_NOFOLLOW refuses a symbolic link, 0 follows
+ * it. */
 static int
 enter(int at, const char *name, int flags, int *out)
 {
@@ -80,8 +82,8 @@ enter(int at, const char *name, int flags, int *out)
 	return r;
 }
 
-/* ~/.ssh may be kept elsewhere, by a symbolic link; what is below is ours
- * alone. */
+/* Makes ~/.ssh and ~/.ssh/agent. ~/.ssh may be a symbolic link, because users
+ * keep it in other places; ~/.ssh/agent may not, because only agents use it. */
 static int
 make_directories(const char *home)
 {
@@ -143,8 +145,8 @@ nobody_listens(const char *path)
 	return r;
 }
 
-/* An agent that has just made its socket may not listen at it yet: that is why
- * only old ones are looked at. */
+/* The socket may be removed: nobody listens on it, and it is old. The age
+ * counts because a new agent makes its socket before it listens on it. */
 static bool
 is_stale(int dir, const char *path, const char *name, time_t now)
 {

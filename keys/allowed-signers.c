@@ -21,8 +21,9 @@ signer_clear(struct signer *s)
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* The word at *s, without quotes around it; \" stands for a quote in them.
- * *s goes behind it. NULL: the quotes are not closed, or memory is out. */
+/* Returns the text between the quotes that begin at *s, with \" in it replaced
+ * by ". The caller frees it. Moves *s behind the closing quote. NULL: there is
+ * no closing quote, or memory is out. */
 static char *
 take_quoted(const char **s)
 {
@@ -79,7 +80,7 @@ take_time(const char **s, uint64_t *to, const char *twice, const char *wrong)
 	return r == 0 && *to != 0 ? NULL : wrong;
 }
 
-/* The option called name is at *s, which goes behind it. */
+/* If *s begins with name, moves *s behind it and returns true. */
 static bool
 is_option(const char **s, const char *name)
 {
@@ -89,7 +90,8 @@ is_option(const char **s, const char *name)
 	return true;
 }
 
-/* An option of the line is read; NULL, or what is wrong. */
+/* Reads one option of the line at *s into *out and moves *s behind it. Returns
+ * NULL, or a text that says what is wrong. */
 static const char *
 take_option(struct signer *out, const char **s)
 {
@@ -185,8 +187,8 @@ signer_is_named(const struct signer *s, const char *principal)
 
 /* ---- checking ----------------------------------------------------------- */
 
-/* The signature is denied, and *why says why. Returns ERR_DENIED, or
- * ERR_NOMEM. */
+/* Sets *why to the reason for which a signature is refused; the caller frees
+ * it. Returns ERR_DENIED, or ERR_NOMEM. */
 static int deny(char **why, const char *format, ...) printf_like(2, 3);
 
 static int
@@ -228,7 +230,8 @@ check_times(const struct signer *s, uint64_t when, char **why)
 	return r;
 }
 
-/* The names of the certificate that the line lets it have. */
+/* Adds to names the principals of the certificate that the line s names,
+ * too. */
 static int
 common_names(const struct signer *s, const struct cert *c,
     struct strlist *names)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Whether a certificate is good for what it is shown for, and what it
- * allows. */
+/* Checks whether a certificate is valid for a purpose and a name, and reads
+ * what its options allow. */
 #include <ctype.h>
 #include <stddef.h>
 #include <stdlib.h>
@@ -76,11 +76,12 @@ cert_host_refusal(const struct cert *c, uint64_t now, const char *host,
 
 /* ---- options ------------------------------------------------------------ */
 
-/* The options that are known, and the fields that they set. */
+/* The options of certificates that are known here, and the fields of struct
+ * cert_grants that they set. */
 static const struct option {
 	const char *name;
 	bool critical;
-	bool valued; /* the field is a text, not a bool */
+	bool valued; /* the field is a char *, not a bool */
 	size_t field;
 } options[] = {
 #define CRITICAL(name, valued, field)                                         \
@@ -136,7 +137,9 @@ set(struct cert_grants *g, const struct option *o, struct span data)
 	    "an option of the certificate has bad data";
 }
 
-/* An extension may be ignored; that is what makes it one. */
+/* An option that is not in options[]: a critical one makes the certificate
+ * useless (ERR_DENIED), an extension is ignored and its name goes to
+ * g->ignored. */
 static int
 set_unknown(struct cert_grants *g, struct span name, bool critical,
     const char **why)

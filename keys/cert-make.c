@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Writes certificates. */
+/* Makes and signs certificates. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,7 +108,8 @@ put_signed_part(const struct key *k, const struct cert_request *request,
 	return r != 0 ? r : buf_err(out);
 }
 
-/* A private key's certificate is private, too. */
+/* If k is private, the certificate gets the private key, too, so that it can
+ * sign. */
 static int
 keep_private_half(struct key *cert, const struct key *k)
 {
@@ -142,7 +143,7 @@ cert_make(const struct key *k, const struct cert_request *request,
 		buf_put_string_buf(&blob, &signature);
 		r = buf_err(&blob);
 	}
-	/* Reading it again checks the signature and the limits. */
+	/* Parsing the new certificate checks its signature and the limits. */
 	if (r == 0)
 		r = key_from_blob(buf_span(&blob), &cert);
 	if (r == 0)

@@ -71,8 +71,8 @@ read_principals(struct rd r, struct strlist *out)
 	return res;
 }
 
-/* The fields behind those of the public key, up to the authority's key, which
- * is the last that is signed. */
+/* Reads the fields behind those of the public key: from the serial number to
+ * the authority's key, the last field that the signature covers. */
 static int
 read_tail(struct cert *c, struct rd *r)
 {
@@ -103,7 +103,8 @@ read_tail(struct cert *c, struct rd *r)
 		res = check_options(c->extensions);
 	if (res == 0)
 		res = key_from_blob(ca, &c->ca);
-	/* An authority whose own key is certified would make chains of them. */
+	/* An authority's key must be a plain one: certificates do not form
+	 * chains. */
 	if (res == 0 && key_is_cert(c->ca))
 		res = ERR_FORMAT;
 	return res;
@@ -161,7 +162,8 @@ cert_read(const struct key_alg *kind, struct span blob, struct rd r,
 	c = calloc(1, sizeof *c);
 	if (c == NULL)
 		return ERR_NOMEM;
-	/* What is kept points into the certificate's own copy. */
+	/* The spans in *c point into c->blob, so it is copied before it is
+	 * read. */
 	buf_put(&c->blob, blob.p, blob.len);
 	res = buf_err(&c->blob);
 	if (res == 0)

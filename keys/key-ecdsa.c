@@ -11,8 +11,8 @@
 
 static const struct curve {
 	int bits;
-	const char *name;      /* on the wire */
-	const char *evp_group; /* OpenSSL's */
+	const char *name;      /* in key blobs */
+	const char *evp_group; /* OpenSSL's name of the curve */
 	const char *digest;    /* RFC 5656 section 6.2.1 */
 } curves[] = {
 	{ 256, "nistp256", "prime256v1", "SHA256" },
@@ -58,8 +58,8 @@ generate(int param, unsigned bits, EVP_PKEY **out)
 	return *out != NULL ? 0 : key_evp_failed();
 }
 
-/* The point of a public key has to be on the curve, and not the point at
- * infinity. */
+/* ERR_FORMAT unless the point of the public key is on the curve and is not the
+ * point at infinity. */
 static int
 check_public(EVP_PKEY *pkey)
 {
@@ -108,7 +108,8 @@ get_point(const struct curve *c, struct rd *r)
 	return point;
 }
 
-/* Makes a key of its point and its private number d; NULL: a public key. */
+/* Makes a key of the point and the private number d. A d of NULL makes a public
+ * key. Bad numbers are ERR_FORMAT. */
 static int
 build(const struct curve *c, struct span point, const BIGNUM *d,
     EVP_PKEY **out)
@@ -283,8 +284,9 @@ bits(int param, const EVP_PKEY *pkey)
 	return (unsigned)param;
 }
 
-/* The key types whose private half is in an authenticator; webauthn: signed by
- * a browser. */
+/* The vtables of security keys: the private half is in an authenticator, so
+ * they cannot sign here. is_webauthn: the signature is one that a browser
+ * requested. */
 #define SK(name, is_webauthn)                                                 \
 	const struct key_ops name = {                                         \
 		.is_sk = true,                                                \

@@ -20,7 +20,7 @@ static int
 generate(int param, unsigned bits, EVP_PKEY **out)
 {
 	(void)param;
-	(void)bits; /* there is one size only: -b is ignored */
+	(void)bits; /* ssh-keygen -b is ignored: there is only one size */
 	*out = EVP_PKEY_Q_keygen(NULL, NULL, "ED25519");
 	return *out != NULL ? 0 : key_evp_failed();
 }
@@ -53,8 +53,8 @@ put_public(int param, const EVP_PKEY *pkey, struct buf *out)
 	return buf_err(out);
 }
 
-/* The fields of a private key: the public key; then, in one string, the seed
- * and the public key again. */
+/* A private key is two strings: the public key, and the seed with the public
+ * key behind it. */
 static int
 get_private(int param, struct rd *r, EVP_PKEY **out)
 {
@@ -72,8 +72,8 @@ get_private(int param, struct rd *r, EVP_PKEY **out)
 	    SEED_LEN);
 	if (pkey == NULL)
 		return key_evp_failed();
-	/* Signing with a public half that is not the seed's gives the
-	 * private key away, so both copies must be right. */
+	/* Both copies of the public key must belong to the seed: signing with
+	 * another public key would reveal the private one. */
 	if (EVP_PKEY_get_raw_public_key(pkey, derived, &len) != 1 ||
 	    memcmp(derived, point.p, PUBLIC_LEN) != 0 ||
 	    memcmp(derived, both.p + SEED_LEN, PUBLIC_LEN) != 0) {
@@ -129,7 +129,8 @@ bits(int param, const EVP_PKEY *pkey)
 	return 256;
 }
 
-/* The key type whose private half is in an authenticator. */
+/* The vtable of security keys, whose private half is in an authenticator: it
+ * cannot sign. */
 const struct key_ops key_ops_sk_ed25519 = {
 	.is_sk = true,
 	.get_public = get_public,

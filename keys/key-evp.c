@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Building keys, signing and verifying by OpenSSL, for all key types. */
+/* What key types share that use OpenSSL: building keys, signing, verifying. */
 #include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
@@ -28,7 +28,7 @@ key_evp_build(const char *type, int selection, OSSL_PARAM_BLD *bld,
 	    EVP_PKEY_fromdata_init(ctx) != 1 ||
 	    EVP_PKEY_fromdata(ctx, &pkey, selection, params) != 1)
 		r = key_evp_failed();
-	/* OSSL_PARAM_free() wipes only what lies in the secure heap. */
+	/* OSSL_PARAM_free() does not wipe memory of the normal heap. */
 	for (OSSL_PARAM *p = params; p != NULL && p->key != NULL; p++)
 		OPENSSL_cleanse(p->data, p->data_size);
 	OSSL_PARAM_free(params);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ssh-mldsa44-ed25519@openssh.com: ML-DSA-44 and Ed25519 side by side, so that
- * a signature holds as long as either of them does. Both halves sign the same
- * text, which names the combination (draft-ietf-lamps-pq-composite-sigs), so
- * that a half of one signature serves for nothing else.
+ * ssh-mldsa44-ed25519@openssh.com: a key of ML-DSA-44 and one of Ed25519. A
+ * signature is one by each of them, so that who wants to forge it has to break
+ * both. Both sign the same text, which names the combination
+ * (draft-ietf-lamps-pq-composite-sigs): half of a signature is of no use as a
+ * signature by ML-DSA-44 or Ed25519 alone.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,7 @@
 #include "keys/key-internal.h"
 
 enum {
-	ED_LEN = 32, /* both of its public key and of its seed */
+	ED_LEN = 32, /* length of the Ed25519 public key, and of its seed */
 	ED_SIGNATURE_LEN = 64,
 	PUBLIC_LEN = MLDSA44_PUBLIC_LEN + ED_LEN,
 	SEEDS_LEN = MLDSA44_SEED_LEN + ED_LEN,
@@ -26,11 +27,11 @@ enum {
 #define PREFIX "CompositeAlgorithmSignatures2025"
 #define LABEL "COMPSIG-MLDSA44-Ed25519-SHA512"
 
-/* Each array holds ML-DSA's part first. */
+/* In each array the part of ML-DSA comes first, that of Ed25519 second. */
 struct key_mldsa {
 	uint8_t public[PUBLIC_LEN];
-	uint8_t seeds[SEEDS_LEN]; /* of a private key */
-	EVP_PKEY *ed;		  /* owned; can sign if the key is private */
+	uint8_t seeds[SEEDS_LEN]; /* zeros if the key is public */
+	EVP_PKEY *ed;		  /* owned; signs only if private */
 };
 
 void
@@ -172,8 +173,8 @@ key_mldsa_put_private(const struct key_mldsa *m, struct buf *out)
 
 /* ---- signatures --------------------------------------------------------- */
 
-/* The text that both halves sign; the 0 is the length of a context, which SSH
- * has none of. */
+/* Writes the text that both halves sign: prefix, label, a 0 and SHA-512 of
+ * data. The 0 is the length of the context, which is always empty in SSH. */
 static int
 put_text(struct buf *text, struct span data)
 {
@@ -252,7 +253,7 @@ bits(int param, const EVP_PKEY *pkey)
 {
 	(void)param;
 	(void)pkey;
-	return 256; /* what is shown for Ed25519 */
+	return 256; /* as ssh-keygen -l shows for Ed25519 */
 }
 
 const struct key_ops key_ops_mldsa44_ed25519 = {

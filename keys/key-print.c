@@ -26,7 +26,8 @@ key_fingerprint_hash_ok(enum digest_alg alg)
 	return alg != DIGEST_SHA224 && alg != DIGEST_BLAKE2B_512;
 }
 
-/* MD5 is written as pairs of hex digits, all others as bare base64. */
+/* A fingerprint by MD5 is pairs of hex digits with colons between them. Those
+ * by other hashes are base64 without padding. */
 char *
 key_fingerprint(const struct key *k, enum digest_alg alg)
 {
@@ -56,8 +57,8 @@ out:
 
 enum { SHA1_LEN = 20 };
 
-/* Two bytes make a word of five letters; seed is a checksum that each word
- * depends on. */
+/* Writes two bytes of the hash as five letters and a dash. *seed is a checksum
+ * of all bytes so far, which changes the letters of later words. */
 static void
 put_word(struct buf *out, const uint8_t *two, unsigned *seed)
 {
@@ -94,8 +95,9 @@ key_bubblebabble(const struct key *k)
 }
 
 /*
- * The "drunken bishop" of D. Loss, T. Limmer, A. von Gernler: a walk over a
- * board, two bits a step, that counts the visits of each square.
+ * The picture of a fingerprint ("drunken bishop" by D. Loss, T. Limmer and A.
+ * von Gernler): a walk over a board takes one diagonal step for each two bits
+ * of the hash. The character of a square says how often it was visited.
  */
 enum { BOARD_W = 17, BOARD_H = 9 };
 
@@ -129,7 +131,7 @@ art_walk(const uint8_t *hash, size_t len, char board[BOARD_H][BOARD_W])
 	board[y][x] = 'E';
 }
 
-/* A border with text in its middle. */
+/* Writes the upper or lower border of the picture, with text in its middle. */
 static void
 art_border(struct buf *out, const char *text)
 {

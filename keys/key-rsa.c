@@ -11,12 +11,12 @@
 
 enum {
 	BITS_MIN = 1024,
-	BITS_MAX = 16384, /* larger ones would let a peer burn our CPU */
+	BITS_MAX = 16384, /* longer keys cost too much CPU time */
 	BITS_DEFAULT = 3072,
 	EXPONENT_BITS_MAX = 64,
 };
 
-/* The numbers of a key; all but n and e are of private ones only. */
+/* The numbers of a key. A public key has only n and e; the rest is NULL. */
 struct numbers {
 	BIGNUM *n, *e, *d, *iqmp, *p, *q, *dmp1, *dmq1;
 };
@@ -64,9 +64,9 @@ check_public(const BIGNUM *n, const BIGNUM *e)
 }
 
 /*
- * Computes dmp1 and dmq1, which the openssh-key-v1 format does not hold, and
- * checks that the numbers belong together: a signature that is made with CRT
- * values of another key would reveal the primes.
+ * Computes dmp1 and dmq1, which the openssh-key-v1 format does not hold.
+ * Returns ERR_FORMAT if the numbers do not belong together: a signature that is
+ * made with CRT values of another key would reveal the primes.
  */
 static int
 complete(struct numbers *k)
@@ -267,7 +267,8 @@ verify(int param, EVP_PKEY *pkey, struct span data, struct span signature)
 		return ERR_SIGNATURE;
 	if (signature.len == want)
 		return key_evp_verify(pkey, digest, data, signature);
-	/* Some peers send the number without its leading zeros. */
+	/* Some peers omit the leading zeros of a signature. OpenSSL wants all
+	 * bytes. */
 	padded = calloc(1, want);
 	if (padded == NULL)
 		return ERR_NOMEM;

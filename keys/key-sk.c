@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Security keys (FIDO): the public half is that of Ed25519 or of ECDSA over
- * nistp256, with the name of the application that it was made for. The private
- * half is in the authenticator; what a file has of it is a handle.
+ * Security keys (FIDO). The public key is one of Ed25519 or of ECDSA over
+ * nistp256, together with the name of the application that it was made for. The
+ * private key is in the authenticator; the key file holds only a handle to it.
  *
- * What an authenticator signs is not the message but SHA-256 of the
- * application, a byte of flags, a counter and SHA-256 of the message (PROTOCOL
- * of OpenSSH for U2F). A browser signs a text of its own with the message in it
- * (WebAuthn).
+ * An authenticator does not sign the message itself, but SHA-256 of the
+ * application, a byte of flags, a counter and SHA-256 of the message
+ * (PROTOCOL.u2f of OpenSSH). If a browser is between (WebAuthn), the message is
+ * a part of a text that the browser writes, and the hash of that text is
+ * signed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -121,11 +122,11 @@ key_sk_put_private(const struct key_sk *sk, struct buf *out)
 
 /* ---- signatures --------------------------------------------------------- */
 
-/* What the authenticator says of a signature. */
+/* The fields of a signature blob that follow the signature itself. */
 struct statement {
 	uint8_t flags;
 	uint32_t counter;
-	/* WebAuthn only. */
+	/* These are set for WebAuthn only. */
 	struct span origin, client_data, extensions;
 };
 
@@ -158,7 +159,8 @@ take_text(struct span *text, const char *s)
 	return take(text, s, strlen(s));
 }
 
-/* The base64 of URLs: it has two other characters, and no padding. */
+/* base64url (RFC 4648 section 5) without padding: - and _ instead of + and /.
+ * The caller frees it. NULL: memory is out. */
 static char *
 url_base64(struct span data)
 {
@@ -176,8 +178,9 @@ url_base64(struct span data)
 	return text;
 }
 
-/* The browser's text has to be one that signs this message. It has to begin
- * exactly so; no parser of JSON is asked. */
+/* ERR_SIGNATURE unless the browser's text names this message, and the origin
+ * that the signature has as a field, too. The text must begin byte by byte as
+ * browsers write it; it is not parsed as JSON. */
 static int
 check_client_data(const struct statement *s, struct span message)
 {
@@ -189,7 +192,8 @@ check_client_data(const struct statement *s, struct span message)
 	    s->origin.len > ORIGIN_MAX ||
 	    memchr(s->origin.p, '"', s->origin.len) != NULL)
 		return ERR_SIGNATURE;
-	/* 0x40: attested data, which a login has none of; 0x80: extensions. */
+	/* Flag 0x40 stands for attested data, which only registering a key has.
+	 * Flag 0x80 stands for extensions. */
 	if ((s->flags & 0x40) != 0 ||
 	    ((s->flags & 0x80) != 0) != (s->extensions.len > 0))
 		return ERR_SIGNATURE;

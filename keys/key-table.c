@@ -15,10 +15,11 @@
 #include "keys/key-internal.h"
 
 /*
- * OFFERED rows make up the default lists; KNOWN ones must be configured. The
- * first two columns are the names of the algorithm and of its key type without
- * the domain that private ones end in; with certificates both have names of
- * their own, which are the same words with another end.
+ * OFFERED rows are in the default lists; KNOWN rows work only if a list in the
+ * configuration names them. The first two columns are the names of the
+ * algorithm and of its key type, both without the domain (third column) that
+ * ends private names. The names for certificates are the same two with CERT at
+ * the end.
  */
 /* clang-format off */
 #define KEY_ALGS(OFFERED, KNOWN)                                              \
@@ -103,7 +104,8 @@ key_alg_default_plain_list(void)
 	return plain_list + 1;
 }
 
-/* The row of an algorithm, by either of its names. */
+/* The row of the algorithm that has this name, plain or with certificates.
+ * NULL: there is none. */
 static const struct key_alg *
 row_named(const char *p, size_t len)
 {

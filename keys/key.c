@@ -9,9 +9,9 @@
 #include "base/str.h"
 #include "keys/key-internal.h"
 
-/* LINE_BASE64_MAX: the base64 of the largest blob that is accepted, in a line
- * and at all: a certificate with many names, for RSA of 16384 bits and by such
- * a key. */
+/* LINE_BASE64_MAX: the largest base64 text of a key in a line. It has room for
+ * a certificate with many names for an RSA key of 16384 bits, signed by
+ * another. */
 enum { LINE_BASE64_MAX = 96 * 1024 };
 
 static const struct key_ops *
@@ -43,7 +43,7 @@ key_free(struct key *k)
 {
 	if (k == NULL)
 		return;
-	EVP_PKEY_free(k->pkey); /* wipes with the last reference */
+	EVP_PKEY_free(k->pkey); /* the last reference wipes it */
 	key_sk_free(k->sk);
 	key_mldsa_free(k->mldsa);
 	key_free(k->certified);
@@ -156,7 +156,7 @@ key_put_public_fields(const struct key *k, struct buf *out)
 	return r == 0 && k->sk != NULL ? key_sk_put_public(k->sk, out) : r;
 }
 
-/* The fields of a private key behind its type's name. */
+/* Reads the fields of a private key that follow the name of its type. */
 static int
 get_private_fields(const struct key_alg *kind, struct rd *rd,
     struct key **out)
@@ -253,8 +253,8 @@ key_to_blob(const struct key *k, struct buf *out)
 	return key_put_public_fields(k, out);
 }
 
-/* The fields with which a private form begins and which a certificate holds.
- * k need not be private. */
+/* Writes the public fields that begin the private form of k's type and that a
+ * certificate holds, too. k may be public or private. */
 static int
 put_lead(const struct key *k, struct buf *out)
 {
@@ -267,7 +267,8 @@ put_lead(const struct key *k, struct buf *out)
 	    0;
 }
 
-/* The private form without the fields that a certificate holds. */
+/* Writes the private form without the fields that put_lead() writes: beside a
+ * certificate they are not repeated. */
 static int
 put_private_rest(const struct key *k, struct buf *out)
 {
@@ -307,7 +308,8 @@ key_private_to_wire(const struct key *k, struct buf *out)
 	return r == 0 ? put_private_rest(k->certified, out) : r;
 }
 
-/* Gives a certificate's key its private half, which rd is at. */
+/* Reads from rd what put_private_rest() writes, and makes cert private by it.
+ * Returns ERR_FORMAT if it belongs to another public key. */
 static int
 get_private_rest(struct key *cert, struct rd *rd)
 {
@@ -602,7 +604,9 @@ key_identity_of_blob(struct span blob, struct buf *out)
 	return r;
 }
 
-/* The row by which k signs when the algorithm is called alg; NULL: none. */
+/* The row of the algorithm that k signs by if the peer calls it alg. For a
+ * certificate, alg is a name for certificates. NULL: k cannot be used with
+ * alg. */
 static const struct key_alg *
 row_for(const struct key *k, const char *alg)
 {
@@ -664,8 +668,8 @@ key_sign(const struct key *k, const char *alg, struct span data,
 	return r;
 }
 
-/* A signature of a security key, whose message was put together, is verified by
- * the key's numbers. */
+/* Verifies a security key's signature over data, the text that key_sk_verify()
+ * put together, by the plain algorithm of the key. */
 static int
 verify_sk_numbers(const struct key *k, struct span data, struct span raw)
 {

@@ -22,7 +22,8 @@ static const struct keyfile_cipher ciphers[] = {
 	{ "aes128-cbc", "AES-128-CBC", 16, 16, 16, 0 },
 	{ "aes256-gcm@openssh.com", "AES-256-GCM", 32, 12, 16, TAG_LEN },
 	{ "aes128-gcm@openssh.com", "AES-128-GCM", 16, 12, 16, TAG_LEN },
-	/* Two keys; the second is for packet lengths and not used here. */
+	/* The key is two keys of 32 bytes. The second one is for packet
+	 * lengths, which files do not have. */
 	{ "chacha20-poly1305@openssh.com", "ChaCha20", 64, 0, 8, TAG_LEN },
 	{ "none", NULL, 0, 0, 8, 0 },
 };
@@ -37,8 +38,9 @@ keyfile_cipher_find(struct span name)
 	return NULL;
 }
 
-/* Runs an EVP cipher over in. When it encrypts it writes the tag, when it
- * decrypts it checks it; tag NULL: the cipher has none. */
+/* Runs an EVP cipher over in. tag: where it is written when encrypting, and
+ * what it must be when decrypting (else ERR_PASSPHRASE); NULL: the cipher has
+ * no tag. */
 static int
 run_evp(const char *name, const uint8_t *key, const uint8_t *iv, bool encrypt,
     struct span in, uint8_t *tag, uint8_t *out)
@@ -93,8 +95,8 @@ poly1305(const uint8_t *key, struct span in, uint8_t *tag)
 	return r;
 }
 
-/* chacha20-poly1305 as for a packet with the sequence number 0, without the
- * packet length. */
+/* Runs chacha20-poly1305 as for a packet with the sequence number 0, but
+ * without the encrypted packet length. A wrong tag is ERR_PASSPHRASE. */
 static int
 run_chachapoly(const uint8_t *key, bool encrypt, struct span in, uint8_t *tag,
     uint8_t *out)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* PEM files (RFC 7468, PKCS#1, SEC1, PKCS#8), all through OpenSSL. */
+/* Private keys in PEM files (RFC 7468: PKCS#1, SEC1, PKCS#8), read and written
+ * by OpenSSL. */
 #include <limits.h>
 #include <openssl/core_names.h>
 #include <openssl/err.h>
@@ -11,7 +12,7 @@
 #include "keys/key-internal.h"
 #include "keys/keyfile-internal.h"
 
-enum { PASS_MIN = 4 }; /* OpenSSL refuses shorter ones for PEM */
+enum { PASS_MIN = 4 }; /* OpenSSL refuses shorter passphrases for PEM */
 
 struct passphrase {
 	const char *pass;
@@ -74,7 +75,7 @@ keyfile_pem_format(const struct key *k, enum keyfile_format format,
 	if (bio == NULL)
 		return ERR_NOMEM;
 	if (!key_has_pem(k)) {
-		r = ERR_KEY_TYPE; /* PEM has no word for it */
+		r = ERR_KEY_TYPE; /* PEM has no form for this type */
 		goto out;
 	}
 	if (pass_len > 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Public keys in the formats of other programs. */
+/* Public keys in formats of other programs: RFC 4716, and PEM. */
 #include <limits.h>
 #include <openssl/bio.h>
 #include <openssl/decoder.h>
@@ -19,7 +19,7 @@ static const char rfc4716_begin[] = "---- BEGIN SSH2 PUBLIC KEY ----";
 static const char rfc4716_end[] = "---- END SSH2 PUBLIC KEY ----";
 
 enum {
-	RFC4716_COMMENT_MAX = 60, /* with its tag it fits the 72 columns */
+	RFC4716_COMMENT_MAX = 60, /* a line has at most 72 columns */
 	IMPORT_MAX = 64 * 1024,
 };
 
@@ -48,8 +48,9 @@ export_rfc4716(const struct key *k, const char *comment, struct buf *out)
 	return r;
 }
 
-/* Headers and the lines that continue them are left out (section 3.3: a line
- * that ends in a backslash goes on). Lines may end in CR alone. */
+/* Copies the base64 to out, without headers and the lines that continue them
+ * (RFC 4716 section 3.3: a header line that ends in a backslash goes on in the
+ * next line). Lines may end in CR alone. */
 int
 keyfile_rfc4716_body(char *text, const char *begin, struct buf *out)
 {

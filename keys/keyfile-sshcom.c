@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Private RSA keys of ssh.com's programs: lines as of RFC 4716, around a form
- * of their own, which gives the lengths of numbers in bits. */
+/* Reads private RSA keys of ssh.com's programs. The lines are those of RFC
+ * 4716, around a binary form of ssh.com's own in which lengths of numbers are
+ * in bits. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,7 +13,8 @@
 
 enum {
 	NUMBER_BITS_MAX = 16384,
-	/* A first byte of the exponent below it begins one of three bytes. */
+	/* If the first byte of the exponent is smaller than this, the exponent
+	 * has three bytes, else one. */
 	EXPONENT_ALONE_MIN = 30,
 };
 
@@ -38,14 +40,15 @@ get_exponent(struct rd *r)
 	return rd_bytes(r, first >= EXPONENT_ALONE_MIN ? 1 : 3);
 }
 
-/* The head of the blob, up to the numbers. */
+/* Reads the head of the blob, up to the numbers. ERR_UNSUPPORTED: not RSA, or
+ * encrypted. */
 static int
 get_head(struct rd *r)
 {
 	uint32_t magic = rd_u32(r);
 	struct span type, cipher;
 
-	(void)rd_u32(r); /* the length of all */
+	(void)rd_u32(r); /* the length of the blob */
 	type = rd_string(r);
 	cipher = rd_string(r);
 	for (int i = 0; i < 3; i++)
@@ -60,7 +63,8 @@ get_head(struct rd *r)
 	return 0;
 }
 
-/* The numbers as they stand in the body of other private keys. */
+/* Reads the blob: puts its numbers into the order of the openssh-key-v1 format
+ * and parses that. */
 static int
 parse_blob(struct span blob, struct key **out)
 {
@@ -95,8 +99,8 @@ parse_blob(struct span blob, struct key **out)
 	return err;
 }
 
-/* The length of the base64 without padding that is too long, which some
- * programs write. */
+/* The length of the base64 without a padding of "===", which some programs
+ * write although no base64 has one. */
 static size_t
 base64_length(const struct buf *body)
 {

@@ -34,7 +34,7 @@ enum {
 struct v1 {
 	const struct keyfile_cipher *cipher;
 	struct span salt;
-	uint32_t rounds; /* 0: no kdf */
+	uint32_t rounds; /* rounds of bcrypt; 0: the file is not encrypted */
 	struct span public, sealed, tag;
 };
 
@@ -50,7 +50,8 @@ keyfile_put_folded(struct buf *out, const char *text)
 	}
 }
 
-/* Decodes the base64 between the marks; the caller wipes *out. */
+/* Decodes the base64 between the marks. *out may hold secrets: the caller frees
+ * it with mem_free_secret(). */
 static int
 dearmour(struct span content, uint8_t **out, size_t *len)
 {
@@ -299,7 +300,7 @@ keyfile_v1_format(const struct key *k, const char *pass, const char *comment,
 	if (c == NULL || rounds > ROUNDS_MAX)
 		return ERR_UNSUPPORTED;
 	if (c->evp == NULL && pass != NULL && *pass != '\0')
-		return ERR_ARGUMENT; /* the passphrase would not protect it */
+		return ERR_ARGUMENT; /* "none" does not encrypt */
 	buf_init_secret(&plain);
 	buf_init_secret(&blob);
 	r = compose_inner(k, comment, c->block_len, &plain);

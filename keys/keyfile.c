@@ -66,8 +66,8 @@ keyfile_format_private(const struct key *k, enum keyfile_format format,
     const char *pass, const char *comment, const char *cipher,
     uint32_t rounds, struct buf *out)
 {
-	/* There is no traditional PEM form of ed25519. Whoever asks for one
-	 * gets openssh-key-v1, as users of ssh-keygen know it. */
+	/* Ed25519 has no traditional PEM form. Whoever asks for it gets
+	 * openssh-key-v1, as with ssh-keygen of OpenSSH. */
 	if (format == KEYFILE_OPENSSH ||
 	    (format == KEYFILE_PEM && strcmp(key_type(k), "ssh-ed25519") == 0))
 		return keyfile_v1_format(k, pass, comment, cipher, rounds,
@@ -77,7 +77,8 @@ keyfile_format_private(const struct key *k, enum keyfile_format format,
 
 /* Files. */
 
-/* Has the group been made for a program, and nobody is in it? */
+/* The group is ssh_keys, which some systems make for ssh-keysign to read host
+ * keys, and no user is a member of it. */
 static bool
 is_group_of_keysign(gid_t gid)
 {
@@ -148,7 +149,8 @@ parse_public_line(char *line, struct key **out, char **comment)
 	return 0;
 }
 
-/* The first line that is neither blank nor a comment. */
+/* Parses the first line that is neither blank nor a comment. Returns ERR_FORMAT
+ * if there is none. */
 static int
 parse_public(const struct buf *content, struct key **out, char **comment)
 {
@@ -164,7 +166,7 @@ parse_public(const struct buf *content, struct key **out, char **comment)
 		r = parse_public_line(line, out, comment);
 		break;
 	}
-	/* Of a private key, its text. */
+	/* The file may be a private key. */
 	mem_free_secret(text, buf_len(content));
 	return r;
 }
@@ -214,7 +216,8 @@ keyfile_load_public(const char *path, struct key **out, char **comment)
 	return r;
 }
 
-/* Writes to a device or pipe (-f /dev/stdout); replaces a file. */
+/* Replaces a regular file or makes a new one. Anything else, such as the device
+ * or pipe of -f /dev/stdout, is written to. */
 static int
 save(const char *path, const struct buf *content, mode_t mode)
 {

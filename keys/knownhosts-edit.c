@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* known_hosts files for people who look after them: finding and removing hosts,
- * hashing their names. Keys are not decoded. */
+/* Finding and removing hosts in known_hosts files, and hashing the names in
+ * them (ssh-keygen -F, -R, -H). Keys are not decoded. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,12 +12,13 @@
 #include "keys/knownhosts-internal.h"
 
 struct edit {
-	struct knownhosts_matcher name; /* to be removed; none: hash all */
+	struct knownhosts_matcher name; /* the host to be removed; without names
+					 * in it, all names are to be hashed */
 	knownhosts_note_fn note;
 	void *arg;
 	unsigned changed, bad;
-	bool differs; /* out is the new content so far, else it is empty and the
-		       * content as it was */
+	bool differs; /* out is used; before the first change it is empty, and
+		       * the new content is the old one */
 	struct buf out;
 };
 
@@ -29,15 +30,16 @@ note(const struct edit *e, enum knownhosts_note what, unsigned number,
 		e->note(e->arg, what, number, text);
 }
 
-/* The copy begins: this line is the first that will not be as it was. */
+/* Called before the first change: from here on e->out is the new content.
+ * Copies the lines before the current one to it. Later calls do nothing. */
 static void
 begin_to_differ(struct edit *e, const struct knownhosts_lines *lines)
 {
 	if (e->differs)
 		return;
 	e->differs = true;
-	/* At once: growing by steps copies it several times. An error stays
-	 * in the buffer. */
+	/* Reserving all room at once avoids copies while out grows. An error
+	 * stays in out and is found at its end. */
 	(void)buf_reserve(&e->out, lines->all.len);
 	buf_put(&e->out, lines->all.p, (size_t)(lines->raw.p - lines->all.p));
 }
@@ -71,7 +73,7 @@ knownhosts_hash_line(const char *hosts, struct span rest, struct buf *out)
 	return buf_err(out);
 }
 
-/* What the line has from the key's type on. */
+/* The part of the line that begins at the key's type. */
 static struct span
 rest_of(const struct knownhosts_lines *lines, const struct knownhosts_head *h)
 {
@@ -81,7 +83,8 @@ rest_of(const struct knownhosts_lines *lines, const struct knownhosts_head *h)
 	return (struct span){ lines->raw.p + at, lines->raw.len - at };
 }
 
-/* The line is removed, or kept. */
+/* Sets *keep to false and reports the line if it names the host and has no
+ * marker. */
 static int
 judge_removal(struct edit *e, const struct knownhosts_head *h,
     const struct knownhosts_lines *lines, bool *keep)
@@ -144,7 +147,8 @@ edit_line(struct edit *e, const struct knownhosts_lines *lines)
 	return r != 0 && r != ERR_NOT_FOUND ? r : buf_err(&e->out);
 }
 
-/* The old content is kept under path.old. */
+/* Puts the new content in the place of the file. The old file stays as
+ * path.old. */
 static int
 replace(const struct knownhosts_held *held, const char *path,
     struct buf *content)
@@ -177,8 +181,9 @@ edit(const char *path, struct edit *e)
 	knownhosts_lines_close(&lines);
 	if (r == 0 && e->bad > 0)
 		r = ERR_FORMAT;
-	/* Where names are hashed always, as stock's: an old copy of the file
-	 * that still tells them goes, too. */
+	/* When names are hashed, the file is replaced even if no line changed:
+	 * so path.old is replaced, too, which may hold names that are not
+	 * hashed. OpenSSH does the same. */
 	if (r == 0 && e->name.n == 0 && !e->differs)
 		buf_put(&e->out, lines.all.p, lines.all.len);
 	if (r == 0)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Changing a known_hosts file. Several programs do it at the same time: lines
- * are appended at each first contact, and the file is replaced by a new one
- * when a host has other keys, or names are removed or hashed. What one has
- * appended must not be lost by another's replacing (it may be a @revoked). Our
- * own programs lock the file for that; others only append, and what they have
- * appended meanwhile is found and kept.
+ * Changing a known_hosts file while other programs change it, too. They append
+ * lines at the first contact with a host, or replace the file when the keys of
+ * a host change or names are removed or hashed. A line that one program appends
+ * must not be lost when another replaces the file (the line may be a @revoked).
+ * So our programs lock the file while they change it. Other programs take no
+ * lock, but only append; what they append before the file is replaced is found
+ * and kept.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,13 +24,14 @@
 #include "keys/knownhosts-internal.h"
 
 enum {
-	/* Who may read the file can lock it, too: nobody waits for long. */
+	/* Whoever may read the file can keep the lock, so the lock is given up
+	 * after this time and the change is made without it. */
 	LOCK_WAIT_MS = 3000,
 	LOCK_TRY_MS = 10,
 	COMPARE_MAX = 64 * 1024, /* bytes of a file at a time */
 };
 
-/* The file is still what the path leads to. */
+/* Is the open file still the one that the path leads to? */
 static bool
 is_at(int fd, const char *path)
 {
@@ -39,8 +41,8 @@ is_at(int fd, const char *path)
 	    here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-/* The lock is taken. False: another process has it. A file system without locks
- * has no others. */
+/* Returns false only if another process has the lock (or a signal came). Where
+ * a file system has no locks, the result is true. */
 static bool
 try_lock(int fd)
 {
@@ -48,8 +50,9 @@ try_lock(int fd)
 	    (errno != EWOULDBLOCK && errno != EINTR);
 }
 
-/* Opens what is at the path, and locks it. The one who had the lock may have
- * replaced the file, so that it is not the one that is at the path any more. */
+/* Opens the file and waits at most LOCK_WAIT_MS for its lock. The process that
+ * had the lock may have replaced the file: then the new file is opened.
+ * Anything that is no regular file is opened without a lock. */
 static int
 open_locked(const char *path, int flags)
 {
@@ -89,7 +92,8 @@ make_directory_of(const char *path)
 	return r;
 }
 
-/* The text is appended on a line of its own, or the file is left as it was. */
+/* Appends the text as lines of its own. If that fails, a regular file is cut
+ * back to its old length. */
 static int
 append(const char *path, struct span text)
 {
@@ -126,7 +130,7 @@ knownhosts_append(const char *path, struct span text)
 
 /* ---- replacing ---------------------------------------------------------- */
 
-/* The content of the file from this byte on. Room for it is made at once. */
+/* Reads the file from the byte offset to its end into out. */
 static int
 read_from(int fd, size_t offset, struct buf *out)
 {
@@ -155,7 +159,8 @@ knownhosts_release(struct knownhosts_held *h)
 	buf_clear(&h->content);
 }
 
-/* The file still begins as it was when it was read. ERR_AGAIN: it does not. */
+/* Returns ERR_AGAIN if the file does not begin with the bytes that were read
+ * when it was locked. */
 static int
 compare_beginning(const struct knownhosts_held *h)
 {
@@ -172,8 +177,9 @@ compare_beginning(const struct knownhosts_held *h)
 	return 0;
 }
 
-/* What was appended to the held file since it was read; ERR_AGAIN: it was
- * changed in another way, or the last line is still being written. */
+/* Reads what other programs have appended to the locked file since it was read.
+ * Returns ERR_AGAIN if the file was changed in another way, or if its last line
+ * is still being written. */
 static int
 find_appended(const struct knownhosts_held *h, struct buf *appended)
 {
@@ -191,8 +197,9 @@ find_appended(const struct knownhosts_held *h, struct buf *appended)
 								 ERR_AGAIN;
 }
 
-/* Text that another process has appended meanwhile goes to the new file: one
- * that had the old file open may have written to it after the look at it. */
+/* Appends to the new file what was written to the old one after
+ * find_appended(): a program that opened the old file earlier can still append
+ * to it. */
 static int
 append_the_rest(const struct knownhosts_held *h, const char *path,
     size_t seen)

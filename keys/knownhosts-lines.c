@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Reading known_hosts line by line, and what a line says. */
+/* Reads known_hosts line by line and parses lines. */
 #include <sys/stat.h>
 
 #include <errno.h>
@@ -16,10 +16,10 @@
 
 enum {
 	LINE_MAX_BYTES = 64 * 1024,
-	TYPE_MAX = 64,	       /* characters of a key's type, and a NUL */
-	READ_MAX = 128 * 1024, /* bytes of a file that are in memory at once */
+	TYPE_MAX = 64,	       /* size of a key type's name, with its NUL */
+	READ_MAX = 128 * 1024, /* bytes of a file in memory at once */
 };
-/* FILE_READ_MAX: bytes of all that is read of one file. */
+/* FILE_READ_MAX: bytes that are read of one file in all. */
 #define FILE_READ_MAX ((uint64_t)1 << 30)
 
 /* ---- lines -------------------------------------------------------------- */
@@ -41,7 +41,7 @@ knownhosts_lines_open(struct knownhosts_lines *l, const char *path)
 		return ERR_NOMEM;
 	l->all.p = l->left.p = l->piece;
 	l->fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* There is no key in a directory: as if it were not there. */
+	/* A directory holds no keys: it counts as a missing file. */
 	if (l->fd != -1 && fstat(l->fd, &st) == 0 && S_ISDIR(st.st_mode)) {
 		fd_close(&l->fd);
 		errno = ENOENT;
@@ -71,8 +71,9 @@ knownhosts_lines_close(struct knownhosts_lines *l)
 	errno = saved;
 }
 
-/* The next part of the file is read behind what is left, which is no whole
- * line. Of a line that is too long only as much stays as shows that. */
+/* Reads the next part of the file behind the rest of the last part, which does
+ * not hold a whole line. A line that is longer than LINE_MAX_BYTES is cut to
+ * one byte more than that, so that it can still be recognized as too long. */
 static int
 read_on(struct knownhosts_lines *l)
 {
@@ -108,8 +109,8 @@ find_end(struct knownhosts_lines *l, const uint8_t **nl)
 	}
 }
 
-/* Makes a text of the line. One that is too long or has a NUL is replaced by
- * one that does not parse. */
+/* Copies the line to l->text as a string without CR at its end. A line that is
+ * too long or has a NUL becomes "?", which does not parse. */
 static int
 make_text(struct knownhosts_lines *l)
 {
@@ -209,7 +210,7 @@ knownhosts_head_mend(const struct knownhosts_head *h)
 	h->rest[-1] = h->end;
 }
 
-/* The two words of a key whose type is not known here are skipped. */
+/* Skips the type and the base64 of a key that has a type unknown here. */
 static void
 skip_key(const char **s)
 {
@@ -219,7 +220,8 @@ skip_key(const char **s)
 	}
 }
 
-/* A line of key and comment alone. Clear it also after an error. */
+/* Parses the part of a line that begins at the key's type. l->key stays NULL
+ * for a type that is unknown here. The caller clears l, after an error, too. */
 static int
 parse_key(const char *s, struct knownhosts_line *l)
 {
@@ -231,7 +233,8 @@ parse_key(const char *s, struct knownhosts_line *l)
 	}
 	if (r != 0)
 		return r;
-	/* No certificate is an authority. */
+	/* A certificate cannot be an authority, so a @cert-authority line with
+	 * one has no key. */
 	if (l->key != NULL && key_is_cert(l->key) &&
 	    l->marker == KNOWNHOSTS_CA) {
 		key_free(l->key);
@@ -242,13 +245,13 @@ parse_key(const char *s, struct knownhosts_line *l)
 	return l->comment != NULL ? 0 : ERR_NOMEM;
 }
 
-/* Names of types that OpenSSH takes beside those of our table: of keys that it
- * had once, and of algorithms in the place of a type. */
+/* Types that are not in the table of key algorithms, but that OpenSSH accepts
+ * in lines of known_hosts because it had them once. */
 static const char *const other_types[] = { "ssh-dss",
 	"ssh-dss-cert-v01@openssh.com", "dsa" };
 
-/* The name is that of a key type, or of one of the table's algorithms, by the
- * full or the short name. */
+/* Is the name one of a key type or of an algorithm, in full ("ssh-rsa") or
+ * short ("RSA")? */
 static bool
 is_type(const char *name)
 {

@@ -11,8 +11,8 @@
 #include "keys/knownhosts-internal.h"
 
 enum {
-	HASH_LEN = 20,	     /* bytes of an HMAC-SHA1, and of its key */
-	HASH_BASE64 = 28,    /* characters of one */
+	HASH_LEN = 20,	     /* bytes of an HMAC-SHA1, and of its salt */
+	HASH_BASE64 = 28,    /* characters of HASH_LEN bytes in base64 */
 	HASH_ALL = 3 + HASH_BASE64 + 1 + HASH_BASE64,
 };
 
@@ -92,7 +92,8 @@ struct hashed {
 	uint8_t salt[HASH_LEN], mac[HASH_LEN];
 };
 
-/* The salt and the hash of a hashed field. ERR_FORMAT: nothing can match it. */
+/* Reads the salt and the hash of a name field that is hashed. ERR_FORMAT: the
+ * field is malformed and matches no name. */
 static int
 read_hashed(const char *field, struct hashed *h)
 {

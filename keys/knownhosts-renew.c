@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Bringing the lines of one host up to date with the keys that it has. */
+/* Brings the lines of one host up to date with the keys that the host says it
+ * has (UpdateHostKeys). */
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -10,20 +11,20 @@
 #include "base/mem.h"
 #include "keys/knownhosts-internal.h"
 
-/* NAMES_MAX: a line that a program has written has a name, and perhaps an
- * address. */
+/* NAMES_MAX: names in a line that a program wrote, which are the host's name
+ * and perhaps its address. */
 enum { NAMES_MAX = 2 };
 
 struct renew {
 	struct knownhosts_renewal *rn;
 	bool only_look, shown_is_there;
-	struct knownhosts_matcher name, also; /* those of rn */
-	struct strlist offered, outdated; /* keys, as lines have them */
-	struct buf out; /* empty with only_look */
+	struct knownhosts_matcher name, also; /* of rn's names */
+	struct strlist offered, outdated; /* by knownhosts_key_text() */
+	struct buf out; /* the new content; empty with only_look */
 };
 
-/* The hosts of a line are what a person has written, for whom nothing is
- * changed. */
+/* Did a person write this line, to judge by its names: more than two, or
+ * patterns? Then the host's keys are not renewed. */
 static bool
 is_by_hand(const char *hosts)
 {
@@ -43,7 +44,8 @@ is_for_it_alone(const char *hosts, const char *name)
 	return knownhosts_is_hashed(hosts) || strcasecmp(hosts, name) == 0;
 }
 
-/* Is it neither the host nor what that is called as well? */
+/* Sets *other if hosts match neither rn->name nor one of rn->also: the line is
+ * about another host. */
 static int
 find_other(struct renew *w, const char *hosts, bool *other)
 {
@@ -75,8 +77,8 @@ add_key(struct strlist *keys, const struct key *k)
 	return r;
 }
 
-/* *stays is false if the line is for this host alone, and its key is none of
- * those that the host has. */
+/* Sets *stays to false if the line names this host alone, and k is not among
+ * the keys that the host has. Then k goes to w->outdated. */
 static int
 judge_key(struct renew *w, const char *hosts, const struct key *k, bool *stays)
 {
@@ -94,7 +96,8 @@ judge_key(struct renew *w, const char *hosts, const struct key *k, bool *stays)
 	return *stays ? 0 : add_key(&w->outdated, k);
 }
 
-/* A line that names the host. */
+/* Judges a line that names the host. Sets rn->why, the reason for changing
+ * nothing, if a person seems to have written the line. */
 static int
 judge_own(struct renew *w, const struct knownhosts_head *h, bool *stays)
 {
@@ -149,7 +152,8 @@ take_line(struct renew *w, const struct knownhosts_lines *lines)
 	return r != 0 ? r : buf_err(&w->out);
 }
 
-/* Behind the first pass, as only then it is known which keys are outdated. */
+/* Runs in a second pass, after take_line() has collected all outdated keys:
+ * sets rn->why if another host has one of them, too. */
 static int
 look_for_outdated(struct renew *w, const struct knownhosts_lines *lines)
 {
@@ -260,7 +264,7 @@ change(struct renew *w, const char *path)
 	return r;
 }
 
-/* A symbolic link is followed, not replaced. */
+/* If path is a symbolic link, the file that it leads to is replaced. */
 int
 knownhosts_renew(const char *path, struct knownhosts_renewal *rn,
     bool only_look)

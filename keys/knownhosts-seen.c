@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Looking for names in known_hosts files. A connection asks for several names,
- * several times each. The files are read once for all of them, and only the
- * lines that name one are kept; as long as the files stay as they were, the
- * answers come from these.
+ * A cache for looking up names in known_hosts files. A connection asks for
+ * several names, several times each. Each file is read once for all names, and
+ * only the lines that match one of them are kept. As long as the files have not
+ * changed, answers come from these lines.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,9 +22,10 @@
 
 enum {
 	FIRST_LINES = 8,
-	/* A file that was changed so recently may be changed again without
-	 * another time, on a file system whose times have fractions of seconds
-	 * or none. */
+	/* A file that was changed less than this time ago may be changed again
+	 * with the same time stamp. SETTLED_NS is for file systems whose time
+	 * stamps have fractions of seconds, SETTLED_S for those whose have
+	 * none. */
 	SETTLED_NS = 100 * 1000 * 1000,
 	SETTLED_S = 3,
 };
@@ -55,10 +56,10 @@ knownhosts_each_match(struct knownhosts_lines *l, struct knownhosts_matcher *m,
 
 /* ---- what was seen ------------------------------------------------------ */
 
-/* How a file was found. */
+/* The state of a file when it was read, to see whether it has changed since. */
 struct stamp {
 	bool is_there;
-	bool is_settled; /* a change will show */
+	bool is_settled; /* a later change will have another time stamp */
 	dev_t dev;
 	ino_t ino;
 	off_t size;
@@ -66,7 +67,7 @@ struct stamp {
 };
 
 struct seen_line {
-	char *text; /* owned; head is in it */
+	char *text; /* owned; head points into it */
 	struct knownhosts_head head;
 	unsigned number;
 	uint32_t which;
@@ -163,7 +164,7 @@ is_older_than(const struct timespec *t, const struct timespec *now)
 	return t->tv_nsec != 0 && s >= 0 && ns > SETTLED_NS;
 }
 
-/* fd -1: there is no file. */
+/* Takes the state of the open file; fd -1: the file does not exist. */
 static void
 take_stamp(int fd, struct stamp *p)
 {
@@ -203,8 +204,8 @@ same_stamp(const struct stamp *a, const struct stamp *b)
 	    same_time(&a->modified, &b->modified);
 }
 
-/* Is it as it was when it was read? It is opened for that: then NFS asks its
- * server. */
+/* Is the file as it was when it was read? It is opened for this check because
+ * NFS asks its server only then. */
 static bool
 is_fresh(const struct seen_file *f)
 {
@@ -264,8 +265,8 @@ keep_line(void *arg, const struct knownhosts_lines *l,
 	return knownhosts_head_cut(line->text, &line->head);
 }
 
-/* A missing file counts as empty. One that cannot be read is an error, because
- * it might revoke a key. */
+/* A missing file counts as empty. A file that cannot be read is an error,
+ * because a line in it might revoke a key. */
 static int
 read_file(struct seen_file *f, const struct strlist *names)
 {

@@ -14,7 +14,8 @@
 
 /* ---- going through files ------------------------------------------------ */
 
-/* A look-up hands the lines of a path to fn. */
+/* What knownhosts_each_match() passes to parse_match(): the path, for messages,
+ * and the function that gets each line. */
 struct lookup {
 	const char *path;
 	knownhosts_line_fn fn;
@@ -31,7 +32,7 @@ parse_match(void *arg, const struct knownhosts_lines *l,
 	return knownhosts_found_line(h, u->path, l->number, u->fn, u->arg);
 }
 
-/* name: NULL, or only lines for it. */
+/* Passes the lines that match name to u.fn; name NULL: all lines. */
 static int
 each_line(struct knownhosts_lines *l, const char *name, struct lookup u)
 {
@@ -59,7 +60,7 @@ knownhosts_each_line(const char *path, const char *name,
 }
 
 struct of_key {
-	const char *path, *text; /* text: of the key */
+	const char *path, *text; /* text: the key in question */
 	knownhosts_line_fn fn;
 	void *arg;
 };
@@ -96,7 +97,7 @@ knownhosts_each_of_key(const char *path, const struct key *k,
 }
 
 /* A missing file counts as empty. A file that cannot be read is an error,
- * because it might revoke the key. */
+ * because a line in it might revoke the key. */
 static int
 each_line_of_files(const struct knownhosts_sources *sources, const char *name,
     knownhosts_line_fn fn, void *arg)
@@ -136,8 +137,8 @@ struct check {
 	struct knownhosts_found *found;
 };
 
-/* The verdict of a line replaces that of an earlier one if it has a higher
- * rank. Of several other keys the last is told of. */
+/* A line's verdict replaces that of an earlier line if its rank is higher.
+ * Among several lines with other keys, the last one is reported. */
 static int
 rank(enum knownhosts_verdict v)
 {
@@ -154,7 +155,8 @@ rank(enum knownhosts_verdict v)
 	return 0;
 }
 
-/* A line with @revoked for this key concerns k. */
+/* A @revoked line with the key revoked applies to k: it is the same key, or the
+ * authority of k's certificate. */
 static bool
 revokes(const struct key *revoked, const struct key *k)
 {
@@ -251,8 +253,8 @@ knownhosts_found_clear(struct knownhosts_found *f)
 }
 
 struct types {
-	enum knownhosts_marker marker; /* lines with it count in this pass */
-	struct strlist revoked;	       /* keys, as key_format_line has them */
+	enum knownhosts_marker marker; /* the lines of this pass */
+	struct strlist revoked;	       /* keys, by key_format_line() */
 	struct strlist *types;
 };
 
@@ -314,9 +316,10 @@ knownhosts_types(const struct knownhosts_sources *sources, const char *name,
 
 /* ---- adding ------------------------------------------------------------- */
 
-/* Can this name be written as the first field of a line? It must not hold what
- * would begin another field or line, a comment or a marker, and must not be a
- * list or pattern, which would name other hosts as well. */
+/* May this name be written as the first field of a line? It must not contain
+ * what would begin another field, another line, a comment or a marker. It must
+ * not be a list or a pattern either, because that would name other hosts,
+ * too. */
 static bool
 name_ok(const char *name)
 {

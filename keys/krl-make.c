@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes KRLs: collects what is to be revoked, sorts it and writes it. */
+/* Makes key revocation lists (KRLs): collects what is to be revoked, sorts it
+ * and writes it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "keys/krl-internal.h"
 #include "keys/krl.h"
 
-/* Pieces are strings of bytes. */
+/* A growing array of byte strings, each of them owned. */
 struct pieces {
 	struct piece {
 		uint8_t *p;
@@ -17,9 +18,10 @@ struct pieces {
 	size_t n;
 };
 
-/* The revoked certificates of a CA. */
+/* The revoked certificates of one authority. */
 struct certs {
-	struct piece ca; /* its blob; empty: of any CA */
+	struct piece ca; /* the authority's key blob; empty: the certificates of
+			  * any authority */
 	struct krl_range *ranges;
 	size_t n;
 	struct pieces ids;
@@ -63,8 +65,8 @@ krl_free(struct krl *l)
 	free(l);
 }
 
-/* Room for one more element behind n: it doubles when a power of two is
- * reached. */
+/* Makes room for one more element in an array of n: the room doubles when n is
+ * a power of two. Returns the array, or NULL if memory is out. */
 static void *
 grow(void *v, size_t n, size_t size)
 {
@@ -110,7 +112,8 @@ compare_pieces(const void *a, const void *b)
 	return x->len < y->len ? -1 : x->len > y->len;
 }
 
-/* Finds the section of a CA, or begins it. */
+/* Sets *out to the certificates of the authority; an authority that is new is
+ * added to l. */
 static int
 certs_of(struct krl *l, struct span ca, struct certs **out)
 {
@@ -261,7 +264,7 @@ compare_ranges(const void *a, const void *b)
 	return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Sorts, and makes one range of those that touch or overlap. */
+/* Sorts the ranges, and joins those that touch or overlap. */
 static void
 merge_ranges(struct certs *c)
 {
@@ -311,7 +314,7 @@ sort(struct krl *l)
 	sort_pieces(&l->sha256);
 }
 
-/* A section of strings; none if there is nothing in it. */
+/* Writes a section of strings; nothing if there are no strings. */
 static void
 put_pieces(struct buf *out, uint8_t type, const struct pieces *l)
 {

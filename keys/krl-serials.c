@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Serial numbers in the form that takes least room, up to a byte or two where a
- * bitmap might have begun later. A section is a list of numbers, one range, or
- * a bitmap. The ranges are gone through once: for each, and each form that it
- * may have, the room of all up to it is known, and the step from the one before
- * it. The forms follow from the last one backwards.
+ * Writes revoked serial numbers in as few bytes as possible (give or take a
+ * byte or two, where a bitmap could have begun at a later number). The numbers
+ * come as sorted ranges, and a section of the file is a list of numbers, one
+ * range, or a bitmap. This is a shortest path: for each range in turn, and for
+ * each form that it may have, the least bytes for all ranges up to it are
+ * computed, and the form that the range before it has in that case. The forms
+ * are then read off backwards from the last range.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,30 +18,33 @@ enum form { LIST, RANGE, BITMAP, FORMS };
 
 enum {
 	HEAD = 1 + 4, /* bytes of a section's type and length */
-	NUMBER = 8,   /* of a serial number */
-	/* OpenSSH writes larger bitmaps, but does not read them. */
+	NUMBER = 8,   /* bytes of a serial number */
+	/* OpenSSH writes larger bitmaps, but cannot read them. */
 	BITS_MAX = 2048 * 8,
-	LISTED_MAX = 3, /* numbers of a range that may stand in a list */
+	LISTED_MAX = 3, /* a range of more numbers is not put into a list */
 };
 
 static const uint64_t impossible = UINT64_MAX / 2;
 
-/* The least room up to a range that has a form. */
+/* The least bytes for all ranges up to one, if that one has a certain form. */
 struct way {
 	uint64_t bytes;
-	uint64_t first, before; /* of a bitmap: bit 0, the room without it */
+	uint64_t first, before; /* of an open bitmap: the number of its bit 0,
+				 * and the bytes of all that is written before
+				 * it */
 };
 
-/* How a range in that form follows the one before it. */
+/* How a range in a certain form follows the range before it. */
 struct step {
-	uint8_t form; /* of the one before it */
-	bool continues; /* its section */
+	uint8_t form; /* the form of the range before it */
+	bool continues; /* it is in the section of that range, too */
 };
 
 static uint64_t
 bitmap_room(uint64_t first, uint64_t last)
 {
-	/* The highest bit of the first byte stays clear. */
+	/* A leading bit 0 is needed, as an mpint with the highest bit set is
+	 * negative. So 8 numbers take 2 bytes. */
 	return HEAD + NUMBER + 4 + (last - first + 1) / 8 + 1;
 }
 
@@ -96,8 +101,8 @@ go_to_bitmap(const struct way last[FORMS], const struct krl_range *s,
 	return (struct way){ more, open->first, open->before };
 }
 
-/* The cheapest forms of all ranges go to steps, FORMS for each range. Returns
- * the form of the last one. */
+/* Fills steps, FORMS of them for each range. Returns the cheapest form of the
+ * last range. */
 static uint8_t
 find_steps(const struct krl_range *v, size_t n, struct step *steps)
 {

@@ -6,11 +6,12 @@
 #include "keys/cert.h"
 #include "keys/krl-internal.h"
 
-/* A reader is on its way through a file, and tells fn of the items. */
+/* State of reading a KRL. fn gets each item; fn NULL: the KRL is only
+ * checked. */
 struct reader {
 	krl_item_fn fn;
 	void *arg;
-	struct span ca; /* of the section */
+	struct span ca; /* of the section that is being read; empty: any CA */
 };
 
 static int
@@ -67,7 +68,8 @@ bit(struct span bits, uint64_t n)
 	return (bits.p[bits.len - 1 - n / 8] >> (n % 8) & 1) != 0;
 }
 
-/* Bit n of the number stands for the serial number base + n. */
+/* A bitmap of serial numbers: bit n of the mpint stands for the number base +
+ * n. Runs of bits become ranges. */
 static int
 read_bitmap(const struct reader *rd, struct rd r)
 {
@@ -92,7 +94,7 @@ read_bitmap(const struct reader *rd, struct rd r)
 			res = give_serials(rd, base + first, base + n - 1);
 		inside = on;
 	}
-	/* The highest bit is set, so that the last run ends with it. */
+	/* The highest bit that is set ends the last run. */
 	return res == 0 && inside ?
 	    give_serials(rd, base + first, base + count - 1) :
 	    res;
@@ -114,8 +116,8 @@ read_ids(const struct reader *rd, struct rd r)
 	return res;
 }
 
-/* No extension is known; whoever marks one as critical wants a file to be
- * useless without it. */
+/* No extension is known here. The writer of a critical extension wants programs
+ * that do not know it to refuse the file: ERR_UNSUPPORTED. */
 static int
 read_extension(const struct reader *rd, struct rd r)
 {
@@ -148,7 +150,8 @@ read_cert_part(const struct reader *rd, uint8_t type, struct rd r)
 	return ERR_FORMAT;
 }
 
-/* A CA of a type that is not known here has no certificates that are. */
+/* An authority must be a plain key. One of an unknown type is accepted, as its
+ * certificates are of no use here anyway. */
 static int
 check_ca(struct span blob)
 {
@@ -184,7 +187,7 @@ read_certs(struct reader *rd, struct rd r)
 
 /* ---- the file ----------------------------------------------------------- */
 
-/* Strings of len bytes; 0: of any length. */
+/* Reads strings of len bytes each; len 0: of any length. */
 static int
 read_strings(const struct reader *rd, struct rd r, enum krl_what what,
     size_t len)
@@ -233,8 +236,9 @@ read_sections(struct reader *rd, struct rd r)
 		uint8_t type = rd_u8(&r);
 		struct rd section = rd_sub(&r);
 
-		/* Not what is signed, but by whom: that tells nothing as long
-		 * as nobody says whose signature is wanted. */
+		/* A signature section is two strings, the signer's key and the
+		 * signature. They are skipped: nobody here says whose signature
+		 * to trust. */
 		if (type == KRL_SECTION_SIGNATURE)
 			(void)rd_string(&r);
 		res = rd_err(&r);
@@ -271,7 +275,7 @@ krl_read(struct span content, struct krl_header *header, krl_item_fn fn,
 
 /* ---- looking for a key -------------------------------------------------- */
 
-/* A key as the lists of keys may name it. */
+/* A key in the three forms in which a KRL may list it. */
 struct names {
 	struct buf blob;
 	uint8_t sha1[DIGEST_MAX_LEN], sha256[DIGEST_MAX_LEN];
@@ -334,7 +338,7 @@ is_cert(const struct search *s, const struct krl_item *item)
 		return false;
 	if (item->what == KRL_ID)
 		return equal(item->bytes, c->id, strlen(c->id));
-	/* 0 is no number, but that there is none. */
+	/* The serial number 0 means that the certificate has none. */
 	return item->what == KRL_SERIALS && c->serial != 0 &&
 	    c->serial >= item->first && c->serial <= item->last;
 }
@@ -344,7 +348,8 @@ compare(void *arg, const struct krl_item *item)
 {
 	struct search *s = arg;
 
-	/* It goes on to the end: an error there makes the file useless. */
+	/* The search reads on after a match: an error later in the file makes
+	 * all of it invalid. */
 	s->found |= is_named(&s->key, item) || is_named(&s->ca, item) ||
 	    is_cert(s, item);
 	return 0;

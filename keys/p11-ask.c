@@ -8,8 +8,8 @@
 #include "base/prompt.h"
 #include "base/str.h"
 
-/* The prompt for a token. Its name for itself may hold anything. Caller
- * frees. */
+/* The prompt for the PIN of a token. The token's label may contain any bytes
+ * and is escaped. The caller frees the prompt. */
 static char *
 prompt_for(const char *label)
 {
@@ -20,7 +20,8 @@ prompt_for(const char *label)
 	return text;
 }
 
-/* Fills pin; the caller frees *answer by prompt_free(). */
+/* Asks the user for the PIN of the token, and fills *pin. pin->text may point
+ * to *answer, which the caller frees with prompt_free(). */
 static int
 ask_pin(struct p11_ask *a, const char *label, bool on_reader,
     struct p11_pin *pin, char **answer)
@@ -57,8 +58,9 @@ log_failure(const char *what, int r)
 		log_error("%s: %s", what, err_text(r));
 }
 
-/* The user logs in to the token. A list of its keys that is longer than before
- * replaces that. */
+/* Asks for the PIN and logs in to the token. On success *list is replaced by
+ * the new list, which has the token's keys that are only visible after a
+ * login. */
 static int
 log_in(struct p11_ask *a, struct p11 *p, uint32_t token, const char *path,
     struct p11_list *list)

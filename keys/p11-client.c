@@ -8,8 +8,8 @@
 #include "base/helper.h"
 
 enum {
-	LIMIT_MS = 20 * 1000, /* slow cards make a signature in a few */
-	LIMIT_READER_MS = 120 * 1000, /* users type */
+	LIMIT_MS = 20 * 1000, /* slow cards take seconds to sign */
+	LIMIT_READER_MS = 120 * 1000, /* the user types the PIN on the reader */
 };
 
 struct p11 {
@@ -18,7 +18,8 @@ struct p11 {
 	enum p11_op op;
 	char *wanted;
 	bool on_reader;
-	/* Of a signature: whose, and over what. */
+	/* Of a call that signs: the key, its algorithm and the data, to verify
+	 * the signature with. */
 	struct key *key;
 	char *alg;
 	struct buf data;
@@ -135,8 +136,9 @@ error_of(struct p11 *p, enum p11_status status, struct rd *rd)
 	}
 }
 
-/* The call goes one step on. ERR_AGAIN; or it is over: 0, with *rd behind the
- * head, or an error. A helper that breaks the rules is not asked again. */
+/* Advances the call. Returns ERR_AGAIN while it is not over, 0 with *rd behind
+ * the head of the answer, or an error. A helper whose answer is malformed is
+ * stopped and cannot be used again. */
 static int
 step(struct p11 *p, struct rd *rd)
 {
@@ -202,8 +204,8 @@ p11_begin_sign(struct p11 *p, const struct key *k, const char *alg,
 	return r;
 }
 
-/* A signature is verified here, where it can be said whose fault a wrong one
- * is; the server would only refuse it. */
+/* The signature is verified here, because the error can then name the token as
+ * the cause. The server would only say that it refuses the key. */
 int
 p11_sign_step(struct p11 *p, struct buf *signature)
 {
@@ -228,7 +230,8 @@ p11_sign_step(struct p11 *p, struct buf *signature)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* True while it is worth another step. */
+/* Waits until the helper can go on, or until the time end. Returns whether to
+ * call the step again; *r is the result of the last step, and of the wait. */
 static bool
 wait_more(struct p11 *p, uint64_t end, int *r)
 {

@@ -221,7 +221,7 @@ read_token(struct rd *rd, struct p11_list *l)
 	return r;
 }
 
-/* Keys are on tokens that there are. */
+/* ERR_FORMAT if a key names a token that is not in the list. */
 static int
 check_tokens(const struct p11_list *l)
 {

@@ -8,8 +8,8 @@
 #include "keys/cert.h"
 #include "keys/krl.h"
 
-/* The line is a key of a type that is not known: its blob begins with the same
- * word. */
+/* The line is a well-formed key of a type that is unknown here: its blob begins
+ * with the type that the line begins with. */
 static bool
 is_of_unknown_type(const char *line)
 {

@@ -16,15 +16,17 @@
 #define TYPE_ECDSA "sk-ecdsa-sha2-nistp256@openssh.com"
 
 enum {
-	/* Users look for their token; tokens give up by themselves. */
+	/* Users have to find their token first; tokens end a request by
+	 * themselves. */
 	LIMIT_DEFAULT_MS = 120 * 1000,
 };
 
-/* A helper that was asked, up to its answer. */
+/* A request to a helper process, until its answer has come. */
 struct sk_call {
 	enum sk_op op;
 	struct helper helper;
-	/* Of a signature: whose, and over what. */
+	/* For SK_SIGN: the key, its algorithm and the data, to verify the
+	 * signature with. */
 	struct key *key; /* public */
 	char *alg;
 	struct buf data;
@@ -102,8 +104,8 @@ error_of(enum sk_status status)
 	return ERR_FORMAT;
 }
 
-/* The call goes one step on: ERR_AGAIN, or 0 and *rd behind the head of an
- * answer that tells of success. */
+/* Advances the call. Returns ERR_AGAIN while there is no answer, 0 with *rd
+ * behind the head of an answer that reports success, or an error. */
 static int
 call_step(struct sk_call *c, struct rd *rd)
 {
@@ -117,7 +119,8 @@ call_step(struct sk_call *c, struct rd *rd)
 	return r != 0 ? ERR_SK_HELPER : error_of(status);
 }
 
-/* Waits for the answer. */
+/* Waits for the answer. Returns as call_step(), or an error when the time limit
+ * ends. */
 static int
 call_finish(struct sk_call *c, const struct sk_params *p, struct rd *rd)
 {
@@ -162,7 +165,8 @@ sk_why_unusable(const char *provider)
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* A private key, by the fields of its wire form. */
+/* Makes a private key of a security key: writes the fields as key files have
+ * them and parses that. */
 static int
 make_key(uint32_t alg, struct span public_key, const char *application,
     uint8_t flags, struct span handle, struct key **out)
@@ -199,7 +203,8 @@ request_of(enum sk_op op, const struct sk_params *p)
 
 /* ---- signing ------------------------------------------------------------- */
 
-/* The name that the signature carries; NULL: alg is none of a security key. */
+/* The algorithm's name inside the signature, for a key or its certificate.
+ * NULL: alg cannot be used with k, or only browsers sign by it. */
 static const char *
 plain_name(const struct key *k, const char *alg)
 {
@@ -267,8 +272,8 @@ put_raw(const struct sk_signed *s, bool ecdsa, struct buf *out)
 	buf_close_string(out, mark);
 }
 
-/* A signature is verified here, where it can be said why it is wrong; the
- * server would only refuse it. */
+/* The signature is verified here, because the error can then say what is wrong.
+ * The server would only say that it refuses the key. */
 static int
 take_signature(struct sk_call *c, struct rd *rd, struct buf *signature)
 {

@@ -3,13 +3,15 @@
 
 #include <string.h>
 
-/* SK_WIRE_VERSION is for a wrong helper: helper and callers are installed
- * together. */
+/* SK_WIRE_VERSION never changes between releases, as the helper and its callers
+ * are installed together. It is there to notice a program that is no such
+ * helper. */
 enum { SK_WIRE_VERSION = 0x48534b01 };
 
 /* ---- fields -------------------------------------------------------------- */
 
-/* A text goes with its NUL, so that the other side can use it where it lies. */
+/* A text is sent with its NUL, so that the receiver can use it in the message's
+ * buffer without a copy. */
 static void
 put_text(struct buf *out, const char *s)
 {

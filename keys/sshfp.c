@@ -17,7 +17,8 @@ static const struct {
 	unsigned number;
 } digests[] = { { DIGEST_SHA1, 1 }, { DIGEST_SHA256, 2 } };
 
-/* The number of a key's type in SSHFP records; 0: it has none. */
+/* The number of the key's type in SSHFP records (RFC 4255). 0: the type has no
+ * number here, so there are no records for it. */
 static unsigned
 number_of_key(const struct key *k)
 {

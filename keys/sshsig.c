@@ -42,8 +42,8 @@ hash_name(enum digest_alg alg)
 	return NULL;
 }
 
-/* The algorithm may sign. Not with SHA-1, which can be made to collide, so that
- * one signature is for two messages. */
+/* May k sign by alg? SHA-1 (ssh-rsa) is refused: with a collision, a signature
+ * of one message is also one of another. */
 static bool
 is_taken(const struct key *k, const char *alg)
 {
@@ -51,7 +51,8 @@ is_taken(const struct key *k, const char *alg)
 	    strcmp(alg, "ssh-rsa") != 0;
 }
 
-/* The data that is signed. */
+/* Writes the data that is signed: the mark, the namespace, the name of the hash
+ * and the hash of the message. */
 static int
 put_signed(struct buf *out, const char *namespace, struct span reserved,
     enum digest_alg hash, const uint8_t *digest)
@@ -66,7 +67,8 @@ put_signed(struct buf *out, const char *namespace, struct span reserved,
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* The base64 between the lines. What follows the last one is not looked at. */
+/* Decodes the base64 between the two lines. Text behind the last line is
+ * ignored. */
 static int
 dearmour(struct span text, struct buf *out)
 {
@@ -107,7 +109,8 @@ read_alg(struct sshsig *s)
 	struct span name = rd_string(&r);
 	const struct key_alg *row;
 
-	/* Behind it is what a security key adds; key_verify() knows. */
+	/* This is the signature itself. A security key's fields may follow it;
+	 * key_verify() reads them. */
 	(void)rd_string(&r);
 	if (rd_err(&r) != 0)
 		return rd_err(&r);

@@ -16,8 +16,9 @@ number(const char **s, size_t digits)
 	return n;
 }
 
-/* Did mktime() have to change a field, because there is no such day or
- * hour? (An hour that is left out in spring is moved by an hour.) */
+/* False if mktime() had to change a field, because there is no such day or
+ * time. An hour that is left out in spring is allowed, although mktime() moves
+ * it by an hour. */
 static bool
 is_in_calendar(const struct tm *asked, const struct tm *got)
 {
