@@ -131,8 +131,8 @@ channel_close(struct channel *c, bool drain)
 		channel_mark_sources_readable(c);
 	else
 		channel_end_source(c);
-	/* A hook of the turn that is under way may have called this, when it
-	 * is too late for this turn. */
+	/* The caller may be a hook that runs late in a turn: another turn is
+	 * asked for, which acts upon the new state. */
 	loop_again(c->chs->loop);
 }
 
@@ -152,7 +152,7 @@ send_bare(struct channel *c, uint8_t type)
 	return channels_send(c->chs, &b);
 }
 
-/* A channel is drained when all that its sources had is sent. */
+/* The sources have no more data, and all that was read from them is sent. */
 static bool
 is_drained(const struct channel *c)
 {
@@ -188,7 +188,8 @@ send_close(struct channel *c)
 	return 0;
 }
 
-/* The kind hears of the peer's EOF when the sinks have all that came before. */
+/* Calls ops->eof when the sinks have all data that came before the peer's
+ * EOF. */
 static void
 report_eof(struct channel *c)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The channels of a connection in words, for ~# and the like: one line for
- * each, in the form of OpenSSH's, which programs read. Numbers that have no
- * meaning here are those of a channel at rest.
+ * Text about the channels of a connection, which users see with ~#: one line
+ * for each channel. Its form is OpenSSH's, because programs read it. A number
+ * in it that we do not have is the one that OpenSSH prints for a channel at
+ * rest.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ void
 channel_set_name(struct channel *c, const char *name)
 {
 	free(c->name);
-	c->name = strdup(name); /* without memory it goes by its type */
+	c->name = strdup(name); /* NULL (no memory): the type is shown */
 }
 
 void

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Early messages (docs/ROUND-TRIPS.md): for a channel that the sender has
- * opened, and whose number it has not been told yet. It uses its own number
- * instead, with the highest bit set. Those for raw channels go to their owners.
+ * Early messages (docs/ROUND-TRIPS.md): the side that opens a channel sends
+ * them before it has learnt the other side's number for the channel. They are
+ * addressed by the opener's own number, with the highest bit set. The owner of
+ * a raw channel (channels-raw.h) is given the early messages for it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -88,9 +89,9 @@ channel_note_early(struct channel *c)
 	return 0;
 }
 
-/* A channel that is over is not found by the peer's number any more: the peer
- * uses that for a later channel as soon as this one is closed, while we may
- * still have data for a sink. */
+/* c is taken out of the table by_peer. As soon as c is closed the peer may use
+ * the same number for another channel, while c lives on here until its sink
+ * has all data. */
 void
 channel_forget_early(struct channel *c)
 {
@@ -118,7 +119,7 @@ channels_find_early(const struct channels *chs, uint32_t id)
 	return chs->early.by_peer[id & ~EARLY_BIT];
 }
 
-/* Early data waits in the queue of the sink that the channel will have. */
+/* Queues data that came before c was answered, until c has a sink. */
 int
 channel_keep_early(struct channel *c, struct span data)
 {
@@ -135,7 +136,7 @@ int
 channel_count_early(struct channel *c)
 {
 	if (c->early > 0 && !recv_window_receive(&c->window, c->early))
-		return ERR_PROTOCOL; /* a kind without a window as yet */
+		return ERR_PROTOCOL; /* c was accepted without a window */
 	c->early = 0;
 	return 0;
 }

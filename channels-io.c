@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Sources and sinks of channels: what is read goes into packets, and what
- * arrives is written. */
+/* Sources and sinks of channels: data read from a source is put into packets,
+ * and data from the peer is written to a sink. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -17,9 +17,9 @@ enum {
 	SINK_WRITE_MAX = 4096, /* to a blocking descriptor, per poll */
 	DATAGRAM_MAX = 65536 + 64,
 	DATAGRAM_USUAL = 2048,
-	/* OpenSSH counts 4 bytes more for each datagram that it gets than for
-	 * one that it sends, so that to it the window is smaller than to us
-	 * until it gives them back. Windows of datagrams are not used up. */
+	/* OpenSSH takes 4 bytes more off its window for each datagram that it
+	 * gets than the sender does, until it gives them back: the window is
+	 * narrower than we think. So this much of it is left unused. */
 	DATAGRAM_RESERVE_MAX = 256 * 1024,
 };
 
@@ -29,8 +29,8 @@ channel_has_datagrams(const struct channel *c)
 	return c->io != NULL && c->io->datagrams;
 }
 
-/* The part of the peer's window that datagrams may use. If that is too little
- * for a usual packet, it is 0: to wait is better than to drop the packet. */
+/* The part of the peer's window that datagrams may use. It is 0 if a datagram
+ * of the usual size would not fit: waiting is better than losing it. */
 static uint32_t
 datagram_window(const struct channel *c)
 {
@@ -45,7 +45,7 @@ datagram_window(const struct channel *c)
 	return left >= usual ? MIN(left, (uint32_t)DATAGRAM_MAX) : 0;
 }
 
-/* Bytes that one message may have now. */
+/* The most bytes of data that one message may carry now. */
 static size_t
 room_at_peer(const struct channel *c)
 {
@@ -110,8 +110,8 @@ channel_clear_io(struct channel *c)
 		queue_clear(&c->sink[i].queue, &c->chs->pool);
 }
 
-/* A descriptor is made non-blocking only where a read or write can wait at all:
- * not files, nor devices like /dev/null. */
+/* False for files and devices like /dev/null, on which a read or write never
+ * waits. Only other descriptors are made non-blocking. */
 static bool
 can_block(int fd)
 {
@@ -137,7 +137,7 @@ on_source_ready(void *arg, int fd, int events)
 
 static void sink_failed(struct channel *c, int which, int error);
 
-/* The queue of a sink is written; false: the sink takes no more now. */
+/* Writes the queue of a sink. False: the sink takes no more now. */
 static bool
 drain_sink(struct channel *c, int which, size_t max)
 {
@@ -176,7 +176,8 @@ on_sink_ready(void *arg, int fd, int events)
 			    c->sink[i].blocks ? SINK_WRITE_MAX : SIZE_MAX);
 }
 
-/* The queue of a sink is thrown away, and counts as consumed. */
+/* Throws the queue of a sink away. Its bytes count as consumed, so that the
+ * peer gets its window back. */
 static void
 drop_queue(struct channel *c, struct sink *s)
 {
@@ -203,13 +204,13 @@ static void
 set_source(struct channel *c, struct source *in, int fd)
 {
 	loop_unwatch(c->chs->loop, in->watch);
-	/* Behind an EOF nothing can follow. */
+	/* After EOF no more data may be sent: no source is needed. */
 	*in = (struct source){ .fd = channel_sent_eof(c) ? -1 : fd };
 	in->ended = in->fd == -1;
 	if (in->fd == -1)
 		return;
 	in->blocks = can_block(in->fd);
-	/* Regular files cannot be polled everywhere. */
+	/* The loop takes regular files as ready, as poll(2) does. */
 	in->watch = loop_watch(c->chs->loop, in->fd, LOOP_READ,
 	    on_source_ready, c);
 }
@@ -277,7 +278,7 @@ channel_sinks_done(const struct channel *c)
 	return c->sink[0].queue.len == 0 && c->sink[1].queue.len == 0;
 }
 
-/* Bytes are given to an in-process sink; returns how many it took. */
+/* Gives bytes to the struct channel_io of c; returns how many it took. */
 static size_t
 io_write(struct channel *c, uint32_t ext, const uint8_t *p, size_t len)
 {
@@ -384,7 +385,8 @@ channel_has_output(const struct channel *c)
 	return may_send(c) && (readable || buf_len(&c->send) > 0);
 }
 
-/* Bytes of a source are read into p: 0 at the end, or ERR_AGAIN. */
+/* Reads up to max bytes into p: their number, 0 at the end of the source, or
+ * ERR_AGAIN. */
 static ssize_t
 read_source(struct channel *c, struct source *s, uint8_t *p, size_t max)
 {
@@ -394,7 +396,7 @@ read_source(struct channel *c, struct source *s, uint8_t *p, size_t max)
 		return c->io->read(c->io_arg, p, max);
 	n = fd_read(s->fd, p, max);
 	if (n == -1)
-		/* EIO is how a pty tells that its other side is closed. */
+		/* EIO is the end of a pty whose other side is closed. */
 		return errno == EAGAIN || errno == EWOULDBLOCK ? ERR_AGAIN : 0;
 	return n;
 }
@@ -432,7 +434,7 @@ pump_source(struct channel *c, int which, bool *moved)
 			(size_t)CHANNEL_PACKET_DEFAULT :
 			packet_bulk_max(c->chs->packet));
 	max = most;
-	/* A filter may make the text longer than what was read. */
+	/* The filter may add up to CHANNEL_FILTER_ROOM bytes. */
 	if (filters)
 		max = most > CHANNEL_FILTER_ROOM ? most - CHANNEL_FILTER_ROOM :
 						   (most + 1) / 2;
@@ -446,8 +448,9 @@ pump_source(struct channel *c, int which, bool *moved)
 	    ((size_t)n < max && !channel_closes(c)))
 		s->ready = false;
 	if (n <= 0) {
-		/* Others may have the far end open, and write to it some day:
-		 * CLOSE does not wait for that. */
+		/* A source with no data now is not waited for if the channel
+		 * closes: another process may hold its far end open for
+		 * ever. */
 		if (n != ERR_AGAIN || channel_closes(c))
 			drop_source(c, s);
 		return packet_bulk_commit(c->chs->packet, 0);
@@ -459,7 +462,7 @@ pump_source(struct channel *c, int which, bool *moved)
 	if (filters)
 		n = (ssize_t)c->ops->filter(c->arg, c, p + head, (size_t)n,
 		    most);
-	*moved = true; /* even if the filter has left nothing of it */
+	*moved = true; /* even if the filter removed all bytes */
 	if (n == 0)
 		return packet_bulk_commit(c->chs->packet, 0);
 	(void)put_head(c, which, p, (size_t)n);
@@ -468,7 +471,7 @@ pump_source(struct channel *c, int which, bool *moved)
 	return packet_bulk_commit(c->chs->packet, head + (size_t)n);
 }
 
-/* Bytes go out that channel_send_data() could not send at once. */
+/* Sends bytes that channel_send_data() had to queue. */
 static int
 pump_queued(struct channel *c, bool *moved)
 {
@@ -498,7 +501,7 @@ channel_pump(struct channel *c, bool *moved)
 	*moved = false;
 	if (buf_len(&c->send) > 0)
 		return pump_queued(c, moved);
-	/* stderr first: it is short and tells why. */
+	/* stderr first: it is short, and often gives the reason for the end. */
 	if ((r = pump_source(c, 1, moved)) != 0)
 		return r;
 	return pump_source(c, 0, moved);
@@ -518,7 +521,8 @@ channel_send_data(struct channel *c, uint32_t ext, const void *p, size_t len)
 		buf_put(&c->send, p, len);
 		return buf_err(&c->send);
 	}
-	/* stderr text of our own is short; without window it is dropped. */
+	/* Text for stderr is short. It is not queued: without window it is
+	 * lost. */
 	if (c->state != CHANNEL_OPEN ||
 	    len > MIN(c->peer_window, c->peer_max_packet))
 		return ERR_AGAIN;

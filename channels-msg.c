@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The messages of the connection protocol, as they arrive (RFC 4254). */
+/* Takes the peer's messages of the connection protocol (RFC 4254). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +10,8 @@
 
 enum { NAME_MAX_LEN = 255, TEXT_MAX_LEN = 1024 };
 
-/* A channel that got a message is touched: whatever it says, there is something
- * to do. */
+/* Touches the channel that a message is for: any message may give it something
+ * to do in the next turn. */
 static struct channel *
 found(struct channel *c, uint32_t id)
 {
@@ -31,8 +31,9 @@ find(struct channels *chs, struct rd *r)
 	return found(rd_err(r) == 0 && id < chs->n ? chs->v[id] : NULL, id);
 }
 
-/* The channel that data or a request is for, which may be early. NULL and
- * *early: the channel was refused, and the message has no effect. */
+/* The channel that a message with data or a request is for; the message may be
+ * an early one. NULL with *early set: we refused that channel, and the message
+ * is to be ignored. */
 static struct channel *
 find_early(struct channels *chs, struct rd *r, bool *early)
 {
@@ -88,7 +89,8 @@ channel_accept(struct channel *c, const struct channel_ops *ops, void *arg,
 	c->ops = ops;
 	c->arg = arg;
 	channel_offer(c, window, max_packet);
-	/* The peer takes out of it what it has sent early. */
+	/* The peer subtracts its early data from the window that it is told;
+	 * offered was taken first, so it is the whole window. */
 	offered = c->window.left;
 	if ((r = channel_count_early(c)) != 0)
 		return r;
@@ -120,7 +122,8 @@ channel_defer(struct channel *c, const struct channel_ops *ops, void *arg)
 	c->arg = arg;
 }
 
-/* The answer of an open's handler and what the handler did must agree. */
+/* Checks that the return value of an open's handler agrees with what the
+ * handler did. */
 static int
 finish_open(struct channel *c, int answer)
 {
@@ -276,9 +279,9 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		return c->raw->early(c->raw_arg, c, data);
 	if (c->state != CHANNEL_OPEN || channel_got_eof(c))
 		return ERR_PROTOCOL;
-	/* Sent optimistically behind a request that we refused. It is thrown
-	 * away instead of ending the connection, so that the user sees the
-	 * reason for the refusal. */
+	/* The peer did not wait for our answer to a request that would have
+	 * opened the window, and we refused the request. Its data is ignored:
+	 * an end of the connection would hide the refusal's reason. */
 	if (c->window.max == 0)
 		return 0;
 	if (data.len > UINT32_MAX ||

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Answers to the peer's global requests, which are told apart by nothing but
- * their order (RFC 4254 section 4): one that takes time holds back those
- * behind it.
+ * Answers to the peer's global requests. Only their order tells which request
+ * an answer is for (RFC 4254 section 4), so an answer that takes time holds
+ * back the answers to all later requests.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 
 struct channels_owed {
 	TAILQ_ENTRY(channels_owed) entry;
-	bool wanted; /* else nobody waits for it */
+	bool wanted; /* the peer asked for an answer */
 	bool given;
 	struct buf msg;
 };

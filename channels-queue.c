@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a sink did not take: a row of pieces, so that it grows and drains
- * without being moved, and takes the memory of what is in it. One piece is
- * kept for all queues of a connection, whichever needs one next.
+ * A queue holds what a sink did not take, as a list of pieces. So it grows and
+ * shrinks without moving bytes, and uses about as much memory as it has bytes.
+ * One free piece is kept for all queues of a connection.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
-/* PIECE_BYTES: the last byte of a piece keeps all of it, so it is small. */
+/* PIECE_BYTES is small, because one unread byte keeps its whole piece alive. */
 enum { PIECE_BYTES = 32 * 1024 };
 
 struct queue_piece {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Raw channels: nothing of the peer's messages for them is acted upon here.
- * They are handed to whoever has the channel, as one that passes them on to
- * another process. Number, type and life are those of any channel; windows,
- * replies and the order of closing are its owner's.
+ * Raw channels: the peer's messages for a raw channel are not acted upon here,
+ * but given to the channel's owner, which may pass them on to another process.
+ * A raw channel has a number, a type and a life as other channels do. Its owner
+ * takes care of windows, replies and the order of closing.
  *
  * Threads: loop thread only.
  */
@@ -18,60 +18,61 @@
 #include "channels.h"
 
 struct channel_raw_ops {
-	/* The peer's message; r is behind its type, so our number of the
-	 * channel is first. An error ends the connection, as in early(). */
+	/* A message from the peer. r begins behind the message's type, with our
+	 * number of the channel. An error ends the connection. */
 	int (*input)(void *arg, struct channel *c, uint8_t type, struct rd r);
-	/* Data that the peer has sent before it knew that number
-	 * (docs/ROUND-TRIPS.md). */
+	/* Data that the peer sent before it knew our number of the channel
+	 * (docs/ROUND-TRIPS.md). An error ends the connection. */
 	int (*early)(void *arg, struct channel *c, struct span data);
-	/* The last call: it is freed, or the connection is lost. */
+	/* c is freed, or the connection is lost: no more calls follow. */
 	void (*freed)(void *arg);
 };
 
-/* A new channel. ops is borrowed. The OPEN is sent by the caller. ERR_LIMIT:
- * there are too many. */
+/* Makes a raw channel; its OPEN is then sent by the caller. ops is borrowed.
+ * ERR_LIMIT: the connection has too many channels. */
 int channel_new_raw(struct channel **out, struct channels *chs,
     const char *type, const struct channel_raw_ops *ops,
     void *arg) must_check;
-/* The channel is confirmed, when the peer has answered with its number. */
+/* The peer has confirmed c's OPEN, and has given it this number. */
 void channel_confirm_raw(struct channel *c, uint32_t peer_number);
-/* No message follows in either direction; freed() is called in this turn. */
+/* c has ended in both directions; its freed() is called in this turn. */
 void channel_end_raw(struct channel *c);
-/* The raw channel that the message of this type is for; r is behind the type.
- * NULL: it is for none. */
+/* The raw channel that a message is for, or NULL. r begins behind the message's
+ * type. */
 struct channel *channels_find_raw(const struct channels *chs, uint8_t type,
     struct rd r);
-/* The first one whose number is *number or more; *number is set to the one
- * behind it. NULL: there is none. */
+/* To walk over all raw channels: returns the first whose number is *number or
+ * higher, and sets *number to the one to go on with. NULL: there are no
+ * more. */
 struct channel *channels_next_raw(const struct channels *chs,
     uint32_t *number);
-/* The arg that the channel was made with. */
+/* The arg that was given when c was made raw. */
 void *channel_raw_arg(const struct channel *c);
-/* A whole message for the peer; b is cleared. */
+/* Sends b, a complete message, to the peer; b is cleared. */
 int channels_send_raw(struct channels *chs, struct buf *b) must_check;
-/* More can go out now. */
+/* The output has room for messages of raw channels: packet_has_room(). */
 bool channels_have_room(const struct channels *chs);
 
-/* The operations that are asked about the peer's OPENs, in front of all
- * handlers of types. */
+/* These operations are asked about each OPEN of the peer, before the handler of
+ * its type is. */
 struct channels_raw_ops {
-	/* r is what the type has of its own. CHANNEL_SUCCESS: c was made raw,
-	 * or refused; CHANNEL_FAILURE: the handlers are asked. An error ends
-	 * the connection. */
+	/* r holds the fields of OPEN that only this type has. CHANNEL_SUCCESS:
+	 * c was made raw, or was refused. CHANNEL_FAILURE: the type's handler
+	 * is to decide. An error ends the connection. */
 	int (*offer)(void *arg, struct channel *c, const char *type,
 	    struct rd r);
-	/* The channels are freed. */
+	/* The struct channels is freed: no more calls follow. */
 	void (*freed)(void *arg);
 };
-/* The operations are set, one at a time; ops is borrowed. */
+/* Sets the operations, in place of earlier ones; ops is borrowed. */
 void channels_set_raw(struct channels *chs,
     const struct channels_raw_ops *ops, void *arg);
-/* The arg that was set; NULL: nothing. */
+/* The arg that channels_set_raw() was given; NULL: no operations are set. */
 void *channels_raw_arg(const struct channels *chs);
-/* The channel is taken, in offer(). ops is borrowed. */
+/* Called in offer(): c becomes a raw channel. ops is borrowed. */
 void channel_make_raw(struct channel *c, const struct channel_raw_ops *ops,
     void *arg);
-/* What the peer's OPEN says. */
+/* What the peer's OPEN for a channel says. */
 struct channel_raw_open {
 	uint32_t number, window, max_packet;
 };

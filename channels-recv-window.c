@@ -5,17 +5,18 @@
 #include "channels.h"
 
 /*
- * A sender that is held back by its window gets a whole one through in a
- * round trip; one that does not get half of it through is held back by
- * something else, and a wider window would only fill buffers. How wide: the
- * kernel enlarges the receive buffer to about twice what arrives in a round
- * trip. A window of that size is wider than TCP's own, even for a peer that
- * is told only after half of it was used.
+ * A sender whom the window holds back gets a whole window through in a round
+ * trip. A sender who gets less than half of it through is held back by
+ * something else, and a wider window would only fill buffers. The width follows
+ * from the TCP receive buffer, which the kernel enlarges to about twice what
+ * arrives in a round trip: a window of that size is wider than TCP's own, even
+ * if the peer is told of more only when half of it is used.
  *
- * Exact: a path with a full queue holds twice what arrives in a round trip. A
- * sender in slow start will have doubled its rate before it sees this window,
- * so the growth since the last round trip is added. But the sender must never
- * have a backlog so large that it moves it over and over.
+ * Exact windows: a path with a full queue holds twice what arrives in a round
+ * trip. A sender in slow start will have doubled its rate before it sees this
+ * window, so the growth since the last round trip is added. But the sender's
+ * backlog must stay below RECV_WINDOW_BACKLOG_MAX, as it moves a larger one in
+ * memory again and again.
  */
 uint32_t
 recv_window_next(uint32_t max, uint64_t per_rtt, uint64_t before,
@@ -27,7 +28,7 @@ recv_window_next(uint32_t max, uint64_t per_rtt, uint64_t before,
 		if (before > 0 && per_rtt > before)
 			useful += 4 * MIN(per_rtt - before, per_rtt / 2);
 		useful = MIN(useful, per_rtt + RECV_WINDOW_BACKLOG_MAX);
-		/* A step that is worth its adjust. */
+		/* A smaller step is not worth a window adjust. */
 		if (useful < (uint64_t)max * 9 / 8)
 			return max;
 		most = MIN(most, useful);
@@ -47,8 +48,7 @@ recv_window_rested(uint32_t max, uint64_t idle_ms)
 	return max;
 }
 
-/* The divisor of what is left of the memory for windows: so much of it goes to
- * one more channel. */
+/* A new channel gets what is left of the budget, divided by this. */
 static uint32_t
 share_for(size_t others)
 {
@@ -171,9 +171,10 @@ recv_window_consume(struct recv_window *w, uint32_t bytes)
 }
 
 /*
- * An adjust is due for no less than a fair part of the window: a peer that is
- * given back a few bytes would send packets of a few bytes. As all that arrived
- * will be consumed at some time, the peer always has at least half.
+ * An adjust is due only when it gives back a fair part of the window: a peer
+ * that is given a few bytes would send packets of a few bytes. All that arrived
+ * is consumed sooner or later, so the peer is always given half of the window
+ * again.
  */
 bool
 recv_window_adjust_due(const struct recv_window *w, uint32_t packet)
@@ -220,8 +221,8 @@ recv_window_withhold(struct recv_window *w)
 	w->consumed -= kept;
 }
 
-/* A window that was made small at rest grows again only for a peer that uses
- * all that is left. */
+/* A window that shrank while it was unused grows again only after the peer has
+ * used all of it. */
 bool
 recv_window_may_grow(const struct recv_window *w)
 {
@@ -236,7 +237,7 @@ recv_window_grow(struct recv_window *w, const struct recv_path *path,
 	uint32_t next = w->max, more, back;
 
 	if (w->measured_us != 0 && path->rtt_us > 0) {
-		/* What came in less than a round trip counts as it is. */
+		/* Bytes of less than a round trip are not scaled up. */
 		per_rtt = w->arrived * path->rtt_us /
 		    MAX(elapsed, path->rtt_us);
 		next = recv_window_next(w->max, per_rtt, w->per_rtt, path);
@@ -249,7 +250,8 @@ recv_window_grow(struct recv_window *w, const struct recv_path *path,
 	}
 	more = next - w->max;
 	w->max = next;
-	/* The peer still has what was to be withheld. */
+	/* The peer still has the bytes that were to be withheld, so these
+	 * need not be given back. */
 	back = MIN(more, w->withheld);
 	w->withheld -= back;
 	w->consumed += more - back;

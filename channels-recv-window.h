@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The window that we offer on a channel (RFC 4254 section 5.2), and how it
- * follows the path. Pure: no clock and no socket; the caller brings the time
- * and what the kernel tells of the path.
+ * The window that we offer on a channel (RFC 4254 section 5.2), and how its
+ * width follows the path. Pure functions, without clock or socket: the caller
+ * passes the time and what the kernel knows of the path.
  *
  * Each byte of a window is in one of three states:
  *
@@ -10,13 +10,14 @@
  *	waiting		it arrived, and the sink has not taken it yet
  *	consumed	the sink took it, and the peer has not been told yet
  *
- * What the peer was offered cannot be taken back. A window becomes smaller by
- * keeping what is consumed instead of giving it back; as long as the peer
- * still has some of that, it counts as withheld. So at any time
+ * Window that the peer has been given cannot be taken back. To make a window
+ * smaller, consumed bytes are kept instead of given back. As long as too few
+ * bytes are consumed for that, the rest counts as withheld. So at any time
  *
  *	left + waiting + consumed == max + withheld
  *
- * and the right side is what the peer can make us keep in memory.
+ * and the right side is the most bytes that the peer can make us keep in
+ * memory.
  *
  * Threads: loop thread only.
  */
@@ -30,20 +31,21 @@
 #include "base/err.h"
 
 /*
- * The budget of a connection: the sum of what all its channels offer is what
- * sinks that stop can make us keep. Windows grow to less, 10 Gbit/s over
- * 50 ms, so that something is left for a channel that is opened later. The
- * first ones get what they want, up to half of what is left; further ones so
- * little of it that a thousand which idle leave enough for one that is busy to
- * grow. Those that move data get equal shares soon: smaller windows grow to
- * one, and when the budget is short larger ones shrink to one. Outside of the
- * budget each has a little in any case, and beyond a thousand channels less of
+ * CHANNELS_BUDGET limits the sum of the windows of a connection: if all sinks
+ * stop, we have to keep that many bytes. Windows grow only while the sum is
+ * less than CHANNELS_GROW_LIMIT (10 Gbit/s over 50 ms), so that something is
+ * left for channels opened later. The first CHANNELS_FEW channels get up to
+ * half of what is left, later ones so little that a thousand idle channels
+ * leave enough for a busy one. Channels that move data soon have equal shares:
+ * smaller windows grow to a share, and larger ones shrink to it when the sum is
+ * near the limit. In any case a channel gets RECV_WINDOW_LEAST, and
+ * RECV_WINDOW_LEAST_OF_MANY if there are more than CHANNELS_MANY.
  * it.
  *
- * What OpenSSH's sender cannot send yet it keeps in one buffer of 16 MiB at
- * most. It moves the content to the front when half of that was sent, but
- * with each read when the buffer is full: a backlog of more than 8 MiB costs
- * it dearly (10 s of CPU per GB; it stalls), and one of 2 MiB next to nothing.
+ * An OpenSSH peer keeps data that it cannot send yet in a buffer of at most
+ * 16 MiB. It moves the content to the front when half of the buffer was sent,
+ * but at each read when the buffer is full. So a backlog of more than 8 MiB
+ * costs it much (10 s of CPU per GB, and stalls), one of 2 MiB next to nothing.
  */
 #define CHANNELS_BUDGET ((uint32_t)64 * 1024 * 1024)
 #define CHANNELS_GROW_LIMIT ((uint32_t)60 * 1024 * 1024)
@@ -52,19 +54,19 @@
 #define RECV_WINDOW_BACKLOG_MAX ((uint32_t)8 * 1024 * 1024)
 
 enum {
-	CHANNELS_FEW = 8,     /* such numbers of channels: see above */
+	CHANNELS_FEW = 8,     /* numbers of channels: see above */
 	CHANNELS_SOME = 64,
 	CHANNELS_MANY = 1024,
 	RECV_WINDOW_MEASURE_US = 1000, /* least time to measure a rate over */
-	RECV_WINDOW_REST_MS = 10 * 1000, /* unused so long, it halves */
-	RECV_MOVERS_MS = 1000, /* who moved nothing for longer does not count */
+	RECV_WINDOW_REST_MS = 10 * 1000, /* a window unused so long halves */
+	RECV_MOVERS_MS = 1000, /* length of a period of recv_movers */
 };
 
 struct recv_window {
 	uint32_t max; /* bytes that we offer */
 	uint32_t left, waiting, consumed; /* bytes, see above */
-	uint32_t withheld; /* bytes that will not be given back */
-	uint32_t unproven; /* bytes to be used before it may grow again */
+	uint32_t withheld; /* bytes to keep back once they are consumed */
+	uint32_t unproven; /* bytes the peer must use before max may grow */
 	uint64_t arrived;  /* bytes since measured_us */
 	uint64_t measured_us; /* 0: not measured yet */
 	uint64_t per_rtt;  /* bytes that arrived in the last round trip */
@@ -76,42 +78,45 @@ struct recv_path {
 	uint64_t rtt_us; /* round trip time; 0: not known */
 	uint32_t rcvbuf; /* bytes of the connection's TCP receive buffer */
 	uint32_t limit;	 /* bytes that this window may grow to */
-	uint32_t share;	 /* it gets these without proof, within the limit */
+	uint32_t share;	 /* bytes given without proof, within limit */
 	bool exact;	 /* see channels_set_exact_windows() */
 };
 
-/* Which channels moved data of late: their number is what the budget is
- * divided by. Channels that idle do not count. */
+/* Counts the channels that moved data in this period or the last one. The
+ * budget is divided by their number, as idle channels need no share. */
 struct recv_movers {
-	uint64_t period; /* number of the current one; the first is 1 */
-	uint64_t began_ms;
-	size_t now, last; /* that moved in this period, and the one before */
+	uint64_t period; /* number of this period; the first is 1 */
+	uint64_t began_ms; /* start of this period */
+	size_t now, last; /* channels counted in this period, and the last */
 };
 
-/* A channel moves data that moved last in this period (0: never): which it is
- * now. */
+/* Counts a channel that moves data now. period: the one in which it was counted
+ * last, 0 if never. Returns the number of the period that it is now. */
 uint64_t recv_movers_note(struct recv_movers *m, uint64_t period,
     uint64_t now_ms);
 size_t recv_movers_count(const struct recv_movers *m);
 
-/* The first offer, of so many bytes. */
+/* A new window of so many bytes, which the peer is told by the caller. */
 void recv_window_init(struct recv_window *w, uint32_t bytes);
-/* So much more; if the peer was not told, the next adjust tells it. */
+/* The window becomes wider by so many bytes. If the peer was not told of them,
+ * the next adjust tells it. */
 void recv_window_grant(struct recv_window *w, uint32_t bytes, bool told);
-/* Data arrived; false: more than the peer may send, nothing is changed. */
+/* Data arrived. False: the peer sent more than it may, nothing is changed. */
 bool recv_window_receive(struct recv_window *w, uint32_t bytes) must_check;
-/* The sink took so much, or nobody ever will. */
+/* So many bytes were taken by the sink, or thrown away. */
 void recv_window_consume(struct recv_window *w, uint32_t bytes);
 
 /*
- * An adjust, in this order: is one due (packet: bytes, the largest one that
- * the peer may send)? Becomes smaller after a rest (not for fixed windows),
- * withholds, grows if it may, and gives back: the bytes of WINDOW_ADJUST, 0
- * if there is nothing to tell.
+ * The steps of an adjust, in this order. recv_window_adjust_due(): is one due
+ * (packet: bytes of the largest packet that the peer may send)?
+ * recv_window_rest() and _shrink(), unless windows are fixed; _withhold();
+ * _grow(), if recv_window_may_grow(); and _give_back(), which returns the bytes
+ * for WINDOW_ADJUST, 0 if the peer need not be told.
  */
 bool recv_window_adjust_due(const struct recv_window *w, uint32_t packet);
-/* Becomes smaller, after a rest: where the budget is short, to an equal share
- * of it. What is only a little more stays. */
+/* Where the budget is short: a window shrinks to share bytes (an equal part of
+ * the budget), unless it is only a little wider. recv_window_rest() makes one
+ * smaller that was not used for some time. */
 void recv_window_shrink(struct recv_window *w, uint32_t share);
 void recv_window_rest(struct recv_window *w, uint64_t now_ms);
 void recv_window_withhold(struct recv_window *w);
@@ -120,32 +125,35 @@ void recv_window_grow(struct recv_window *w, const struct recv_path *path,
     uint64_t now_us);
 uint32_t recv_window_give_back(struct recv_window *w);
 
-/* The window (bytes) to offer from now on, given the one offered so far and
- * the bytes that arrive in a round trip, now and the last time (0: not known).
- * It never shrinks here, and grows only for a peer that it holds back; exact:
- * to no more than that peer can use in the next round trip. */
+/* The window (bytes) to offer from now on. max: the one offered so far. per_rtt
+ * and before: bytes that arrived in the last round trip, and in the one before
+ * it (0: not known). The result is never less than max, and more only if the
+ * window holds the peer back. Exact: no more than the peer can use in the next
+ * round trip. */
 uint32_t recv_window_next(uint32_t max, uint64_t per_rtt, uint64_t before,
     const struct recv_path *path);
-/* The window of a new channel for which `wanted` was asked, where the others,
- * so many, have `offered`: the sum stays within the connection's budget. fixed:
- * windows do not grow later, so the first few are as wide as was asked. */
+/* The window of a new channel that asks for `wanted` bytes. The windows of the
+ * `others` add up to `offered`, and the new sum stays within the budget. fixed:
+ * windows do not grow later, so the first few channels get all they ask for. */
 uint32_t recv_window_first(uint32_t wanted, uint64_t offered, size_t others,
     bool fixed);
-/* What each of so many that move data may have of the budget. */
+/* The bytes that each of so many channels that move data may have. */
 uint32_t recv_window_share(size_t movers);
-/* How far a window may grow where the others have `offered`. */
+/* The bytes that a window may grow to if those of the other channels add up to
+ * `offered`. */
 uint32_t recv_window_limit(uint64_t offered, size_t movers);
 /* Has the sum of all offers come so near to the budget that large windows keep
  * small ones from growing? */
 bool recv_window_is_short(uint64_t offered);
-/* Of it, what is given without proof that it is of use: as much as the first
- * channels have from the beginning. Beside their windows small ones never
- * prove it: an adjust of ours then waits in queues for many of the path's round
- * trips, so that little seems to arrive in one. */
+/* The bytes of a share that a channel is given without proof that it needs
+ * them, as many as the first channels get from the beginning. Next to wide
+ * windows a narrow one could not prove its need: our adjust for it waits in
+ * queues for many round trips of the path, so that little seems to arrive in
+ * one. */
 uint32_t recv_window_fair(size_t movers, bool exact);
-/* Bytes that so many channels offer at most. */
+/* The most bytes that the windows of so many channels can add up to. */
 uint64_t recv_window_sum_max(size_t channels);
-/* And the window after a time in which nothing was used of it. */
+/* What a window of max bytes shrinks to if it was not used for so long. */
 uint32_t recv_window_rested(uint32_t max, uint64_t idle_ms);
 
 #endif

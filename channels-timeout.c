@@ -11,8 +11,9 @@
 /* LOOK_MS: time between two looks at all channels. */
 enum { LOOK_MS = 200 };
 
-/* Types of channels that users know by another name, and whether their packets
- * are interactive. */
+/* Channel types whose kind has another name for users, on the client and, if
+ * server_kind is not NULL, on the server; and whether their packets are
+ * interactive. */
 static const struct {
 	const char *type, *kind, *server_kind;
 	bool interactive;
@@ -74,7 +75,8 @@ expire(struct channel *c, uint32_t after_s)
 	log_verbose("channel %u: closing after %u seconds of inactivity",
 	    c->id, after_s);
 	c->clock.expired = true;
-	/* What waits for a sink that takes nothing would wait for ever. */
+	/* The sinks are dropped: CLOSE would wait for ever if one of them
+	 * takes nothing. */
 	c->io = NULL;
 	channel_set_fds(c, -1, -1, -1, -1);
 	channel_hold_close(c, false);
@@ -83,7 +85,7 @@ expire(struct channel *c, uint32_t after_s)
 		c->ops->timed_out(c->arg, c);
 }
 
-/* The time at which a channel is to be closed; 0: it is not. */
+/* The time at which c's timeout ends; 0: c has none. */
 static uint64_t
 due_of(const struct channel *c)
 {
@@ -104,7 +106,8 @@ expire_all(struct channels *chs)
 	}
 }
 
-/* Channels whose time has come are closed; returns when the next one's does. */
+/* Closes the channels whose timeout is over. Returns when the next timeout
+ * ends. */
 static uint64_t
 expire_due(struct channels *chs, uint64_t now)
 {
@@ -131,7 +134,7 @@ channels_look_at_clocks(void *arg)
 	uint64_t now = clock_ms(), next, due;
 
 	k->timer = NULL;
-	/* What was moved after the last turn is not noted yet. */
+	/* Channels that moved data after the last turn count as used. */
 	for (struct channel *c = chs->active.first; c != NULL;
 	    c = c->next_active)
 		channel_note_use(c, now);
@@ -194,7 +197,7 @@ channel_note_use(struct channel *c, uint64_t now_ms)
 	c->clock.used = false;
 	c->clock.used_ms = k->used_ms = now_ms;
 	if (k->timer != NULL)
-		return; /* it looks for the next one itself */
+		return; /* the timer looks at all channels when it fires */
 	if ((due = due_of(c)) != 0)
 		arm(c->chs, due);
 	if (k->timeouts.global_s != 0)

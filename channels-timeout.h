@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Channels that carry nothing for some time are closed. Which channel for how
- * long is decided by who asks for it, by the name of the channel's kind; this
- * keeps the clocks. A channel's clock begins again whenever something is read
- * from or written to its local side, which costs a flag and no look at the
- * time.
+ * Channels that move no data for some time are closed. The time depends on the
+ * kind of the channel, by its name, and the caller decides it; here are the
+ * clocks only. A channel's clock starts again whenever its source is read or
+ * its sink is written. That sets a flag, and takes no look at the time.
  *
  * Threads: loop thread only.
  */
@@ -17,25 +16,25 @@
 
 struct channels_timeouts {
 	void *arg;
-	/* Seconds for a kind; 0: none. */
+	/* The timeout of channels of this kind; 0: none. May be NULL. */
 	uint32_t (*seconds)(void *arg, const char *kind);
-	/* When nothing at all was moved for so long, all channels are closed;
+	/* When no channel moved data for so many seconds, all are closed;
 	 * 0: never. */
 	uint32_t global_s;
 };
 
-/* To be called before there are channels. */
+/* Must be called before the first channel is made. */
 void channels_set_timeouts(struct channels *chs,
     const struct channels_timeouts *t);
-/* Its kind, as users name it ("session:shell", "dynamic-tcpip"). Without, it
- * follows from the channel's type. */
+/* Sets c's kind, by the name that users know ("session:shell",
+ * "dynamic-tcpip"). Without this call the kind follows from c's type. */
 void channel_set_kind(struct channel *c, const char *kind);
 
-/* Whether there are channels that carry data: all that are open, but sessions
- * only when they have been given a kind, which is when they run something.
- * Whether one of them is interactive; and whether it is one for which
- * channel_set_interactive() was called, a session with a terminal. Called in a
- * turn in which either has changed, and at once with what is now. */
+/* Is there a channel that carries data (any), one whose packets are
+ * interactive, a session with a terminal (channel_set_interactive() was
+ * called)? Open channels carry data, except sessions that have no kind, as they
+ * run nothing yet. channels_on_use() calls fn at once, and later in each turn
+ * in which one of the three has changed. */
 struct channels_use {
 	bool any, interactive, terminal;
 };
@@ -43,8 +42,8 @@ typedef void (*channels_use_fn)(void *arg, struct channels_use now);
 void channels_on_use(struct channels *chs, channels_use_fn fn, void *arg);
 struct channels_use channels_use(const struct channels *chs);
 
-/* Bytes that were sent from sources so far: of sessions with a terminal, and of
- * all others. */
+/* Bytes sent from sources so far: by sessions with a terminal, and by all other
+ * channels. */
 struct channels_sent {
 	uint64_t terminal, other;
 };

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What the channels were waiting for: to tell a user why it was not faster. */
+/* Counts how long the channels waited for what, so that a user can be told why
+ * a transfer was not faster. */
 #include "base/mem.h"
 #include "base/clock.h"
 #include "base/tcp.h"
 #include "channels-internal.h"
 
-/* NETWORK_BUSY_BYTES: more than answers and adjusts leave unsent. */
+/* NETWORK_BUSY_BYTES: replies and window adjusts alone leave fewer unsent. */
 enum { NETWORK_BUSY_BYTES = 16 * 1024 };
 
 static bool
@@ -54,7 +55,7 @@ channels_count_time(struct channels *chs)
 	chs->counted_ms = now;
 }
 
-/* The number of channels that wait for the same thing changes by that much. */
+/* Adds `by` to the number of channels that wait, for each thing in w. */
 static void
 count_waits(struct channels *chs, struct channel_waits w, int by)
 {

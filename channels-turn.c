@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A turn of the loop, for the channels that have something to do in it. What
- * happens to a channel touches it; who is not touched, and has nothing left
- * from the last turn, costs nothing however many there are.
+ * happens to a channel touches it. A channel that is not touched, and has
+ * nothing left to send, costs no time, however many such channels there are.
  */
 #include <stdlib.h>
 
@@ -50,8 +50,8 @@ leave_row(struct channel *c)
 	c->row = NULL;
 }
 
-/* A channel joins the row of its kind, at the end. One that waits there already
- * keeps its position. */
+/* Puts c at the end of its row: quick if it is interactive, else bulk. A
+ * channel that is in the row already keeps its position. */
 static void
 join_row(struct channel *c)
 {
@@ -98,8 +98,7 @@ channel_forget_touch(struct channel *c)
 
 /* ---- a turn -------------------------------------------------------------- */
 
-/* Channels that were touched join a row, since they may have something to
- * send. */
+/* Touched channels join their rows, as they may have something to send. */
 static void
 join_touched(struct channels *chs)
 {
@@ -109,10 +108,11 @@ join_touched(struct channels *chs)
 			join_row(c);
 }
 
-/* Each channel that is in the row now sends a packet, from the row's head on.
- * One that was served goes to the end, one that has nothing leaves the row, and
- * one that finds no room in the ring is the first in the next turn. All but
- * that one are looked at when the turn ends. */
+/* Each channel that is in the row now sends one packet, from the head of the
+ * row on. A channel that sent goes to the end; a channel that has nothing
+ * leaves the row. If the output ring is full the channel stays at the head, and
+ * is the first in the next turn. All channels but that one are looked at when
+ * the turn ends. */
 static int
 turn_row(struct channels *chs, struct channel_row *row)
 {
@@ -136,9 +136,9 @@ turn_row(struct channels *chs, struct channel_row *row)
 	return 0;
 }
 
-/* Packets are sent in rounds of one for each channel, interactive channels
- * first, so that none has to wait for another's bulk. It ends when the ring is
- * full or all are idle. */
+/* Sends packets in rounds, in each of them one packet for each channel, and the
+ * interactive channels first: so no channel waits for another's bulk. Ends when
+ * the output ring is full or no channel has more to send. */
 static int
 pump_all(struct channels *chs)
 {
@@ -154,8 +154,8 @@ pump_all(struct channels *chs)
 	return r;
 }
 
-/* A turn ends for a channel with what is not data: adjusts, EOF and CLOSE, and
- * answers that nobody is left to give. */
+/* The end of a turn for c: sends its window adjust, EOF and CLOSE, or refuses
+ * an OPEN whose handler's owner has left the channel. */
 static int
 finish_turn(struct channel *c)
 {
@@ -170,8 +170,8 @@ finish_turn(struct channel *c)
 	return channel_advance_close(c);
 }
 
-/* The turn ends for channels that were touched or served. For others that wait
- * in the rows nothing has changed, however many they are. */
+/* The end of a turn, for the channels that were touched or served. The other
+ * channels in the rows have not changed, and are not looked at. */
 static int
 finish_all(struct channels *chs)
 {
@@ -197,8 +197,8 @@ finish_all(struct channels *chs)
 			leave_row(c);
 	}
 	if (chs->active.first != NULL)
-		loop_again(chs->loop); /* by what was called meanwhile */
-	while ((c = take_first(&todo)) != NULL) /* after an error */
+		loop_again(chs->loop); /* a hook has touched a channel */
+	while ((c = take_first(&todo)) != NULL) /* only after an error */
 		append(&chs->active, c);
 	return r;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The windows of a connection's channels: adjusts, what the kernel knows of
- * the path, and the peer's windows (RFC 4254 section 5.2). What our windows do
- * with that is in channels-recv-window.c.
+ * The windows of a connection's channels (RFC 4254 section 5.2): the peer's
+ * windows, window adjusts, and what the kernel knows of the path. How wide our
+ * windows are is decided in channels-recv-window.c.
  */
 
 #include "base/clock.h"
@@ -28,7 +28,7 @@ channels_offered(const struct channels *chs)
 	return chs->offered;
 }
 
-/* The size to which this channel's window may grow beside the others'. */
+/* The most bytes that c's window may grow to, given those of other channels. */
 static uint32_t
 grow_limit(const struct channel *c)
 {
@@ -60,14 +60,15 @@ sample_path(struct channels *chs)
 	chs->rcvbuf = (uint32_t)fd_rcvbuf(fd);
 	chs->rtt_us = tcp_rtt_us(fd);
 	if (chs->rtt_us == 0 && chs->answer_us != 0) {
-		/* Nor does the buffer of such a descriptor follow the path. */
+		/* The kernel knows no round trip time of a descriptor that is
+		 * no TCP socket, and its buffer tells nothing of the path. */
 		chs->rtt_us = chs->answer_us;
 		chs->rcvbuf = CHANNELS_GROW_LIMIT;
 	}
 }
 
-/* The quickest answer is the round trip time: the first one may wait until the
- * server has started, and all of them wait behind data. */
+/* The round trip time is that of the quickest answer: the first answer may have
+ * waited until the server had started, and each may have waited behind data. */
 static void
 on_answer(void *arg, bool ok, struct rd data)
 {
@@ -97,7 +98,7 @@ channel_widen(struct channel *c, uint32_t more)
 
 	c->early -= early;
 	more -= early;
-	/* OpenSSH gives back a little more than was used of these. */
+	/* For datagrams OpenSSH gives back a little more than was sent. */
 	if (channel_has_datagrams(c))
 		more = MIN(more, UINT32_MAX - c->peer_window);
 	if (more > UINT32_MAX - c->peer_window)
@@ -126,8 +127,8 @@ grow(struct channel *c)
 	recv_window_grow(&c->window, &path, clock_us());
 }
 
-/* A window shrinks to an equal share, where there is not enough for all
- * channels. */
+/* When the budget of all windows is nearly used up, c's window shrinks to an
+ * equal share. */
 static void
 shrink(struct channel *c, uint64_t now_ms)
 {
@@ -139,7 +140,7 @@ shrink(struct channel *c, uint64_t now_ms)
 		    recv_window_share(recv_movers_count(&chs->movers)));
 }
 
-/* A channel sends at most one adjust a turn. */
+/* Called once a turn: so a channel sends at most one adjust in a turn. */
 int
 channel_adjust_window(struct channel *c)
 {

@@ -104,7 +104,7 @@ channels_free(struct channels *chs)
 	for (size_t i = 0; i < chs->n; i++) {
 		if (chs->v[i] == NULL)
 			continue;
-		chs->v[i]->active = false; /* the list goes as a whole */
+		chs->v[i]->active = false; /* chs->active is not used again */
 		channel_free(chs->v[i]);
 	}
 	queue_pool_clear(&chs->pool);
@@ -168,7 +168,7 @@ channels_on_global(struct channels *chs, const char *name,
 	return 0;
 }
 
-/* A new channel gets the lowest number that is free. */
+/* Sets *id to the lowest free number for a new channel. */
 static int
 take_number(struct channels *chs, size_t *id)
 {
@@ -236,7 +236,7 @@ first_window(const struct channel *c, uint32_t wanted)
 {
 	const struct channels *chs = c->chs;
 
-	/* The channel itself is counted, and so is what it has so far. */
+	/* c is part of count, and its window so far (0) is part of offered. */
 	return recv_window_first(wanted, chs->offered, chs->count - 1,
 	    chs->fixed_windows);
 }
@@ -302,13 +302,14 @@ channel_grant_window(struct channel *c, uint32_t window)
 	struct buf b;
 
 	window = first_window(c, window);
-	/* Data for it may be on its way already, so it counts from now on. */
+	/* The peer is told now and not at the end of the turn: its data may
+	 * be on the way already, and needs the window. */
 	if (c->state == CHANNEL_OPEN) {
 		channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
 		buf_put_u32(&b, window);
 		told = channels_send(c->chs, &b) == 0;
 	}
-	/* Else the adjust at the end of a turn tells it. */
+	/* If it was not told here, the adjust at the end of a turn tells it. */
 	recv_window_grant(&c->window, window, told);
 	channel_count_offered(c);
 	channel_touch(c);
@@ -329,7 +330,7 @@ channel_leave(struct channel *c)
 
 	c->ops = &no_ops;
 	c->io = NULL;
-	channel_set_fds(c, -1, -1, -1, -1); /* they were the owner's */
+	channel_set_fds(c, -1, -1, -1, -1); /* the owner may close them now */
 	TAILQ_FOREACH(s, &c->replies.list, entry)
 		s->fn = forget_reply;
 	channel_hold_close(c, false);
