@@ -167,8 +167,8 @@ bool kex_peer_pings(const struct kex *k);
 bool kex_peer_agent_forward(const struct kex *k);
 /* The peer takes early messages for channels (channels.h), as we do. */
 bool kex_peer_takes_early(const struct kex *k);
-/* What its identification line says of it: a set of enum peer_trait. 0 before
- * the line is there. */
+/* What the peer's identification line says of the peer: a set of enum
+ * peer_trait. 0 before the line has come. */
 uint32_t kex_peer_traits(const struct kex *k);
 /* Names that the peer offered last, for error texts; NULL if none. */
 const char *kex_peer_offer(const struct kex *k, int err);

@@ -14,10 +14,11 @@
 
 enum sign_data_kind { SIGN_DATA_OTHER, SIGN_DATA_LOGIN, SIGN_DATA_FILE };
 
-/* All but user is borrowed from the data. */
+/* The spans are borrowed from the data; user is owned. */
 struct sign_data {
 	enum sign_data_kind kind;
-	struct span session_id; /* of a login, as all that follows */
+	/* Only for SIGN_DATA_LOGIN: */
+	struct span session_id;
 	char *user;
 	struct span host_key; /* p NULL: the request does not name one */
 };

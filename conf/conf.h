@@ -93,7 +93,7 @@ struct conf_type {
 };
 
 enum conf_row_flag {
-	CONF_APPEND = 1,    /* each line adds; and as CONF_LINES */
+	CONF_APPEND = 1,    /* lines add to the list; implies CONF_LINES */
 	CONF_RAW = 2,	    /* rest of the line is one word, quotes kept */
 	CONF_NONE = 4,	    /* "none" = nothing */
 	CONF_GLOBAL = 8,    /* server: not inside Match */

@@ -43,8 +43,8 @@ const struct kem_alg *kem_by_name(const char *name);
 /* The plain ones, then GSSAPI's; NULL at the end of each. */
 const struct kem_alg *kem_at(size_t index);
 const struct kem_alg *kem_gss_at(size_t index);
-/* The names of the methods that a comma list of prefixes is about. Caller
- * frees; NULL when memory is out. */
+/* A comma list of the GSSAPI methods whose gss_prefix is in the comma list
+ * prefixes. Caller frees; NULL when memory is out. */
 char *kem_gss_names(const char *prefixes);
 
 int kem_new(struct kem **out, const struct kem_alg *alg) must_check;

@@ -83,9 +83,10 @@ int krl_add_sha256(struct krl *l, struct span digest) must_check;
 /* All that a KRL revokes is added. */
 int krl_add_all(struct krl *l, struct span content,
     struct krl_header *header) must_check;
-/* Each thing once and in order: keys, SHA-256, SHA-1, then certificates. */
+/* Calls fn for each item that was added, once and in order: keys, SHA-256,
+ * SHA-1, then certificates. */
 int krl_each(struct krl *l, krl_item_fn fn, void *arg) must_check;
-/* Likewise. */
+/* Appends the KRL to out, with each item once and sorted. */
 int krl_write(struct krl *l, const struct krl_header *header,
     struct buf *out) must_check;
 

@@ -164,8 +164,8 @@ terminal_reflows(void)
 	return getenv("XTERM_VERSION") == NULL && getenv("STY") == NULL;
 }
 
-/* To where the unfinished line begins: it takes several by now if the terminal
- * has become narrower. */
+/* Moves the cursor to where the unfinished line begins. That line may take up
+ * several rows of the screen by now, if the terminal has become narrower. */
 static void
 progress_back(struct progress *p, int width)
 {

@@ -96,7 +96,8 @@ void progress_drop(struct progress *p, struct progress_item *item);
  * written. */
 void progress_wait(struct progress *p, bool waits);
 
-/* Directories are listed; more: not all of them have been. */
+/* The transfer lists directories. more: some have not been listed to the end,
+ * so the totals may still grow. */
 void progress_listing(struct progress *p, bool more);
 void progress_streams(struct progress *p, unsigned streams);
 /* Draws or writes, if it is time. item: the file to show where each has a line
@@ -117,13 +118,13 @@ void progress_begin_events(struct progress *p, uint64_t now_ms);
 /* kind: a word for programs (hpnscp(1) lists them). */
 void progress_error(struct progress *p, const char *kind, const char *path,
     const char *text);
-/* The errno for which events could not be written; 0: all were, or their reader
- * is gone. */
+/* The errno with which events could not be written; 0: all were written, or
+ * their reader is gone. */
 int progress_lost(const struct progress *p);
-/* How many of these there were. */
+/* How often progress_error() was called. */
 unsigned long progress_errors(const struct progress *p);
-/* How it all ended, over all runs: "4 copied, 1 not copied (listed above)".
- * False: there is nothing to add up. */
+/* The result of all runs: "4 copied, 1 not copied (listed above)". False: only
+ * one file or none was copied, so that a summary would tell nothing new. */
 bool progress_summary(const struct progress *p, char *out, size_t size);
 void progress_end_events(struct progress *p, uint64_t now_ms);
 

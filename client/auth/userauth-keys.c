@@ -224,8 +224,9 @@ add_beside(struct pubkey_state *s, const struct named_file *f)
 	log_debug("identity file %s-cert type %d", f->path, number);
 }
 
-/* A certificate in place of the public key becomes a candidate; its private key
- * can log in without it, and becomes another. */
+/* The file of an IdentityFile's public key holds a certificate, cert, which
+ * becomes a candidate. The private key can log in without the certificate, so
+ * the plain key becomes a second candidate. */
 static void
 add_certified(struct pubkey_state *s, const struct named_file *f,
     struct key *cert)

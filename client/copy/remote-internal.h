@@ -142,8 +142,10 @@ int remote_stream_spawn(struct remote *r, struct sftp **out) must_check;
  * over. conn is a planned one, and removed on an error. */
 int remote_stream_add_piped(struct stream **out, struct conn *conn,
     const int fds[2]) must_check;
-/* The same for a stream that is there, STREAM_QUEUED, and leaves its
- * connection. Nothing is freed: this may be called by that. */
+/* Moves an existing stream, which is STREAM_QUEUED, from its connection to
+ * conn, and has it read and write fds as remote_stream_add_piped() does. The
+ * old connection is not freed, even if this was its last stream: the call may
+ * come from that connection's own code. */
 int remote_stream_use_pipe(struct stream *stream, struct conn *conn,
     const int fds[2]) must_check;
 

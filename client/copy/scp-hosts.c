@@ -146,12 +146,14 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 {
 	int err = remote_open(&host->remote, params);
 
-	/* What is wrong, and was told, stays so. */
+	/* Only a connection that was lost, or not answered, is tried again.
+	 * Any other error was reported and would come back. */
 	if (err != 0)
 		return err == ERR_TIMEOUT || err == ERR_CLOSED ? err :
 								 ERR_DENIED;
 	host->sftp = remote_sftp(host->remote);
-	/* Else the first requests leave before the host has answered. */
+	/* Where no try can follow there is no need to wait: the first requests
+	 * leave before the host has answered. */
 	if (!params->watched &&
 	    (params->retry_given || host->copy.retries == 0))
 		return 0;

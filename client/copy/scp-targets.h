@@ -25,7 +25,8 @@ struct scp_targets {
 	bool has_content; /* the content of a directory is among them */
 };
 
-/* Whether a transfer to `to` might write to what one of them writes to. */
+/* Whether a transfer to `to` might write to a file that a transfer in t writes
+ * to. */
 bool scp_targets_collide(const struct scp_targets *t, const char *to);
 int scp_targets_add(struct scp_targets *t, const char *to) must_check;
 void scp_targets_clear(struct scp_targets *t);

@@ -17,11 +17,12 @@ struct forwards;
 struct hostlearn;
 struct private_forwards;
 
-/* What the conditions and the handlers look at. All borrowed. */
+/* What decides whether a row of from-server.c is allowed, and what its handler
+ * works with. All pointers are borrowed. */
 struct from_server {
 	const struct client_conf *conf;
 	struct hostlearn *hostlearn; /* NULL: no host keys are learnt */
-	/* NULL: neither agent nor display. */
+	/* NULL: neither the agent nor the display is forwarded. */
 	struct private_forwards *private_forwards;
 	struct forwards *forwards;   /* NULL: none */
 };

@@ -286,9 +286,10 @@ hostcheck_sources(const struct hostcheck *h, const struct buf *lines)
 	return sources;
 }
 
-/* Under a port of its own a host may still be known by its name alone, or its
- * key revoked, to the files: the command was asked for the other name. Then v
- * is the verdict on that. */
+/* A host at a port other than 22 is looked up as "[name]:port". If that was not
+ * found, known_hosts may have the key under the name without the port, as known
+ * or as revoked; then v->found becomes what stands there. KnownHostsCommand was
+ * asked for the name with the port, so its lines are left out. */
 static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)

@@ -182,7 +182,8 @@ put_stock_keys(const struct keygen_options *o, struct buf *out)
 	strlist_clear(&c.keys);
 }
 
-/* Would a file NOTE be read, by a configuration that names no keys itself? */
+/* Would hpnsshd read the file NOTE? Its configuration must include NOTE, and
+ * must name no host keys itself. */
 static bool
 may_add_note(const struct keygen_options *o)
 {

@@ -208,8 +208,8 @@ record_failure(const struct login *l)
 		loginrec_failed(&rec);
 }
 
-/* The permits of a try restrict the login, which has what all of its proofs
- * allow. */
+/* The permits of a try restrict the login: what is left is what this try and
+ * all tries before it allow. False: they contradict each other. */
 static bool
 restrict_login(struct login *l, const struct login_try *t)
 {

@@ -109,7 +109,8 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	if (!m->login->name_ok)
 		monitor_report_penalty(m, PENALTY_INVALID_USER);
 	m->phase = MONITOR_PHASE_AUTH;
-	/* Who only has a name that is right is "unknown" to other users. */
+	/* The title is for all users to read, so it must not say whether an
+	 * account exists: one that may not log in is "unknown", too. */
 	proc_title("%s [priv]", m->login->name_ok ? m->login->user->name :
 						      "unknown");
 	text = auth_methods_next(&m->login->methods);

@@ -312,7 +312,8 @@ open_one(struct local_dir *d)
 	give_back(t, t->max - 1);
 	fd = open_in(d);
 	if (fd < 0 && (errno == EMFILE || errno == ENFILE)) {
-		/* Other parts of the program have taken what is left. */
+		/* Other parts of the program use up the descriptors: the tree
+		 * closes all but the last used directory. */
 		give_back(t, 1);
 		fd = open_in(d);
 	}

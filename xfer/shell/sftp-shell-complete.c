@@ -157,7 +157,8 @@ add_remote(struct shell *sh, struct strlist *found, const char *pattern,
 	return r;
 }
 
-/* Which kind of word the last one of words is. */
+/* What the word that is to be completed may name: local or remote files. at is
+ * that word's index in words, or words->n if nothing of it is typed yet. */
 static enum shell_complete_kind
 kind_of(const struct shell_words *words, size_t at)
 {

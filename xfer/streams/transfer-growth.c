@@ -363,8 +363,8 @@ xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 	return (l->in_flight + len) * 1000 / rate > x->measured.left_ms + rtt;
 }
 
-/* Over a long path all streams but the fastest have only little under way,
- * because the transfer waits for it in the end. */
+/* Over a long path every stream but the fastest has only little under way: at
+ * its end the transfer would have to wait for what a slow stream still has. */
 static bool
 is_minor(const struct xfer_stream *l)
 {

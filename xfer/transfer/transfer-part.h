@@ -72,11 +72,11 @@ bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
 
 /* transfer-refused.c: servers that rename nothing. */
 bool xfer_has_parts(const struct xfer_file *f);
-/* Before an upload begins, a server that has no posix-rename is asked, once.
- * True while the answer is outstanding. */
+/* Before the first upload, a server without posix-rename is asked once whether
+ * it lets files be renamed. True while the answer is outstanding. */
 bool xfer_parts_wait(struct xfer *x, const struct xfer_file *f);
-/* The part was refused the target's name, or is not shown, with that status.
- * True: it is removed, and the file is done again in place. */
+/* The server refused, with that status, to rename the part to the target.
+ * True: the part is removed, and the file is written again in place. */
 bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
 
 /* transfer-owner.c: whose is the old part of an upload? */

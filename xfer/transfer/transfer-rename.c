@@ -191,12 +191,13 @@ target_removed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	/* It may still be removed when the part has its name. */
+	/* After a timeout the server may carry out the REMOVE at any time: then
+	 * it would hit the part, if that had the target's name by now. */
 	if (reply->err == ERR_TIMEOUT) {
 		rename_fails(f, "the server does not answer");
 		xfer_path_answered(f, reply);
 	} else if (reply->err == 0 && xfer_go_in_place(f, reply->status)) {
-		return; /* it may not be removed */
+		return; /* the server refused to remove the target */
 	} else if (!f->x->over) {
 		xfer_file_rename(f);
 	}
