@@ -12,19 +12,20 @@
 struct xfer_compare {
 	enum {
 		XFER_COMPARE_NONE,
-		XFER_COMPARE_PART,   /* what differs is moved */
-		XFER_COMPARE_TARGET, /* is it complete? */
-		XFER_COMPARE_VERIFY, /* has all arrived? */
+		XFER_COMPARE_PART,   /* an old part: what differs is moved */
+		XFER_COMPARE_TARGET, /* is the target complete already? */
+		XFER_COMPARE_VERIFY, /* is what was written the source? */
 	} why;
 	bool differs;
 	bool listed; /* in x->files.comparing */
 	bool sparse; /* this end has holes */
 	bool reads;  /* there are no digests */
-	bool lost;   /* something was not answered */
-	uint64_t shown; /* bytes in the progress, of a target */
+	bool lost;   /* a request of it was not answered */
+	uint64_t shown; /* bytes of a target that the progress counts */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;
-	uint64_t same_until; /* so much was read back already, to verify */
+	uint64_t same_until; /* before that offset both ends were found to be
+			      * the same: verifying goes on from there */
 	unsigned pending;
 	TAILQ_ENTRY(xfer_file) entry; /* in x->files.comparing */
 };

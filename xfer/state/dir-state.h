@@ -56,11 +56,12 @@ struct xfer_dir {
 		XFER_DIR_FAILED, /* what is in it fails as well */
 	} state; /* of the target */
 	bool fix;		 /* attributes are set at the end */
-	bool no_early_close;	 /* for this one, which is large */
+	bool no_early_close;	 /* its CLOSE was sent early once: not again */
 	unsigned large;		 /* names in an answer that was dropped */
 	unsigned tries;		 /* of MKDIR */
 	unsigned refusals;	 /* of OPENDIR so far */
-	unsigned depth, links;	 /* above it; those that links led to */
+	unsigned depth, links;	 /* directories above it; those of them that
+				  * a server's links led to */
 	char *local, *remote;	 /* owned */
 	struct local_dir *at;	 /* owned; NULL: it is not on this host, or
 				  * not there */
@@ -68,17 +69,18 @@ struct xfer_dir {
 	struct xfer_exact exact;
 	DIR *dirp;		 /* upload: NULL until listed */
 	struct xfer_listing listing; /* download */
-	struct xfer_there *there; /* owned: what the target had in it, when it
-				   * was found; NULL: not known */
+	struct xfer_there *there; /* owned: names that the target held before
+				   * this run; NULL: not known */
 	struct xfer_names *names;  /* hashes of the names found so far */
-	struct xfer_files held;	   /* upload: until it is there */
+	struct xfer_files held;	   /* upload: files that wait until the target
+				    * exists */
 	/* in x->dirs: waiting, walking, listing or fixing */
 	TAILQ_ENTRY(xfer_dir) entry;
 	TAILQ_ENTRY(xfer_dir) turn; /* ready, or looking */
 	TAILQ_ENTRY(xfer_dir) all;
 };
 
-/* Can it be filled? */
+/* Does the target directory exist, so that files can be put into it? */
 static inline bool
 xfer_dir_is_there(const struct xfer_dir *d)
 {
@@ -95,15 +97,18 @@ struct xfer_dir_lists {
 	struct xfer_dirs all;
 	size_t names_there; /* in all d->there */
 	size_t count, waiting_count, walking_count, listing_count;
-	bool any;	   /* there was one */
-	size_t walking_max; /* open in the midst of being read */
-	size_t names_max;  /* known, then larger answers are dropped */
+	bool any;	   /* the transfer has had a directory */
+	size_t walking_max; /* directories of an upload that may be open, half
+			     * read */
+	size_t names_max;  /* names that are known; with more of them, answers
+			    * that are larger than expected are dropped */
 	unsigned readdirs; /* in flight */
 	unsigned expected; /* names expected from these, and from those that
 			    * follow OPENDIRs in flight */
 	/* By depth: names, and directories among them, in the first answer. */
 	unsigned usual[XFER_USUAL_DEPTHS], usual_dirs[XFER_USUAL_DEPTHS];
-	unsigned no_early_close; /* so many directories */
+	unsigned no_early_close; /* CLOSE is not sent early for so many
+				  * directories from here on */
 };
 
 #endif

@@ -17,12 +17,12 @@
 enum xfer_state {
 	XFER_QUEUED,
 	XFER_STATING_SOURCE, /* the server tells more of the source */
-	XFER_STATING_TARGET, /* what is there already? */
+	XFER_STATING_TARGET, /* what the target and its part are */
 	XFER_LINKING,	     /* a link is made: transfer-links.c */
 	XFER_OPENING,	     /* the first OPEN is under way */
-	XFER_MOVING,	     /* data */
-	XFER_MOVING_SMALL,   /* in one request, or one flight of them */
-	XFER_COMPARING,	     /* are both ends the same? */
+	XFER_MOVING,	     /* data moves, through handles */
+	XFER_MOVING_SMALL,   /* data moves in one flight of requests */
+	XFER_COMPARING,	     /* both ends of the file are compared */
 	XFER_CLOSING,	     /* attributes and CLOSE are under way */
 	XFER_RENAMING,	     /* the part gets the target's name, or goes
 			      * because the target is complete */
@@ -34,29 +34,30 @@ struct xfer_file {
 	struct xfer_dir *dir; /* holds a reference; may be NULL */
 	char *local, *remote; /* owned */
 	struct local_dir *at; /* owned; where it is on this host; or NULL */
-	const char *name;     /* in there */
+	const char *name;     /* in the directory at; within local */
 	enum local_links links; /* what a link of that name may lead to */
 	enum xfer_state state;
 	bool up, failed;
-	bool resume;	      /* what is there already may be used */
-	bool only_attrs;      /* its target has its data: nothing moves */
-	/* All of an upload's part had arrived when its stream was lost, and
-	 * the marks were perhaps cut off; of a source of that size and time. */
+	bool resume;	      /* an old part or target may be used */
+	bool only_attrs;      /* the target has the data: none moves */
+	/* An upload's part was whole when its stream was lost, so its marks
+	 * may be cut off already. size, mtime: the source's, then. */
 	struct {
 		bool known;
 		uint64_t size;
 		uint32_t mtime;
 	} whole;
-	/* A stream that is silent may still write its part: it waits. */
+	/* A stream that fell silent may still write the file's part, so the
+	 * file waits (transfer-late.c). */
 	enum {
 		XFER_LATE_NO,
-		XFER_LATE_DOUBT, /* is it that stream alone? */
-		XFER_LATE_SURE,	 /* yes: it gets another part */
+		XFER_LATE_DOUBT, /* do other streams answer? */
+		XFER_LATE_SURE,	 /* they do: the file gets another part */
 	} late;
 	unsigned part_number; /* from 1 on: see xfer/part-name.h */
 	struct xfer_made made;
-	bool in_place;	      /* its part was refused the target's name */
-	bool part_noted;      /* it was told that one is left alone */
+	bool in_place;	      /* the server refused to rename its part */
+	bool part_noted;      /* the user was told of a part left alone */
 	int fd;		      /* owned; -1 */
 	struct xfer_handles handles;
 	unsigned blocks;      /* of data, under way */
@@ -81,7 +82,7 @@ struct xfer_file {
 	TAILQ_ENTRY(xfer_file) entry;
 };
 
-/* Does what is opened hold data that is used? */
+/* Does the part, or target, that is opened hold data that is used? */
 static inline bool
 xfer_keeps_data(const struct xfer_file *f)
 {
@@ -91,8 +92,8 @@ xfer_keeps_data(const struct xfer_file *f)
 
 struct xfer_file_lists {
 	struct xfer_files queue, active, done, comparing;
-	struct xfer_files touched; /* something has happened to them */
-	bool settling;		   /* they are being moved on */
+	struct xfer_files touched; /* see xfer_file_touch() */
+	bool settling;		   /* xfer_files_settle() runs */
 	size_t queued, active_count;
 	size_t held;	 /* wait for their directory, or for another name */
 	size_t renaming; /* in that state: they have no handle */
@@ -101,14 +102,15 @@ struct xfer_file_lists {
 };
 
 /* file-events.c */
-/* What may follow what is a table there. */
+/* Changes the state, by the table of allowed changes in file-events.c. */
 void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
 void xfer_file_fail(struct xfer_file *f);
 /* Something has happened to f: the loop moves it on, if it waits for nothing
  * any more. */
 void xfer_file_touch(struct xfer_file *f);
 void xfer_file_untouch(struct xfer_file *f);
-/* To a path request: touches the file, unless all is being freed. */
+/* A path request of f was answered: touches f, unless the transfer is being
+ * freed. */
 void xfer_path_answered(struct xfer_file *f, const struct sftp_reply *reply);
 
 #endif

@@ -20,10 +20,11 @@ struct xfer_space {
 	bool up;
 	bool tree;	 /* there are directories: decided when all is listed */
 	char *path;	 /* owned; the first target; NULL: none yet */
-	struct local_dir *at; /* owned; that of a download is in there */
-	uint64_t free;	 /* bytes */
-	uint64_t needed; /* by all that was found */
-	uint64_t begun;	 /* by those that have begun, less what they replace */
+	struct local_dir *at; /* owned; a directory that a download fills */
+	uint64_t free;	 /* bytes free at the target */
+	uint64_t needed; /* bytes of all files that were found */
+	uint64_t begun;	 /* bytes of files that have begun, less what they
+			  * replace */
 };
 
 #endif

@@ -19,126 +19,149 @@
 /* A listing, or the caller, has told of it; either may be NULL. */
 void xfer_source_found(struct xfer_file *f, const struct sftp_attrs *attrs,
     const struct xfer_exact *exact);
-/* It was looked at, on this host. */
+/* stat(2) has told of a source on this host. */
 void xfer_source_seen(struct xfer_file *f, const struct stat *st);
-/* A server has told the numbers of it; and its times, which then count. */
+/* A server has answered stat-ns for the source: the exact attributes are set.
+ * xfer_source_timed(): its times are known from now on, too. */
 void xfer_source_numbered(struct xfer_file *f, const struct sftp_reply *reply);
 void xfer_source_timed(struct xfer_file *f, const struct sftp_reply *reply);
-/* These are the attributes of what is, or was, read. */
+/* The source that is read, or was read, has these attributes. */
 void xfer_source_read(struct xfer_file *f, const struct sftp_attrs *attrs);
-/* What was listed of it is not trusted: it will be asked for. */
+/* The exact attributes that a listing gave for the source are not trusted: the
+ * server will be asked for them. */
 void xfer_source_doubted(struct xfer_file *f);
-/* Its size by now is what is expected. */
+/* The size to be copied, source.size, becomes that of source.attrs. */
 void xfer_source_sized(struct xfer_file *f);
 
 /* file-target.c */
 void xfer_target_forget(struct xfer_file *f);
 /* The requests before OPEN are answered, or none is needed. */
 void xfer_target_known(struct xfer_file *f);
-/* A server has told what has its name; its numbers; how many names it has. */
+/* A server has told what bears the target's name: its attributes; the exact
+ * ones, by stat-ns; how many names (hard links) it has. */
 void xfer_target_found(struct xfer_file *f, const struct sftp_attrs *attrs);
 void xfer_target_numbered(struct xfer_file *f, const struct sftp_reply *reply);
 void xfer_target_names(struct xfer_file *f, uint32_t nlink);
-/* It was looked at, on this host or in a listing. */
+/* stat(2) on this host, or a listing of the server, has told of the target. */
 void xfer_target_seen(struct xfer_file *f, const struct sftp_attrs *attrs,
     const struct xfer_exact *exact);
-/* It is a link that is replaced. */
+/* The target is a link, which is replaced: it counts as not there. */
 void xfer_target_link(struct xfer_file *f);
+/* Whether we may not write the target. */
 void xfer_target_refused(struct xfer_file *f, bool read_only);
-/* That was decided to be used of what is there. */
+/* It was decided how much of the existing target, or part, is used. */
 void xfer_target_use(struct xfer_file *f, enum xfer_reuse reuse);
-/* It is complete, and needs attributes only. */
+/* The target has all data of the source, and needs attributes only. */
 void xfer_target_complete(struct xfer_file *f);
-/* It was opened in place, and had so many bytes. */
+/* The target was opened in place, and had old_size bytes. */
 void xfer_target_opened(struct xfer_file *f, uint64_t old_size);
-/* What takes its place has mode `made`, and gets that one at the end. */
+/* The target is to have mode in the end; what takes its place was created with
+ * the mode `made`. xfer_target_keeps_mode(): no mode is set at the end. */
 void xfer_target_gets_mode(struct xfer_file *f, uint32_t mode, uint32_t made);
 void xfer_target_keeps_mode(struct xfer_file *f);
 
 /* file-part.c */
-/* Owns the name; NULL: there is none. */
+/* The part is called name, which is owned from now on; NULL: there is none. */
 void xfer_part_named(struct xfer_file *f, char *name);
 void xfer_part_forget(struct xfer_file *f);
-/* Data goes to the target in place of the part; what OPEN made is known. */
+/* There is no part any more: data goes to the target itself. part.made, what
+ * OPEN has made, is kept. */
 void xfer_part_dropped(struct xfer_file *f);
-/* What has its name already; NULL: nothing. How many names that has. */
+/* The file that bears the part's name already: its attributes, or NULL if there
+ * is none; and how many names (hard links) it has. */
 void xfer_part_old(struct xfer_file *f, const struct sftp_attrs *old);
 void xfer_part_old_names(struct xfer_file *f, uint32_t nlink);
-/* Of what has its name nothing is used. */
+/* Nothing of the file that bears the part's name is used. */
 void xfer_part_unused(struct xfer_file *f);
+/* Whether that file is somebody else's. */
 void xfer_part_foreign(struct xfer_file *f, bool foreign);
-/* The server is asked whether a source has its name; and it has answered. */
+/* The server was asked whether a source bears the part's name; and it has
+ * answered. */
 void xfer_part_plan_asked(struct xfer_file *f);
 void xfer_part_planned(struct xfer_file *f, bool planned);
-/* OPEN has made, or opened, that. */
+/* OPEN has made, or opened, a file with the attributes made. */
 void xfer_part_opened(struct xfer_file *f, const struct sftp_attrs *made);
-/* It will be made again, with a stricter mode. */
+/* The part will be removed and made again, with a stricter mode. */
 void xfer_part_remade(struct xfer_file *f);
+/* Our own part was removed. False: perhaps not, the answer was lost. */
 void xfer_part_cleared(struct xfer_file *f, bool cleared);
-/* Nothing shows yet that the old one is the source's; something does; all was
- * read, and either way it is known. */
+/* Is the data of an old part the source's? Nothing shows it yet; something
+ * does; the comparison has ended, and a part that is unproven still is
+ * refused. */
 void xfer_part_unproven(struct xfer_file *f);
 void xfer_part_proven(struct xfer_file *f);
 void xfer_part_judged(struct xfer_file *f);
+/* Whether the marks of an old part are those of this source; if not, the part
+ * is refused. */
 void xfer_part_marked(struct xfer_file *f, bool right);
-/* What has the part's name is nothing that this run has made. */
+/* This run has not made the file that bears the part's name. The second
+ * function keeps the rest of what is known of it. */
 void xfer_made_nothing(struct xfer_file *f);
 void xfer_made_disowned(struct xfer_file *f);
 /* OPEN, which may have made a part, was answered. */
 void xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply);
-/* OPEN tells whose it is, or not. */
+/* Whether OPEN tells the server the number of this copy (xfer->copy). */
 void xfer_made_numbered(struct xfer_file *f, bool numbered);
+/* This run has made the part on this host, and fd is open on it. */
 void xfer_made_here(struct xfer_file *f, int fd);
-/* A server has told what was written. */
+/* A server has told the attributes of the part, as it was written. */
 void xfer_made_written(struct xfer_file *f, const struct sftp_attrs *attrs);
-/* Its handles are lost; so much of it is there. */
+/* The part's handles are lost; so many bytes are in it. */
 void xfer_made_kept(struct xfer_file *f, uint64_t bytes);
 
 /* file-opening.c */
-/* All but what a probe needs. */
+/* Clears file->opening, and frees the name of a probe. */
 void xfer_opening_forget(struct xfer_file *f);
+/* OPEN is about to be sent. */
 void xfer_opening_begins(struct xfer_file *f);
 void xfer_opening_refused(struct xfer_file *f, const struct sftp_reply *reply);
-/* As by a server that lets nobody write it. */
+/* The file is not opened, as if the server had answered "permission denied". */
 void xfer_opening_denied(struct xfer_file *f);
+/* The server gives no further handle for this file. */
 void xfer_opening_no_more(struct xfer_file *f);
-/* Whether it was looked at, or needs not be. */
+/* Whether FSTAT was sent for what OPEN has made, or need not be sent. */
 void xfer_opening_inspected(struct xfer_file *f, bool inspected);
-/* The part's name was free again. True: once too often. */
+/* The part's name was free again after OPEN had found it taken. True: that
+ * happened too often. */
 bool xfer_opening_gone(struct xfer_file *f);
+/* Whether the file waits until this host has a descriptor for it. */
 void xfer_opening_waits(struct xfer_file *f, bool waits);
-/* Owns the name of the probe that is opened now. */
+/* A probe (transfer-owner.c) is opened under name, which is owned. */
 void xfer_opening_probe(struct xfer_file *f, char *name);
 
 /* file-progress.c */
 void xfer_progress_forget(struct xfer_file *f);
-/* How large a range is. */
+/* The file is moved in ranges of chunk bytes. */
 void xfer_progress_chunk(struct xfer_file *f, uint64_t chunk);
-/* What is to be moved is known; or is not any more. */
+/* Whether it is known which data is to be moved. */
 void xfer_progress_begun(struct xfer_file *f, bool begun);
-/* All before offset is moved, or is in ranges. */
+/* Data before offset was moved, or is in a range: go on from there. */
 void xfer_progress_from(struct xfer_file *f, uint64_t offset);
-/* All before offset is at the target. */
+/* Data before offset is at the target. */
 void xfer_progress_trusted(struct xfer_file *f, uint64_t offset);
+/* The target has as many bytes as the source. */
 void xfer_progress_complete(struct xfer_file *f);
-/* Bytes have come to the target, were found there, or are holes. */
+/* So many bytes have come to the target, or were found there; or they are a
+ * hole, which is not moved. */
 void xfer_progress_moved(struct xfer_file *f, uint64_t len);
 void xfer_progress_skipped(struct xfer_file *f, uint64_t len);
-/* Data was received up to there. */
+/* Data before the offset until was received. */
 void xfer_progress_received(struct xfer_file *f, uint64_t until);
 /* The length of what is written has to be set. */
 void xfer_progress_needs_size(struct xfer_file *f);
-/* The source ended there: ranges behind it are given up. */
+/* The source ended at offset: ranges behind it are given up. */
 void xfer_progress_ends(struct xfer_file *f, uint64_t offset);
-/* All of it came in one answer. */
+/* The whole source, len bytes, came in one answer. */
 void xfer_progress_came(struct xfer_file *f, uint64_t len);
+/* The size that the source has now, after it ended early, is known. */
 void xfer_progress_end_checked(struct xfer_file *f);
 void xfer_progress_write_failed(struct xfer_file *f);
-/* What was written may be lost; or that was seen to. */
+/* True: what was written may be lost. False: xfer_part_withdraw() has seen to
+ * that. */
 void xfer_progress_unstored(struct xfer_file *f, bool unstored);
-/* These bytes are still to be moved. */
+/* len bytes at offset are still to be moved. */
 void xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len);
-/* The next ones that are. False: there are none that nobody has taken. */
+/* Takes the next range that is to be moved. False: none is left. */
 bool xfer_range_take(struct xfer_file *f, uint64_t *from, uint64_t *until);
 
 #endif

@@ -7,11 +7,12 @@
 #include "xfer/state/transfer-state.h"
 
 /* transfer-part.c */
-/* The part of a download, where the file is. */
+/* The name of a download's part in its directory, f->at. */
 const char *xfer_part_local(const struct xfer_file *f);
-/* Has this run made it, and put nothing into it? */
+/* Has this run made the part, and written nothing to it? */
 bool xfer_part_is_empty(const struct xfer_file *f);
-/* By what is known of the target, and of the part if that is made. */
+/* How the target is to be written (xfer/target-plan.h), by what is known of the
+ * target, and of the part if that is made. */
 enum target_plan xfer_plan(const struct xfer_file *f);
 /* What is at the target and is replaced without a question (a link, a further
  * name) counts as not there. */
@@ -25,49 +26,56 @@ void xfer_part_mode(struct xfer_file *f);
 uint32_t xfer_part_first_mode(const struct xfer_file *f);
 /* May others do with the part what they may not do with the target? */
 bool xfer_part_is_lax(const struct xfer_file *f);
-/* Gives a download's part its name, while lock holds it. False: reported. */
+/* Renames a download's part to the target, while the descriptor lock holds it.
+ * False: it failed, which was reported. */
 bool xfer_part_rename(struct xfer_file *f, int lock);
-/* What was written may not be stored: removes what would let a later run take
- * it for whole (the part, or the target's time). lock: a descriptor of what a
- * download has written. */
+/* The data that was written may be lost: removes what would let a later run
+ * take the file for whole (the part, or the target's time). lock: a descriptor
+ * of what a download has written. */
 void xfer_part_withdraw(struct xfer_file *f, int lock);
 
 /* transfer-name.c: which name the part takes. */
-/* A source was named, whose target that is. False: no memory. */
+/* The user has named a source that is copied to target: no part takes that
+ * name. False: no memory. */
 bool xfer_plan_root(struct xfer *x, const char *target) must_check;
 void xfer_plan_free(struct xfer *x);
-/* A source was found, whose target that is. Names of our own are noted (see
- * xfer/part-name.h): it is not what a killed run has left. */
+/* A source was found that is copied to target. If target looks like a name of
+ * our own (xfer/part-name.h) it is noted, so that it is not mistaken for what a
+ * killed run has left. */
 void xfer_plan_found(struct xfer *x, const char *target);
-/* Is it, or may it be, the target of a source that was found so far? Only for
- * names of our own. */
+/* Is path, a name of our own, the target of a source that was found so far?
+ * Also true if it may be, since too many were found to note them all. */
 bool xfer_is_found(const struct xfer *x, const char *path);
 /* The next name of our own, by make(), that no source was found for; *number
  * is that of the one before, or 0. The caller frees. NULL: no memory, or
  * XFER_NAMES_TRIED were tried. */
 char *xfer_free_name(const struct xfer *x, const char *target,
     unsigned *number, char *(*make)(const char *target, unsigned number));
-/* Passes over names that a source's target has. */
+/* Gives the part another name if the target of some source bears that one. */
 void xfer_part_avoid_plan(struct xfer_file *f);
-/* What has the part's name is left alone, which is told, and the next name is
- * the part's. False: reported. */
+/* Leaves the file alone that bears the part's name, notes that, and gives the
+ * part the next name. False: there is none, which was reported. */
 bool xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen);
-/* The same, for one that was looked at with -Z: the file begins anew. */
+/* The same for an old part that was looked at with -Z; then the copy of the
+ * file begins anew. */
 void xfer_part_pass(struct xfer_file *f);
-/* It does not show that it is of this source. One that this run has made, of
- * what the source was before a break, is removed; others are passed. */
+/* The old part's data is not this source's. A download's part that this run has
+ * made, before the source was changed, is removed; others are left alone as by
+ * xfer_part_pass(). The copy of the file begins anew. */
 void xfer_part_refused(struct xfer_file *f);
-/* Parts of this run's downloads that have the name take another one: something
- * is to be made under it. */
+/* A file is to be made under that name: a part of this run's downloads that
+ * bears it is renamed. */
 void xfer_part_make_way(struct xfer *x, struct local_dir *at,
     const char *name);
 
 /* transfer-target.c: answers touch the file. */
 /* Is the target written from its beginning, without having been cut? */
 bool xfer_overwrites(const struct xfer_file *f);
-/* May a target that is replaced be written? Only its server knows. */
+/* Asks the server whether the target, which is to be replaced, may be written:
+ * it is opened for writing, and closed. */
 void xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream);
-/* How much old content is there? False: it does not matter, or is known. */
+/* Asks how much old content a target that is written in place has. False: that
+ * does not matter, or is known. */
 bool xfer_target_inspect(struct xfer_file *f, struct xfer_handle *e);
 
 /* transfer-refused.c: servers that rename nothing. */
@@ -82,16 +90,19 @@ bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
 /* transfer-owner.c: whose is the old part of an upload? */
 /* made: attributes of a file that the server has just made for us. */
 void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);
-/* Has the part another owner than that? An unknown owner does not differ. */
+/* Has the old part of an upload another owner than the files that the server
+ * makes for us? An unknown owner does not differ. part: its attributes. */
 bool xfer_owner_differs(const struct xfer_file *f,
     const struct sftp_attrs *part);
 /* May an empty part be taken? Where no server tells who holds it, another copy
  * may have made it a moment ago: then only an old one, by the server's time. */
 bool xfer_part_is_abandoned(const struct xfer_file *f);
-/* True: it must be found out first; then xfer_file_choose_reuse() is called
- * again. */
+/* Makes a probe, a file that shows under which owner the server makes ours,
+ * unless that is known or of no use. True: xfer_file_choose_reuse() is called
+ * again when the owner is known. */
 bool xfer_owner_probe(struct xfer_file *f);
-/* The probe was opened, or inspected. False: it failed, or was lost. */
+/* The probe was opened, or its FSTAT was answered. False: that failed, or the
+ * stream was lost. */
 bool xfer_owner_probe_opened(struct xfer_file *f);
 void xfer_owner_probe_drop(struct xfer_file *f);
 
@@ -110,7 +121,8 @@ void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
 void xfer_part_remove_surely(struct xfer_file *f);
 /* Does the request that renames the part close its handle? */
 bool xfer_renames_handle(const struct xfer_file *f);
-/* Its part is whole, and closed, unless it is renamed by its handle. */
+/* Renames the part to the target. The part is whole, and closed unless
+ * xfer_renames_handle(). */
 void xfer_file_rename(struct xfer_file *f);
 
 #endif
