@@ -607,7 +607,7 @@ test_random_requests(void **state)
 	clear();
 }
 
-/* ---- what is above -------------------------------------------------------- */
+/* ---- what is above ------------------------------------------------------- */
 
 /* A listing says of ".." what dir is. */
 static void
