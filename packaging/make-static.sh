@@ -247,7 +247,7 @@ if [ "$machine" = "$(uname -m)" ] || [ -n "$run" ]; then
 		try "$there/bin/hpnssh" -G host | grep -qx 'user somebody'
 	fi
 	: >commands
-	try "$there/bin/hpnsftp" -D "$there/libexec/hpnssh/hpnsftp-server" -b commands
+	try "$there/bin/hpnsftp" -D "$run $there/libexec/hpnssh/hpnsftp-server" -b commands
 else
 	say "(not tried: there is no qemu-$machine-static)"
 fi
