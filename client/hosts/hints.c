@@ -17,9 +17,10 @@
 #include "keys/knownhosts.h"
 
 enum {
-	FILE_MAX = 256 * 1024, /* bytes; a larger file is not ours */
+	FILE_MAX = 256 * 1024, /* bytes; a larger file was not written by us and
+			        * is not read */
 	LINES_MAX = 1000,
-	FIELDS = 4, /* and perhaps the word "asked" */
+	FIELDS = 4, /* words of a line, without the word "asked" at its end */
 };
 
 void
@@ -31,8 +32,8 @@ hints_clear(struct hints *h)
 	*h = (struct hints){ 0 };
 }
 
-/* The file of hints is read. A link or a device in its place is nothing of
- * ours. */
+/* Reads the file of hints. A link or a device in its place was not made by us,
+ * and is an error. */
 static int
 read_file(const char *path, struct buf *content)
 {
@@ -47,7 +48,7 @@ read_file(const char *path, struct buf *content)
 	return r;
 }
 
-/* The file's lines; a file that is not there has none. */
+/* Reads the lines of the file. A missing file counts as an empty one. */
 static int
 read_lines(const char *path, struct strlist *lines)
 {
@@ -67,8 +68,9 @@ read_lines(const char *path, struct strlist *lines)
 	return r;
 }
 
-/* The name of a line is hashed as in known_hosts: who hides names there wants
- * none here, and nobody reads this file. */
+/* Is the host's name in this line hashed, as in known_hosts? All names are: a
+ * user who hides the names in known_hosts does not want them in clear here, and
+ * nobody has to read this file. */
 static bool
 is_hashed(const char *line)
 {
@@ -85,8 +87,8 @@ is_of(const char *line, const char *name)
 	return is;
 }
 
-/* A word may be used: names of algorithms go into our proposal, so nothing but
- * such names passes. */
+/* Does the word consist of characters that names of algorithms and fingerprints
+ * have? Words of the file go into our proposal, so no others may pass. */
 static bool
 is_word(const char *s)
 {
@@ -138,14 +140,16 @@ hints_load(const char *path, const char *name, struct hints *out)
 	return r;
 }
 
-/* Writes the file with the line h in place of the host's; NULL: without it.
- * Lines of an earlier version, with names in clear, are dropped. */
+/* Writes the file again, with the line h in place of the host's old line, or
+ * without a line for the host if h is NULL. Lines of an earlier version, which
+ * have the names in clear, are dropped. */
 static int
 rewrite(const char *path, const char *name, const struct hints *h)
 {
 	struct strlist lines = { 0 };
 	struct buf out = { 0 };
-	char *hash = NULL; /* that of the old line, or a new one */
+	char *hash = NULL; /* the host's hashed name: that of the old line, or a
+			    * new one */
 	size_t first = 0;
 	int r = read_lines(path, &lines);
 
@@ -244,8 +248,8 @@ hints_find(const struct hints_file *p, struct hints *out)
 	    hints_load(p->old_path, p->old_name, out) : r;
 }
 
-/* The directory of the file and the one above are made. Whatever fails is told
- * when the file is written. */
+/* Makes the directory of the file and the directory above it. A failure is not
+ * reported here, because then writing the file fails. */
 static void
 make_directories(const char *path)
 {
@@ -259,8 +263,8 @@ make_directories(const char *path)
 	free(dir);
 }
 
-/* The host's line of an earlier version goes, and its file with the last
- * line. */
+/* Removes the host's line from the file of an earlier version, and that file
+ * when its last line has gone. */
 static int
 forget_old(const struct hints_file *p)
 {

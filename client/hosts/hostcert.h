@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Is the certificate that a host shows good for that host? The decision asks no
- * clock and no file; who the authorities are is looked up by the caller.
+ * Decides whether the certificate that a host shows is good for that host. This
+ * asks no clock and no file: the caller looks up which authorities known_hosts
+ * trusts.
  *
  * Threads: any.
  */
@@ -13,25 +14,29 @@
 
 #include "keys/cert.h"
 
-/* What is known of the connection. */
+/* What the decision depends on, besides the certificate. */
 struct hostcert_facts {
 	bool revoked;  /* known_hosts revokes the key or its authority */
 	bool ca_known; /* known_hosts trusts the authority for this host */
-	const char *host; /* that was meant, or its alias; without a port */
+	const char *host; /* the host's name as the user gave it, or
+			   * HostKeyAlias; without a port */
 	uint64_t now;	  /* seconds since 1970 */
 	const char *ca_algorithms; /* CASignatureAlgorithms */
 };
 
 enum hostcert_verdict {
 	HOSTCERT_ACCEPT,
-	/* Nothing speaks for the certificate, or *why against it: what counts
-	 * is whether the plain key is known, as that of any other host. */
+	/* The certificate decides nothing: UNKNOWN because its authority is not
+	 * known, USELESS because of *why (as an expired one). What counts then
+	 * is whether known_hosts has the plain key of the certificate. */
 	HOSTCERT_UNKNOWN,
 	HOSTCERT_USELESS,
-	HOSTCERT_REFUSE, /* and the plain key does not count either */
+	HOSTCERT_REFUSE, /* revoked: the plain key must not be accepted
+			  * either */
 };
 
-/* *why is static; NULL unless the verdict is HOSTCERT_USELESS. */
+/* *why: the reason, for the log; static; NULL unless the verdict is
+ * HOSTCERT_USELESS. */
 enum hostcert_verdict hostcert_decide(const struct cert *c,
     const struct hostcert_facts *f, const char **why) must_check;
 

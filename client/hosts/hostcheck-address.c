@@ -12,9 +12,10 @@
 #include "client/hosts/known-hosts-command.h"
 #include "conf/defaults.h"
 
-/* The address is looked at. Not behind a proxy, where there is none; nor one of
- * the loopback, which is anybody's; and a name that is an address is looked up
- * as the name. */
+/* Is the address looked up in known_hosts too? Not behind a proxy, where it is
+ * not known; not if it is a loopback address, which every host has; and not if
+ * the user gave an address as the name, because then the lookup of the name is
+ * the same. */
 static bool
 is_looked_at(const struct hostcheck *h)
 {
@@ -54,8 +55,8 @@ hostcheck_add_address_names(const struct hostcheck *h, struct strlist *names)
 	return r;
 }
 
-/* The address may be known under the other default port, as the name may be
- * (hostcheck_combine()). */
+/* If the host has two names, one for each default port, so has the address:
+ * combines what is known of both (see hostcheck_combine()). */
 static int
 find_under_other_port(const struct hostcheck *h,
     const struct knownhosts_sources *sources, const struct key *k,
@@ -130,8 +131,10 @@ user_agrees(void)
 	return agreed;
 }
 
-/* The name and the address lead to different hosts, or did so once. The user is
- * asked about a new host behind this, and knows then. */
+/* known_hosts has another key for the address than the one shown, which is
+ * right or new for the name: name and address belong, or belonged, to different
+ * hosts. Warns, and asks the user if the name is known. For a new name the user
+ * is asked later anyway, having seen this warning. */
 static int
 judge_difference(const struct hostcheck *h, const struct key *k,
     const struct verdict *v, const struct address_verdict *a)
@@ -169,7 +172,8 @@ hostcheck_judge_address(const struct hostcheck *h, const struct key *k,
 		hostcheck_warn_revoked(h, k, &a->found);
 		return ERR_HOSTKEY;
 	}
-	/* Where the name has another key too, that is told, and decides. */
+	/* If the key is wrong for the name itself, the verdict on the name
+	 * decides; the address only changes what the user is told. */
 	if (v->found.verdict == KNOWNHOSTS_IS_REVOKED)
 		return 0;
 	if (v->found.verdict == KNOWNHOSTS_CHANGED) {

@@ -31,9 +31,10 @@ judge(const struct key *k, const struct dns_answer *a)
 	return sshfp_judge(k, records, a->n);
 }
 
-/* Records that anybody on the way could have made are only told of: to accept
- * a key because of them would be no check at all. A key that is known to be
- * stolen is not right because it is in the DNS. */
+/* VerifyHostKeyDNS. A record that DNSSEC does not protect is only logged and
+ * never accepts a key, because anybody on the way could have made it. A
+ * protected record does not accept a key that is revoked here: whoever stole
+ * the key cannot be told from the host. */
 bool
 hostcheck_by_dns(struct hostcheck *h, const struct key *k)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The host key algorithms that are asked for: those of what is known of the
- * host come first. */
+/* The order of the host key algorithms in the proposal: those whose keys
+ * known_hosts can check come first, so that the server shows such a key. */
 #include "client/hosts/hostcheck-internal.h"
 
 #include <stdlib.h>
@@ -18,7 +18,8 @@ append_name(struct buf *list, const char *name, size_t len)
 	buf_put(list, name, len);
 }
 
-/* The row of an algorithm, and whether its keys come with certificates. */
+/* The table's row of a host key algorithm; NULL: unknown. *certificate: the
+ * name is that of the algorithm with certificates. */
 static const struct key_alg *
 row_of(const char *name, size_t len, bool *certificate)
 {
@@ -65,7 +66,8 @@ hostcheck_order(const char *algorithms, const struct strlist *types,
 	return list;
 }
 
-/* The lines of KnownHostsCommand for the proposal. It is asked once. */
+/* What KnownHostsCommand prints if asked for the types of the host's keys. The
+ * program is run only once, and not for a further connection. */
 static const struct buf *
 order_lines(struct hostcheck *h)
 {
@@ -80,7 +82,8 @@ order_lines(struct hostcheck *h)
 	return &h->order_lines;
 }
 
-/* The first connection has accepted a key, which will be shown again. */
+/* Is this a further connection whose first one has accepted a key already? Then
+ * the server has to show that key again. */
 static bool
 is_decided(const struct hostcheck *h)
 {
@@ -102,7 +105,7 @@ accepted_type(const struct hostcheck *h, struct strlist *types)
 	return r;
 }
 
-/* The types of the host's keys, as far as they are known. */
+/* Adds the types of the keys that are known for the host. */
 static int
 known_types(struct hostcheck *h, struct strlist *types)
 {
@@ -118,7 +121,8 @@ known_types(struct hostcheck *h, struct strlist *types)
 	return r;
 }
 
-/* An authority is known that certifies this host. */
+/* Is an authority trusted to certify this host? (For a further connection only
+ * the key counts that the first one accepted.) */
 static bool
 wants_certificate(struct hostcheck *h)
 {

@@ -58,7 +58,7 @@ banner(const char *text)
 				   "@@@@@@@@@@@@@@@@@@@";
 
 	log_error("%s", line);
-	/* With as many blanks in front as stock's. */
+	/* As many blanks in front of the text as OpenSSH prints. */
 	log_error("@%*s%-*s@", left, "", (int)sizeof line - 3 - left, text);
 	log_error("%s", line);
 }
@@ -106,9 +106,9 @@ hostcheck_warn_revoked(const struct hostcheck *h, const struct key *k,
 	log_error("Somebody may be using a stolen key to pass as this host.");
 }
 
-/* A warning that the name has another key. If the address has that as well, the
- * host may just have a new one; else the name may have been led to another
- * host. */
+/* Warns that known_hosts has another key for the name. If it also has another
+ * key for the address, the host itself probably has a new key; else the name
+ * may lead to another host now. */
 void
 hostcheck_warn_spoofing(const struct hostcheck *h, const struct key *k,
     const struct address_verdict *a)
@@ -182,7 +182,8 @@ list_name(void *arg, const char *path, unsigned number,
 	return 0;
 }
 
-/* Names that the files have for this same key: a hint for the user. */
+/* Appends the other names under which the files have this same key, as a hint
+ * for the user. */
 static void
 list_other_names(const struct hostcheck *h, const struct key *k,
     struct buf *out)
@@ -203,7 +204,8 @@ is_yes(const char *answer, const char *fp, bool *decided)
 	*decided = true;
 	if (strcasecmp(answer, "yes") == 0 || strcmp(answer, fp) == 0)
 		return true;
-	/* An empty one is the end of what the user types (^D), too. */
+	/* An empty answer may be the end of the input (^D): it counts as "no",
+	 * so that the question is not repeated for ever. */
 	*decided = *answer == '\0' || strcasecmp(answer, "no") == 0;
 	return false;
 }

@@ -20,8 +20,8 @@
 
 enum { REVOKED_FILE_MAX = 1 << 24 /* bytes */ };
 
-/* The name under the other default port is looked up only if the user gave no
- * port: then a key there may be this server's. */
+/* Sets the name with the other default port, which is looked up only if the
+ * user gave no port: then a key under that name may be this server's. */
 static int
 set_other_name(struct hostcheck *h)
 {
@@ -37,8 +37,9 @@ set_other_name(struct hostcheck *h)
 	return h->other_name != NULL ? 0 : ERR_NOMEM;
 }
 
-/* The host's name without its port, under which it may be known as well; NULL:
- * there is no such name. Caller frees. */
+/* The host's name as if it were on port 22, which known_hosts has without a
+ * port: the host may be known under it. NULL: the host has no such other name.
+ * Caller frees. */
 static char *
 name_alone(const struct hostcheck *h)
 {
@@ -53,8 +54,7 @@ name_alone(const struct hostcheck *h)
 	return name;
 }
 
-/* The known_hosts files are read once, for all names that they may be asked
- * for. */
+/* Reads the known_hosts files, once for all names of the host. */
 static int
 set_seen(struct hostcheck *h)
 {
@@ -170,8 +170,9 @@ hostcheck_other_name(const struct hostcheck *h)
 	return h->other_name;
 }
 
-/* The file of hints. A user who keeps no known_hosts wants no other file of
- * hosts either. */
+/* The user's first file of known hosts, by which hints are kept. NULL: no
+ * hints, because a user who keeps no known_hosts (/dev/null, or no file) wants
+ * no other file that names hosts. */
 const char *
 hostcheck_hints_file(const struct hostcheck *h)
 {
@@ -224,8 +225,8 @@ hostcheck_is_loopback(const char *address)
 	    IN6_IS_ADDR_LOOPBACK(&six);
 }
 
-/* The key is in a RevokedHostKeys file. One that cannot be read revokes
- * everything. */
+/* Does the RevokedHostKeys file at path revoke the key? A file that cannot be
+ * read revokes all keys. */
 static bool
 in_revoked_file(const char *path, const struct key *k)
 {
@@ -245,7 +246,8 @@ in_revoked_file(const char *path, const struct key *k)
 	return revoked;
 }
 
-/* The key is noted. True: it is now in the file. */
+/* Adds the key to the user's first file of known hosts. False: that failed
+ * (which was logged), or there is no such file. */
 static bool
 add_key(struct hostcheck *h, const struct key *k)
 {
@@ -286,10 +288,10 @@ hostcheck_sources(const struct hostcheck *h, const struct buf *lines)
 	return sources;
 }
 
-/* A host at a port other than 22 is looked up as "[name]:port". If that was not
- * found, known_hosts may have the key under the name without the port, as known
- * or as revoked; then v->found becomes what stands there. KnownHostsCommand was
- * asked for the name with the port, so its lines are left out. */
+/* A host on a port other than 22 may be known, or its key revoked, by its name
+ * without the port. Looks there, in the files only, because KnownHostsCommand
+ * was asked for the name with the port. If the name without the port is known
+ * or revoked, v becomes the verdict on it. Returns whether it is known. */
 static bool
 known_without_port(const struct hostcheck *h, const struct key *k,
     struct verdict *v)
@@ -337,7 +339,7 @@ hostcheck_combine(enum knownhosts_verdict reached,
 	    other : reached;
 }
 
-/* Looks the key up under both names. */
+/* Looks the key up under the names with both default ports. */
 static int
 look_up(const struct hostcheck *h, const struct key *k, struct verdict *v)
 {
@@ -405,8 +407,8 @@ apply_verdict(struct hostcheck *h, const struct key *k,
 	return ERR_HOSTKEY;
 }
 
-/* The address may be noted: beside a name that a file has, with the port that
- * was reached, or that was just noted itself. */
+/* May the address be added to known_hosts? Only beside a name that was added
+ * just now, or that a file has with the port that was reached. */
 static bool
 may_note_address(const struct hostcheck *h, const struct verdict *v)
 {
@@ -415,8 +417,8 @@ may_note_address(const struct hostcheck *h, const struct verdict *v)
 		strlist_has(&h->all_files, v->found.path));
 }
 
-/* A host is accepted that is known without its port: but not if its address is
- * known without it under another key. */
+/* Accepts a host whose key is known under its name without the port, unless the
+ * address without the port is known with another key. */
 static int
 accept_without_port(const struct hostcheck *h, const struct key *k,
     const struct verdict *v)
@@ -442,8 +444,8 @@ warn_of(const struct hostcheck *h, const struct key *k,
 		hostcheck_warn_revoked(h, k, &v->found);
 }
 
-/* The verdict on a plain key: what is known of it under the name, and of the
- * address. */
+/* Decides on a plain key by what is known of it under the name (v) and the
+ * address (a). */
 static int
 judge_plain(struct hostcheck *h, const struct key *k, struct verdict *v,
     const struct address_verdict *a)
@@ -463,7 +465,8 @@ judge_plain(struct hostcheck *h, const struct key *k, struct verdict *v,
 	return r;
 }
 
-/* A plain key has to be known. */
+/* Checks a plain key against known_hosts: what is not known there is decided by
+ * StrictHostKeyChecking. */
 static int
 check_plain(struct hostcheck *h, const struct key *k)
 {
@@ -482,7 +485,8 @@ check_plain(struct hostcheck *h, const struct key *k)
 	return r;
 }
 
-/* The verdict on a certificate. Its principals are names without a port. */
+/* Decides on a certificate. Principals of certificates are names without a
+ * port. */
 static enum hostcert_verdict
 judge_certificate(const struct hostcheck *h, const struct cert *c,
     bool revoked, bool ca_known)
@@ -502,7 +506,8 @@ judge_certificate(const struct hostcheck *h, const struct cert *c,
 	return verdict;
 }
 
-/* A certificate is checked; verdict is set unless there is an error. */
+/* Checks a certificate against the authorities in known_hosts. *verdict is set
+ * unless an error is returned. */
 static int
 check_certificate(const struct hostcheck *h, const struct key *k,
     enum hostcert_verdict *verdict)
@@ -535,7 +540,8 @@ out:
 	return r;
 }
 
-/* KnownHostsCommand is asked for the key that is looked for now. */
+/* Runs KnownHostsCommand for the key k. What it prints replaces the lines for
+ * the key before. */
 static int
 ask_command(struct hostcheck *h, const struct key *k)
 {
@@ -544,8 +550,8 @@ ask_command(struct hostcheck *h, const struct key *k)
 	    k, &h->lines);
 }
 
-/* The known_hosts files are asked. A certificate that is of no use leaves the
- * key that it is for. */
+/* Checks the key against known_hosts. If a certificate decides nothing, its
+ * plain key is checked as that of any other host. */
 static int
 check_known_hosts(struct hostcheck *h, const struct key *k)
 {
@@ -594,7 +600,8 @@ hostcheck_is_revoked(const struct hostcheck *h, const struct key *k)
 	return revoked;
 }
 
-/* The policy allows keys of this kind as host keys, whosever they are. */
+/* Checks that the key may be used at all, whichever host it belongs to
+ * (RequiredRSASize). */
 static int
 check_policy(const struct hostcheck *h, const struct key *k)
 {
@@ -606,7 +613,9 @@ check_policy(const struct hostcheck *h, const struct key *k)
 	return r;
 }
 
-/* The key has to be that of the host that was meant. */
+/* Checks that the key belongs to the host that was meant, by the DNS or by
+ * known_hosts; not on a loopback address with
+ * NoHostAuthenticationForLocalhost. */
 static int
 check_known(struct hostcheck *h, const struct key *k)
 {
@@ -646,7 +655,8 @@ check_first(struct hostcheck *h, struct span blob)
 	return r;
 }
 
-/* The blob is of the identity that was accepted. */
+/* Is the plain key of the blob (which may be a certificate) the accepted
+ * one? */
 static bool
 is_identity(const struct buf *accepted, struct span blob)
 {
@@ -659,8 +669,8 @@ is_identity(const struct buf *accepted, struct span blob)
 	return same;
 }
 
-/* The first exchange of a further connection has to show the key that the first
- * connection accepted. */
+/* Checks the key in the first exchange of a further connection: it has to be
+ * the key that the first connection accepted. */
 static int
 check_further(const struct hostcheck *h, struct span blob)
 {
@@ -687,7 +697,7 @@ hostcheck_key(struct hostcheck *h, struct span blob)
 {
 	int r;
 
-	/* In a rekey, only the key of the first exchange is right. */
+	/* In a rekey, the host has to show the key of the first exchange. */
 	if (buf_len(&h->accepted) > 0) {
 		if (is_identity(&h->accepted, blob))
 			return 0;

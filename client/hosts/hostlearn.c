@@ -19,7 +19,8 @@
 enum {
 	ALG_MAX = 256,
 	QUESTIONS_MAX = 3,
-	PROOFS_MS = 2000, /* a connection lasts for them, at most */
+	PROOFS_MS = 2000, /* longest time that a connection is kept for the
+			   * proofs */
 };
 
 struct hostlearn {
@@ -27,17 +28,20 @@ struct hostlearn {
 	const struct hostcheck *check;
 	const struct kex *kex;
 	struct channels *channels;
-	struct key *shown; /* the one of this connection */
-	char *address; /* as known_hosts spells it, if it shall have it */
-	/* What the server announced: all that are understood, then only
-	 * those that are in the file and those to be proved. */
+	struct key *shown; /* the plain host key of this connection */
+	char *address; /* the host's address as known_hosts spells it; NULL: it
+		        * gets no keys */
+	/* The keys that the server announced: first all that are understood,
+	 * and after sort_keys() only those that are in the file or have to be
+	 * proved (unproved). */
 	struct key *keys[KNOWNHOSTS_RENEW_MAX];
 	bool unproved[KNOWNHOSTS_RENEW_MAX];
 	size_t n;
 	bool heard;
 	struct loop *loop;
-	struct uses *uses; /* NULL: nothing waits for the proofs */
-	struct loop_timer *held; /* the connection is; NULL: it is not */
+	struct uses *uses; /* NULL: the connection is not kept for the proofs */
+	struct loop_timer *held; /* limit for keeping the connection; NULL: it
+				  * is not kept now */
 };
 
 /* ---- the file ----------------------------------------------------------- */
@@ -72,8 +76,9 @@ fingerprint(const struct hostlearn *h, const struct key *k)
 	return fp;
 }
 
-/* Why nobody can be asked on this connection; NULL: the user can. What a
- * command reads and writes is no place for questions. */
+/* The option because of which the user cannot be asked on this connection;
+ * NULL: the user can be asked. A remote command is such a reason, because its
+ * input and output must not be mixed with questions. */
 static const char *
 why_not_ask(const struct client_conf *conf)
 {
@@ -109,8 +114,8 @@ says_yes(const char *question)
 	return answer == 1;
 }
 
-/* The user agrees to the change. The question comes in the middle of a session:
- * the terminal leaves raw mode for it. */
+/* Asks the user to agree to the change. The question comes in the middle of a
+ * session, so the terminal leaves raw mode for it. */
 static bool
 user_agrees(const struct hostlearn *h, unsigned dropped)
 {
@@ -144,8 +149,8 @@ user_agrees(const struct hostlearn *h, unsigned dropped)
 	return agreed;
 }
 
-/* The address gets the host's other keys, where it has the key that was shown
- * (CheckHostIP). */
+/* Adds the host's other keys under its address too, if the file has the key
+ * that was shown under it (CheckHostIP). */
 static void
 update_address(struct hostlearn *h)
 {
@@ -161,7 +166,8 @@ update_address(struct hostlearn *h)
 		log_debug("keys of %s: %s", rn.name, why_not(&rn, r));
 }
 
-/* The file gets h->keys: the host's, each known before or proved. */
+/* Brings the file up to date with h->keys, which were all known before or have
+ * been proved. With UpdateHostKeys=ask the user has to agree. */
 static void
 update_file(struct hostlearn *h)
 {
@@ -189,8 +195,7 @@ update_file(struct hostlearn *h)
 
 /* ---- the proof ---------------------------------------------------------- */
 
-/* The key may show itself by one of the algorithms that we accept from
- * hosts. */
+/* Could the key be used with one of HostKeyAlgorithms? */
 static bool
 is_acceptable(const struct hostlearn *h, const struct key *k)
 {
@@ -207,9 +212,9 @@ is_acceptable(const struct hostlearn *h, const struct key *k)
 	return acceptable;
 }
 
-/* The signature's algorithm is allowed: one that we would accept as a host key
- * algorithm, too; or, as the server does not know which these are, another one
- * of RSA that is not older. */
+/* Is the algorithm of a proof's signature allowed? It is if it is one of
+ * HostKeyAlgorithms. As the server does not know these, any RSA algorithm with
+ * SHA-2 is allowed as well. */
 static bool
 is_right_alg(const struct hostlearn *h, const char *alg)
 {
@@ -335,9 +340,9 @@ is_listed(const struct hostlearn *h, const struct key *k)
 	return false;
 }
 
-/* The keys that the server announces, without those of types that are not known
- * here or that HostKeyAlgorithms leaves out, and without certificates, which
- * belong into no known_hosts. */
+/* Reads the announced keys into h->keys. Left out are those of unknown types,
+ * those that HostKeyAlgorithms does not allow, and certificates, which
+ * known_hosts never has. */
 static int
 read_keys(struct hostlearn *h, struct rd *data)
 {
@@ -372,8 +377,8 @@ is_fit(const struct hostlearn *h, const struct key *k)
 	    !hostcheck_is_revoked(h->check, k);
 }
 
-/* Drops new keys that may not be used here. Returns how many new ones are left,
- * which the server has to prove. */
+/* Drops new keys that are too short or revoked. Returns the number of new keys
+ * that are left, which the server has to prove. */
 static size_t
 sort_keys(struct hostlearn *h, const struct knownhosts_renewal *rn)
 {
@@ -400,7 +405,7 @@ hostlearn_announced(struct hostlearn *h, struct rd *data)
 	struct knownhosts_renewal rn;
 	int r;
 
-	if (h->heard) /* once a connection is enough */
+	if (h->heard) /* only the first announcement of a connection counts */
 		return CHANNEL_FAILURE;
 	h->heard = true;
 	if ((r = read_keys(h, data)) != 0) {
@@ -425,8 +430,8 @@ hostlearn_announced(struct hostlearn *h, struct rd *data)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* The plain key of an announced one: what is known is the key that a
- * certificate is for. */
+/* Makes a key from the blob of the host key: from a certificate, the key that
+ * it is for, because that is what known_hosts has. */
 static int
 plain_key(struct span blob, struct key **out)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Learning the other keys of a host whose key is known (UpdateHostKeys): after
- * login the server announces them all (hostkeys-00@openssh.com), proves that it
- * has those that are new here (hostkeys-prove-00@openssh.com), and known_hosts
- * is updated. So a host may change its keys without the user having to decide,
- * and all keys of a host get known, not only the one that it shows first.
+ * Learns the other keys of a host whose key is known (UpdateHostKeys): after
+ * the login the server announces all its keys (hostkeys-00@openssh.com), proves
+ * that it has those that are new here (hostkeys-prove-00@openssh.com), and
+ * known_hosts is updated. So a host can change its keys without a question to
+ * the user, and all its keys get known, not only the one that it showed first.
  *
  * Threads: loop thread only.
  */
@@ -18,22 +18,24 @@
 #include "conf/client-conf.h"
 #include "kex.h"
 
-/* The server's global request. */
+/* The name of the server's global request that announces its keys. */
 #define HOSTLEARN_ANNOUNCE "hostkeys-00@openssh.com"
 
 struct hostlearn;
 struct uses;
 
-/* All borrowed; they outlive it. *out is NULL if nothing is to be learnt from
- * this host. */
+/* The arguments are borrowed and have to outlive *out, which is NULL if nothing
+ * is to be learnt from this host. */
 int hostlearn_new(struct hostlearn **out, const struct client_conf *conf,
     const struct hostcheck *check, const struct kex *k,
     struct channels *chs) must_check;
-/* A command may be over before the proofs are there: the connection counts as
- * used until they are, or some time has passed. Both outlive h. */
+/* Has the connection count as used until the proofs have arrived, or a short
+ * time has passed: a short command may end before that. loop and uses are
+ * borrowed and outlive h. */
 void hostlearn_hold(struct hostlearn *h, struct loop *loop, struct uses *uses);
-/* The announcement came; data is its body. What is wrong with it is only
- * logged. An error, which ends the connection: the answer could not be sent. */
+/* Handles an announcement; data is its body. A wrong announcement is only
+ * logged. Returns CHANNEL_FAILURE, the reply to it in any case, or an error,
+ * which ends the connection: the request for the proofs could not be sent. */
 int hostlearn_announced(struct hostlearn *h, struct rd *data) must_check;
 void hostlearn_free(struct hostlearn *h);
 

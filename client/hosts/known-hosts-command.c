@@ -37,8 +37,8 @@ base64_of(const struct key *k)
 	return text;
 }
 
-/* The words of the command, with tokens in its arguments. The program's name is
- * taken as it stands. */
+/* Appends the words of the command to argv, with the tokens (%H and others) in
+ * its arguments expanded. The path of the program has no tokens. */
 static int
 expand_words(const struct client_conf *conf,
     const struct client_host_tokens *tokens, const struct strlist *words,
@@ -77,8 +77,9 @@ make_argv(const struct client_conf *conf,
 
 /* ---- the program -------------------------------------------------------- */
 
-/* The exit status of the program, or ERR_TIMEOUT. One that closes its output
- * may run on, but not for longer than it may print. */
+/* Waits until the program has ended, and kills it at the deadline: it may go on
+ * after it has closed its output, but not for longer. Returns its exit status
+ * (128 and more: a signal), or ERR_TIMEOUT. */
 static int
 end_program(pid_t pid, uint64_t deadline_ms)
 {
@@ -106,7 +107,8 @@ explain(const char *program, int r, int limit_ms)
 	log_error("KnownHostsCommand failed");
 }
 
-/* The program's exit status must be 0. */
+/* Turns end_program()'s result into an error: status 0 is success, another
+ * status is ERR_HOSTKEY, which is logged. */
 static int
 check_status(const char *program, int status)
 {
@@ -130,7 +132,7 @@ run(char *const argv[], int limit_ms, struct buf *out)
 	fd_close(&ends[1]);
 	if (r == 0) {
 		r = child_read_all(ends[0], deadline_ms, OUTPUT_MAX, out);
-		fd_close(&ends[0]); /* nothing more that it prints counts */
+		fd_close(&ends[0]); /* what it prints from now on is not read */
 		status = end_program(pid, r == 0 ? deadline_ms : 0);
 		if (r == 0)
 			r = check_status(argv[0], status);

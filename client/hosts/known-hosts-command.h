@@ -13,19 +13,20 @@
 #include "conf/client-conf.h"
 #include "keys/key.h"
 
-/* What it is asked for: which keys there may be, in order to propose their
- * types, or whether a key is that of the host. */
+/* The reason for which the program is run (token %I): which keys the host may
+ * have, so that their types can be proposed; or whether a key is that of the
+ * host, by its name or by its address. */
 #define KNOWN_HOSTS_FOR_ORDER "ORDER"
 #define KNOWN_HOSTS_FOR_HOSTNAME "HOSTNAME"
 #define KNOWN_HOSTS_FOR_ADDRESS "ADDRESS"
 
-/* Appends what it prints. name is that of the host as the lines shall have it;
- * k is the key that the host shows, or NULL. Without the keyword nothing is
- * done. Any error was logged, and means that the host must not be trusted: the
- * program might have revoked the key. */
+/* Runs KnownHostsCommand, if there is one, and appends what it prints to out.
+ * name: the host or its address, as the printed lines shall have it. k: the key
+ * that the host shows, or NULL. Any error was logged, and means that the host
+ * must not be trusted: the program might have revoked the key. */
 int known_hosts_command(const struct client_conf *conf, const char *reason,
     const char *name, const struct key *k, struct buf *out) must_check;
-/* The same within so many ms. */
+/* As known_hosts_command(), with another limit for its time, in ms. */
 int known_hosts_command_within(int limit_ms, const struct client_conf *conf,
     const char *reason, const char *name, const struct key *k,
     struct buf *out) must_check;

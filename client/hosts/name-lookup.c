@@ -8,8 +8,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* The level of a failure in the log: that a name does not exist is an answer; a
- * resolver that fails is not. */
+/* The log level for a failed lookup. That a name does not exist is an error
+ * only if it was expected to exist; other failures always are, because then the
+ * resolver did not answer. */
 static enum log_level
 level_of(int failure, bool expected)
 {
