@@ -10,8 +10,8 @@
 #include "base/str.h"
 #include "keys/agent-client.h"
 
-/* The user is asked by the askpass program only: the terminal belongs to the
- * session. */
+/* Asks the user whether the key may go to the agent. Only the askpass program
+ * asks, because the terminal belongs to the session. */
 static bool
 user_agrees(const struct client_conf *conf, const char *path,
     const char *comment)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * AddKeysToAgent: a key whose file was opened for a login goes to the agent,
- * so that the next login needs no passphrase.
+ * AddKeysToAgent: adds a key whose file was opened for a login to the agent, so
+ * that the next login needs no passphrase.
  *
  * Threads: loop thread only; calls may ask the user, which blocks.
  */
@@ -11,9 +11,9 @@
 #include "conf/client-conf.h"
 #include "keys/key.h"
 
-/* Adds the private key of the file at path, if the configuration and the user
- * want it. comment NULL or "": the path stands for it. The login goes on
- * whether it worked or not. */
+/* Adds the private key k of the file at path to the agent, if the configuration
+ * and the user want that. comment NULL or "": the path takes its place. A
+ * failure is only logged, because the login goes on without the agent. */
 void agent_add_loaded(const struct client_conf *conf, const char *path,
     const struct key *k, const char *comment);
 

@@ -21,19 +21,21 @@
 enum {
 	MESSAGE_MAX = 2 * GSS_TOKEN_MAX,
 	REQUEST_MAX = GSS_TOKEN_MAX + 1024,
-	WHY_MAX = 8 * 1024, /* bytes of the library's words */
+	WHY_MAX = 8 * 1024, /* bytes of an error text of the library */
 };
 
-/* Requests that the child takes once it has made the first token. */
+/* Requests to the child, which it answers after it has made the first token. */
 enum request {
-	REQUEST_STEP,	/* the server's token */
-	REQUEST_SIGN,	/* data: the proof has the MIC */
-	REQUEST_VERIFY, /* data, MIC */
+	REQUEST_STEP,	/* string: the server's token; the reply has the next
+			 * token */
+	REQUEST_SIGN,	/* string: data; the reply has the MIC over it */
+	REQUEST_VERIFY, /* strings: data, and the server's MIC over it */
 };
 
 struct gss_login {
 	pid_t pid;
-	int fd; /* a request, and a reply, as long-framed messages */
+	int fd; /* socket to the child: each request is one message, its reply
+		 * another */
 	int limit_s;
 };
 
@@ -73,7 +75,7 @@ send_reply(int fd, int result, const struct gss_proof *p, const char *why)
 	return r;
 }
 
-/* A request is answered in *out. */
+/* Handles one request in the child; *out becomes the reply. */
 static int
 answer(struct gss_initiator *i, const struct buf *request,
     struct gss_proof *out, char **why)
@@ -98,8 +100,8 @@ answer(struct gss_initiator *i, const struct buf *request,
 	}
 }
 
-/* The name that DNS has for the address, if DNS has that address for the name
- * as well. Caller frees; NULL: there is none. */
+/* The name that the DNS has for the address; NULL if there is none, or if the
+ * DNS does not have this address for that name. Caller frees. */
 static char *
 name_of_address(const char *address)
 {
@@ -125,8 +127,8 @@ name_of_address(const char *address)
 	return found ? xstrdup(name) : NULL;
 }
 
-/* The child answers requests until nothing more can follow, or the parent is
- * gone. */
+/* The work of the child: makes the first token, and then answers requests until
+ * one fails or the parent has closed its end. */
 static void
 serve(const struct gss_request *wanted, int fd)
 {
@@ -160,9 +162,9 @@ static _Noreturn void
 run_child(const struct gss_request *request, int fd)
 {
 	set_signals();
-	/* Should a call of the library hang, and the parent be gone, nobody
-	 * else ends this process; while it waits for requests, their end does.
-	 */
+	/* Ends this process if a call of the library hangs after the parent has
+	 * gone. (While it waits for a request, the end of the parent is
+	 * seen.) */
 	alarm(2 * GSS_LOGIN_MAX_S);
 	serve(request, fd);
 	_exit(0);
@@ -170,7 +172,7 @@ run_child(const struct gss_request *request, int fd)
 
 /* ---- in the client ------------------------------------------------------ */
 
-/* The reply is waited for until the limit. */
+/* Waits for a reply, for at most limit_s seconds. */
 static int
 wait_readable(const struct gss_login *login)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Has GSSAPI prove who the user is, in a process of its own: a KDC that does
- * not answer, or a fault in the library, ends that process and not this one.
+ * Has GSSAPI prove who the user is, in a child process for each proof: if a KDC
+ * does not answer or the library crashes, only the child ends.
  *
- * Threads: loop thread only. Blocks, but no longer than it is told to.
+ * Threads: loop thread only. The functions block, but not longer than their
+ * limit.
  */
 #ifndef HPN_CLIENT_AUTH_GSS_LOGIN_H
 #define HPN_CLIENT_AUTH_GSS_LOGIN_H
@@ -14,31 +15,34 @@
 
 struct gss_login;
 
-enum { GSS_LOGIN_MAX_S = 120 }; /* whatever is asked for */
+enum { GSS_LOGIN_MAX_S = 120 }; /* upper bound of every limit */
 
-/* The request for a ticket gets the service, and who we are: by the
- * configuration, and the server's numeric address or NULL. The texts are
- * borrowed. (In gss-target.c.) */
+/* Fills in for which service the ticket has to be, and for which user, by the
+ * configuration and the server's numeric address (NULL: not known). The texts
+ * are borrowed from conf and address. (In gss-target.c.) */
 void gss_login_target(struct gss_request *request,
     const struct client_conf *conf, const char *address);
 
-/* Makes the first token. limit_s: seconds for each call; 0: GSS_LOGIN_MAX_S.
- * *out is to be cleared, also after an error. *why as in gss/gss.h.
- * ERR_TIMEOUT; other errors: there is no ticket, or no library. */
+/* Starts a child, which makes the first token. limit_s: seconds for this and
+ * each later call; 0: GSS_LOGIN_MAX_S. The caller clears *out and frees *why
+ * (see gss/gss.h), also after an error. ERR_TIMEOUT: no answer in time; other
+ * errors: there is no ticket, or no library. After an error *login is NULL. */
 int gss_login_start(struct gss_login **login, const struct gss_request *request,
     int limit_s, struct gss_proof *out, char **why) must_check;
-/* The same in two halves, for whoever has a loop to wait in: until the
- * descriptor can be read. */
+/* gss_login_start() in two halves, for callers that have a loop:
+ * gss_login_begin() starts the child, and when gss_login_fd() can be read,
+ * gss_login_first() returns the first token without waiting. */
 int gss_login_begin(struct gss_login **login, const struct gss_request *request,
     int limit_s) must_check;
 int gss_login_fd(const struct gss_login *login);
 int gss_login_first(struct gss_login *login, struct gss_proof *out,
     char **why) must_check;
-/* Goes on with a token of the server. */
+/* Gives the server's token to the library. *out gets the next token for the
+ * server, or a complete proof. */
 int gss_login_step(struct gss_login *login, struct span token,
     struct gss_proof *out, char **why) must_check;
-/* Once there is a complete proof: a MIC over data, and is this one the
- * server's? */
+/* Only once the proof is complete: gss_login_sign() appends a MIC over data,
+ * gss_login_verify() checks the server's MIC over data. */
 int gss_login_sign(struct gss_login *login, struct span data, struct buf *mic,
     char **why) must_check;
 int gss_login_verify(struct gss_login *login, struct span data,

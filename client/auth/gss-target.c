@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The service that a ticket has to be for, and the user whose ticket it is. */
+/* Chooses the service that a ticket has to be for, and the user whose ticket it
+ * is. */
 #include "client/auth/gss-login.h"
 
 void

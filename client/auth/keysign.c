@@ -18,13 +18,15 @@
 
 enum {
 	VERSION = 2,
-	CONNECTION_FD = STDERR_FILENO + 1, /* in the program */
+	CONNECTION_FD = STDERR_FILENO + 1, /* the connection's descriptor in
+					    * hpnssh-keysign */
 	TIME_MAX_MS = 30 * 1000,
 	ANSWER_MAX = 64 * 1024, /* bytes */
 };
 
-/* The child runs hpnssh-keysign. The connection may be one of the first
- * descriptors itself, so copies are made above all of them. */
+/* The child after fork(): runs hpnssh-keysign with `talk` as its standard input
+ * and output and the connection as CONNECTION_FD. Both are first copied above
+ * CONNECTION_FD, because one may have the number that the other is to get. */
 static _Noreturn void
 run_program(int talk, int connection)
 {
@@ -127,8 +129,9 @@ keysign_ask(int fd, struct span data, struct buf *signature)
 		r = read_answer(talk, signature, end_ms);
 	fd_close(&talk);
 	if (pid > 0) {
-		/* It runs for us, so that it can be ended; what it had to tell
-		 * was told before it closed its end. */
+		/* After an error the program may hang; we may kill it, because
+		 * it runs as our user. Its messages were written before it
+		 * closed its end. */
 		if (r != 0)
 			(void)kill(pid, SIGKILL);
 		(void)!child_wait(pid);

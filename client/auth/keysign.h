@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Asking hpnssh-keysign, which may use the private keys of this host, to sign a
- * request for host-based authentication.
+ * Asks hpnssh-keysign to sign a request for host-based authentication. Only
+ * that program may use the private keys of this host.
  *
- * Frames in both directions: u32 length, byte version, then for the request
- * u32 number of the descriptor with the connection, string data; in the answer
- * string signature.
+ * A message in either direction is: u32 length of the rest, byte version, and
+ * then, in a request, u32 number of the descriptor that has the connection,
+ * string data; in the answer, string signature.
  *
  * Threads: loop thread only; waits for the program, for a bounded time.
  */
@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "base/wire.h"
 
-/* Appends the signature. fd is the connection, by whose address the program
- * finds the name of this host. Logs what fails. */
+/* Appends the signature over data. fd is the socket of the connection, by whose
+ * local address the program finds the name of this host. Errors were logged. */
 int keysign_ask(int fd, struct span data, struct buf *signature) must_check;
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Authentication by a Kerberos ticket: gssapi-with-mic (RFC 4462 section 3).
- * Whether there is a ticket is known before anything is sent. A server of this
- * project needs one token and one MIC, which leave together with the request;
- * others are asked step by step, and prove themselves too.
+ * The ticket is looked for before anything is sent. A server of this project
+ * needs one token and one MIC, which are sent together with the request. With
+ * other servers each token waits for the server's answer, and the server has to
+ * prove itself too.
  */
 #include <stdlib.h>
 
@@ -13,14 +14,18 @@
 #include "client/auth/userauth-internal.h"
 #include "gss/gss-wire.h"
 
-enum { LOGINS_MAX = 4 }; /* a server that is never satisfied */
+enum { LOGINS_MAX = 4 }; /* in one connection; limits a server that asks again
+			  * and again */
 
 struct gssapi_state {
-	struct gss_login *login; /* NULL: nothing more to ask it */
-	struct gss_proof proof;	 /* to be sent */
-	unsigned logins, tokens; /* tokens: of the server, in this login */
-	bool agreed;		 /* the server, to the last request */
-	bool ahead;		 /* the proof was sent with the request */
+	struct gss_login *login; /* the child that makes tokens; NULL: no more
+				  * are needed */
+	struct gss_proof proof;	 /* what was made and is to be sent */
+	unsigned logins, tokens; /* logins: so far; tokens: received from the
+				  * server in this login */
+	bool agreed;		 /* the server has agreed to the last request */
+	bool ahead;		 /* the proof was sent together with the
+				  * request */
 };
 
 static void
@@ -52,7 +57,8 @@ start_login(struct userauth *ua, char **why)
 	const struct client_conf *conf = ua->p.conf;
 	struct gssapi_state *s = ua->gssapi;
 	struct buf data = { 0 };
-	/* Nobody acts for the user at a host that may be another one. */
+	/* The ticket is not delegated to a host whose key is not trusted,
+	 * because it could then act as the user. */
 	struct gss_request request = {
 		.delegate = conf->auth.gssapi_delegate_credentials &&
 		    !ua->p.no_passwords,
@@ -82,7 +88,8 @@ send_string(struct userauth *ua, uint8_t type, const struct buf *body)
 	return userauth_send(ua, &b);
 }
 
-/* The proof is sent as far as it is made. With the MIC this side is done. */
+/* Sends the next token, and if the proof is complete, also the MIC, after which
+ * nothing more is to be done here. */
 static int
 send_proof(struct userauth *ua)
 {
@@ -138,7 +145,7 @@ gssapi_next(struct userauth *ua)
 
 	if (s == NULL)
 		s = ua->gssapi = xcalloc(1, sizeof *s);
-	/* One request is all until there was a partial success. */
+	/* Only one request is made, until a partial success resets this. */
 	ua->exhausted[USERAUTH_ID_gssapi] = true;
 	if (s->logins++ >= LOGINS_MAX)
 		return 0;
@@ -156,7 +163,7 @@ gssapi_next(struct userauth *ua)
 	return r != 0 ? r : 1;
 }
 
-/* The server agrees to the mechanism. */
+/* RESPONSE: the server agrees to a mechanism, which has to be Kerberos. */
 static int
 on_response(struct userauth *ua, struct rd body)
 {
@@ -176,8 +183,9 @@ on_response(struct userauth *ua, struct rd body)
 	return ua->gssapi->ahead ? 0 : send_proof(ua);
 }
 
-/* A token of the server. A server that has proven nothing is not asked further:
- * the next method is a new request, which drops this one. */
+/* TOKEN of the server. If it is wrong, the server has not proven who it is.
+ * Then the next method is tried at once; its request makes the server drop this
+ * one. */
 static int
 on_token(struct userauth *ua, struct rd body)
 {
@@ -201,7 +209,7 @@ on_token(struct userauth *ua, struct rd body)
 	return send_proof(ua);
 }
 
-/* The server's words for the refusal that will follow. */
+/* ERROR: a text of the server about the refusal that will follow. */
 static int
 on_error(struct rd body)
 {

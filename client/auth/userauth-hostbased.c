@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Host-based authentication (RFC 4252 section 9): this host says who its user
- * is, and signs for it with one of its own keys, which hpnssh-keysign may use.
+ * Host-based authentication (RFC 4252 section 9): this host states which of its
+ * users is logging in, and hpnssh-keysign signs that with one of this host's
+ * own keys.
  */
 #include <pwd.h>
 #include <stdlib.h>
@@ -19,16 +20,19 @@
 
 #define METHOD "hostbased"
 
-/* Certificates come before plain keys, where both are of use. */
+/* The order of tries: certificates come before plain keys. */
 static const char *const endings[] = { "-cert.pub", ".pub" };
 
 enum { KEYS_MAX = HOST_KEY_FILES * ARRAY_LEN(endings) };
 
 struct hostbased_state {
-	struct key *keys[KEYS_MAX]; /* NULL: not there, or was tried */
-	char *host;	   /* our name, with a dot at its end; NULL: none */
-	char *client_user; /* who runs this program */
-	bool failed;	   /* to sign: it would fail again */
+	struct key *keys[KEYS_MAX]; /* this host's public keys; NULL: there is
+				     * none, or it was tried */
+	char *host;	   /* this host's name, with a dot at its end; NULL: it
+			    * has none */
+	char *client_user; /* login name of the user who runs this program */
+	bool failed;	   /* hpnssh-keysign did not sign, and is not asked
+			    * again */
 };
 
 void
@@ -43,7 +47,7 @@ hostbased_state_free(struct hostbased_state *s)
 	free(s);
 }
 
-/* The key of a file with this ending; NULL: there is none. */
+/* Loads the public key from the file with this ending; NULL: there is none. */
 static struct key *
 load_key(const char *file, const char *ending)
 {
@@ -75,8 +79,8 @@ make_state(const struct userauth *ua)
 	return s;
 }
 
-/* The next key in the order of HostbasedAcceptedAlgorithms. Both are the
- * caller's; NULL: there is none left. */
+/* Takes the next key, in the order of HostbasedAcceptedAlgorithms, and its
+ * algorithm (*alg). The caller frees both. NULL: none is left. */
 static struct key *
 next_key(const struct userauth *ua, struct hostbased_state *s, char **alg)
 {
@@ -101,7 +105,8 @@ next_key(const struct userauth *ua, struct hostbased_state *s, char **alg)
 	return NULL;
 }
 
-/* The signed data: the session's identifier, and the request. */
+/* Appends the request with its signature, which is over the session identifier
+ * and the request. */
 static int
 put_signed_request(const struct userauth *ua, const struct key *k,
     const char *alg, struct buf *b)
@@ -143,7 +148,7 @@ try_key(struct userauth *ua, const struct key *k, const char *alg)
 	else
 		ua->hostbased->failed = true;
 	buf_clear(&b);
-	/* Other methods may do better than a program that does not sign. */
+	/* If signing failed, return 0, so that other methods are tried. */
 	return ua->hostbased->failed ? 0 : r != 0 ? r : 1;
 }
 

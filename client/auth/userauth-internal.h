@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between userauth.c and the methods. A method is a const struct
- * userauth_ops and a row of CLIENT_AUTH_METHODS.
+ * What userauth.c and the methods of authentication share. A method is a const
+ * struct userauth_ops and a row of CLIENT_AUTH_METHODS.
  *
  * Threads: loop thread only.
  */
@@ -16,7 +16,8 @@
 #include "keys/p11-client.h"
 
 enum {
-	USERAUTH_TEXT_MAX = 4096, /* bytes of a peer's text that are shown */
+	USERAUTH_TEXT_MAX = 4096, /* bytes of a text of the server that are
+				   * shown */
 };
 
 #define USERAUTH_ID(id, name) USERAUTH_ID_##id,
@@ -27,162 +28,198 @@ enum userauth_id {
 #undef USERAUTH_ID
 
 struct userauth_ops {
-	/* If it is preferred, it makes the first request, before it is known
-	 * which methods the server offers. */
+	/* The method may make the first request of the login, if it comes first
+	 * in PreferredAuthentications, without knowing yet which methods the
+	 * server offers. */
 	bool goes_first;
-	/* The method is of use with this configuration. */
+	/* Can the method be used with this configuration? */
 	bool (*enabled)(const struct userauth *ua);
-	/* Sends the next request: 1, or 0 if nothing is left to try. */
+	/* Sends the method's next request. 1: sent; 0: the method has nothing
+	 * left to try; or an error. */
 	int (*next)(struct userauth *ua);
-	/* Messages 60-79. May send, or go on to the next try with
-	 * userauth_advance(). USERAUTH_UNKNOWN: it is none of its messages. */
+	/* Handles a message of type 60-79. It may send messages, or go on to
+	 * the next try with userauth_advance(). USERAUTH_UNKNOWN: the method
+	 * has no such message. */
 	int (*input)(struct userauth *ua, uint8_t type, struct rd body);
-	/* A FAILURE came. True: the server will answer to other requests of
-	 * this method. NULL: there is only one at a time. */
+	/* A FAILURE arrived. True: other requests of this method were sent, and
+	 * the server will answer them. NULL: the method never has more than one
+	 * request unanswered. */
 	bool (*refused)(struct userauth *ua);
-	/* Some method's last request, ua->current's, was part of a success:
-	 * start anew, as what was refused may be taken now (may be NULL). */
+	/* The last request, of the method ua->current, was a partial success:
+	 * start anew, because the server may now accept what it refused before.
+	 * May be NULL. */
 	void (*partial)(struct userauth *ua);
-	/* The method's last request was all, or a part, of a success (may be
-	 * NULL). */
+	/* The method's last request was a success or a partial success. May be
+	 * NULL. */
 	void (*succeeded)(const struct userauth *ua);
-	/* The key that was used, as userauth_key_hint(). NULL: the method uses
-	 * no keys. */
+	/* What userauth_key_hint() shall return after a success by this method.
+	 * NULL: nothing. */
 	char *(*used_key)(const struct userauth *ua);
 };
 
-/* Offers that are sent without waiting: strict servers allow three tries. */
+/* Keys that are offered without waiting for answers. Strict servers allow only
+ * three tries. */
 enum { FLIGHT_MAX = 3 };
 
-/* A public key or certificate in short: by it one is found among thousands
- * without encoding them all. */
+/* A short mark of a public key or certificate. Thousands of keys are compared
+ * by it, without encoding them again. */
 struct key_mark {
-	uint8_t sha256[32]; /* of its blob */
+	uint8_t sha256[32]; /* digest of the key's blob */
 };
 
-/* A key that may be tried, plain or with a certificate. */
+/* A key that may be tried: a plain key, or a key with a certificate. */
 struct candidate {
-	struct key *pub;  /* NULL: not known without the passphrase */
-	struct key_mark mark; /* of pub */
-	struct key *priv; /* loaded; plain */
+	struct key *pub;  /* public key or certificate; NULL: it has to be read
+			   * from the private key, which needs the passphrase */
+	struct key_mark mark; /* of pub, if there is one */
+	struct key *priv; /* the private key, once it is loaded; never a
+			   * certificate */
 	char *path;	  /* file of the private key; NULL: there is none */
-	char *name;	  /* for texts: path or comment */
-	char *alg;	  /* signature algorithm, from the offer on */
+	char *name;	  /* for messages: a path or a comment */
+	char *alg;	  /* signature algorithm; set before the key is
+			   * offered */
 	struct key_priority priority;
-	bool in_token; /* of PKCS11Provider, which signs */
-	bool in_agent; /* which signs, unless priv does */
-	bool plain_in_agent; /* and has the key only, not the certificate */
-	bool left_out; /* only for what the server takes, as told so far */
-	bool tried; /* not to be tried (again) before a partial success */
-	bool proven; /* it was a part of a success: not to be tried again */
-	bool accepted; /* the server would take it; it has not signed yet */
-	bool told;     /* that the server accepts it */
+	bool in_token; /* the token of PKCS11Provider has the private key, and
+		        * signs */
+	bool in_agent; /* the agent has the private key, and signs, unless priv
+		        * is loaded */
+	bool plain_in_agent; /* the agent has only the plain key of this
+			      * certificate */
+	bool left_out; /* not tried, only because the server is not known to
+		        * accept its algorithms */
+	bool tried; /* was tried, and is tried again only after a partial
+		     * success */
+	bool proven; /* had a partial success: never tried again */
+	bool accepted; /* the server accepts the key, and no signed request was
+		        * sent yet */
+	bool told;     /* it was logged that the server accepts the key */
 };
 
 struct pubkey_state {
-	struct candidate *v; /* in the order of trying */
+	struct candidate *v; /* the candidates, in the order in which they are
+			      * tried */
 	size_t n, room;
-	/* Offers that the server has not answered yet, in their order; behind
-	 * them, if signing, the signed request of current. */
+	/* The indexes in v of the offers that the server has not answered yet,
+	 * oldest first. If signing, the signed request of v[current] was sent
+	 * after them. */
 	size_t flight[FLIGHT_MAX], in_flight;
 	size_t current;
 	bool signing;
-	bool flight_sent; /* there is one flight only */
+	bool flight_sent; /* several offers at once were sent; that is done only
+			   * once */
 	struct agent *agent;
-	struct p11 *p11; /* for the keys of tokens; NULL: none */
-	bool pin_was_wrong; /* it is not asked for again: tokens lock up */
+	struct p11 *p11; /* has the tokens; NULL: there are none */
+	bool pin_was_wrong; /* do not ask for the PIN again: after some wrong
+			     * ones a token locks up */
 };
 
 struct hostbased_state; /* private to userauth-hostbased.c */
 
 enum userauth_state {
-	USERAUTH_SERVICE_REQUESTED, /* its grant is not waited for */
+	USERAUTH_SERVICE_REQUESTED, /* sent; requests follow without waiting for
+				     * the answer */
 	USERAUTH_SERVICE_GRANTED,
 	USERAUTH_SUCCEEDED,
 };
 
 struct userauth {
-	struct userauth_params p; /* not its spans: these are copied below */
+	struct userauth_params p; /* but its spans are not valid here: they were
+				   * copied to the next fields */
 	struct buf session_id, hostkey, host_signature;
-	char *server_sig_algs; /* NULL: not known */
+	char *server_sig_algs; /* algorithms that the server accepts; NULL: not
+			        * known */
 	bool hostbound;
-	char *key_hint; /* NULL: none */
+	char *key_hint; /* copy of p.key_hint; NULL: none */
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */
-	bool refused; /* there was a FAILURE */
-	size_t banner_bytes; /* that were shown */
+	bool refused; /* a FAILURE has arrived */
+	size_t banner_bytes; /* bytes of banners that were shown */
 	bool asked_none; /* the request "none" was sent */
-	char *offered; /* methods that the server named last */
-	enum userauth_id current; /* of the last request */
+	char *offered; /* methods that the last FAILURE named; NULL: none has
+		        * arrived */
+	enum userauth_id current; /* method of the last request */
 	bool exhausted[USERAUTH_METHOD_COUNT];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */
-	unsigned prompts_answered; /* by the user, without those of tries that
-				    * were refused; also for passphrases */
-	unsigned prompts_proven;   /* of these, before a partial success */
-	char *answer; /* the last one, if it may become p.secret's; or NULL */
+	unsigned prompts_answered; /* prompts that the user answered, for
+				    * passphrases too, except in tries that were
+				    * refused */
+	unsigned prompts_proven;   /* those of prompts_answered that led to a
+				    * partial success */
+	char *answer; /* the user's last answer, if further connections may use
+		       * it; else NULL */
 	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;
-	struct pubkey_state *pubkey; /* made at the first use */
-	struct gssapi_state *gssapi; /* the same */
-	struct hostbased_state *hostbased; /* the same */
+	struct pubkey_state *pubkey; /* NULL until the method is used first */
+	struct gssapi_state *gssapi; /* as pubkey: NULL until the first use */
+	struct hostbased_state *hostbased; /* also NULL until the first use */
 };
 
 #define USERAUTH_OPS(id, name) extern const struct userauth_ops userauth_##id;
 CLIENT_AUTH_METHODS(USERAUTH_OPS)
 #undef USERAUTH_OPS
 
-/* Begins a USERAUTH_REQUEST (RFC 4252 section 5) in an initialised buf. */
+/* Appends the beginning of a USERAUTH_REQUEST (RFC 4252 section 5) to b, which
+ * was initialised by the caller. */
 void userauth_put_request(const struct userauth *ua, struct buf *b,
     const char *method);
-/* The user answered a prompt. Takes the answer; NULL: it is of no use for a
- * further connection. If it was the only one, further connections may use
- * it. */
+/* Counts a prompt that the user answered. Takes the answer; NULL: further
+ * connections cannot use it. If it stays the only answer until the success,
+ * further connections may use it. */
 void userauth_keep_answer(struct userauth *ua, char *answer);
-/* The answer that the first connection's user gave to this prompt, with
- * BatchMode; or NULL. */
+/* With BatchMode, the answer that the user gave for the first connection; NULL:
+ * there is none. Borrowed. */
 const char *userauth_kept_answer(const struct userauth *ua);
 /* Sends and clears b. */
 int userauth_send(struct userauth *ua, struct buf *b) must_check;
-/* The current try ended without an answer from the server: make the next. */
+/* Makes the next try, because the current one has ended without an answer of
+ * the server. */
 int userauth_advance(struct userauth *ua) must_check;
-/* A peer's text, fit for a terminal: control characters and broken UTF-8
- * escaped, line ends kept. Appends. */
+/* Appends a text of the server so that a terminal can show it: control
+ * characters and broken UTF-8 are escaped, line ends stay. */
 void userauth_put_clean(struct buf *out, struct span text);
 
 void gssapi_state_free(struct gssapi_state *s);
 
-/* The key that was used, as userauth_key_hint(). */
+/* The hint for the key of the last signed request, as userauth_key_hint()
+ * describes it; NULL: none. Caller frees. */
 char *pubkey_used(const struct userauth *ua);
-/* The server takes other algorithms than it said before: keys that were left
- * out for that may be tried. False: there are none. */
+/* The server has told that it accepts other algorithms than before: lets the
+ * keys be tried that were left out because of their algorithms. False: there
+ * are none. */
 bool pubkey_try_left_out(struct userauth *ua);
-/* Somebody has to touch it. */
+/* Was the key of the last signed request a security key, which somebody has to
+ * touch each time? */
 bool pubkey_used_is_security_key(const struct userauth *ua);
-/* Makes ua->pubkey. */
+/* Makes ua->pubkey with the list of all keys that may be tried. */
 int pubkey_make_list(struct userauth *ua) must_check;
+/* Is the first key of the list the one that worked last time? */
 bool pubkey_is_hinted_first(const struct userauth *ua);
-/* The private key, if it was loaded, be it for a certificate or for the key
- * alone; or NULL. */
+/* The private key for c if a candidate has it loaded: c itself, or one with the
+ * same key (plain or with another certificate). NULL: none has. Borrowed. */
 const struct key *pubkey_loaded(const struct pubkey_state *s,
     const struct candidate *c);
-/* Appends what logs call it: PATH TYPE FINGERPRINT explicit agent. */
+/* Appends the candidate as logs show it: name, type, fingerprint, and
+ * "explicit", "token" and "agent" as far as they apply. */
 void pubkey_describe(const struct candidate *c, struct buf *out);
 void pubkey_state_free(struct pubkey_state *s);
-/* The user is authenticated: what only signed goes, that is private keys, the
- * connection to the agent and the process that has the tokens. s may be
+/* The user is authenticated: frees what is only needed to sign (private keys,
+ * the connection to the agent, and the process that has the tokens). s may be
  * NULL. */
 void pubkey_forget(struct pubkey_state *s);
 struct key_mark pubkey_mark(const struct key *k);
-/* Appends one. Takes pub, which may be NULL. */
+/* Appends a candidate with the public key pub, which it takes (NULL: not known)
+ * and its mark. The pointer is valid until the list changes. */
 struct candidate *pubkey_add(struct pubkey_state *s, struct key *pub,
     const struct key_mark *mark);
-/* The candidate has this public key. */
+/* Does the candidate have the public key with this mark? */
 bool pubkey_is(const struct candidate *c, const struct key_mark *mark);
 
-/* client/auth/userauth-token.c. Behind the files: puts the keys of the tokens
- * of PKCS11Provider in front of them. One that is of no use was logged. */
+/* Adds the keys of the tokens of PKCS11Provider, in front of the keys of files;
+ * to be called when the files were added. A provider that cannot be used was
+ * logged. (In userauth-token.c.) */
 void pubkey_add_tokens(struct userauth *ua, struct pubkey_state *s);
-/* The token signs; it may ask the user. alg: of a plain key. */
+/* Has the token sign data with its key k, a plain key; alg is an algorithm of
+ * plain keys. May ask the user for the PIN. Appends the signature. */
 int pubkey_token_sign(struct userauth *ua, const struct key *k,
     const char *alg, struct span data, struct buf *signature) must_check;
 void hostbased_state_free(struct hostbased_state *s);

@@ -10,7 +10,7 @@
 
 enum {
 	REQUESTS_MAX = 64, /* INFO_REQUESTs of one try */
-	PROMPTS_MAX = 64,  /* in one INFO_REQUEST */
+	PROMPTS_MAX = 64,  /* prompts in one INFO_REQUEST */
 };
 
 static bool
@@ -27,7 +27,8 @@ kbdint_next(struct userauth *ua)
 	struct buf b;
 	int r;
 
-	/* A server that refused without a prompt would do so again. */
+	/* A server that refused the last try without asking anything would only
+	 * refuse again. */
 	if (ua->kbdint_tries > 0 && ua->requests_seen == 0)
 		return 0;
 	if (ua->kbdint_tries > 0 && ua->p.conf->auth.batch_mode)
@@ -68,10 +69,10 @@ log_text(struct span text)
 	}
 }
 
-/* A prompt that asks for a password, which is right again on a further
- * connection. Prompts that read otherwise, in other languages too, may ask for
- * a code that is good for one time: on each further connection it would be a
- * failed login. */
+/* Does the prompt ask for a password, so that the same answer is right on a
+ * further connection too? Any other prompt, also one in another language, may
+ * ask for a code that is good for one time: used again, it would be a failed
+ * login. */
 static bool
 is_for_password(struct span prompt)
 {
@@ -86,7 +87,8 @@ is_for_password(struct span prompt)
 	return is;
 }
 
-/* Appends the user's answer as a string. */
+/* Asks the user one prompt and appends the answer as a string. False: the user
+ * gave no answer, or with BatchMode there is none. */
 static bool
 answer_one(struct userauth *ua, struct span prompt, bool echo,
     struct buf *out)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Authentication by the ticket that the key exchange was made with:
- * gssapi-keyex (RFC 4462 section 4), one request with a MIC.
+ * Authentication by the ticket with which the key exchange was made:
+ * gssapi-keyex (RFC 4462 section 4). It is one request with a MIC.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -33,7 +33,7 @@ make_mic(struct userauth *ua, struct buf *mic)
 	return r;
 }
 
-/* One request is sent, and no other until there was a partial success. */
+/* Sends one request; the method has no other until a partial success. */
 static int
 keyex_next(struct userauth *ua)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The user's keys, plain and with certificates, in the order in which they will
- * be tried (client/auth/userauth-order.h); the one that worked last time is the
- * first.
+ * Makes the list of the user's keys, plain and with certificates, in the order
+ * in which they will be tried (client/auth/userauth-order.h). Then the key that
+ * worked last time goes to the front.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -105,7 +105,8 @@ rank_of(const struct key *k)
 					     KEY_RANK_PLAIN;
 }
 
-/* The file, or the key (NULL: not known), is that of a candidate already. */
+/* Is there a candidate with this key already, or, if the key is not known (mark
+ * NULL), one of this file? */
 static bool
 is_placed(const struct pubkey_state *s, const struct key_mark *mark,
     const char *path)
@@ -120,15 +121,17 @@ is_placed(const struct pubkey_state *s, const struct key_mark *mark,
 	return false;
 }
 
-/* A file with an identity, as the user or the defaults name it. */
+/* A file of CertificateFile or IdentityFile, as given by the user or by
+ * default. */
 struct named_file {
 	const char *path;
 	bool is_explicit;
 	enum key_group group;
 };
 
-/* A candidate is made of the file, and takes k, which may be NULL. path is that
- * of the private key, or NULL. */
+/* Makes a candidate of the file, unless there is one. Takes k, its public key
+ * or certificate (NULL: not known). path: the file of the private key (NULL:
+ * none known). */
 static void
 place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
     const char *path)
@@ -149,7 +152,7 @@ place_file(struct pubkey_state *s, const struct named_file *f, struct key *k,
 		rank_of(k) };
 }
 
-/* The number that OpenSSH's programs print for a type of keys with -v. */
+/* The number of the key's type in OpenSSH, which its programs print with -v. */
 static int
 number_of_type(const struct key *k)
 {
@@ -200,7 +203,7 @@ add_certificate_file(struct pubkey_state *s, const struct named_file *f)
 	free(path);
 }
 
-/* Certificates that stand beside an IdentityFile become candidates. */
+/* Makes candidates of the certificates beside an IdentityFile. */
 static void
 add_beside(struct pubkey_state *s, const struct named_file *f)
 {
@@ -224,9 +227,9 @@ add_beside(struct pubkey_state *s, const struct named_file *f)
 	log_debug("identity file %s-cert type %d", f->path, number);
 }
 
-/* The file of an IdentityFile's public key holds a certificate, cert, which
- * becomes a candidate. The private key can log in without the certificate, so
- * the plain key becomes a second candidate. */
+/* Adds an IdentityFile whose .pub file is a certificate. The certificate
+ * becomes a candidate, and its plain key another one, because the private key
+ * can log in without the certificate too. */
 static void
 add_certified(struct pubkey_state *s, const struct named_file *f,
     struct key *cert)
@@ -244,7 +247,8 @@ add_certified(struct pubkey_state *s, const struct named_file *f,
 	free(path);
 }
 
-/* An IdentityFile becomes a candidate. missing: also if it is not there. */
+/* Makes a candidate of an IdentityFile. missing: also if the file does not
+ * exist. */
 static void
 add_identity_file(const struct userauth *ua, struct pubkey_state *s,
     const struct named_file *f, bool missing)
@@ -287,8 +291,9 @@ add_files(const struct userauth *ua, struct pubkey_state *s, const char *what,
 
 /* ---- the agent ---------------------------------------------------------- */
 
-/* The agent is told which host this is for. An agent that does not know that
- * request has no keys that are bound to hosts. */
+/* Tells the agent for which host it will sign, so that it can use keys that are
+ * bound to that host. An agent that does not know this request has no such
+ * keys, so that is no error. */
 static int
 bind_agent(const struct userauth *ua, struct agent *a)
 {
@@ -325,7 +330,8 @@ open_agent(const struct userauth *ua, struct pubkey_state *s,
 	return r;
 }
 
-/* The candidate with this public key goes to the end. NULL: there is none. */
+/* Moves the candidate with this public key to the end of the list. NULL: there
+ * is no such candidate. */
 static struct candidate *
 move_to_end(struct pubkey_state *s, const struct key_mark *mark)
 {
@@ -354,7 +360,9 @@ find(struct pubkey_state *s, const struct key_mark *mark,
 	return NULL;
 }
 
-/* The agent's keys stay in its order. */
+/* Adds a key of the agent, or marks the candidate that has the same key. The
+ * agent's keys keep the order in which the agent lists them. named_only
+ * (IdentitiesOnly): no keys that the configuration does not name. */
 static void
 add_agent_key(struct pubkey_state *s, struct agent_key *k, bool named_only)
 {
@@ -397,7 +405,7 @@ add_agent(const struct userauth *ua, struct pubkey_state *s)
 
 /* ---- who signs for a certificate ---------------------------------------- */
 
-/* The candidate that is the plain key of a certificate. */
+/* The candidate with the plain key of this certificate; NULL: there is none. */
 static const struct candidate *
 find_plain(const struct pubkey_state *s, const struct key *cert)
 {
@@ -408,8 +416,8 @@ find_plain(const struct pubkey_state *s, const struct key *cert)
 	return NULL;
 }
 
-/* A certificate gets the private key, of a file or of the agent, that will sign
- * for it. False: there is none. */
+/* Finds what will sign for a certificate: a file with the private key, the
+ * agent or a token. False: nothing can, which was logged. */
 static bool
 find_signer(const struct pubkey_state *s, struct candidate *c)
 {
@@ -471,8 +479,9 @@ put_in_order(struct pubkey_state *s)
 	free(order);
 }
 
-/* The hint of a key is its fingerprint. That of a certificate has those of its
- * key and of its authority, so that one that is renewed is the same. */
+/* The hint for a key: its fingerprint. For a certificate, the fingerprints of
+ * its key and of its authority, so that a renewed certificate has the same
+ * hint. Caller frees; NULL: memory is out. */
 static char *
 hint_of(const struct key *k)
 {
@@ -509,7 +518,7 @@ pubkey_is_hinted_first(const struct userauth *ua)
 	return ua->pubkey->n > 0 && is_hinted(ua, &ua->pubkey->v[0]);
 }
 
-/* The key that worked last time goes to the front. */
+/* Moves the key that worked last time to the front of the list. */
 static void
 put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 {
@@ -524,8 +533,8 @@ put_hinted_first(const struct userauth *ua, struct pubkey_state *s)
 	}
 }
 
-/* Candidates that are not the key which worked last time are dropped. One that
- * nobody has read yet may be that key. */
+/* Keeps only the key that worked last time, and keys whose public half is not
+ * known yet, because one of them may be that key. */
 static void
 drop_others(const struct userauth *ua, struct pubkey_state *s)
 {
@@ -551,7 +560,7 @@ pubkey_loaded(const struct pubkey_state *s, const struct candidate *c)
 	return NULL;
 }
 
-/* The candidates are all one key, plain and with certificates. */
+/* Do all candidates have the same plain key? */
 static bool
 is_one_key(const struct pubkey_state *s)
 {
@@ -562,10 +571,10 @@ is_one_key(const struct pubkey_state *s)
 }
 
 /*
- * A key that worked last time, or that is the only one, will have to sign
- * anyway, so it signs the first request. Keys of an agent do not: it may ask
- * the user for a confirmation, which would be for nothing if the server refuses
- * the key.
+ * Loads the private key of the first candidate if it worked last time or is the
+ * only key: such a key will have to sign anyway, so it signs the first request.
+ * This is not done for a key of the agent, which may ask the user for a
+ * confirmation: that would be for nothing if the server refuses the key.
  */
 static void
 load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
@@ -574,7 +583,7 @@ load_if_it_signs_first(const struct userauth *ua, struct pubkey_state *s)
 	struct key *priv = NULL;
 	char *comment = NULL;
 
-	/* Nor security keys, which are to be touched. */
+	/* Security keys are left out too: the user would have to touch them. */
 	if (s->n == 0 || c->path == NULL || c->pub == NULL ||
 	    key_sk(c->pub) != NULL ||
 	    (s->n > 1 && !is_hinted(ua, c) && !is_one_key(s)))
@@ -629,8 +638,8 @@ pubkey_describe(const struct candidate *c, struct buf *out)
 	    c->in_token ? " token" : "", c->in_agent ? " agent" : "");
 }
 
-/* The log of this level is read, so that fingerprints of thousands of keys are
- * not made for nobody. */
+/* Will log_debug() be written anywhere? If not, the fingerprints of thousands
+ * of keys need not be made. */
 static bool
 somebody_reads(void)
 {
@@ -689,7 +698,8 @@ pubkey_make_list(struct userauth *ua)
 	return 0;
 }
 
-/* PubkeyAcceptedAlgorithms leaves an algorithm for the key. */
+/* Is there an algorithm for the key in PubkeyAcceptedAlgorithms? True for a key
+ * whose type is not known yet. */
 static bool
 is_accepted(const struct client_conf *conf, const struct candidate *c)
 {

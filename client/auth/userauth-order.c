@@ -11,8 +11,8 @@ share_positions(enum key_group a, enum key_group b)
 	return a == b;
 }
 
-/* The position before i in its group that no explicit key has; i: there is
- * none. */
+/* The last position before i, in the same group, whose key is not explicit; i
+ * if there is none. */
 static size_t
 free_position_before(const struct key_priority *v, const size_t *order,
     size_t i)
@@ -26,7 +26,8 @@ free_position_before(const struct key_priority *v, const size_t *order,
 	return i;
 }
 
-/* The key at position i moves to the front as far as its rank goes. */
+/* Moves the key at position i to the front, past all keys with a worse rank
+ * that are not explicit. */
 static void
 rise(const struct key_priority *v, size_t *order, size_t i)
 {

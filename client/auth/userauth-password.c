@@ -19,7 +19,8 @@ password_enabled(const struct userauth *ua)
 		   userauth_kept_answer(ua) != NULL);
 }
 
-/* The user is asked "user@host's <what>: " on the terminal. */
+/* Asks the user "user@host's <what>: ". Returns the answer, for prompt_free();
+ * NULL: there is none. */
 static char *
 prompt_user(const struct userauth *ua, const char *what)
 {
@@ -67,7 +68,8 @@ password_next(struct userauth *ua)
 	return r;
 }
 
-/* The new password, which the user has typed twice; NULL: the user gave up. */
+/* Asks for a new password, which the user has to type twice. NULL: the user
+ * gave up. For prompt_free(). */
 static char *
 prompt_new_password(const struct userauth *ua)
 {
@@ -95,7 +97,8 @@ prompt_new_password(const struct userauth *ua)
 	return NULL;
 }
 
-/* PASSWD_CHANGEREQ: the password is right, but out of date. */
+/* PASSWD_CHANGEREQ: the password was right but has expired. Asks for a new one
+ * and sends it. */
 static int
 password_input(struct userauth *ua, uint8_t type, struct rd body)
 {

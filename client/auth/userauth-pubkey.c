@@ -5,10 +5,10 @@
  *
  * A key whose public half is known is first offered without a signature, so
  * that the user is not asked for the passphrase of a key that the server does
- * not take. The first few are offered without waiting, in one flight, to a
- * server that answers each request in its turn (RFC 4252 section 5.1). The
- * server counts every refusal, also of keys behind the one that it takes, so
- * the flight has no more keys than strict servers allow tries.
+ * not accept. If the server answers every request in its turn (RFC 4252 section
+ * 5.1), the first few keys are offered at once, without waiting for answers.
+ * The server counts each refusal, also of keys behind the one that it accepts,
+ * so only as many are offered at once as strict servers allow tries.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -33,7 +33,8 @@
 
 /* ---- one key ------------------------------------------------------------ */
 
-/* The name that signatures by alg carry: that of a plain key. */
+/* The algorithm's name in a signature: for an algorithm with certificates, that
+ * of the plain key. */
 static const char *
 plain_alg(const char *alg)
 {
@@ -43,8 +44,9 @@ plain_alg(const char *alg)
 }
 
 /*
- * The signature algorithm: the first of ours that the server takes. For a
- * server that did not say what it takes, our first one.
+ * Chooses the signature algorithm for the key: the first one of
+ * PubkeyAcceptedAlgorithms that the server accepts, or just the first one if
+ * the server did not say what it accepts. Caller frees; NULL: there is none.
  */
 static char *
 choose_alg(const struct userauth *ua, const struct key *k)
@@ -64,8 +66,8 @@ choose_alg(const struct userauth *ua, const struct key *k)
 	return NULL;
 }
 
-/* The request up to its signature. The host key belongs to it with the bound
- * method. */
+/* Appends the request without its signature. With the host-bound method it has
+ * the host key too. */
 static int
 put_key_request(const struct userauth *ua, struct buf *b, const char *alg,
     const struct key *k, bool with_signature)
@@ -100,7 +102,8 @@ warn_permissions(const char *path)
 	log_error("Load key \"%s\": bad permissions", path); /* as stock */
 }
 
-/* The private key is read without a passphrase, then with one from the user. */
+/* Loads the private key of the file: first without a passphrase, then with the
+ * one that the user gives. */
 static int
 load_private(struct userauth *ua, struct candidate *c)
 {
@@ -146,7 +149,8 @@ out:
 	return r;
 }
 
-/* The private key is there without asking anybody. (An agent may ask.) */
+/* Can the private key sign without asking the user? (A key of the agent cannot
+ * be expected to: the agent may ask.) */
 static bool
 is_loaded(const struct userauth *ua, const struct candidate *c)
 {
@@ -154,7 +158,8 @@ is_loaded(const struct userauth *ua, const struct candidate *c)
 	    (!c->in_agent && pubkey_loaded(ua->pubkey, c) != NULL);
 }
 
-/* The agent signs, or a private key that is loaded. */
+/* Has data signed by a loaded private key, a security key, a token or the
+ * agent. Appends the signature. */
 static int
 sign_with(struct userauth *ua, const struct candidate *c, const char *alg,
     struct span data, struct buf *signature)
@@ -202,8 +207,8 @@ sign(struct userauth *ua, struct candidate *c, const char *alg,
 	return r;
 }
 
-/* The request with a signature is sent: 1. 0: the key is of no use after
- * all. */
+/* Sends the request with a signature. 1: sent; 0: the key could not sign; or an
+ * error. */
 static int
 send_signed(struct userauth *ua, struct candidate *c)
 {
@@ -243,8 +248,8 @@ send_offer(struct userauth *ua, struct candidate *c)
 	return 1;
 }
 
-/* A key can be tried if it has a public half and an algorithm that may be
- * used. */
+/* Prepares a key for a try: gets its public half and chooses the algorithm.
+ * False: the key cannot be tried, which was logged. */
 static bool
 prepare(struct userauth *ua, struct candidate *c)
 {
@@ -287,7 +292,7 @@ pubkey_try_left_out(struct userauth *ua)
 	return any;
 }
 
-/* A line of the log about a key; what: the event. */
+/* Logs what happened (`what`) to a key. */
 static void
 log_key(const char *what, const struct candidate *c)
 {
@@ -325,8 +330,8 @@ pubkey_enabled(const struct userauth *ua)
 	return ua->p.conf->auth.pubkey_authentication != CLIENT_PUBKEY_NO;
 }
 
-/* A key can be offered before the offer in front of it is answered, unless it
- * would sign, or need a passphrase for its public half. */
+/* Can the key be offered while an earlier offer is not answered yet? Not if it
+ * would send a signed request, or need a passphrase to get its public half. */
 static bool
 can_follow(const struct userauth *ua, const struct candidate *c)
 {
@@ -372,7 +377,7 @@ take_from_flight(struct pubkey_state *s)
 	return &s->v[first];
 }
 
-/* A refusal is the answer to the oldest request. */
+/* FAILURE: it answers the oldest request, which is an offer if there is one. */
 static bool
 pubkey_refused(struct userauth *ua)
 {
@@ -399,7 +404,7 @@ is_about(const struct candidate *c, struct span alg, struct span blob)
 	return same;
 }
 
-/* PK_OK: the server would take this key. */
+/* PK_OK: the server accepts the oldest key that was offered. */
 static int
 pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 {
@@ -420,7 +425,8 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	log_key("Server accepts key", c);
 	c->told = true;
 	if (s->signing) {
-		/* Another one signed already; should that not do: */
+		/* Another key has signed already. If the server refuses that,
+		 * this key signs in its turn. */
 		c->accepted = true;
 		c->tried = false;
 		return 0;
@@ -430,7 +436,8 @@ pubkey_input(struct userauth *ua, uint8_t type, struct rd body)
 	return s->signing || s->in_flight > 0 ? 0 : userauth_advance(ua);
 }
 
-/* The key has logged in without having been offered first. */
+/* Logs for a key that signed without having been offered that the server
+ * accepts it, as for other keys. */
 static void
 pubkey_succeeded(const struct userauth *ua)
 {
@@ -442,7 +449,8 @@ pubkey_succeeded(const struct userauth *ua)
 	log_debug2("it was not asked before the signature");
 }
 
-/* A key that succeeded is not used again; the others are tried anew. */
+/* After a partial success, the key that had it (if a key had) is not tried
+ * again; all other keys are. */
 static void
 pubkey_partial(struct userauth *ua)
 {

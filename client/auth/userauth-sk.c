@@ -28,11 +28,11 @@ userauth_sk_has_provider(const struct userauth *ua, const struct candidate *c)
 	return false;
 }
 
-/* Tells the user to touch the key: on standard error if somebody can see it,
- * else by a window. */
+/* A notice to the user to touch the key: on standard error if that is a
+ * terminal, else in a window of the askpass program. */
 struct notice {
 	bool told;
-	pid_t window; /* 0: none */
+	pid_t window; /* process that shows the window; 0: none */
 };
 
 static void
@@ -101,7 +101,7 @@ userauth_sk_sign(struct userauth *ua, const struct candidate *c,
 		r = try_to_sign(ua, pin, k, alg, data, signature);
 		prompt_free(pin);
 	}
-	/* A further connection would have to ask for as much again. */
+	/* A further connection cannot use the PIN or the touch again. */
 	if (r == 0)
 		userauth_keep_answer(ua, NULL);
 	return r;

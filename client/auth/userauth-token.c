@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Keys of tokens (PKCS11Provider): they come first among those of files, and
- * are never explicit.
+ * Keys of tokens (PKCS11Provider). In the order of tries they come first among
+ * the keys of files, and none of them counts as named by the user.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "client/auth/userauth-internal.h"
 #include "keys/p11-ask.h"
 
-/* The candidate of a file that has the same key. NULL: there is none. */
+/* The candidate that has the key with this mark; NULL: there is none. */
 static struct candidate *
 find(struct pubkey_state *s, const struct key_mark *mark)
 {
@@ -21,7 +21,7 @@ find(struct pubkey_state *s, const struct key_mark *mark)
 	return NULL;
 }
 
-/* The candidate at c moves to position index. */
+/* Moves the candidate c to an earlier position of the list. */
 static void
 move_to(struct pubkey_state *s, struct candidate *c, size_t index)
 {
@@ -32,7 +32,9 @@ move_to(struct pubkey_state *s, struct candidate *c, size_t index)
 	s->v[index] = moved;
 }
 
-/* A key of a token becomes a candidate, which takes what it uses of k. */
+/* Makes a candidate of a token's key, or changes the candidate that has the
+ * same key, at position index. Takes the fields of k that it uses. False: with
+ * IdentitiesOnly the key is not wanted. */
 static bool
 place_key(const struct userauth *ua, struct pubkey_state *s,
     struct p11_key *k, size_t index)
@@ -46,7 +48,7 @@ place_key(const struct userauth *ua, struct pubkey_state *s,
 		c = pubkey_add(s, k->key, &mark);
 		k->key = NULL;
 	}
-	/* The token signs, not a file. */
+	/* The private key of the file is not used: the token signs. */
 	free(c->path);
 	c->path = NULL;
 	free(c->name);

@@ -16,8 +16,8 @@
 
 enum {
 	METHOD_LIST_MAX = 4096,
-	BANNERS_MAX = 1024 * 1024, /* bytes of all of a login; one has as many
-				    * as a packet takes */
+	BANNERS_MAX = 1024 * 1024, /* bytes of all banners of a login; one
+				    * banner is limited by its packet */
 };
 
 static const struct {
@@ -29,7 +29,7 @@ static const struct {
 #undef METHOD
 };
 
-/* The method that is tried; NULL: the request "none". */
+/* The method of the last request; NULL for the request "none". */
 static const struct userauth_ops *
 current_ops(const struct userauth *ua)
 {
@@ -113,8 +113,8 @@ effort_of(const struct userauth *ua)
 	    USERAUTH_INTERACTIVE;
 }
 
-/* The answer that succeeded is kept for further connections. (With BatchMode
- * this is one of those, and nothing was answered.) */
+/* Keeps the answer that led to the success for further connections. With
+ * BatchMode this is a further connection itself, which keeps nothing. */
 static void
 fill_secret(struct userauth *ua)
 {
@@ -130,8 +130,8 @@ fill_secret(struct userauth *ua)
 	ua->answer = NULL;
 }
 
-/* Proofs are wiped, since the user is authenticated, except what fill_secret()
- * took. */
+/* Wipes what proved who the user is, because the user is authenticated now; but
+ * not the answer that fill_secret() has kept. */
 static void
 forget_proofs(struct userauth *ua)
 {
@@ -185,7 +185,7 @@ userauth_put_clean(struct buf *out, struct span text)
 	char *copy, *line, *next, *clean;
 
 	copy = xcalloc(1, text.len + 1);
-	/* NUL would end the text early. */
+	/* A NUL would end the text early, so it becomes a blank. */
 	for (size_t i = 0; i < text.len; i++)
 		copy[i] = text.p[i] != '\0' ? (char)text.p[i] : ' ';
 	for (line = copy; line != NULL; line = next) {
@@ -201,8 +201,8 @@ userauth_put_clean(struct buf *out, struct span text)
 	free(copy);
 }
 
-/* The service is granted. Our request was sent before: a server that does not
- * grant the service disconnects. */
+/* SERVICE_ACCEPT. The first request of the authentication was sent without
+ * waiting for it: a server that does not grant the service disconnects. */
 static int
 on_service_accept(struct userauth *ua, struct rd body)
 {
@@ -213,7 +213,7 @@ on_service_accept(struct userauth *ua, struct rd body)
 	return 0;
 }
 
-/* USERAUTH_ID_NONE: there is no such method. */
+/* The method with this name; USERAUTH_ID_NONE: there is no such method. */
 static enum userauth_id
 method_id(const char *name)
 {
@@ -223,8 +223,8 @@ method_id(const char *name)
 	return USERAUTH_ID_NONE;
 }
 
-/* The next of the preferred methods that the configuration allows. *pos: behind
- * the last one. */
+/* The next method of PreferredAuthentications that the configuration allows.
+ * *pos moves behind it. USERAUTH_ID_NONE: no more. */
 static enum userauth_id
 next_preferred(const struct userauth *ua, const char **pos)
 {
@@ -242,7 +242,8 @@ next_preferred(const struct userauth *ua, const char **pos)
 	return USERAUTH_ID_NONE;
 }
 
-/* The request "none" (RFC 4252 section 5.2) learns which methods there are. */
+/* Sends the request "none" (RFC 4252 section 5.2); the answer names the methods
+ * that the server offers. */
 static int
 request_methods(struct userauth *ua)
 {
@@ -313,14 +314,16 @@ give_up(struct userauth *ua)
 	return ERR_DENIED;
 }
 
-/* The next request of the first preferred method that has one. */
+/* Sends the next request: that of the first method, in the order of
+ * PreferredAuthentications, that the server offers and that has one left. */
 int
 userauth_advance(struct userauth *ua)
 {
 	const char *pos = ua->p.conf->auth.preferred_authentications, *name;
 	size_t len;
 
-	/* The first request was not sent: its key could not sign. */
+	/* No answer has arrived yet, so the first request was not sent: its key
+	 * could not sign. */
 	if (ua->offered == NULL)
 		return request_methods(ua);
 	while (csv_next(&pos, &name, &len)) {
@@ -338,14 +341,15 @@ userauth_advance(struct userauth *ua)
 			return r < 0 ? r : 0;
 		ua->exhausted[id] = true;
 	}
-	/* A server that offers nothing may wait for this request: it lets an
-	 * empty password in, and never offers that. */
+	/* The server offers no method. It may still let in a user with an empty
+	 * password by the request "none", which is never among the offers. */
 	if (!ua->asked_none && ua->offered[0] == '\0')
 		return request_methods(ua);
 	return give_up(ua);
 }
 
-/* The answer to a try that was refused is wiped. */
+/* Wipes the user's answers in a try that was refused, and no longer counts
+ * them. */
 static void
 forget_refused(struct userauth *ua)
 {
@@ -356,7 +360,7 @@ forget_refused(struct userauth *ua)
 	ua->answer = NULL;
 }
 
-/* All methods begin anew after a partial success. */
+/* Lets all methods start anew after a partial success. */
 static void
 begin_anew(struct userauth *ua)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * User authentication (RFC 4252, 4256), the client's part: driven by the
- * server's messages. Methods are rows of a table, tried in the order of
- * PreferredAuthentications as far as the server offers them.
+ * User authentication (RFC 4252, 4256), the client's part. It is driven by the
+ * server's messages. Methods are rows of a table; they are tried in the order
+ * of PreferredAuthentications, if the server offers them.
  *
  * Threads: loop thread only; methods may ask the user, which blocks.
  */
@@ -19,16 +19,18 @@
 
 struct userauth;
 
-/* What the user had to do for the first connection to a host. It decides
- * whether a further one, which never asks the user, can log in too. */
+/* What the user had to do for the first connection to a host. It tells whether
+ * a further connection, which never asks the user, can log in too. */
 enum userauth_effort {
 	USERAUTH_SILENT,     /* nothing */
-	USERAUTH_ONE_ANSWER, /* a password, or one hidden answer: it may serve
+	USERAUTH_ONE_ANSWER, /* the user typed one password: it may be used
 			      * again, unless it was good for one time only */
-	USERAUTH_INTERACTIVE, /* more than that, or a passphrase: not kept */
+	USERAUTH_INTERACTIVE, /* the user answered more prompts, or one whose
+			       * answer cannot be used again: nothing is kept */
 };
 
-/* Filled by the first connection, used by further ones. */
+/* The user's answer, which the first connection keeps and further connections
+ * use. */
 struct userauth_secret {
 	enum userauth_effort effort;
 	char *answer; /* owned; freed by prompt_free(); NULL: none */
@@ -38,28 +40,34 @@ struct userauth_secret {
 struct userauth_params {
 	const struct client_conf *conf;
 	struct packet *packet;
-	/* From the key exchange. */
+	/* session_id, hostkey and host_signature are results of the first key
+	 * exchange. */
 	struct span session_id;
-	struct span hostkey; /* blob */
-	struct span host_signature; /* its, over session_id; for the agent */
-	/* The host key is not trusted: no passwords. */
+	struct span hostkey; /* blob of the host's key */
+	struct span host_signature; /* by hostkey over session_id; for the
+				     * agent */
+	/* The host key is not trusted: no password may be sent. */
 	bool no_passwords;
-	/* The server answers each of several requests, in their order. (Other
-	 * servers drop a request when the next one arrives.) */
+	/* The server answers each of several requests, in their order, so that
+	 * requests may be sent without waiting. (Other servers drop a request
+	 * when the next one arrives.) */
 	bool in_order;
-	/* The server is this project's: it passes over messages of a method
-	 * that it has refused. (OpenSSH ends the connection then.) */
+	/* The server is this project's: it ignores the further messages of a
+	 * method that it has refused, so they may be sent before its answer.
+	 * (OpenSSH ends the connection then.) */
 	bool forgives;
 	const char *address; /* numeric, of the server; or NULL */
-	/* The keys were exchanged by GSSAPI: a MIC by that context. NULL: they
-	 * were not. */
+	/* Appends a MIC by the ticket of the key exchange. NULL: the keys were
+	 * not exchanged by GSSAPI. */
 	int (*gss_sign)(void *arg, struct span data, struct buf *mic);
 	void *gss_arg;
-	/* What userauth_key_hint() said last time, or NULL. */
+	/* What userauth_key_hint() returned at the last login; NULL: not
+	 * known. */
 	const char *key_hint;
-	bool hinted_only; /* no key that is known to be another one */
-	/* Filled with the user's answer; with BatchMode it is used in place of
-	 * an answer. NULL: neither. */
+	bool hinted_only; /* try only the key of key_hint, and keys that may
+			   * turn out to be it */
+	/* Without BatchMode, gets the user's answer after the success. With
+	 * BatchMode, its answer is used in place of asking. NULL: neither. */
 	struct userauth_secret *secret;
 };
 
@@ -67,42 +75,45 @@ int userauth_new(struct userauth **out,
     const struct userauth_params *params) must_check;
 void userauth_free(struct userauth *ua);
 
-/* The server's EXT_INFO, which may arrive at any time during authentication:
- * the signature algorithms that it takes (copied; NULL: not known), and whether
- * it takes signatures that name the host key. */
+/* Tells what the server's EXT_INFO says, which may arrive at any time during
+ * the authentication. sig_algs: the signature algorithms that the server
+ * accepts (copied; NULL: not known). hostbound: it accepts signatures that name
+ * the host key. */
 void userauth_set_extensions(struct userauth *ua, const char *sig_algs,
     bool hostbound);
 
-/* Asks for the service and, without waiting, sends the first request: of
- * a ticket or public keys if there are any, else "none" to learn the
- * methods. */
+/* Asks for the service ssh-userauth and, without waiting for the answer, sends
+ * the first request: that of a ticket or of a public key if there is one, else
+ * "none" to learn which methods the server offers. */
 int userauth_start(struct userauth *ua) must_check;
-/* A message 6 or 50-79, body behind its type: 0; 1 = the user is
- * authenticated; 2 = the message is not known here; ERR_DENIED: no method is
- * left, which was logged. */
+/* Handles a message of type 6 or 50-79; body is what follows its type. 0;
+ * USERAUTH_DONE: the user is authenticated; USERAUTH_UNKNOWN: no such message
+ * is known here; ERR_DENIED: no method is left, which was logged; or another
+ * error. */
 enum { USERAUTH_DONE = 1, USERAUTH_UNKNOWN = 2 };
 int userauth_input(struct userauth *ua, uint8_t type,
     struct rd body) must_check;
-/* The first request carries a signature, so its success is expected, and more
- * may be sent behind it. Only for tickets, and for keys from files without a
- * passphrase: an agent's may need a touch or a confirmation. */
+/* Will the first request probably succeed, because it carries a signature? Then
+ * more messages may be sent behind it. Only for tickets, and for keys of files
+ * without a passphrase: the agent's keys may need a touch or a confirmation. */
 bool userauth_expects_success(const struct userauth *ua);
-/* Some request was refused, or was only a part of what is needed. */
+/* Was a request refused, or only a partial success? */
 bool userauth_was_refused(const struct userauth *ua);
-/* What the user had to do until it succeeded. */
+/* What the user had to do until the authentication succeeded. */
 enum userauth_effort userauth_effort(const struct userauth *ua);
-/* The authentication succeeded, and another process of the user could do the
- * same without the user. */
+/* Has the authentication succeeded in such a way that another process of the
+ * user could repeat it without asking the user? */
 bool userauth_can_be_repeated(const struct userauth *ua);
-/* Name of the method that succeeded. */
+/* Name of the method that succeeded. Static. */
 const char *userauth_method(const struct userauth *ua);
-/* The key that succeeded: its fingerprint (SHA256), or, of a certificate, those
- * of its key and of its authority with an @ between; or the name of a
- * method that works without the user. Caller frees; NULL if it was neither. */
+/* How the authentication succeeded, for the hints: the fingerprint (SHA256) of
+ * the key; for a certificate, the fingerprints of its key and of its authority
+ * with an "@" between; or the name of a method that needs no user. NULL: none
+ * of these. Caller frees. */
 char *userauth_key_hint(const struct userauth *ua);
 
-/* -Z: appends a line for each key that would be tried, in their order, and for
- * files of IdentityFile that are not there. */
+/* Appends a line for each key that would be tried, in the order of tries, for
+ * -Z. Files of IdentityFile that do not exist are listed too. */
 int userauth_list_keys(const struct client_conf *conf,
     struct buf *out) must_check;
 
