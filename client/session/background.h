@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Going on in the background (-f, ControlPersist), out of reach of the
+ * Goes on in the background (-f, ControlPersist), out of reach of the
  * terminal's signals.
  *
- * Threads: loop thread only, and no other.
+ * Threads: only in a process that has no other threads.
  */
 #ifndef HPN_CLIENT_SESSION_BACKGROUND_H
 #define HPN_CLIENT_SESSION_BACKGROUND_H
 
 #include <stdbool.h>
 
-/* The process that the user waits for ends with status 0; a child goes on.
- * leaves_stdio: no session is on 0, 1 and 2, neither one of its own nor one
- * that a master has for it. */
+/* Forks: the process that the user waits for ends with status 0, and the child
+ * returns. leaves_stdio: no session uses descriptors 0, 1 and 2, neither of
+ * this process nor of a master, so they are given up (stdio_leave()). */
 void background_enter(bool leaves_stdio);
-/* The child's half of it, for who forks in another way. */
+/* What background_enter() does in the child, for callers that have forked
+ * already. */
 void background_settle(bool leaves_stdio);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What the escape sequences do. They are recognised while a packet is being
- * filled, so they are noted there and run by a timer right after.
+ * filled, when nothing else can be sent. So they are only noted then, and a
+ * timer runs them right after.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,12 +20,14 @@
 enum { BREAK_MS = 1000, CTRL_D = 4 };
 
 enum {
-	SHOWN_MAX = 256 * 1024, /* bytes that wait for the terminal */
+	SHOWN_MAX = 256 * 1024, /* bytes that may wait for the terminal; more is
+				 * dropped */
 	SHOW_AGAIN_MS = 20,
 };
 
-/* The text for the terminal is written as far as it takes it: one that takes
- * nothing does not stop the connection. */
+/* Writes as much of the waiting text as the terminal takes, and sets a timer
+ * for the rest, so that a terminal that takes nothing does not stop the
+ * connection. */
 static void
 show_more(void *arg)
 {
@@ -46,7 +49,7 @@ show_more(void *arg)
 		buf_clear(&s->shown);
 }
 
-/* A text goes to the terminal; in raw mode a line end needs CR. */
+/* Shows a text on the terminal. In raw mode each LF gets a CR in front. */
 static void
 show(struct session *s, const struct buf *text)
 {
@@ -98,15 +101,15 @@ run_suspend(void *arg)
 	session_set_raw(s, false);
 	session_set_nonblock(s, false);
 	(void)kill(getpid(), SIGTSTP);
-	/* Continued (SIGCONT). */
+	/* SIGCONT has continued the process. */
 	session_set_nonblock(s, true);
 	if (raw)
 		session_set_raw(s, true);
 	session_resized(s);
 }
 
-/* The connection goes on in a child without the terminal; the shell gets ^D,
- * because nothing more will be typed. */
+/* ~&: the connection goes on in a child without the terminal. The remote shell
+ * gets ^D, because nothing more will be typed. */
 static void
 run_background(void *arg)
 {
@@ -126,7 +129,8 @@ run_background(void *arg)
 	}
 	if (pid > 0)
 		_exit(0);
-	/* The end of the terminal is not the end of the connection. */
+	/* A session of its own, so that the end of the terminal does not end
+	 * the process. */
 	if (setsid() == -1)
 		log_debug("setsid: %s", err_text(ERR_SYSTEM));
 	if (t->ops != NULL)
@@ -235,7 +239,8 @@ static const struct escape_row rows[] = {
 	{ '?', run_help, "this list", false },
 };
 
-/* A mux client's session has no escapes that concern the whole process. */
+/* May the session use this escape sequence? That of a mux client may not use
+ * those that concern this whole process. */
 static bool
 is_allowed(const struct session *s, const struct escape_row *row)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The command line of ~C: forwards that are added and cancelled, and commands
- * of this host, while a session runs. The line is typed on a terminal in raw
- * mode, so that it is shown and edited here; nothing waits for it.
+ * The command line of ~C: adds and cancels forwards, and runs commands on this
+ * host, while a session is open. The terminal is in raw mode, so the line is
+ * shown and edited here. The connection goes on while it is typed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,8 @@ enum { CTRL_H = 8, CTRL_U = 21, DELETE = 127 };
 static const struct kind {
 	char letter;
 	enum forward_kind kind;
-	enum forward_kind closing; /* whose syntax a listening side has */
+	enum forward_kind closing; /* the kind whose syntax is that of the
+				    * listening side, for -K */
 	const char *bad;
 } kinds[] = {
 	{ 'L', FORWARD_LOCAL, FORWARD_DYNAMIC,
@@ -89,7 +90,7 @@ cancel(struct session *s, const struct kind *k, const char *text)
 		log_info("Bad forwarding close specification.");
 		return;
 	}
-	if (!spec.target_is_socks) /* more than a listening side */
+	if (!spec.target_is_socks) /* a target was given as well */
 		log_info("Bad forwarding close specification.");
 	else if (forwards_cancel_listening(s->p.forwards, k->kind,
 		     &spec.listen))
@@ -99,7 +100,8 @@ cancel(struct session *s, const struct kind *k, const char *text)
 	forward_spec_clear(&spec);
 }
 
-/* The command has the terminal; as with ~^Z, nothing else goes on. */
+/* Runs a command of the user, which gets the terminal. Meanwhile the connection
+ * stands still, as with ~^Z. */
 static void
 run_local(struct session *s, const char *command)
 {
@@ -165,7 +167,8 @@ session_line_begin(void *arg)
 		session_show(s, "\nssh> ");
 }
 
-/* A character of the line. More than a line holds is not typed by a user. */
+/* Notes a byte of the line. Bytes beyond the room for one line are dropped: no
+ * user types so many at once. */
 void
 session_line_typed(struct session *s, uint8_t ch)
 {

@@ -19,11 +19,13 @@
 
 enum {
 	STATUS_UNKNOWN = 255,
-	EARLY_MAX = 4096, /* bytes of data sent with the requests */
-	TEXT_MAX = 1024, /* bytes of a peer's text that are shown */
+	EARLY_MAX = 4096, /* bytes of data that are sent together with the
+			   * requests */
+	TEXT_MAX = 1024, /* bytes of a text of the server that are shown */
 };
 
-/* The level of messages about failures. A mux client is told by its hooks. */
+/* The log level of messages about failures. Those of a mux client's session are
+ * for debugging only, because the mux client is told by its hooks. */
 static enum log_level
 trouble(const struct session *s)
 {
@@ -78,8 +80,8 @@ session_set_nonblock(struct session *s, bool on)
 
 /* ---- requests to the server --------------------------------------------- */
 
-/* The user asked for a terminal by -t, -tt or RequestTTY: it is not only that
- * there is one here. */
+/* Has the user asked for a terminal by -t, -tt or RequestTTY? (Else the session
+ * has one because there is a terminal here.) */
 static bool
 tty_was_asked_for(const struct session *s)
 {
@@ -97,7 +99,8 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 	(void)data;
 	if (ok)
 		return;
-	/* The shell runs without; local line editing is wanted then. */
+	/* The program runs without a terminal at the server, so the local
+	 * terminal has to edit lines: it leaves raw mode. */
 	s->tty = false;
 	session_set_raw(s, false);
 	report_refused_request(s, "PTY allocation");
@@ -105,7 +108,8 @@ on_pty_reply(void *arg, bool ok, struct rd data)
 		s->p.mux_client->no_tty(s->p.arg);
 	if (!tty_was_asked_for(s))
 		return;
-	/* What the command may have said by now is not shown. */
+	/* The session fails, so the command's output is not shown, though the
+	 * command may have started. */
 	channel_set_fds(s->channel, -1, -1, -1, -1);
 	session_abort(s, STATUS_UNKNOWN);
 }
@@ -199,7 +203,7 @@ request_env(struct session *s)
 	return r;
 }
 
-/* The channel gets the name by which ChannelTimeout knows its kind. */
+/* Gives the channel the name by which ChannelTimeout chooses its limit. */
 static void
 name_kind(struct session *s)
 {
@@ -213,7 +217,8 @@ name_kind(struct session *s)
 	free(name);
 }
 
-/* Of a server that calls it so, an scp is its hpnscp. */
+/* Appends the command. A server that has its scp as hpnscp gets "hpnscp" in
+ * place of "scp". */
 static void
 put_command(const struct session *s, struct buf *b)
 {
@@ -316,9 +321,9 @@ session_attach(struct session *s)
 	channel_set_fds(s->channel, t->in, t->out, -1, t->err);
 }
 
-/* The first data for the program goes right behind the requests. That is safe
- * with servers whose channel number is known in advance: they open the window
- * when they start the program. */
+/* Sends the first data for the program right behind the requests. The server
+ * has not told its window yet. That is safe here, because servers whose channel
+ * number is known in advance open the window when they start the program. */
 static int
 send_early(struct session *s)
 {
@@ -402,7 +407,7 @@ on_eof(void *arg, struct channel *c)
 	const struct session_stdio *t = &s->p.stdio;
 
 	(void)c;
-	/* A terminal has no reader who waits for the end. */
+	/* With a terminal, output is not closed: nobody reads until its end. */
 	if (s->p.io == NULL && !s->tty && t->ops != NULL)
 		t->ops->end_output(t->arg);
 }
@@ -417,8 +422,8 @@ on_closed(void *arg, struct channel *c)
 	finish(s);
 }
 
-/* The server may answer when the program has ended, and that is not waited
- * for. */
+/* ChannelTimeout: ends the session without waiting for the server, which may
+ * not answer before its program has ended. */
 static void
 on_timed_out(void *arg, struct channel *c)
 {
@@ -437,7 +442,8 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 	if (s->p.io != NULL)
 		return;
 	if (error == EPIPE || s->p.mux_client != NULL) {
-		/* The reader is gone: whoever writes there shall know. */
+		/* Nobody reads our output any more. The server is told below,
+		 * so that its program gets an error too. */
 		log_debug("standard %s has no reader",
 		    ext == 0 ? "output" : "error");
 	} else {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A session (RFC 4254 section 6): a channel with terminal, environment and
- * command, tied to descriptors of the user.
+ * A session (RFC 4254 section 6): a channel on which the server runs a shell, a
+ * command or a subsystem, connected to descriptors of the user.
  *
  * Threads: loop thread only.
  */
@@ -21,87 +21,96 @@ struct forwards;
 struct private_forwards;
 struct session;
 
-/* What happens to the descriptors and the terminal while a session has them.
- * hpnssh's own: session_stdio_own(). A shared connection, whose
- * sessions have descriptors of another process, does something else. */
+/* Operations on the descriptors and the terminal of a session. Those for
+ * hpnssh's own descriptors are in session_stdio_own(). A master has others,
+ * because its mux clients' descriptors belong to other processes. */
 struct session_stdio_ops {
-	/* Raw mode of the terminal, if it is one. Is it raw now? */
+	/* Sets or leaves raw mode, if there is a terminal. Returns whether it
+	 * is in raw mode now. */
 	bool (*set_raw)(void *arg, bool on);
-	/* Off: as they were before. */
+	/* Makes the descriptors non-blocking; off: as they were before. */
 	void (*set_nonblock)(void *arg, bool on);
-	/* The session will read nothing more from in. */
+	/* The session will read no more from in: it may be given up. */
 	void (*end_input)(void *arg);
-	/* The session will write nothing more to out: who reads it shall
-	 * know. */
+	/* The session will write no more to out: whoever reads from it has to
+	 * see its end now. */
 	void (*end_output)(void *arg);
 };
 
-/* A mux client, whose session it is: what that hears in place of the log. arg
- * is that of the session. */
+/* For a session of a mux client: what the mux client has to be told. arg is
+ * that of session_params. */
 struct session_mux_client {
-	void (*opened)(void *arg); /* the server has it */
-	void (*no_tty)(void *arg); /* the server has no terminal for it */
-	void (*say)(void *arg, const char *line); /* without its end */
+	void (*opened)(void *arg); /* the server has opened the channel */
+	void (*no_tty)(void *arg); /* the server gave it no terminal */
+	void (*say)(void *arg, const char *line); /* line has no line end */
 };
 
 /* The user's side of a session. Descriptors are borrowed. */
 struct session_stdio {
 	int in, out, err;
-	int terminal;	  /* has the size and the modes; may be none */
+	int terminal;	  /* descriptor that gives the terminal's size and
+			   * modes; may be no terminal */
 	const char *term; /* type of the terminal; NULL: not known */
-	const struct session_stdio_ops *ops; /* NULL: nothing is done */
+	/* NULL: no operations are needed */
+	const struct session_stdio_ops *ops;
 	void *arg;
 };
 
-/* All borrowed; they outlive the session. */
+/* The pointers are borrowed and have to outlive the session. */
 struct session_params {
 	const struct client_conf *conf;
 	struct loop *loop;
 	struct packet *packet;
 	struct kex *kex;
 	struct channels *channels;
-	struct forwards *forwards; /* for ~C; NULL: there are none */
+	struct forwards *forwards; /* for ~C and ~&; NULL: the connection cannot
+				    * forward */
 	const char *command; /* NULL: a shell */
-	bool subsystem;	     /* command is the name of one */
-	bool tty;	     /* a terminal for it is wanted */
-	uint32_t peer_traits; /* of the server: peer-version.h */
-	bool attach_later;    /* begins only when session_attach() is called */
+	bool subsystem;	     /* command is the name of a subsystem */
+	bool tty;	     /* ask the server for a terminal */
+	uint32_t peer_traits; /* what the server's program is known to do
+			       * (peer-version.h) */
+	bool attach_later;    /* send no requests and no data before
+			       * session_attach() is called */
 	bool quiet;	      /* no messages for the user */
-	uint64_t began_ms;    /* the connection; base/clock.h */
-	/* Variables, each NAME=value. NULL: what SendEnv and SetEnv choose. */
+	uint64_t began_ms;    /* clock_ms() when the user was authenticated */
+	/* The environment variables to send, each NAME=value. NULL: those that
+	 * SendEnv and SetEnv choose. */
 	const struct strlist *env;
-	/* NULL: the session is this process's. */
+	/* NULL: the session is this process's own. */
 	const struct session_mux_client *mux_client;
-	/* NULL: neither agent nor display. */
+	/* Forwards the agent and the display; NULL: neither. */
 	struct private_forwards *private_forwards;
-	bool no_agent, no_display; /* for this session all the same */
+	bool no_agent, no_display; /* not for this session, even if
+				    * private_forwards has them */
 	struct session_stdio stdio;
-	/* The io in place of stdio.in and out, and of a terminal; NULL:
-	 * these. */
+	/* If not NULL, data goes through io (with io_arg) instead of stdio.in
+	 * and stdio.out, and there is no terminal. */
 	const struct channel_io *io;
 	void *io_arg;
-	/* The session ended; exit status in session_status(). The callee
-	 * stops the loop. */
+	/* Called once, when the session has ended; session_status() has its
+	 * exit status. */
 	void (*ended)(void *arg);
 	void *arg;
 };
 
 int session_new(struct session **out,
     const struct session_params *params) must_check;
-/* Sends all requests at once, as if the server had opened the channel with
- * the number 0. Nothing local happens until session_attach(). Without this
- * the server is not asked for anything before session_attach(). */
+/* Sends the requests at once, as if the server had opened the channel with the
+ * number 0. No local descriptor is used until session_attach(). Without this,
+ * the requests are sent when session_attach() was called and the channel is
+ * open. */
 void session_open_optimistically(struct session *s);
 /* The user is authenticated: the terminal and the descriptors may be used as
  * soon as the channel is open. */
 void session_attach(struct session *s);
-/* Leaves raw mode, and the channel. */
+/* Leaves raw mode and closes the channel. s may be NULL. */
 void session_free(struct session *s);
 /* The channel of the session; NULL once it is closed. */
 struct channel *session_channel(const struct session *s);
 /* The exit status of the remote command; 255 if it is not known. */
 int session_status(const struct session *s);
-/* The terminal was resized. */
+/* The terminal was resized: tells the server the new size. */
 void session_resized(struct session *s);
 
 #endif

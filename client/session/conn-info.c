@@ -35,7 +35,8 @@ put_duration(struct buf *b, uint64_t seconds)
 	    (unsigned)(seconds / 60 % 60), (unsigned)(seconds % 60));
 }
 
-/* An end as "ADDRESS:PORT", or false if it has none (a pipe). */
+/* Appends an end of the connection as "ADDRESS:PORT". False if fd has no
+ * address, as a pipe to a proxy. */
 static bool
 put_end(struct buf *b, int fd,
     int (*ask)(int, struct sockaddr *, socklen_t *))
@@ -70,7 +71,8 @@ put_path(struct buf *b, const struct packet *p)
 	buf_clear(&ends);
 }
 
-/* A row about both directions, once if they are the same. */
+/* Appends a line with a value for each direction, or with one value if they are
+ * the same. */
 static void
 put_both(struct buf *b, const char *what, const char *tx, const char *rx)
 {
@@ -116,7 +118,7 @@ put_traffic(struct buf *b, const struct packet *p, enum packet_dir dir,
 	    (unsigned long long)(n.bytes / BLOCK), (double)n.bytes / KB, word);
 }
 
-/* A number of bytes as "810B" or "1.2KB". */
+/* Appends a number of bytes as "810B" or "1.2KB". */
 static void
 put_size(struct buf *b, uint64_t bytes)
 {

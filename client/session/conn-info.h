@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Facts about a connection for its user (~I, -O conninfo), in the lines that
- * OpenSSH has for them.
+ * Describes a connection for its user (~I, -O conninfo), in the lines that
+ * OpenSSH prints.
  *
  * Threads: loop thread only.
  */
@@ -11,7 +11,8 @@
 #include "base/buf.h"
 #include "client/session/client-session.h"
 
-/* What a session knows of its connection is enough. Lines end with LF. */
+/* Appends the description, with LF at the end of each line. It is made from
+ * what the parameters of a session say of its connection. */
 void conn_info_put(struct buf *b, const struct session_params *s);
 
 #endif

@@ -57,8 +57,9 @@ escape_filter(struct escape *e, uint8_t *p, size_t len, size_t cap)
 					e->found(e->arg, row);
 				continue;
 			}
-			/* Typed twice it stands for itself; before anything
-			 * else it is a byte like others. */
+			/* No row has this character. Typed twice, the escape
+			 * character stands for itself once; before any other
+			 * character it is sent as it is. */
 			if (ch != e->ch) {
 				if (out == in && len < cap) {
 					memmove(p + in + 1, p + in, len - in);

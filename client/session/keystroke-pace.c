@@ -12,12 +12,14 @@
 struct keystroke_pace {
 	struct keystroke_pace_params p;
 	struct keystrokes k;
-	struct channels_sent sent; /* up to the last turn */
+	struct channels_sent sent; /* what the channels had sent at the last
+				    * turn */
 	struct loop_timer *timer;
-	uint64_t due_us; /* when it fires */
+	uint64_t due_us; /* clock_us() at which timer fires */
 };
 
-/* A tick makes the turn that follows ask again. */
+/* The timer has woken the loop, whose turn then calls may_write() again;
+ * nothing else is to be done. */
 static void
 on_tick(void *arg)
 {

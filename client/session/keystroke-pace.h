@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ObscureKeystrokeTiming on a connection: asks keystrokes.h in each turn of
- * the loop, and does what it decides.
+ * ObscureKeystrokeTiming on a connection: in each turn of the loop, asks
+ * keystrokes_decide() (keystrokes.h) and does what it decides.
  *
  * Threads: loop thread only.
  */
@@ -18,7 +18,7 @@
 
 struct keystroke_pace;
 
-/* All borrowed; they outlive it. */
+/* The pointers are borrowed and have to outlive the keystroke_pace. */
 struct keystroke_pace_params {
 	struct loop *loop;
 	struct connection *connection;

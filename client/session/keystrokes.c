@@ -9,7 +9,8 @@ keystrokes_init(struct keystrokes *k, uint32_t interval_ms)
 	*k = (struct keystrokes){ .interval_us = (uint64_t)interval_ms * 1000 };
 }
 
-/* A random part of what, from 0 to all of it but the last bit. */
+/* A random part of `what`: at least 0 and less than `what`. Only the low 16
+ * bits of random16 count. */
 static uint64_t
 part_of(uint64_t what, uint32_t random16)
 {
@@ -25,8 +26,9 @@ end(struct keystrokes *k, const char *why)
 	return KEYSTROKES_WRITE;
 }
 
-/* The next tick is 10 % earlier than the interval, and then two times 0 to 10 %
- * later: once for the whole active time, and anew for each tick. */
+/* Sets the next tick: the interval less 10 %, plus two random parts of 0 to 10
+ * %. One of these, skew_us, is the same for the whole active time, the other is
+ * new for each tick. */
 static void
 set_next(struct keystrokes *k, const struct keystrokes_now *now, uint64_t from)
 {
@@ -34,7 +36,7 @@ set_next(struct keystrokes *k, const struct keystrokes_now *now, uint64_t from)
 	uint64_t tick = k->interval_us - tenth + k->skew_us +
 	    part_of(tenth, now->random);
 
-	/* Ticks that were missed are not made up for. */
+	/* Ticks that were missed are left out. */
 	if (now->us >= from + tick)
 		from += (now->us - from) / tick * tick;
 	k->next_us = from + tick;
@@ -63,7 +65,7 @@ obstacle(const struct keystrokes *k, const struct keystrokes_now *now)
 	return NULL;
 }
 
-/* Typing begins: the first keystroke leaves at once. */
+/* Typing begins: becomes active, and the first keystroke is sent at once. */
 static enum keystrokes_verdict
 begin(struct keystrokes *k, const struct keystrokes_now *now)
 {

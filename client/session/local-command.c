@@ -12,9 +12,9 @@
 #include "base/log.h"
 #include "compat/proc.h"
 
-/* Signals of keys are held: what the keyboard sends to all of us while the
- * command has the terminal is meant for the command. They wait, and are then
- * thrown away. */
+/* Blocks the signals of ^C and ^\. While the command has the terminal they are
+ * meant for it, but the terminal sends them to this process too. drop_keys()
+ * then throws away those that have arrived. */
 static void
 hold_keys(sigset_t *keys, sigset_t *before)
 {
@@ -31,8 +31,9 @@ drop_keys(const sigset_t *keys, const sigset_t *before)
 	(void)sigprocmask(SIG_SETMASK, before, NULL);
 }
 
-/* The command is run by the user's shell: did it succeed? mask: of its signals,
- * where the keys are held here; or NULL. */
+/* Runs the command by the user's shell and waits for it. Returns whether it
+ * succeeded. mask: the signal mask for the command, if hold_keys() has changed
+ * ours; else NULL. */
 static bool
 execute(const char *command, const sigset_t *mask)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * LocalCommand: what the user runs here when hpnssh is logged in.
+ * Commands on this host: LocalCommand, which runs after the login, and those
+ * that the user types with ~C.
  *
  * Threads: loop thread only; the call blocks until the command has ended.
  */
@@ -10,10 +11,11 @@
 #include "base/err.h"
 #include "conf/client-conf.h"
 
-/* If there is one, and it is permitted. That it fails is logged, and no error
- * of ours. */
+/* Runs LocalCommand, if there is one and PermitLocalCommand allows it. If the
+ * command fails, that is only logged. An error means that its tokens could not
+ * be expanded. */
 int local_command_run(const struct client_conf *conf) must_check;
-/* A command that the user has typed, who sees how it goes. */
+/* Runs a command that the user has typed, who sees whether it fails. */
 void local_command_typed(const char *command);
 
 #endif

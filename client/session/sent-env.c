@@ -31,8 +31,8 @@ has_name(const struct strlist *env, const char *entry)
 	return false;
 }
 
-/* The variables of SetEnv are added; missing: only those whose name is not in
- * out. */
+/* Adds the variables of SetEnv. missing: only those whose name is not in out
+ * yet. */
 static int
 add_set(const struct client_conf *conf, struct strlist *out, bool missing)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The variables that go with a session: those of this process that SendEnv
- * names, and those that SetEnv makes.
+ * Chooses the environment variables that are sent for a session: those of this
+ * process that SendEnv names, and those that SetEnv defines.
  *
  * Threads: loop thread only.
  */
@@ -12,11 +12,11 @@
 #include "base/str.h"
 #include "conf/client-conf.h"
 
-/* Adds them to out, each as NAME=value. Faults were logged. */
+/* Adds the variables to out, each as NAME=value. Errors were logged. */
 int sent_env_choose(const struct client_conf *conf,
     struct strlist *out) must_check;
-/* The variables of a mux client, who has chosen them, and
- * those of SetEnv here that are not among them. */
+/* Completes the variables that a mux client has chosen: adds those of this
+ * process's SetEnv whose names are not among them. */
 int sent_env_complete(const struct client_conf *conf,
     struct strlist *env) must_check;
 

@@ -15,10 +15,13 @@
 #include "compat/file.h"
 #include "compat/sock.h"
 
-static bool changed[3]; /* descriptors whose shared flag we set */
-static bool was_blocking[3]; /* those whose flag others may set */
+static bool changed[3]; /* descriptors on which we have set O_NONBLOCK, though
+			 * others share the flag */
+static bool was_blocking[3]; /* descriptors without O_NONBLOCK when
+			      * stdio_note_blocking() was called */
 
-/* A terminal has a name where descriptors have none. */
+/* The path of the open file fd: that of the descriptor itself (/proc/self/fd)
+ * where the system has one, else that of the terminal. False: there is none. */
 static bool
 name_of(int fd, char *path, size_t size)
 {
@@ -66,12 +69,13 @@ set_nonblock(int fd)
 	if (flags == -1 || (flags & O_NONBLOCK) != 0 || fstat(fd, &sb) == -1)
 		return;
 	if (S_ISFIFO(sb.st_mode) || isatty(fd)) {
-		/* A terminal that cannot be opened stays as it is: its reads
-		 * follow poll(2), and a stopped one may stop us. */
+		/* A terminal that cannot be opened again keeps blocking: it is
+		 * only read after poll(2), and if its output is stopped, we may
+		 * stop too. */
 		if (stdio_reopen_nonblock(fd) || isatty(fd))
 			return;
 	} else if (!S_ISSOCK(sb.st_mode)) {
-		return; /* files do not block */
+		return; /* plain files do not block */
 	}
 	changed[fd] = fd_set_nonblock(fd, true) == 0;
 }
@@ -165,7 +169,8 @@ set_standard_nonblock(void *arg, bool on)
 		restore();
 }
 
-/* The numbers stay in use, so that nothing else gets them. */
+/* Descriptor 0 becomes /dev/null instead of being closed, so that no other file
+ * gets its number. */
 static void
 end_standard_input(void *arg)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Makes standard input and output non-blocking without other processes being
- * affected: O_NONBLOCK belongs to the open file, which a shell, a make or a
- * pager may share. Pipes and terminals are opened anew where the system can
- * (/proc/self/fd), so that the flag is ours only; sockets get the flag, and it
- * is removed at exit.
+ * Makes standard input and output non-blocking without affecting other
+ * processes: O_NONBLOCK belongs to the open file, which a shell, a make or a
+ * pager may share. Pipes and terminals are opened again, where the system can
+ * do that (/proc/self/fd), so that only we have the flag. Sockets get the flag,
+ * and it is removed at exit.
  *
  * Threads: loop thread only.
  */
@@ -15,23 +15,26 @@
 
 #include "client/session/client-session.h"
 
-/* 0, 1 and 2, as far as they can block. Undone at exit. */
+/* Makes those of descriptors 0, 1 and 2 non-blocking that can block. This is
+ * undone at exit. */
 void stdio_set_nonblock(void);
-/* Before a master of a shared connection gets 0, 1 and 2: it may set the flag
- * for good. stdio_restore_blocking() takes it away where it was not set; also
- * at exit. */
+/* To be called before a master gets our descriptors 0, 1 and 2, because it may
+ * set O_NONBLOCK and leave it. stdio_restore_blocking() removes the flag from
+ * those that did not have it; it is also called at exit. */
 void stdio_note_blocking(void);
 void stdio_restore_blocking(void);
-/* fd becomes an open file of our own for the same pipe or terminal, one that
- * does not block. False: it stays as it is. */
+/* Opens the pipe or terminal of fd again, non-blocking, in place of fd. False:
+ * that is not possible, and fd stays as it is. */
 bool stdio_reopen_nonblock(int fd);
 /* Replaces fd by /dev/null. */
 void stdio_to_null(int fd);
-/* For a process in the background that has no session on 0, 1 and 2: who reads
- * a pipe of theirs would wait for its end. Debug lines are still told. */
+/* Replaces descriptors 0, 1 and 2 by /dev/null, for a process in the background
+ * that has no session on them: whoever reads from them would wait for their
+ * end. With debug messages, 2 stays, because they are written there. */
 void stdio_leave(void);
 
-/* 0, 1 and 2 of this process, and the terminal on 0, as a session has them. */
+/* Descriptors 0, 1 and 2 of this process, and the terminal on 0, for the
+ * parameters of a session. Borrowed, also $TERM. */
 struct session_stdio session_stdio_own(void);
 
 #endif
