@@ -44,7 +44,7 @@ struct sshclient_params {
 	bool keep_answer; /* keep the user's answer (password) in memory:
 			   * further connections will need it */
 	bool private_forwards; /* forward the agent and the display, if the
-			        * configuration asks for that */
+				* configuration asks for that */
 	/* NULL: this is a first connection. Else this is a further connection,
 	 * beside `first`, to the same address, where it accepts only the same
 	 * host key, even if `first` has ended by now. A further connection does

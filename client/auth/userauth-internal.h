@@ -80,18 +80,18 @@ struct candidate {
 			   * offered */
 	struct key_priority priority;
 	bool in_token; /* the token of PKCS11Provider has the private key, and
-		        * signs */
+			* signs */
 	bool in_agent; /* the agent has the private key, and signs, unless priv
-		        * is loaded */
+			* is loaded */
 	bool plain_in_agent; /* the agent has only the plain key of this
 			      * certificate */
 	bool left_out; /* not tried, only because the server is not known to
-		        * accept its algorithms */
+			* accept its algorithms */
 	bool tried; /* was tried, and is tried again only after a partial
 		     * success */
 	bool proven; /* had a partial success: never tried again */
 	bool accepted; /* the server accepts the key, and no signed request was
-		        * sent yet */
+			* sent yet */
 	bool told;     /* it was logged that the server accepts the key */
 };
 
@@ -127,7 +127,7 @@ struct userauth {
 				   * copied to the next fields */
 	struct buf session_id, hostkey, host_signature;
 	char *server_sig_algs; /* algorithms that the server accepts; NULL: not
-			        * known */
+				* known */
 	bool hostbound;
 	char *key_hint; /* copy of p.key_hint; NULL: none */
 	enum userauth_state state;
@@ -136,7 +136,7 @@ struct userauth {
 	size_t banner_bytes; /* bytes of banners that were shown */
 	bool asked_none; /* the request "none" was sent */
 	char *offered; /* methods that the last FAILURE named; NULL: none has
-		        * arrived */
+			* arrived */
 	enum userauth_id current; /* method of the last request */
 	bool exhausted[USERAUTH_METHOD_COUNT];
 	unsigned requests_seen; /* kbdint: INFO_REQUESTs of this try */

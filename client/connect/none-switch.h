@@ -24,9 +24,9 @@
 enum none_switch_state {
 	NONE_SWITCH_OFF,
 	NONE_SWITCH_WANTED,    /* wanted; requested when the running exchange is
-			        * over */
+				* over */
 	NONE_SWITCH_REQUESTED, /* an exchange with "none" in our proposal is
-			        * running */
+				* running */
 	NONE_SWITCH_DECIDED,   /* the server has decided; the user was told */
 };
 

@@ -23,7 +23,7 @@ struct tell_end {
 	const struct packet *packet;
 	const struct kex *kex;
 	const char *last_line; /* text that the server sent instead of an
-			        * identification; NULL: none */
+				* identification; NULL: none */
 	bool identified, authenticated;
 };
 

@@ -18,7 +18,7 @@
 
 enum {
 	FILE_MAX = 256 * 1024, /* bytes; a larger file was not written by us and
-			        * is not read */
+				* is not read */
 	LINES_MAX = 1000,
 	FIELDS = 4, /* words of a line, without the word "asked" at its end */
 };

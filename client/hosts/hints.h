@@ -24,7 +24,7 @@
 
 struct hints {
 	char *kex;     /* the server's first key exchange method; "-": not
-		        * usable, because we prefer another one */
+			* usable, because we prefer another one */
 	char *hostkey; /* the server's first host key algorithm */
 	char *fingerprint; /* how the user logged in: "SHA256:..." of the key,
 			    * with "@SHA256:..." of the authority for a

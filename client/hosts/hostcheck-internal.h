@@ -30,8 +30,8 @@ struct hostcheck {
 			      * exchange of this connection has shown and that
 			      * was accepted; empty: none yet */
 	const struct hostcheck *first; /* for a further connection: the check of
-				        * the first connection, borrowed; NULL:
-				        * this is a first connection */
+					* the first connection, borrowed; NULL:
+					* this is a first connection */
 	bool first_undecided; /* `first` may not have accepted a key yet */
 	const char *noted_in; /* the one of user_files that has the key of this
 			       * connection; NULL: none has */

@@ -30,7 +30,7 @@ struct hostlearn {
 	struct channels *channels;
 	struct key *shown; /* the plain host key of this connection */
 	char *address; /* the host's address as known_hosts spells it; NULL: it
-		        * gets no keys */
+			* gets no keys */
 	/* The keys that the server announced: first all that are understood,
 	 * and after sort_keys() only those that are in the file or have to be
 	 * proved (unproved). */
