@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh: reads the command line and the configuration. What they ask for is
- * done by client/ssh-run.h.
+ * hpnssh: reads the command line and the configuration. client/ssh-run.h does
+ * what they ask for.
  */
 #include <errno.h>
 #include <signal.h>
@@ -32,7 +32,7 @@
 
 enum { EXIT_ERROR = 255 };
 
-/* RELEASE: "OpenSSH_10.5..." as in the identification: scripts parse it. */
+/* The release as in the identification: "OpenSSH_10.5...". Scripts parse it. */
 #define RELEASE (&HPN_IDENT[sizeof "SSH-2.0-" - 1])
 
 static const char optstring[] =
@@ -47,9 +47,10 @@ struct program {
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
 	const char *log_path;
-	int tty_flag; /* RequestTTY of -t, -tt, -T; -1: none of them */
+	int tty_flag; /* RequestTTY by -t, -tt or -T; -1: no such flag */
 	bool to_syslog;
-	/* -G, -Z: what is shown instead of connecting; or NULL. */
+	/* -G, -Z: appends what is shown instead of connecting. NULL:
+	 * connect. */
 	int (*show)(const struct client_conf *conf, struct buf *out);
 
 	char *remote; /* what the server shall run; NULL: a shell */
@@ -111,7 +112,7 @@ take_through(struct program *p, const char *text)
 		    called_ssh(), text);
 }
 
-/* Flags that cannot be together on one command line are refused. */
+/* Ends the program if flags do not fit together. */
 static void
 check_flags(const struct program *p)
 {
@@ -131,8 +132,8 @@ take_flag(struct program *p, int flag)
 	switch (flag) {
 	case '1':
 		fatal("%s: SSH protocol version 1 is gone", called_ssh());
-	case '2': /* the only one there is */
-	case 'K': /* built without GSSAPI: as stock without it */
+	case '2': /* protocol version 2 is the only one */
+	case 'K': /* without GSSAPI: ignored, as by OpenSSH without GSSAPI */
 	case 'k':
 		break;
 	case 'E':
@@ -141,7 +142,7 @@ take_flag(struct program *p, int flag)
 	case 'G':
 		p->show = client_conf_dump;
 		break;
-	case 'I': /* built without PKCS#11: as stock without it */
+	case 'I': /* without PKCS#11: as OpenSSH without PKCS#11 */
 		fprintf(stderr, "no support for PKCS#11.\n");
 		break;
 	case 'Q':
@@ -189,8 +190,8 @@ take_destination(struct program *p, const char *text)
 		exit(EXIT_ERROR);
 }
 
-/* Flags may stand in front of the destination and behind it; the command
- * follows. */
+/* Parses the command line: flags, which may stand in front of the destination
+ * and behind it, and then the command. */
 static void
 parse_arguments(struct program *p, int argc, char **argv)
 {
@@ -227,11 +228,11 @@ static _Noreturn void
 cannot_log(const char *path)
 {
 	log_error("Couldn't open logfile %s: %s", path, strerror(errno));
-	exit(1); /* as stock, and not 255 */
+	exit(1); /* OpenSSH's status here, instead of 255 */
 }
 
-/* The log is opened before the configuration is read, which has lines of its
- * own. */
+/* Opens the log of -E or -y. This is done before the configuration is read,
+ * because reading it logs lines too. */
 static void
 open_log(const struct program *p)
 {
@@ -269,7 +270,7 @@ load_configuration(struct program *p)
 	if (client_conf_load(&p->conf, &context) != 0)
 		exit(EXIT_ERROR);
 	ssh_flags_apply(&p->flags, &p->conf);
-	if (p->tty_flag != -1) /* wins over every keyword too */
+	if (p->tty_flag != -1) /* the flag wins over RequestTTY */
 		p->conf.session.request_tty = p->tty_flag;
 	if (p->is_through) {
 		p->conf.session.request_tty = CLIENT_TTY_NO;
@@ -292,7 +293,7 @@ show(const struct program *p)
 	buf_clear(&out);
 }
 
-/* The command that shall run, and whether with a terminal. */
+/* Sets p->remote, the command of the command line or RemoteCommand. */
 static void
 choose_remote(struct program *p)
 {

@@ -27,11 +27,11 @@
 #include "compat/sock.h"
 
 enum {
-	ADDRESSES_MAX = 64, /* tried of what the resolver gives */
-	/* The second port is tried when the first is silent for so long;
-	 * when the first is refused, at once. */
+	ADDRESSES_MAX = 64, /* addresses of the resolver that are tried */
+	/* The second port is tried when the first has been silent for so long,
+	 * or at once when the first was refused. */
 	NEXT_PORT_MS = 400,
-	RETRY_MS = 1000, /* between ConnectionAttempts */
+	RETRY_MS = 1000, /* wait between two of ConnectionAttempts */
 };
 
 _Static_assert(2 * ADDRESSES_MAX <= (int)DIAL_ADDRESSES_MAX,
@@ -42,7 +42,8 @@ struct candidates {
 	const struct client_conf *conf;
 	struct dial_address v[2 * ADDRESSES_MAX];
 	size_t n;
-	bool no_congestion; /* CongestionControl was refused: reported once */
+	bool no_congestion; /* the kernel refused CongestionControl: it is not
+			     * tried again, so that this is reported once */
 };
 
 /* ---- addresses ---------------------------------------------------------- */
@@ -86,7 +87,8 @@ numeric(const struct sockaddr *sa, socklen_t len, char *out, size_t size)
 		strlcpy(out, "unknown", size);
 }
 
-/* Addresses are added in the resolver's order, but the families take turns. */
+/* Adds the addresses in the resolver's order, but with the address families
+ * (IPv4, IPv6) in turns. */
 static void
 add_addresses(struct candidates *c, const struct addrinfo *list,
     uint16_t port, unsigned round)
@@ -181,7 +183,7 @@ report_failure(const struct candidates *c, const struct dial *d)
 {
 	uint16_t reported = 0;
 
-	/* One line for each port, with the error of its last address. */
+	/* Logs one line for each port, with the error of its last address. */
 	for (size_t i = c->n; i-- > 0;) {
 		uint16_t port = port_of(&c->v[i]);
 
@@ -221,8 +223,8 @@ find_candidates(struct candidates *c, const struct client_conf *conf,
 		add_addresses(c, list, (uint16_t)conf->host.fallback_port, 1);
 }
 
-/* The addresses of the host. The search for the canonical name may have found
- * them already. */
+/* Finds the addresses of the host. They are known already if the search for the
+ * canonical name has looked them up. */
 static int
 find_addresses(struct candidates *c, const struct client_conf *conf)
 {
@@ -264,8 +266,9 @@ take_winner(struct sshlink *link, struct client_conf *conf, int fd,
 	set_socket_options(fd, conf);
 }
 
-/* The time that an address has before the next one is tried too. Addresses are
- * raced anyway; HappyEyes lets HappyDelay say how fast. */
+/* How long one address is tried alone before the next one is tried as well. All
+ * addresses are raced in any case; HappyEyes only lets HappyDelay set this
+ * time. */
 static uint32_t
 head_start_ms(const struct client_conf *conf)
 {
@@ -273,8 +276,8 @@ head_start_ms(const struct client_conf *conf)
 	    (uint32_t)conf->tcp.happy_delay : DIAL_NEXT_MS;
 }
 
-/* The error of a connect. Who resets a connection has accepted it, perhaps one
- * too many. */
+/* The ERR_* for the errno of a connect. ECONNRESET is ERR_CLOSED: the host had
+ * accepted the connection, perhaps as one too many. */
 static int
 why_failed(int error)
 {
@@ -282,8 +285,8 @@ why_failed(int error)
 	    error == ECONNRESET ? ERR_CLOSED : ERR_SYSTEM;
 }
 
-/* Tries all candidates once. ERR_TIMEOUT, ERR_CLOSED, ERR_SYSTEM: none of them
- * can be used, which is logged if this was the last attempt. */
+/* Tries all candidates once. ERR_TIMEOUT, ERR_CLOSED, ERR_SYSTEM: no candidate
+ * answered; this is logged only in the last attempt (is_last). */
 static int
 dial_once(struct sshlink *link, struct client_conf *conf,
     struct candidates *c, bool is_last)
@@ -356,7 +359,7 @@ run_proxy(const struct strlist *argv, bool is_jump, int in, int out)
 	_exit(255);
 }
 
-/* ProxyCommand is run by the user's shell. */
+/* Appends the words that run ProxyCommand by the user's shell. */
 static int
 shell_command(struct strlist *argv, const struct client_conf *conf)
 {
@@ -379,14 +382,15 @@ shell_command(struct strlist *argv, const struct client_conf *conf)
 	return r;
 }
 
-/* The ends of a proxy command: those that are ours, and its own. */
+/* The descriptors between us and a proxy command: in and out are ours, its_in
+ * and its_out become its standard input and output. */
 struct proxy_ends {
 	int in, out;
 	int its_in, its_out;
 };
 
-/* A socket carries both directions: for a process of our own, and for one that
- * passes a descriptor. */
+/* One socket pair for both directions. Used for an hpnssh that goes through
+ * jump hosts, and for a program that passes a descriptor. */
 static int
 make_socket(struct proxy_ends *e)
 {
@@ -399,9 +403,9 @@ make_socket(struct proxy_ends *e)
 	return 0;
 }
 
-/* Pipes carry the two directions of a shell: some read the user's files where
- * standard input is a socket, as if they had been started by a server, and what
- * these print would be taken for the host's. */
+/* Two pipes, for a command that a shell runs. If standard input were a socket,
+ * some shells would read the user's startup files, as if a server had started
+ * them, and what these files print would be taken for the host's answer. */
 static int
 make_pipes(struct proxy_ends *e)
 {
@@ -456,8 +460,8 @@ start_proxy(struct sshlink *link, const struct client_conf *conf,
 	return 0;
 }
 
-/* The proxy command connects, passes us the descriptor, and ends
- * (ProxyUseFdpass). */
+/* ProxyUseFdpass: the proxy command has connected, passes us the connection's
+ * descriptor, and ends. */
 static int
 take_descriptor(struct sshlink *link)
 {
@@ -540,7 +544,8 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 	const struct sockaddr *peer = (const struct sockaddr *)&first->peer;
 
 	*link = (struct sshlink){ .fd = -1, .fd_out = -1 };
-	if (passes_descriptor(conf)) /* which may take its time */
+	if (passes_descriptor(conf)) /* waiting for the descriptor would
+				      * block */
 		return ERR_UNSUPPORTED;
 	if (has_proxy(conf))
 		return connect_proxy(link, conf);
@@ -563,7 +568,8 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 
 struct sshlink_watch {
 	struct loop *loop;
-	struct loop_fd *in, *out; /* the same for a socket */
+	struct loop_fd *in, *out; /* in and out are equal if the link is one
+				   * socket */
 };
 
 struct sshlink_watch *
