@@ -37,7 +37,7 @@ struct sshlink {
 int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
 /* Opens the link of a further connection: to the address and port at which
  * `first` was answered, or through another process of the proxy command. Does
- * not wait for the connect, and mostly logs no errors. */
+ * not wait for the connect, and does not log if it fails. */
 int sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf) must_check;
 /* Makes a link that is not open, as `first` for further links to this numeric

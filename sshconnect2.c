@@ -23,14 +23,17 @@
 #include "peer-version.h"
 
 enum {
-	IDENT_MAX = 253, /* bytes without CR LF, RFC 4253 section 4.2 */
+	IDENT_MAX = 253, /* bytes of an identification without CR LF (RFC 4253
+			  * section 4.2) */
 	LAST_LINE_MAX = 256,
 };
 
 enum login_state {
 	LOGIN_EXCHANGING,     /* identifications, then keys */
-	LOGIN_KEYS_ONLY,      /* agreed on keys; waits for sshlogin_log_in() */
-	LOGIN_AUTHENTICATING, /* soon, or already */
+	LOGIN_KEYS_ONLY,      /* keys are agreed on; waits for
+			       * sshlogin_log_in() */
+	LOGIN_AUTHENTICATING, /* the authentication will start at once, or has
+			       * started */
 	LOGIN_AUTHENTICATED,
 	LOGIN_ENDED,
 };
@@ -43,18 +46,22 @@ struct sshlogin {
 	struct connection *connection;
 	struct gss_kex *gss; /* NULL: keys are not exchanged by GSSAPI */
 	struct userauth *userauth;
-	struct sshlink_watch *watch; /* until the identification is there */
+	struct sshlink_watch *watch; /* until the server's identification has
+				      * arrived; then NULL */
 	struct loop_timer *timeout; /* ConnectTimeout */
-	struct loop_timer *auth_timer; /* between keys and authentication */
+	struct loop_timer *auth_timer; /* starts the authentication after the
+					* key exchange */
 	char *ident, *peer_ident;
 	/* The last line that the server sent in front of its identification,
 	 * or in place of one; or NULL. */
 	char *last_line;
-	struct buf host_key, host_signature; /* of the first exchange */
+	/* blob of the host key, and its signature, in the first exchange */
+	struct buf host_key, host_signature;
 	struct hints_file hints_file; /* path NULL: no hints are kept */
-	struct hints hints; /* of the last connection; empty: there are none */
+	struct hints hints; /* of the last connection to this host; empty: there
+			     * are none */
 	enum login_state state;
-	bool sent_optimistic; /* messages were sent behind the first request */
+	bool sent_optimistic; /* p.send_optimistic() was called */
 };
 
 /* ---- the end of the connection ------------------------------------------ */
@@ -81,15 +88,15 @@ report_end(const struct sshlogin *l, int err)
 	tell_end(&t, err);
 }
 
-/* The log is demoted: with p.quiet, messages are for debugging only from here
- * on. Returns what log_demote() needs to undo that. */
+/* With p.quiet, makes all messages from here on debug messages. Returns what
+ * log_demote() needs to undo that. */
 static bool
 demote_log(const struct sshlogin *l)
 {
 	return log_demote(l->p.quiet);
 }
 
-/* The file of hints is looked for, if it is not known yet. */
+/* Sets hints_file, if it is not set yet and hints are kept. */
 static void
 find_hints_file(struct sshlogin *l)
 {
@@ -100,9 +107,8 @@ find_hints_file(struct sshlogin *l)
 		    hostcheck_name(l->hostcheck));
 }
 
-/* The hint of a key exchange is dropped if the first exchange failed after a
- * guess: some servers do not ignore a wrong guess, as RFC 4253 section 7
- * demands, and fail. */
+/* Forgets the host's hints if the first exchange failed after a guess. RFC 4253
+ * section 7 has servers ignore a wrong guess, but some fail. */
 static void
 drop_bad_hints(const struct sshlogin *l)
 {
@@ -119,9 +125,9 @@ drop_bad_hints(const struct sshlogin *l)
 		log_debug("%s: %s", l->hints_file.path, err_text(r));
 }
 
-/* The server refused the user's key of the hints: forget it, so that no
- * further connections are begun in the expectation that it works. A server may
- * count connections that do not log in as attacks. */
+/* Forgets the user's key of the hints if the server refused it, so that the
+ * next time no further connections are started in the expectation that it
+ * works. A server may take connections that do not log in for attacks. */
 static void
 drop_refused_key(struct sshlogin *l)
 {
@@ -193,8 +199,8 @@ start_limit(struct sshlogin *l)
 	    loop_after(l->p.loop, (uint64_t)seconds * 1000, on_timeout, l);
 }
 
-/* The limit for the login begins anew: the server has answered, and what
- * followed from that here, perhaps with the user's help, is done. */
+/* With p.watched, starts ConnectTimeout again: the server has answered, and
+ * what this end did after that (perhaps asking the user) is done. */
 static void
 renew_limit(struct sshlogin *l)
 {
@@ -210,25 +216,25 @@ same_text(const char *a, const char *b)
 	return (a == NULL) == (b == NULL) && (a == NULL || strcmp(a, b) == 0);
 }
 
-/* Keeps for the next connection what can be guessed there: the server's first
- * methods, and the user's key. */
+/* Keeps hints for the next connection: the server's first methods, and how the
+ * user logged in. */
 static void
 save_hints(struct sshlogin *l)
 {
 	struct hints now = { 0 };
 	int r;
 
-	/* The first connection of several has saved them. */
+	/* The first connection keeps the hints for its further connections. */
 	if (l->p.first != NULL)
 		return;
-	/* At a first contact known_hosts, without which there are no hints,
-	 * may be new. */
+	/* Hints are only kept if there is a known_hosts. At the first contact
+	 * with a host it may just have been made. */
 	find_hints_file(l);
 	if (l->hints_file.path == NULL || hostcheck_distrusted(l->hostcheck) ||
 	    !kex_peer_first(l->kex, &now.kex, &now.hostkey))
 		return;
-	/* Our own order decides, not the server's: no hint of its first
-	 * method if that is not what was agreed on. */
+	/* Our order of methods decides. If the server's first method was not
+	 * agreed on, it cannot be guessed. */
 	if (strcmp(now.kex, kex_result(l->kex)->kex) != 0)
 		strlcpy(now.kex, "-", strlen(now.kex) + 1);
 	now.fingerprint = userauth_key_hint(l->userauth);
@@ -245,8 +251,8 @@ save_hints(struct sshlogin *l)
 	hints_clear(&now);
 }
 
-/* The key that let the user in has to be the one that is expected: the same
- * user by another key may be under other rules of the server. */
+/* Did the expected login (p.login_by) succeed? With another key the server may
+ * have other rules for the same user. */
 static bool
 is_let_in_rightly(const struct sshlogin *l)
 {
@@ -271,8 +277,8 @@ conclude_auth(struct sshlogin *l)
 		return ERR_DENIED;
 	}
 	if (l->sent_optimistic && userauth_was_refused(l->userauth)) {
-		/* It dropped what arrived before the user was authenticated:
-		 * send it again. */
+		/* The server has dropped the messages that arrived before the
+		 * user was authenticated: send them again. */
 		if ((r = packet_replay(l->packet)) != 0)
 			return r;
 	} else {
@@ -316,9 +322,9 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 }
 
 /*
- * May messages of the session be sent right behind the authentication request?
- * Not with compression, which begins with the success of the authentication:
- * whether they have to be compressed is not known yet.
+ * May messages of the session be sent right behind the request of the
+ * authentication? Not with compression: it begins when the authentication
+ * succeeds, so it is not known yet whether they have to be compressed.
  */
 static bool
 may_send_optimistic(const struct sshlogin *l)
@@ -382,8 +388,8 @@ on_auth_timer(void *arg)
 	(void)log_demote(was_demoted);
 }
 
-/* The authentication starts when the packets were read that arrived together
- * with NEWKEYS, because EXT_INFO may be among them. */
+/* Starts the authentication in the next turn of the loop. Then the packets that
+ * arrived together with NEWKEYS have been read, among which EXT_INFO may be. */
 static void
 start_auth_soon(struct sshlogin *l)
 {
@@ -404,7 +410,8 @@ on_hostkey(void *arg, struct span blob, const char *alg)
 
 	(void)alg;
 	r = hostcheck_key(l->hostcheck, blob);
-	/* The user may have been asked, or a command. */
+	/* The check may have asked the user or run a command, so the time limit
+	 * starts again. */
 	if (l->timeout != NULL)
 		start_limit(l);
 	(void)log_demote(was_demoted);
@@ -449,7 +456,8 @@ on_kex_done(void *arg, bool first)
 			end(l, r);
 		return;
 	}
-	/* From here on it may wait for the user, but not with BatchMode. */
+	/* From here on the login may wait for the user, so there is no limit;
+	 * but with BatchMode nobody is asked. */
 	if (!l->p.conf->auth.batch_mode && !l->p.watched) {
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
@@ -496,9 +504,10 @@ sshlogin_is_distrusted(const struct sshlogin *l)
 }
 
 /*
- * A guess is right only if client and server have the same first method, so
- * the server's goes to the front of ours: but only a post-quantum one, because
- * the server may have got one of those since the hint was saved.
+ * Our key exchange methods. A guess is right only if both ends have the same
+ * first method, so the server's first one (from the hints) goes to the front of
+ * ours. This is done only for a post-quantum method: with another one in front,
+ * we would not notice that the server has got a post-quantum method since.
  */
 static char *
 kex_list(const struct sshlogin *l)
@@ -524,7 +533,7 @@ hostkey_list(const struct sshlogin *l)
 	return out;
 }
 
-/* The exchange of GSSAPI went on, or failed (err). */
+/* A key exchange by GSSAPI has gone on, or failed (err). */
 static void
 on_gss_moved(void *arg, int err)
 {
@@ -536,8 +545,8 @@ on_gss_moved(void *arg, int err)
 		connection_kick(l->connection);
 }
 
-/* The key exchange starts. peer_ident NULL: before the server's identification
- * arrived. */
+/* Starts the key exchange. l->peer_ident may be NULL: the server's
+ * identification has not arrived yet. */
 static int
 start_kex(struct sshlogin *l)
 {
@@ -581,7 +590,7 @@ start_kex(struct sshlogin *l)
 	return r;
 }
 
-/* Packets start: the identification is there. */
+/* The server's identification has arrived: starts to exchange packets. */
 static int
 start_packets(struct sshlogin *l)
 {
@@ -638,7 +647,7 @@ on_readable(void *arg, int fd, int events)
 
 	(void)fd;
 	if (events & LOOP_WRITE) {
-		/* connect(2) is over, with success or not. */
+		/* A connect(2) that did not wait has succeeded or failed. */
 		r = packet_flush(l->packet);
 		if (r == 0)
 			sshlink_want_write(l->watch, false);
@@ -718,7 +727,7 @@ begin_proxied(struct sshlogin *l)
 		 &hooks)) != 0)
 		return r;
 	l->state = LOGIN_AUTHENTICATED;
-	connection_pause(l->connection, true); /* until there are channels */
+	connection_pause(l->connection, true); /* until the channels exist */
 	l->auth_timer = loop_after(l->p.loop, 0, on_proxied, l);
 	return 0;
 }
@@ -760,7 +769,7 @@ begin(struct sshlogin *l)
 	if (r == 0 && hinted)
 		r = start_kex(l);
 	if (r == 0 && (r = packet_flush(l->packet)) == ERR_SYSTEM &&
-	    packet_fill(l->packet) > 0) /* it may have said why */
+	    packet_fill(l->packet) > 0) /* the server may have said why */
 		(void)!packet_read_identification(l->packet, &l->peer_ident,
 		    on_other_line, l);
 	if (r != ERR_AGAIN)
@@ -864,6 +873,6 @@ sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
 {
 	*out = NULL;
 	if (l->p.proxied)
-		return 0; /* it is the master who knows the host */
+		return 0; /* the master learns the host's keys */
 	return hostlearn_new(out, l->p.conf, l->hostcheck, l->kex, chs);
 }

@@ -24,87 +24,93 @@ struct userauth;
 struct userauth_secret;
 
 struct sshlogin_params {
-	const struct client_conf *conf; /* these three are borrowed */
+	const struct client_conf *conf; /* conf, link and loop are borrowed */
 	const struct sshlink *link;
 	struct loop *loop;
-	/* The link leads to a master that gives its connection (-O proxy):
-	 * there is nothing to log in for. Nothing goes out before
-	 * authenticated() is called, which is in the loop. */
+	/* The link leads to a master (-O proxy), whose connection is logged in
+	 * already. Nothing is sent before authenticated() is called, which
+	 * happens in the loop. */
 	bool proxied;
-	/* ConnectTimeout is the limit for each answer that the server owes
-	 * until the user is authenticated, and does not run while this end
-	 * does something: it may ask the user, an agent, a token. Else it is
-	 * one for all until there are keys, or with BatchMode until the
-	 * login. */
+	/* ConnectTimeout limits each answer of the server until the user is
+	 * authenticated; it does not run while this end is busy (it may ask the
+	 * user, an agent or a token). Without `watched`, ConnectTimeout limits
+	 * all the time until keys are agreed on, or with BatchMode until the
+	 * login is done. */
 	bool watched;
-	bool proxy_may_ask; /* the user: no limit before the server answers
-			     * through a proxy, but with BatchMode */
-	bool quiet;	     /* messages for the user are only for debugging */
+	bool proxy_may_ask; /* the proxy command may ask the user, so there is
+			     * no limit before the server answers through it,
+			     * except with BatchMode */
+	bool quiet;	     /* messages for the user become debug messages */
 	struct userauth_secret *secret; /* client/auth/userauth.h; or NULL */
-	/* Of the first login to the same host, and freed later: this one takes
-	 * no other host key than that one accepted. NULL: this is the first
-	 * itself. */
+	/* The host key check of the first login to the same host, which is
+	 * freed later than this login: this one accepts only the host key that
+	 * the first one accepted. NULL: this is the first login. */
 	const struct hostcheck *first;
-	/* What has to let it in: a key, as userauth_key_hint(). NULL: whatever
-	 * does. Borrowed. */
+	/* The login that has to succeed, as userauth_key_hint() names it: with
+	 * another one this login ends with an error. NULL: any may.
+	 * Borrowed. */
 	const char *login_by;
-	bool keys_only;	     /* stop when keys are agreed on,
-			      * until sshlogin_log_in() */
+	bool keys_only;	     /* after the key exchange, wait for
+			      * sshlogin_log_in() */
 	void *arg;
-	/* The first authentication request was sent, its success is expected,
-	 * and the server takes messages that are sent behind it: to be put
-	 * now. If the expectation was wrong they are sent again later. 0 or an
-	 * error. May be NULL. */
+	/* Called when the first request of the authentication was sent, its
+	 * success is expected, and the server accepts messages behind it: sends
+	 * such messages now. If the request is refused, they are sent again
+	 * after the login. Returns 0 or an error. May be NULL. */
 	int (*send_optimistic)(void *arg);
-	/* The user is authenticated: give the connection its channels now. */
+	/* Called when the user is authenticated: gives the connection its
+	 * channels. */
 	void (*authenticated)(void *arg);
-	/* An exchange after the first is complete. 0 or an error. May be
-	 * NULL. */
+	/* Called when a key exchange after the first one is complete. Returns 0
+	 * or an error. May be NULL. */
 	int (*rekeyed)(void *arg);
-	/* Is all done that the connection was made for? Then it is no error
-	 * that the server closes it. May be NULL. */
+	/* Is all done for which the connection was made? Then it is no error if
+	 * the server closes it. May be NULL. */
 	bool (*complete)(void *arg);
-	/* The connection ended; the reason was logged. The callee stops the
-	 * loop and frees later. */
+	/* Called when the connection has ended; the reason was logged. The
+	 * callee stops the loop, and frees the login later. */
 	void (*ended)(void *arg, int err);
 };
 
-/* Sends the identification; the rest happens in the loop. */
+/* Sends our identification; the rest happens in the loop. Errors were
+ * logged. */
 int sshlogin_new(struct sshlogin **out,
     const struct sshlogin_params *params) must_check;
 void sshlogin_free(struct sshlogin *l);
-/* Says goodbye to the server, best effort. */
+/* Sends a DISCONNECT to the server, if that is possible without waiting. */
 void sshlogin_disconnect(struct sshlogin *l);
 
-/* The server's identification arrived: it knows of this connection. */
+/* Has the server's identification arrived? Then the server knows of this
+ * connection. */
 bool sshlogin_is_answered(const struct sshlogin *l);
-/* The login goes on, with keys_only: the first one has succeeded. ERR_HOSTKEY:
- * this one agreed on keys with another host key than the first. */
+/* Lets a login with keys_only go on, because the first login has succeeded.
+ * ERR_HOSTKEY: this one was shown another host key than the first accepted. */
 int sshlogin_log_in(struct sshlogin *l) must_check;
-/* The last time, the user logged in with a key, without having to do anything,
- * and what the host would say first could be guessed. So it should be this
- * time. */
+/* Will the login probably need nothing from the user? True if the last one did
+ * not, and its hints are known. */
 bool sshlogin_is_predictable(const struct sshlogin *l);
 
-/* The host's key is not the one that is known for it, and the configuration
- * goes on in spite of that: nothing may be forwarded. */
+/* Is the host's key not the known one, and accepted only because the
+ * configuration allows that? Then nothing may be forwarded. */
 bool sshlogin_is_distrusted(const struct sshlogin *l);
 
-/* For the layers above, from authenticated() on. */
+/* Parts of the login for the layers above, which may use them from
+ * authenticated() on. Borrowed. */
 struct packet *sshlogin_packet(const struct sshlogin *l);
 struct kex *sshlogin_kex(const struct sshlogin *l);
 struct connection *sshlogin_connection(const struct sshlogin *l);
 /* Borrowed; NULL with proxied. */
 const struct hostcheck *sshlogin_hostcheck(const struct sshlogin *l);
 const struct userauth *sshlogin_userauth(const struct sshlogin *l);
-/* Which connection this is, provably: the host's key, and its signature over
- * the session identifier, as they were in the first exchange. Borrowed. */
+/* Proves which connection this is: the host's key, and its signature over the
+ * session identifier, both from the first key exchange. Borrowed. */
 struct sshlogin_binding {
 	struct span hostkey, session_id, signature;
 };
 struct sshlogin_binding sshlogin_binding(const struct sshlogin *l);
-/* What learns the host's other keys over chs (client/hosts/hostlearn.h), if
- * that is wanted, else NULL; freed before the login. */
+/* Makes the object that learns the host's other keys over chs
+ * (client/hosts/hostlearn.h). *out is NULL if that is not wanted. It has to be
+ * freed before the login. */
 int sshlogin_learn_hostkeys(const struct sshlogin *l, struct channels *chs,
     struct hostlearn **out) must_check;
 
