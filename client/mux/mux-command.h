@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hpnssh -O: the commands that a user gives to a master, each by a word.
+ * hpnssh -O: the commands that a user gives to a master, each by a word.
+ *
  * Threads: loop thread only; calls block.
  */
 #ifndef HPN_CLIENT_MUX_MUX_COMMAND_H

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hpnssh as a mux client: a master of the same user makes the session on the
+ * hpnssh as a mux client: a master of the same user makes the session on the
  * connection that it shares, and reads and writes this process's descriptors.
  * What is left to do here: the modes of the terminal, signals, and the exit
- * status. Threads: loop thread only.
+ * status.
+ *
+ * Threads: loop thread only.
  */
 #ifndef HPN_CLIENT_MUX_MUX_SESSION_CLIENT_H
 #define HPN_CLIENT_MUX_MUX_SESSION_CLIENT_H
