@@ -36,7 +36,8 @@ static const struct {
 	{ 'v', false, HAND_ON_VERBOSE },
 };
 
-/* The limits that stock has for -X and -l. */
+/* The limits of OpenSSH's scp and sftp for the values of -X and -l.
+ * REQUESTS_USED: what a transfer can use of REQUESTS_MAX. */
 enum {
 	REQUESTS_MAX = 100 * 1024 * 1024,
 	REQUESTS_USED = 65535,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The options that hpnscp and hpnsftp have in common: what is handed on to
- * the connection, and where it goes to.
+ * The options that hpnscp and hpnsftp have in common: those that are handed on
+ * to the connection, and those that tell where it goes.
  *
  * Threads: loop thread only.
  */
@@ -15,29 +15,31 @@
 #include "base/str.h"
 #include "xfer/transfer/transfer.h"
 
-/* The part of the getopt string. */
+/* The common options, for the getopt(3) string of both programs. */
 #define COPY_FLAGS "46ACD:F:J:P:S:c:i:l:o:qv"
 
-/* All strings but those of the list are borrowed from argv. */
+/* What the common options said. The strings are borrowed from argv, but ssh
+ * owns its copies. */
 struct copy_flags {
-	struct strlist ssh;	 /* for hpnssh, as they were given, in order */
-	const char *ssh_program; /* -S; NULL: connections of this process */
-	const char *sftp_server; /* -D; NULL: a host */
+	/* Options for hpnssh, as they were given, in order. */
+	struct strlist ssh;
+	const char *ssh_program; /* -S; NULL: this process connects itself */
+	const char *sftp_server; /* -D; NULL: the server is on a host */
 	int port;		 /* -P; 0: by configuration */
 	uint64_t rate_bytes;	 /* -l; per second; 0: no limit */
-	bool quiet, verbose;	 /* -q, -v; these are handed on too */
+	bool quiet, verbose;	 /* -q, -v; they are in ssh, too */
 };
 
-/* The flag is taken: 1; 0: it is none of them; ERR_SYNTAX: *why says what is
- * wrong with value. */
+/* Handles an option of COPY_FLAGS: 1, or ERR_SYNTAX and *why says what is wrong
+ * with value. 0: flag is none of COPY_FLAGS. */
 int copy_flag_take(struct copy_flags *f, int flag, const char *value,
     const char **why) must_check;
-/* The connection may not ask the user for anything. */
+/* Adds the option for hpnssh that forbids to ask the user anything. */
 void copy_flags_set_batch(struct copy_flags *f);
 void copy_flags_clear(struct copy_flags *f);
 
-/* Values of -X and of options like it. What is more than a transfer can use
- * is taken as the most that it uses. 0, or ERR_SYNTAX. */
+/* Read the value of -X nrequests= and buffer=, or of -R and -B of hpnsftp. A
+ * value larger than a transfer can use is lowered to that. 0, or ERR_SYNTAX. */
 int copy_flag_requests(struct xfer_opts *o, const char *text) must_check;
 int copy_flag_block(struct xfer_opts *o, const char *text) must_check;
 

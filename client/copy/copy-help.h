@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Rows of --help (base/help.h) for the options that hpnscp and hpnsftp share:
- * those of client/copy/copy-flags.h that lead to the host. */
+/* Rows of --help (base/help.h) for the options that hpnscp and hpnsftp share
+ * and that concern the connection to the host (see
+ * client/copy/copy-flags.h). */
 #ifndef HPN_CLIENT_COPY_COPY_HELP_H
 #define HPN_CLIENT_COPY_COPY_HELP_H
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The connections of a remote host: their states, and when which of them may
- * log in.
+ * The connections of a remote host: their states, and when each of them may log
+ * in.
  *
  * DESIGN. The first connection may ask the user, and learns the host key.
- * Further ones only make a copy faster: nothing waits for them, and they
- * must not trouble the server. Stock servers count logins that fail or are
- * broken off, and refuse an address that has too many (PerSourcePenalties).
+ * Further connections only make a copy faster: no transfer waits for them, and
+ * they must not trouble the server. OpenSSH's servers count logins that fail or
+ * are broken off, and refuse an address that has too many (PerSourcePenalties).
  * Therefore
- * - no further connection logs in before the first one has; those that
- *   were begun early stand by until then;
- * - where it is not certain that further ones will be let in, one at a
- *   time tries;
+ * - no further connection logs in before the first one has; those that were
+ *   begun early wait until then (CONN_STANDBY);
+ * - where it is not certain that the server will let further connections in,
+ *   only one at a time tries;
  * - when one of them is refused, those that have not tried yet are given up.
  */
 #include "base/clock.h"
@@ -24,13 +24,16 @@
 #include "base/tcp.h"
 
 enum {
-	STREAMS_MAX = 8, /* of a connection; stock's MaxSessions is 10 */
+	/* Per connection; MaxSessions of OpenSSH's servers is 10. */
+	STREAMS_MAX = 8,
 	CONNS_MAX = 64,
-	LOGGING_IN_MAX = 4, /* at the same time: servers limit the number of
-			     * those that are not logged in (MaxStartups) */
+	/* Connections that may log in at the same time: servers limit the
+	 * number that are not logged in (MaxStartups). */
+	LOGGING_IN_MAX = 4,
 	FINISH_MS = 2000,
 	FINISH_STEP_MS = 100,
-	ANSWER_MS = 1000, /* a host that is silent for longer is not there */
+	/* A host that has not answered by then counts as absent. */
+	ANSWER_MS = 1000,
 };
 
 /* ---- states ------------------------------------------------------------- */
@@ -68,7 +71,7 @@ remote_conn_is_up(const struct conn *conn)
 	return conn->state == CONN_READY || conn->state == CONN_FULL;
 }
 
-/* A login that succeeded or failed, or was given up, has its result. */
+/* True once the connection's login has succeeded or failed, or was given up. */
 static bool
 has_login_result(const struct conn *conn)
 {
@@ -127,7 +130,7 @@ is_refusal(const struct conn *conn, int err)
 	for (size_t i = 0; i < ARRAY_LEN(refusals); i++)
 		if (err == refusals[i])
 			return true;
-	/* It has had enough of our tries. */
+	/* The server ended the connection after too many failed tries. */
 	return err == ERR_DISCONNECTED && conn->state == CONN_LOGGING_IN &&
 	    conn->client != NULL && sshclient_was_refused(conn->client);
 }
@@ -141,7 +144,8 @@ stream_error(const struct conn *conn, int err)
 	return err == ERR_TIMEOUT ? err : ERR_CLOSED;
 }
 
-/* Connections that have not tried to log in are given up. */
+/* Ends all connections that have not tried to log in; their streams end with
+ * err. */
 static void
 give_up_others(struct remote *r, int err)
 {
@@ -185,8 +189,9 @@ remote_conn_refuse_sessions(struct conn *conn)
 
 /* ---- what a connection reports ------------------------------------------ */
 
-/* The login of a connection is expected to succeed, so its streams begin. Its
- * answer may still come in the turn in which the connection was given up. */
+/* The login is expected to succeed, so the connection's streams begin. The
+ * packet that tells this may come in the same turn of the loop in which the
+ * connection was given up. */
 static int
 on_login_expected(void *arg)
 {
@@ -268,12 +273,13 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.keep_answer = true,
 		.watched = r->p.watched,
 		.proxy_may_ask = r->default_limit,
-		.private_forwards = conn->number == 0, /* the agent, with -A */
+		/* -A: only the first forwards the agent */
+		.private_forwards = conn->number == 0,
 		.first = conn->number > 0 ? r->conns->client : NULL,
 		.keys_only = standby,
 		.arg = conn,
-		/* Beside a master: a stream of which nothing was sent can
-		 * still be carried by that. */
+		/* Not beside a master: while nothing was sent for a stream, the
+		 * master can still carry it if this connection is refused. */
 		.send_optimistic =
 		    r->conns->piped != NULL ? NULL : on_login_expected,
 		.ready = on_login_done,
@@ -319,9 +325,8 @@ logins_max(const struct remote *r)
 	return 0;
 }
 
-/* The copy stays with its first connection: what the user did for that login
- * can't be repeated without asking, so the server never hears of a further
- * one. */
+/* Gives up all further connections: what the user did for the first login can't
+ * be repeated without asking, so the server never hears of a second login. */
 static void
 stay_with_one(struct remote *r)
 {
@@ -355,8 +360,9 @@ log_in(struct conn *conn)
 		end_conn(conn, err);
 }
 
-/* Another login may follow: where lost connections are made again, while one is
- * under way, and until the number of them that the user gave is reached. */
+/* True while another login may follow: where lost connections are made again,
+ * while a login is under way or planned, and until as many connections as the
+ * user asked for were made. Until then the user's answer is kept for it. */
 static bool
 may_log_in_again(const struct remote *r)
 {
@@ -391,9 +397,9 @@ remote_conn_log_in_next(struct remote *r)
 		sshclient_forget_answer(r->conns->client);
 }
 
-/* Logins that are under way are waited for at the end of a copy. Stock servers
- * count a login that is broken off, with a penalty of a second each, and refuse
- * an address for a while that had several in a row. */
+/* Waits, at the end of a copy, for logins that are under way. OpenSSH's servers
+ * count each login that is broken off with a penalty of a second, and refuse
+ * for a while an address that had several in a row. */
 void
 remote_conn_finish_logins(struct remote *r)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the sources of a remote host share: its connections (remote-conn.c),
- * the SFTP sessions on them (remote-stream.c), and the host as a whole
- * (remote.c).
+ * What the remote*.c files share: the connections of a remote host
+ * (remote-conn.c), the SFTP sessions on them (remote-stream.c), and the host as
+ * a whole (remote.c).
  *
- * The callbacks of connections and sessions run in the middle of those, so
- * they free nothing: they only change states. Streams, and connections
- * with them, are freed by the close of remote_streams() and by remote_close().
+ * The callbacks of connections and sessions run while these are in use, so they
+ * free nothing: they only change states. Streams, and connections without
+ * streams, are freed by the close hook of remote_streams() and by
+ * remote_close().
  *
  * Threads: the loop's.
  */
@@ -19,9 +20,10 @@
 #include "conf/client-conf.h"
 #include "xfer/sftp/carrier.h"
 
-/* A connection of a host: an SSH connection of this process, or what another
- * process has in its place. Where that is a master which has told of its
- * connection, others of this process can be beside it. */
+/* The state of a connection to a host: an SSH connection of this process, or
+ * another process that has it. If that process is a master which has told the
+ * identity of its connection, this process may make further connections beside
+ * it. */
 enum conn_state {
 	CONN_PLANNED,	 /* the server knows nothing of it yet */
 	CONN_STANDBY,	 /* exchanges keys while the first one logs in, and
@@ -29,19 +31,20 @@ enum conn_state {
 	CONN_LOGGING_IN, /* logs in as soon as keys are exchanged */
 	CONN_READY,	 /* logged in */
 	CONN_FULL,	 /* logged in; the server refused another session */
-	CONN_PIPED,	 /* another process has it, a program or the master of
-			  * a shared one, and carries one stream */
+	/* Another process has the connection, a program (-S) or a master, and
+	 * carries one stream. */
+	CONN_PIPED,
 	CONN_ENDED,	 /* refused, given up or lost */
 	CONN_STATES,
 };
 
-/* A stream: an SFTP session of a connection. */
+/* The state of a stream, which is an SFTP session of a connection. */
 enum stream_state {
 	STREAM_QUEUED,	   /* starts when its connection has logged in */
 	STREAM_OPTIMISTIC, /* its channel was requested before the server
 			    * confirmed the login */
 	STREAM_OPEN,	   /* it has a channel, or has requested one */
-	STREAM_PIPED,	   /* another process carries it */
+	STREAM_PIPED,	   /* a session of another process (CONN_PIPED) */
 	STREAM_ENDED,	   /* its channel or its connection ended */
 	STREAM_STATES,
 };
@@ -52,12 +55,14 @@ struct conn {
 	struct remote *r;
 	unsigned number; /* 0: the first, which stays until remote_close() */
 	enum conn_state state;
-	uint64_t since_ms; /* when it got that state */
-	/* The client of the connection from CONN_STANDBY or CONN_LOGGING_IN on,
-	 * if it could be made. Of a first connection that a master has: what
-	 * stands for it, or NULL. */
+	uint64_t since_ms; /* when state was set, on clock_ms() */
+	/* The SSH client of this connection, from CONN_STANDBY or
+	 * CONN_LOGGING_IN on; NULL if it could not be made. If a master has the
+	 * first connection: a client without a connection, which tells further
+	 * ones where to go (remote_master_begin()); or NULL. */
 	struct sshclient *client;
-	struct mux_piped *piped; /* of CONN_PIPED: the master's; NULL: none */
+	/* In CONN_PIPED: the session of the master; NULL: a program. */
+	struct mux_piped *piped;
 	unsigned streams;
 	struct conn *next;
 };
@@ -69,9 +74,10 @@ struct stream {
 	struct sftp *sftp;
 	struct session *session; /* from STREAM_OPTIMISTIC or STREAM_OPEN on */
 	struct xfer_pipe pipe;	 /* of STREAM_PIPED */
-	bool first;		 /* its end is the status of the host */
-	/* Made along with a connection that was begun early, in case that a
-	 * connection is requested later. */
+	/* The status of its end becomes remote.status. */
+	bool first;
+	/* It was made for a connection that was begun early, and no transfer
+	 * has asked for it yet. */
 	bool unclaimed;
 	struct stream *next;
 };
@@ -79,40 +85,44 @@ struct stream {
 struct remote {
 	struct remote_params p;
 	struct client_conf conf;
-	struct strlist argv; /* of a child; empty: no program is spawned */
+	/* Command of -S or -D; empty: no program is spawned. */
+	struct strlist argv;
 	struct conn *conns;  /* the first one stays first */
 	struct stream *streams;
 	unsigned conn_count; /* how many were ever made: the next number */
-	uint64_t master_rtt_us; /* of a master's path; 0: not known */
+	/* Round trip time of a master's path; 0: not known. */
+	uint64_t master_rtt_us;
 	bool no_further;      /* a further connection was refused */
-	bool default_limit;   /* ConnectTimeout is not the user's */
-	int status;	     /* of the first stream */
+	bool default_limit;   /* ConnectTimeout was set here, not by the user */
+	int status;	     /* exit status of the first stream's program */
 };
 
 enum { REMOTE_EXIT_ERROR = 255 };
 
-/* The error is noted for remote_last_end(). */
+/* Notes the error for remote_last_end(). */
 void remote_note_end(int err);
 
 /* ---- connections -------------------------------------------------------- */
 
-/* The table of states allows the step. */
+/* Whether a connection may go from one state to the other. */
 bool remote_conn_may_become(enum conn_state from, enum conn_state to);
-/* A connection is added at the end of the list, CONN_PLANNED, without
- * streams. */
+/* Adds a connection without streams at the end of the list, in CONN_PLANNED. */
 struct conn *remote_conn_add(struct remote *r);
-/* A connection is removed. Its streams are gone already. */
+/* Removes and frees a connection without streams. */
 void remote_conn_remove(struct conn *conn);
-/* Connections are removed that ended, and whose streams a master's connection
- * carries now. Not inside of a callback. */
+/* Removes the further connections that have ended and have no streams any more,
+ * because a master carries these now. Not to be called inside of a callback. */
 void remote_conn_remove_left(struct remote *r);
-/* Connects a planned one. On an error it is CONN_ENDED. */
+/* Begins to connect a connection in CONN_PLANNED; standby: it does not log in
+ * before the first one has. After an error it is in CONN_ENDED. */
 int remote_conn_connect(struct conn *conn, bool standby) must_check;
-/* Another process has it. */
+/* Notes that another process has the connection (CONN_PIPED). */
 void remote_conn_use_pipe(struct conn *conn);
-/* The server accepts no more sessions on it. */
+/* Notes that the server accepts no more sessions on the connection
+ * (CONN_FULL). */
 void remote_conn_refuse_sessions(struct conn *conn);
-/* Lets as many of the planned and the standing by log in as may now. */
+/* Lets as many of the connections in CONN_PLANNED and CONN_STANDBY log in as
+ * may do so now. */
 void remote_conn_log_in_next(struct remote *r);
 /* Waits, but not for long, for logins that have begun. */
 void remote_conn_finish_logins(struct remote *r);
@@ -120,57 +130,62 @@ void remote_conn_finish_logins(struct remote *r);
 bool remote_conn_is_up(const struct conn *conn);
 /* The server counts the connection as a failed login if it is closed now. */
 bool remote_conn_is_logging_in(const struct conn *conn);
-/* The one with the fewest streams that can take another; NULL: none. */
+/* The connection in CONN_READY with the fewest streams, if it can take another
+ * one; else NULL. */
 struct conn *remote_conn_least_used(const struct remote *r);
-/* The limit of connections is reached. */
+/* There are as many connections to the host as are allowed (64). */
 bool remote_conn_limit_reached(const struct remote *r);
 
 /* ---- streams ------------------------------------------------------------ */
 
 bool remote_stream_may_become(enum stream_state from, enum stream_state to);
-/* A stream is added at the end of the list, STREAM_QUEUED. */
+/* Adds a stream of conn at the end of the list, in STREAM_QUEUED. */
 int remote_stream_add(struct stream **out, struct conn *conn) must_check;
-/* A stream is removed, and the connection with it if that was its last
- * stream. */
+/* Removes and frees a stream. If it was the last stream of a further
+ * connection, that is removed too, unless its login is under way. */
 void remote_stream_remove(struct stream *stream);
-/* A planned connection with one stream. ERR_LIMIT: there are enough. */
+/* Adds a connection in CONN_PLANNED with one stream. ERR_LIMIT: there are
+ * enough connections. */
 int remote_stream_add_connected(struct remote *r,
     struct stream **out) must_check;
-/* The same with a program in place of the connection, which is spawned. */
+/* Spawns the program r->argv in place of a connection, with one stream over its
+ * input and output. */
 int remote_stream_spawn(struct remote *r, struct sftp **out) must_check;
-/* A stream over fds, what to read from and what to write to, which are taken
- * over. conn is a planned one, and removed on an error. */
+/* Adds a stream over a pair of descriptors, which are taken over: fds[0] to
+ * read from, fds[1] to write to. conn is in CONN_PLANNED; on an error it is
+ * removed. */
 int remote_stream_add_piped(struct stream **out, struct conn *conn,
     const int fds[2]) must_check;
-/* Moves an existing stream, which is STREAM_QUEUED, from its connection to
- * conn, and has it read and write fds as remote_stream_add_piped() does. The
- * old connection is not freed, even if this was its last stream: the call may
- * come from that connection's own code. */
+/* Moves an existing stream, in STREAM_QUEUED, from its connection to conn, and
+ * over fds as above. Its old connection is not freed, because that may be the
+ * caller. On an error conn is removed, and the stream stays where it was. */
 int remote_stream_use_pipe(struct stream *stream, struct conn *conn,
     const int fds[2]) must_check;
 
-/* The login will probably succeed: requests the session of conn's first
- * stream already. */
+/* conn will probably be logged in: requests the session of its first stream
+ * already. */
 int remote_streams_login_expected(struct conn *conn) must_check;
-/* conn has logged in. */
+/* conn has logged in: its streams start, or go on. */
 int remote_streams_login_done(struct conn *conn) must_check;
-/* conn has ended, and with it its streams, with err. */
+/* conn has ended: its streams end with err, except those that a master carries
+ * on. */
 void remote_streams_end(struct conn *conn, int err);
 
 /* ---- the connection of a master (remote-master.c) ----------------------- */
 
-/* The first stream is a session of a master, if there is one that makes it;
- * waits for that. False: a connection of our own is to be made. With the
- * master's word for it, r->conns->client stands for its connection. */
+/* Begins the first stream as a session of a master, and waits for the master's
+ * answer. False: there is no master that makes it, and the caller is to make a
+ * connection of its own. If the master tells the identity of its connection,
+ * r->conns->client is made from that, for further connections. */
 bool remote_master_begin(struct remote *r);
-/* A stream is added that is one more session of the master, which may be
- * refused later. */
+/* Adds a stream that is one more session of the master. The master may still
+ * refuse it, which then ends the stream. */
 int remote_master_add(struct remote *r, struct stream **out) must_check;
-/* The same for a stream of which nothing was sent, whose connection was
- * refused. */
+/* Makes a stream whose connection was refused, and for which nothing was sent
+ * yet, a session of the master. */
 int remote_master_carry(struct stream *stream) must_check;
-/* The exit status of the session's program, or 255 if that is not known; 0
- * while it runs. */
+/* The exit status of the program of conn's session at the master; 255: not
+ * known; 0: it still runs. */
 int remote_master_status(const struct conn *conn);
 /* NULL is fine. */
 void remote_master_free(struct mux_piped *piped);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A remote host by the connection of a master (ControlPath): the first stream
- * is a session of it, and others may be.
+ * A remote host that is reached by the connection of a master (ControlPath).
+ * The first stream is a session of the master, and other streams may be.
  *
- * DESIGN. A connection of our own beside it has to lead to the same address,
- * host key and account, and what those of the master are only the master knows:
- * a name that means another host by now would get some ranges of a file. So
- * they are made only if the master tells (client/mux/connection-identity.h),
- * and are held to that. Otherwise, and when they are refused, -j makes sessions
- * of the master.
+ * DESIGN. A connection of our own beside the master's has to lead to the same
+ * address, host key and account, which only the master knows: if the host's
+ * name led to another host by now, that would send some ranges of a file to the
+ * wrong place. So such connections are made only if the master tells the
+ * identity of its connection (client/mux/connection-identity.h), and they have
+ * to match it. Otherwise, and when they are refused, -j makes more sessions of
+ * the master.
  */
 #include "client/copy/remote-internal.h"
 
@@ -19,17 +20,18 @@
 #include "client/mux/mux-piped.h"
 #include "client/mux/sharing.h"
 
-/* A master's connection is not used where the copy wants none of the
- * encryption, which only who makes a connection decides, nor where a lost
- * connection is to be made again, which must not depend on another process. */
+/* True if a master's connection may be used. It may not where the copy wants no
+ * encryption (-z), which only the process that makes a connection can decide;
+ * nor where a lost connection is to be made again (--retry), which must not
+ * depend on another process. */
 static bool
 is_wanted(const struct remote *r)
 {
 	return !r->p.clear && !r->p.watched;
 }
 
-/* Further connections beside a master's take the same path, which is not known
- * where the path goes through a proxy. */
+/* True if further connections can be made beside a master's: they have to take
+ * the same path, which is not known where it goes through a proxy. */
 static bool
 may_have_further(const struct remote *r)
 {
@@ -37,8 +39,8 @@ may_have_further(const struct remote *r)
 	    r->conf.tcp.proxy_jump == NULL;
 }
 
-/* The identity of the master's connection is asked for; *out stays empty where
- * the master does not tell it. */
+/* Asks for the identity of the master's connection. *out stays empty where the
+ * master does not tell it. */
 static int
 ask_for_identity(const struct remote *r, struct mux_conn *conn,
     struct connection_identity *out)
@@ -72,8 +74,8 @@ stand_in(struct remote *r, const struct connection_identity *identity)
 	    identity->address, identity->port);
 }
 
-/* A session of the master is asked for, and before it the identity of its
- * connection (NULL: not that). */
+/* Asks a master for a session, and before that for the identity of its
+ * connection (NULL: not for that). */
 static int
 new_piped(struct remote *r, const struct sharing *sharing,
     struct connection_identity *identity, struct mux_piped **out, int fds[2])
@@ -101,8 +103,8 @@ new_piped(struct remote *r, const struct sharing *sharing,
 	return mux_piped_new(out, &params, &conn, fds);
 }
 
-/* A connection is added to the list that is a session of the master's. Without
- * a master nothing is added. */
+/* Adds a connection to the list that is a session of a master. Without a master
+ * nothing is added. */
 static int
 add_piped(struct remote *r, struct connection_identity *identity,
     struct conn **out, int fds[2])
@@ -145,7 +147,7 @@ remote_master_carry(struct stream *stream)
 	return remote_stream_use_pipe(stream, conn, fds);
 }
 
-/* The master's answer is waited for: did it make the session? */
+/* Waits for the master's answer. True: the master made the session. */
 static bool
 is_made(const struct conn *conn)
 {
@@ -169,7 +171,7 @@ begin(struct remote *r, struct connection_identity *identity)
 		remote_stream_remove(stream);
 		remote_conn_remove(r->conns);
 	}
-	/* As if it had not been tried. */
+	/* The caller's own connection shall be number 0, with status 0. */
 	r->conn_count = 0;
 	r->status = 0;
 	return false;

@@ -44,7 +44,7 @@ become(struct stream *stream, enum stream_state state)
 	stream->state = state;
 }
 
-/* The channel of a stream; NULL: it has none yet, or none any more. */
+/* The channel of a stream; NULL: there is none yet, or it has ended. */
 static struct channel *
 channel_of(const struct stream *stream)
 {
@@ -79,7 +79,7 @@ on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 	int err = sftp_feed(stream->sftp, p, len);
 
 	(void)ext;
-	/* What the loop was waiting for may have arrived with it. */
+	/* What sftp_step() waits for may have come with these bytes. */
 	loop_again(stream->r->p.loop);
 	return err < 0 ? err : (ssize_t)len;
 }
@@ -96,8 +96,8 @@ static const struct channel_io stream_io = {
 	.end = on_input_end,
 };
 
-/* The end of a session may come after the end of its connection, with the exit
- * status that the server sent just before. */
+/* A session may end after its connection has, with the exit status that the
+ * server sent just before. */
 static void
 on_session_ended(void *arg)
 {
@@ -172,8 +172,9 @@ remote_streams_login_done(struct conn *conn)
 	return err;
 }
 
-/* A stream whose connection was refused becomes a session of the master, where
- * the user asked for so many streams. */
+/* Lets a master carry a stream whose connection was refused, if the user asked
+ * for several connections. True: the stream goes on as a session of the
+ * master. */
 static bool
 is_carried(struct stream *stream)
 {
@@ -190,7 +191,8 @@ remote_streams_end(struct conn *conn, int err)
 	     stream = stream->next) {
 		if (stream->conn != conn || is_carried(stream))
 			continue;
-		/* Once its channel is closed the session's status counts. */
+		/* If the channel is closed already, the session's status was
+		 * noted, and counts. */
 		if (stream->first && (stream->session == NULL ||
 			channel_of(stream) != NULL))
 			conn->r->status = REMOTE_EXIT_ERROR;
@@ -208,9 +210,9 @@ on_turn(void *arg, int timeout_ms)
 	return loop_turn(stream->r->p.loop, timeout_ms);
 }
 
-/* Before there is a channel nothing needs noting: a new channel is readable
- * when the session is attached to it. The connection's part of this turn may be
- * over, so the loop must not wait. */
+/* The stream has bytes to send. Without a channel nothing needs to be done: a
+ * new channel is readable when the session is attached to it. Else the loop
+ * must not wait, because the connection's part of this turn may be over. */
 static void
 on_output(void *arg)
 {
@@ -280,7 +282,8 @@ remote_stream_remove(struct stream *stream)
 		close_pipe(stream);
 	free(stream);
 	conn->streams--;
-	/* The first connection stays: others are made as it was. */
+	/* The first connection stays: further ones are made with what it
+	 * knows. */
 	if (conn->streams == 0 && conn->number > 0 &&
 	    !remote_conn_is_logging_in(conn))
 		remote_conn_remove(conn);
@@ -300,7 +303,8 @@ remote_stream_add_connected(struct remote *r, struct stream **out)
 	return err;
 }
 
-/* A stream on a pair of descriptors is added. On an error conn is removed. */
+/* Adds a stream that will get a pair of descriptors. On an error conn is
+ * removed. */
 static int
 add_piped(struct stream **out, struct conn *conn)
 {
@@ -381,9 +385,9 @@ remote_stream_spawn(struct remote *r, struct sftp **out)
 
 /* ---- the streams of a transfer ------------------------------------------ */
 
-/* An unclaimed stream is taken first, also one whose connection was refused
- * since: it reports that. Otherwise a new connection begins, in the next turn
- * that may begin one. */
+/* Returns an unclaimed stream, if there is one, even if its connection was
+ * refused meanwhile: that stream reports the refusal. Otherwise plans a new
+ * connection, which begins in a later turn of the loop in which it may. */
 static int
 open_on_connection(struct remote *r, struct sftp **out)
 {
@@ -430,9 +434,9 @@ open_on_master(struct remote *r, struct sftp **out)
 	return err;
 }
 
-/* The next stream has to be a session of the master. An unclaimed stream is
- * taken before: where its connection was refused, it is such a session already
- * (remote_master_carry()). */
+/* True if the next stream has to be a session of the master. An unclaimed
+ * stream is used before: where its connection was refused, it is such a session
+ * already (remote_master_carry()). */
 static bool
 has_only_master(const struct remote *r)
 {
@@ -474,8 +478,9 @@ streams_close(void *arg, struct sftp *s)
 	remote_stream_remove(stream_of(arg, s));
 }
 
-/* Bytes that the peer has acknowledged, while there is a backlog: without one,
- * bytes of other streams or of alive messages would count. */
+/* The number of bytes that the peer has acknowledged, for the speed of the
+ * path; 0 without a backlog: then the sender is the limit, and bytes of other
+ * streams or of alive messages would count. */
 static uint64_t
 backlog_acked(int fd)
 {

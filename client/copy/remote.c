@@ -21,13 +21,15 @@
 
 enum {
 	ALIVE_INTERVAL_S = 15,
-	OPENING_S = 60, /* for each answer until the user is logged in */
+	/* Time limit of each answer until the user is logged in. */
+	OPENING_S = 60,
 };
 
 /* ---- configuration ------------------------------------------------------ */
 
-/* Keywords that must not act on a connection which only moves files. One that
- * is shared may be used, but none of this process is. */
+/* Sets keywords that must not act on a connection which only moves files.
+ * ControlMaster=no: a master's connection may be used, but this process does
+ * not become a master. */
 static int
 fix_conf(struct client_conf *conf)
 {
@@ -48,7 +50,8 @@ set_conf(struct client_conf *conf, const char *keyword, const char *value)
 	return value != NULL ? client_conf_set(conf, keyword, value) : 0;
 }
 
-/* Options that the user has not given get the defaults of copies. */
+/* Gives options that the user has not set the values of the configuration's
+ * keywords for copies (CopyResume and others). */
 static void
 take_copy_defaults(struct remote *r)
 {
@@ -138,8 +141,8 @@ remote_last_end(void)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* The remote host's turn runs before those of its connections, which are added
- * to the loop later. */
+/* Runs in each turn of the loop, before the turns of the connections, which are
+ * added to the loop later. */
 static bool
 on_turn(void *arg)
 {
@@ -147,8 +150,8 @@ on_turn(void *arg)
 	return false;
 }
 
-/* Further connections begin while the first one logs in, for large files over a
- * long path to a host that is known; they log in after it. */
+/* Begins further connections while the first one logs in, for large files over
+ * a long path to a known host. They log in after the first one has. */
 static int
 connect_early(struct remote *r)
 {
@@ -163,13 +166,15 @@ connect_early(struct remote *r)
 	while (n-- > 0 &&
 	    (err = remote_stream_add_connected(r, &stream)) == 0) {
 		stream->unclaimed = true;
-		/* If that fails the stream has ended, and reports it. */
+		/* After an error the stream has ended, and reports that to its
+		 * user. */
 		(void)!remote_conn_connect(stream->conn, true);
 	}
 	return err;
 }
 
-/* Further connections beside a master's, which is logged in, begin likewise. */
+/* Plans further connections beside a master's. They may log in at once, because
+ * the master is logged in. */
 static int
 plan_early(struct remote *r)
 {
@@ -205,8 +210,8 @@ begin_here(struct remote *r)
 	return connect_early(r);
 }
 
-/* The command line of the program in place of the connection: ssh, or an SFTP
- * server. */
+/* Makes the command line of the program that replaces the connection: ssh (-S),
+ * or an SFTP server (-D). */
 static int
 child_command(struct strlist *argv, const struct remote_params *p)
 {
@@ -249,7 +254,7 @@ begin_child(struct remote *r)
 	return err;
 }
 
-/* All is freed; returns the exit status. */
+/* Frees all of r; returns the exit status. */
 static int
 free_all(struct remote *r)
 {
@@ -257,7 +262,8 @@ free_all(struct remote *r)
 
 	while (r->streams != NULL)
 		remote_stream_remove(r->streams);
-	/* The first one last: the others use what it knows. */
+	/* The first connection is freed last, because the others use its
+	 * client. */
 	while (r->conns != NULL && r->conns->next != NULL)
 		remote_conn_remove(r->conns->next);
 	if (r->conns != NULL)
@@ -313,7 +319,8 @@ remote_sftp(struct remote *r)
 int
 remote_close(struct remote *r)
 {
-	/* Sends requests whose replies nobody waits for. */
+	/* Sends what is still queued, such as requests whose replies nobody
+	 * waits for. */
 	(void)!loop_turn(r->p.loop, 0);
 	remote_conn_finish_logins(r);
 	return free_all(r);

@@ -2,8 +2,8 @@
 /*
  * A host that files are copied to or from: its connections, and the SFTP
  * sessions on them. This process makes the connections itself, or spawns a
- * program for each (-S), or there is no host and it spawns a local SFTP
- * server (-D).
+ * program for each of them (-S). With -D there is no host: it spawns a local
+ * SFTP server.
  *
  * Threads: the loop's.
  */
@@ -19,7 +19,8 @@
 
 struct remote;
 
-/* Defaults of copies to or from a host. */
+/* What the configuration of a host says of copies: CopyConnections and the
+ * like, for options that the command line does not give. */
 struct remote_copy {
 	unsigned connections, retries;
 	bool verify, resume, preserve;
@@ -30,52 +31,58 @@ struct remote_params {
 	struct loop *loop;
 	const char *host, *user; /* user NULL: by configuration */
 	int port;		 /* 0: by configuration */
-	/* As for hpnssh, in order: "-v", "-oX=y", "-i", file, "-F", file. */
+	/* Options for hpnssh, in order, such as: "-v", "-oX=y", "-i", file,
+	 * "-F", file. */
 	const struct strlist *options;
-	const char *program; /* -S: called as ssh is; NULL: none is spawned */
-	const char *server;  /* -D: command of a local server; NULL: a host */
+	/* -S: the program in place of the connection, called as ssh is; NULL:
+	 * none */
+	const char *program;
+	/* -D: command of a local SFTP server; NULL: there is a host */
+	const char *server;
 	/* What serves SFTP on the host: the name of a subsystem, or the path
 	 * of a program (it has a '/'). NULL: "sftp". */
 	const char *subsystem;
-	/* -z: no encryption once the user is authenticated; where that cannot
-	 * be had there is no connection. */
+	/* -z: no encryption once the user is authenticated. If the server does
+	 * not allow that, the connection fails. */
 	bool clear;
-	/* Bytes of large files that will be moved (0: unknown), and how many
-	 * connections to use (0: as many as make it faster). */
+	/* bulk: bytes that will be moved in large files; 0: unknown.
+	 * connections: how many to use; 0: as many as make the copy faster. */
 	uint64_t bulk;
 	unsigned connections;
-	/* A connection that is silent for long counts as lost, even if the
-	 * configuration does not ask for alive messages or a time limit. */
+	/* --retry: a connection that is silent for long counts as lost, even if
+	 * the configuration has no ServerAliveInterval or ConnectTimeout. */
 	bool watched;
-	/* Gets what the host's configuration says of copies, before it is
-	 * connected to; from a program in place of the connection nothing.
-	 * Then `watched` and `connections` above are as of it, unless the user
-	 * gave them. NULL: it does not count. */
+	/* Is filled in with what the host's configuration says of copies,
+	 * before the host is connected to; not with program or server. Where
+	 * the user did not give them (see below), connections and watched are
+	 * then set from it. NULL: the configuration's keywords for copies are
+	 * ignored. */
 	struct remote_copy *copy;
 	bool connections_given, retry_given;
 };
 
-/* Begins to connect. 0, or an error that was reported to the user. */
+/* Begins to connect. 0, or an error that was logged. */
 int remote_open(struct remote **out,
     const struct remote_params *params) must_check;
-/* The first session, until it is closed by remote_streams(). Requests that are
- * made before the host is connected leave together with its INIT. */
+/* The first SFTP session, until the close hook of remote_streams() is called
+ * for it; then NULL. Requests that are made before the host is connected leave
+ * together with the session's INIT. */
 struct sftp *remote_sftp(struct remote *r);
-/* Of the errors that a session ends with, those of its connection, which tells
- * the user more. ERR_DENIED: the next one would be refused as well;
- * ERR_TIMEOUT: it was silent; ERR_CLOSED. */
+/* True if err, with which a session ended, comes from its connection: then the
+ * connection has told the user more. ERR_DENIED: the next connection would be
+ * refused, too; ERR_TIMEOUT: the host was silent; ERR_CLOSED: any other. */
 bool remote_err_is_told(int err);
-/* What the first connection to a host ended with, the last one of several, or
- * why it could not be made: ERR_*, more exactly than its sessions tell. 0: none
- * has ended. */
+/* Why the first connection to a host ended or could not be made; of several
+ * hosts the last one. This is more exact than the error of its sessions. 0:
+ * none has ended. */
 int remote_last_end(void);
-/* The first connection of this process has logged in. */
+/* The first connection has logged in. False where another process has it. */
 bool remote_is_up(const struct remote *r);
-/* All sessions, and how to open more of them. */
+/* Opens and closes the SFTP sessions of the host, for a transfer. */
 struct xfer_streams remote_streams(struct remote *r);
-/* Ends the connections, and frees the sessions that are left. The exit status
- * that ssh would have: 0, the server program's, or 255 if the connection
- * failed. */
+/* Ends the connections, and frees r with the sessions that are left. Returns
+ * the exit status that ssh would have: 0, that of the server's program, or 255
+ * if the connection failed. */
 int remote_close(struct remote *r);
 
 #endif

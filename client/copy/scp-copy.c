@@ -63,8 +63,7 @@ call_mkdir(struct sftp *s, void *arg)
 	return sftp_call_mkdir(s, q->path, &q->attrs);
 }
 
-/* The target directory is made, as stock does: what is meant to be copied into
- * it need not make it first. */
+/* Makes the target directory if it does not exist, as OpenSSH's scp does. */
 static void
 make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 {
@@ -76,8 +75,8 @@ make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 		scp_refuse(scp, path, sftp_call_words(r));
 }
 
-/* Whether path is a directory; if it has to be one, it is made, or the program
- * ends. */
+/* Whether path is a directory. needed: it has to be one; then it is made, or
+ * the program ends. */
 static bool
 remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
     bool needed)
@@ -95,7 +94,8 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 	}
 	is_dir = r == 0 && (q.attrs.flags & SFTP_A_MODE) &&
 	    S_ISDIR(q.attrs.mode);
-	/* Else a tree that is meant to go into it would be laid over it. */
+	/* An unknown state ends the program: if path is a directory after all,
+	 * a tree that is meant to go into it would be merged with it. */
 	if (r != 0 && r != SFTP_NO_SUCH_FILE)
 		scp_die(scp, path, sftp_call_words(r));
 	if (needed && !is_dir)
@@ -117,7 +117,8 @@ local_is_dir(struct scp *scp, const char *path, bool needed)
 	return is_dir;
 }
 
-/* The target of a pattern's matches: several things need a directory. */
+/* Whether the target of n sources that a pattern matched is a directory. For
+ * two or more sources it has to be one, and is made. */
 static bool
 local_dir_for(struct scp *scp, const char *path, size_t n)
 {
@@ -181,12 +182,13 @@ expand_source(struct scp *scp, struct scp_host *host,
 
 /* ---- transfers ---------------------------------------------------------- */
 
-/* Transfers that run at the same time: none writes to what another one
- * writes to. */
+/* Transfers that run at the same time. No two of them may write to the same
+ * file, which targets is for. */
 struct batch {
 	struct scp *scp;
 	struct scp_host *host;
-	struct scp_host *to; /* a second one; NULL: none */
+	/* The target's host in a copy from host to host; else NULL. */
+	struct scp_host *to;
 	struct xfer *x;
 	struct scp_targets targets;
 };
@@ -233,8 +235,8 @@ batch_run(struct batch *b)
 	scp_targets_clear(&b->targets);
 }
 
-/* A target is added to the batch. If a transfer to it cannot run together with
- * those that are queued, these run first. */
+/* Adds a target to the batch. If the transfer to it cannot run together with
+ * those in the batch, these are run first. */
 static void
 batch_add_target(struct batch *b, const char *to)
 {
@@ -245,7 +247,8 @@ batch_add_target(struct batch *b, const char *to)
 	check_memory(b->scp, "memory", scp_targets_add(&b->targets, to));
 }
 
-/* Bytes of the files that are named; those in directories are not known yet. */
+/* Sum of the sizes of the sources that are files; those in directories are not
+ * known yet. */
 static uint64_t
 bytes_of(const struct xfer_target *sources, int n)
 {
@@ -258,8 +261,8 @@ bytes_of(const struct xfer_target *sources, int n)
 	return sum;
 }
 
-/* A source that is missing is told of by the transfer, which goes on with the
- * others. */
+/* Notes for the exit status that a source is missing. The transfer reports it,
+ * and goes on with the other sources. */
 static void
 note_missing(struct scp *scp, const char *path)
 {
@@ -316,7 +319,7 @@ fetch(struct batch *b, const char *name, const char *dir, bool is_dir)
 	free(to);
 }
 
-/* All sources, which are on one host, are downloaded. */
+/* Downloads all sources, which are on one host. */
 static void
 download(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
@@ -336,7 +339,8 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 	strlist_clear(&names);
 }
 
-/* Options that are for transfers of the whole engine are refused. */
+/* Ends the program if an option was given that only copies between this host
+ * and another one obey. */
 static void
 refuse_engine_options(struct scp *scp)
 {
@@ -347,7 +351,7 @@ refuse_engine_options(struct scp *scp)
 		    "of use between this host and another only");
 }
 
-/* A source is copied from host to host, through this one. */
+/* Copies a source from host to host, through this one. */
 static void
 copy_between(struct scp *scp, const struct xfer_target *source,
     const struct xfer_target *target)
@@ -374,9 +378,9 @@ copy_between(struct scp *scp, const struct xfer_target *source,
 
 /* ---- by other means ----------------------------------------------------- */
 
-/* Another program has failed, and has told the user why. Whoever reads events
- * hears of it too, unless there was one about it: before is how many there
- * were. */
+/* Notes that another program has failed, which has told the user why. A reader
+ * of events (--json) gets an event, too, unless one was sent about it: before
+ * is the number of error events before that program ran. */
 static void
 tell_failed(struct scp *scp, const char *source, unsigned long before)
 {
@@ -409,8 +413,8 @@ copy_here(struct scp *scp, const char *source, const char *target)
 		tell_failed(scp, source, progress_errors(scp->xfer.progress));
 }
 
-/* How many of the sources were copied, which are on one host; 0: it is for
- * SFTP. */
+/* Copies sources, all on one host, by the legacy protocol if that is wanted.
+ * Returns how many were handled; 0: SFTP is to copy them. */
 static int
 copy_legacy(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
@@ -439,7 +443,8 @@ copy_legacy(struct scp *scp, const struct xfer_target *sources, int n,
 
 /* ---- all of it ---------------------------------------------------------- */
 
-/* How many sources from the first on are on one host, or local. */
+/* How many sources, from the first on, are on the same host as the first, or
+ * are local as it is. */
 static int
 count_same_host(const struct xfer_target *sources, int n)
 {
@@ -450,7 +455,7 @@ count_same_host(const struct xfer_target *sources, int n)
 	return i;
 }
 
-/* Copies some of the sources, from the first on; how many. */
+/* Copies one or more of the sources, from the first on; returns how many. */
 static int
 copy_some(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)

@@ -11,7 +11,7 @@
 #include "client/copy/scp-run.h"
 #include "xfer/target.h"
 
-/* Copies all; what goes wrong is reported, or ends the program. */
+/* Copies all n sources to target. An error is reported, or ends the program. */
 void scp_copy_all(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target);
 

@@ -15,12 +15,12 @@
 #include "xfer/sftp/sftp-engine.h"
 
 enum {
-	EXIT_UNREACHABLE = 255, /* as ssh */
+	EXIT_UNREACHABLE = 255, /* exit status of ssh */
 	STEP_MS = 1000,
 	SESSION_MS = 60000,
 };
 
-/* Whether a server did not answer at all. */
+/* True if some host's SFTP server has never answered. */
 static bool
 any_never_answered(const struct scp *scp)
 {
@@ -32,7 +32,7 @@ any_never_answered(const struct scp *scp)
 	return false;
 }
 
-/* The class of the end, a word for programs. */
+/* Why the connection ended, as a word for programs that read events. */
 static const char *
 class_of_end(const struct scp *scp)
 {
@@ -57,14 +57,16 @@ class_of_end(const struct scp *scp)
 	return any_never_answered(scp) ? "connect" : "lost";
 }
 
-/* The connection is lost. What carries it has reported why. */
+/* Ends the program because the connection is lost. What carries it has reported
+ * why. */
 _Noreturn static void
 connection_lost(struct scp *scp, int err)
 {
 	const char *why = log_demoted_error();
 
 	screen_clear();
-	/* Of a connection that was tried again nothing was said so far. */
+	/* If the connection was tried several times (--retry), its error was
+	 * not shown yet. */
 	if (*why != '\0')
 		fprintf(stderr, "%s: the last try: %s\n",
 		    called_name("hpnscp"), why);
@@ -105,7 +107,8 @@ scp_host_opts(const struct scp *scp, const struct scp_host *host)
 
 /* ---- tries -------------------------------------------------------------- */
 
-/* Waits before the next try, or ends the program if there is none. */
+/* Waits before the next try to connect to the host. Ends the program if err
+ * allows no other try, or all retries are used up. */
 static void
 try_again(struct scp *scp, struct scp_host *host, int err)
 {
@@ -122,8 +125,8 @@ try_again(struct scp *scp, struct scp_host *host, int err)
 	(void)poll(NULL, 0, (int)wait_ms);
 }
 
-/* The session is waited for until it can be used. The limit for the server's
- * program begins when the user is logged in. */
+/* Waits until the session can be used. The server's program has SESSION_MS from
+ * the time when the user is logged in. */
 static int
 wait_for_session(const struct scp_host *host, struct sftp *s)
 {
@@ -146,14 +149,14 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 {
 	int err = remote_open(&host->remote, params);
 
-	/* Only a connection that was lost, or not answered, is tried again.
-	 * Any other error was reported and would come back. */
+	/* An error that another try cannot change was reported: ERR_DENIED
+	 * stops the retries. */
 	if (err != 0)
 		return err == ERR_TIMEOUT || err == ERR_CLOSED ? err :
 								 ERR_DENIED;
 	host->sftp = remote_sftp(host->remote);
-	/* Where no try can follow there is no need to wait: the first requests
-	 * leave before the host has answered. */
+	/* Without --retry the first requests are sent before the host has
+	 * answered. */
 	if (!params->watched &&
 	    (params->retry_given || host->copy.retries == 0))
 		return 0;
@@ -165,8 +168,8 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 	return err;
 }
 
-/* The session is opened again: it ended between two transfers, or before the
- * first. */
+/* Opens another session, because the old one ended between two transfers, or
+ * before the first. */
 static int
 renew_session(struct scp_host *host)
 {
@@ -246,8 +249,8 @@ scp_hosts_close(struct scp *scp)
 
 	while ((host = TAILQ_FIRST(&scp->hosts)) != NULL) {
 		TAILQ_REMOVE(&scp->hosts, host, entry);
-		/* What was not copied was reported. How a connection ended
-		 * that has done its work does not matter. */
+		/* All that was not copied was reported, so how the connection
+		 * ends does not matter. */
 		(void)remote_close(host->remote);
 		xfer_target_clear(&host->where);
 		free(host);
@@ -267,8 +270,8 @@ call_expand(struct sftp *s, void *arg)
 	return sftp_call_name(s, SFTP_EXTENDED, e->tilde, &e->home);
 }
 
-/* "~" or "~user" as the server expands it. Caller frees; NULL: reported for
- * path. */
+/* "~" or "~user" as the server expands it. Caller frees; NULL: it was reported,
+ * with path, why not. */
 static char *
 expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
     const char *path)
@@ -293,8 +296,8 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 	return home;
 }
 
-/* The path on the host. Only the tilde is sent, so that the last part of a
- * path, which names a local file, is always the user's own. */
+/* Only the tilde is sent to the server, so that the last part of the path,
+ * which names a local file, is always as the user wrote it. */
 char *
 scp_host_path(struct scp *scp, struct scp_host *host, const char *path)
 {

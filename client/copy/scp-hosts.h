@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The hosts of one run of hpnscp: each is connected to once, when it is
- * needed first. All end the program when a connection is lost.
+ * The hosts of one run of hpnscp: each is connected to once, when it is first
+ * needed. The functions end the program when a connection is lost.
  *
  * Threads: loop thread only.
  */
@@ -16,31 +16,34 @@
 #include "xfer/target.h"
 
 struct scp_host {
-	struct xfer_target where; /* its path is not used */
+	struct xfer_target where; /* user, host and port; path is not used */
 	struct remote *remote;
-	struct sftp *sftp; /* its first session, or what replaced that */
-	struct remote_copy copy; /* its defaults */
-	unsigned tries;	   /* in a row, to get a session that answers */
+	struct sftp *sftp; /* first SFTP session, or the one that replaced it */
+	struct remote_copy copy; /* what its configuration says of copies */
+	/* Failed tries in a row to get a session that answers. */
+	unsigned tries;
 	TAILQ_ENTRY(scp_host) entry;
 };
 
-/* What a transfer with that host is to do: the command line's word, then the
- * host's configuration. */
+/* The options of a transfer with that host: those of the command line, and the
+ * host's configuration for what was not given there. */
 struct xfer_opts scp_host_opts(const struct scp *scp,
     const struct scp_host *host);
-/* The one of a target; bulk as of struct remote_params. Requests may be sent
- * at once. */
+/* The host of a target; connects to it if that is new. bulk is as in struct
+ * remote_params. Requests may be sent at once. */
 struct scp_host *scp_host_of(struct scp *scp, const struct xfer_target *t,
     uint64_t bulk);
-/* The result of a call that may be made twice; if the session ends, another one
- * is opened, with --retry. */
+/* Calls fn for the host's session, and returns its result, which is 0 or more.
+ * If the session ends, another one is opened (--retry) and fn is called again:
+ * so fn must be repeatable. */
 typedef int (*scp_call_fn)(struct sftp *s, void *arg);
 int scp_host_call(struct scp *scp, struct scp_host *host, scp_call_fn fn,
     void *arg);
-/* result, if it is no error; else the connection is lost. */
+/* Returns result. If it is an error (negative), the connection is lost, and the
+ * program ends. */
 int scp_host_result(struct scp *scp, int result);
-/* A path as the host's SFTP server takes it: "~" and "~user" are the server's
- * to expand. Caller frees; NULL: it was reported why not. */
+/* The path with "~" or "~user" replaced by what the host's SFTP server expands
+ * it to. Caller frees; NULL: it was reported why not. */
 char *scp_host_path(struct scp *scp, struct scp_host *host, const char *path);
 void scp_hosts_close(struct scp *scp);
 

@@ -21,13 +21,14 @@
 
 enum { EXIT_SSH_FAILED = 255 };
 
-/* The ssh of one host, and the session through it. */
+/* An ssh to one host, and the legacy protocol's session through it. */
 struct link {
 	struct strlist argv;
 	pid_t pid;
 	int fd_in, fd_out;
 	struct rcp *rcp;
-	bool refused; /* it may have been told that something failed */
+	/* Its program may have failed because this end told it to. */
+	bool refused;
 };
 
 static void
@@ -63,7 +64,8 @@ add(struct strlist *argv, const char *arg)
 	check(strlist_add(argv, arg));
 }
 
-/* The ssh to t's host; command and the rest are the caller's. */
+/* The command line of an ssh to t's host; the caller sets purpose, command and
+ * batch. */
 static struct ssh_command
 ssh_to(const struct xfer_target *t, const struct legacy_opts *o)
 {
@@ -74,8 +76,8 @@ ssh_to(const struct xfer_target *t, const struct legacy_opts *o)
 }
 
 /*
- * What the other end is to run. Its path is for the shell there to expand,
- * as it has always been. Only an scp of HPN-SSH or ours knows -Z.
+ * The command for the other end. The path is expanded by the shell there, as it
+ * has always been. Only an hpnscp knows -Z.
  */
 static char *
 remote_scp(bool sink, const char *path, const struct legacy_opts *o)
@@ -115,7 +117,8 @@ session_opts(const struct legacy_opts *o)
 		.progress = o->progress, .print = print_message };
 }
 
-/* batch: ssh may not ask the user. False: it was reported why not. */
+/* Starts an ssh that runs scp on t's host, as sink or source. batch: ssh may
+ * not ask the user. False: it was reported why not. */
 static bool
 link_open(struct link *l, const struct xfer_target *t, bool sink, bool batch,
     const struct legacy_opts *o)
@@ -144,8 +147,9 @@ link_open(struct link *l, const struct xfer_target *t, bool sink, bool batch,
 	return r == 0;
 }
 
-/* Of a program that has said nothing: it may have been killed, or have no
- * memory. What ssh itself fails with it tells. */
+/* Reports the exit status of a program that has sent no message: it may have
+ * been killed, or had no memory. 255 is an error of ssh, which has reported it
+ * itself. */
 static void
 report_status(const struct legacy_opts *o, int status)
 {
@@ -157,7 +161,8 @@ report_status(const struct legacy_opts *o, int status)
 	report(o, "the other side", text);
 }
 
-/* result: how the session ended; true if all went well. */
+/* Ends the session and waits for ssh; result is the session's error, or 0.
+ * Reports what is not reported yet. True: all went well. */
 static bool
 link_close(struct link *l, int result, const struct legacy_opts *o)
 {
@@ -210,8 +215,8 @@ legacy_upload(const struct xfer_target *sources, int n,
 	return link_close(&l, r, o);
 }
 
-/* The names that the source's host may send. False: it was reported why
- * there are none. */
+/* Lists in wanted the names that the source's host may send. False: it was
+ * reported why not. */
 static bool
 list_wanted(struct strlist *wanted, const struct xfer_target *source,
     const struct legacy_opts *o)
@@ -261,7 +266,8 @@ legacy_between(const struct xfer_target *source,
 	}
 	if (!list_wanted(&wanted, source, o))
 		return false;
-	/* Two programs cannot ask for passwords at the same time. */
+	/* The second one gets batch: two programs cannot ask for passwords at
+	 * the same time. */
 	if (link_open(&from, source, false, false, o) &&
 	    link_open(&to, target, true, true, o))
 		r = rcp_copy_between(from.rcp, to.rcp,
@@ -325,10 +331,10 @@ legacy_peer(bool sink, char *const paths[], int n,
 		return false;
 	}
 	opts.progress = NULL;
-	opts.print = NULL; /* the other end prints what it is sent */
+	opts.print = NULL; /* the other end prints the messages it gets */
 	check(rcp_new(&c, STDIN_FILENO, STDOUT_FILENO, &opts));
 	r = sink ? rcp_receive(c, paths[0], NULL) : rcp_send(c, paths, n);
-	/* Of these the protocol has told nothing. */
+	/* All other errors were sent to the other end by the protocol. */
 	if (r == ERR_NOMEM || r == ERR_SYSTEM)
 		fprintf(stderr, "%s: %s\n", called_name("hpnscp"), err_text(r));
 	ok = r == 0 && rcp_failures(c) == 0;

@@ -31,7 +31,7 @@ print_line(const char *tried, const char *path, const char *text)
 	free(part);
 }
 
-/* A message that is about no path. */
+/* Prints a message that is about no path. */
 static void
 print_text(const char *text)
 {
@@ -39,7 +39,8 @@ print_text(const char *text)
 	fprintf(stderr, "%s: %s\n", called_name("hpnscp"), text);
 }
 
-/* The class of an error, for programs: is it that there is no room? */
+/* The class of an error, as a word for programs that read events: is the disk
+ * full, or is it the file? */
 static const char *
 class_of(const char *text)
 {
@@ -80,11 +81,11 @@ scp_catch_signals(void)
 			fatal("%s", err_text(ERR_SYSTEM));
 }
 
-/* The user is told what is kept of the run, and how to go on. */
+/* Tells the user which parts of files are kept, and how to go on with them. */
 static void
 tell_kept(struct scp *scp, const char *why)
 {
-	/* Between two hosts nothing can be resumed. */
+	/* A copy between two hosts cannot be resumed. */
 	const char *flag = scp->between ? NULL : scp->resumes ? "" : "-Z";
 	char kept[200];
 
@@ -115,7 +116,8 @@ scp_run(struct scp *scp, struct xfer *x)
 		loop_on_signal_if_wanted(scp->loop, signals[i], on_interrupt,
 		    scp);
 	r = xfer_run(x);
-	/* ^C ends a program in place of the connection, too. */
+	/* Handles a pending signal first: ^C also ends a program in place of
+	 * the connection, so r may be its error. */
 	loop_take_signals(scp->loop);
 	scp_catch_signals();
 	if (xfer_is_full(x) && xfer_keeps_any(x))
@@ -127,7 +129,8 @@ scp_run(struct scp *scp, struct xfer *x)
 	return r;
 }
 
-/* Programs that run scp expect it to say nothing. */
+/* Without progress only --verify prints its sums, because programs that run scp
+ * expect it to say nothing. */
 void
 scp_tell_sums(const struct scp *scp)
 {

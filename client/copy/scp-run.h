@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One run of hpnscp: what it was asked to do, and what it reports. The hosts
- * of it are in scp-hosts.h, what is copied where in scp-copy.h.
+ * One run of hpnscp: what it was asked to do, and what it reports. Its hosts
+ * are in scp-hosts.h, and what is copied where is in scp-copy.h.
  *
  * Threads: loop thread only.
  */
@@ -26,46 +26,56 @@ struct scp {
 	bool resume;		   /* -Z */
 	bool use_legacy;	   /* -O */
 	bool direct;		   /* -R */
-	bool engine_only; /* options that only transfers by SFTP obey */
+	/* An option was given that only SFTP transfers obey. */
+	bool engine_only;
 	struct loop *loop;
-	TAILQ_HEAD(scp_hosts, scp_host) hosts; /* that are connected to */
+	/* All hosts that it is connected to. */
+	TAILQ_HEAD(scp_hosts, scp_host) hosts;
 	struct {
 		bool connections, retry; /* -j, --retry */
 	} given;
-	bool resumes; /* what is running goes on with parts */
-	struct xfer *running;	/* NULL: nothing moves */
+	bool resumes; /* the running transfer resumes parts of files */
+	struct xfer *running;	/* the running transfer; or NULL */
 	bool failed;		/* something was not copied */
-	bool source_missing;	/* of an upload: SCP_EXIT_FATAL, at the end */
-	bool full;		/* there is no room for more */
-	bool between;		/* what is running is, of two hosts */
+	/* A source of an upload is missing: the exit status will be
+	 * SCP_EXIT_FATAL. */
+	bool source_missing;
+	/* A target has no room left: nothing more is copied. */
+	bool full;
+	bool between;		/* the running transfer is from host to host */
 };
 
-/* Scripts know scp's 255: a source of this host that is not there, options that
- * make no sense, a directory to copy to that cannot be made. Else it is 1. */
+/* Exit status 255, which scripts know from scp: a source on this host is
+ * missing, options make no sense, or a target directory cannot be made. For
+ * other errors the status is 1. */
 enum { SCP_EXIT_FATAL = 255 };
 
-/* arg is the struct scp. One line about one thing that went wrong; the rest
- * goes on; tried is one of XFER_TRIED_* or NULL. Or (note) about what is no
- * failure; path NULL: about none. */
+/* scp_report() prints one line about an error, and the copy goes on; tried is
+ * one of XFER_TRIED_* or NULL. scp_note() prints a line that is about no error;
+ * path may be NULL. arg is the struct scp. */
 void scp_report(void *arg, const char *tried, const char *path,
     const char *text);
 void scp_note(void *arg, const char *path, const char *text);
-/* From the start of the program on: HUP, INT and TERM end it. */
+/* To be called at the start of the program: SIGHUP, SIGINT and SIGTERM end
+ * it. */
 void scp_catch_signals(void);
-/* xfer_run(); such a signal, and whatever ends it early, tells what is kept. */
+/* Runs xfer_run(). If one of these signals or an error ends it early, the user
+ * is told which parts of files are kept. */
 int scp_run(struct scp *scp, struct xfer *x) must_check;
-/* The last line, where somebody looks at it. */
+/* Prints the sums of the run: on a terminal, or where the user asked for plain
+ * progress or --verify. */
 void scp_tell_sums(const struct scp *scp);
-/* Reports, and ends the program; refuse: with SCP_EXIT_FATAL. */
+/* Report an error and end the program: scp_die() with status 1, scp_refuse()
+ * with SCP_EXIT_FATAL. */
 _Noreturn void scp_die(struct scp *scp, const char *path, const char *text);
 _Noreturn void scp_refuse(struct scp *scp, const char *path, const char *text);
-/* As scp_die(), with a line of its own; path is for events. */
+/* As scp_die(), but prints line alone; path is for events (--json). */
 _Noreturn void scp_die_line(struct scp *scp, const char *path,
     const char *line);
-/* The last event (--json). The exit status: 1 instead of 0 if events could not
- * be written, which is told. */
+/* Writes the last event (--json). Returns the exit status: status, or 1 instead
+ * of 0 if events could not be written, which is reported. */
 int scp_end_events(struct scp *scp, int status) must_check;
-/* The same as scp_die() without words. */
+/* Ends the program after the last event, without a message. */
 _Noreturn void scp_exit(struct scp *scp, int status);
 
 #endif

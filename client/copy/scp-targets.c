@@ -26,7 +26,8 @@ compare_names(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-/* The last part is ".": what is copied goes right into the directory. */
+/* True if the last part of name is ".": then the content of a directory is
+ * copied right into the target directory. */
 static bool
 is_content(const char *name)
 {
@@ -41,7 +42,8 @@ scp_targets_collide(const struct scp_targets *t, const char *to)
 {
 	if (t->names.n == 0)
 		return false;
-	/* Of a directory's content the names are not known yet. */
+	/* The names in a directory whose content is copied are not known yet,
+	 * so any other target may be the same. */
 	return t->has_content || is_content(to) ||
 	    tfind(to, &t->tree, compare_names) != NULL;
 }
