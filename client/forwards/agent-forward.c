@@ -20,19 +20,21 @@
 enum {
 	WINDOW = 64 * 1024, /* bytes */
 	PACKET = 32 * 1024, /* bytes of data */
-	ANSWER_MAX = 1024,  /* bytes of the agent's answer to our message */
-	ANSWER_MS = 10 * 1000, /* that the agent has for it */
-	BUSY_MS = 20, /* between attempts when its queue is full */
+	ANSWER_MAX = 1024,  /* bytes of the agent's answer to session-bind */
+	ANSWER_MS = 10 * 1000, /* time that the agent has for that answer */
+	/* Between attempts to connect while the agent's queue is full. */
+	BUSY_MS = 20,
 };
 
-/* Channels of the agent: nobody answers behind the end of the server's
- * program. */
+/* Agent channels end with the peer's EOF: a program on the server that has
+ * ended reads no answer. */
 static const struct forwarded_kind kind = { .type = "auth-agent@openssh.com",
 	.window = WINDOW,
 	.max_packet = PACKET,
 	.eof_ends = true };
 
-/* A greeting is a channel whose socket the agent has not said yes on yet. */
+/* A channel of the server whose socket to the agent is not ready: the agent has
+ * not been connected to, or has not answered session-bind. */
 struct greeting {
 	struct greeting *next, **at;
 	struct agent_forward *all;
@@ -59,7 +61,7 @@ agent_forward_is_wanted(const struct client_conf *conf)
 	return conf->forward.forward_agent != NULL;
 }
 
-/* The socket that ForwardAgent means; NULL: none. Caller frees. */
+/* The path of the agent's socket by ForwardAgent; NULL: none. Caller frees. */
 static char *
 agent_path(const struct client_conf *conf)
 {
@@ -92,7 +94,7 @@ fill_address(struct dial_address *a, const char *path)
 	    sizeof sun->sun_path;
 }
 
-/* The agent can be connected to. One that is busy is there, too. */
+/* The agent can be connected to. EAGAIN, a busy agent, counts as well. */
 static bool
 is_reachable(const char *path)
 {
@@ -110,8 +112,8 @@ is_reachable(const char *path)
 	return there;
 }
 
-/* The configuration names the agent. One that is named must be there; one that
- * is found in the environment need not. */
+/* True if ForwardAgent has the path of the agent's socket: then the socket must
+ * exist. An agent from the environment need not exist. */
 static bool
 is_named(const struct client_conf *conf)
 {
@@ -186,8 +188,8 @@ fail(struct greeting *g, const char *why)
 	free_greeting(g);
 }
 
-/* The channel is handed over, whatever the agent's answer: an agent that does
- * not know the message has no keys that are bound to hosts. */
+/* Ties the channel to the agent's socket, whatever the agent answered: an agent
+ * that does not know session-bind has no keys that are restricted to hosts. */
 static void
 hand_over(struct greeting *g)
 {
@@ -212,7 +214,8 @@ on_channel_gone(void *arg, struct channel *c)
 
 static const struct channel_ops greeting_ops = { .closed = on_channel_gone };
 
-/* The answer is read, and nothing behind it. True: it is whole. */
+/* Reads the answer, and nothing behind it. True: all of it was read. On an
+ * error *why is set. */
 static bool
 read_answer(struct greeting *g, const char **why)
 {
@@ -297,8 +300,8 @@ on_retry(void *arg)
 		fail(g, err_text(r));
 }
 
-/* The agent is tried again until the time is over: the system does not tell
- * when there is room in the queue of a busy one. */
+/* A busy agent is tried again until g->timer fires, because the system does not
+ * tell when there is room in the agent's queue. */
 static void
 on_no_socket(struct greeting *g, int error)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Agent forwarding: programs on the server use the user's agent through
- * channels that the server opens here. The agent hears first which host it
- * is that asks (session-bind@openssh.com), for keys that are restricted to
- * destinations.
+ * channels that the server opens here. Before such a channel is accepted, the
+ * agent is told which host it is for (session-bind@openssh.com), so that it can
+ * keep to the destinations that a key is restricted to.
  *
  * Threads: loop thread only.
  */
@@ -20,30 +20,31 @@
 
 struct agent_forward;
 
-/* All borrowed; they outlive it. */
+/* All is borrowed, and outlives the struct agent_forward. */
 struct agent_forward_params {
 	const struct client_conf *conf;
 	struct loop *loop;
 	const struct kex *kex;
 	const struct sshlogin *login;
-	struct forwarded_list *list; /* where the connections are counted */
+	struct forwarded_list *list; /* gets the connections, and counts them */
 };
 
-/* The user wants the agent forwarded. */
+/* The configuration asks for agent forwarding. */
 bool agent_forward_is_wanted(const struct client_conf *conf);
-/* Looks for the agent. *out is NULL when there is none to forward.
- * ERR_NOT_FOUND, which was logged: ForwardAgent names a path where nothing
- * is. */
+/* Looks for the agent. *out is NULL if there is no agent to forward.
+ * ERR_NOT_FOUND: ForwardAgent has a path, and nothing is there; this was
+ * logged. */
 int agent_forward_new(struct agent_forward **out,
     const struct agent_forward_params *params) must_check;
-/* Refuses what is on its way. NULL is fine. */
+/* Refuses channels that wait for the agent. NULL is fine. */
 void agent_forward_free(struct agent_forward *a);
-/* Asks the server for it, as a request on a session's channel. a may be NULL:
- * nothing is asked. */
+/* Asks the server for agent forwarding, by a request on a session's channel.
+ * Does nothing if a is NULL. */
 int agent_forward_request(struct agent_forward *a,
     struct channel *session) must_check;
-/* The server opens a channel: an enum channel_answer. Refused unless it was
- * asked for; a may be NULL. */
+/* Handles a channel that the server opens for the agent; returns an enum
+ * channel_answer. The channel is refused if forwarding was not requested, or a
+ * is NULL. */
 int agent_forward_open(struct agent_forward *a, struct channel *c);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Between the files of the forwards: those that listen here (forwards-local.c),
- * those that the server listens on (forwards-remote.c), and connections that
- * have yet to tell where they want to go (forwards-socks.c).
+ * What the forwards*.c files share: forwards that listen on this host
+ * (forwards-local.c), forwards that the server listens on (forwards-remote.c),
+ * and connections that have yet to tell their target by SOCKS
+ * (forwards-socks.c).
  *
  * Threads: loop thread only.
  */
@@ -16,20 +17,20 @@
 #include "forward/listeners.h"
 
 enum {
-	/* Channels that the server has not answered: while there are so many,
-	 * nothing more is accepted. */
+	/* Channels that we opened and the server has not answered. While there
+	 * are so many, no more connections are accepted. */
 	FORWARDS_UNANSWERED_MAX = 128,
-	/* Connections that have not told their target: when there are more,
-	 * the oldest is closed. */
+	/* Connections that have not told their target yet. If one more comes,
+	 * the oldest is closed. Each has FORWARDS_UNDECIDED_MS to tell it. */
 	FORWARDS_UNDECIDED_MAX = 128,
 	FORWARDS_UNDECIDED_MS = 2 * 60 * 1000,
-	/* The limit for lines that others can cause: so many in this time are
+	/* Log lines that other hosts or users can cause: at most MAX in MS are
 	 * shown to the user. */
 	FORWARDS_WARNINGS_MAX = 16,
 	FORWARDS_WARNINGS_MS = 60 * 1000,
 };
 
-/* A waiter hears how it went. */
+/* A list of callbacks that are told whether a forward could be made. */
 struct forwards_waiter {
 	struct forwards_waiter *next;
 	forwards_done_fn done;
@@ -38,16 +39,19 @@ struct forwards_waiter {
 
 struct forwards_local;	   /* -L, -D */
 struct forwards_remote;	   /* -R */
-struct forwards_opening;   /* accepted, and its channel is not answered yet */
-struct forwards_undecided; /* accepted, and its target is not known yet */
+/* A connection that was accepted, while the server has not answered its
+ * channel's OPEN. */
+struct forwards_opening;
+/* A connection that was accepted and has not told its target. */
+struct forwards_undecided;
 
-/* The forwards of the configuration, as they begin. */
+/* The progress of starting the forwards of the configuration. */
 struct forwards_start {
 	struct forwards_item *items;
-	size_t left; /* of them */
+	size_t left; /* forwards that have neither succeeded nor failed */
 	size_t locals, locals_failed;
-	bool asked;  /* the server, for those of -R */
-	bool failed; /* and that is the end */
+	bool asked;  /* the server was asked for those of -R */
+	bool failed; /* one failed, with ExitOnForwardFailure */
 	bool over;   /* done() was called */
 	void (*done)(void *arg, bool failed);
 	void *arg;
@@ -56,36 +60,38 @@ struct forwards_start {
 struct forwards {
 	struct forwards_params p;
 	struct forwarded_list *list;
-	struct resolver *resolver; /* of bind addresses; made when needed */
+	/* For bind addresses; made when first needed. */
+	struct resolver *resolver;
 	struct forwards_local *locals;
 	struct forwards_remote *remotes;
 	struct forwards_opening *openings;
-	size_t unanswered; /* openings */
+	size_t unanswered; /* number of openings */
 	struct forwards_undecided *undecided; /* the newest first */
 	size_t undecided_count;
-	unsigned warnings;  /* since */
-	uint64_t warned_ms; /* this moment */
+	unsigned warnings;  /* lines of forwards_warn() since warned_ms */
+	uint64_t warned_ms; /* on clock_ms() */
 	struct forwards_start start;
 };
 
 /* forwards.c */
-/* A line about what others have caused. */
+/* Logs a line about something that other hosts or users have caused; limited in
+ * number (FORWARDS_WARNINGS_MAX). */
 void forwards_warn(struct forwards *f, const char *fmt, ...) printf_like(2, 3);
-/* Adds to the end. */
+/* Adds a waiter to the end of the list, unless done is NULL. */
 void forwards_wait(struct forwards_waiter **list, forwards_done_fn done,
     void *arg);
-/* Tells and frees all of them. */
+/* Calls done() of each waiter, and frees the list. */
 void forwards_tell(struct forwards_waiter *list, const char *error,
     uint16_t allocated);
-/* What a line of the log calls the target of a forward; to be freed. */
+/* The target of a forward, as lines of the log name it. Caller frees. */
 char *forwards_target(const struct forward_spec *s);
-/* The line for a forward that was asked for. remote: connections begin at the
- * server. */
+/* Logs that a forward was asked for. remote: the connections that it forwards
+ * are made at the server (-R). */
 void forwards_tell_wanted(const struct forwards *f,
     const struct forward_spec *s, bool remote);
-/* Frees them without a word. */
+/* Frees the list without calling done(). */
 void forwards_forget(struct forwards_waiter *list);
-/* The forward listens there, whatever its target is. */
+/* True if the forward listens at this endpoint, whatever its target is. */
 bool forwards_listens(const struct forward_spec *s,
     const struct forward_endpoint *listen);
 
@@ -94,18 +100,21 @@ void forwards_add_local(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg);
 bool forwards_has_local(const struct forwards *f,
     const struct forward_spec *spec);
-/* spec NULL: all that listen there. */
+/* Ends the forward that equals spec; if spec is NULL, all of this kind that
+ * listen at this endpoint. True: there was one. */
 bool forwards_cancel_local(struct forwards *f, enum forward_kind kind,
     const struct forward_endpoint *listen, const struct forward_spec *spec);
 void forwards_free_locals(struct forwards *f);
-/* A connection that was accepted. */
+/* A connection that a listener of ours accepted. */
 struct forwards_accepted {
 	int fd;
-	uint16_t port; /* that it was made to; 0: to a path */
+	/* Port that it was made to; 0: the listener is at a path. */
+	uint16_t port;
 	struct listener_peer peer;
 };
-/* Opens a channel for it, whose fd is owned from here on. When the server has
- * accepted that, reply is written to fd; first was read from it already. */
+/* Opens a channel for an accepted connection; a->fd is owned by the forwards
+ * from here on. Once the server has accepted the channel, reply is written to
+ * a->fd. first was read from a->fd already, and is sent first. */
 void forwards_open(struct forwards *f, const struct forwards_accepted *a,
     const struct forwarded_target *target, struct span reply,
     struct span first);
@@ -120,10 +129,12 @@ bool forwards_cancel_remote(struct forwards *f,
 void forwards_free_remotes(struct forwards *f);
 
 /* forwards-socks.c */
-/* A connection that was accepted here; its fd is owned from here on. */
+/* Reads by SOCKS which target an accepted connection wants; a->fd is owned by
+ * the forwards from here on. */
 void forwards_decide_fd(struct forwards *f,
     const struct forwards_accepted *a);
-/* A channel that the server has opened. An enum channel_answer. */
+/* The same for a channel that the server has opened. Returns an enum
+ * channel_answer. */
 int forwards_decide_channel(struct forwards *f, struct channel *c);
 void forwards_free_undecided(struct forwards *f);
 

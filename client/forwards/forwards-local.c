@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards that listen here (-L, -D), and the channels for what connects to
- * them: the addresses by GatewayPorts, and a limit on channels that the server
- * has yet to answer.
+ * Forwards that listen on this host (-L, -D): the addresses that they listen on
+ * (GatewayPorts), the channels for connections to them, and a limit on channels
+ * that the server has yet to answer.
  */
 #include <netdb.h>
 #include <stdlib.h>
@@ -19,8 +19,9 @@ struct forwards_local {
 	struct forwards_local *next;
 	struct forwards *f;
 	struct forward_spec spec;
-	struct resolve *resolve;   /* its bind address is looked up, */
-	struct listener *listener; /* or it listens */
+	/* While the bind address is looked up; else NULL. */
+	struct resolve *resolve;
+	struct listener *listener; /* NULL: it does not listen yet */
 	struct forwards_waiter *waiters;
 };
 
@@ -64,7 +65,8 @@ add_opening(struct forwards *f, int fd)
 	return o;
 }
 
-/* An opening goes when it has its answer. */
+/* Frees an opening, when its channel was answered or has gone. A pause of the
+ * listeners ends. */
 static void
 free_opening(struct forwards_opening *o)
 {
@@ -88,14 +90,15 @@ on_opened(void *arg, struct channel *c)
 	int fd = o->fd;
 
 	early_data_end(&o->early);
-	if (o->reply_len > 0) /* its target was told by SOCKS */
+	if (o->reply_len > 0) /* the connection told its target by SOCKS */
 		channel_set_kind(c, "dynamic-tcpip");
-	/* The socket is new, so that this short text fits into it. */
+	/* Nothing was written to the socket yet, so this short text fits into
+	 * its buffer. */
 	if (o->reply_len > 0 && fd_write(fd, o->reply, o->reply_len) !=
 	    (ssize_t)o->reply_len) {
 		channel_leave(c);
 	} else {
-		o->fd = -1; /* it goes to the list, whatever happens */
+		o->fd = -1; /* forwarded_take() owns fd, also on an error */
 		if (forwarded_take(f->list, o->kind, c, fd) != 0)
 			channel_leave(c);
 	}
@@ -125,7 +128,7 @@ static const struct channel_ops opening_ops = {
 	.closed = on_closed,
 };
 
-/* The channel gets the name by which users know it from ~#. */
+/* Names the channel as users see it in the list of ~#. */
 static void
 set_name(const struct forwards_opening *o,
     const struct forwarded_target *target, const struct forwards_accepted *a)
@@ -171,7 +174,8 @@ send_open(struct forwards_opening *o, const struct forwarded_target *target,
 		return r;
 	set_name(o, target, a);
 	if (first.len == 0) {
-		/* One that speaks SOCKS waits for the reply. */
+		/* A client that speaks SOCKS sends nothing before it has the
+		 * reply. */
 		if (o->reply_len == 0)
 			early_data_begin(&o->early, o->f->p.loop, o->fd,
 			    o->channel);
@@ -340,8 +344,8 @@ look_up(struct forwards_local *l)
 		fail(l, "Port forwarding failed.");
 }
 
-/* The listener starts at the addresses that follow from what was written in
- * front of the port. */
+/* Starts to listen at the addresses that follow from the bind address of the
+ * forward, or from GatewayPorts if there is none. */
 static void
 start(struct forwards_local *l)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards that the server listens on (-R): asking for them and cancelling
- * them (RFC 4254 section 7.1; PROTOCOL of OpenSSH for paths), and the channels
- * that it opens for them. It may open channels for what it was asked to listen
- * on and said that it does, and for nothing else.
+ * Forwards that the server listens on (-R): the requests for them and to cancel
+ * them (RFC 4254 section 7.1; OpenSSH's PROTOCOL file for paths), and the
+ * channels that the server opens for them. It may open a channel only for a
+ * port or path that it was asked to listen on and has confirmed.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,16 +20,17 @@ struct forwards_remote {
 	struct forwards_remote *next;
 	struct forwards *f;
 	struct forward_spec spec;
-	bool stands;	/* the server said so, or we shall not hear it */
-	bool cancelled; /* before it did */
-	uint16_t port;	/* where it listens; 0: not known yet */
+	/* The server has confirmed it; or its answer will not reach us, because
+	 * the connection is a master's. */
+	bool stands;
+	bool cancelled; /* cancelled before the server answered, or failed */
+	uint16_t port;	/* port that the server listens on; 0: not known yet */
 	struct forwards_waiter *waiters;
 };
 
 /* ---- what is sent ------------------------------------------------------- */
 
-/* The address in requests, which the server repeats when it opens a
- * channel. */
+/* The address in requests. The server repeats it when it opens a channel. */
 static const char *
 address(const struct forwards_remote *m)
 {
@@ -106,7 +107,7 @@ allocated(const struct forwards_remote *m)
 	    m->port : 0;
 }
 
-/* The port that the server has picked is told in a line that programs read. */
+/* Logs the port that the server has picked, in a line that programs read. */
 static void
 report_port(const struct forwards_remote *m)
 {
@@ -123,7 +124,7 @@ report_port(const struct forwards_remote *m)
 		    m->port, e->host, e->port);
 }
 
-/* The port that the server has picked is noted. */
+/* Notes the port that the server has picked, from its reply. */
 static bool
 take_port(struct forwards_remote *m, struct rd *data)
 {
@@ -136,7 +137,7 @@ take_port(struct forwards_remote *m, struct rd *data)
 	return true;
 }
 
-/* The forward stands: programs read this line. */
+/* Logs that the server listens, in a line that programs read. */
 static void
 tell_stands(const struct forwards_remote *m)
 {
@@ -178,7 +179,8 @@ on_reply(void *arg, bool ok, struct rd data)
 
 /* ---- adding and cancelling ---------------------------------------------- */
 
-/* The forward listens there, perhaps at the port that the server has picked. */
+/* True if the server listens at this endpoint for the forward; the port may be
+ * the one that the server picked. */
 static bool
 listens(const struct forwards_remote *m, const struct forward_endpoint *listen)
 {
@@ -201,7 +203,8 @@ find(const struct forwards *f, const struct forward_endpoint *listen,
 	return NULL;
 }
 
-/* The forward may be asked for; false: it was told why not. */
+/* Whether the server may be asked for the forward. False: the user was told why
+ * not. */
 static bool
 may_ask(const struct forwards *f, const struct forward_spec *spec)
 {
@@ -228,7 +231,7 @@ ask(struct forwards *f, const struct forward_spec *spec,
 		fatal("%s", err_text(ERR_NOMEM));
 	m->f = f;
 	m->port = spec->listen.port;
-	/* OpenSSH's master keeps the answer for itself. */
+	/* OpenSSH's master does not pass the answer on to us. */
 	m->stands = f->p.proxied && m->port != 0;
 	m->next = f->remotes;
 	f->remotes = m;
@@ -237,7 +240,8 @@ ask(struct forwards *f, const struct forward_spec *spec,
 	if (!may_ask(f, spec) ||
 	    send_request(m, "tcpip-forward", "streamlocal-forward@openssh.com",
 		on_reply) != 0) {
-		/* It stays, because an answer may be expected. */
+		/* m stays in the list, because the request may have been
+		 * queued; then its answer refers to m. */
 		m->cancelled = true;
 		tell_failure(m);
 	}

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Connections that tell by SOCKS where they want to go: those that are
- * accepted here (-D), and channels that the server opens for -R without a
- * target. They are limited in number, in bytes and in time: anybody who can
- * reach the port can make one.
+ * Connections that tell by SOCKS which target they want: those accepted on this
+ * host (-D), and channels that the server opens for -R without a target. Their
+ * number, bytes and time are limited, because anybody who can reach the port
+ * can make one.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,14 +24,14 @@ struct forwards_undecided {
 	struct forwards *f;
 	struct socks socks;
 	struct loop_timer *timer;
-	/* A connection that was accepted here; fd -1: a channel. */
+	/* The accepted connection; fd is -1 if it is a channel. */
 	struct forwards_accepted from;
 	struct loop_fd *watch;
-	struct channel *channel; /* NULL: a connection */
+	struct channel *channel; /* NULL: it is an accepted connection */
 };
 
-/* An undecided connection is forgotten. Its channel and descriptor are left to
- * whoever has them now. */
+/* Removes and frees u. Its channel or descriptor is not closed: it has another
+ * owner now, or was closed. */
 static void
 remove_undecided(struct forwards_undecided *u)
 {
@@ -125,8 +125,8 @@ go_fd(struct forwards_undecided *u, struct span rest)
 
 	loop_unwatch(u->f->p.loop, u->watch);
 	u->watch = NULL;
-	/* The answer waits until the server has accepted the channel, so that
-	 * who is refused does not hear of a success. */
+	/* The reply is sent once the server has accepted the channel, so that a
+	 * connection which is refused is not told of success. */
 	forwards_open(u->f, &u->from, &target, reply, rest);
 	remove_undecided(u);
 }
@@ -171,8 +171,7 @@ forwards_decide_fd(struct forwards *f, const struct forwards_accepted *a)
 
 /* ---- channels that the server has opened -------------------------------- */
 
-/* PermitRemoteOpen lets the target through. Without it every target is
- * right. */
+/* PermitRemoteOpen permits the target. Without it every target is permitted. */
 static bool
 is_permitted(const struct forwards *f, const char *host, uint16_t port)
 {
@@ -181,8 +180,8 @@ is_permitted(const struct forwards *f, const char *host, uint16_t port)
 	return l->n == 0 || permit_list_opens(l, host, port);
 }
 
-/* A channel whose target is being connected to has nothing to read, and what it
- * brings waits. */
+/* While the target of a channel is being connected to, there is nothing to read
+ * for the channel, and its data waits. */
 static ssize_t
 wait_read(void *arg, uint8_t *p, size_t max)
 {
@@ -216,8 +215,9 @@ on_left(void *arg, struct channel *c)
 
 static const struct channel_ops left_ops = { .closed = on_left };
 
-/* The channel is closed from a callback of its own, in which it must not lose
- * its struct channel_io. */
+/* Closes the channel from one of its own callbacks, in which its struct
+ * channel_io must stay valid: so both are replaced by ones without state
+ * first. */
 static void
 close_from_within(struct channel *c)
 {
@@ -250,7 +250,7 @@ connect_channel(struct forwards_undecided *u)
 		&target) == 0;
 }
 
-/* The bytes that belong to SOCKS are taken; the rest stays in the channel. */
+/* Takes the bytes that belong to SOCKS; the rest stays in the channel. */
 static ssize_t
 socks_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 {
@@ -270,7 +270,8 @@ socks_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 	if (result != SOCKS_DONE || !connect_channel(u))
 		close_from_within(c);
 	remove_undecided(u);
-	/* 0 would mean that the sink is full. */
+	/* Returns the bytes that were taken, although u is gone: 0 would mean
+	 * that the sink is full. */
 	return (ssize_t)at;
 }
 

@@ -185,7 +185,7 @@ forwards_cancel_listening(struct forwards *f, enum forward_kind kind,
 
 /* ---- those of the configuration ----------------------------------------- */
 
-/* A forward of the configuration, as the arg of its forwards_done_fn. */
+/* A forward of the configuration; the arg of on_item_done(). */
 struct forwards_item {
 	struct forwards *f;
 	bool remote;
@@ -197,7 +197,8 @@ is_strict(const struct forwards *f)
 	return f->p.conf->forward.exit_on_failure != 0;
 }
 
-/* The caller is told once all forwards have their answers, or one failed. */
+/* Calls done() once all forwards have succeeded or failed, or one has failed
+ * with ExitOnForwardFailure. */
 static void
 settle(struct forwards *f)
 {

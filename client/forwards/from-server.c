@@ -22,7 +22,8 @@ on_hostkeys(void *arg, struct rd *data, struct buf *reply)
 	return hostlearn_announced(f->hostlearn, data);
 }
 
-/* An agent that the user does not forward is refused there, with a warning. */
+/* If the user does not forward an agent, private_forwards_open_agent() refuses
+ * the channel, with a warning. */
 static int
 on_agent(void *arg, struct channels *chs, struct channel *c, struct rd *data)
 {
@@ -77,8 +78,8 @@ on_forwarded_path(void *arg, struct channels *chs, struct channel *c,
 static const struct row {
 	const char *name;
 	bool (*allowed)(const struct from_server *f);
-	/* The handler, whose arg is the struct from_server: of a global
-	 * request, or of a channel. */
+	/* The handler of a global request, or of a channel; the other one is
+	 * NULL. Its arg is the struct from_server. */
 	channels_global_fn global;
 	channel_open_fn channel;
 } rows[] = {

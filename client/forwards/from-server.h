@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the server may begin here: the global requests that it may send, and
- * the channels that it may open. Each is a row with the condition that allows
- * it; all else is refused.
+ * What the server may begin on this connection: the global requests that it may
+ * send, and the channels that it may open. Each is a row of a table
+ * (from-server.c), with the condition that allows it; all others are refused.
  *
  * Threads: loop thread only.
  */
@@ -17,17 +17,18 @@ struct forwards;
 struct hostlearn;
 struct private_forwards;
 
-/* What decides whether a row of from-server.c is allowed, and what its handler
- * works with. All pointers are borrowed. */
+/* What the conditions and handlers of the table in from-server.c use. All is
+ * borrowed. */
 struct from_server {
 	const struct client_conf *conf;
-	struct hostlearn *hostlearn; /* NULL: no host keys are learnt */
-	/* NULL: neither the agent nor the display is forwarded. */
+	/* NULL: the server's host keys are not learnt */
+	struct hostlearn *hostlearn;
+	/* NULL: neither agent nor display is forwarded. */
 	struct private_forwards *private_forwards;
-	struct forwards *forwards;   /* NULL: none */
+	struct forwards *forwards;   /* NULL: the connection cannot forward */
 };
 
-/* f outlives chs. */
+/* Registers the handlers that are allowed with chs. f must outlive chs. */
 int from_server_allow(struct from_server *f, struct channels *chs) must_check;
 
 #endif

@@ -12,10 +12,11 @@
 struct private_forwards {
 	struct forwarded_list *list;
 	struct agent_forward *agent; /* NULL: not forwarded */
-	struct x11_forward *x11;     /* likewise */
+	struct x11_forward *x11;     /* NULL: not forwarded */
 };
 
-/* No agent and no display is forwarded; the user hears why, who wanted it. */
+/* Forwards neither agent nor display. A user who wanted one of them is told
+ * why. ERR_DENIED: ExitOnForwardFailure is set. */
 static int
 refuse_all(const struct client_conf *conf, const char *why)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Forwards of what is private to the user: the agent and the display, for
- * programs on the server. A connection that has them is encrypted, and the
- * server gets them only where the user asked for it.
+ * The forwards of what is private to the user: the agent and the display, for
+ * programs on the server. A connection with such forwards is never without
+ * encryption, and the server gets them only where the user asked for it.
  *
  * Threads: loop thread only.
  */
@@ -20,44 +20,48 @@
 
 struct private_forwards;
 
-/* All borrowed; they outlive it. */
+/* All is borrowed, and outlives the struct private_forwards. */
 struct private_forwards_params {
 	const struct client_conf *conf;
 	struct loop *loop;
 	struct channels *channels;
 	const struct kex *kex;
 	const struct sshlogin *login;
-	/* The connection is a master's: what the server opens for the agent or
-	 * the display comes to that one. */
+	/* The connection is a master's (-O proxy): channels that the server
+	 * opens for the agent or the display go to the master, so nothing is
+	 * forwarded here. */
 	bool proxied;
-	struct uses *uses; /* where connections to them count; may be NULL */
+	struct uses *uses; /* counts their connections; may be NULL */
 };
 
-/* Looks for what the configuration wants to be forwarded; runs xauth for it.
- * *out may have neither. ERR_DENIED, which was logged: it has less than the
- * user insists on (ExitOnForwardFailure). */
+/* Looks for the agent and the display that the configuration wants to be
+ * forwarded; runs xauth for the display. *out may have neither of them.
+ * ERR_DENIED: the user insists on forwards that failed (ExitOnForwardFailure);
+ * this was logged. */
 int private_forwards_new(struct private_forwards **out,
     const struct private_forwards_params *params) must_check;
 /* NULL is fine. */
 void private_forwards_free(struct private_forwards *f);
-/* What it has, for messages ("a forwarded agent"); NULL: nothing. f may be
- * NULL. */
+/* What is forwarded, for messages ("a forwarded agent"); NULL: nothing. f may
+ * be NULL. */
 const char *private_forwards_what(const struct private_forwards *f);
 
-/* The requests on a session's channel, in front of all others: refused says
- * that the server has no display for it (arg; the session must not be freed
- * before its channel). f may be NULL. */
+/* Sends the requests for the agent and the display on a session's channel; they
+ * have to go before the session's other requests. display_reply(arg) is told
+ * whether the server has made a display; arg must live as long as the channel.
+ * f may be NULL. */
 struct private_forwards_request {
 	struct channel *session;
-	bool no_agent, no_display; /* for this session */
+	bool no_agent, no_display; /* do not ask for it in this session */
 	channels_reply_fn display_reply;
 	void *arg;
 };
 int private_forwards_request(struct private_forwards *f,
     const struct private_forwards_request *r) must_check;
 
-/* Channels that the server opens; as channel_open_fn. f may be NULL: then
- * nothing is forwarded, and the user is warned. */
+/* Handle channels that the server opens for the agent or the display, as a
+ * channel_open_fn does. f NULL: nothing is forwarded, the channel is refused,
+ * and the user is warned. */
 int private_forwards_open_agent(struct private_forwards *f, struct channel *c,
     struct rd *data);
 int private_forwards_open_display(struct private_forwards *f, struct channel *c,

@@ -11,7 +11,7 @@
 
 struct tunnel {
 	struct tunnel_params p;
-	struct tun *tun; /* NULL: there is none */
+	struct tun *tun; /* NULL: no device was opened */
 	bool counted;
 };
 
@@ -31,7 +31,7 @@ stop_counting(struct tunnel *t)
 		uses_end(t->p.uses, USE_TUNNEL);
 }
 
-/* The tunnel has failed; the user hears of it in any case. */
+/* Ends a tunnel that has failed. The user is told in any case. */
 static void
 fail(struct tunnel *t, const char *what)
 {
@@ -57,7 +57,7 @@ on_ended(void *arg)
 	stop_counting(arg);
 }
 
-/* The device of this side is opened, and named for %T. */
+/* Opens the interface of this host, and stores its name for the token %T. */
 static int
 open_device(struct tunnel *t)
 {

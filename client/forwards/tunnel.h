@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The tunnel of hpnssh (-w, Tunnel): an interface of this host tied to one of
- * the server's. It counts as a use of the connection for as long as it
- * stands, and is not had on a connection that is not encrypted.
+ * The tunnel of hpnssh (-w, Tunnel): a network interface of this host tied to
+ * one of the server's. While it exists it counts as a use of the connection. A
+ * connection without encryption has no tunnel.
  *
  * Threads: loop thread only.
  */
@@ -19,25 +19,25 @@
 
 struct tunnel;
 
-/* All borrowed; they outlive the tunnel. */
+/* All is borrowed, and outlives the tunnel. */
 struct tunnel_params {
 	struct client_conf *conf; /* gets the interface's name, for %T */
 	struct loop *loop;
 	struct channels *channels;
 	struct uses *uses;
-	/* The server's host key is not the one that is known. */
+	/* The server's host key is not the known one: the tunnel fails. */
 	bool distrusted;
 	void *arg;
-	/* Called once, perhaps in tunnel_new(): the tunnel stands or has
-	 * failed. fatal: it has failed, which was told, and
-	 * ExitOnForwardFailure says that this is the end. */
+	/* Called once, perhaps within tunnel_new(), when the tunnel is open or
+	 * has failed. A failure was logged. fatal: it has failed, and
+	 * ExitOnForwardFailure demands that the connection ends. */
 	void (*done)(void *arg, bool fatal);
 };
 
-/* The user wants a tunnel. */
+/* The configuration asks for a tunnel. */
 bool tunnel_is_wanted(const struct client_conf *conf);
-/* Opens the interface and asks the server for the other end, in front of what
- * is sent to it later. */
+/* Opens the interface, and asks the server for the other end; messages that are
+ * sent later come behind that. */
 void tunnel_new(struct tunnel **out, const struct tunnel_params *params);
 /* NULL is fine. */
 void tunnel_free(struct tunnel *t);

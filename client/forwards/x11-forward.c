@@ -18,13 +18,15 @@ enum {
 	ORIGINATOR_MAX = 256, /* bytes */
 };
 
-/* Channels of X11: X servers do not answer behind the end of a client. */
+/* X11 channels end with the peer's EOF: X servers do not answer a client that
+ * has ended. */
 static const struct forwarded_kind kind = { .type = "x11",
 	.window = CHANNEL_WINDOW_DEFAULT,
 	.max_packet = PACKET,
 	.eof_ends = true };
 
-/* An applicant is a channel whose first packet is not complete. */
+/* A channel of the server whose first packet, with the cookie, is not complete
+ * yet. */
 struct applicant {
 	struct applicant *next, **at;
 	struct x11_forward *all;
@@ -36,7 +38,9 @@ struct x11_forward {
 	struct forwarded_list *list;
 	struct x11_display display;
 	struct x11_cookie real, fake;
-	uint64_t timeout_ms; /* from the request on; 0: none */
+	/* How long channels are accepted after the request (ForwardX11Timeout);
+	 * 0: no limit. */
+	uint64_t timeout_ms;
 	uint64_t ends_ms;
 	bool requested;
 	struct applicant *applicants;
@@ -75,7 +79,8 @@ find_cookie(struct x11_forward *x, const struct client_conf *conf)
 			  "xauth key data not generated");
 		return false;
 	}
-	/* The display may let everybody of this host in. */
+	/* A random cookie may do: the display may let every user of this host
+	 * in. */
 	log_error("Warning: No xauth data; using fake authentication data for "
 		  "X11 forwarding.");
 	x->real = (struct x11_cookie){ .protocol = XAUTH_PROTOCOL,
@@ -122,7 +127,7 @@ x11_forward_request(struct x11_forward *x, struct channel *session,
 		return 0;
 	if ((hex = str_hex(x->fake.data, x->fake.len)) == NULL)
 		return ERR_NOMEM;
-	buf_put_bool(&b, false); /* more than a single connection */
+	buf_put_bool(&b, false); /* false: not for a single connection only */
 	buf_put_cstring(&b, x->fake.protocol);
 	buf_put_cstring(&b, hex);
 	buf_put_u32(&b, x->display.screen);
@@ -188,14 +193,15 @@ not_now(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 	return ERR_AGAIN;
 }
 
-/* The channel waits until the display is connected to. */
+/* The struct channel_io of a channel while the display is being connected
+ * to. */
 static const struct channel_io waiting_io = {
 	.read = nothing_to_read,
 	.write = not_now,
 };
 
-/* The applicant knew the cookie: it gets the display, to which the packet goes
- * first. */
+/* The client knew our cookie: connects its channel to the display, which gets
+ * its first packet first. */
 static void
 let_in(struct applicant *a)
 {

@@ -22,13 +22,15 @@
 #include "compat/sock.h"
 
 enum {
-	WAIT_MS = 10 * 1000, /* for xauth, which asks a display */
-	OUTPUT_MAX = 16 * 1024, /* bytes */
-	/* The display's clock and ours may differ: its cookie lives longer
-	 * than we let new connections in. */
+	/* How long xauth may run; it may have to ask a display. */
+	WAIT_MS = 10 * 1000,
+	OUTPUT_MAX = 16 * 1024, /* bytes of xauth's output */
+	/* Added to the lifetime of a new cookie: the display's clock may be
+	 * faster than ours, and the cookie has to live as long as we accept
+	 * connections. */
 	SLACK_S = 60,
 	ARGUMENTS_MAX = 12,
-	LOOK_MS = 10, /* between two looks for the end of a process */
+	LOOK_MS = 10, /* how often it is checked whether xauth has ended */
 };
 
 /* ---- running it --------------------------------------------------------- */
@@ -48,7 +50,8 @@ execute(char *const argv[], int out)
 	_exit(127);
 }
 
-/* The output of xauth is read until its end, or the time's. */
+/* Reads the output of xauth up to its end. ERR_TIMEOUT: there was no end before
+ * end_ms. */
 static int
 read_output(int fd, struct buf *out, uint64_t end_ms)
 {
@@ -71,7 +74,8 @@ read_output(int fd, struct buf *out, uint64_t end_ms)
 	return ERR_TIMEOUT;
 }
 
-/* The exit status of xauth, which is ended if it does not end in time. */
+/* Waits for xauth to end, and kills it at end_ms. 0: it succeeded;
+ * ERR_NOT_FOUND: it failed; ERR_TIMEOUT, ERR_SYSTEM. */
 static int
 wait_for_end(pid_t pid, uint64_t end_ms)
 {
@@ -135,7 +139,7 @@ parse_hex(const char *hex, size_t len, struct x11_cookie *out)
 	return 0;
 }
 
-/* The next word of the line, after blanks. */
+/* The word after the blanks at p, and its length. */
 static const char *
 next_word(const char *p, size_t *len)
 {
@@ -171,8 +175,8 @@ xauth_parse(const char *text, struct x11_cookie *out)
 
 /* ---- the two questions -------------------------------------------------- */
 
-/* The name of a display's entry. xauth has no entries for localhost: there,
- * displays are sockets of the system. Caller frees. */
+/* The display's name in xauth's file. "localhost:" becomes "unix:", because
+ * xauth has displays of this host by their local socket only. Caller frees. */
 static char *
 entry_name(const char *display)
 {
@@ -184,7 +188,7 @@ entry_name(const char *display)
 	return name;
 }
 
-/* The cookie of the display is looked up in a file; NULL: the user's own. */
+/* Looks up the display's cookie in a file; file NULL: the user's own. */
 static int
 list(const struct xauth_query *q, const char *file, struct x11_cookie *out)
 {
@@ -236,8 +240,8 @@ generate(const struct xauth_query *q, const char *file,
 	return r != 0 ? r : list(q, file, out);
 }
 
-/* A cookie is generated in a directory that nobody else can enter: xauth has
- * files of its own beside the one that is named. */
+/* Generates a cookie in a directory that nobody else can enter, because xauth
+ * makes other files beside the one it is told to write. */
 static int
 generate_in_private(const struct xauth_query *q, struct x11_cookie *out)
 {
