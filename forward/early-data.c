@@ -4,8 +4,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-/* The socket is read once, so that a descriptor that blocks does not. Its end,
- * and an error, are seen again by who reads next. */
+/* Sends what one read of the socket gives; a second read could block. End of
+ * file or an error is seen again by the next reader. */
 static void
 on_readable(void *arg, int fd, int events)
 {
@@ -16,7 +16,8 @@ on_readable(void *arg, int fd, int events)
 	(void)events;
 	n = fd_read(fd, bytes, MIN(channel_early_room(e->channel),
 			sizeof bytes));
-	/* What is lost with the connection is lost in any case. */
+	/* If sending fails, the connection ends, and the data is lost in any
+	 * case. */
 	if (n > 0)
 		(void)!channel_send_early(e->channel, bytes, (size_t)n);
 	early_data_end(e);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a socket, or standard input, has before the channel for it is open goes
- * early, once, where the peer takes it (channels.h): it need not wait for a
- * round trip. What there is more waits for the channel.
+ * Early data: bytes that a socket or standard input has while the channel for
+ * it is not open yet. If the peer takes early messages (channels.h), a first
+ * piece is sent at once, and saves a round trip. The rest waits until the
+ * channel is open.
  *
  * Threads: loop thread only.
  */
@@ -15,11 +16,12 @@
 struct early_data {
 	struct loop *loop;
 	struct channel *channel;
-	struct loop_fd *watch; /* NULL: it does not look any more */
+	struct loop_fd *watch; /* NULL: fd is not watched, or not any more */
 };
 
-/* All borrowed; fd is read from when it has something. The struct stays where
- * it is until end(), which comes before anything else reads from fd. */
+/* Watches fd, and sends once what it has to c. All is borrowed. *e must not be
+ * moved before early_data_end(), which has to be called before anything else
+ * reads from fd. */
 void early_data_begin(struct early_data *e, struct loop *l, int fd,
     struct channel *c);
 void early_data_end(struct early_data *e);

@@ -19,7 +19,7 @@
 
 enum {
 	TEXT_MAX = 256, /* bytes of a target in messages */
-	ADDRESSES_MAX = 16, /* of a host that are tried */
+	ADDRESSES_MAX = 16, /* addresses of a host that are tried */
 };
 
 #define BULK .window = CHANNEL_WINDOW_DEFAULT,                                \
@@ -41,16 +41,19 @@ struct forwarded {
 	const struct forwarded_kind *kind;
 	struct channel *channel;
 	int fd;			 /* -1: not connected yet */
-	struct early_data early; /* of fd, before the channel is open */
-	struct resolve *resolve; /* its name is looked up */
-	struct dial *dial;	 /* it is connected to */
-	size_t addresses;	 /* of the dial */
-	bool accepted;	    /* before it was connected */
+	struct early_data early; /* sent from fd before the channel is open */
+	/* While the target's name is looked up; else NULL. */
+	struct resolve *resolve;
+	/* While the target is connected to; else NULL. */
+	struct dial *dial;
+	size_t addresses;	 /* number of addresses that dial tries */
+	/* The channel was accepted before fd was connected. */
+	bool accepted;
 	bool sink_ended;    /* the peer's EOF was passed on, or fd failed */
-	bool source_ended;  /* our EOF is sent */
+	bool source_ended;  /* we have sent EOF */
 	bool counted;
-	struct forwarded_waiter waiter; /* for the answer to an open */
-	struct buf first;    /* to be written before all else */
+	struct forwarded_waiter waiter; /* told of the answer to our OPEN */
+	struct buf first;    /* to be written to fd before the peer's data */
 	char target[TEXT_MAX]; /* for messages */
 };
 
@@ -132,7 +135,7 @@ free_forwarded(struct forwarded *f)
 
 /* ---- what happens on the channel ---------------------------------------- */
 
-/* The channel and the socket are tied when both are there. */
+/* Ties the channel and the socket to each other, when both are open. */
 static void
 tie(struct forwarded *f)
 {
@@ -143,7 +146,7 @@ tie(struct forwarded *f)
 	fd_set_nodelay(f->fd);
 	channel_set_io(f->channel, NULL, NULL);
 	channel_set_fds(f->channel, f->fd, f->fd, -1, -1);
-	if (f->sink_ended) /* while it was connected */
+	if (f->sink_ended) /* the peer's EOF came before fd was connected */
 		(void)shutdown(f->fd, SHUT_WR);
 }
 
@@ -193,9 +196,8 @@ on_source_end(void *arg, struct channel *c)
 	close_if_done(f);
 }
 
-/* The socket takes nothing any more: what comes from the peer is thrown away
- * from now on. The other direction goes on as long as the socket has something
- * to say. */
+/* The socket takes no more data: what comes from the peer is thrown away from
+ * now on. The other direction goes on as long as the socket has data. */
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -237,8 +239,8 @@ fail(struct forwarded *f, const char *why)
 	free_forwarded(f);
 }
 
-/* The first bytes are written to the new socket, which takes a small message as
- * a whole. */
+/* Writes `first` to the new socket. A small message fits into its buffer, so
+ * that a short write is an error. */
 static bool
 write_first(struct forwarded *f)
 {

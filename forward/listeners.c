@@ -18,28 +18,30 @@
 #include "forward/forwarded.h"
 
 enum {
-	ACCEPTS_MAX = 16, /* from one socket in a turn of the loop */
-	REST_MS = 250,	  /* when descriptors or memory are out */
+	ACCEPTS_MAX = 16, /* connections of one socket in a turn of the loop */
+	REST_MS = 250,	  /* pause when descriptors or memory ran out */
 };
 
 struct listener {
 	struct loop *loop;
 	struct listen_set sockets;
 	struct loop_fd *watches[LISTEN_MAX];
-	struct loop_timer *rest; /* accepting goes on when it fires */
+	/* Accepting goes on when this fires; else NULL. */
+	struct loop_timer *rest;
 	bool paused;
-	bool busy; /* in a callback, */
-	bool dead; /* which has freed it */
+	/* on_connection() is running: it frees this if dead is set */
+	bool busy;
+	bool dead; /* listener_free() was called meanwhile */
 	void *arg;
 	void (*accepted)(void *arg, int fd, const struct listener_peer *peer);
 };
 
 /* ---- sockets ------------------------------------------------------------ */
 
-/* The last reason for which listening was not possible. */
+/* Collected while a listener is made: the last error, as text. */
 struct trouble {
 	char text[256];
-	bool in_use; /* an address is another process's */
+	bool in_use; /* another process listens on an address */
 };
 
 static void
@@ -63,8 +65,9 @@ on_failure(void *arg, enum listen_step step, const struct sockaddr *sa,
 	    host, port, strerror(error));
 }
 
-/* The families are opened one after the other: where any port will do, the
- * first socket picks it, and the others follow. */
+/* Opens the sockets for one host. With port 0 the families are opened one after
+ * the other: the first socket gets any free port, and the others have to use
+ * the same. */
 static int
 open_host(struct listener *l, const struct listener_params *p,
     const char *host, struct trouble *t)
@@ -148,8 +151,8 @@ on_rested(void *arg)
 	update_watches(l);
 }
 
-/* The listener rests for a moment: the socket stays readable, so that trying
- * again at once would spin. */
+/* Stops accepting for a moment: the socket stays readable, so to try again at
+ * once would be a busy loop. */
 static void
 rest(struct listener *l)
 {
@@ -173,7 +176,7 @@ name_peer(struct listener_peer *peer, const struct sockaddr *sa, socklen_t len)
 	peer->port = (uint16_t)atoi(port);
 }
 
-/* A connection is accepted. False: there is none now. */
+/* Accepts one connection. False: none is waiting, or accepting failed. */
 static bool
 accept_one(struct listener *l, int fd)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sockets of this host that listen for a forward (RFC 4254 section 7.1): on
- * all addresses that one forward stands for, or at a path. The client has
- * them for -L and -D, the server for what clients ask it to listen on, and
- * for X11.
+ * Sockets of this host that listen for a forward (RFC 4254 section 7.1): on all
+ * the addresses of that forward, or at a path. The client uses them for -L and
+ * -D; the server for ports and paths that clients ask it to listen on, and for
+ * X11.
  *
  * Threads: loop thread only.
  */
@@ -19,44 +19,48 @@
 
 struct listener;
 
-/* The peer that connected. For sockets without addresses: FORWARDED_NO_ADDRESS
- * and FORWARDED_NO_PORT. */
+/* The address of the peer that connected. For Unix-domain sockets
+ * FORWARDED_NO_ADDRESS and FORWARDED_NO_PORT. */
 struct listener_peer {
 	char address[64];
 	uint16_t port;
 };
 
-/* All is borrowed during the call; loop and arg outlive the listener. */
+/* All is borrowed during listener_new(); loop and arg must outlive the
+ * listener. */
 struct listener_params {
 	struct loop *loop;
-	/* The addresses, tried one after the other, each a name or a number;
-	 * NULL in it: all of this host. Unused with a path. */
+	/* The hosts to listen on, each a name or an address; a NULL among them
+	 * means all addresses of this host. Unused with a path. */
 	const char *const *hosts;
 	size_t host_count;
-	uint16_t port; /* 0: one that is free, the same on all addresses */
+	uint16_t port; /* 0: any free port, the same on all addresses */
 	int family;    /* AF_UNSPEC, AF_INET, AF_INET6 */
-	/* The listener is refused if another process has one of the addresses;
-	 * then the caller tries another port, and nothing is logged. */
+	/* Fail if another process listens on one of the addresses. The caller
+	 * then tries another port, so nothing is logged. */
 	bool exclusive;
-	const char *path; /* of a socket of the system; NULL: hosts and port */
-	mode_t mask;	  /* rights that the path does not get */
-	bool replace;	  /* a socket that is at the path already goes */
+	/* Path of a Unix-domain socket; NULL: hosts and port. */
+	const char *path;
+	mode_t mask;	  /* umask for the socket at path */
+	bool replace;	  /* remove a socket that is at path already */
 	void *arg;
-	/* fd is owned by the callee, and non-blocking. It may free the
-	 * listener. */
+	/* A connection was accepted. The callee owns fd, which is non-blocking.
+	 * It may free the listener. */
 	void (*accepted)(void *arg, int fd, const struct listener_peer *peer);
 };
 
-/* A listener stands if at least one of the addresses worked; what did not was
- * logged. ERR_SYSTEM, ERR_NOT_FOUND, ERR_LIMIT. */
+/* Makes a listener. It succeeds if at least one of the addresses works; the
+ * errors of others were logged. ERR_SYSTEM, ERR_NOT_FOUND, ERR_LIMIT,
+ * ERR_NOMEM. */
 int listener_new(struct listener **out,
     const struct listener_params *params) must_check;
-/* Closes the sockets; one at a path stays there. NULL is fine. */
+/* Closes the sockets; the file of a socket at a path is not removed. NULL is
+ * fine. */
 void listener_free(struct listener *l);
-/* The port, also where any was asked for. */
+/* The port it listens on; where 0 was asked for, the one it got. */
 uint16_t listener_port(const struct listener *l);
-/* While paused nothing is accepted: what connects waits in the system's
- * queue, whose length is limited. */
+/* While paused, no connections are accepted: they wait in the system's queue,
+ * whose length is limited. */
 void listener_pause(struct listener *l, bool paused);
 
 #endif

@@ -9,13 +9,14 @@
 #include "base/mem.h"
 
 enum { COMMAND_CONNECT = 1, METHOD_NONE = 0 };
-/* The kinds of addresses of SOCKS 5. */
+/* The types of address in SOCKS 5. */
 enum { ADDRESS_IPV4 = 1, ADDRESS_NAME = 3, ADDRESS_IPV6 = 4 };
 enum { IPV4_LEN = 4, IPV6_LEN = 16 };
-/* What follows the version in SOCKS 4: command, port, address. */
+/* Bytes of the SOCKS 4 request after the version: command, port, address. */
 enum { V4_HEAD_LEN = 1 + 2 + IPV4_LEN };
 
-/* The next field; want 0: it ends at a zero byte. */
+/* Sets which field comes next, and its length. want 0: the field ends at a zero
+ * byte. */
 static enum socks_result
 expect(struct socks *s, enum socks_state state, size_t want)
 {
@@ -38,7 +39,7 @@ port_at(const uint8_t *p)
 	return (uint16_t)(p[0] << 8 | p[1]);
 }
 
-/* The field as the target's host, which is a name or an address. */
+/* Takes the field as the target's host: a name, or an address as text. */
 static bool
 take_name(struct socks *s, size_t len)
 {
@@ -81,7 +82,8 @@ on_version(struct socks *s)
 	return SOCKS_BAD;
 }
 
-/* The address of SOCKS 4. 0.0.0.x stands for a name that follows (4a). */
+/* Reads the SOCKS 4 request. The address 0.0.0.x means that a host name follows
+ * (SOCKS 4a). */
 static enum socks_result
 on_v4_head(struct socks *s)
 {
@@ -193,8 +195,8 @@ static enum socks_result (*const on_field[])(struct socks *s) = {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Takes bytes of the field; returns how many. A field that ends at a zero byte
- * holds it too. */
+/* Adds bytes to the field; returns how many. A field that ends at a zero byte
+ * includes that byte. */
 static size_t
 collect(struct socks *s, const uint8_t *p, size_t len)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The server's side of SOCKS 4, 4a and 5 (RFC 1928): what a program that
- * connects to a forwarded port says before its data. Only CONNECT, and no
- * authentication. Pure: it is handed bytes as they come, and says what to do.
+ * connects to a forwarded port says before its data. Only CONNECT, without
+ * authentication. Does no input or output: the caller feeds it bytes as they
+ * come, and is told what to do.
  *
- * Threads: any, one struct by one at a time.
+ * Threads: any, but one struct in one thread at a time.
  */
 #ifndef HPN_FORWARD_SOCKS_H
 #define HPN_FORWARD_SOCKS_H
@@ -16,15 +17,18 @@
 #include "base/err.h"
 
 enum {
-	SOCKS_NAME_MAX = 1024, /* bytes of a user, and of a host of SOCKS 4a */
+	/* Bytes of a user name, and of a host name of SOCKS 4a. */
+	SOCKS_NAME_MAX = 1024,
 	SOCKS_REPLY_MAX = 10,
 };
 
 enum socks_result {
-	SOCKS_NEED_MORE, /* bytes; all that were there are taken */
-	SOCKS_REPLY,	 /* send reply, and feed it again what is left */
-	SOCKS_DONE,	 /* host and port are known; reply goes first */
-	SOCKS_BAD,	 /* close, without an answer */
+	SOCKS_NEED_MORE, /* all bytes were taken; more are needed */
+	/* Send the reply, then feed it the bytes that are left. */
+	SOCKS_REPLY,
+	/* Host and port are known; the reply has to be sent before data. */
+	SOCKS_DONE,
+	SOCKS_BAD,	 /* close the connection without a reply */
 };
 
 enum socks_state {
@@ -41,25 +45,27 @@ enum socks_state {
 	SOCKS_END,
 };
 
-/* Zeroed: at the beginning. */
+/* Initialized with zeros. */
 struct socks {
-	char *host; /* after SOCKS_DONE; owned: free it with socks_clear(), or
-		       take it and leave NULL */
+	/* The target's host, after SOCKS_DONE. Owned: free it with
+	 * socks_clear(), or take it and set this to NULL. */
+	char *host;
 	uint16_t port;
-	/* The reply, with SOCKS_REPLY and with SOCKS_DONE. */
+	/* The bytes to send after SOCKS_REPLY and SOCKS_DONE. */
 	uint8_t reply[SOCKS_REPLY_MAX];
 	size_t reply_len;
 
 	/* The rest is private. */
 	enum socks_state state;
 	bool by_name;	/* the target is a name */
-	size_t want;	/* bytes of the field that is read; 0: to a zero byte */
+	size_t want;	/* length of the current field; 0: up to a zero byte */
 	size_t have;
 	uint8_t field[SOCKS_NAME_MAX + 1];
 };
 
-/* *used is how many of the bytes it took; with SOCKS_DONE, those behind them
- * are for the target. Not to be called again after SOCKS_DONE or SOCKS_BAD. */
+/* Reads bytes. *used: how many of them were taken; after SOCKS_DONE the others
+ * are data for the target. Not to be called again after SOCKS_DONE or
+ * SOCKS_BAD. */
 enum socks_result socks_feed(struct socks *s, const void *data, size_t len,
     size_t *used);
 void socks_clear(struct socks *s);

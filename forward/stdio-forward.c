@@ -66,8 +66,8 @@ on_eof(void *arg, struct channel *c)
 	f->p.eof(f->p.arg);
 }
 
-/* Standard output is not read any more. The protocol can tell that to the far
- * end only by CLOSE. */
+/* Nobody reads the sink any more. The protocol can tell the other end only by
+ * CLOSE. */
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {

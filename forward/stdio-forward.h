@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One connection from the server to somewhere, tied to descriptors of ours
- * (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2), or the like of it
- * for a socket of the system.
+ * One connection that the server makes to a host or path, tied to descriptors
+ * of ours (hpnssh -W): a channel direct-tcpip (RFC 4254 section 7.2), or
+ * direct-streamlocal@openssh.com for a path.
  *
  * Threads: loop thread only.
  */
@@ -20,25 +20,28 @@ struct stdio_forward;
 
 struct stdio_forward_params {
 	struct loop *loop;	   /* borrowed */
-	struct channels *channels; /* likewise */
+	struct channels *channels; /* borrowed */
 	struct forwarded_target target; /* where the server connects to */
-	bool quiet; /* who is told of a refusal is not who reads our log */
+	/* Log a refusal for debugging only, because it is reported elsewhere:
+	 * to a mux client. */
+	bool quiet;
 	void *arg;
-	/* The server has connected. May be NULL. */
+	/* The server has connected to the target. May be NULL. */
 	void (*opened)(void *arg);
 	/* The peer sent EOF, and all its data is written. */
 	void (*eof)(void *arg);
-	/* The forward ended, or (failed) was never connected; the user was told
-	 * why. It is to be freed, but not in this call. */
+	/* The forward has ended. failed: the channel was refused, and the
+	 * reason was logged. The forward is to be freed, but not within this
+	 * call. */
 	void (*ended)(void *arg, bool failed);
 };
 
-/* Opens the channel. Nothing is read or written until
- * stdio_forward_attach(). */
+/* Opens the channel to the target. Nothing is read or written before
+ * stdio_forward_attach() is called. */
 int stdio_forward_new(struct stdio_forward **out,
     const struct stdio_forward_params *params) must_check;
-/* The descriptors (borrowed) to be tied to the channel when it is open. A first
- * piece of the source may go early. */
+/* Gives the descriptors that are tied to the channel when it is open; they are
+ * borrowed. A first piece of source may be sent earlier (early-data.h). */
 void stdio_forward_attach(struct stdio_forward *f, int source, int sink);
 void stdio_forward_free(struct stdio_forward *f);
 

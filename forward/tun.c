@@ -12,25 +12,27 @@
 #include "forward/forwarded.h"
 
 enum {
-	/* In front of an IP packet: its address family, as it was numbered
-	 * where the protocol comes from. */
+	/* In front of each IP packet the protocol has its address family, in 4
+	 * bytes, with the numbers of OpenBSD. */
 	FAMILY_BYTES = 4,
 	FAMILY_IPV4 = 2,
 	FAMILY_IPV6 = 24,
-	PACKET_LEN_MAX = 65536, /* bytes of what an interface gives at once */
-	BAD_MAX = 64, /* packets in a row that are no use */
+	/* Bytes that are read from an interface at once. */
+	PACKET_LEN_MAX = 65536,
+	BAD_MAX = 64, /* packets in a row that are dropped in one call */
 };
 
 struct tun {
 	struct tun_device device;
 	struct tun_params p;
-	struct channel *channel; /* NULL: none (any more) */
+	struct channel *channel; /* NULL: not open yet, or closed */
 	struct loop_fd *watch;
 };
 
 /* ---- packets ------------------------------------------------------------ */
 
-/* The address family of a packet, by its first byte; 0: it is no IP packet. */
+/* The protocol's address family of a packet, from its first byte; 0: it is no
+ * IP packet. */
 static uint32_t
 family_of(uint8_t first)
 {
@@ -44,8 +46,9 @@ family_of(uint8_t first)
 	}
 }
 
-/* Reads one packet, straight to its place behind the family. One that is
- * longer than max bytes spills over, and is dropped: 0. */
+/* Reads one packet into p, behind the address family. 0: it was dropped,
+ * because it is longer than max bytes, or no IP packet. Too long a packet is
+ * read into spill. */
 static ssize_t
 read_packet(const struct tun *t, uint8_t *p, size_t max)
 {
@@ -55,7 +58,7 @@ read_packet(const struct tun *t, uint8_t *p, size_t max)
 	uint32_t family;
 	ssize_t n;
 
-	if (max <= head) /* nothing fits */
+	if (max <= head) /* no room: reads the packet only to drop it */
 		head = max = 0;
 	v[0] = (struct iovec){ p + head, max - head };
 	v[1] = (struct iovec){ spill, sizeof spill };
@@ -91,8 +94,8 @@ on_read(void *arg, uint8_t *p, size_t max)
 	return ERR_AGAIN;
 }
 
-/* A packet is written. What the interface does not take, as it is switched off
- * or the packet makes no sense to it, is dropped. */
+/* Writes a packet. If the interface does not take it, because it is down or the
+ * packet is wrong, it is dropped. */
 static ssize_t
 on_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
 {
@@ -112,8 +115,8 @@ static const struct channel_io io = {
 	.datagrams = true,
 };
 
-/* The loop would tell it again and again until it is read, for which there
- * may be no room now. */
+/* Stops watching the interface until on_read() has read it empty: the channel
+ * may have no room now, and the loop would call this again and again. */
 static void
 on_readable(void *arg, int fd, int events)
 {
@@ -176,8 +179,8 @@ on_refused(void *arg, struct channel *c, uint32_t reason, const char *text)
 		t->p.answered(t->p.arg, false);
 }
 
-/* The tunnel ends with either of its directions: there is no half of a
- * tunnel. */
+/* Closes the channel when either of its directions ends: a tunnel needs
+ * both. */
 static void
 on_over(void *arg, struct channel *c)
 {

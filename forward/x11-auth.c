@@ -7,9 +7,9 @@
 #include "crypto/rand.h"
 
 /*
- * The packet: byte order, an unused byte, version (2 times 16 bits), the
- * lengths of name and data, 2 unused bytes; then name and data, each filled up
- * to a multiple of 4.
+ * The connection setup packet: byte order, an unused byte, version (2 times 16
+ * bits), the lengths of the protocol's name and of its data, 2 unused bytes;
+ * then name and data, each padded to a multiple of 4 bytes.
  */
 enum {
 	HEAD_LEN = 12,
@@ -37,7 +37,7 @@ x11_setup_clear(struct x11_setup *s)
 	buf_clear(&s->packet);
 }
 
-/* The length of the packet: all that a client of ours can send has this one. */
+/* The length that the packet must have: that with our cookie. */
 static size_t
 packet_len(const struct x11_setup *s)
 {
@@ -80,7 +80,8 @@ has_our_cookie(const struct x11_setup *s, const uint8_t *p)
 	return name && data;
 }
 
-/* The packet is copied with the display's cookie in place of ours. */
+/* Replaces our cookie in the packet by the display's, in a new buffer, and
+ * wipes the old one. */
 static void
 exchange_cookie(struct x11_setup *s)
 {

@@ -10,8 +10,8 @@
 
 #define SOCKETS "/tmp/.X11-unix/X"
 
-/* The name has only usual characters: programs get it as an argument, and read
- * it their own way. */
+/* The name has only harmless characters, because it is passed as an argument to
+ * xauth, which interprets it in its own way. */
 static bool
 has_only_usual_characters(const char *text)
 {
@@ -44,8 +44,8 @@ parse_numbers(const char *text, int64_t *number, int64_t *screen)
 	return 0;
 }
 
-/* The path of the socket. A display that is a path is the socket's own name,
- * with the number and without the screen. */
+/* Sets the socket's path of a display whose name is a path: that is the name
+ * with the number, without the screen. */
 static int
 set_path(struct x11_display *d, const char *text, const char *numbers)
 {
