@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnscp: copies files between hosts, through SFTP. This file is argv;
- * client/copy/scp-copy.c knows what goes where, xfer/ moves it.
+ * hpnscp: copies files between hosts, by SFTP. This file reads the command
+ * line; client/copy/scp-copy.c decides what is copied where and how, and xfer/
+ * copies it.
  */
 #include "config.h"
 
@@ -36,9 +37,10 @@ enum { EXIT_OLD_PROTOCOL = 255 };
 static struct scp scp = { .xfer = { .check_space = true,
 	.resume_by = "-Z" } };
 
-/* Options that only concern argv. */
+/* Options that are used in this file only. */
 static struct {
-	enum progress_style style; /* TTY: if there is one */
+	/* PROGRESS_TTY: only if standard output is a terminal */
+	enum progress_style style;
 	bool any_name;		   /* -T */
 	bool is_sink, is_source;   /* -t, -f: the other end of a legacy copy */
 } given = { .style = PROGRESS_TTY };
@@ -63,7 +65,7 @@ usage(void)
 	exit(1);
 }
 
-/* An option that is unknown here: the user is told which program has it. */
+/* For an unknown option: tells the user if rsync has it. */
 static void
 tell_who_has(const char *option)
 {
@@ -107,7 +109,7 @@ sftp_option(const char *text)
 		scp_refuse(&scp, value, "bad -X option");
 }
 
-/* Options without a letter. */
+/* Values of options that have no letter. */
 enum {
 	OPT_HARD_LINKS = 256,
 	OPT_IN_PLACE,
@@ -201,7 +203,7 @@ one_option(int opt, const char *arg)
 		fprintf(stderr, "%s: SSH protocol v.1 is no longer "
 				"supported\n", called_name("hpnscp"));
 		exit(EXIT_OLD_PROTOCOL);
-	case '2': /* the only one there is */
+	case '2': /* SSH protocol 2 is the only one */
 		break;
 	case 'B':
 		copy_flags_set_batch(&scp.flags);
@@ -228,7 +230,7 @@ one_option(int opt, const char *arg)
 	case 's':
 		scp.use_legacy = opt == 'O';
 		break;
-	case 'T': /* with SFTP the client lists names itself */
+	case 'T': /* for legacy copies only */
 		given.any_name = true;
 		break;
 	case 'Z':
@@ -282,8 +284,8 @@ legacy_options(void)
 	};
 }
 
-/* Options that contradict others are refused, and what follows from some is
- * set. */
+/* Refuses options that contradict each other, and sets fields that follow from
+ * several options. */
 static void
 complete_options(void)
 {
@@ -306,7 +308,8 @@ complete_options(void)
 	scp.xfer.report_arg = &scp;
 }
 
-/* The status of scp is 1, whatever ends the program. */
+/* The hook of fatal(): the exit status of scp is 1, whatever ends the
+ * program. */
 static void
 on_fatal(void)
 {
@@ -328,7 +331,8 @@ start_progress(void)
 	scp.xfer.progress = progress_new(STDOUT_FILENO);
 	if (scp.xfer.progress == NULL)
 		die("memory", err_text(ERR_NOMEM));
-	if (given.style != PROGRESS_TTY) /* else as standard output is */
+	/* Else it depends on standard output. */
+	if (given.style != PROGRESS_TTY)
 		progress_set_style(scp.xfer.progress, given.style);
 	if (scp.flags.quiet)
 		progress_set_style(scp.xfer.progress, PROGRESS_NONE);

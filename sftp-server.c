@@ -13,7 +13,8 @@
 #include "crypto/library.h"
 #include "xfer/serve/sftp-server-main.h"
 
-/* The client's address, as the server that has started this tells it. */
+/* The client's address, from SSH_CONNECTION, which the SSH server has set.
+ * Caller frees. */
 static char *
 client_address(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnsftp: interactive file transfer through SFTP. This file is argv, the
- * connection, and where lines come from (a person at a terminal, a pipe, a
- * batch file); xfer/shell/sftp-shell.c knows what they mean.
+ * hpnsftp: interactive file transfer by SFTP. This file reads the command line,
+ * makes the connection, and reads the lines of commands from a terminal, a pipe
+ * or a batch file; xfer/shell/sftp-shell.c executes them.
  */
 #include "config.h"
 
@@ -39,7 +39,7 @@
 #include "xfer/target.h"
 
 enum {
-	EXIT_LOST = 255, /* no connection, as ssh */
+	EXIT_LOST = 255, /* exit status without a connection, as ssh's */
 	LINE_MAX_BYTES = 1024 * 1024,
 	HISTORY_LINES = 100,
 };
@@ -50,15 +50,15 @@ static struct {
 	struct copy_flags flags;
 	const char *subsystem;	/* -s */
 	const char *batch_file; /* NULL: none */
-	bool batch_messages;	/* -N: a batch is not quiet */
+	bool batch_messages;	/* -N: messages are shown during a batch, too */
 	struct xfer_opts xfer;
 	struct loop *loop;
 	struct remote *remote;
 	struct shell *shell;
-	int in; /* where lines come from */
+	int in; /* descriptor that commands are read from */
 	struct buf lines;
 	bool lines_end;
-	char *line; /* the last one; owned */
+	char *line; /* the line that was read last; owned */
 } g;
 
 static bool interrupted;
@@ -103,7 +103,7 @@ readable(void *arg, int fd, int events)
 	*(bool *)arg = true;
 }
 
-/* Serves the connection until there is input. False: ^C was typed. */
+/* Runs the event loop until there is input. False: ^C was typed. */
 static bool
 wait_for_input(void)
 {
@@ -145,7 +145,8 @@ set_line(const char *text, size_t len)
 	g.line = xstrndup(text, len);
 }
 
-/* A line of a file or pipe, or of a terminal in its own line mode. */
+/* Reads a line of a file or pipe, or of a terminal without the line editor.
+ * NULL: the end. */
 static const char *
 plain_line(void *arg)
 {
@@ -199,7 +200,8 @@ edit_prompt(EditLine *el)
 	return (char *)prompt_text;
 }
 
-/* One character of what is typed: 1, 0 at the end, -1. */
+/* Reads one character that the user types: 1; 0 at the end; -1 on an error or
+ * ^C. */
 static int
 edit_getc(EditLine *el, wchar_t *out)
 {
@@ -215,7 +217,7 @@ edit_getc(EditLine *el, wchar_t *out)
 		used = mbrtowc(out, &c, 1, &edit.state);
 		if (used == (size_t)-2)
 			continue;
-		if (used == (size_t)-1) { /* an invalid character: none */
+		if (used == (size_t)-1) { /* an invalid character is ignored */
 			memset(&edit.state, 0, sizeof edit.state);
 			continue;
 		}
@@ -334,9 +336,10 @@ on_interrupt(void *arg, int signo)
 }
 
 /*
- * A program that carries the connection is in our process group. ^C must not
- * end it, so it starts with SIGINT ignored. Until the session is established ^C
- * ends this program, and then the other one, as its pipes are closed.
+ * A program that carries the connection (-S, -D) is in our process group. ^C
+ * must not end it, so it starts with SIGINT ignored. Until the session is
+ * established, ^C ends this process; then that program ends because its pipes
+ * are closed.
  */
 static void
 connect_to(const struct xfer_target *t)
