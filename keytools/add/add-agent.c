@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Locks and unlocks an agent, and gives it libraries of tokens. */
+/* Locks and unlocks an agent, and adds and removes the keys of tokens by their
+ * PKCS#11 library. */
 #include "keytools/add/add.h"
 
 #include <stdio.h>
@@ -13,8 +14,8 @@
 
 /* ---- the lock ----------------------------------------------------------- */
 
-/* The user's answer, never NULL: who gives none is taken to have typed nothing,
- * which an agent refuses. */
+/* Returns the user's answer to a question. Ends the program if none can be
+ * read. Free it with prompt_free(). */
 static char *
 ask(const char *text)
 {
@@ -65,8 +66,8 @@ add_unlock(struct agent *a)
 
 /* ---- libraries ---------------------------------------------------------- */
 
-/* The certificates of these files. Plain keys may be among them (`*.pub`), and
- * say nothing. */
+/* Loads the certificates of these files. Plain keys among them (from a pattern
+ * such as `*.pub`) are ignored. */
 static struct key **
 load_certs(const struct strlist *paths, size_t *n)
 {

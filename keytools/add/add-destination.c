@@ -8,15 +8,16 @@
 #include "base/mem.h"
 #include "keys/knownhosts.h"
 
-enum { HOST_KEYS_MAX = 256 }; /* of one host */
+enum { HOST_KEYS_MAX = 256 }; /* keys of one host */
 
 struct search {
 	struct agent_hop *hop;
-	/* Keys that are revoked for the host: they do not count, wherever the
-	 * line stands that says so. */
+	/* Keys that some line revokes for the host. They are removed at the
+	 * end, because such a line may come after a line with the key. */
 	struct key **revoked;
 	size_t n_revoked;
-	char *name; /* as it would be written: in lower case */
+	/* The host's name as known_hosts files have it: lower case. */
+	char *name;
 };
 
 /* ---- the host's keys ---------------------------------------------------- */
@@ -55,7 +56,7 @@ take_line(void *arg, const char *path, unsigned number,
 	if (line->marker == KNOWNHOSTS_REVOKED)
 		return note_revoked(s, line->key);
 	if (key_is_cert(line->key))
-		return 0; /* no line makes a certificate known */
+		return 0; /* known hosts are listed by plain keys only */
 	return note_key(s->hop, line->key, line->marker == KNOWNHOSTS_CA);
 }
 
@@ -82,7 +83,7 @@ drop_revoked(struct search *s)
 	free(s->revoked);
 }
 
-/* A file that is not there has no keys. */
+/* Finds the host's keys in known_hosts files. A missing file is no error. */
 static int
 find_keys(struct agent_hop *hop, const struct strlist *files)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Destinations of keys (-h): "[user@]host", or "from>[user@]to" for the way
- * from one host to the next. The hosts' keys are taken from known_hosts files.
+ * The destinations that the use of keys is restricted to (-h): "[user@]host"
+ * for a login from this host, or "from>[user@]to" for one from another host.
+ * The hosts' keys are taken from known_hosts files.
  *
  * Threads: any.
  */
@@ -10,13 +11,14 @@
 
 #include "keys/agent-client.h"
 
-/* Zeroed = empty. */
+/* A list of destinations. Initialized with zeros it is empty. */
 struct add_destinations {
 	struct agent_destination *v;
 	size_t n;
 };
 
-/* Appends one. NULL, or what is wrong with it (caller frees). */
+/* Parses text and appends it to d. NULL: success; else a message about the
+ * error (caller frees). */
 char *add_destination(struct add_destinations *d, const char *text,
     const struct strlist *known_hosts);
 void add_destinations_clear(struct add_destinations *d);

@@ -21,9 +21,9 @@
 #include "keys/keyfile.h"
 
 enum {
-	FILE_MAX_BYTES = 1024 * 1024, /* as of key files */
-	/* An agent keeps a certificate for so long after its end: the clocks
-	 * of the hosts may differ. */
+	FILE_MAX_BYTES = 1024 * 1024, /* largest key file that is read */
+	/* An agent keeps a certificate for this time after its end, because the
+	 * clocks of hosts may differ. */
 	AFTER_EXPIRY_S = 300,
 	LIFETIME_TEXT_MAX = 32,
 };
@@ -31,13 +31,14 @@ enum {
 struct adding {
 	struct agent *agent;
 	const struct add_options *o;
-	char *pass; /* the last one that was right; tried with other files */
+	/* Last passphrase that was right; tried for other files, too. */
+	char *pass;
 };
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* The file is read, but not if others can read it: such a key is not safe to
- * use. */
+/* Reads a key file, but not if others can read it, too: such a key is not safe
+ * to use. */
 static int
 read_file(const char *path, struct buf *content)
 {
@@ -71,8 +72,9 @@ read_input(const char *name, struct buf *content)
 	return r;
 }
 
-/* Tries passphrases: none, the one of the file before, and the user's until
- * one is right or empty. ERR_PASSPHRASE: the user gave up. */
+/* Decrypts a key: tries no passphrase, that of the file before, and then asks
+ * the user until the passphrase is right or empty. ERR_PASSPHRASE: the user
+ * gave up. */
 static int
 decrypt(struct adding *d, const struct buf *content, const char *name,
     struct key **k, char **comment)
@@ -103,8 +105,7 @@ decrypt(struct adding *d, const struct buf *content, const char *name,
 	return r;
 }
 
-/* The private key of a file is loaded. False: it cannot be had, and why was
- * said. */
+/* Loads the private key of a file. False: it was told why not. */
 static bool
 load(struct adding *d, const char *path, const char *name, struct key **k,
     char **comment)
@@ -174,8 +175,8 @@ tell_added(const struct add_options *o, const struct agent_constraints *c,
 
 /* ---- certificates ------------------------------------------------------- */
 
-/* Shortens the lifetime so that it ends with the certificate. false: that is
- * over. */
+/* Shortens the key's lifetime in the agent so that it ends with the
+ * certificate. False: the certificate has expired. */
 static bool
 cap_lifetime(const struct add_options *o, const struct cert *cert,
     struct agent_constraints *c)
@@ -220,8 +221,8 @@ add_joined(const struct adding *d, const struct key *cert, const char *path,
 	free(shown);
 }
 
-/* The certificate beside a key is added. If it cannot be, that is told, but the
- * exit status is that of the plain key. */
+/* Adds the certificate beside a key file. If that fails, it is told, but does
+ * not change the exit status. */
 static void
 add_cert_beside(const struct adding *d, const struct key *k, const char *name,
     const char *comment)
@@ -276,7 +277,7 @@ add_plain(const struct adding *d, const struct key *k, const char *name,
 	return r == 0;
 }
 
-/* The keys of a file are added. True: the plain key is in the agent now. */
+/* Adds the key of a file and its certificate. True: the plain key was added. */
 static bool
 add_file(struct adding *d, const char *path)
 {

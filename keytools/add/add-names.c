@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Names of files, and texts for messages. */
+/* Names of files, and error texts for messages. */
 #include "keytools/add/add.h"
 
 #include <stdlib.h>

@@ -102,7 +102,8 @@ remove_line(struct agent *a, const struct add_options *o, const char *line,
 	return ok;
 }
 
-/* Keys of standard input are removed, of which there must be at least one. */
+/* Removes the keys that standard input lists. False: there was none, or an
+ * error. */
 static bool
 remove_of_input(struct agent *a, const struct add_options *o)
 {

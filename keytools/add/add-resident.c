@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Adds the keys that an authenticator (FIDO) keeps. */
+/* Adds the resident keys that a FIDO authenticator stores. */
 #include <stdio.h>
 #include <stdlib.h>
 

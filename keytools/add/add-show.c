@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Shows what an agent holds and knows, and tries its keys. */
+/* Shows the keys and extensions of an agent, and tests its keys. */
 #include "keytools/add/add.h"
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What hpnssh-add does with an agent, an action a run. An action returns an
- * exit status. Messages are for stderr, and what was asked for is for stdout.
+ * The actions of hpnssh-add; a run performs one of them. An action returns the
+ * exit status. Messages go to stderr, and the output that was asked for goes to
+ * stdout.
  */
 #ifndef HPN_KEYTOOLS_ADD_ADD_H
 #define HPN_KEYTOOLS_ADD_ADD_H
@@ -12,7 +13,7 @@
 #include "base/str.h"
 #include "keys/agent-client.h"
 
-/* Exit statuses; fatal() gives 255. */
+/* Exit statuses of hpnssh-add. fatal() exits with 255. */
 enum { OK = 0, FAILED = 1, NO_AGENT = 2 };
 
 struct add_options {
@@ -22,14 +23,16 @@ struct add_options {
 	bool quiet;			      /* -q */
 	bool plain_only;		      /* -k */
 	bool certs_only;		      /* -C */
-	bool beyond_expiry; /* -N: a certificate may stay when it expires */
+	/* -N: certificates are not removed when they expire */
+	bool beyond_expiry;
 };
 
-/* Of the files, all must do, and there must be one. */
+/* Actions on files succeed if there is a file, and all files succeed. */
 /* keytools/add/add-file.c: key files, with the certificates beside them. */
 int add_files(struct agent *a, const struct add_options *o,
     const struct strlist *paths);
-/* The constraints of a key: only one of a FIDO authenticator has a provider. */
+/* The constraints for key k: those of the options, but sk_provider only for a
+ * key of a FIDO authenticator. */
 struct agent_constraints add_constraints_for(const struct add_options *o,
     const struct key *k);
 void add_tell_constraints(const struct add_options *o,
@@ -45,7 +48,7 @@ int add_remove_all(struct agent *a, const struct add_options *o);
 int add_list(struct agent *a, enum digest_alg hash);
 int add_list_lines(struct agent *a);
 int add_list_extensions(struct agent *a);
-/* Does the agent sign by the keys of these files? */
+/* Tests whether the agent signs with the keys of these files. */
 int add_test(struct agent *a, const struct strlist *paths);
 
 /* keytools/add/add-agent.c: the lock, and PKCS#11 libraries. */
@@ -56,14 +59,14 @@ int add_library(struct agent *a, const struct add_options *o,
 int add_remove_library(struct agent *a, const struct add_options *o,
     const char *library);
 
-/* keytools/add/add-names.c. The caller frees texts. */
-/* A file of the user's directory for SSH. */
+/* keytools/add/add-names.c. The caller frees char * results. */
+/* The path of a file in ~/.ssh. */
 char *add_home_file(const char *name);
-/* The key files that are there, of those that hpnssh tries by itself. */
+/* Appends those of the default key files (~/.ssh/id_*) that exist. */
 void add_default_files(struct strlist *paths);
 /* The path of the certificate that belongs to a key file. */
 char *add_cert_path(const char *path);
-/* Why an agent did not do something. */
+/* The text for an error of an agent's request. */
 const char *add_why(int err);
 
 #endif

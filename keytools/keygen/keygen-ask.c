@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Asks the user, and finds and reads the key file to work on. */
+/* Questions to the user, and finding and reading the key file to work on. */
 #include "keytools/keygen/keygen.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 #include "base/str.h"
 
 enum {
-	PASS_MIN_PEM = 5, /* characters, as ssh-keygen wants */
+	PASS_MIN_PEM = 5, /* minimum length for PEM files, as in ssh-keygen */
 };
 
 static const char *

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What -O and -V say of a certificate that is to be made. */
+/* Parses the options (-O) and the validity (-V) of a certificate that is to be
+ * made. */
 #include "keytools/keygen/keygen.h"
 
 #include <arpa/inet.h>
@@ -18,7 +19,7 @@
 
 /* ---- validity ----------------------------------------------------------- */
 
-/* "+1d", "-2h": seconds from now. */
+/* A time relative to now: "+1d", "-2h". */
 static bool
 relative(const char *text, time_t now, uint64_t *out)
 {
@@ -34,7 +35,7 @@ relative(const char *text, time_t now, uint64_t *out)
 	return true;
 }
 
-/* 0x and hexadecimal digits: seconds since 1970. */
+/* A time as "0x" and hexadecimal digits: seconds since 1970. */
 static bool
 hexadecimal(const char *text, uint64_t *out)
 {
@@ -86,7 +87,8 @@ keygen_validity_parse(const char *text, time_t now, uint64_t *after,
 		if (*text != '+' || !relative(text, now, before))
 			fatal("Invalid certificate life specification %s",
 			    text);
-		/* The clock of the host where it is shown may be behind. */
+		/* Begins at a full minute in the past, because the clock of the
+		 * host that checks the certificate may be behind. */
 		*after = (uint64_t)(now - 59) / 60 * 60;
 	}
 	if (*before <= *after)
@@ -116,10 +118,10 @@ keygen_validity(const struct cert *c)
 
 /* ---- options ------------------------------------------------------------ */
 
-/* Options that stand by their name alone. */
+/* Certificate options without a value. */
 static const struct flag {
 	const char *on, *off; /* words of -O */
-	const char *name;     /* in the certificate */
+	const char *name;     /* name in the certificate */
 	bool critical, usual; /* usual: users have it without any -O */
 } flags[] = {
 	{ "permit-x11-forwarding", "no-x11-forwarding",
@@ -148,7 +150,8 @@ add(struct cert_options *o, const char *name, const char *value)
 		fatal("out of memory");
 }
 
-/* An address, or a network with zeros behind its prefix. */
+/* True for an IP address, or a network "address/bits" whose address is zero
+ * behind these bits. */
 static bool
 is_network(const char *text, size_t len)
 {
@@ -186,7 +189,8 @@ check_networks(const char *list)
 	}
 }
 
-/* "word=" and a value. */
+/* Takes the option "word=value" as a critical option; false: text is another
+ * option. */
 static bool
 valued(struct choices *c, const char *text, const char *word)
 {
@@ -202,7 +206,8 @@ valued(struct choices *c, const char *text, const char *word)
 	return true;
 }
 
-/* "critical:name=value", "extension:name". */
+/* Takes an option with a name of the user's choice, "critical:name=value" or
+ * "extension:name"; false: text is another option. */
 static bool
 custom(struct cert_options *o, const char *text, const char *word)
 {

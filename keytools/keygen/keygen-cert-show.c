@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Shows what certificates say. */
+/* Shows the content of certificates (-L). */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -115,7 +115,7 @@ show_cert(const struct keygen_options *o, const struct key *k)
 	free(fp);
 }
 
-/* True if the line is a certificate. */
+/* Shows a line that is a certificate; false: it is none. */
 static bool
 show_line(const struct keygen_options *o, const char *file, unsigned number,
     const char *line)

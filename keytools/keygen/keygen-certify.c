@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes certificates: a key of a certificate authority signs public keys. */
+/* Makes certificates (-s): the key of a certificate authority signs public
+ * keys. */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -15,7 +16,8 @@
 #include "keytools/keygen/keygen-cert.h"
 #include "keytools/keygen/keygen-sk.h"
 
-/* Who signs: a private key; or an agent, or a token, that holds it. */
+/* The authority that signs: key is private, or an agent or a token has the
+ * private key. */
 struct authority {
 	const struct keygen_options *o;
 	struct key *key;
@@ -41,7 +43,8 @@ sign(void *arg, struct span data, struct buf *signature)
 	    key_sign(a->key, a->alg, data, signature);
 }
 
-/* RSA keys sign by one of several algorithms; -t chooses. */
+/* Chooses the signature algorithm: that of -t, or else the first one for the
+ * key. Only RSA keys have several. */
 static void
 choose_alg(struct authority *a)
 {
@@ -125,7 +128,8 @@ load_authority(struct authority *a)
 	choose_alg(a);
 }
 
-/* "dir/name.pub" becomes "dir/name-cert.pub". */
+/* The path of the certificate of a public key file: for "dir/name.pub"
+ * "dir/name-cert.pub". */
 static char *
 cert_path(const char *path)
 {
@@ -189,7 +193,8 @@ certify(struct authority *a, const struct cert_request *request,
 	key_free(k);
 }
 
-/* -z: a number, or +number, from which each file gets the next one. */
+/* The serial number by -z. *counts: it was "+number", and each further file
+ * gets the next number. */
 static uint64_t
 serial(const struct keygen_options *o, bool *counts)
 {

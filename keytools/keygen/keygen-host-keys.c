@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The keys of this host (-A). Those that are missing are made. At the first
- * installation beside an OpenSSH server hpnsshd is also told to show that one's
- * keys, where it would take them (keyfile_is_private()): a client that knows
- * the host by them would otherwise meet a stranger. They are named in a file of
- * the configuration and not copied, so that a key has one place.
+ * Makes the host keys of this host that are missing (-A). When there are none
+ * yet, and an OpenSSH server is installed, hpnsshd is also configured to use
+ * that server's keys (those that it would accept as private:
+ * keyfile_is_private()), so that clients which know the host by these keys
+ * still recognize it. The keys are named in a file of hpnsshd's configuration
+ * (NOTE) and not copied, so that each key is in one place only.
  */
 #include "keytools/keygen/keygen.h"
 
@@ -30,7 +31,7 @@
 
 enum {
 	CONFIG_MAX = 1 << 20, /* bytes */
-	DEPTH_MAX = 8,	      /* of Include */
+	DEPTH_MAX = 8,	      /* levels of Include */
 	FILES_MAX = 256,
 };
 
@@ -52,7 +53,7 @@ prefix(const struct keygen_options *o)
 /* ---- which keys a server is configured to have -------------------------- */
 
 struct config {
-	const char *dir; /* of relative Includes */
+	const char *dir; /* directory that relative Includes refer to */
 	struct strlist keys;
 	bool includes_note;
 	unsigned depth, files;
@@ -61,7 +62,7 @@ struct config {
 static void read_config(const struct keygen_options *o, struct config *c,
     const char *path);
 
-/* Appends the words of a value; blanks are part of a quoted one. */
+/* Appends the words of a keyword's value; a quoted word may have blanks. */
 static void
 split_words(const char *s, struct strlist *words)
 {
@@ -96,7 +97,8 @@ read_included(const struct keygen_options *o, struct config *c,
 	free(path);
 }
 
-/* False: a Match begins, in which no host key may be named. */
+/* Reads a line of a server's configuration. False: a Match block begins, in
+ * which host keys cannot be named. */
 static bool
 read_line(const struct keygen_options *o, struct config *c, const char *line)
 {
@@ -116,7 +118,8 @@ read_line(const struct keygen_options *o, struct config *c, const char *line)
 	return go_on;
 }
 
-/* The file is read. One that cannot be read says nothing. */
+/* Reads a configuration file. A file that cannot be read is treated as
+ * empty. */
 static void
 read_config(const struct keygen_options *o, struct config *c, const char *path)
 {
@@ -138,8 +141,9 @@ read_config(const struct keygen_options *o, struct config *c, const char *path)
 
 /* ---- those of OpenSSH's server ------------------------------------------ */
 
-/* Can hpnsshd take it, and nobody else read it? What would be more than a word
- * of its configuration is left alone. */
+/* True if hpnsshd can use the host key of this file: only its owner can read
+ * it, and its name is absolute and needs no escapes as one word of a
+ * configuration. */
 static bool
 is_usable(const struct keygen_options *o, const char *name)
 {
@@ -158,7 +162,8 @@ is_usable(const struct keygen_options *o, const char *name)
 	return usable;
 }
 
-/* Lines for those of OpenSSH's keys that are usable. */
+/* Appends a HostKey line for each of the OpenSSH server's keys that is
+ * usable. */
 static void
 put_stock_keys(const struct keygen_options *o, struct buf *out)
 {
@@ -182,8 +187,8 @@ put_stock_keys(const struct keygen_options *o, struct buf *out)
 	strlist_clear(&c.keys);
 }
 
-/* Would hpnsshd read the file NOTE? Its configuration must include NOTE, and
- * must name no host keys itself. */
+/* True if hpnsshd's configuration includes the file NOTE, and names no host
+ * keys itself. */
 static bool
 may_add_note(const struct keygen_options *o)
 {
@@ -199,8 +204,10 @@ may_add_note(const struct keygen_options *o)
 	return may && strcmp(SYSCONFDIR, STOCK) != 0;
 }
 
-/* Of each type the first key is shown. The others are announced, so that they
- * are known already when OpenSSH is removed with its keys. */
+/* Writes the file NOTE: the OpenSSH server's keys, then our own. hpnsshd uses
+ * the first key of each type and announces the others, so that clients know our
+ * own keys already when OpenSSH is removed with its keys. An existing file is
+ * not changed. */
 static void
 show_stock_keys(const struct keygen_options *o)
 {
@@ -253,8 +260,8 @@ own_path(const struct keygen_options *o, size_t kind)
 	return path;
 }
 
-/* The key file is there. An empty one counts as missing: an image build that
- * was interrupted leaves one. */
+/* True if the key file exists. An empty one counts as missing, because an
+ * interrupted image build leaves such a file. */
 static bool
 is_there(const struct keygen_options *o, size_t kind)
 {

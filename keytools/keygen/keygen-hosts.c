@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* known_hosts files: finds, removes and hashes their host names. */
+/* Finds, removes and hashes host names in known_hosts files (-F, -R, -H). */
 #include "keytools/keygen/keygen.h"
 
 #include <errno.h>
@@ -42,7 +42,7 @@ print_found_fingerprint(const struct keygen_options *o, const struct key *k,
 	free(fp);
 }
 
-/* The line that was found is printed, with -H as that would make it. */
+/* Prints the line that was found; with -H its names are hashed. */
 static int
 print_found_line(const struct keygen_options *o,
     const struct knownhosts_text *found)
@@ -69,7 +69,7 @@ print_found_line(const struct keygen_options *o,
 	return r;
 }
 
-/* The key of a line; NULL if it has none. */
+/* The key of a line and its comment; NULL: the line has no key. */
 static struct key *
 parse_key(const char *text, char **comment)
 {
@@ -137,7 +137,7 @@ keygen_find_host(const struct keygen_options *o)
 	return found.any ? OK : FAILED;
 }
 
-/* The edit of the file at path. */
+/* What note_edit() needs about the file that is being changed. */
 struct edit {
 	const struct keygen_options *o;
 	const char *path;
@@ -165,7 +165,8 @@ note_edit(void *arg, enum knownhosts_note note, unsigned number,
 	}
 }
 
-/* A file that is not understood is not rewritten, as with stock. */
+/* Reports that a file has invalid lines. It is not rewritten, as with
+ * OpenSSH. */
 static int
 refuse(char *path)
 {

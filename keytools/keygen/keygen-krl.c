@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes KRLs, shows them, and looks keys up in them. */
+/* Makes key revocation lists (KRL), shows them, and looks keys up in them (-k,
+ * -Q). */
 #include "keytools/keygen/keygen.h"
 
 #include <ctype.h>
@@ -18,7 +19,7 @@
 #include "keys/cert.h"
 #include "keys/krl.h"
 
-enum { KRL_MAX = 128 * 1024 * 1024 }; /* bytes */
+enum { KRL_MAX = 128 * 1024 * 1024 }; /* bytes of a KRL file */
 
 static char *
 fingerprint_of(const struct key *k)
@@ -32,10 +33,12 @@ fingerprint_of(const struct key *k)
 
 /* ---- what is to be revoked ---------------------------------------------- */
 
-/* A line that is being read, and where it goes. */
+/* A line of a list of what is to be revoked, and the KRL that it is added
+ * to. */
 struct source {
 	struct krl *krl;
-	const struct key *ca; /* of serials and ids; NULL: any */
+	/* Authority of serials and ids; NULL: any authority. */
+	const struct key *ca;
 	bool has_ca;	      /* -s was given */
 	const char *file;
 	unsigned line;
@@ -54,7 +57,7 @@ done(const struct source *s, int r)
 		fatal("%s:%u: %s", s->file, s->line, err_text(r));
 }
 
-/* Decimal, or hexadecimal with 0x, or octal with 0. */
+/* Parses a serial number: decimal, hexadecimal with 0x, or octal with 0. */
 static uint64_t
 serial(const struct source *s, const char *text)
 {
@@ -143,7 +146,7 @@ take_sha256(const struct source *s, char *text)
 	key_free(k);
 }
 
-/* A fingerprint, which has no padding. */
+/* Revokes the key with this fingerprint, which is base64 without padding. */
 static void
 take_hash(const struct source *s, char *text)
 {
@@ -164,8 +167,9 @@ take_hash(const struct source *s, char *text)
 	free(base64);
 }
 
-/* A line without a word before it. A certificate is revoked by its number, or
- * by its id if it has none, and its key stays good. */
+/* Handles a line that is a key without a word in front. A certificate is
+ * revoked by its serial number, or by its id if it has no number; its plain key
+ * is not revoked. */
 static void
 take_bare(const struct source *s, char *text)
 {
@@ -377,7 +381,7 @@ show_cert_item(const struct krl_item *item)
 
 struct shown {
 	bool any;
-	struct span ca; /* whose section it is in */
+	struct span ca; /* authority of the item that was shown last */
 };
 
 static int

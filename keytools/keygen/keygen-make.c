@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* New keys; a new passphrase or comment for an old one. */
+/* Makes new keys, and changes the passphrase or comment of a key file. */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -236,7 +236,8 @@ print_old_comment(const struct keygen_options *o, const char *comment)
 	free(shown);
 }
 
-/* A PEM file, which has no room for a comment, becomes one that has. */
+/* Rewrites the key file in OpenSSH's format with a new comment, because PEM
+ * files cannot have one. */
 int
 keygen_comment(const struct keygen_options *o)
 {

@@ -21,14 +21,15 @@
 
 enum {
 	BITS_DEFAULT = 3072,
-	TESTS_DONE = 64,	  /* rounds that moduli_screen() makes */
-	CHECKPOINT_MS = 10 * 1000, /* between two of them */
+	/* Rounds of tests that moduli_screen() makes. */
+	TESTS_DONE = 64,
+	CHECKPOINT_MS = 10 * 1000, /* between two checkpoints */
 };
 
 struct moduli_options {
 	int64_t bits, generator, tests;
-	int64_t lines;	    /* 0: all */
-	int64_t start_line; /* lines in front, which are left out */
+	int64_t lines;	    /* lines to screen (-O lines); 0: all */
+	int64_t start_line; /* lines at the beginning that are skipped */
 	const char *start, *checkpoint;
 };
 
@@ -53,7 +54,8 @@ take_generator(struct moduli_options *w, const char *text)
 		fatal("-O generator=4: it is 2, 3 or 5");
 }
 
-/* Name and value of an option; false if it is none of this operation. */
+/* Takes an option by its name and value; false: this operation (screening or
+ * generating) has no such option. */
 static bool
 take(struct moduli_options *w, bool screens, const char *name,
     const char *value)
@@ -196,7 +198,7 @@ struct screening {
 	uint64_t noted_ms; /* when the last checkpoint was written */
 };
 
-/* The last line that a run before this one has done. */
+/* The number of the last line that an earlier run has screened. */
 static int64_t
 read_checkpoint(const char *path)
 {
@@ -218,7 +220,8 @@ read_checkpoint(const char *path)
 	return line;
 }
 
-/* The checkpoint is written when the output is on disk before it. */
+/* Writes the checkpoint, after the output is on disk: the checkpoint must not
+ * be ahead of it. */
 static void
 write_checkpoint(const struct keygen_options *o, struct screening *s)
 {
@@ -237,7 +240,8 @@ write_checkpoint(const struct keygen_options *o, struct screening *s)
 	s->noted_ms = clock_ms();
 }
 
-/* True if the line gave a safe prime. */
+/* Tests the candidate of a line, and writes it to the output if it is a safe
+ * prime. True: it is. */
 static bool
 screen_line(struct screening *s, const char *line)
 {
@@ -252,7 +256,8 @@ screen_line(struct screening *s, const char *line)
 	else if (r != 0 && r != ERR_NOT_FOUND)
 		fatal("%s", err_text(r));
 	if (passed) {
-		/* Modulo a safe prime, any number but 1 and p - 1 will do. */
+		/* For a safe prime p, any number but 1 and p - 1 is a good
+		 * generator. */
 		buf_reset(&m.generator);
 		buf_put_u8(&m.generator, (uint8_t)s->w.generator);
 		put_line(s->to, &m);

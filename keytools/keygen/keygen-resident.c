@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Downloads the keys that an authenticator keeps (-K). */
+/* Downloads the resident keys that an authenticator stores (-K). */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -14,7 +14,8 @@
 
 /* ---- names of files ------------------------------------------------------ */
 
-/* The user's name is plain: it cannot leave the directory, and can be typed. */
+/* True if the user's name can be part of a file name: printable, without
+ * slashes and "..", so that it cannot lead to another directory. */
 static bool
 is_plain(struct span user)
 {
@@ -25,7 +26,8 @@ is_plain(struct span user)
 	return memmem(user.p, user.len, "..", 2) == NULL;
 }
 
-/* "_USER"; nothing for a user of zeros only, which is nobody. */
+/* The part of the file name for the user: "_USER", in hexadecimal if it is not
+ * plain; "" for an id of zeros, which means no user. Caller frees. */
 static char *
 user_part(const struct buf *id)
 {
@@ -49,7 +51,7 @@ user_part(const struct buf *id)
 	return text;
 }
 
-/* The part of the application that is not the same for all keys. */
+/* The application without the "ssh:" that all keys have in common. */
 static const char *
 own_name(const char *application)
 {
@@ -69,7 +71,8 @@ file_name(const struct sk_resident *found)
 
 	xasprintf(&path, "id_%s_sk_rk%s%s%s", ecdsa ? "ecdsa" : "ed25519",
 	    *name != '\0' ? "_" : "", name, user);
-	/* The application is as foreign as the user. */
+	/* The application comes from the authenticator, too, and is not
+	 * trusted. */
 	for (char *p = path; *p != '\0'; p++)
 		if (*p == '/' || *p == '\\' || (unsigned char)*p <= ' ' ||
 		    (unsigned char)*p >= 0x7f)

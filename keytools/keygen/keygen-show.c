@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Shows public keys and fingerprints, and converts from and to the formats of
- * other programs. */
+/* Shows public keys and fingerprints (-y, -l, -B), and converts keys from and
+ * to the formats of other programs (-i, -e). */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -59,7 +59,8 @@ keygen_print_art(const struct keygen_options *o, const struct key *k)
 	free(art);
 }
 
-/* How print_fingerprint() names a key: -l or -B. */
+/* print_fingerprint() shows a key by syllables (-B), not by its fingerprint
+ * (-l). */
 static bool bubblebabble;
 
 static void
@@ -80,7 +81,7 @@ print_fingerprint(const struct keygen_options *o, const struct key *k,
 	free(fp);
 }
 
-/* Length of the first field; a blank in quotes does not end it. */
+/* Length of the first field of s; a blank in quotes does not end it. */
 static size_t
 field_len(const char *s)
 {
@@ -98,7 +99,8 @@ field_len(const char *s)
 	return i;
 }
 
-/* A line of a public key, authorized_keys or known_hosts file. */
+/* Shows the fingerprint of the key in a line of a public key, authorized_keys
+ * or known_hosts file. False: the line has no key. */
 static bool
 fingerprint_line(const struct keygen_options *o, const char *line)
 {
@@ -144,7 +146,8 @@ fingerprint_private(const struct keygen_options *o, const char *path)
 
 	if (keyfile_load_public(path, &k, &comment) != 0)
 		return false;
-	if (comment == NULL) /* there is no .pub: it may be inside */
+	/* There is no .pub file: the private key may have a comment. */
+	if (comment == NULL)
 		find_own_comment(path, &comment);
 	print_fingerprint(o, k, comment != NULL ? comment : "");
 	free(comment);

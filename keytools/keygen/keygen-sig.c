@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The operations of -Y, and the arguments that each must have. */
+/* The operations of -Y, and which arguments each requires. */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -11,8 +11,8 @@
 
 static const struct operation {
 	const char *name;
-	/* What is called when the argument is missing; NULL: it need not be
-	 * there. */
+	/* What the message about a missing argument calls it; NULL: the
+	 * argument is not required. */
 	const char *names, *signature, *file, *identity;
 	bool takes_args;
 	int (*run)(const struct keygen_options *o);

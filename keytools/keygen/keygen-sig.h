@@ -14,7 +14,8 @@ int keygen_check_novalidate(const struct keygen_options *o);
 int keygen_find_principals(const struct keygen_options *o);
 int keygen_match_principals(const struct keygen_options *o);
 
-/* keytools/keygen/keygen-verify.c. The hash of what fd gives up to its end. */
+/* keytools/keygen/keygen-verify.c. Hashes all bytes that can be read from fd,
+ * up to end of file. */
 int keygen_digest_fd(int fd, enum digest_alg alg, uint8_t *digest) must_check;
 
 #endif

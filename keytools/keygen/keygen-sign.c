@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Signs files by SSH keys (-Y sign). */
+/* Signs files with SSH keys (-Y sign). */
 #include "keytools/keygen/keygen.h"
 
 #include <errno.h>
@@ -17,13 +17,15 @@
 #include "keytools/keygen/keygen-sig.h"
 #include "keytools/keygen/keygen-sk.h"
 
-/* Who signs. named: the key or certificate that the signature names. */
+/* The key that signs. named: the key or certificate that is put into the
+ * signature. */
 struct signing {
 	const struct keygen_options *o;
 	struct key *named;
-	struct key *private;   /* NULL: an agent has it */
+	struct key *private;   /* NULL: an agent has the private key */
 	struct agent *agent;
-	bool by_cert; /* the agent knows the key as named only */
+	/* The agent has the key only with the certificate `named`. */
+	bool by_cert;
 	enum digest_alg hash;
 };
 
@@ -98,7 +100,7 @@ load_key(struct signing *s)
 {
 	int r = keyfile_load_public(s->o->file, &s->named, NULL);
 
-	/* A private file may be all there is. */
+	/* The path may be that of a private key without a .pub file. */
 	if (r == ERR_PASSPHRASE) {
 		char *pass = NULL, *comment = NULL;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Makes keys on authenticators, and signs by them. */
+/* Makes keys on FIDO authenticators, and signs with them. */
 #include "keytools/keygen/keygen-sk.h"
 
 #include <stdio.h>
@@ -16,7 +16,8 @@
 #include "keytools/keygen/keygen.h"
 
 enum {
-	CALLS_MAX = 3, /* without a PIN, and with two */
+	/* Calls of the helper: one without a PIN, two with one. */
+	CALLS_MAX = 3,
 	CHALLENGE_LEN = 32,
 	CHALLENGE_MAX = 128 * 1024,
 	ATTESTATION_MODE = 0600,
@@ -28,7 +29,8 @@ struct enroll_options {
 	struct sk_enroll enroll;
 	struct sk_params params;
 	struct buf challenge;
-	const char *attestation; /* file; NULL: it is not kept */
+	/* File for the attestation; NULL: it is not saved. */
+	const char *attestation;
 };
 
 bool
@@ -64,7 +66,7 @@ take_option(struct enroll_options *w, const char *text)
 	const char *value = strchr(text, '=');
 	size_t len = 0;
 
-	/* With the equals sign. */
+	/* Length of the option's name with the equals sign. */
 	if (value != NULL)
 		len = (size_t)(++value - text);
 	if (strcasecmp(text, "no-touch-required") == 0) {
@@ -116,7 +118,8 @@ take_options(const struct keygen_options *o, struct enroll_options *w)
 
 /* ---- making -------------------------------------------------------------- */
 
-/* The key may be replaced: a resident key of that name would be lost. */
+/* Asks the user whether a resident key with the same name, which would be lost,
+ * may be replaced. */
 static bool
 may_replace(const struct enroll_options *w)
 {
@@ -133,8 +136,9 @@ may_replace(const struct enroll_options *w)
 	return yes;
 }
 
-/* A key is made: the helper is called until it is done, the user gives up, or
- * it makes no sense. */
+/* Makes a key: calls the helper again with the user's PIN, or with the
+ * permission to replace a key, until there is a key. Ends the program on any
+ * other error, or when the user gives up. */
 static void
 enroll(const struct keygen_options *o, struct enroll_options *w,
     struct sk_enrolled *made)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Records for the DNS of host keys (-r). */
+/* Prints DNS records (SSHFP) of host keys (-r). */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 static const enum digest_alg all_digests[] = { DIGEST_SHA1, DIGEST_SHA256 };
 
-/* The digest that -O asks for; false: all. */
+/* The digest that -O asks for; false: none, so all are wanted. */
 static bool
 wanted_digest(const struct keygen_options *o, enum digest_alg *alg)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Shows the public keys of tokens, by a library for them (PKCS#11). */
+/* Shows the public keys of tokens, by their PKCS#11 library (-D). */
 #include "keytools/keygen/keygen.h"
 
 #include <stdio.h>

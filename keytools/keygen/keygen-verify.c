@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Verifies signatures of files, and looks up who may sign (-Y). */
+/* Verifies signatures of files, and finds the principals that may sign (-Y). */
 #include "keytools/keygen/keygen.h"
 
 #include <errno.h>
@@ -19,13 +19,13 @@
 #include "keytools/keygen/keygen-sig.h"
 
 enum {
-	SIGNATURE_MAX = 1024 * 1024, /* bytes of a file */
+	SIGNATURE_MAX = 1024 * 1024, /* bytes of a signature file */
 	SIGNERS_MAX = 64 * 1024 * 1024,
 	REVOKED_MAX = 128 * 1024 * 1024,
 	READ_SIZE = 64 * 1024,
 };
 
-/* Exit statuses that scripts know. */
+/* Exit statuses, as of ssh-keygen, which scripts use. */
 enum { EXIT_ERROR = 255, EXIT_BAD_LINE = 252, EXIT_NO_MATCH = 210 };
 
 int
@@ -100,7 +100,8 @@ load_signature(const struct keygen_options *o, struct sshsig *s)
 	return r == 0;
 }
 
-/* The signature is of what comes from standard input, for this namespace. */
+/* True if the signature is valid for the data of standard input, and for the
+ * namespace of -n. */
 static bool
 is_right(const struct keygen_options *o, const struct sshsig *s)
 {
@@ -123,7 +124,7 @@ is_right(const struct keygen_options *o, const struct sshsig *s)
 	return r == 0;
 }
 
-/* -r: a list that cannot be read revokes everything. */
+/* True if the list of -r revokes the key, or cannot be read. */
 static bool
 is_revoked(const struct keygen_options *o, const struct key *k)
 {
@@ -181,7 +182,8 @@ print_key(const struct key *k)
 
 /* ---- signers ------------------------------------------------------------ */
 
-/* The lines of the file of -f. */
+/* The allowed signers file (-f): its text, what is left to read of it, and the
+ * number of the line that was read last. */
 struct signers {
 	char *text, *rest;
 	unsigned line;
@@ -212,7 +214,7 @@ open_signers(const struct keygen_options *o, struct signers *l)
 	return true;
 }
 
-/* The line, which is bad, may be about this principal. */
+/* True if an invalid line may be about this principal (NULL: any). */
 static bool
 is_about(const struct signer *s, const char *principal)
 {
@@ -220,8 +222,9 @@ is_about(const struct signer *s, const char *principal)
 	    signer_is_named(s, principal);
 }
 
-/* 0: *s is the next line's. ERR_EOF: there is none. ERR_FORMAT: the line is
- * bad, which was told. Bad lines for other principals are passed over. */
+/* Reads the next line into *s. ERR_EOF: there is no line left. ERR_FORMAT: the
+ * line is invalid, which was logged. An invalid line for other principals is
+ * skipped. */
 static int
 next_signer(const struct keygen_options *o, struct signers *l, struct signer *s,
     const char *principal)
@@ -246,7 +249,8 @@ next_signer(const struct keygen_options *o, struct signers *l, struct signer *s,
 	return ERR_EOF;
 }
 
-/* The first line that lets the key sign. Bad lines are told and skipped. */
+/* True if some line allows the key to sign; names gets the principals of the
+ * first such line. Invalid lines are logged and skipped. */
 static bool
 is_allowed(const struct keygen_options *o, const struct signer_query *q,
     struct strlist *names)

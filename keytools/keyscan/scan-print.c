@@ -82,7 +82,7 @@ scan_print_key(const struct scan_style *s, const char *names,
 	return r != 0 ? r : buf_err(out);
 }
 
-/* The server wrote it: what is not printable is escaped. */
+/* The banner comes from the server, so it is escaped. */
 void
 scan_print_banner(const struct scan_style *s, const char *host,
     const char *banner, struct buf *out)

@@ -12,7 +12,7 @@
 #include "packet.h"
 #include "peer-version.h"
 
-/* The identification by which administrators find scans in their logs. */
+/* Our identification line, by which administrators find scans in their logs. */
 static const char ident[] = "SSH-2.0-OpenSSH-keyscan";
 
 struct scan_probe {
@@ -23,10 +23,10 @@ struct scan_probe {
 	struct loop_fd *watch;
 	struct loop_timer *timer;
 	char *peer_ident;
-	struct key *key; /* what the server has shown, and signed with */
+	struct key *key; /* host key of the server, which has signed with it */
 };
 
-/* The key belongs to whoever signed the exchange. */
+/* Verifies the server's signature of the exchange, and keeps the host key. */
 static int
 on_verify(void *arg, const char *alg, struct span blob, struct span data,
     struct span signature)
@@ -45,7 +45,8 @@ on_verify(void *arg, const char *alg, struct span blob, struct span data,
 	return r;
 }
 
-/* The check of the key ends the probe: that was all it came for. */
+/* Ends the key exchange once the host key is known, because that is all that a
+ * probe is for. */
 static int
 on_check(void *arg, struct span blob, const char *alg)
 {

@@ -13,7 +13,7 @@ enum { HOSTS_MAX = 64 }; /* addresses of one host */
 
 static const char blanks[] = " \t\r\n";
 
-/* The next word of *s; false at the end. */
+/* Moves *s to the next word, and sets its length; false: there is none. */
 static bool
 next_word(const char **s, size_t *len)
 {
@@ -100,7 +100,8 @@ scan_network_parse(const char *text, struct scan_network *out)
 	return true;
 }
 
-/* The carry that leaves the bits of hosts ends the network. */
+/* Counts the host part of n->next up by one. When that overflows, the network
+ * is done. */
 static void
 advance(struct scan_network *n)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is to be scanned: a word of the command line, or a line of a file, names
- * one host by its addresses, or the hosts of a network one after the other.
+ * The targets of a scan. A word of the command line or a line of a file names
+ * one host, by one or more names or addresses, or a network, whose hosts are
+ * scanned one after the other.
  *
  * Threads: any.
  */
@@ -15,17 +16,18 @@
 #include "base/str.h"
 
 struct scan_target {
-	struct strlist hosts; /* of one host: tried in this order */
-	char *names; /* that the output shows: a comma list, lower case */
+	/* Names and addresses of one host, tried in this order. */
+	struct strlist hosts;
+	char *names; /* names for the output: comma list, lower case */
 };
 
-/* Reads "host,host... [names]"; what follows a # is a comment. Clear it in any
- * case. ERR_NOT_FOUND: there is nothing in it. */
+/* Parses "host,host... [names]"; from a # on it is a comment. The caller clears
+ * *out in any case. ERR_NOT_FOUND: the text has no host. */
 int scan_target_parse(const char *text, struct scan_target *out) must_check;
 void scan_target_clear(struct scan_target *t);
 
-/* A network, "address/bits" without any bit behind them: which of its
- * addresses comes next. */
+/* A network, parsed from "address/bits" with an address that is zero behind
+ * these bits. next: the address that comes next. */
 struct scan_network {
 	int family; /* AF_INET, AF_INET6 */
 	unsigned bits;
@@ -33,9 +35,9 @@ struct scan_network {
 	bool done;
 };
 
-/* False: this is no network, so it is a name. */
+/* Parses a network. False: text is none, and so is the name of a host. */
 bool scan_network_parse(const char *text, struct scan_network *out);
-/* The next address as text; false when there are no more. */
+/* Writes the next address as text; false: there are no more. */
 bool scan_network_next(struct scan_network *n, char *text, size_t size);
 
 #endif

@@ -18,43 +18,44 @@
 #include "keytools/keyscan/scan-target.h"
 
 enum {
-	PROBES_MAX = 246,     /* at the same time */
-	FDS_OF_PROBE = 2,     /* while it connects */
-	FDS_KEPT = 32,	      /* for all else */
+	PROBES_MAX = 246,     /* connections at the same time */
+	/* Descriptors of a connection that is being made. */
+	FDS_OF_PROBE = 2,
+	FDS_KEPT = 32,	      /* descriptors for everything else */
 };
 
 struct scan {
 	const struct scan_options *o;
 	const struct strlist *lines;
 	size_t next_line;
-	/* The network that is being gone through; names NULL: each address is
-	 * its own name. */
+	/* The network whose addresses are being scanned. names: what the output
+	 * calls them; NULL: each by its own address. */
 	struct scan_network network;
 	bool in_network;
 	char *names;
 	struct loop *loop;
 	struct resolver *resolver;
 	char *kex_algs, *mac_algs;
-	size_t running, running_max; /* probes */
+	size_t running, running_max; /* connections */
 	bool feeding, found;
 };
 
-/* A host, whose addresses are looked up first. */
+/* A host that is being scanned. Its addresses are looked up first. */
 struct scan_host {
 	struct scan *scan;
 	struct scan_target target;
-	size_t asked; /* how many of its hosts were looked up */
+	size_t asked; /* how many of target.hosts were looked up */
 	struct dial_address *v;
-	size_t *owners; /* of each address: which host it is of */
+	size_t *owners; /* for each of v: index in target.hosts */
 	size_t n;
-	size_t open; /* probes that have not ended */
+	size_t open; /* tries (struct scan_try) that have not ended */
 };
 
-/* A host and one type of key. */
+/* A try to get a host's key of one type, over one connection. */
 struct scan_try {
 	struct scan_host *host;
 	const char *algs;
-	const char *name; /* the host that answered; borrowed */
+	const char *name; /* the one of target.hosts that answered; borrowed */
 	struct dial *dial;
 	struct scan_probe *probe;
 };
@@ -338,8 +339,9 @@ next_target(struct scan *s, struct scan_target *out)
 	return true;
 }
 
-/* Begins with as many hosts as may be scanned at a time. A host that ends as
- * soon as it begins comes back here: that is seen by the loop. */
+/* Begins to scan as many hosts as may be scanned at the same time. A host that
+ * fails at once calls this again from within, which feeding prevents: the while
+ * loop below goes on then. */
 static void
 feed(struct scan *s)
 {

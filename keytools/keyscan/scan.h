@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A scan: asks many hosts for their keys at the same time, one connection for
- * each type of key, and writes them to standard output as they come. No host
- * that is slow, or that hates scans, holds up another.
+ * A scan: asks many hosts for their keys at the same time, by one connection
+ * for each type of key, and writes the keys to standard output as they come. A
+ * host that is slow, or hinders scans, does not delay the others.
  *
  * Threads: loop thread only.
  */
@@ -20,15 +20,17 @@ enum { SCAN_TYPES_MAX = 8 };
 struct scan_options {
 	struct scan_style style;
 	int family;	   /* AF_UNSPEC, AF_INET, AF_INET6 */
-	unsigned limit_ms; /* for connecting, and for each step behind that */
+	/* Time limit for connecting, and for each later step. */
+	unsigned limit_ms;
 	bool certificates; /* -c */
-	/* Each is a comma list of host key algorithms. */
+	/* The types of keys to ask for, each as a comma list of host key
+	 * algorithms. */
 	const char *types[SCAN_TYPES_MAX];
 	size_t n_types;
 };
 
-/* Scans what these lines say (keytools/keyscan/scan-target.h). True: there is a
- * key at least. */
+/* Scans the targets of these lines (keytools/keyscan/scan-target.h). True: at
+ * least one key was written. */
 bool scan_run(const struct scan_options *o, const struct strlist *lines);
 
 #endif

@@ -10,7 +10,7 @@
 enum {
 	USERAUTH_REQUEST = 50, /* SSH_MSG_USERAUTH_REQUEST */
 	ALG_MAX = 256,
-	NAME_MAX_BYTES = 1026, /* of a host's, with the dot */
+	NAME_MAX_BYTES = 1026, /* bytes of a host name with a dot at its end */
 };
 
 int
@@ -69,7 +69,8 @@ clear_fields(struct fields *f)
 	free(f->user);
 }
 
-/* An exchange hash: of SHA-1, SHA-256, SHA-384 or SHA-512. */
+/* True for the length of an exchange hash: of SHA-1, SHA-256, SHA-384 or
+ * SHA-512. */
 static bool
 is_hash_length(size_t len)
 {
@@ -95,9 +96,9 @@ refusal(const struct fields *f, const struct keysign_facts *facts)
 
 /* ---- the key ----------------------------------------------------------- */
 
-/* The name that signatures by alg carry; NULL: there is no such algorithm.
- * Those by SHA-1 are in no default list: who asks for one has named it, and so
- * has the server. */
+/* The algorithm's name in signatures, for the name of a key or certificate
+ * algorithm; NULL: there is no such algorithm. SHA-1 is allowed: it is in no
+ * default list, so both user and server have asked for it by name. */
 static const char *
 signature_alg(const char *alg)
 {
