@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of tokens/p11/: a library by the interface PKCS#11 (Cryptoki) and its
- * tokens. Whatever it says may be wrong: lengths and counts are checked, but
- * what it does with memory is beyond us; hence a process of its own.
+ * What the files of tokens/p11/ share: a library with the interface PKCS#11
+ * (Cryptoki), and its tokens. Whatever the library returns may be wrong:
+ * lengths and counts are checked. But its code may do anything to the memory of
+ * its process, so it runs in a process of its own (hpnssh-pkcs11-helper).
  *
  * Threads: one; calls block.
  */
@@ -18,15 +19,15 @@ enum { P11_ID_MAX = 255 }; /* bytes of a CKA_ID */
 struct token {
 	CK_SLOT_ID slot;
 	CK_SESSION_HANDLE session;
-	char label[33]; /* without the blanks behind it */
+	char label[33]; /* label of the token, without blanks at its end */
 	bool wants_login, on_reader;
 	bool logged_in;
 };
 
-/* A listed key, and where its private half is. */
+/* A key that was listed, and where its private key is. */
 struct listed_key {
-	struct buf blob; /* public key, by which it is asked for */
-	uint32_t token;	 /* index */
+	struct buf blob; /* public key, by which requests name the key */
+	uint32_t token;	 /* index in provider.tokens */
 	uint8_t id[P11_ID_MAX];
 	size_t id_len;
 };
@@ -40,15 +41,16 @@ struct provider {
 	size_t n_listed;
 };
 
-/* What a failure is called on the wire. */
+/* The status in an answer for a result of the library. */
 enum p11_status provider_status(CK_RV rv);
 
-/* tokens/p11/p11-objects.c: attributes. False: there is none, or a longer
- * one. */
+/* tokens/p11/p11-objects.c. Reads an attribute of an object. False: the object
+ * has none, or one longer than max bytes. */
 bool object_get(struct provider *p, const struct token *t,
     CK_OBJECT_HANDLE object, CK_ATTRIBUTE_TYPE type, void *out, size_t max,
     size_t *len);
-/* The handles of all that match; how many. */
+/* Finds the objects of a token that match the template: their handles. Returns
+ * how many, at most max. */
 size_t objects_find(struct provider *p, const struct token *t,
     CK_ATTRIBUTE *template, size_t n, CK_OBJECT_HANDLE *out, size_t max);
 int objects_list(struct provider *p, struct p11_list *out) must_check;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Finds the keys of tokens: first public key objects, then certificates, whose
- * keys count as well.
+ * Finds the keys of tokens: first the public key objects, then the
+ * certificates, whose public keys count, too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 #include "tokens/p11/p11-internal.h"
 
 enum {
-	NUMBER_MAX = 2049,	/* bytes: 16384 bits and a zero */
+	/* Bytes of a number: 16384 bits, and a zero byte. */
+	NUMBER_MAX = 2049,
 	CERTIFICATE_MAX = 64 * 1024,
 	AT_ONCE = 16,
 };
@@ -24,7 +25,7 @@ object_get(struct provider *p, const struct token *t, CK_OBJECT_HANDLE object,
 	CK_ATTRIBUTE a = { type, NULL, 0 };
 	CK_RV rv = p->f->C_GetAttributeValue(t->session, object, &a, 1);
 
-	/* What is not there has the length of all ones. */
+	/* A missing attribute has the largest possible length. */
 	if (rv != CKR_OK || a.ulValueLen > max)
 		return false;
 	a.pValue = out;
@@ -61,10 +62,10 @@ objects_find(struct provider *p, const struct token *t, CK_ATTRIBUTE *template,
 
 /* ---- public keys --------------------------------------------------------- */
 
-/* An object that is read. */
+/* The object that is being read. */
 struct reading {
 	struct provider *p;
-	uint32_t token; /* index */
+	uint32_t token; /* index in provider.tokens */
 	CK_OBJECT_HANDLE object;
 };
 
@@ -91,8 +92,8 @@ put_rsa(const struct reading *o, struct buf *blob)
 	return true;
 }
 
-/* Curves, as CKA_EC_PARAMS names them: an OID, or for Edwards' also a name
- * (both in DER). */
+/* Curves by the DER of CKA_EC_PARAMS: an OID; for edwards25519 also its
+ * name. */
 static const struct curve {
 	const char *der;
 	size_t der_len;
@@ -119,7 +120,8 @@ curve_of(const uint8_t *der, size_t len)
 	return NULL;
 }
 
-/* A point in an octet string of DER, or, from some libraries, without that. */
+/* The point of a public key: the content of a DER octet string; some libraries
+ * leave the octet string out. want: its length. p is NULL if it is invalid. */
 static struct span
 point_of(const uint8_t *p, size_t len, size_t want)
 {
@@ -198,7 +200,7 @@ read_certificate(const struct reading *o, struct key **out, char **name)
 
 /* ---- all of them --------------------------------------------------------- */
 
-/* The key is noted, with where its private half is. */
+/* Notes the key as listed, and where its private key is. */
 static int
 keep_listed(const struct reading *o, const struct key *k)
 {
@@ -219,7 +221,8 @@ keep_listed(const struct reading *o, const struct key *k)
 	return r;
 }
 
-/* A key is added to the list, which takes k and name. */
+/* Adds a key to the list, labelled by its object or else by name. k and name
+ * are taken over. */
 static int
 keep(const struct reading *o, struct key *k, char *name, struct p11_list *out)
 {

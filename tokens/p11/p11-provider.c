@@ -17,8 +17,8 @@
 
 /* ---- the library --------------------------------------------------------- */
 
-/* The library names the entry point. To load a library runs it, so its file is
- * looked at before. */
+/* True if the file contains the name of the entry point. It is checked before
+ * the library is loaded, because that runs its code. */
 static bool
 names_entry(const char *path)
 {
@@ -82,7 +82,7 @@ set_label(struct token *t, const CK_TOKEN_INFO *info)
 	while (len > 0 && (info->label[len - 1] == ' ' ||
 			      info->label[len - 1] == '\0'))
 		len--;
-	/* It must go into a string. */
+	/* A NUL byte would end the string. */
 	for (size_t i = 0; i < len; i++)
 		t->label[i] = info->label[i] != '\0' ? (char)info->label[i] :
 						       ' ';
@@ -164,7 +164,7 @@ provider_free(struct provider *p)
 		buf_clear(&p->listed[i].blob);
 	if (p->f != NULL)
 		(void)p->f->C_Finalize(NULL);
-	/* Not closed: it may have threads of its own. */
+	/* No dlclose(): the library may have threads that still run. */
 	free(p);
 }
 
@@ -198,7 +198,9 @@ log_in_to(struct provider *p, struct token *t, const struct p11_request *q)
 
 	if (!t->wants_login || t->logged_in)
 		return P11_DONE;
-	/* The library shall not ask the user where we were not told to. */
+	/* C_Login() without a PIN makes the token's reader ask for it, so that
+	 * is done only if the request allows it; and a token with such a reader
+	 * gets no PIN from us. */
 	if (q->pin_kind == P11_PIN_NONE || given == t->on_reader)
 		return P11_NEEDS_PIN;
 	rv = p->f->C_Login(t->session, CKU_USER,

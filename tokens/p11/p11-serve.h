@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What hpnssh-pkcs11-helper does: requests of keys/p11-wire.h, each with its
- * answer. The first one to list keys names the provider, which stays.
+ * The work of hpnssh-pkcs11-helper: answers the requests of keys/p11-wire.h.
+ * The first request to list keys names the provider's library, which then stays
+ * loaded.
  *
  * Threads: one; calls block.
  */
@@ -12,7 +13,9 @@
 
 struct provider;
 
-/* *p: NULL before the first one. Fills an empty answer. */
+/* Handles a request and fills answer, which is empty. *p: the provider, NULL
+ * before the first request. The result is an error only if there is no answer;
+ * a refusal is an answer. */
 int p11_serve(struct provider **p, const struct p11_request *q,
     struct buf *answer) must_check;
 

@@ -9,12 +9,13 @@
 
 enum { RAW_MAX = 2048 }; /* bytes of a signature */
 
-/* How a signature algorithm is asked of a token. */
+/* How a token makes the signatures of each algorithm. */
 static const struct method {
 	const char *alg;
 	CK_MECHANISM_TYPE mechanism;
-	int digest; /* of what is signed; -1: all of it */
-	const char *prefix; /* DigestInfo in front of the digest (RFC 8017) */
+	int digest; /* digest of the data to sign; -1: the data itself */
+	/* Head of DigestInfo, before the digest (RFC 8017). */
+	const char *prefix;
 	size_t prefix_len;
 } methods[] = {
 	{ "ssh-rsa", CKM_RSA_PKCS, DIGEST_SHA1,
@@ -41,8 +42,8 @@ method_of(const char *alg)
 	return NULL;
 }
 
-/* The private key of a listed one. Some tokens do not say of their keys that
- * they sign. */
+/* Finds the private key of a listed key. It is searched for again without
+ * CKA_SIGN, because some tokens do not set that attribute. */
 static bool
 find_private(struct provider *p, const struct listed_key *at,
     CK_OBJECT_HANDLE *out)
@@ -72,7 +73,7 @@ wants_pin_each_time(struct provider *p, const struct token *t,
 	    len == sizeof yes && yes != CK_FALSE;
 }
 
-/* The input that the token gets to sign. */
+/* Appends the input that the token is to sign for the data. */
 static int
 put_input(const struct method *m, struct span data, struct buf *out)
 {

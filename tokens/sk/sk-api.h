@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The interface of libraries that providers of security keys (FIDO) bring,
- * version 10 of it: the layout of what goes over it is not ours to change.
+ * The interface of the libraries for security keys (FIDO) that providers offer,
+ * in its version 10. Libraries of others are compiled with it, so that the
+ * layout of these structures cannot be changed.
  *
- * What a function returns was allocated by malloc(3), member by member, and is
- * the caller's; the arguments stay the caller's.
+ * Each member of what a function returns was allocated by malloc(3) and is the
+ * caller's. The arguments stay the caller's.
  *
  * Threads: one.
  */
@@ -14,11 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The high half of what sk_api_version() returns. */
+/* The version of the interface: the high half of the result of
+ * sk_api_version(). */
 #define SK_API_MAJOR 0x000a0000U
 #define SK_API_MAJOR_MASK 0xffff0000U
 
-/* What the functions return: 0 or one of these. */
+/* Results of the functions: 0, or one of these. */
 enum {
 	SK_API_FAILED = -1,
 	SK_API_UNSUPPORTED = -2,
@@ -30,12 +32,12 @@ enum {
 struct sk_option {
 	char *name;
 	char *value;
-	uint8_t required; /* who does not know the name fails */
+	uint8_t required; /* a library that does not know the option fails */
 };
 
 struct sk_enroll_response {
 	uint8_t flags;
-	uint8_t *public_key; /* 32 bytes, or a point of 65 */
+	uint8_t *public_key; /* Ed25519: 32 bytes; ECDSA: a point of 65 bytes */
 	size_t public_key_len;
 	uint8_t *key_handle;
 	size_t key_handle_len;
@@ -50,7 +52,7 @@ struct sk_enroll_response {
 struct sk_sign_response {
 	uint8_t flags;
 	uint32_t counter;
-	uint8_t *sig_r; /* Ed25519: all of the signature */
+	uint8_t *sig_r; /* for Ed25519 the whole signature */
 	size_t sig_r_len;
 	uint8_t *sig_s;
 	size_t sig_s_len;
@@ -66,7 +68,8 @@ struct sk_resident_key {
 	size_t user_id_len;
 };
 
-/* options: ends with NULL; may be NULL. */
+/* The functions of a library. The list options ends with NULL; options may be
+ * NULL itself. */
 typedef int (*sk_enroll_fn)(uint32_t alg, const uint8_t *challenge,
     size_t challenge_len, const char *application, uint8_t flags,
     const char *pin, struct sk_option **options,
@@ -78,7 +81,7 @@ typedef int (*sk_sign_fn)(uint32_t alg, const uint8_t *data, size_t data_len,
 typedef int (*sk_load_fn)(const char *pin, struct sk_option **options,
     struct sk_resident_key ***keys, size_t *n);
 
-/* A library that was loaded, or what is built in. */
+/* The functions of a loaded library, or of the built-in provider. */
 struct sk_api {
 	sk_enroll_fn enroll;
 	sk_sign_fn sign;

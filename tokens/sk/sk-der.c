@@ -3,7 +3,8 @@
 
 enum { DER_INTEGER = 0x02, DER_SEQUENCE = 0x30, NUMBER_MAX = 32 };
 
-/* Tag, a length of one byte, content. */
+/* Reads an element with this tag, and returns its content. Its length must be
+ * one byte. */
 static struct span
 take(struct rd *rd, uint8_t tag)
 {
@@ -14,7 +15,8 @@ take(struct rd *rd, uint8_t tag)
 	return rd_bytes(rd, len);
 }
 
-/* A number that is not negative; a zero in front keeps it so. */
+/* Reads a number, which must be positive, and returns it without zeros in
+ * front. */
 static struct span
 take_number(struct rd *rd)
 {

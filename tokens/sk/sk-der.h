@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The two numbers of an ECDSA signature as authenticators write it (DER: a
- * sequence of two integers).
+ * The two numbers, r and s, of an ECDSA signature as authenticators write it
+ * (DER: a sequence of two integers).
  *
  * Threads: any.
  */
@@ -11,7 +11,8 @@
 #include "base/err.h"
 #include "base/wire.h"
 
-/* r and s lie in der, without zeros in front. For curves of up to 256 bits. */
+/* Splits the signature. *r and *s point into der, and have no zeros in front.
+ * For curves of up to 256 bits. ERR_FORMAT. */
 int sk_der_split(struct span der, struct span *r, struct span *s) must_check;
 
 #endif

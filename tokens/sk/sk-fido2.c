@@ -27,9 +27,9 @@ sk_fido2_api(struct sk_api *out)
 
 enum {
 	DEVICES_MAX = 16,
-	USER_LEN = 32, /* a name of at most 31 bytes, and zeros */
+	USER_LEN = 32, /* user id: a name of at most 31 bytes, then zeros */
 	KEYS_MAX = 512,
-	POINT_LEN = 64, /* both numbers of a point on P-256 */
+	POINT_LEN = 64, /* bytes of both numbers of a point on P-256 */
 };
 
 struct options {
@@ -117,10 +117,12 @@ close_device(fido_dev_t **dev)
 	fido_dev_free(dev);
 }
 
-/* A device suits if it has the wanted key. NULL: any device will do. */
+/* Whether a device suits, because it has the wanted key. NULL: any device
+ * does. */
 typedef bool (*suits_fn)(fido_dev_t *dev, const void *arg);
 
-/* The device that was named, or the only one, or the first that suits. */
+/* Opens the device with this name; without a name the only device, or the first
+ * of several that suits. NULL: there is none. */
 static fido_dev_t *
 find_device(const char *name, suits_fn suits, const void *arg)
 {
@@ -171,7 +173,7 @@ new_assert(const struct wanted *w, const uint8_t *data, size_t len)
 	return a;
 }
 
-/* The device has the key: it is asked without a touch. */
+/* True if the device has the key. The user need not touch it for that. */
 static bool
 has_key(fido_dev_t *dev, const void *arg)
 {
@@ -203,8 +205,8 @@ take_assert(uint32_t alg, const fido_assert_t *a, struct sk_sign_response *s)
 	return copy(two.p, two.len, &s->sig_s, &s->sig_s_len);
 }
 
-/* The user is verified where that is asked for: by the authenticator itself, or
- * by the PIN that goes with it. */
+/* Makes the authenticator verify the user itself, if the key requires it and no
+ * PIN is given; a PIN verifies the user, too. */
 static int
 set_verification(fido_dev_t *dev, fido_assert_t *a, uint8_t flags,
     const char *pin)
@@ -265,7 +267,8 @@ fido2_sign(uint32_t alg, const uint8_t *data, size_t data_len,
 
 /* ---- new keys ------------------------------------------------------------ */
 
-/* A resident key of this user must not be there already. */
+/* SK_API_HAS_KEY if the device has a resident key of this application and user
+ * already; 0 if not. */
 static int
 check_free(fido_dev_t *dev, const char *application, const uint8_t *user,
     const char *pin)
@@ -328,7 +331,8 @@ new_cred(uint32_t alg, const uint8_t *challenge, size_t len,
 	return c;
 }
 
-/* A point begins with a byte that says that both numbers follow. */
+/* Copies the public key. A point gets the byte 4 in front, which means that
+ * both its numbers follow. */
 static int
 take_public(const fido_cred_t *c, struct sk_enroll_response *e)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The provider that is built in: USB authenticators by libfido2.
+ * The built-in provider of security keys: USB authenticators, by libfido2.
  *
  * Threads: one.
  */
@@ -11,7 +11,7 @@
 
 #include "tokens/sk/sk-api.h"
 
-/* False: it is not built in. */
+/* The functions of the built-in provider. False: this build has none. */
 bool sk_fido2_api(struct sk_api *out);
 
 #endif

@@ -11,10 +11,11 @@
 #include "base/buf.h"
 #include "base/fd.h"
 
-/* Every library of this kind has the name of its first function in it. */
+/* The name of a function that each such library has: its file must contain
+ * it. */
 #define MARK "sk_api_version"
 
-enum { LIBRARY_MAX = 64 * 1024 * 1024 }; /* bytes of its file */
+enum { LIBRARY_MAX = 64 * 1024 * 1024 }; /* bytes of a library's file */
 
 static bool
 is_library(int fd)
@@ -37,7 +38,8 @@ find_functions(void *library, struct sk_api *out, const char **why)
 {
 	uint32_t (*version)(void);
 
-	/* POSIX has dlsym() return what a pointer to a function fits in. */
+	/* POSIX guarantees that a pointer to a function fits into what dlsym()
+	 * returns. */
 	*(void **)&version = dlsym(library, "sk_api_version");
 	*(void **)&out->enroll = dlsym(library, "sk_enroll");
 	*(void **)&out->sign = dlsym(library, "sk_sign");
@@ -59,7 +61,7 @@ sk_provider_load(const char *path, struct sk_api *out, const char **why)
 	bool ok;
 	int fd;
 
-	/* Without a slash the linker would look for it elsewhere. */
+	/* Without a slash dlopen() would search other directories. */
 	*why = "it is no path";
 	if (strchr(path, '/') == NULL)
 		return ERR_ARGUMENT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Loads the library of a provider. It runs with all that this process may do,
- * so only a file that is such a library is given to the dynamic linker.
+ * Loads the library of a provider of security keys. Its code runs with all
+ * rights of this process, so only a file that is such a library is loaded.
  *
  * Threads: one.
  */
@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "tokens/sk/sk-api.h"
 
-/* The library is loaded, and stays so. On error *why says what is wrong,
- * static. */
+/* Loads the library, for as long as this process runs. On an error *why is the
+ * reason, which must not be freed. */
 int sk_provider_load(const char *path, struct sk_api *out,
     const char **why) must_check;
 

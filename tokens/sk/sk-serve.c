@@ -20,7 +20,8 @@ add_option(struct options *o, const char *name, const char *value)
 {
 	if (value == NULL)
 		return;
-	/* The library does not change them, whatever its header says. */
+	/* The library does not change the texts, although the interface does
+	 * not say const. */
 	o->v[o->n] = (struct sk_option){ .name = (char *)(uintptr_t)name,
 		.value = (char *)(uintptr_t)value };
 	o->list[o->n] = &o->v[o->n];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One request of a program that wants something of a security key: calls the
- * library, and puts what it returns into an answer.
+ * The work of hpnssh-sk-helper: for a request of a program that uses a security
+ * key, calls the provider's library, and makes an answer of what it returns.
  *
  * Threads: one.
  */
@@ -11,7 +11,8 @@
 #include "keys/sk-wire.h"
 #include "tokens/sk/sk-api.h"
 
-/* Appends the answer. An error of the library is a part of it. */
+/* Handles a request, and appends the answer. An error of the library is a
+ * status in the answer; the result is an error only if there is no answer. */
 int sk_serve(const struct sk_request *q, const struct sk_api *api,
     struct buf *answer) must_check;
 
