@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of gss.c where there is no GSSAPI. The keywords that lead here are
- * not built then either, so this is never reached.
+ * In place of gss.c in a build without GSSAPI. Such a build has no keywords for
+ * GSSAPI either, so that these functions are never called.
  */
 #include "gss/gss.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How gssapi-with-mic (RFC 4462 section 3) is written down: names of
- * mechanisms, and what a MIC is made of. Knows no GSSAPI library.
+ * The parts of messages of gssapi-with-mic (RFC 4462 section 3): names of
+ * mechanisms, and the data that a MIC is computed over. Uses no GSSAPI library.
  *
  * Threads: any.
  */
@@ -15,21 +15,25 @@
 #include "base/wire.h"
 
 enum {
-	GSS_MECHS_MAX = 2048,	    /* that a client may name in a request */
-	GSS_TOKEN_MAX = 128 * 1024, /* bytes; a Windows domain's come to 64K */
+	/* Mechanisms that a request of a client may name. */
+	GSS_MECHS_MAX = 2048,
+	/* Bytes of a token; those of a Windows domain have up to 64K. */
+	GSS_TOKEN_MAX = 128 * 1024,
 	GSS_STEPS_MAX = 16,	    /* tokens of the client in one try */
-	GSS_MIC_MAX = 4096,	    /* bytes */
+	GSS_MIC_MAX = 4096,	    /* bytes of a MIC */
 };
 
-/* The one mechanism that we have: Kerberos 5, as an OID in DER. */
+/* The only mechanism that we support: Kerberos 5, as an OID in DER. */
 struct span gss_wire_kerberos(void);
 bool gss_wire_is_kerberos(struct span oid);
-/* The list of a request, with that one mechanism. */
+/* Appends a request's list of mechanisms, with Kerberos 5 only. */
 void gss_wire_put_request(struct buf *b);
-/* Reads such a list, which ends the request: the mechanism that we have is
- * there, or not. ERR_PROTOCOL if there are none in it, or too many. */
+/* Reads a request's list of mechanisms, which is its last field. *kerberos:
+ * Kerberos 5 is in it. ERR_PROTOCOL: the list is empty, or has more than
+ * GSS_MECHS_MAX. */
 int gss_wire_get_request(struct rd *in, bool *kerberos) must_check;
-/* What the client's MIC is computed over, for a method ("gssapi-with-mic"). */
+/* Appends the data that the client's MIC is computed over; method is
+ * "gssapi-with-mic". */
 void gss_wire_put_signed(struct buf *b, struct span session_id,
     const char *user, const char *service, const char *method);
 

@@ -3,7 +3,7 @@
 
 #include "config.h"
 
-#ifdef HAVE_GSSAPI /* else gss-none.c */
+#ifdef HAVE_GSSAPI /* else gss-none.c is used */
 
 #include <dlfcn.h>
 #include <gssapi/gssapi.h>
@@ -16,22 +16,24 @@
 #include "base/mem.h"
 #include "gss/gss-wire.h"
 
-enum { REASONS_MAX = 4 }; /* lines of the library about one failure */
+/* Lines of the library that are shown about one error. */
+enum { REASONS_MAX = 4 };
 
 struct gss_initiator {
 	gss_ctx_id_t context;
 	gss_name_t service;
-	gss_cred_id_t cred; /* of the identity that was asked for */
+	gss_cred_id_t cred; /* of request.identity; else none */
 	struct gss_request request;
 	bool complete;
 };
 
 struct gss_acceptor {
-	gss_cred_id_t cred; /* keys of the host */
+	gss_cred_id_t cred; /* the host's keys */
 	gss_ctx_id_t context;
-	gss_cred_id_t delegated; /* of the client */
-	char *principal;	 /* NULL: not complete */
-	char *error;		 /* of the last call, or NULL */
+	gss_cred_id_t delegated; /* credentials that the client has delegated */
+	/* The client's; NULL: context is not complete. */
+	char *principal;
+	char *error;		 /* reason of the last call's error, or NULL */
 };
 
 /* ---- the library ------------------------------------------------------- */
@@ -45,8 +47,8 @@ struct gss_acceptor {
 	f(init_context) f(free_context) f(parse_name) f(free_principal)       \
 	f(kuserok)
 
-/* The library is loaded when it is wanted: whoever logs in by other means does
- * not pay for it, in time and in memory. */
+/* The library is loaded when it is first needed, so that logins by other
+ * methods need no time and memory for it. */
 static struct {
 	void *gss, *krb5;
 #define GSS_MEMBER(name) __typeof__(&gss_##name) name;
@@ -92,7 +94,8 @@ load_library(char **why)
 
 /* ---- types of the library ---------------------------------------------- */
 
-/* The OID of Kerberos as the library wants it: without tag and length. */
+/* The OID of Kerberos 5 as the library wants it: without DER's tag and
+ * length. */
 static gss_OID_desc
 kerberos(void)
 {
@@ -137,7 +140,7 @@ put_reason(struct buf *text, OM_uint32 code, int type)
 	}
 }
 
-/* The reason of a failure, in the library's words. Caller frees. */
+/* The reason of an error, in the library's words. Caller frees. */
 static char *
 reason(OM_uint32 major, OM_uint32 minor)
 {
@@ -152,14 +155,15 @@ reason(OM_uint32 major, OM_uint32 minor)
 	return s;
 }
 
-/* Types of names: 1.2.840.113554.1.2.1.4, a service based on a host, and
- * 1.2.840.113554.1.2.1.1, a user. */
+/* Types of names, as OIDs: a service at a host (1.2.840.113554.1.2.1.4), and a
+ * user (1.2.840.113554.1.2.1.1). */
 static const uint8_t service_type[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12,
 	0x01, 0x02, 0x01, 0x04 };
 static const uint8_t user_type[] = { 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x12, 0x01,
 	0x02, 0x01, 0x01 };
 
-/* A name of this type is imported; *why on error. */
+/* Makes the library's form of a name of this type. ERR_DENIED: *why has the
+ * reason. */
 static int
 import_name(const char *name, const uint8_t oid[sizeof service_type],
     gss_name_t *out, char **why)
@@ -177,7 +181,7 @@ import_name(const char *name, const uint8_t oid[sizeof service_type],
 	return ERR_DENIED;
 }
 
-/* The name of the service "host" at a host. */
+/* Makes the name of the service "host" at a host. */
 static int
 import_service(const char *host, gss_name_t *name, char **why)
 {
@@ -207,7 +211,8 @@ sign(gss_ctx_id_t context, struct span data, struct buf *mic, char **why)
 	return buf_err(mic);
 }
 
-/* The credentials of one principal, out of those that there are. */
+/* Takes the credentials of the principal request.identity, of those that the
+ * user has. Without an identity it does nothing. */
 static int
 take_identity(struct gss_initiator *i, char **why)
 {
@@ -271,8 +276,9 @@ flags_of(const struct gss_request *request)
 	    (request->delegate ? GSS_C_DELEG_FLAG : 0);
 }
 
-/* The context stands. It has to be what was asked for: a library may leave out
- * what it cannot do. */
+/* Handles a complete context. It must have the properties that were requested,
+ * because a library may leave out those that it cannot provide. Then makes the
+ * MIC. */
 static int
 conclude(struct gss_initiator *i, OM_uint32 got, struct gss_proof *out,
     char **why)
@@ -323,7 +329,7 @@ gss_initiator_sign(struct gss_initiator *i, struct span data, struct buf *mic,
 	return i->complete ? sign(i->context, data, mic, why) : ERR_PROTOCOL;
 }
 
-/* A MIC is verified; *why on error. */
+/* Verifies a MIC over data. ERR_DENIED: *why has the reason. */
 static int
 verify(gss_ctx_id_t context, struct span data, struct span mic, char **why)
 {
@@ -331,7 +337,8 @@ verify(gss_ctx_id_t context, struct span data, struct span mic, char **why)
 	OM_uint32 major, minor;
 
 	major = lib.verify_mic(&minor, context, &text, &sum, NULL);
-	/* Supplementary bits tell of replayed or old messages. */
+	/* Any other result is an error, also one with supplementary bits only:
+	 * they mean that the message is replayed or old. */
 	if (major == GSS_S_COMPLETE)
 		return 0;
 	*why = reason(major, minor);
@@ -401,7 +408,7 @@ gss_acceptor_free(struct gss_acceptor *a)
 	free(a);
 }
 
-/* text is taken. */
+/* Keeps text, which is taken over, as the reason. Returns ERR_DENIED. */
 static int
 fail(struct gss_acceptor *a, char *text)
 {
@@ -419,7 +426,8 @@ is_kerberos(gss_OID mech)
 	    memcmp(mech->elements, want.elements, want.length) == 0;
 }
 
-/* The context stands: may it count, and who is it with? */
+/* Handles a complete context: checks whether it is good for a login, and notes
+ * the client's principal. */
 static int
 complete(struct gss_acceptor *a, gss_name_t client, gss_OID mech,
     OM_uint32 flags)
@@ -429,8 +437,8 @@ complete(struct gss_acceptor *a, gss_name_t client, gss_OID mech,
 
 	if (!is_kerberos(mech))
 		return fail(a, xstrdup("another mechanism than asked for"));
-	/* Without integrity nothing would tie the token to this connection;
-	 * whoever saw it could use it. */
+	/* Without integrity nothing would tie the tokens to this connection,
+	 * and somebody who saw them could use them. */
 	if ((flags & GSS_C_INTEG_FLAG) == 0 || (flags & GSS_C_ANON_FLAG) != 0)
 		return fail(a, xstrdup("no integrity, or anonymous"));
 	major = lib.display_name(&minor, client, &text, NULL);

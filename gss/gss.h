@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Kerberos 5 by MIT's library, through its GSSAPI: what each side of a login
- * needs. The library is loaded by the first call that needs it. In a build
- * without it (gss-none.c) everything is refused.
+ * Kerberos 5 by MIT's library, through its GSSAPI: what client and server each
+ * need for a login. The library is loaded by the first call that needs it. In a
+ * build without GSSAPI (gss-none.c) all calls fail.
  *
- * Threads: loop thread only. Calls may block, because they may ask a KDC, a
- * name server or a file system.
+ * Threads: loop thread only. Calls may block, because the library may ask a
+ * KDC, a name server or a file system.
  */
 #ifndef HPN_GSS_GSS_H
 #define HPN_GSS_GSS_H
@@ -19,30 +19,35 @@
 
 /* ---- the client's side -------------------------------------------------- */
 
-/* What the client wants of the library. */
+/* What the client asks the library for. All is borrowed. */
 struct gss_request {
-	const char *host; /* whose service "host" is to be convinced */
-	/* The host's numeric address, where the name that DNS has for that
-	 * counts and not the one above; or NULL. Is for
-	 * client/auth/gss-login.h. */
+	/* Name of the server: the client proves itself to the service "host"
+	 * there. */
+	const char *host;
+	/* The server's numeric address, if the name that DNS has for the
+	 * address is to be used in place of host; else NULL. Only
+	 * client/auth/gss-login.h uses it. */
 	const char *address;
-	/* The principal to be, of those that there are tickets of; NULL: as
-	 * the library chooses. */
+	/* The principal to log in as, of those that the user has tickets of;
+	 * NULL: the library chooses. */
 	const char *identity;
-	bool delegate;	  /* let it act for the user further on */
-	/* It has to prove itself too, which takes another token of it. RFC
-	 * 4462 section 3.4 has no use for that, as its host key has settled
-	 * who it is, but OpenSSH's server insists on it. */
+	/* Delegate credentials, so that the server can act for the user. */
+	bool delegate;
+	/* The server has to prove itself, too, which takes another token of the
+	 * server. RFC 4462 section 3.4 does not need that, because the server's
+	 * host key has shown who it is, but OpenSSH's server insists on it. */
 	bool mutual;
-	struct span signed_data; /* to compute the MIC over; borrowed. NULL:
-				  * none is wanted */
+	/* Data to compute the MIC over; borrowed. p NULL: no MIC is wanted. */
+	struct span signed_data;
 };
-/* The proof is what goes to the server; both may be empty. */
+/* What the client has to send to the server: a token and a MIC, each of which
+ * may be empty. */
 struct gss_proof {
 	struct buf token;
-	bool complete;	/* then there is the MIC that was asked for */
-	bool delegated; /* as asked; the KDC may not allow it */
-	uint64_t expires_s; /* of the ticket, since 1970 */
+	/* The context is complete, and mic is filled in if wanted. */
+	bool complete;
+	bool delegated; /* credentials were delegated; the KDC may forbid it */
+	uint64_t expires_s; /* end of the ticket, seconds since 1970 */
 	struct buf mic;
 };
 
@@ -56,17 +61,19 @@ gss_proof_clear(struct gss_proof *p)
 
 struct gss_initiator;
 
-/* *why, when a call fails: the library's words, or NULL; the caller frees. */
+/* If a call of the client's side fails, *why is the reason in the library's
+ * words, or NULL; the caller frees it. */
 int gss_initiator_new(struct gss_initiator **out,
     const struct gss_request *request, char **why) must_check;
 void gss_initiator_free(struct gss_initiator *i);
-/* token: of the server; empty at first. Fills *out, which is to be cleared,
- * with an error also: there may be a token that tells the server. */
+/* Takes the server's token, which is empty in the first step, and fills *out.
+ * The caller clears *out, and sends what it has also after an error: there may
+ * be a token that tells the server. */
 int gss_initiator_step(struct gss_initiator *i, struct span token,
     struct gss_proof *out, char **why) must_check;
 
-/* Of a complete context: a MIC over data for the server, and is this the
- * server's over data? */
+/* With a complete context: makes a MIC over data for the server; verifies the
+ * server's MIC over data. */
 int gss_initiator_sign(struct gss_initiator *i, struct span data,
     struct buf *mic, char **why) must_check;
 int gss_initiator_verify(struct gss_initiator *i, struct span data,
@@ -76,33 +83,35 @@ int gss_initiator_verify(struct gss_initiator *i, struct span data,
 
 struct gss_acceptor;
 
-/* host: tickets must be for this host's service "host"; NULL: for anything
- * that the keytab has a key of. An error means that there is no such key, or
- * no keytab. *why as above. */
+/* host: the client's ticket must be for the service "host" of this host; NULL:
+ * for any service that the keytab has a key of. Fails if there is no such key,
+ * or no keytab. *why is as above. */
 int gss_acceptor_new(struct gss_acceptor **out, const char *host,
     char **why) must_check;
 void gss_acceptor_free(struct gss_acceptor *a);
-/* A token of the client. What is put into out, also with an error, is for the
- * client; it may be nothing. *complete: the client is known, and can sign. */
+/* Takes a token of the client. What is put into out, also after an error, has
+ * to be sent to the client; it may be nothing. *complete: the context is
+ * complete, and the client is known. */
 int gss_acceptor_step(struct gss_acceptor *a, struct span token,
     struct buf *out, bool *complete) must_check;
-/* The client's MIC over the data is checked, in a complete context. */
+/* Verifies the client's MIC over data, with a complete context. */
 int gss_acceptor_verify(struct gss_acceptor *a, struct span data,
     struct span mic) must_check;
-/* A MIC over the data for the client is made, in a complete context. */
+/* Makes a MIC over data for the client, with a complete context. */
 int gss_acceptor_sign(struct gss_acceptor *a, struct span data,
     struct buf *mic) must_check;
-/* Why the last call failed; never NULL. */
+/* The reason why the last call failed; never NULL. */
 const char *gss_acceptor_error(const struct gss_acceptor *a);
 /* The client's principal in Kerberos' notation; NULL before the context is
  * complete. */
 const char *gss_acceptor_principal(const struct gss_acceptor *a);
-/* May the principal log in to this account, by the rules of Kerberos? Reads
- * the user's ~/.k5login, so it is to be called as the user. */
+/* Whether the client's principal may log in to this account, by the rules of
+ * Kerberos. It reads the user's ~/.k5login, so it must run as the user. */
 bool gss_acceptor_may_be(const struct gss_acceptor *a, const char *user);
-/* The client has handed over credentials that we may act with. */
+/* The client has delegated credentials to us. */
 bool gss_acceptor_has_credentials(const struct gss_acceptor *a);
-/* Writes these to a file, which is made anew. To be called as the user. */
+/* Writes the delegated credentials to a new file at path. It must run as the
+ * user. ERR_NOT_FOUND: there are none. */
 int gss_acceptor_store(struct gss_acceptor *a, const char *path) must_check;
 
 #endif
