@@ -36,7 +36,7 @@ const struct forwarded_kind forwarded_listened_path = {
 };
 
 struct forwarded {
-	TAILQ_ENTRY(forwarded) entry; /* in the list */
+	TAILQ_ENTRY(forwarded) entry; /* in list->all */
 	struct forwarded_list *list;
 	const struct forwarded_kind *kind;
 	struct channel *channel;
@@ -54,7 +54,7 @@ struct forwarded {
 	bool counted;
 	struct forwarded_waiter waiter; /* told of the answer to our OPEN */
 	struct buf first;    /* to be written to fd before the peer's data */
-	char target[TEXT_MAX]; /* for messages */
+	char target[TEXT_MAX]; /* for log messages */
 };
 
 struct forwarded_list {

@@ -233,7 +233,8 @@ socks_feed(struct socks *s, const void *data, size_t len, size_t *used)
 		if (is_complete(s))
 			result = on_field[s->state](s);
 		else if (s->have == sizeof s->field)
-			result = SOCKS_BAD; /* a name without an end */
+			/* The name is longer than SOCKS_NAME_MAX. */
+			result = SOCKS_BAD;
 	}
 	return result;
 }

@@ -19,7 +19,8 @@ enum {
 	GSS_MECHS_MAX = 2048,
 	/* Bytes of a token; those of a Windows domain have up to 64K. */
 	GSS_TOKEN_MAX = 128 * 1024,
-	GSS_STEPS_MAX = 16,	    /* tokens of the client in one try */
+	/* Tokens of a client in one login attempt. */
+	GSS_STEPS_MAX = 16,
 	GSS_MIC_MAX = 4096,	    /* bytes of a MIC */
 };
 

@@ -40,7 +40,8 @@ enum conn_state {
 
 /* The state of a stream, which is an SFTP session of a connection. */
 enum stream_state {
-	STREAM_QUEUED,	   /* starts when its connection has logged in */
+	/* Its session starts when its connection has logged in. */
+	STREAM_QUEUED,
 	STREAM_OPTIMISTIC, /* its channel was requested before the server
 			    * confirmed the login */
 	STREAM_OPEN,	   /* it has a channel, or has requested one */
@@ -72,8 +73,9 @@ struct stream {
 	struct conn *conn;
 	enum stream_state state;
 	struct sftp *sftp;
-	struct session *session; /* from STREAM_OPTIMISTIC or STREAM_OPEN on */
-	struct xfer_pipe pipe;	 /* of STREAM_PIPED */
+	/* NULL before STREAM_OPTIMISTIC or STREAM_OPEN */
+	struct session *session;
+	struct xfer_pipe pipe;	 /* used in STREAM_PIPED only */
 	/* The status of its end becomes remote.status. */
 	bool first;
 	/* It was made for a connection that was begun early, and no transfer
@@ -87,9 +89,10 @@ struct remote {
 	struct client_conf conf;
 	/* Command of -S or -D; empty: no program is spawned. */
 	struct strlist argv;
-	struct conn *conns;  /* the first one stays first */
+	struct conn *conns;  /* list; the first connection stays its head */
 	struct stream *streams;
-	unsigned conn_count; /* how many were ever made: the next number */
+	/* Connections ever made; the number of the next one. */
+	unsigned conn_count;
 	/* Round trip time of a master's path; 0: not known. */
 	uint64_t master_rtt_us;
 	bool no_further;      /* a further connection was refused */

@@ -289,7 +289,8 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 			scp_report(scp, NULL, path,
 			    sftp_call_words(r));
 	} else if (tilde[1] == '\0') {
-		home = xstrdup("."); /* where paths begin */
+		/* The directory in which SFTP paths begin. */
+		home = xstrdup(".");
 	} else {
 		scp_report(scp, NULL, path, "the server cannot expand ~user");
 	}

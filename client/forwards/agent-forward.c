@@ -18,8 +18,9 @@
 #include "keys/agent-client.h"
 
 enum {
-	WINDOW = 64 * 1024, /* bytes */
-	PACKET = 32 * 1024, /* bytes of data */
+	/* Bytes that the server may send before we grant more. */
+	WINDOW = 64 * 1024,
+	PACKET = 32 * 1024, /* bytes of data in a message */
 	ANSWER_MAX = 1024,  /* bytes of the agent's answer to session-bind */
 	ANSWER_MS = 10 * 1000, /* time that the agent has for that answer */
 	/* Between attempts to connect while the agent's queue is full. */

@@ -14,8 +14,8 @@
 #include "forward/x11-display.h"
 
 enum {
-	PACKET = 16 * 1024, /* bytes of data */
-	ORIGINATOR_MAX = 256, /* bytes */
+	PACKET = 16 * 1024, /* bytes of data in a message */
+	ORIGINATOR_MAX = 256, /* bytes of the X client's address */
 };
 
 /* X11 channels end with the peer's EOF: X servers do not answer a client that

@@ -163,7 +163,7 @@ foreign_leave_listens(struct foreign *f)
 			cancel_listen(l);
 			remove_listen(l);
 		} else {
-			l->owner = NULL; /* the answer is still to come */
+			l->owner = NULL; /* on_listen_answer() cancels it */
 		}
 	}
 }

@@ -23,8 +23,8 @@ enum {
 	RETRY_MS = 20,
 	RANDOM_BYTES = 6,
 	TRIES = 10,
-	/* Tries to open a socket that has two names, while its master publishes
-	 * it. */
+	/* How often find_socket() tries to open a socket that still has two
+	 * names. */
 	NAME_TRIES = 25,
 };
 

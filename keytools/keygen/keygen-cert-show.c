@@ -30,7 +30,7 @@ show_text(const char *before, const char *text, const char *after)
 	free(shown);
 }
 
-/* Options whose value is shown as a text. */
+/* True for an option whose value is shown as text. */
 static bool
 has_text(const char *name, bool critical)
 {

@@ -30,7 +30,7 @@
 #define NOTE SYSCONFDIR "/sshd_config.d/10-host-keys.conf"
 
 enum {
-	CONFIG_MAX = 1 << 20, /* bytes */
+	CONFIG_MAX = 1 << 20, /* bytes of a configuration file */
 	DEPTH_MAX = 8,	      /* levels of Include */
 	FILES_MAX = 256,
 };

@@ -3,8 +3,8 @@
 
 enum { DER_INTEGER = 0x02, DER_SEQUENCE = 0x30, NUMBER_MAX = 32 };
 
-/* Reads an element with this tag, and returns its content. Its length must be
- * one byte. */
+/* Reads an element with this tag, and returns its content. The element's length
+ * field must be one byte long. */
 static struct span
 take(struct rd *rd, uint8_t tag)
 {
