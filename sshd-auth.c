@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * hpnsshd-auth: the unprivileged process of a connection that is not
- * authenticated yet. hpnsshd-session starts it with descriptors as in
- * server/monitor-wire.h; it is of no use otherwise.
+ * authenticated yet. hpnsshd-session starts it with the descriptors that
+ * server/monitor-wire.h lists. It cannot run by itself.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@
 #include "server/monitor-wire.h"
 
 #ifdef WITH_SANITIZER
-/* The search for leaks is turned off: it wants a process of its own, which the
- * sandbox does not let it have. */
+/* Turns off the search for leaks: it needs a second process, which the sandbox
+ * does not allow. */
 int __lsan_is_turned_off(void);
 
 int

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnsshd-session: one connection's privileged process. The listener starts
- * it with descriptors as in server/state.h; it is of no use otherwise.
+ * hpnsshd-session: the privileged process of one connection. The listener
+ * starts it with the descriptors that server/state.h lists. It cannot run by
+ * itself.
  */
 #include <fcntl.h>
 #include <stdbool.h>

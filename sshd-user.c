@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnsshd-user: the user's process of a connection. hpnsshd-session executes
- * it after the login, as the superuser, with descriptors as in
- * server/user-state.h; it is of no use otherwise. It becomes the user itself,
- * so the system lets no program of the user's look into it.
+ * hpnsshd-user: the user's process of a connection. hpnsshd-session executes it
+ * after the login, as the superuser, with the descriptors that
+ * server/user-state.h lists. It cannot run by itself. Because it changes to the
+ * user's identity itself, the system lets no program of the user trace it.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,10 +36,11 @@ main(int argc, char **argv)
 	int type, status;
 	socklen_t len = sizeof type;
 
-	/* Where an ordinary user has started the server, there is no change of
-	 * identity that would do this. Its children are the user's own. */
+	/* Keeps the user's other programs from tracing this process also where
+	 * an ordinary user has started the server, so that no change of
+	 * identity does that. Child processes are not hidden. */
 	(void)proc_hide();
-	/* The kernel has it named after a descriptor. */
+	/* Executed by descriptor, the process has a number as its name. */
 	proc_title_begin(argc, argv, "hpnsshd-user");
 	help_answer(&help, argc, argv, NULL);
 	if (argc == 2)
@@ -53,7 +54,7 @@ main(int argc, char **argv)
 	crypto_library_start_now();
 	status = user_run(USER_FD_SOCKET, USER_FD_MONITOR);
 #ifdef WITH_SANITIZER
-	/* The search for leaks traces its own process. */
+	/* The search for leaks needs to trace this process. */
 	(void)proc_unhide();
 #endif
 	return status;

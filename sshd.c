@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnsshd: command line, configuration and host keys; the rest is in
+ * hpnsshd: reads command line, configuration and host keys, then runs
  * server/listener/listener.c.
  */
 #include <errno.h>
@@ -60,12 +60,12 @@ usage(void)
 static void
 must(int r)
 {
-	if (r != 0) /* was logged where it was found */
+	if (r != 0) /* the error was logged where it was found */
 		exit(255);
 }
 
-/* A flag of the command line has to be right; scripts know the exit status 1
- * for one that is not. */
+/* Ends the process if a flag of the command line is wrong. The exit status is
+ * 1, as in OpenSSH, because scripts know it. */
 static void
 must_flag(int r)
 {
@@ -76,9 +76,9 @@ must_flag(int r)
 /* Flags that stand for a keyword. */
 static const struct {
 	char flag;
-	const char *keyword, *value; /* value NULL: the argument */
-	/* What programs read when the argument is wrong; NULL: the keyword's
-	 * own line. */
+	const char *keyword, *value; /* value NULL: the flag's argument */
+	/* The message for a wrong argument, as in OpenSSH, since programs read
+	 * it. NULL: the usual message of the keyword. */
 	const char *wrong;
 } keyword_flags[] = {
 	{ '4', "AddressFamily", "inet", NULL },
@@ -120,8 +120,8 @@ set_keyword_flag(struct options *o, int flag)
 	return false;
 }
 
-/* -u 0: no host names in login records, and so none are looked up. The
- * length of a name in a record is the system's. */
+/* -u: the longest host name in login records. 0 means no names at all, so none
+ * are looked up. Other numbers have no effect: the system sets the length. */
 static void
 set_utmp_len(struct options *o, const char *arg)
 {
@@ -171,8 +171,8 @@ set_flag(struct options *o, int flag)
 	case 'q':
 		o->quiet = true;
 		break;
-	case 'b': /* of protocol version 1, or without meaning since long: */
-	case 'k': /* accepted, as in stock */
+	case 'b': /* flags of old versions, without meaning: */
+	case 'k': /* accepted and ignored, as in OpenSSH */
 	case 'Q':
 	case 'r':
 		break;
@@ -228,8 +228,8 @@ redirect_log(const char *path)
 		close(fd);
 }
 
-/* The log is opened before the configuration is read, which has lines of its
- * own. With -i standard error may be the client's. */
+/* Opens the log before the configuration is read, for the log lines about that.
+ * With -i standard error may be the client's, so the log goes to syslog. */
 static void
 open_log(const struct options *o)
 {
@@ -240,13 +240,14 @@ open_log(const struct options *o)
 	if (o->log_file != NULL)
 		redirect_log(o->log_file);
 	if (o->inetd && !o->log_to_stderr) {
-		session_start_reserve(); /* before the log's descriptor */
+		session_start_reserve(); /* so that the log gets no descriptor
+					  * of a session */
 		log_to_syslog(LOG_AUTH);
 	}
 }
 
-/* The log is set as the configuration says. Who only looks at that hears of its
- * faults. */
+/* Sets up the log as the configuration says. With -t and -T LogLevel does not
+ * apply, so that all faults of the configuration are shown. */
 static void
 set_up_log(struct options *o)
 {
@@ -265,9 +266,9 @@ set_up_log(struct options *o)
 	    crypto_library_version());
 }
 
-/* Routing domains are checked here and not while the file is read: other
- * processes of ours, to which the whole configuration goes, see no
- * interfaces. */
+/* Checks routing domains. This is not done while the file is read, because
+ * other processes of this server also read the whole configuration and see no
+ * network interfaces. */
 static void
 check_domains(const struct server_conf *conf)
 {
@@ -318,9 +319,9 @@ dump_config(struct options *o)
 	exit(0);
 }
 
-/* The user that hpnsshd-auth becomes, and the directory in which it is locked.
- * Not a user that others share, as nobody is: they could signal and trace
- * it. */
+/* Sets the user that hpnsshd-auth becomes and the directory that it is locked
+ * in. The user must not be shared with other services, as nobody is: they could
+ * signal and trace hpnsshd-auth. */
 static void
 find_privsep(struct server_state *s)
 {
@@ -363,8 +364,8 @@ load_keys(struct server_state *s)
 	exit(1);
 }
 
-/* The path of the program, for SIGHUP: as it was called, so that a newer one
- * that was put there is found. */
+/* The path of this program, to start it again at SIGHUP. It is the path by
+ * which it was called, so that a newer program at that path is found. */
 static const char *
 find_exe(const char *argv0)
 {
@@ -375,8 +376,8 @@ find_exe(const char *argv0)
 	return path;
 }
 
-/* The arguments as they were: the title of the process is written over the
- * first of them. */
+/* Copies the arguments, because the title of the process is written over the
+ * originals. */
 static char **
 copy_arguments(int argc, char **argv)
 {

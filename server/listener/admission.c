@@ -13,20 +13,24 @@
 
 enum {
 	SECOND_US = 1000 * 1000,
-	LEVEL_MAX = 60,		/* seconds after which a flood is forgotten */
-	SUMMARY_S = 5 * 60,	/* between lines about what was not logged */
-	LIMITS_LOGGED = 4,	/* of a burst, from this one on: not logged */
+	LEVEL_MAX = 60,		/* the highest level: it is 0 after so many
+				 * seconds without drops */
+	SUMMARY_S = 5 * 60,	/* seconds between lines that count the omitted
+				 * ones */
+	LIMITS_LOGGED = 4,	/* level from which on drops are not logged */
 	PENALTIES_LOGGED = 8,
 };
 
-/* Lines about one kind of drop. A drop raises the level by one, a second
- * lowers it by one; where it is too high the line is only counted. */
+/* Limits the log lines about one kind of drop. Each drop raises the level by
+ * one, and each second lowers it by one. At the level too_high or above a line
+ * is omitted and only counted. */
 struct drop_log {
 	const char *what;
 	int too_high, level;
-	int64_t lowered_us; /* when the level was lowered last */
+	int64_t lowered_us; /* when the level was last lowered */
 	unsigned omitted;
-	int64_t summary_us; /* when these were logged last, or first counted */
+	int64_t summary_us; /* when the first of the omitted lines was
+			     * counted */
 };
 
 struct admission {
@@ -106,7 +110,8 @@ log_omitted(struct drop_log *d, int64_t now_us)
 	d->omitted = 0;
 }
 
-/* The level at which the line about this drop is to be logged. */
+/* Counts a drop. Returns the level for its log line: DEBUG3 if the line is
+ * omitted. */
 static enum log_level
 count_drop(struct drop_log *d, int64_t now_us)
 {

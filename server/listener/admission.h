@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Who may connect now: penalties of the address, MaxStartups,
- * PerSourceMaxStartups, and what is logged of them. All of it is about the
- * address that the listener itself has seen.
+ * Whether a connection that has come is accepted: penalties of its address,
+ * MaxStartups, PerSourceMaxStartups, and the log lines about refusals. Only the
+ * address that the listener itself sees counts.
  *
  * Threads: loop thread only.
  */
@@ -22,7 +22,8 @@ struct admission;
 struct admission *admission_new(const struct server_conf *conf);
 void admission_free(struct admission *a); /* NULL is fine */
 
-/* A peer, as far as limits and penalties tell peers apart. */
+/* What limits and penalties know of a peer. Peers with the same source are not
+ * told apart. */
 struct admission_peer {
 	struct startups_source source;
 	bool exempt; /* from penalties */
@@ -30,20 +31,22 @@ struct admission_peer {
 struct admission_peer admission_peer_of(const struct admission *a,
     const struct sockaddr *sa, socklen_t len);
 
-/* The connections that are there when one more comes. */
+/* The connections that exist when one more comes. */
 struct admission_load {
-	int startups;	 /* unauthenticated ones */
-	int same_source; /* of these, from the source of the new one */
-	uint32_t chance; /* uniform in [0,100) */
+	int startups;	 /* unauthenticated connections */
+	int same_source; /* unauthenticated connections from the source of the
+			  * new one */
+	uint32_t chance; /* random, uniform in [0,100) */
 };
 
-/* Is the connection fd, which comes from sa, to be refused? Logs it. */
+/* Whether the connection fd, which comes from sa, must be refused. Logs a
+ * refusal. */
 bool admission_refuses(struct admission *a, int fd,
     const struct sockaddr *sa, socklen_t len,
     const struct admission_peer *peer, const struct admission_load *load,
     int64_t now_us);
 
-/* A connection of the peer ended without authentication. */
+/* Punishes the peer for a connection that ended without authentication. */
 void admission_penalise(struct admission *a,
     const struct admission_peer *peer, enum penalty_class c, int64_t now_us);
 

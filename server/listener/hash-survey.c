@@ -24,14 +24,17 @@
 #include "server/oom.h"
 
 enum {
-	FILE_MAX = 8 * 1024 * 1024, /* bytes that are looked at */
-	ACCOUNTS_MAX = 4096,	    /* likewise */
-	USES_MAX = 16,		    /* methods and costs that are told apart */
-	HASH_MAX_MS = 2000,	    /* of CPU time: a dearer one costs that */
-	ALL_MAX_US = 5 * 1000 * 1000, /* of CPU time: the rest is dear */
+	FILE_MAX = 8 * 1024 * 1024, /* bytes of the file that are read */
+	ACCOUNTS_MAX = 4096,	    /* lines of the file that are read */
+	USES_MAX = 16,		    /* settings that are told apart */
+	HASH_MAX_MS = 2000,	    /* of CPU time for one hash: it is stopped
+				     * then, and counts as that */
+	ALL_MAX_US = 5 * 1000 * 1000, /* of CPU time for all settings: later
+				       * ones are not measured, and count as
+				       * HASH_MAX_MS */
 	CHEAP_US = 100 * 1000, /* of CPU time */
 	MEASURES = 3,
-	ONCE_MS = 2000,		    /* of time, where somebody waits */
+	ONCE_MS = 2000,		    /* how long hash_survey_once() waits */
 	ANSWER_MAX = 4096,
 	LOOK_MS = 5000,
 };
@@ -40,10 +43,10 @@ struct hash_survey {
 	struct loop *loop;
 	hash_survey_fn found;
 	void *arg;
-	int fd; /* of a child that has not answered yet, or -1 */
+	int fd; /* pipe from a child that has not answered yet; or -1 */
 	struct loop_fd *watch;
 	struct buf answer;
-	struct stat seen; /* the file as it was read */
+	struct stat seen; /* of the file when it was read last */
 	uint64_t looked_ms;
 };
 
@@ -77,7 +80,8 @@ count_use(struct survey *s, const char *field)
 	s->uses[i].accounts++;
 }
 
-/* The text is taken apart in place. */
+/* Counts the settings of all accounts. text is cut into lines and fields in
+ * place. */
 static void
 read_accounts(struct survey *s, char *text)
 {
@@ -91,8 +95,8 @@ read_accounts(struct survey *s, char *text)
 	}
 }
 
-/* Into memory that is wiped, by the system's own call: the C library would
- * leave lines in buffers of its own. */
+/* Reads the file into memory that is wiped, and with read(2): the C library
+ * would leave lines of it in its own buffers. */
 static void
 read_shadow(struct survey *s)
 {
@@ -121,8 +125,8 @@ count_standard(struct survey *s)
 	s->uses[s->n++].setting = setting != NULL ? setting : DECOY_STANDARD;
 }
 
-/* In a process of its own, which its clock ends: what a field asks for may
- * take hours. */
+/* CPU time in microseconds of one hash, measured in a child process. A timer
+ * ends the child, because a setting may ask for hours of work. */
 static uint64_t
 measure_once(const char *setting)
 {
@@ -149,8 +153,9 @@ measure_once(const char *setting)
 	    (uint64_t)1);
 }
 
-/* Of cheap ones the least of some: other load makes a hash dearer, not cheaper,
- * and they are counted by their time. */
+/* CPU time in microseconds of a hash. A cheap one is measured several times and
+ * the least counts: other load makes a hash look more expensive, never
+ * cheaper. */
 static uint64_t
 measure(const char *setting)
 {
@@ -180,12 +185,13 @@ run_child(int out, bool measures)
 	oom_give_back(OOM_FILE, oom_before());
 	(void)proc_hide();
 	(void)proc_end_with_parent();
-	/* Sockets, the file with the host's keys. */
+	/* Closes what is the listener's: sockets, and the file with the host's
+	 * keys. */
 	if (dup2(out, STDIN_FILENO) == -1)
 		_exit(1);
 	proc_close_from(STDERR_FILENO + 1);
 	read_shadow(&s);
-	/* Nobody has a password: what one would be hashed with. */
+	/* Nobody has a password: takes the method for new ones. */
 	if (s.n == 0)
 		count_standard(&s);
 	qsort(s.uses, s.n, sizeof s.uses[0], by_accounts);
@@ -202,7 +208,7 @@ run_child(int out, bool measures)
 
 /* ---- in the listener ---------------------------------------------------- */
 
-/* The end to read from, or -1. */
+/* Returns the end of a pipe to read the child's answer from, or -1. */
 static int
 start_child(pid_t *pid, bool measures)
 {
@@ -264,7 +270,8 @@ begin(struct hash_survey *s)
 {
 	pid_t pid;
 
-	/* Whoever changes it from here on is noticed later. */
+	/* Before the child reads: a change after this stat() is found by
+	 * hash_survey_look(). */
 	if (stat(LIBC_HASHES_FILE, &s->seen) == -1 || geteuid() != 0)
 		return;
 	s->fd = start_child(&pid, true);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How this machine's accounts are hashed, found out once for all connections.
- * A short-lived child of the listener reads /etc/shadow and hashes once by each
- * method to know its cost, so no line of that file is ever in a process that
- * stays, and nobody waits for it.
+ * Finds out, once for all connections, by which methods the passwords of this
+ * machine's accounts are hashed. A short-lived child of the listener reads
+ * /etc/shadow and hashes once by each method to measure its cost. So no line of
+ * that file is ever in a process that stays, and the listener does not wait.
  *
  * Threads: loop thread only.
  */
@@ -19,18 +19,19 @@
 
 struct hash_survey;
 
-/* What a child has found; borrowed. */
+/* Gets what the child has found; d is borrowed. */
 typedef void (*hash_survey_fn)(void *arg, const struct decoys *d);
 
-/* Begins at once. Accounts that are not the superuser's to read are nobody's:
- * found is not called then. */
+/* Starts a child at once. Without the superuser's rights the file cannot be
+ * read, and found is never called. */
 struct hash_survey *hash_survey_new(struct loop *loop, hash_survey_fn found,
     void *arg);
 void hash_survey_free(struct hash_survey *s);
-/* A connection has come: looks, every few seconds at most, whether the file has
- * changed. */
+/* For each connection that comes: starts a child again if the file has changed.
+ * Looks at it every few seconds at most. */
 void hash_survey_look(struct hash_survey *s, uint64_t now_ms);
-/* The same for one connection, without knowing costs; waits for the child. */
+/* Fills d for a process with one connection only: waits for the child, which
+ * does not measure costs. */
 void hash_survey_once(struct decoys *d);
 
 #endif

@@ -24,7 +24,7 @@ inetd_pipes_needed(void)
 	    in.st_ino != out.st_ino;
 }
 
-/* One read's worth; false at the end of either. */
+/* Copies what one read() returns. False: the input ended, or an error. */
 static bool
 carry(int from, int to)
 {
@@ -45,7 +45,7 @@ carry_all(int sock)
 		if (poll(p, ARRAY_LEN(p), -1) <= 0)
 			continue;
 		if (p[0].revents != 0 && !carry(STDIN_FILENO, sock)) {
-			/* The other direction goes on. */
+			/* The end of the input: the other direction goes on. */
 			shutdown(sock, SHUT_WR);
 			p[0].fd = -1;
 			p[0].revents = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * For -i on two descriptors, as when hpnsshd is a client's ProxyCommand: the
- * processes of a connection want one socket, so a small process of its own
- * carries bytes between that and the two.
+ * hpnsshd -i on two descriptors instead of one socket, for example as the
+ * ProxyCommand of a client. The processes of a connection need one socket, so a
+ * small process copies bytes between a socket and the two descriptors.
  *
  * Threads: none.
  */
@@ -11,10 +11,11 @@
 
 #include <stdbool.h>
 
-/* Descriptors 0 and 1 are not one socket: what is behind 1, as a filter or a
- * logger, gets all that is sent. */
+/* Whether descriptors 0 and 1 are not the same socket. Then the server must
+ * write to descriptor 1, behind which may be a filter or a logger. */
 bool inetd_pipes_needed(void);
-/* Starts the process; the socket, or -1 with errno. */
+/* Starts the copying process. Returns the socket to it, which the caller owns,
+ * or -1 with errno. */
 int inetd_pipes_start(void);
 
 #endif

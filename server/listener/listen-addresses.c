@@ -11,10 +11,14 @@
 #include "base/str.h"
 #include "server/peer.h"
 
-/* Of one try to have them all. */
+/* State of one attempt to open all sockets. */
 struct opening {
-	const char *held; /* by an old listener; NULL: there is none */
-	size_t held_count; /* of those that failed for that reason only */
+	/* Value of LISTEN_ADDRESSES_HELD: the addresses of an old listener.
+	 * NULL: there is none. */
+	const char *held;
+	/* How many sockets could not be bound only because of the old
+	 * listener. */
+	size_t held_count;
 };
 
 static bool
@@ -24,8 +28,8 @@ is_wildcard(const char *address, size_t len)
 	    (len == 2 && strncmp(address, "::", len) == 0);
 }
 
-/* Is the place in use by the old listener? Two places are in each other's way
- * if one of them is every address of the family. */
+/* Whether the old listener uses this address and port. Two addresses of one
+ * family also collide if one of them is the wildcard. */
 static bool
 is_held(const char *held, const char *address, uint16_t port)
 {
@@ -54,7 +58,7 @@ log_failure(enum listen_step step, const char *address, uint16_t port,
     int error)
 {
 	switch (step) {
-	case LISTEN_SOCKET: /* a kernel without IPv6 is no fault */
+	case LISTEN_SOCKET: /* not an error: the kernel may have no IPv6 */
 		log_verbose("socket for %s: %s", address, strerror(error));
 		break;
 	case LISTEN_DEVICE:
@@ -72,7 +76,7 @@ log_failure(enum listen_step step, const char *address, uint16_t port,
 	}
 }
 
-/* listen_spec's failed */
+/* The callback `failed` of struct listen_spec. */
 static void
 on_failed(void *arg, enum listen_step step, const struct sockaddr *sa,
     socklen_t len, int error)
@@ -142,7 +146,8 @@ listen_addresses_possible(const struct server_conf *conf, const char *held)
 	return possible;
 }
 
-/* NULL: the system does not say. */
+/* The address and port of a listening socket; caller frees. NULL: the system
+ * does not say. */
 static char *
 address_of(int fd, uint16_t *port)
 {

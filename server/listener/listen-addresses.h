@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The addresses at which the listener listens: ListenAddress and Port, and
- * whether those of a new configuration can be had while an old listener holds
- * its own.
+ * The addresses that the listener listens on, from ListenAddress and Port; and
+ * the check whether a new configuration's addresses could be had while an old
+ * listener holds its own.
  *
  * Threads: loop thread only.
  */
@@ -14,19 +14,21 @@
 #include "base/listen.h"
 #include "conf/server-conf.h"
 
-/* Ends the process if there is none at all; says which one could not be had. */
+/* Opens a socket for each address. Logs each failure, and ends the process if
+ * no socket could be opened. */
 void listen_addresses_open(const struct server_conf *conf,
     struct listen_set *sockets);
 void listen_addresses_log(const struct listen_set *sockets);
 
-/* The variable of the environment by which a listener tells the check of a new
- * configuration what it holds itself: "address port" on a line each. */
+/* The environment variable in which a listener gives its own addresses to the
+ * check of a new configuration: lines of "address port". */
 #define LISTEN_ADDRESSES_HELD "HPNSSHD_LISTENS"
-/* The text for that variable; caller frees. */
+/* The value of LISTEN_ADDRESSES_HELD; caller frees. */
 char *listen_addresses_text(const struct listen_set *sockets);
-/* Could listen_addresses_open() have at least one, once the listener that holds
- * these has gone? It takes those that are free for a moment, and hears nobody.
- * Says why not. */
+/* Whether listen_addresses_open() could open at least one socket once the
+ * listener that holds `held` (the value of LISTEN_ADDRESSES_HELD) has ended. To
+ * find out, it binds the free addresses for a moment without listening. Logs
+ * why not. */
 bool listen_addresses_possible(const struct server_conf *conf,
     const char *held);
 

@@ -35,15 +35,16 @@
 #include "server/peer.h"
 
 enum {
-	PAUSE_MS = 100, /* after running out of descriptors */
-	/* That have to be free: for the loop and the look at the accounts'
-	 * hashes (three), a connection and the pipe of its reports, and two
-	 * others that are about to log in. */
+	PAUSE_MS = 100, /* until accept(2) is tried again after descriptors or
+			 * memory ran out */
+	/* How many descriptors must be free: three for the loop and for the
+	 * survey of hashes, two for a connection and the pipe of its reports,
+	 * and room for others that are about to log in. */
 	DESCRIPTORS_LEAST = 8,
 };
 
-/* Set for the program that replaces this one at SIGHUP: it is in the
- * background already. */
+/* Environment variable for the program that replaces this one at SIGHUP: it is
+ * in the background already and must not go there again. */
 #define RESTARTED "HPNSSHD_RESTARTED"
 
 extern char **environ;
@@ -53,11 +54,14 @@ struct startup {
 	struct listener *listener;
 	TAILQ_ENTRY(startup) entry;
 	pid_t pid;
-	int fd; /* reports of hpnsshd-session; see server/state.h */
-	struct loop_fd *watch; /* NULL: there are no more reports */
+	/* Pipe with reports of hpnsshd-session; STATE_FD_STARTUP in
+	 * server/state.h. */
+	int fd;
+	struct loop_fd *watch; /* NULL: the pipe has ended */
 	struct admission_peer peer;
-	struct sockaddr_storage from, to; /* of the connection */
-	enum penalty_class why; /* it gets a penalty, should it end now */
+	struct sockaddr_storage from, to; /* addresses of the connection */
+	/* The class of the peer's penalty if the process ends now. */
+	enum penalty_class why;
 };
 
 struct listener {
@@ -74,7 +78,9 @@ struct listener {
 	struct reload reload;
 	struct hash_survey *survey;
 	char title[256]; /* the command line */
-	bool is_short; /* of something that accept(2) needs; it was told */
+	/* accept(2) has failed for want of descriptors or memory, and this was
+	 * logged. */
+	bool is_short;
 	bool restart;
 	bool pid_written;
 	int status;
@@ -82,7 +88,7 @@ struct listener {
 
 /* ---- the title of the process ------------------------------------------- */
 
-/* For ps(1), and for monitoring that reads it. */
+/* Shows the count in the title for ps(1) and for monitoring. */
 static void
 show_startups(const struct listener *l)
 {
@@ -117,7 +123,8 @@ startup_over(struct startup *s)
 	free(s);
 }
 
-/* One login is over: there is time to make the next one ready. */
+/* A login has succeeded or failed: now there is time to start a spare process
+ * for the next one. */
 static void
 startup_leaves(struct startup *s)
 {
@@ -127,7 +134,7 @@ startup_leaves(struct startup *s)
 	session_spare_fill(&l->spare, &l->session);
 }
 
-/* Reads what hpnsshd-session has reported until now. True: the user is
+/* Reads the reports of hpnsshd-session so far. True: the user is
  * authenticated. */
 static bool
 is_authenticated(struct startup *s)
@@ -149,8 +156,8 @@ is_authenticated(struct startup *s)
 	return false;
 }
 
-/* Without authentication the process counts until it is gone: only then it
- * is known whether it crashed. */
+/* An unauthenticated process counts as a startup until it has ended, not only
+ * until its reports end: only its exit status says whether it crashed. */
 static void
 on_startup_report(void *arg, int fd, int events)
 {
@@ -162,8 +169,9 @@ on_startup_report(void *arg, int fd, int events)
 		startup_leaves(s);
 }
 
-/* The clock has ended it where its own time limits do not act: something that
- * it called does not return, as a name server or a module. */
+/* The process was killed by its own alarm(2), which acts where its other time
+ * limits do not: in a call that does not return, of a name server or a
+ * module. */
 static void
 log_timeout(const struct startup *s)
 {
@@ -180,7 +188,7 @@ log_timeout(const struct startup *s)
 	free(to);
 }
 
-/* The process has ended; wait_status is of waitpid(2). */
+/* The process of s has ended; wait_status is from waitpid(2). */
 static void
 startup_ended(struct startup *s, int wait_status)
 {
@@ -275,7 +283,8 @@ pause_accepting(struct listener *l)
 		fatal("out of memory");
 }
 
-/* -d: this process becomes the one connection's hpnsshd-session. */
+/* -d and -i: this process becomes the hpnsshd-session of the only
+ * connection. */
 static _Noreturn void
 become_session(const struct listener *l, int connection)
 {
@@ -305,7 +314,7 @@ on_connection(void *arg, int fd, int events)
 	if (connection == -1) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM ||
 		    errno == ENOBUFS) {
-			/* Not with each of ten tries in a second. */
+			/* Once only: accept(2) is tried ten times a second. */
 			if (!l->is_short)
 				log_error("accept: %s", strerror(errno));
 			l->is_short = true;
@@ -342,7 +351,8 @@ find_startup(const struct listener *l, pid_t pid)
 	return s;
 }
 
-/* Some other child than a connection's has. */
+/* A child has ended that is no connection's: perhaps the check of a new
+ * configuration. */
 static void
 check_ended(struct listener *l, pid_t pid, int status)
 {
@@ -353,7 +363,8 @@ check_ended(struct listener *l, pid_t pid, int status)
 		loop_stop(l->loop);
 		break;
 	case RELOAD_NO:
-		notify_ready(); /* again, as before */
+		notify_ready(); /* systemd was told that we reload: that is
+				 * over */
 		break;
 	case RELOAD_WAIT:
 	case RELOAD_NOT_MINE:
@@ -394,7 +405,7 @@ on_terminate(void *arg, int signo)
 
 	log_info("Received signal %d; terminating.", signo);
 	l->status = signo == SIGTERM ? 0 : 255;
-	l->restart = false; /* whichever came first */
+	l->restart = false; /* also if SIGHUP came first */
 	loop_stop(l->loop);
 }
 
@@ -419,7 +430,8 @@ write_pid_file(struct listener *l)
 
 /* ---- the whole --------------------------------------------------------- */
 
-/* Not while nobody heeds it: it would end the program that is about to. */
+/* Blocks SIGHUP while no program handles it: it would end the new program
+ * before its own handler is there. The loop of the new program unblocks it. */
 static void
 hold_hangups(bool on)
 {
@@ -449,7 +461,8 @@ set_up_loop(struct listener *l)
 	hold_hangups(false);
 	reload_init(&l->reload, l->loop, l->opts->exe, l->opts->argv,
 	    &l->sockets);
-	/* Connections from before a restart may have ended during it. */
+	/* Processes of connections from before a restart are children of this
+	 * process: some may have ended already. */
 	on_child(l, SIGCHLD);
 }
 
@@ -461,21 +474,23 @@ go_to_background(const struct listener *l)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	unsetenv(RESTARTED);
-	/* Connections get no terminal or pipe of whoever started us. */
+	/* Connections must not inherit a terminal or pipe of whoever started
+	 * this process. */
 	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)
 		fatal("/dev/null: %s", strerror(errno));
 	close(null);
 	if (!l->opts->foreground && !restarted && daemon(0, to_stderr) == -1)
 		fatal("daemon: %s", strerror(errno));
-	/* Whatever file system we were started in can go. */
+	/* So that the file system of the working directory can be unmounted. */
 	if (chdir("/") == -1)
 		log_error("chdir: %s", strerror(errno));
 	if (!to_stderr)
 		log_to_syslog(l->state->conf.log.syslog_facility);
 }
 
-/* hash_survey_fn. Connections from here on get it. */
+/* hash_survey_fn: later connections get the new decoys. A spare process has
+ * read the old ones, so it is replaced. */
 static void
 on_hashes(void *arg, const struct decoys *d)
 {
@@ -500,7 +515,7 @@ prepare(struct listener *l)
 	int r;
 
 	session_start_reserve();
-	if (!l->opts->debug) /* then it becomes a session itself */
+	if (!l->opts->debug) /* with -d this process becomes a session itself */
 		oom_protect(OOM_FILE);
 	l->state->oom_before = oom_before();
 	l->session.path = state_helper_path(c->listen.sshd_session_path,
@@ -508,7 +523,9 @@ prepare(struct listener *l)
 	if (access(l->session.path, X_OK) == -1)
 		fatal("%s does not exist or is not executable",
 		    l->session.path);
-	/* A process that stays finds more out in time. */
+	/* With -d the process waits for the survey. Without, the survey runs
+	 * later (hash_survey_new()), and until then connections use the
+	 * system's standard method. */
 	if (l->opts->debug)
 		hash_survey_once(&l->state->decoys);
 	else
@@ -517,11 +534,12 @@ prepare(struct listener *l)
 		fatal("cannot keep the configuration for connections: %s",
 		    err_text(r));
 	l->session.leads = !l->opts->debug;
-	/* From here on the keys are in that file alone. */
+	/* From here on the host keys are only in the file in memory. */
 	hostkeys_clear(&l->state->keys);
 }
 
-/* Or it would listen and answer nobody. */
+/* Ends the process if too few descriptors are free for a connection: it would
+ * listen and never answer. */
 static void
 check_descriptors(void)
 {

@@ -14,8 +14,8 @@
 
 struct listener_opts {
 	bool foreground; /* -D, -d */
-	bool debug;	 /* -d: one connection only */
-	const char *exe; /* to start again at SIGHUP */
+	bool debug;	 /* -d: serves one connection, in this process */
+	const char *exe; /* path of this program, to start it anew at SIGHUP */
 	char **argv;
 };
 
@@ -23,10 +23,10 @@ struct listener_opts {
  * the exit status. */
 int listener_run(struct server_state *state, const struct listener_opts *opts);
 
-/* -i: the one connection is descriptor 0; becomes hpnsshd-session. */
+/* -i: serves the connection at descriptor 0 only. Becomes hpnsshd-session. */
 _Noreturn void listener_inetd(struct server_state *state);
 
-/* Notify systemd, if it has started us. */
+/* Notify systemd, if it started this process. */
 void notify_ready(void);
 void notify_reloading(void);
 

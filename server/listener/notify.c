@@ -31,7 +31,7 @@ send_state(const char *text)
 	if (len >= sizeof sun.sun_path)
 		return;
 	memcpy(sun.sun_path, path, len);
-	if (path[0] == '@') /* not in the file system */
+	if (path[0] == '@') /* an abstract name: it begins with a zero byte */
 		sun.sun_path[0] = '\0';
 	fd = sock_open(AF_UNIX, SOCK_DGRAM, 0, SOCK_WAITS);
 	if (fd == -1)

@@ -8,17 +8,18 @@
 #include "base/tree.h"
 #include "crypto/rand.h"
 
-/* A source and its penalty. It is in two sets, so that no sequence of
- * addresses makes finding it, or the one that expires first, slow. */
+/* A source and its penalty. Each entry is in two balanced trees, so that
+ * finding a source or the first entry to expire is fast whatever addresses
+ * peers choose. */
 struct entry {
 	struct tree_node by_source, by_expiry;
 	struct startups_source source;
-	enum penalty_class reason; /* of the last one */
+	enum penalty_class reason; /* of the last penalty */
 	bool active;		   /* enforced */
 	int64_t expires_us;
 };
 
-/* NULL of NULL. */
+/* The entry of a node of the tree by_source; NULL if n is NULL. */
 static struct entry *
 of_source(const struct tree_node *n)
 {
@@ -55,7 +56,7 @@ compare_expiry(const struct tree_node *a, const struct tree_node *b)
 struct table {
 	struct tree_node *by_source, *by_expiry;
 	size_t count, max;
-	bool deny_all; /* when full */
+	bool deny_all; /* a full table refuses every connection of the family */
 };
 
 struct penalties {
@@ -84,7 +85,8 @@ first_to_expire(const struct table *t)
 	return of_expiry(tree_first(t->by_expiry));
 }
 
-/* Ranks that a peer could foresee would let it make a set as deep as a list. */
+/* The rank of a node, which balances the trees. It is random: a peer that could
+ * foresee ranks could make a tree as deep as a list. */
 static uint32_t
 rank(void)
 {
@@ -124,7 +126,8 @@ penalties_free(struct penalties *p)
 	free(p);
 }
 
-/* The table of a source, without what has expired; NULL: it has no address. */
+/* The table of the source's family, after removing expired entries. NULL:
+ * penalties are off, or the source has no address. */
 static struct table *
 table_of(struct penalties *p, const struct startups_source *source,
     int64_t now_us)

@@ -45,7 +45,8 @@ reload_clear(struct reload *r)
 	buf_clear(&r->text);
 }
 
-/* What is over the limit is read too, so that the check does not wait. */
+/* Reads messages of the check. Those over the limit are read too and thrown
+ * away, so that the check does not wait for room in the pipe. */
 static void
 read_text(struct reload *r)
 {
@@ -82,7 +83,8 @@ on_too_long(void *arg)
 	(void)kill(r->pid, SIGKILL);
 }
 
-/* In the child: the same program with the same arguments and -t. */
+/* In the child process: executes the listener's program with its arguments and
+ * -t. out becomes its standard error. */
 static void
 become_check(const struct reload *r, int out)
 {

@@ -31,8 +31,8 @@ session_start_reserve(void)
 	close(fd);
 }
 
-/* name: shown by ps(1); one of them says that socket is not the connection, but
- * where it will come from. */
+/* name is argv[0], which ps(1) shows. With the name STATE_NAME_WAITS, socket is
+ * not the connection but a socket over which it will arrive. */
 static int
 spawn(const struct session_program *p, char *name, int socket, int startup,
     pid_t *pid)
@@ -74,7 +74,7 @@ start(const struct session_program *p, char *name, int socket,
 
 	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return errno;
-	/* Only this end. */
+	/* Only the listener's end does not block. */
 	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
 		r = errno;
 	else
@@ -107,7 +107,8 @@ session_spare_fill(struct session_spare *s, const struct session_program *p)
 	fd_close(&pair[1]);
 	s->sock = pair[0];
 	if (r != 0) {
-		/* The next connection will say so, if this lasts. */
+		/* No error yet: the next connection tries again to start a
+		 * process, and logs a failure. */
 		log_debug("no spare %s: %s", p->path, strerror(r));
 		fd_close(&s->sock);
 		s->process.pid = 0;

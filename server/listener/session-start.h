@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How the listener starts hpnsshd-session: for a connection that has come, or
- * ahead of it. A spare one is loaded and has read the listener's state, and
- * waits for its connection: that takes a tenth off the time of a login. It
- * ends when its socket to the listener is closed.
+ * How the listener starts hpnsshd-session: when a connection has come, or in
+ * advance as a spare process. A spare process has loaded the program, has read
+ * the listener's state, and waits for a connection, which shortens a login by a
+ * tenth. It ends when its socket to the listener is closed.
  *
  * Threads: loop thread only.
  */
@@ -16,41 +16,47 @@
 
 #include "base/err.h"
 
-/* The program that is started, and what it gets; all of it is the
- * listener's. */
+/* The program hpnsshd-session and what it is started with. The listener owns
+ * path and state_fd. */
 struct session_program {
 	char *path;
 	int state_fd;
-	bool leads; /* a session of its own: setsid(2) */
+	bool leads; /* the process begins a session of its own, setsid(2) */
 };
 
 struct session_process {
 	pid_t pid;
-	int reports; /* owned; does not block; see server/state.h */
+	/* Pipe to read its reports from (STATE_FD_STARTUP in server/state.h);
+	 * owned; does not block. */
+	int reports;
 };
 
-/* Zeroed: there is none. */
+/* A spare process. Zeroed: there is none. */
 struct session_spare {
 	struct session_process process; /* pid 0: there is none */
-	int sock; /* owned; to send it the connection */
+	int sock; /* to send the connection to it; owned */
 };
 
-/* Keeps the numbers free that hpnsshd-session finds its descriptors at. */
+/* Makes sure that no later descriptor of this process gets a number below
+ * STATE_FD_FIRST_FREE: hpnsshd-session expects its descriptors there. */
 void session_start_reserve(void);
-/* The caller keeps connection. 0, or a number of errno. */
+/* Starts hpnsshd-session for connection, which the caller still owns. Returns 0
+ * or an errno number. */
 int session_start(const struct session_program *p, int connection,
     struct session_process *out) must_check;
 
-/* Starts one, unless there is one. */
+/* Starts a spare process unless there is one. */
 void session_spare_fill(struct session_spare *s,
     const struct session_program *p);
-/* The spare process takes the connection. False: there was none, or it has
- * died. */
+/* Sends the connection to the spare process, which becomes *out. The caller
+ * still owns connection. False: there was no spare process, or it has died. */
 bool session_spare_take(struct session_spare *s, int connection,
     struct session_process *out) must_check;
-/* The spare process ends soon, unless it was taken; its parent reaps it. */
+/* Tells the spare process to end. Its parent reaps it. Does nothing if there is
+ * none. */
 void session_spare_drop(struct session_spare *s);
-/* A child has ended: true if it was the spare one, which is forgotten. */
+/* To be called with each child process that has ended. True: it was the spare
+ * process, which is forgotten. */
 bool session_spare_ended(struct session_spare *s, pid_t pid);
 
 #endif

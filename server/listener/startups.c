@@ -48,7 +48,8 @@ startups_same_source(const struct startups_source *a,
 	    memcmp(a->bytes, b->bytes, sizeof a->bytes) == 0;
 }
 
-/* From begin on the chance to be refused rises from rate to 100 percent. */
+/* From limits->begin connections on, the chance to be refused rises linearly
+ * from rate percent to 100 percent at limits->full. */
 bool
 startups_drop(const struct server_startups *limits, int count,
     uint32_t chance)
