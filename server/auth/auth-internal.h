@@ -14,15 +14,16 @@
 /* A client's request on its way to the monitor. */
 struct auth_try {
 	const struct auth_method *method;
-	bool alias;		/* requested by the method's other name */
+	bool alias;		/* the client used the method's alias */
 	const struct kex *kex;
 	struct buf fields;	/* for the monitor; secret */
 	struct buf key_ok;	/* message to the client if the monitor's
 				 * verdict is MONITOR_KEY_OK */
 };
 
-/* The method's own fields of a request are read from in, and what the monitor
- * needs of them is written to t->fields. An error ends the connection. */
+/* One function for each method: reads the fields of a request that only this
+ * method has, and writes to t->fields what the monitor needs of them. An error
+ * ends the connection. */
 #define ROW(id, word, ...)                                                    \
 	int auth_read_##word(struct auth_try *t, struct rd *in) must_check;
 AUTH_METHODS(ROW)

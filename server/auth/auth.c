@@ -17,21 +17,24 @@
 #include "server/user.h"
 
 enum {
-	MESSAGES_MAX = 1024,	/* of any kind in a connection; some clients
-				 * ask for the service before each request */
+	MESSAGES_MAX = 1024,	/* of any kind in a connection: many, since some
+				 * clients request the service before each
+				 * request */
 	METHOD_MAX = 256,	/* bytes of a method's name */
 	SERVICE_MAX = 256,
-	/* A refusal takes at least this long, and longer if it was about a
-	 * secret: hashing is slow, and a person who mistyped does not mind. */
+	/* Microseconds from a request to its refusal, at least. It is longer
+	 * with a password or the like: hashing is slow, and a person who
+	 * mistyped does not notice. */
 	REFUSAL_US = 8 * 1000,
 	REFUSAL_OF_SECRET_US = 128 * 1000,
-	MARK_STEP = 16, /* each mark is a 16th above the last */
+	MARK_STEP = 16, /* each time of a refusal is a 16th later than the one
+			 * before */
 };
 
-/* Each state is followed by the next one only. */
+/* A state can only change to the next one. */
 enum auth_state {
 	AUTH_NEW,	/* the service was not requested yet */
-	AUTH_TRYING,	/* requests, and dialogues in between */
+	AUTH_TRYING,	/* requests and dialogues are accepted */
 	AUTH_SUCCEEDED, /* nothing more is accepted */
 };
 
@@ -41,22 +44,25 @@ struct auth {
 	const struct kex *kex;
 	const struct monitor_params *params;
 	enum auth_state state;
-	char *gave_up;	/* why we ended it, or NULL */
-	bool turned_away; /* the account was refused */
-	bool optimistic; /* both of auth_put_optimistic() were sent */
+	char *gave_up;	/* reason of the disconnect that we sent, or NULL */
+	bool turned_away; /* the monitor refused the account */
+	bool optimistic; /* auth_put_optimistic() has sent both replies */
 	char *user, *service; /* NULL before the first request */
-	char *shown_user;     /* for log lines: not too long; or NULL */
-	const struct auth_method *dialogue; /* waits for an answer; or NULL */
-	/* The last try was this one's, and it was refused: messages of its
-	 * dialogue may have been sent before the client knew; or NULL. */
+	char *shown_user;     /* user, cut to USER_SHOWN_MAX for log lines; or
+			       * NULL */
+	const struct auth_method *dialogue; /* method whose dialogue waits for
+					     * the client's message; or NULL */
+	/* The method of the last try, if it was refused; or NULL. Messages of
+	 * its dialogue that the client sent before it got the refusal are
+	 * ignored. */
 	const struct auth_method *refused;
 	struct monitor_user info;
 	int messages, tries, failures;
-	uint64_t began_us; /* when the current request came */
-	bool secret;	   /* it has one: a password, an answer */
+	uint64_t began_us; /* when the current request or answer came */
+	bool secret;	   /* the current request has a password or the like */
 };
 
-/* What each method makes of a client's request. */
+/* The functions that read the fields of a request, by method. */
 static int (*const readers[AUTH_METHOD_COUNT])(struct auth_try *t,
     struct rd *in) = {
 #define ROW(id, word, ...) [AUTH_METHOD_##id] = auth_read_##word,
@@ -187,9 +193,11 @@ give_up(struct auth *a, enum ssh_disconnect reason, const char *text)
 
 /* ---- time ------------------------------------------------------------- */
 
-/* Marks rise by a 16th each, beginning at one of the user's own, which only
- * this server knows: a small difference between two users is hidden by that
- * step, and where it is not, nobody can tell it from the step. */
+/* A refusal is sent at one of a row of marks, each a 16th later than the one
+ * before. The first mark depends on the user name and on the server's secret.
+ * So a small difference in the time that two users' tries take does not show,
+ * because both wait for a mark. A difference that crosses a mark cannot be told
+ * from the difference between the users' first marks. */
 uint64_t
 auth_delay_us(const uint8_t salt[32], const char *user, bool secret,
     uint64_t floor_us, uint64_t spent_us)
@@ -239,7 +247,7 @@ conclude_failure(struct auth *a, const struct monitor_verdict *v, bool delay)
 	return put_failure(a, v->methods, false);
 }
 
-/* What PAM has said. */
+/* Sends PAM's text as a banner, if there is one. */
 static int
 put_text(struct auth *a, const struct buf *text)
 {
@@ -247,8 +255,8 @@ put_text(struct auth *a, const struct buf *text)
 	    put_banner(a, buf_data(text), buf_len(text));
 }
 
-/* The account may not log in, whatever else is tried: the user hears why, and
- * the connection ends. */
+/* The account may not log in, whatever the client tries next: sends PAM's text
+ * about the reason, and ends the connection. */
 static int
 conclude_refusal(struct auth *a, const struct monitor_verdict *v)
 {
@@ -260,7 +268,8 @@ conclude_refusal(struct auth *a, const struct monitor_verdict *v)
 	return r != 0 ? r : ERR_CLOSED;
 }
 
-/* Is this type of message one of several in the method's dialogue? */
+/* Whether a message of this type belongs to the dialogue of a method with
+ * several kinds of messages. */
 static bool
 is_in_dialogue(const struct auth_method *m, uint8_t type)
 {
@@ -268,7 +277,8 @@ is_in_dialogue(const struct auth_method *m, uint8_t type)
 	    type <= m->dialogue_max;
 }
 
-/* A message that the monitor has made, type first; nothing if it is empty. */
+/* Sends a message that the monitor has made, type included. An empty one is not
+ * sent. ERR_PROTOCOL: its type is not of the method's dialogue. */
 static int
 put_made(struct auth *a, const struct auth_method *m, const struct buf *made)
 {
@@ -279,7 +289,8 @@ put_made(struct auth *a, const struct auth_method *m, const struct buf *made)
 	    ERR_PROTOCOL;
 }
 
-/* The body of the method's own message comes from the monitor. */
+/* Begins or continues the method's dialogue with a message of which the monitor
+ * has made the body. */
 static int
 put_prompt(struct auth *a, const struct auth_method *m, const struct buf *body)
 {
@@ -341,7 +352,8 @@ refuse_change(struct auth *a, const char *user, const char *service)
 	return r;
 }
 
-/* The first request gives the name of the user; it has to stay the same. */
+/* The first request sets the user and service; *user and *service are taken
+ * over. Later requests must have the same, or the connection ends. */
 static int
 settle_user(struct auth *a, char **user, char **service)
 {
@@ -367,16 +379,16 @@ settle_user(struct auth *a, char **user, char **service)
 	return r;
 }
 
-/* The client has our optimistic FAILURE, and has taken it as the reply to the
- * request that is being handled. */
+/* Whether the client takes our optimistic FAILURE for the reply to the request
+ * that is being handled, the first one. */
 static bool
 is_answered(const struct auth *a)
 {
 	return a->optimistic && a->tries == 1;
 }
 
-/* Has the monitor try what the client sent, and tells the client that its key
- * is welcome. */
+/* Lets the monitor try what the client sent. If the monitor would accept a
+ * signature with the client's key, tells the client so. */
 static int
 try_method(struct auth *a, const struct auth_method *m, bool alias,
     struct rd *r, struct monitor_verdict *v)
@@ -400,12 +412,14 @@ static int
 conclude_try(struct auth *a, const struct auth_method *m,
     struct monitor_verdict *v)
 {
-	/* The list to go on with, for the next unknown method. */
+	/* Kept for the reply to an unknown method, which does not reach the
+	 * monitor. */
 	if (v->methods != NULL) {
 		free(a->info.methods);
 		a->info.methods = xstrdup(v->methods);
 	}
-	/* Clients begin by asking which methods there are: that is no try. */
+	/* A first request "none" only asks which methods there are, so it does
+	 * not count as a try. */
 	if (a->tries == 1 && m != NULL && m->asks_only)
 		v->counts = false;
 	if (!is_answered(a) || v->result == MONITOR_SUCCESS ||
@@ -422,8 +436,8 @@ run_method(struct auth *a, const char *name, struct rd *r)
 	struct monitor_verdict v = { 0 };
 	int err = 0;
 
-	/* We have sent FAILURE for the "none" that was expected. The client
-	 * takes it as the reply to this request, so it gets no other one. */
+	/* We sent FAILURE for a "none" that we expected. The client takes that
+	 * as the reply to this request, so no other reply is sent. */
 	if (is_answered(a) && (m == NULL || !m->asks_only)) {
 		log_debug("%s, and not none, was asked for first", name);
 		return 0;
@@ -442,9 +456,9 @@ run_method(struct auth *a, const char *name, struct rd *r)
 	return err;
 }
 
-/* A new request instead of an answer gives the dialogue up (RFC 4256 section
- * 3.1). What it took to begin one (a message to a telephone, say) was done, so
- * it counts as one that failed. */
+/* A new request instead of an answer ends the dialogue (RFC 4256 section 3.1).
+ * It counts as a failed try, because a dialogue may have had a cost when it
+ * began, such as a message to a telephone. */
 static int
 drop_dialogue(struct auth *a)
 {
@@ -454,8 +468,9 @@ drop_dialogue(struct auth *a)
 	return ++a->failures >= a->info.max_auth_tries ? end_tries(a) : 0;
 }
 
-/* Nobody has a longer name, and who asks for one hears what all hear whom
- * nobody knows. */
+/* Reads the user name and cuts it to USER_NAME_MAX. No account has a longer
+ * name, so the cut name gets the same replies as an unknown one. Caller
+ * frees. */
 static char *
 read_user(struct rd *r)
 {
@@ -501,8 +516,10 @@ out:
 	return err;
 }
 
-/* A message of a method's own: in its dialogue only, or (of several kinds) too
- * late for it. all: with its type. */
+/* Handles a message of a method's dialogue. all is the message with its type.
+ * Without a dialogue it is an error, unless the method has several kinds of
+ * messages and was just refused: then the message came too late, and is
+ * ignored. */
 static int
 on_dialogue(struct auth *a, uint8_t type, struct span all)
 {

@@ -31,7 +31,7 @@
 
 struct preauth {
 	int socket_fd, monitor_fd;
-	int moduli_fd; /* opened before no file can be any more; or -1 */
+	int moduli_fd; /* opened before the sandbox forbids it; or -1 */
 	struct monitor_params params;
 	struct loop *loop;
 	struct loop_fd *socket_watch, *monitor_watch;
@@ -39,7 +39,7 @@ struct preauth {
 	struct kex *kex;
 	struct connection *connection;
 	struct auth *auth;
-	int ended; /* why the connection did, or 0 */
+	int ended; /* error that ended the connection; or 0 */
 };
 
 /* ---- hooks of the layers below ---------------------------------------- */
@@ -82,7 +82,7 @@ on_gss_sign(void *arg, struct span hash, struct buf *mic)
 	    mic);
 }
 
-/* NULL: no methods of GSSAPI. */
+/* Offers key exchange by GSSAPI; methods NULL: does not. */
 static int
 offer_gss(struct preauth *pa, const char *methods)
 {
@@ -98,7 +98,8 @@ on_keys_sent(void *arg)
 {
 	struct preauth *pa = arg;
 
-	/* There are other methods then than those that were foreseen. */
+	/* After a key exchange by GSSAPI there is one more authentication
+	 * method than the optimistic reply would list. */
 	if (kex_is_gss(pa->kex) ||
 	    !(kex_peer_traits(pa->kex) & PEER_WAITS_FOR_ANSWERS))
 		return 0;
@@ -129,7 +130,8 @@ on_auth(void *arg, uint8_t type, struct rd payload)
 	return r;
 }
 
-/* "user x address port n", as far as it is known. */
+/* Describes the client for log lines: "authenticating user x address port n",
+ * without the user if that is not known yet. Caller frees. */
 static char *
 describe(const struct preauth *pa)
 {
@@ -153,7 +155,8 @@ log_end(const struct preauth *pa, int err)
 	uint32_t reason = 0;
 
 	if (pa->auth != NULL && auth_turned_away(pa->auth)) {
-		log_debug("Turned away: %s", who); /* the monitor said why */
+		log_debug("Turned away: %s", who); /* the monitor has logged
+						    * why */
 	} else if (pa->auth != NULL && auth_gave_up(pa->auth)) {
 		log_info("Disconnecting %s: %s", who, auth_gave_up(pa->auth));
 	} else if (err == ERR_CLOSED) {
@@ -218,11 +221,12 @@ start_kex(struct preauth *pa, const char *id_remote)
 	pa->auth = auth_new(pa->monitor_fd, pa->packet, pa->kex, &pa->params);
 	if ((r = kex_start(pa->kex)) != 0)
 		fatal("cannot start the key exchange: %s", err_text(r));
-	/* What came behind the identification waits in the buffer. */
+	/* Bytes that came with the identification line are already in the
+	 * buffer, so the socket does not report them. */
 	connection_kick(pa->connection);
 }
 
-/* There are no packets yet, so the peer gets a line of text. */
+/* Tells the peer in a line of text, because there are no packets yet. */
 static void
 refuse_identification(struct preauth *pa, const char *why)
 {
@@ -235,7 +239,8 @@ refuse_identification(struct preauth *pa, const char *why)
 	loop_stop(pa->loop);
 }
 
-/* NULL if the peer speaks our protocol; else what is wrong. */
+/* NULL: the peer speaks protocol 2.0. Else a static text that says what is
+ * wrong with its identification line. */
 static const char *
 check_identification(const struct preauth *pa, const char *line)
 {
@@ -293,8 +298,8 @@ on_identification(void *arg, int fd, int events)
 	free(line);
 }
 
-/* The monitor sends nothing but answers to calls, which wait for them: what
- * wakes the loop here is its end. */
+/* The monitor sends only answers, which the functions that ask wait for. So
+ * when the loop finds the socket readable, the monitor has ended. */
 static void
 on_monitor_gone(void *arg, int fd, int events)
 {
@@ -312,7 +317,8 @@ to_monitor(void *arg, enum log_level level, const char *text)
 	monitor_log(pa->monitor_fd, level, log_is_forced(), text);
 }
 
-/* Libraries get ready while they may still open files. */
+/* Lets libraries open the files that they need before the sandbox forbids
+ * it. */
 static void
 warm_up(void)
 {
@@ -330,7 +336,7 @@ receive_connection(struct preauth *pa)
 	int fd;
 
 	if (fd_receive_fds(pa->monitor_fd, &fd, 1) != 0)
-		_exit(255); /* the monitor has ended, or is about to */
+		_exit(255); /* the monitor has ended, or ends now */
 	if (fd != pa->socket_fd && dup2(fd, pa->socket_fd) == -1)
 		_exit(255);
 	if (fd != pa->socket_fd)
@@ -374,14 +380,15 @@ receive_params(struct preauth *pa)
 	}
 	buf_clear(&b);
 	if (r != 0)
-		_exit(255); /* the log needs the monitor, too */
+		_exit(255); /* not logged: the log goes through the monitor */
 	log_set_level((enum log_level)pa->params.log_level);
 	if (log_set_locations(&pa->params.log_locations) != 0)
 		_exit(255);
 	log_to_sink(to_monitor, pa);
 }
 
-/* Log lines go through the monitor; nothing else is to be written to. */
+/* Replaces the standard descriptors by /dev/null: log lines go through the
+ * monitor. */
 static void
 drop_stdio(void)
 {
@@ -424,8 +431,9 @@ hand_over(struct preauth *pa)
 
 	buf_init_secret(&packet);
 	buf_init_secret(&kex);
-	/* The client should hear of its success soon; what does not fit now
-	 * goes with the state. */
+	/* Sends USERAUTH_SUCCESS now, so that the client does not wait for the
+	 * new process. Bytes that the socket does not take go with the
+	 * state. */
 	r = packet_flush(pa->packet);
 	if (r == ERR_AGAIN)
 		r = 0;

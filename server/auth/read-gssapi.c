@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "gssapi-with-mic" (RFC 4462 section 3): which mechanisms a client has. The
- * tokens of its dialogue are for the monitor, which has the host's keys.
+ * "gssapi-with-mic" (RFC 4462 section 3). The request lists the client's
+ * mechanisms. The tokens of the dialogue are for the monitor, which has the
+ * host's keys.
  */
 #include "base/log.h"
 #include "gss/gss-wire.h"

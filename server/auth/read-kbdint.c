@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* "keyboard-interactive" (RFC 4256): how its dialogue is begun. */
+/* "keyboard-interactive" (RFC 4256): the request that begins the dialogue. */
 #include "server/auth/auth-internal.h"
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* "gssapi-keyex" (RFC 4462 section 4): the client's MIC. */
+/* "gssapi-keyex" (RFC 4462 section 4): the request has the client's MIC. */
 #include "server/auth/auth-internal.h"
 
 int

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* "none" (RFC 4252 section 5.2): has no fields. */
+/* "none" (RFC 4252 section 5.2): the request has no fields of its own. */
 #include "server/auth/auth-internal.h"
 
 int

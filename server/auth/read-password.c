@@ -11,10 +11,11 @@ auth_read_password(struct auth_try *t, struct rd *in)
 	int err;
 
 	if (change)
-		(void)rd_string(in); /* the new one */
+		(void)rd_string(in); /* the new password */
 	if ((err = rd_end(in)) != 0)
 		return err;
-	/* We never ask for a change, so one is nothing but a wrong try. */
+	/* The server never asks for a change of the password, so a request with
+	 * a new password is refused as a wrong one. */
 	usable = !change && password.len <= MONITOR_SECRET_MAX;
 	buf_put_string(&t->fields, password.p, usable ? password.len : 0);
 	buf_put_bool(&t->fields, usable);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "publickey" (RFC 4252 section 7), and with another name the same with the
- * server's host key among what is signed.
+ * "publickey" (RFC 4252 section 7), and its alias
+ * publickey-hostbound-v00@openssh.com, in which the client also signs the
+ * server's host key.
  */
 #include <string.h>
 
@@ -44,7 +45,7 @@ auth_read_publickey(struct auth_try *t, struct rd *in)
 		buf_put_string(&t->fields, signature.p, signature.len);
 		return 0;
 	}
-	/* The client may sign with this key. */
+	/* The message that tells the client that it may sign with this key. */
 	buf_put_u8(&t->key_ok, SSH_MSG_USERAUTH_PK_OK);
 	buf_put_string(&t->key_ok, alg.p, alg.len);
 	buf_put_string(&t->key_ok, blob.p, blob.len);

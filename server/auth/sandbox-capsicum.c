@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of sandbox.c where the kernel has capabilities: no name of a file,
- * an address or a process means anything from here on, and of what is open
- * only reading, writing, waiting and the options of the connection are left.
+ * The sandbox for kernels with Capsicum, in place of sandbox.c. From here on
+ * the process can name no file, address or process. With its open descriptors
+ * it can only read, write and wait, and set options of the connection.
  */
 #include "server/auth/sandbox.h"
 
@@ -19,8 +19,8 @@
 #include "compat/proc.h"
 #include "server/monitor-wire.h"
 
-/* The system counts no processes against a limit of 0 of the superuser's; the
- * process is nobody's by now. */
+/* Sets the limits of resources. A limit of 0 processes has no effect on the
+ * superuser, but this process has given up that identity by now. */
 static int
 limit_all(void)
 {
@@ -39,7 +39,8 @@ limit_all(void)
 	return 0;
 }
 
-/* One that is not open needs no limit. */
+/* Limits what can be done with fd. A descriptor that is not open is no
+ * error. */
 static int
 narrow(int fd, const cap_rights_t *rights)
 {

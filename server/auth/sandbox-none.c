@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of sandbox.c where there is neither libseccomp nor Capsicum: limits
- * only.
+ * The sandbox for systems with neither libseccomp nor Capsicum, in place of
+ * sandbox.c: only limits of resources.
  */
 #include "server/auth/sandbox.h"
 

@@ -3,7 +3,7 @@
 
 #include "config.h"
 
-#ifdef HAVE_SECCOMP /* else sandbox-none.c */
+#ifdef HAVE_SECCOMP /* else sandbox-capsicum.c or sandbox-none.c */
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -16,20 +16,22 @@
 #include "compat/proc.h"
 #include "server/monitor-wire.h"
 
-/* Descriptors above this can not be made; poll(2) takes as many entries. */
+/* The limit of descriptors: their numbers are below it. It is not less, because
+ * poll(2) takes no more entries than it. */
 enum { FDS_MAX = 4 };
 
-/* Of futex(2): what locks of this process alone come down to. */
+/* Operations of futex(2) that locks within one process need. */
 enum {
 	FUTEX_OP_WAIT = 0,
 	FUTEX_OP_WAKE = 1,
 	FUTEX_OP_WAIT_BITSET = 9,
-	FUTEX_OPTIONS = 128 | 256, /* private, by the clock of the day */
+	FUTEX_OPTIONS = 128 | 256, /* FUTEX_PRIVATE_FLAG,
+				    * FUTEX_CLOCK_REALTIME */
 };
 
-/* Everything here works on what the process holds already. No more than the
- * installed OpenSSH lets its own process do, but for one socket option: see
- * regress/unit/test-sandbox.c. */
+/* System calls that are allowed with any arguments. They work only on what the
+ * process has already. OpenSSH's own sandbox allows all of these, too. The one
+ * call beyond it is in allow_quick_acks(): see regress/unit/test-sandbox.c. */
 static const int allowed[] = {
 	/* bytes in and out */
 	SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close),
@@ -44,10 +46,10 @@ static const int allowed[] = {
 	SCMP_SYS(getpid), SCMP_SYS(exit), SCMP_SYS(exit_group),
 };
 
-/* Refused with an error instead of death: libraries ask for these without
- * need (zone files, configuration, CPU counts) and live with a no. A wait that
- * a stop of the process has broken off is not resumed by the system, but begun
- * again by who waits. */
+/* System calls that get an error instead of killing the process. Libraries make
+ * them without need (for zone files, configuration, CPU counts) and go on after
+ * the error. restart_syscall resumes a wait that was interrupted by stopping
+ * the process; after EINTR the caller waits again. */
 static const struct {
 	int call, err;
 } refused[] = {
@@ -70,7 +72,7 @@ allow(scmp_filter_ctx ctx, int call, unsigned count,
 	return seccomp_rule_add_array(ctx, SCMP_ACT_ALLOW, call, count, args);
 }
 
-/* Data of its own, never code, nothing that is shared. */
+/* Allows private memory for data: it cannot be executed or shared. */
 static int
 allow_memory(scmp_filter_ctx ctx)
 {
@@ -111,8 +113,9 @@ allow_locks(scmp_filter_ctx ctx)
 	return r;
 }
 
-/* Acknowledging at once (fd_set_quickack()) saves a login a round trip with
- * peers that wait for it; the option lasts for some packets only. */
+/* Allows fd_set_quickack() on the connection: to acknowledge at once saves a
+ * login a round trip with peers that wait for it. The kernel forgets the option
+ * after some packets, so it is set again and again. */
 static int
 allow_quick_acks(scmp_filter_ctx ctx)
 {
@@ -133,7 +136,7 @@ allow_quick_acks(scmp_filter_ctx ctx)
 #endif
 #endif
 
-/* What a sanitizer's run time needs to report errors and leaks. */
+/* Allows what a sanitizer's run time needs to report errors and leaks. */
 static int
 allow_sanitizer(scmp_filter_ctx ctx)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What hpnsshd-auth locks itself into before the first byte from the
- * network: no new descriptors, files or processes, and only the system calls
- * that speaking on what is already open needs. Any other kills the process.
+ * The sandbox that hpnsshd-auth enters before it reads the first byte from the
+ * network. In it the process cannot open descriptors or files or start
+ * processes. Only those system calls are allowed that it needs for its open
+ * descriptors; any other kills it, where the kernel can do that.
  *
  * Threads: the process has only one.
  */
@@ -11,8 +12,7 @@
 
 #include "base/err.h"
 
-/* The process enters the sandbox for ever. An error means that it must not go
- * on. */
+/* Enters the sandbox for ever. After an error the process must not go on. */
 int sandbox_enter(void) must_check;
 
 #endif

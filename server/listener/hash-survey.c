@@ -27,11 +27,12 @@ enum {
 	FILE_MAX = 8 * 1024 * 1024, /* bytes of the file that are read */
 	ACCOUNTS_MAX = 4096,	    /* lines of the file that are read */
 	USES_MAX = 16,		    /* settings that are told apart */
-	HASH_MAX_MS = 2000,	    /* of CPU time for one hash: it is stopped
-				     * then, and counts as that */
-	ALL_MAX_US = 5 * 1000 * 1000, /* of CPU time for all settings: later
-				       * ones are not measured, and count as
-				       * HASH_MAX_MS */
+	/* In milliseconds of CPU time. A hash that takes longer is stopped, and
+	 * counts as this. */
+	HASH_MAX_MS = 2000,
+	/* In microseconds of CPU time for all settings. Later ones are not
+	 * measured, and count as HASH_MAX_MS. */
+	ALL_MAX_US = 5 * 1000 * 1000,
 	CHEAP_US = 100 * 1000, /* of CPU time */
 	MEASURES = 3,
 	ONCE_MS = 2000,		    /* how long hash_survey_once() waits */
