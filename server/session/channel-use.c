@@ -10,7 +10,7 @@ struct channel_use {
 	struct loop *loop;
 	struct channels *channels;
 	const struct serve_params *params;
-	struct loop_timer *timer; /* while nothing is open */
+	struct loop_timer *timer; /* runs while no channel is open */
 	void (*unused)(void *arg);
 	void *arg;
 };

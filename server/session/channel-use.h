@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What follows from how the channels of a connection are used: IPQoS,
+ * Settings that depend on the use of a connection's channels: IPQoS,
  * ChannelTimeout and UnusedConnectionTimeout.
  *
  * Threads: loop thread only.
@@ -15,12 +15,13 @@
 
 struct channel_use;
 
-/* All borrowed; there are no channels yet. unused is called when nothing was
- * open for the time of UnusedConnectionTimeout. */
+/* All arguments are borrowed. Must be called before there are channels. Calls
+ * unused when no channel has been open for the time of
+ * UnusedConnectionTimeout. */
 int channel_use_new(struct channel_use **out, struct loop *l,
     struct channels *chs, const struct serve_params *p,
     void (*unused)(void *arg), void *arg) must_check;
-/* NULL is fine. The channels are still there. */
+/* NULL is fine. Must be called before the channels are freed. */
 void channel_use_free(struct channel_use *u);
 
 #endif

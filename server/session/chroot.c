@@ -41,7 +41,7 @@ check(const char *dir)
 		    dir);
 }
 
-/* Directories on the way are checked, the root first. */
+/* Checks path and all directories above it, from the root on. */
 static void
 check_all(const char *path)
 {
@@ -68,7 +68,8 @@ chroot_enter(const char *pattern, const struct user *u)
 		fatal("ChrootDirectory needs a server that runs as root");
 	path = expand(pattern, u);
 	check_all(path);
-	/* A symbolic link leads past what is above its target. */
+	/* A symbolic link in path leads to directories that were not checked
+	 * yet. */
 	if ((real = realpath(path, NULL)) == NULL)
 		fatal("chroot path \"%s\": %s", path, strerror(errno));
 	check_all(real);

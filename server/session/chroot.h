@@ -9,8 +9,9 @@
 
 #include "server/user.h"
 
-/* pattern: tokens %h %U %u. Fatal unless the directory and all above it
- * belong to the superuser and nobody else may write there. */
+/* Makes the directory of the pattern, which may contain the tokens %h %U %u,
+ * the root directory. Fatal unless the directory and all directories above it
+ * belong to the superuser and only the superuser may write to them. */
 void chroot_enter(const char *pattern, const struct user *u);
 
 #endif

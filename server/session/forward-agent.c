@@ -12,7 +12,7 @@
 enum {
 	WINDOW = 64 * 1024, /* bytes */
 	PACKET = 16 * 1024, /* bytes of data */
-	MASK = 0177,	    /* nobody but the user */
+	MASK = 0177,	    /* umask of the socket: for nobody but the user */
 };
 
 static const struct forwarded_kind kinds[] = {
@@ -26,7 +26,8 @@ struct agent_door {
 	struct forwarded_list *list;
 	struct listener *listener;
 	char *path;
-	bool made; /* the socket at path is ours */
+	bool made; /* the socket at path was made here, and is removed at the
+		    * end */
 };
 
 bool

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Agent forwarding, on the server: a socket that only the user can connect
- * to, whose connections become channels to the client's agent. A connection
- * has one, which the sessions that start after it share.
+ * Agent forwarding, on the server: a socket that only the user can connect to.
+ * Each connection to it becomes a channel to the client's agent. An SSH
+ * connection has one such socket, for all sessions that start after it was
+ * made.
  *
  * Threads: loop thread only.
  */
@@ -18,17 +19,18 @@
 
 struct agent_door;
 
-/* The agent may be forwarded, by configuration and permits of this login; else
- * it was logged. */
+/* Whether the configuration and the permits of this login allow forwarding of
+ * the agent. Logs if they do not. */
 bool agent_door_is_allowed(const struct serve_params *p);
-/* The client asked for it, in a session: with "agent-req" (modern) or the
- * older name, which decides how its channels are called. NULL: it does not get
- * one, and the reason was logged. All is borrowed. */
+/* Makes the socket because a session of the client asked for it. modern: by the
+ * request "agent-req", else by auth-agent-req@openssh.com; the type of the
+ * channels depends on that. NULL: no socket could be made, and the reason was
+ * logged. All arguments are borrowed. */
 struct agent_door *agent_door_open(struct loop *l, struct forwarded_list *list,
     const struct serve_params *p, bool modern);
-/* Removes the socket; connections stay. NULL is fine. */
+/* Removes the socket. Connections that were made to it go on. NULL is fine. */
 void agent_door_close(struct agent_door *d);
-/* The path for SSH_AUTH_SOCK. d NULL: NULL. */
+/* The path for SSH_AUTH_SOCK; NULL if d is NULL. */
 const char *agent_door_path(const struct agent_door *d);
 
 #endif

@@ -20,8 +20,9 @@ one_place(const char *host)
 	return (struct forward_bind){ .hosts = { host }, .n = 1 };
 }
 
-/* The loopback addresses of both families, without a look-up, for which a root
- * directory of the user's has no files. */
+/* The loopback address that was asked for, or those of both families. They are
+ * not looked up, because below a ChrootDirectory there are no files for
+ * that. */
 static struct forward_bind
 loopback(const char *asked)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * GatewayPorts: where this host listens for an address that a client has asked
- * for (tcpip-forward, RFC 4254 section 7.1).
+ * GatewayPorts: on which addresses this host listens when a client asks for one
+ * (tcpip-forward, RFC 4254 section 7.1).
  *
  * Threads: any.
  */
@@ -13,15 +13,18 @@
 
 #include "conf/server-conf.h"
 
-/* All is borrowed from the question, or static. */
+/* The addresses to listen on. Texts are borrowed from the argument `asked`, or
+ * static. */
 struct forward_bind {
-	const char *hosts[2]; /* addresses; NULL: all of this host */
-	size_t n;	      /* 0: name is to be looked up */
+	const char *hosts[2]; /* numeric; a NULL among them: all of this host */
+	size_t n;	      /* 0: the caller has to look up name */
 	const char *name;
-	bool overridden; /* the client wanted something else by name */
+	bool overridden; /* GatewayPorts yes replaced the address that the
+			  * client asked for */
 };
 
-/* gateway: a value of GatewayPorts; family: of AddressFamily. */
+/* gateway: value of GatewayPorts. family: value of AddressFamily. asked: the
+ * address in the client's request. */
 struct forward_bind forward_bind(int gateway, int family, const char *asked);
 
 #endif

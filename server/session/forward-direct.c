@@ -9,8 +9,8 @@
 
 static const char refused[] = "open failed";
 
-/* What the client asks for; the originator is for the log only. A text is
- * NULL where it cannot be one. */
+/* The fields of the client's request. The originator is for the log only. A
+ * text that is too long or has a NUL is NULL. */
 struct direct_request {
 	char *target; /* host or path */
 	uint32_t port;
@@ -45,9 +45,9 @@ is_sound(const struct direct_request *q)
 	    q->originator_port <= UINT16_MAX;
 }
 
-/* The connection may be opened; else the log says why not. A host that is not
- * permitted is none of the client's business, so that all answers are the
- * same. */
+/* Whether the connection may be made. Logs why not. The client gets the same
+ * answer whatever the reason, so that it does not learn which hosts are
+ * permitted. */
 static bool
 may_open_tcp(const struct service_owners *o, const struct direct_request *q)
 {

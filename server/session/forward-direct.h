@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Connections from this host that the client opens (RFC 4254 section 7.2):
- * to a host and port, or to a socket of the system (PROTOCOL of OpenSSH).
+ * Connections that this host makes for the client (RFC 4254 section 7.2): to a
+ * host and port, or to a Unix socket (PROTOCOL of OpenSSH).
  *
  * Threads: loop thread only.
  */
@@ -10,7 +10,8 @@
 
 #include "server/session/services.h"
 
-/* Rows of services.c: direct-tcpip, and direct-streamlocal@openssh.com. */
+/* Handlers in the table of services.c for channels of the types direct-tcpip
+ * and direct-streamlocal@openssh.com. */
 int forward_direct_tcp(const struct service_owners *o, struct channel *c,
     struct rd *data);
 int forward_direct_path(const struct service_owners *o, struct channel *c,

@@ -18,7 +18,7 @@ forward_tell(struct packet *p, const char *text)
 	struct buf b = { 0 };
 
 	buf_put_u8(&b, SSH_MSG_DEBUG);
-	buf_put_bool(&b, false); /* not to be shown in any case */
+	buf_put_bool(&b, false); /* always_display: false */
 	buf_put_cstring(&b, text);
 	buf_put_cstring(&b, ""); /* language tag */
 	if (packet_put(p, &b) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Fields of requests for forwarding: names and paths as clients send them,
- * and what a client is told of a refusal.
+ * Reads fields of requests for forwarding (names and paths), and tells a client
+ * why a request was refused.
  *
  * Threads: any.
  */
@@ -15,14 +15,15 @@
 
 enum {
 	FORWARD_HOST_MAX = 1024, /* bytes of a name */
-	FORWARD_PATH_MAX = 107,	 /* what a struct sockaddr_un takes */
+	FORWARD_PATH_MAX = 107,	 /* bytes of a path; struct sockaddr_un has room
+				  * for these */
 };
 
-/* The next string, as a copy that the caller frees. NULL: it holds a NUL, or
- * is longer than max bytes, so that the request is to be refused; or there is
- * none, as rd_err() tells. */
+/* Reads the next string of r. Caller frees. NULL: the request must be refused
+ * because the string has a NUL or is longer than max bytes; or, if rd_err() is
+ * set, there is no string. */
 char *forward_read_text(struct rd *r, size_t max);
-/* A DEBUG message, which clients show with -v. */
+/* Sends text in a DEBUG message, which clients show with -v. */
 void forward_tell(struct packet *p, const char *text);
 
 #endif

@@ -14,29 +14,32 @@
 #include "server/session/forward-fields.h"
 
 enum {
-	/* Each takes a port of the host and two descriptors, one for each
-	 * family; nobody needs as many. */
+	/* Forwards of one connection. Each takes a port of the host, and two
+	 * descriptors, one for each family of addresses. */
 	LISTENS_MAX = 256,
-	/* Connections to one that the client has not accepted or refused yet.
-	 * Further ones wait in the system's queue, so that a crowd at one port
-	 * does not take all channels. */
+	/* Connections to one forward that the client has not accepted or
+	 * refused yet. Further ones wait in the system's queue, so that many
+	 * connections to one port do not take all channels. */
 	UNANSWERED_MAX = 64,
-	ADDRESSES_MAX = 16, /* of a name */
+	ADDRESSES_MAX = 16, /* addresses of one name that are used */
 };
 
-/* A forward is freed when it is cancelled, and no open of it waits for an
- * answer. */
+/* One address or path that is listened on for the client. It is freed when it
+ * is cancelled and the client has answered the open of each of its channels. */
 struct forward_listen {
 	TAILQ_ENTRY(forward_listen) entry;
 	struct forward_listens *all;
 	struct listener *listener; /* NULL: not yet, or cancelled */
-	char *address;		   /* as asked for; or a path */
+	char *address;		   /* as the client asked for it; or a path */
 	bool is_path;
 	bool cancelled;
-	uint16_t port; /* also where any was asked for; 0: not known yet */
-	bool any_port; /* was asked for */
+	/* The port that is listened on, also if the client left the choice to
+	 * us. 0: not known yet. */
+	uint16_t port;
+	bool any_port; /* the client left the choice of the port to us */
 	size_t unanswered;
-	/* While the name of an address is looked up. */
+	/* The look-up of the address's name, and the reply that is sent after
+	 * it. */
 	struct resolve *resolve;
 	struct channels_owed *owed;
 };
@@ -44,7 +47,7 @@ struct forward_listen {
 struct forward_listens {
 	struct loop *loop;
 	const struct service_owners *owners;
-	struct resolver *resolver; /* NULL: was not needed yet */
+	struct resolver *resolver; /* NULL: no name was looked up yet */
 	TAILQ_HEAD(forward_listen_list, forward_listen) list;
 	size_t count;
 };
@@ -85,7 +88,8 @@ cancel(struct forward_listen *l)
 		drop(l);
 }
 
-/* The same address or path twice is the same forward, or a mistake. */
+/* The forward of this address and port, or path, that was not cancelled; NULL:
+ * there is none. */
 static struct forward_listen *
 find(const struct forward_listens *ls, const char *address, bool is_path,
     uint16_t port)
@@ -193,7 +197,7 @@ open_listener(struct forward_listen *l, const char *const *hosts, size_t n,
 	return r;
 }
 
-/* The reply has the port, if the client left that to us. */
+/* Puts the port into the reply if the client left the choice to us. */
 static void
 put_port(const struct forward_listen *l, struct buf *reply)
 {
@@ -280,7 +284,8 @@ tell_overridden(const struct service_owners *o, const char *address)
 	free(text);
 }
 
-/* A listener begins; returns an enum channel_answer. */
+/* Begins to listen on a port. Returns an enum channel_answer: CHANNEL_LATER if
+ * a name has to be looked up first. l is freed after a failure. */
 static int
 begin_tcp(struct forward_listen *l, uint16_t port, struct buf *reply)
 {
@@ -307,7 +312,8 @@ begin_tcp(struct forward_listen *l, uint16_t port, struct buf *reply)
 
 /* ---- requests ----------------------------------------------------------- */
 
-/* Another forward is possible, and this one does not listen already. */
+/* Whether one more forward is possible: there are not too many, and this
+ * address or path is not listened on already. */
 static bool
 has_room(const struct forward_listens *ls, const char *address, bool is_path,
     uint16_t port)
@@ -398,7 +404,8 @@ forward_listen_path(const struct service_owners *o, struct rd *data,
 	return r;
 }
 
-/* A forward is cancelled. Who may not listen has nothing to cancel. */
+/* Cancels a forward. Permits need not be asked: a client that may not listen
+ * has no forward to cancel. */
 static int
 cancel_forward(struct forward_listens *ls, const char *address, bool is_path,
     uint32_t port)

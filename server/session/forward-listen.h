@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What this host listens on for the client: ports (RFC 4254 section 7.1) and
- * sockets of the system (PROTOCOL of OpenSSH). Each connection to one becomes
- * a channel that we open. They end with the connection, or when the client
- * cancels them; connections that came through them go on.
+ * Listening for the client, on ports (RFC 4254 section 7.1) and at Unix sockets
+ * (PROTOCOL of OpenSSH). For each connection that arrives we open a channel.
+ * Listening ends with the SSH connection, or when the client cancels it;
+ * channels that were opened by then go on.
  *
  * Threads: loop thread only.
  */
@@ -15,13 +15,14 @@
 
 struct forward_listens;
 
-/* o is borrowed and outlives it. */
+/* o is borrowed, and must stay until forward_listens_free(). */
 struct forward_listens *forward_listens_new(struct loop *l,
     const struct service_owners *o);
-/* After the list of forwarded connections was freed. NULL is fine. */
+/* Must be called after forwarded_list_free(). NULL is fine. */
 void forward_listens_free(struct forward_listens *ls);
 
-/* Rows of services.c. */
+/* Handlers in the table of services.c for the global requests that begin and
+ * cancel listening. */
 int forward_listen_tcp(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 int forward_listen_path(const struct service_owners *o, struct rd *data,

@@ -12,7 +12,8 @@
 #include "server/session/forward-fields.h"
 #include "server/session/none-allowed.h"
 
-/* TUNNELS_MAX: each tunnel is an interface of the whole host. */
+/* Tunnels of one connection. Few, because each is an interface of the whole
+ * host. */
 enum { TUNNELS_MAX = 16 };
 
 struct forward_tunnel {
@@ -78,7 +79,7 @@ on_ended(void *arg)
 	drop(arg);
 }
 
-/* The unit that is to be opened; NOT_PERMITTED: none may be. */
+/* unit_for() returns the unit to open, or NOT_PERMITTED. */
 enum { NOT_PERMITTED = -2 };
 
 static int64_t
@@ -142,7 +143,8 @@ forward_tunnel_open(const struct service_owners *o, struct channel *c,
 		log_info("refused tunnel: mode %u, unit %u", mode, asked);
 		return refuse(o, c);
 	}
-	/* It may carry all that a host has to say to another. */
+	/* A tunnel counts as private: it may carry anything that two hosts send
+	 * to each other. */
 	if (!none_exclude(o->kex, o->packet, "a tunnel"))
 		return refuse(o, c);
 	t = open_device(o->tunnels, mode == TUN_ETHERNET, unit);

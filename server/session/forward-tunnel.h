@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Network interfaces of this host that clients tie to theirs
- * (tun@openssh.com), as PermitTunnel and the key allow.
+ * Tunnels: network interfaces of this host that are connected to interfaces of
+ * the client (tun@openssh.com), as far as PermitTunnel and the key allow.
  *
  * Threads: loop thread only.
  */
@@ -16,10 +16,12 @@ struct forward_tunnels;
 struct forward_tunnels *forward_tunnels_new(struct loop *l);
 /* NULL is fine. */
 void forward_tunnels_free(struct forward_tunnels *ts);
-/* The interfaces, for SSH_TUNNEL: "tun0,tap3". Caller frees; NULL: none. */
+/* The names of the interfaces, for SSH_TUNNEL: "tun0,tap3". Caller frees. NULL:
+ * there are none. */
 char *forward_tunnels_names(const struct forward_tunnels *ts);
 
-/* A row of services.c. */
+/* Handler in the table of services.c for channels of the type
+ * tun@openssh.com. */
 int forward_tunnel_open(const struct service_owners *o, struct channel *c,
     struct rd *data);
 

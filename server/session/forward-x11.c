@@ -16,8 +16,9 @@
 #include "forward/x11-display.h"
 
 enum {
-	DISPLAYS_MAX = 64,   /* of a connection at the same time */
-	TRIES_MAX = 1000,    /* display numbers, from X11DisplayOffset on */
+	DISPLAYS_MAX = 64,   /* displays of a connection at the same time */
+	TRIES_MAX = 1000,    /* display numbers that are tried, from
+			      * X11DisplayOffset on */
 	WINDOW = 64 * 1024,  /* bytes */
 	PACKET = 16 * 1024,  /* bytes of data */
 	PROTOCOL_MAX = 256,  /* bytes */
@@ -36,7 +37,7 @@ struct displays {
 
 struct display {
 	struct displays *all;
-	struct listener *listener; /* NULL: it had its single connection */
+	struct listener *listener; /* NULL: closed after the only connection */
 	bool single;
 	char *display, *entry, *protocol, *cookie;
 	struct display_names names;
@@ -101,8 +102,9 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 
 /* ---- a number that is free ---------------------------------------------- */
 
-/* The display listens on all addresses that the name leads to: if somebody else
- * listened on one of them, X clients would show the cookie to that process. */
+/* Listens on all addresses that the display's name stands for, or on none. If
+ * another process listened on one of them, X clients would send the cookie to
+ * that process. */
 static int
 listen_at(struct display *d, uint16_t port)
 {
@@ -161,8 +163,8 @@ name_it(struct display *d, unsigned number, uint32_t screen)
 
 /* ---- the request -------------------------------------------------------- */
 
-/* The texts of the request go to xauth, and to files of the user's: only
- * harmless characters pass. */
+/* Whether a text of the request has only harmless characters: it is written
+ * into commands for xauth and into files of the user. */
 static bool
 is_harmless(const char *text)
 {

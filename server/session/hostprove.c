@@ -10,8 +10,8 @@
 #include "peer-version.h"
 #include "server/session/session-calls.h"
 
-/* ROUNDS_MAX: requests that are served. Not more, because signatures cost
- * time. */
+/* Requests for proofs that are answered on one connection. Few, because
+ * signatures take time. */
 enum { ROUNDS_MAX = 16 };
 
 struct hostprove {
@@ -36,8 +36,8 @@ announce(const struct hostprove *h, struct channels *chs)
 	return r;
 }
 
-/* The algorithm to sign with an RSA key: the one that was agreed on, if that
- * is for RSA, because the client expects it; otherwise it takes any. */
+/* The algorithm to sign with for RSA keys. If the key exchange agreed on one
+ * for RSA, the client expects that one. Otherwise the client accepts any. */
 static const char *
 rsa_alg(const struct kex *k)
 {
@@ -68,7 +68,8 @@ hostprove_answer(const struct service_owners *o, struct rd *data,
 
 		if ((r = rd_err(data)) != 0)
 			break;
-		if (asked++ == h->params->keys->n) /* one is asked for twice */
+		if (asked++ == h->params->keys->n) /* a blob stands there
+						    * twice */
 			r = ERR_NOT_FOUND;
 		buf_reset(&signature);
 		if (r == 0)
@@ -97,7 +98,8 @@ hostprove_new(struct hostprove **out, struct channels *chs,
 
 	h->params = params;
 	h->kex = k;
-	/* To sessions of SFTP alone, proofs would not be given. */
+	/* Not to logins that can run only SFTP, because the monitor gives them
+	 * no proofs. */
 	if (!(kex_peer_traits(k) & PEER_FAILS_ON_HOSTKEYS) &&
 	    !serve_is_sftp_only(params))
 		r = announce(h, chs);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Telling the client all host keys, so that it knows them before one of them
- * changes (hostkeys-00@openssh.com), and proving that they are ours
- * (hostkeys-prove-00@openssh.com).
+ * Tells the client all host keys, so that it knows the others before one of
+ * them is replaced (hostkeys-00@openssh.com), and proves that we have their
+ * private keys (hostkeys-prove-00@openssh.com).
  *
  * Threads: loop thread only.
  */
@@ -17,11 +17,11 @@
 
 struct hostprove;
 
-/* All borrowed. Tells the client the keys. */
+/* Tells the client the host keys. All arguments are borrowed. */
 int hostprove_new(struct hostprove **out, struct channels *chs,
     const struct kex *k, const struct serve_params *params) must_check;
 void hostprove_free(struct hostprove *h);
-/* A row of services.c: the client asks for proofs. */
+/* Handler in the table of services.c for hostkeys-prove-00@openssh.com. */
 int hostprove_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 

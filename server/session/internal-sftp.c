@@ -16,19 +16,22 @@ struct internal_sftp {
 	struct sftp_serve *serve;
 	struct loop *loop;
 	struct channel *channel;
-	struct loop_fd *watch; /* of what its workers have done; or NULL */
+	struct loop_fd *watch; /* of sftp_serve_fd(), readable when workers have
+				* finished something; or NULL */
 	char *text;	       /* the command's words */
 	bool ended;	       /* the client sent EOF */
-	bool over;	       /* nothing follows */
+	bool over;	       /* the server has ended: no more replies
+				* follow */
 	bool read_waits, write_waits;
-	bool waking; /* in channel_wake(), which may call write */
+	bool waking; /* in wake(): channel_wake() may call on_write(), which
+		      * calls wake() */
 	int status;
 };
 
 /* ---- the command -------------------------------------------------------- */
 
-/* The words of text, which is cut up; NULL at the end. -1: too many, of which
- * none may be forgotten, for it may be a restriction. */
+/* Cuts text into words; argv ends with NULL. Returns how many, or -1 if there
+ * are too many. Words are never left out, because one may be a restriction. */
 static int
 split(char *text, char *argv[ARGS_MAX + 1])
 {
@@ -64,8 +67,9 @@ internal_sftp_run(const char *command, const struct user *user,
 	return status;
 }
 
-/* The words of the command become options. False: there are flags that need a
- * process of its own, or errors that it is to report. */
+/* Sets opts from the words of the command. False: the command has flags that
+ * need a process of its own, or an error, which sftp_server_main() in a child
+ * process reports. */
 static bool
 parse(char *text, struct sftp_serve_opts *opts)
 {
@@ -98,7 +102,7 @@ parse(char *text, struct sftp_serve_opts *opts)
 
 /* ---- the channel's ends -------------------------------------------------- */
 
-/* The channel is told that there may be replies, or room for requests. */
+/* Tells the channel that there may be replies to read, or room for requests. */
 static void
 wake(struct internal_sftp *is)
 {
@@ -158,7 +162,7 @@ on_read(void *arg, uint8_t *p, size_t max)
 	}
 	if (!is->over)
 		watch_workers(is);
-	/* Replies that left make room for requests. */
+	/* Replies that were taken out make room for requests. */
 	if (is->write_waits && !sftp_serve_blocked(is->serve))
 		wake(is);
 	if (n > 0 || is->over)
@@ -228,7 +232,8 @@ internal_sftp_start(const char *command, const struct user *user,
 		internal_sftp_free(is);
 		return NULL;
 	}
-	/* As a child does; in a root directory of their own, few have one. */
+	/* Begins in the home directory, as a child process would. Below a
+	 * ChrootDirectory few users have one. */
 	if (chdir(user->home) == -1 && chdir("/") == -1)
 		log_error("chdir: no directory to start in");
 	channel_set_io(c, &io, is);
@@ -255,7 +260,8 @@ internal_sftp_free(struct internal_sftp *is)
 {
 	if (is == NULL)
 		return;
-	/* A worker may wait for a disk: then not the loop too. */
+	/* A worker may be waiting for a disk. The loop does not wait for it:
+	 * on_workers() frees is when the worker has finished. */
 	if (is->serve != NULL && !sftp_serve_end(is->serve) &&
 	    is->watch != NULL) {
 		is->channel = NULL;

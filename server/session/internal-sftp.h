@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "internal-sftp": the SFTP engine in the session process, fed with what
- * arrives on its channel and read straight into the packets that leave. So
- * no program has to exist in a user's restricted root directory, and nothing
- * is copied through pipes. With flags that concern a whole process (-d, -u,
- * and those of the log) it runs in a child.
+ * "internal-sftp": the SFTP server in the session process. It gets the bytes of
+ * its channel, and its replies are written directly into packets. So no program
+ * has to exist below a ChrootDirectory, and no pipe copies bytes. With flags
+ * that concern a whole process (-d, -u, and those of the log) it runs in a
+ * child process.
  *
  * Threads: loop thread only.
  */
@@ -20,18 +20,20 @@
 struct internal_sftp;
 struct owners;
 
-/* In a child, over descriptors 0 and 1. client: its address, for the log.
- * Returns the exit status. */
+/* Runs the SFTP server in a child process, over descriptors 0 and 1. client:
+ * address of the client, for the log. Returns the exit status. */
 int internal_sftp_run(const char *command, const struct user *user,
     const char *client, struct owners *owners);
 
-/* Here. All is borrowed. NULL: it has to be a child. */
+/* Starts the SFTP server in this process, over the channel c. All arguments are
+ * borrowed. NULL: the flags of the command need a child process. */
 struct internal_sftp *internal_sftp_start(const char *command,
     const struct user *user, struct owners *owners, struct loop *l,
     struct channel *c);
-/* The channel's source is at its end: the exit status. */
+/* The exit status. To be called after the channel's source has ended. */
 int internal_sftp_status(const struct internal_sftp *is);
-/* The peer wants no more of it; what it still sends is dropped. */
+/* Stops the server, because the peer has closed the channel. What the peer
+ * still sends is ignored. */
 void internal_sftp_stop(struct internal_sftp *is);
 void internal_sftp_free(struct internal_sftp *is);
 

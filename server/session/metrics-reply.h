@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The global request stack-metrics@hpnssh.org: TCP_INFO of our end, for
- * clients with Metrics.
+ * The global request stack-metrics@hpnssh.org: returns TCP_INFO of our socket,
+ * for clients that use the option Metrics.
  *
  * Threads: loop thread only.
  */
@@ -10,7 +10,7 @@
 
 #include "server/session/services.h"
 
-/* A row of services.c. */
+/* Handler in the table of services.c for stack-metrics@hpnssh.org. */
 int metrics_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 

@@ -22,7 +22,8 @@ none_exclude(struct kex *k, const struct packet *p, const char *what)
 		    what);
 		return false;
 	}
-	/* Also an exchange that has offered it already may not end with it. */
+	/* This also holds for a running key exchange that has offered "none"
+	 * already. */
 	kex_set_none(k, KEX_NONE_NEVER, false);
 	return true;
 }

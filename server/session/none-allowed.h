@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The cipher "none" from the server's side (NoneEnabled): offered behind the
- * real ciphers, in exchanges after authentication only, and never on a
- * connection that has, or had, something private on it.
+ * The cipher "none" on the server (NoneEnabled). It is offered after all other
+ * ciphers, and only in key exchanges after authentication. It is never used on
+ * a connection that has, or had, something private such as a terminal.
  *
  * Threads: loop thread only.
  */
@@ -15,11 +15,13 @@
 #include "kex.h"
 #include "packet.h"
 
-/* The user is authenticated: offers it if the configuration allows. */
+/* Offers "none" from now on if the configuration allows it. To be called after
+ * authentication. */
 void none_offer(struct kex *k, const struct server_conf *conf);
-/* Something private is to be opened, such as a terminal. False (and logged):
- * it must not be, as the connection is unencrypted. True: it may, and the
- * connection is never unencrypted from now on. */
+/* To be called before something private, such as a terminal, is opened; `what`
+ * names it for the log. False: it must not be opened, because the connection is
+ * unencrypted now; this was logged. True: it may be opened, and the connection
+ * will never be unencrypted. */
 bool none_exclude(struct kex *k, const struct packet *p, const char *what);
 
 #endif

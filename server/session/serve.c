@@ -42,11 +42,12 @@ struct serve {
 	struct channel_use *use;
 	struct sessions *sessions;
 	struct hostprove *hostprove;
-	struct service_owners owners; /* what the services work with */
+	struct service_owners owners; /* the state of the services' handlers */
 	struct services *services;
 	struct loop_fd *monitor_watch;
-	int status; /* of this process */
-	char *nologin; /* /etc/nologin, as it was outside of a new root */
+	int status; /* exit status of this process */
+	/* Text of /etc/nologin, read before chroot(); or NULL. */
+	char *nologin;
 };
 
 static int
@@ -87,7 +88,7 @@ on_gss_sign(void *arg, struct span hash, struct buf *mic)
 	    MONITOR_GSS_SIGN_REKEY, hash, mic);
 }
 
-/* The methods of GSSAPI are offered; NULL: none. */
+/* Offers key exchange by GSSAPI; methods NULL: does not. */
 static int
 offer_gss(struct serve *sv, const char *methods)
 {
@@ -107,7 +108,8 @@ on_kex_done(void *arg, bool first)
 	kexlog_result(sv->kex, sv->params->remote);
 }
 
-/* Requests that come after success are passed over (RFC 4252 section 5.1). */
+/* Requests that come after USERAUTH_SUCCESS are ignored (RFC 4252 section
+ * 5.1). */
 static int
 on_auth(void *arg, uint8_t type, struct rd payload)
 {
@@ -143,8 +145,9 @@ on_ended(void *arg, int err)
 	loop_stop(sv->loop);
 }
 
-/* The monitor sends nothing but answers to calls, which wait for them: what
- * wakes the loop here is its end, so this connection ends as well. */
+/* The monitor sends only answers, which the functions that ask wait for. So
+ * when the loop finds the socket readable, the monitor has ended, and this
+ * process ends as well. */
 static void
 on_monitor_gone(void *arg, int fd, int events)
 {
@@ -166,7 +169,8 @@ on_unused(void *arg)
 	loop_stop(sv->loop);
 }
 
-/* A signal ends the process: what it has made for the connection is removed. */
+/* A signal ends the process in an orderly way, so that the sockets and files
+ * that it made for the connection are removed. */
 static void
 on_end_signal(void *arg, int signo)
 {
@@ -329,10 +333,10 @@ finish(struct serve *sv)
 }
 
 /*
- * What libraries read in a root directory of the user's (accounts, modules,
- * time zones) may be the user's own files. So all that needs such files is
- * done before, and nothing but system calls while this is the superuser
- * there.
+ * Becomes the user, after entering the ChrootDirectory if there is one. There,
+ * files that libraries read (accounts, modules, time zones) may be written by
+ * the user. So all that needs such files is done before; after that, until this
+ * process is the user's, it makes only system calls.
  */
 static void
 become_user(struct serve *sv)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The user's process of a connection: takes the transport's state over from
- * hpnsshd-auth and runs channels as the user.
+ * Serving a connection in the user's process: takes over the state of the
+ * transport, which comes from hpnsshd-auth, becomes the user, and serves
+ * channels.
  *
  * Threads: loop thread only.
  */
@@ -19,28 +20,30 @@
 #include "server/session-plan.h"
 #include "server/user.h"
 
-/* Everything is borrowed. */
+/* All pointers are borrowed. */
 struct serve_params {
-	const struct server_conf *conf; /* for this user */
+	const struct server_conf *conf; /* as Match blocks make it for this
+					 * user */
 	const struct user *user;
 	const struct permits *permits; /* what this login may do */
 	const struct peer *peer;
 	const char *peer_text; /* "address port n" */
 	const char *remote;    /* "address-n" */
-	/* Identification lines: each key exchange hashes them. */
+	/* Our identification line, which each key exchange hashes. */
 	const char *id_local;
 	const struct hostkeys *keys; /* public halves */
-	const char *gss_kex; /* methods of GSSAPI; or NULL */
-	const struct strlist *login_env; /* that came with the login */
+	const char *gss_kex; /* key exchange methods of GSSAPI; or NULL */
+	const struct strlist *login_env; /* variables that came with the
+					  * login */
 	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
-	bool must_change;	/* sessions change the password, no more */
+	bool must_change;	/* sessions may only change the password */
 	int socket_fd, monitor_fd;
 	struct buf *packet_state, *kex_state; /* cleared once used */
 	uint64_t began_ms;
 };
 
-/* Then nothing is asked of the monitor but what new keys need: it answers
- * nothing else. */
+/* Whether the login can run nothing but SFTP. The monitor then answers only
+ * requests for key exchanges, so nothing else may be asked of it. */
 static inline bool
 serve_is_sftp_only(const struct serve_params *p)
 {

@@ -45,7 +45,7 @@ static const struct service_request request_rows[] = {
 
 /* ---- registering them --------------------------------------------------- */
 
-/* A row that is registered: one of the two is set. */
+/* A row that is registered: either channel or request is set. */
 struct offer {
 	TAILQ_ENTRY(offer) entry;
 	const struct services *services;

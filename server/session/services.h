@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What an authenticated client may ask of the connection: the kinds of
- * channels that it may open, and the global requests that are answered. Each
- * is one row of a table in services.c.
+ * The services of a connection after authentication: the types of channels that
+ * clients may open, and the global requests that are answered. Each is one row
+ * of a table in services.c.
  *
  * Threads: loop thread only.
  */
@@ -21,7 +21,7 @@
 
 struct services;
 
-/* What a handler finds its own state by. All borrowed. */
+/* The state of all handlers: each takes what belongs to it. All is borrowed. */
 struct service_owners {
 	const struct serve_params *params;
 	struct channels *channels;
@@ -34,14 +34,15 @@ struct service_owners {
 	struct kex *kex;
 };
 
-/* A kind of channel that clients may open. */
+/* A type of channel that clients may open. */
 struct service_channel {
 	const char *type;
-	/* By the configuration and the permits of this login; NULL: every
-	 * login has it, or open() decides by what it is to. False: the client
-	 * is told PROHIBITED. */
+	/* Whether the configuration and the permits of this login allow the
+	 * type. If not, the client gets OPEN_FAILURE with
+	 * ADMINISTRATIVELY_PROHIBITED. NULL: every login may open it, or open()
+	 * decides. */
 	bool (*allowed)(const struct serve_params *p);
-	/* As channel_open_fn. */
+	/* Opens the channel; returns as channel_open_fn does. */
 	int (*open)(const struct service_owners *o, struct channel *c,
 	    struct rd *data);
 };
@@ -49,18 +50,20 @@ struct service_channel {
 /* A global request that clients may make. */
 struct service_request {
 	const char *name;
-	bool (*allowed)(const struct serve_params *p); /* false: FAILURE */
-	/* As channels_global_fn. */
+	bool (*allowed)(const struct serve_params *p); /* false: the client gets
+							* FAILURE */
+	/* Answers the request; returns as channels_global_fn does. */
 	int (*answer)(const struct service_owners *o, struct rd *data,
 	    struct buf *reply);
 };
 
-/* With all rows of the tables; *o is copied. Outlives the channels. */
+/* Registers all rows of the tables with the channels. *o is copied. *out must
+ * be freed after the channels. */
 int services_new(struct services **out,
     const struct service_owners *o) must_check;
 void services_free(struct services *s);
 
-/* One more, whose row is borrowed. */
+/* Registers one more row, which is borrowed. */
 int services_add_channel(struct services *s,
     const struct service_channel *row) must_check;
 int services_add_request(struct services *s,

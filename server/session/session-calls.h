@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the session process asks the monitor. Each call blocks until the answer
- * is there.
+ * The requests of the session process to the monitor (server/monitor-wire.h).
+ * Each function blocks until the answer is there. ERR_DENIED: the monitor
+ * refused.
  *
  * Threads: loop thread only.
  */
@@ -11,19 +12,20 @@
 #include "server/monitor-wire.h"
 #include "server/pty.h"
 
-/* The exchange hash of a rekey. */
+/* Appends the host key's signature of a rekey's exchange hash. */
 int monitor_sign_rekey(int fd, const char *alg, struct span hash,
     struct buf *signature) must_check;
-/* ERR_NOT_FOUND: it is no host key of ours. */
+/* Appends the signature that proves the host key with this blob; see
+ * hostkeys_prove(). ERR_NOT_FOUND: the blob is of none of the host's keys. */
 int monitor_prove(int fd, const char *rsa_alg, struct span blob,
     struct buf *signature) must_check;
 
-/* A new terminal of the user's, with the login on it on record. ERR_DENIED:
- * there is none for this login, or no more of them. */
+/* A new terminal for the user, on which the system's records show a login.
+ * ERR_DENIED: this login gets no terminal, or has too many. */
 struct monitor_pty {
 	int master, slave; /* close-on-exec, owned */
 	char name[PTY_NAME_MAX];
-	char *text; /* that the user should see; NULL: none. Owned */
+	char *text; /* to show to the user; NULL: none; owned */
 };
 int monitor_pty(int fd, struct monitor_pty *out) must_check;
 int monitor_pty_end(int fd, const char *name) must_check;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a session's process does between fork and exec.
+ * The child process of a session, from fork() to the execution of its program.
  */
 #include "base/child.h"
 #include "compat/proc.h"
@@ -33,7 +33,8 @@
 enum {
 	TEXT_FILE_MAX = 64 * 1024,
 	EXIT_NOLOGIN = 254,
-	FD_OWNERS = STDERR_FILENO + 1, /* see keep_descriptors() */
+	FD_OWNERS = STDERR_FILENO + 1, /* socket of owners_start(); see
+					* keep_descriptors() */
 };
 
 static const char *
@@ -44,8 +45,8 @@ shell_name(const struct user *u)
 	return slash != NULL ? slash + 1 : u->shell;
 }
 
-/* A file is written to the user's terminal. That is in cooked mode, and adds
- * the carriage returns itself. */
+/* Writes a file to the user's terminal, which is in cooked mode and so adds the
+ * carriage returns itself. */
 static void
 show_file(const char *path, int fd)
 {
@@ -111,9 +112,9 @@ has_user_rc(const struct user *u)
 	return there;
 }
 
-/* The rc file runs in the home directory. The user's file is run by the user's
- * own shell: where that shell runs no commands, or only some, the file must not
- * be a means to run others. */
+/* Executes the rc file in the home directory. The user's own file is run by the
+ * user's shell: if that shell runs no commands, or only some, the file must not
+ * be a way to run others. */
 static _Noreturn void
 execute_rc(const struct user *u, bool of_user, char **env)
 {
@@ -136,8 +137,8 @@ execute_xauth(const char *program, char **env)
 
 enum before { BEFORE_NOTHING, BEFORE_USER_RC, BEFORE_SYSTEM_RC, BEFORE_XAUTH };
 
-/* The program that runs before: one of them, because a rc file does itself what
- * xauth would do. */
+/* The program that runs before the session's command. There is only one: a rc
+ * file must do itself what xauth would do. */
 static enum before
 what_goes_before(const struct session_start *s)
 {
@@ -149,8 +150,8 @@ what_goes_before(const struct session_start *s)
 	    BEFORE_XAUTH : BEFORE_NOTHING;
 }
 
-/* The standard input of the program that runs before: about the display, if
- * there is one. */
+/* Writes the standard input for the program that runs before: the cookie of the
+ * forwarded display, if there is one. */
 static void
 compose_input(const struct session_start *s, enum before what, struct buf *b)
 {
@@ -163,7 +164,9 @@ compose_input(const struct session_start *s, enum before what, struct buf *b)
 	buf_printf(b, "%s %s\n", d->protocol, d->cookie);
 }
 
-/* A pipe holds the text as a whole, whether it is read or not. -1: none. */
+/* A descriptor to read the text from, which the caller owns; -1: error. The
+ * text must fit into a pipe as a whole, so that nobody waits if the program
+ * does not read it. */
 static int
 input_of(const struct buf *text)
 {
@@ -224,8 +227,8 @@ take_descriptors(const struct session_start *s)
 		_exit(255);
 }
 
-/* Our own SFTP server asks for names in a process of its own, and this one
- * keeps nothing but its end of a socket. */
+/* Closes all descriptors above 2, except for our own SFTP server one end of a
+ * socket: the names of owners and groups come over it from another process. */
 static struct owners *
 keep_descriptors(const struct session_start *s)
 {
@@ -249,7 +252,8 @@ go_home(const struct serve_params *p)
 
 	if (chdir(home) == 0)
 		return;
-	/* Below a ChrootDirectory, few users have one: that is no fault. */
+	/* Below a ChrootDirectory few users have a home directory, so its
+	 * absence is no error. */
 	if (p->conf->session.chroot_directory == NULL)
 		fprintf(stderr,
 		    "Could not chdir to home directory %s: %s\n", home,
@@ -258,7 +262,8 @@ go_home(const struct serve_params *p)
 		_exit(255);
 }
 
-/* Runs passwd instead of the command that was asked for or is forced. */
+/* Runs passwd instead of the session's command, because the password has
+ * expired. */
 static _Noreturn void
 change_password(const struct session_start *s)
 {
@@ -336,8 +341,8 @@ session_child(const struct session_start *s)
 	struct owners *owners;
 	char **env;
 
-	/* The handlers of the loop write to a pipe that we share with the
-	 * parent. None of them may run in this process. */
+	/* The loop's signal handlers write to a pipe that this process shares
+	 * with its parent, so none of them may run here. */
 	for (int sig = 1; sig < NSIG; sig++)
 		signal(sig, SIG_DFL);
 	if (s->tty != NULL) {

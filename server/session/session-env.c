@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The environment of a session. Later values replace earlier ones of the
- * same name: a client does not choose who it is taken for, nor a user what
- * the administrator has set.
+ * The environment of a session. A later value replaces an earlier one of the
+ * same name. The order is chosen so that a client cannot replace the account's
+ * own variables, and a user cannot replace what the administrator has set.
  */
 #include "server/session/session.h"
 
@@ -31,7 +31,7 @@ struct env {
 	size_t n;
 };
 
-/* A variable, NAME=value, is taken over. */
+/* Sets a variable, NAME=value, and owns assignment from now on. */
 static void
 set_owned(struct env *e, char *assignment)
 {
@@ -73,8 +73,8 @@ set_list(struct env *e, const struct strlist *list)
 			set_owned(e, xstrdup(list->v[i]));
 }
 
-/* The search path leads to the programs of this suite, wherever they were
- * put. */
+/* Sets PATH. It contains the directory of this suite's programs, wherever they
+ * were installed. */
 static void
 set_path(struct env *e, const struct user *u)
 {
@@ -133,8 +133,7 @@ set_from_file(struct env *e, const struct serve_params *p)
 			if (*line == '#' || *line == '=' || *line == '\0')
 				continue;
 			if (strchr(line, '=') == NULL) {
-				/* The line goes to the user, too: it is
-				 * standard error. */
+				/* Standard error: the user sees the message. */
 				fprintf(stderr, "Bad line %u in %.100s\n", n,
 				    path);
 				continue;

@@ -30,15 +30,15 @@
 
 enum {
 	TERM_MAX = 256,	    /* bytes of TERM */
-	NAME_MAX_BYTES = 256, /* of a signal, subsystem or variable */
-	PIPE_BYTES = 1024 * 1024, /* asked for as a pipe's capacity */
+	NAME_MAX_BYTES = 256, /* bytes of a name in a request */
+	PIPE_BYTES = 1024 * 1024, /* capacity of a pipe that is asked for */
 };
 
-/* Each state is followed by the next one only. */
+/* A state can only change to the next one. */
 enum session_state {
 	SESSION_NEW,	 /* the client has not said what to run */
-	SESSION_RUNNING, /* the program, or internal-sftp */
-	SESSION_EXITED,	 /* the status is known, and was sent */
+	SESSION_RUNNING, /* the program or internal-sftp runs */
+	SESSION_EXITED,	 /* the exit status is known, and was sent */
 };
 
 struct session {
@@ -47,20 +47,20 @@ struct session {
 	struct channel *channel;
 	pid_t pid; /* 0: not started */
 	enum session_state state;
-	bool sources_ended; /* its output is at its end */
-	bool takes_signals; /* what it runs was the client's choice */
+	bool sources_ended; /* the output of the program has ended */
+	bool takes_signals; /* the client's own command runs */
 	int wait_status;
 	char *term;
 	struct pty_size size;
-	int pty; /* master, or -1 */
-	int tty; /* slave, until the child has it */
-	char tty_name[PTY_NAME_MAX]; /* empty: none, or not any more */
-	char *greeting; /* for who gets a shell on it; or NULL */
+	int pty; /* master of the terminal, or -1 */
+	int tty; /* slave, until the child has it; or -1 */
+	char tty_name[PTY_NAME_MAX]; /* empty: no open terminal */
+	char *greeting; /* shown before a shell on the terminal; or NULL */
 	int fd_in, fd_out, fd_err; /* pipes to the child, or -1 */
 	struct strlist env;
 	char *subsystem;
-	struct internal_sftp *sftp; /* instead of a process; or NULL */
-	struct display *display; /* of the client's that it may use; or NULL */
+	struct internal_sftp *sftp; /* instead of a child process; or NULL */
+	struct display *display; /* forwarded display of the client; or NULL */
 };
 
 struct sessions {
@@ -68,7 +68,7 @@ struct sessions {
 	const struct packet *packet;
 	struct kex *kex;
 	const struct serve_params *params;
-	const char *nologin; /* from outside of a new root directory, or NULL */
+	const char *nologin; /* see sessions_new(); or NULL */
 	TAILQ_HEAD(session_list, session) list;
 	size_t count;
 	bool no_more;
@@ -76,7 +76,7 @@ struct sessions {
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct forwarded_list *forwarded; /* NULL before the first session */
 	struct agent_door *agent;  /* NULL: the client forwards none */
-	struct owners *owners; /* of SFTP; NULL before the first such session */
+	struct owners *owners; /* for SFTP; NULL before it is used */
 	struct displays *displays; /* NULL before the first request for one */
 };
 
@@ -109,8 +109,8 @@ show_terminals(const struct sessions *ss)
 	    list[0] != '\0' ? list : "notty");
 }
 
-/* The terminal is closed, and its record: that stands as long as the terminal
- * is open, and not longer. */
+/* Ends the login record of the terminal. It must not stay longer than the
+ * terminal is open. */
 static void
 end_terminal(struct session *s)
 {
@@ -194,8 +194,8 @@ send_exit(struct session *s)
 	buf_clear(&b);
 }
 
-/* The channel closes when the process has ended and its output is at its end,
- * which other processes may still write to. A terminal closes with its
+/* Closes the channel when the process has ended and its output has ended; other
+ * processes may still write to the pipes. A terminal is closed with its
  * process. */
 static void
 close_if_over(struct session *s)
@@ -249,14 +249,15 @@ on_source_end(void *arg, struct channel *c)
 
 	(void)c;
 	s->sources_ended = true;
-	/* as waitpid() tells of one that has exited */
+	/* the form of waitpid() for a process that has exited */
 	if (s->sftp != NULL && s->state != SESSION_EXITED)
 		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 	else
 		close_if_over(s);
 }
 
-/* The process has closed its input; OpenSSH's client stops sending then. */
+/* The process has closed its input. Tells clients that know eow@openssh.com,
+ * which then stop sending. */
 static void
 on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 {
@@ -272,8 +273,8 @@ on_sink_failed(void *arg, struct channel *c, uint32_t ext, int error)
 		log_debug("cannot tell the end of input");
 }
 
-/* The client has no more input. A terminal stays open: there, end of input
- * is a character. */
+/* The client sends no more input: closes the pipe to the process. A terminal
+ * stays open: there, the end of input is a character. */
 static void
 on_eof(void *arg, struct channel *c)
 {
@@ -285,16 +286,16 @@ on_eof(void *arg, struct channel *c)
 	fd_close(&s->fd_in);
 }
 
-/* The client has closed the channel. The process notices it as it notices the
- * loss of a terminal (SIGHUP) or of a reader (SIGPIPE); its status is still
- * sent. */
+/* The client has closed the channel. The process notices that its terminal has
+ * gone (SIGHUP) or that nobody reads its output (SIGPIPE). Its exit status is
+ * still sent. */
 static void
 on_peer_closed(void *arg, struct channel *c)
 {
 	struct session *s = arg;
 
-	/* Also when its process is gone: another may still have the terminal,
-	 * and never read what was typed. */
+	/* Also if the session's process has ended: another process may still
+	 * have the terminal open without reading what was typed. */
 	if (s->pty != -1) {
 		channel_set_fds(c, -1, -1, -1, -1);
 		fd_close(&s->pty);
@@ -304,7 +305,7 @@ on_peer_closed(void *arg, struct channel *c)
 		return;
 	if (s->sftp != NULL) {
 		internal_sftp_stop(s->sftp);
-		/* as waitpid() has it; musl lacks W_EXITCODE */
+		/* the form of waitpid(); musl lacks W_EXITCODE */
 		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 		return;
 	}
@@ -315,8 +316,8 @@ on_peer_closed(void *arg, struct channel *c)
 
 /* ---- starting --------------------------------------------------------- */
 
-/* A pipe is made, of which *ours is this process's end. A large one saves turns
- * of the loop and of the child. */
+/* Makes a pipe; *ours becomes this process's end, which does not block. The
+ * pipe is large, so that this loop and the child wake up less often. */
 static int
 make_pipe(int *ours, int *theirs, bool we_read)
 {
@@ -402,7 +403,7 @@ log_start(const struct session *s, const struct session_start *start)
 			  "session", p->user->name, p->peer_text);
 }
 
-/* The session runs without a process, where that is possible. */
+/* Runs our SFTP server in this process. False: the session needs a child. */
 static bool
 start_here(struct session *s, const struct session_start *start)
 {
@@ -437,7 +438,7 @@ start_as(struct session *s, struct session_start *start)
 	return r;
 }
 
-/* The channel gets the name by which ChannelTimeout knows its kind. */
+/* Sets the name of the channel's kind that ChannelTimeout uses. */
 static void
 name_kind(struct session *s, enum session_kind kind)
 {
@@ -462,11 +463,11 @@ connect_channel(struct session *s)
 		channel_set_fds(s->channel, s->fd_out, s->fd_in, s->fd_err,
 		    -1);
 	}
-	channel_hold_close(s->channel, true); /* until there is a status */
+	channel_hold_close(s->channel, true); /* until the status was sent */
 	channel_grant_window(s->channel, CHANNEL_WINDOW_DEFAULT);
 }
 
-/* A session starts what it is to run; returns an enum channel_answer. */
+/* Starts what the session runs. Returns an enum channel_answer. */
 static int
 start_session(struct session *s, enum session_kind kind, const char *command)
 {
@@ -545,7 +546,7 @@ on_pty_req(struct session *s, struct rd *r)
 	return CHANNEL_SUCCESS;
 }
 
-/* The agent is forwarded, once in a connection. */
+/* Forwards the agent. Only the first request of a connection succeeds. */
 static int
 forward_agent(struct session *s, struct rd *r, bool modern)
 {
@@ -575,7 +576,7 @@ on_old_agent_req(struct session *s, struct rd *r)
 	return forward_agent(s, r, false);
 }
 
-/* X11 is forwarded, once in a session. */
+/* Forwards X11. Only the first request of a session succeeds. */
 static int
 on_x11_req(struct session *s, struct rd *r)
 {
@@ -685,14 +686,13 @@ on_subsystem(struct session *s, struct rd *r)
 	if (err == CHANNEL_SUCCESS)
 		name = NULL;
 	else
-		s->subsystem = NULL; /* the next request is another one */
+		s->subsystem = NULL; /* the client may ask again */
 out:
 	free(name);
 	return err;
 }
 
-/* A signal goes to the group of the process. Before the process has made one,
- * it is alone. */
+/* Signals the process's group, or before its setsid() the process alone. */
 static bool
 send_signal(const struct session *s, int signo)
 {
@@ -730,8 +730,8 @@ on_break(struct session *s, struct rd *r)
 	    CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
 
-/* The client has no reader for output any more: closing our end of the pipes
- * lets the process that writes notice it (SIGPIPE). */
+/* The client reads no more output: closes our end of the pipes, so that the
+ * process gets SIGPIPE when it writes. */
 static int
 on_eow(struct session *s, struct rd *r)
 {
@@ -813,7 +813,7 @@ sessions_open(const struct service_owners *o, struct channel *c,
 	s->pty = s->tty = s->fd_in = s->fd_out = s->fd_err = -1;
 	TAILQ_INSERT_HEAD(&ss->list, s, entry);
 	ss->count++;
-	/* The window opens when there is somebody to read. */
+	/* The window is 0 until a program is started, which reads the input. */
 	err = channel_accept(c, &session_ops, s, 0, CHANNEL_PACKET_DEFAULT);
 	return err != 0 ? err : CHANNEL_SUCCESS;
 }
@@ -831,7 +831,8 @@ sessions_no_more(const struct service_owners *o, struct rd *data,
 	return CHANNEL_SUCCESS;
 }
 
-/* ExposeAuthInfo: a file with a line per method that succeeded. */
+/* ExposeAuthInfo: writes a file with a line for each method that succeeded.
+ * Returns its path, which the caller frees; NULL: there is none. */
 static char *
 write_auth_info(const struct serve_params *p)
 {

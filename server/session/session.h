@@ -27,53 +27,61 @@ struct sessions;
 struct forward_tunnels;
 
 enum {
-	SESSION_ENV_MAX = 256,	     /* variables a client may set */
-	SESSION_ENV_BYTES = 64 * 1024, /* of one of them */
-	SESSION_COMMAND_MAX = 256 * 1024, /* bytes */
+	SESSION_ENV_MAX = 256,	     /* variables that a client may set in a
+				      * session */
+	SESSION_ENV_BYTES = 64 * 1024, /* bytes of the value of a variable */
+	SESSION_COMMAND_MAX = 256 * 1024, /* bytes of a command */
 };
 
-/* All is borrowed; p and k know if the connection is unencrypted. nologin: the
- * text of /etc/nologin, if these sessions cannot see it themselves; or NULL. */
+/* All arguments are borrowed. p and k are asked whether the connection is
+ * unencrypted. nologin: the text of /etc/nologin, if the process is below a
+ * ChrootDirectory, where it cannot read that; or NULL. */
 struct sessions *sessions_new(struct loop *l, const struct packet *p,
     struct kex *k, const struct serve_params *params, const char *nologin);
-/* Borrowed: what SSH_TUNNEL names in sessions that start later. */
+/* Sets the tunnels that SSH_TUNNEL names in sessions that start later;
+ * borrowed. */
 void sessions_set_tunnels(struct sessions *ss,
     const struct forward_tunnels *tunnels);
-/* Closes terminals and descriptors; processes notice by that. */
+/* Ends all sessions: closes their terminals and pipes, by which their processes
+ * notice it. */
 void sessions_free(struct sessions *ss);
-/* Rows of services.c: a channel of type "session", and the client's promise
- * to open no further one. */
+/* Handlers in the table of services.c: for channels of the type "session", and
+ * for no-more-sessions@openssh.com, after which the client may open no further
+ * one. */
 int sessions_open(const struct service_owners *o, struct channel *c,
     struct rd *data);
 int sessions_no_more(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 
-/* What the child of a session is to run. */
+/* What the child process of a session runs, and how. All is borrowed. */
 struct session_start {
 	const struct serve_params *params;
 	struct session_plan plan;
 	const char *subsystem; /* name, or NULL */
-	const char *term;      /* TERM, with a terminal */
-	const char *tty;       /* path, or NULL */
-	const struct strlist *env; /* from the client */
-	const char *auth_info_path; /* or NULL */
-	const char *tunnels; /* interfaces, or NULL */
+	const char *term;      /* value of TERM; NULL without a terminal */
+	const char *tty;       /* path of the terminal, or NULL */
+	const struct strlist *env; /* variables from the client */
+	const char *auth_info_path; /* for SSH_USER_AUTH, or NULL */
+	const char *tunnels; /* value of SSH_TUNNEL, or NULL */
 	const char *agent_path; /* socket of a forwarded agent, or NULL */
-	const struct display_names *display; /* or NULL */
-	const char *greeting;  /* text of the monitor's, or NULL */
-	const char *nologin;   /* all there is to show, or NULL */
+	const struct display_names *display; /* NULL: no X11 */
+	const char *greeting;  /* text of the monitor to show before the shell,
+				* or NULL */
+	/* Not NULL: the process only shows this text, and ends. */
+	const char *nologin;
 	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */
 };
 
-/* The text of /etc/nologin, if that is there and for this user, else NULL.
- * Caller frees. */
+/* The text of /etc/nologin, which forbids all users but the superuser to log
+ * in. NULL: the file does not exist, or does not apply to u. Caller frees. */
 char *session_nologin(const struct user *u);
-/* There is a sshrc of the system, which goes before all that runs, unless
+/* Whether there is a sshrc of the system. It runs before each session unless
  * ~/.ssh/rc does. */
 bool session_has_system_rc(void);
-/* The new process runs the session, and never returns. */
+/* Runs the session in the new child process; never returns. */
 _Noreturn void session_child(const struct session_start *s);
-/* The environment, ended by NULL; caller frees (or executes). */
+/* The environment of the session, ended by NULL. Allocated; the caller executes
+ * a program with it. */
 char **session_environment(const struct session_start *s);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The life of the user's process: takes from the monitor what it needs, becomes
- * the user, and serves the connection.
+ * The main function of the user's process, hpnsshd-user: gets its state from
+ * the monitor, becomes the user, and serves the connection.
  *
  * Threads: loop thread only.
  */
