@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The superuser's getpwnam() has it all there. The entry says from when on a
- * password or an account is good no more, where a shadow file counts days.
+ * Accounts of BSD systems: for the superuser, getpwnam() returns the hash and
+ * the dates too. It gives the time from which on a password or an account is no
+ * longer valid, while a shadow file counts days.
  */
 #include "server/monitor/account.h"
 
@@ -34,7 +35,8 @@ account_hash_is_locked(const char *hash)
 	return str_has_prefix(hash, "*LOCKED*");
 }
 
-/* The last day that is wholly before a time; -1: there is no such time. */
+/* The last day that is completely before the time when. -1: when is 0, that is,
+ * there is no limit. */
 static long
 day_before(time_t when)
 {
@@ -48,7 +50,8 @@ account_rules(const char *name, struct account_rules *out)
 
 	if (pw == NULL)
 		return false;
-	/* A password is good for no day behind that one. */
+	/* max 0: the password is valid up to the day `changed`, and not
+	 * longer. */
 	*out = (struct account_rules){ .changed = day_before(pw->pw_change),
 		.max = 0,
 		.inactive = -1,

@@ -11,7 +11,7 @@
 
 #include "base/mem.h"
 
-enum { LINE_MAX_BYTES = 16 * 1024 /* of an account */ };
+enum { LINE_MAX_BYTES = 16 * 1024 /* bytes of an account's line */ };
 
 char *
 account_hash(const char *name)
@@ -25,7 +25,8 @@ account_hash(const char *name)
 		hash = xstrdup(sp->sp_pwdp);
 	else if ((pw = getpwnam(name)) != NULL)
 		hash = xstrdup(pw->pw_passwd);
-	/* It may be another account's: the last that was looked at. */
+	/* Wiped: it may have a hash, even of another account, whose line was
+	 * read last. */
 	mem_free_secret(line, LINE_MAX_BYTES);
 	return hash;
 }

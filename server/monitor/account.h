@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the system keeps of an account beside its entry: the hash of its
- * password and how long both are good. Two ways: a shadow file
- * (account-shadow.c), or fields of the entry itself (account-bsd.c). Needs the
- * superuser's rights.
+ * What the system stores about an account beside the fields of struct user: the
+ * hash of the password, and how long password and account are valid. It comes
+ * from a shadow file (account-shadow.c) or from further fields of struct passwd
+ * (account-bsd.c). Needs the superuser's rights.
  *
  * Threads: loop thread only.
  */
@@ -12,19 +12,23 @@
 
 #include <stdbool.h>
 
-/* Days, counted from 1970 where they are dates; negative: there is none. */
+/* Dates are in days since 1970. A negative field: the system has no such
+ * rule. */
 struct account_rules {
-	long changed; /* the password was; 0: it must be */
-	long max;     /* days that it is good for */
-	long inactive; /* and that it may still be changed in */
-	long expires; /* the account's last day */
+	long changed; /* date of the last change of the password; 0: it must be
+		       * changed now */
+	long max;     /* days from then on that the password is valid */
+	long inactive; /* days after those in which an expired password may
+			* still be changed */
+	long expires; /* date of the account's last day */
 };
 
-/* Caller wipes and frees; NULL if there is none to be had. */
+/* The hash of the account's password, or what stands in its place. Caller wipes
+ * and frees. NULL: there is none. */
 char *account_hash(const char *name);
-/* The mark of a locked account is in the hash's place. */
+/* Whether what account_hash() returned is the mark of a locked account. */
 bool account_hash_is_locked(const char *hash);
-/* False: nothing is known. */
+/* Fills *out. False: the system has no such account or no rules. */
 bool account_rules(const char *name, struct account_rules *out);
 
 #endif

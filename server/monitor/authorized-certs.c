@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "conf/addr-match.h"
 
-enum { IGNORED_MAX = 16 }; /* extensions that are told of */
+enum { IGNORED_MAX = 16 }; /* unknown extensions that are logged */
 
 static const char no_principal[] =
     "Certificate does not contain an authorized principal";
@@ -16,8 +16,8 @@ static const char bad_options[] = "Invalid certificate options";
 
 /* ---- what the certificate itself allows -------------------------------- */
 
-/* The grants of a certificate become permits: what is not granted is not
- * permitted. A tunnel is a forwarding. */
+/* Makes permits of a certificate's grants: only what is granted is permitted. A
+ * tunnel counts as forwarding of ports. */
 static void
 permits_of_grants(const struct cert_grants *g, struct permits *p)
 {
@@ -55,8 +55,8 @@ log_ignored(const struct cert_grants *g)
 		    g->ignored.v[i]);
 }
 
-/* The permits of the certificate for this client. NULL, or why it may not log
- * in. */
+/* Sets *permits to what the certificate allows this client. Returns NULL, or
+ * the reason why the client may not log in. */
 static const char *
 read_grants(const struct authcert_shown *shown, struct permits *permits)
 {
@@ -89,26 +89,27 @@ authcert_copy_permits(const struct permits *from, struct permits *to)
 	const char *why;
 
 	permits_init(to);
-	/* One of them has neither a command nor a variable. */
+	/* Cannot fail: *to has neither a command nor a variable. */
 	if (permits_merge(to, from, &why) != 0)
 		fatal("permits: %s", why);
 	return true;
 }
 
-/* The permits lose what the line does not allow. */
+/* Removes from permits what the line does not allow. Returns NULL, or the
+ * reason for a refusal. */
 static const char *
 restrict_to_line(struct permits *permits, const struct authkeys_options *line)
 {
 	const char *detail;
 
-	/* A certificate has no variables, so it must be the commands. */
+	/* Only the commands can differ: a certificate has no variables. */
 	if (permits_merge(permits, &line->permits, &detail) != 0)
 		return "forced command options do not match";
 	return NULL;
 }
 
-/* A comma list names a principal of the certificate, as it is. The list ends at
- * an empty item. */
+/* Whether a comma list names a principal of the certificate; blanks count. An
+ * empty item ends the list. */
 static bool
 list_names_principal(const char *list, const struct cert *c)
 {
@@ -152,8 +153,8 @@ authcert_refusal_of_line(const struct authcert_shown *shown,
 	return conclude(why, permits);
 }
 
-/* Options of key lines mean nothing in a list of principals, so a line that has
- * one is not understood, and lets nobody in. */
+/* Whether a line has options that have no meaning in a list of principals. Such
+ * a line was misunderstood by its author, so it lets nobody in. */
 static bool
 is_about_keys(const struct authkeys_options *line)
 {
@@ -183,7 +184,8 @@ authcert_refusal_by_ca(const struct authcert_shown *shown,
 
 static const char blanks[] = " \t";
 
-/* The line without its comment and the blanks around. Caller frees. */
+/* Returns the line without its comment and the blanks around it. Caller
+ * frees. */
 static char *
 trim(const char *line)
 {
@@ -196,7 +198,8 @@ trim(const char *line)
 	return xstrndup(line, len);
 }
 
-/* Parts the text between options and the name, its last word. */
+/* Cuts the text into options and a name. Returns the name, its last word;
+ * *options is NULL if there are none. */
 static const char *
 split(char *text, const char **options)
 {

@@ -52,15 +52,15 @@ reset_signals(void)
 	(void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* The child becomes the command. It keeps nothing of this process but the
- * memory that exec drops. */
+/* Executes the command in the child process, without the monitor's descriptors
+ * and signal handlers. */
 static _Noreturn void
 become_command(const struct authcommand *c, const char *program, int out)
 {
 	char *env[ENV_MAX];
 	int null;
 
-	/* What fatal() would do belongs to the parent. */
+	/* The hook of fatal() is meant for the parent only. */
 	fatal_set_hook(NULL);
 	reset_signals();
 	if (setsid() == -1 || chdir("/") == -1 ||
@@ -89,7 +89,7 @@ count_lines(const uint8_t *p, size_t len)
 	return n;
 }
 
-/* The output is read to its end. */
+/* Reads the output to its end. ERR_LIMIT: it is too long. */
 static int
 read_output(int fd, uint64_t deadline_ms, struct buf *out)
 {
@@ -103,8 +103,8 @@ read_output(int fd, uint64_t deadline_ms, struct buf *out)
 
 /* ---- its end ----------------------------------------------------------- */
 
-/* The command and its children are killed. The child may not be the leader of
- * its group yet. */
+/* Kills the command and its children. The child may not have become the leader
+ * of its process group yet, so it is killed alone, too. */
 static void
 kill_all(pid_t pid)
 {
@@ -115,7 +115,7 @@ kill_all(pid_t pid)
 	(void)!child_reap(pid, &status);
 }
 
-/* The words of the command, for the log. Caller frees. */
+/* The words of the command as one text, for the log. Caller frees. */
 static char *
 line_of(const struct authcommand *c)
 {

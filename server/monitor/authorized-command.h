@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A program of the administrator's that says who may log in
- * (AuthorizedKeysCommand, AuthorizedPrincipalsCommand): run with the rights of
- * its own user, and only if nobody but the superuser could have written it.
- * It reads nothing, nobody sees what it complains of, and neither its time nor
- * its output is without bounds.
+ * Runs a program of the administrator that says who may log in
+ * (AuthorizedKeysCommand, AuthorizedPrincipalsCommand). It runs with the rights
+ * of its own user, and only if nobody but the superuser could have written it.
+ * Its standard input and standard error are /dev/null. Its time and its output
+ * are limited.
  *
- * Threads: none but the only one.
+ * Threads: the process has only one.
  */
 #ifndef HPN_SERVER_MONITOR_AUTHORIZED_COMMAND_H
 #define HPN_SERVER_MONITOR_AUTHORIZED_COMMAND_H
@@ -20,20 +20,22 @@
 enum {
 	AUTHCOMMAND_OUTPUT_MAX = 1024 * 1024, /* bytes */
 	AUTHCOMMAND_LINES_MAX = 16 * 1024,
-	/* Without LoginGraceTime. */
+	/* The limit of time without LoginGraceTime. */
 	AUTHCOMMAND_TIME_MAX_MS = 120 * 1000,
 };
 
 struct authcommand {
-	const char *keyword;	 /* for the log */
-	char *const *argv;	 /* argv[0] is a path */
-	const struct user *user; /* who runs it */
-	uint64_t deadline_ms;	 /* monotonic; 0: see above */
+	const char *keyword;	 /* for log lines */
+	char *const *argv;	 /* argv[0] is the path of the program */
+	const struct user *user; /* the program gets this user's rights */
+	uint64_t deadline_ms;	 /* monotonic; 0: AUTHCOMMAND_TIME_MAX_MS from
+				  * now */
 };
 
-/* Appends what it has written. Any error was logged, and then nothing of the
- * output counts: it is not safe, it has failed, it was killed with all of its
- * process group because it took too long or wrote too much. */
+/* Runs the program and puts its output into out. After an error, which was
+ * logged, out is empty: the program's file is not safe, or the program failed,
+ * or it was killed with its process group because it took too long or wrote too
+ * much. */
 int authcommand_run(const struct authcommand *c, struct buf *out) must_check;
 
 #endif

@@ -18,7 +18,8 @@
 
 /* ---- which files ------------------------------------------------------- */
 
-/* A text as a pattern that fits nothing but the text. Caller frees. */
+/* Quotes a text so that as a pattern of glob(3) it matches only itself. Caller
+ * frees. */
 static char *
 quote_pattern(const char *s)
 {
@@ -33,8 +34,8 @@ quote_pattern(const char *s)
 	return out;
 }
 
-/* The path of a file, its tokens expanded. NULL, with a line in the log: there
- * is no such token. Caller frees. */
+/* Expands the tokens of pattern and makes it an absolute path. NULL, after a
+ * log line: it has an unknown token. Caller frees. */
 static char *
 expand(const struct user *u, const char *home, const char *name,
     const char *keyword, const char *pattern)
@@ -110,7 +111,8 @@ authfiles_paths(const struct user *u, const char *keyword,
 
 /* ---- who could have written them --------------------------------------- */
 
-/* Only the owner may write to the file; owner NULL: only the superuser. */
+/* Whether only the owner and the superuser may write to the file. owner NULL:
+ * only the superuser. */
 static bool
 only_owner_writes(const struct user *owner, const struct stat *st)
 {
@@ -126,8 +128,9 @@ is_top(const char *dir, const char *top)
 	    (top != NULL && strcmp(dir, top) == 0);
 }
 
-/* The file, of which st tells, and every directory above it, up to top or the
- * root. real is changed. Caller frees *why if it is false. */
+/* Whether the file real, with the status st, and every directory above it, up
+ * to top or the root, may be written to only by owner and the superuser.
+ * Changes real. *why is set if not; caller frees it. */
 static bool
 path_is_safe(const struct user *owner, char *real, struct stat st,
     const char *top, char **why)
@@ -171,7 +174,7 @@ authfiles_open(const struct user *u, const char *path, bool strict)
 {
 	struct stat st;
 	FILE *f = NULL;
-	/* Non-blocking: opening a FIFO of that name must not block. */
+	/* Non-blocking, because opening a FIFO would wait. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd == -1 && errno == ENOENT)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Files that say who may log in as a user: which ones a pattern of the
- * configuration names, whether somebody else could have written them, and
- * their lines.
+ * Files that say who may log in as a user: finds the files that a pattern of
+ * the configuration names, checks that nobody else could have written them, and
+ * reads their lines.
  *
  * Threads: loop thread only.
  */
@@ -18,39 +18,40 @@
 #include "server/user.h"
 
 enum {
-	AUTHFILES_MAX = 1024,		 /* that one pattern names */
-	AUTHFILES_LINE_MAX = 1024 * 1024, /* bytes */
+	AUTHFILES_MAX = 1024,		 /* files that one pattern names */
+	AUTHFILES_LINE_MAX = 1024 * 1024, /* bytes of a line */
 };
 
 /*
- * The paths that a value of AuthorizedKeysFile or AuthorizedPrincipalsFile
- * (keyword, for the log) names, sorted: %h, %U and %u stand for the user, a
- * path without / in front is below the home directory. Only what the
- * administrator wrote is a pattern of names, which are looked for with the
- * user's rights; nothing in a user's name or home directory is.
+ * Appends the paths that a value of AuthorizedKeysFile or
+ * AuthorizedPrincipalsFile names, sorted. %h, %U and %u stand for the user; a
+ * path without / in front is below the home directory. Wildcards in the value
+ * are expanded with the user's rights; characters of the user's name and home
+ * directory are never wildcards. keyword: for the log.
  */
 int authfiles_paths(const struct user *u, const char *keyword,
     const char *pattern, struct strlist *paths) must_check;
 
-/* With the rights that the process has just now. NULL, with a line in the log:
- * it is not there, no regular file, or (strict) one that others than the user
- * and the superuser could have written. */
+/* Opens a file with the rights that the process has now. NULL, after a log
+ * line: the file does not exist, is no regular file, or (strict) could have
+ * been written by others than the user and the superuser. */
 FILE *authfiles_open(const struct user *u, const char *path, bool strict);
 
-/* Could nobody but the superuser have written the regular file, or put another
- * one in its place? Then *real is its path without links, which caller frees;
- * else *why is, and says what is wrong. */
+/* Whether path is a regular file that only the superuser could have written or
+ * replaced. If so, *real is its path without symbolic links; else *why says
+ * what is wrong. Caller frees the one that is set. */
 bool authfiles_only_root_writes(const char *path, char **real, char **why);
 
-/* The lines of f, which stays the caller's. */
+/* Reads the lines of f, which the caller closes. */
 struct authlines {
 	FILE *f;
-	char *text;	 /* without the line's end */
-	unsigned number; /* from 1 */
+	char *text;	 /* the current line, without its end */
+	unsigned number; /* number of the current line, from 1 */
 };
 void authlines_init(struct authlines *l, FILE *f);
 void authlines_clear(struct authlines *l);
-/* False at the end. A line that is too long is an empty one. */
+/* Reads the next line. False: the end of the file. A line that is too long is
+ * returned as an empty one. */
 bool authlines_next(struct authlines *l);
 
 #endif

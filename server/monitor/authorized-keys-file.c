@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Finding a key, or the authority of a certificate, in a user's
- * authorized_keys file: read with the user's own rights, and only if nobody
- * else could have written it (StrictModes).
+ * Looks for a key, or the authority of a certificate, in a user's
+ * authorized_keys file. The file is read with the user's own rights, and with
+ * StrictModes only if nobody else could have written it.
  */
 #include "server/monitor/authorized-keys.h"
 
@@ -37,8 +37,8 @@ authkeys_log_refusal(const struct authkeys_query *q,
 	}
 }
 
-/* The line, which is for this key or authority, lets in who shows that here and
- * now. */
+/* Whether a line for this key or authority lets the client in: its options
+ * apply now, and it accepts the certificate. */
 static bool
 lets_in(const struct authkeys_query *q, const struct authkeys_options *o,
     const char *where, struct permits *permits)
@@ -76,7 +76,8 @@ authkeys_search_lines(const struct authkeys_query *q, FILE *f,
 	int r;
 
 	*permits = (struct permits){ 0 };
-	/* The two have to go together, whoever has filled the query. */
+	/* The query must have a certificate exactly if an authority is looked
+	 * for. */
 	if (q->wanted.is_ca != (q->cert != NULL))
 		return ERR_ARGUMENT;
 	authlines_init(&lines, f);

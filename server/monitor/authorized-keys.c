@@ -29,12 +29,14 @@ authkeys_options_clear(struct authkeys_options *o)
 	*o = (struct authkeys_options){ 0 };
 }
 
-/* Options without a value: each sets one flag, or with "no-" the opposite. */
+/* Options without a value. Each sets one flag to `value`, or with "no-" in
+ * front to the opposite. */
 static const struct {
 	const char *name;
-	size_t flag; /* offset */
+	size_t flag; /* offset of the flag in struct authkeys_options */
 	bool negatable, value;
-	unsigned bits; /* 0: offset is of a bool, else of an unsigned */
+	unsigned bits; /* 0: the flag is a bool; else an unsigned that is set to
+			* these bits */
 } flags[] = {
 #define PERMIT(field) offsetof(struct authkeys_options, permits.field)
 	{ "pty", PERMIT(pty), true, true, 0 },
@@ -69,7 +71,7 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 		p->pty = p->user_rc = p->agent_forwarding = false;
 		p->x11_forwarding = false;
 		p->forward = 0;
-		p->tunnel_modes = 0; /* and nothing gives it back */
+		p->tunnel_modes = 0; /* no later option allows tunnels again */
 		return true;
 	}
 	if (len > 3 && strncasecmp(name, "no-", 3) == 0) {
@@ -88,7 +90,8 @@ set_flag(struct authkeys_options *o, const char *name, size_t len)
 	return false;
 }
 
-/* "text" with \" for a quote inside; *s is left behind it. Caller frees. */
+/* Reads a quoted text, in which \" is a quote, and moves *s behind it. NULL: it
+ * has no end, or out of memory. Caller frees. */
 static char *
 take_quoted(const char **s)
 {
@@ -123,7 +126,8 @@ set_once(char **field, char **text, const char **why)
 	return 0;
 }
 
-/* The earliest of several expiry-time options counts. 0 would be none. */
+/* Of several expiry-time options the earliest counts. The time 0 is refused,
+ * because it would mean that there is no limit. */
 static int
 set_expiry(struct permits *p, const char *text)
 {
@@ -146,7 +150,7 @@ set_tunnel(struct permits *p, const char *text)
 	return str_to_int(text, 0, PERMITS_TUNNEL_MAX, &p->tunnel_unit);
 }
 
-/* The result r of parsing a value is passed on; a refusal is logged. */
+/* Returns r; if it is an error, sets *why to the problem. */
 static int
 checked(int r, const char *problem, const char **why)
 {
@@ -155,8 +159,8 @@ checked(int r, const char *problem, const char **why)
 	return r;
 }
 
-/* An option with a value, which is given up to the callee (NULLed there if
- * it keeps it). */
+/* Handles an option with a value. *text becomes NULL if the value is kept; else
+ * the caller frees it. */
 static int
 set_value(struct authkeys_options *o, const char *name, size_t len,
     char **text, const char **why)
@@ -190,7 +194,8 @@ set_value(struct authkeys_options *o, const char *name, size_t len,
 #undef IS
 }
 
-/* Options at *s up to the first unquoted blank, behind which *s is left. */
+/* Parses the options at *s up to the first unquoted blank, and moves *s
+ * there. */
 static int
 parse_options(const char **s, struct authkeys_options *o,
     const char **why)
@@ -257,8 +262,8 @@ skip_blanks(const char *s)
 	return s + strspn(s, " \t");
 }
 
-/* The blob in "type base64" at s; ERR_FORMAT if that looks like no key at all.
- * Nothing is parsed but the blob's frame: files may have thousands of lines.
+/* Decodes the blob in "type base64" at s. ERR_FORMAT: that is no key. Only the
+ * type in the blob is checked, because files may have thousands of lines.
  * Caller frees. */
 static int
 parse_key(const char *s, uint8_t **blob, size_t *len)
@@ -281,8 +286,9 @@ parse_key(const char *s, uint8_t **blob, size_t *len)
 	return ERR_FORMAT;
 }
 
-/* 0 if the key at s is this one, ERR_NOT_FOUND if it is some other, or
- * ERR_FORMAT. A line has a plain key, so the bytes of the blobs tell. */
+/* 0: the key at s has the wanted blob; ERR_NOT_FOUND: it is another key;
+ * ERR_FORMAT: it is none. Lines have plain keys, so comparing the bytes is
+ * enough. */
 static int
 look_for_key(const char *s, struct span blob_wanted)
 {
@@ -298,13 +304,15 @@ look_for_key(const char *s, struct span blob_wanted)
 	return same ? 0 : ERR_NOT_FOUND;
 }
 
-/* What an authority's line says of certificates is nothing about its own key,
- * and nobody is let in by a certificate of a key that may log in itself. */
+/* Whether the line is of the wanted kind. A line with cert-authority does not
+ * let its own key in, and a line without does not let in certificates that its
+ * key has signed. */
 static int
 check_kind(const struct authkeys_wanted *wanted,
     const struct authkeys_options *o, const char **why)
 {
-	/* Whoever wrote it wants to restrict, and a plain key can't be. */
+	/* Its author wanted a restriction, which has no effect on a plain key,
+	 * so the line lets nobody in. */
 	if (o->principals != NULL && !o->cert_authority) {
 		*why = "principals without cert-authority";
 		return ERR_SYNTAX;
@@ -324,8 +332,8 @@ authkeys_match_line(const char *line, const struct authkeys_wanted *wanted,
 	if (*s == '\0' || *s == '\n' || *s == '\r' || *s == '#')
 		return ERR_NOT_FOUND;
 	r = look_for_key(s, wanted->blob);
-	/* Not a key: options come first. They are only of interest if the
-	 * key behind them is the one looked for. */
+	/* No key at the begin of the line: options come first. They matter only
+	 * if the key behind them is the wanted one. */
 	if (r == ERR_FORMAT) {
 		rest = s;
 		r = parse_options(&rest, o, why);

@@ -21,40 +21,44 @@
 #include "server/permits.h"
 #include "server/user.h"
 
-/* A line's options: when it counts, and what it allows then. Clear with
- * authkeys_options_clear(). */
+/* The options of a line: when the line applies, and what it allows then. Clear
+ * with authkeys_options_clear(). */
 struct authkeys_options {
 	bool cert_authority; /* the line names a CA, not a key */
 	char *from;	     /* owned pattern list; NULL: from anywhere */
-	char *principals;    /* owned; of a CA's line only */
+	char *principals;    /* comma list; owned; only with cert_authority */
 	struct permits permits;
 };
 
-/* Those of a line without any. */
+/* Sets *o to the options of a line that has none. */
 void authkeys_options_init(struct authkeys_options *o);
 void authkeys_options_clear(struct authkeys_options *o);
-/* The same of a text that holds nothing but options. *why is static. */
+/* Parses a text that contains only options. After an error *o is clear, and
+ * *why is a static text. */
 int authkeys_parse_options(const char *text, struct authkeys_options *o,
     const char **why) must_check;
 
-/* What somebody shows: a plain key, or a certificate. That is looked for by
- * its authority, and in lines with cert-authority only; a plain key never fits
- * these, nor a certificate any other line. */
+/* What to look for. A plain key is looked for in lines without cert-authority.
+ * A certificate is looked for by its authority's key, in lines with
+ * cert-authority. */
 struct authkeys_wanted {
-	struct span blob; /* of the plain key, or of the authority's */
+	struct span blob; /* of the plain key, or of the authority's key */
 	bool is_ca;
 };
-/* One line. ERR_NOT_FOUND: blank, comment, another key, or a line of the other
- * kind. 0: it is this key, *o is filled. Other errors: malformed. */
+/* Parses one line. 0: it is for the wanted key, and *o is filled.
+ * ERR_NOT_FOUND: it is blank, a comment, for another key, or (by
+ * cert-authority) of the other kind. Other errors: it is malformed, and *why is
+ * a static text or NULL. */
 int authkeys_match_line(const char *line, const struct authkeys_wanted *wanted,
     struct authkeys_options *o, const char **why) must_check;
 
-/* Do the options count for this client (name and numeric address), now? */
+/* Whether the options apply to this client (by host name and numeric address)
+ * at the time now, in seconds since 1970. */
 enum authkeys_applies {
 	AUTHKEYS_APPLIES,
 	AUTHKEYS_EXPIRED,
 	AUTHKEYS_OTHER_CLIENT,
-	AUTHKEYS_BAD_NETWORK, /* from= cannot be read */
+	AUTHKEYS_BAD_NETWORK, /* from= has a malformed network */
 };
 enum authkeys_applies authkeys_options_apply(const struct authkeys_options *o,
     const char *host, const char *address, int64_t now) must_check;
@@ -62,26 +66,28 @@ enum authkeys_applies authkeys_options_apply(const struct authkeys_options *o,
 struct authkeys_query {
 	const struct user *user;
 	struct authkeys_wanted wanted;
-	const struct cert *cert; /* that is shown; NULL: a plain key */
+	const struct cert *cert; /* the certificate shown; NULL: a plain key */
 	const char *address;	/* of the peer, numeric */
-	const char *host;	/* its name, or the address again */
+	const char *host;	/* name of the peer, or the address again */
 	int64_t now;		/* seconds since 1970 */
-	enum digest_alg hash;	/* of fingerprints in the log */
+	enum digest_alg hash;	/* for fingerprints in the log */
 	bool strict_modes;
-	bool user_environment;	/* environment= counts */
+	bool user_environment;	/* environment= has an effect */
 };
 
-/* Looks for the key or certificate in one file, as the user. 0 with *permits
- * (of the line, and of the certificate) and *line_no filled; or, with nothing
- * permitted, ERR_NOT_FOUND (also when the line does not apply: expired, from
- * elsewhere, or not for this certificate), or an error that was logged. */
+/* Looks for the key or certificate in one file, with the user's rights. 0:
+ * found, *permits is what the line (and the certificate) allow, and *line_no
+ * its number. ERR_NOT_FOUND: there is no line for it, or none that applies
+ * (expired, for another client, or not for this certificate). Other errors: the
+ * file cannot be used. After any error *permits allows nothing. */
 int authkeys_search(const struct authkeys_query *q, const char *path,
     struct permits *permits, unsigned *line_no) must_check;
-/* The same in what f holds; name is for the log. */
+/* Does the same with the lines of f; name: of the file, for the log. */
 int authkeys_search_lines(const struct authkeys_query *q, FILE *f,
     const char *name, struct permits *permits, unsigned *line_no) must_check;
 
-/* Logs why options do not apply; where: what stands in front of that. */
+/* Logs why options do not apply. where: place of the line, which begins the log
+ * line. */
 void authkeys_log_refusal(const struct authkeys_query *q,
     const struct authkeys_options *o, enum authkeys_applies what,
     const char *where);

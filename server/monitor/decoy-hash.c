@@ -11,7 +11,7 @@
 
 enum {
 	STRETCH_MAX = 800, /* percent */
-	FLOOR_MAX_US = 10 * 1000 * 1000, /* mistyping is no punishment */
+	FLOOR_MAX_US = 10 * 1000 * 1000, /* a limit, for users who mistype */
 };
 
 uint64_t
@@ -40,8 +40,9 @@ hash(const char *password, const char *setting)
 	explicit_bzero(got, sizeof got);
 }
 
-/* Index in d->settings of the field's method. A method that is not among them
- * counts as the first. settings.n if the field holds no hash. */
+/* Index in d->settings of the method of the password field. It is 0 for a
+ * method that is not among the settings, and settings.n if the field holds no
+ * hash. */
 static size_t
 index_of(const struct decoys *d, const char *field)
 {
@@ -58,8 +59,8 @@ index_of(const struct decoys *d, const char *field)
 	return i;
 }
 
-/* The cost of a setting. A cost that nobody has measured yet is measured for
- * every user, or the measuring would show who has a hash. */
+/* The cost of setting i in microseconds. If it is unknown it is measured here,
+ * for every user alike: otherwise the time would show who has a hash. */
 static uint64_t
 cost_of(const struct decoys *d, size_t i)
 {
@@ -99,7 +100,7 @@ decoys_spend(const struct decoys *d, const char *field, unsigned done,
 	return count;
 }
 
-/* The load counts with one more process that wants to run: the try. */
+/* One process is added to the load: the try itself. */
 unsigned
 decoy_stretch(double load, long cpus)
 {
@@ -109,8 +110,8 @@ decoy_stretch(double load, long cpus)
 				       STRETCH_MAX;
 }
 
-/* The floor is half more than the hashes take: modules take time, too, and
- * neighbours come and go. */
+/* The result is one and a half times what the hashes take, because modules take
+ * time, too, and the load changes. */
 uint64_t
 decoys_floor_us(const struct decoys *d, unsigned times, unsigned stretch)
 {
@@ -124,7 +125,8 @@ decoy_password(size_t len)
 {
 	char *password = xcalloc(1, len + 1);
 
-	/* No password has these characters: they edit the line when typed. */
+	/* No password has these characters, because a terminal takes them as
+	 * commands to delete. */
 	for (size_t i = 0; i < len; i++)
 		password[i] = i % 2 == 0 ? '\177' : '\b';
 	return password;

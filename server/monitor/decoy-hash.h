@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Decoy hashes: a wrong password takes as long for a user who does not
- * exist, or has no password, as for one who has. What the accounts of this
- * machine are hashed with may differ, so each failed try costs the same
- * number of hashes by the methods that were chosen (server/decoys.h), whoever
- * it was for; time hides the rest.
+ * Decoy hashes: a wrong password takes as long for a user who does not exist,
+ * or has no password, as for one who has a password. Accounts of this machine
+ * may be hashed by different methods. So each failed try makes the same number
+ * of hashes by each of the chosen methods (server/decoys.h), whoever it was
+ * for. What differences remain are hidden by the time at which a refusal is
+ * sent.
  *
  * Threads: loop thread only.
  */
@@ -16,29 +17,33 @@
 
 #include "server/decoys.h"
 
-/* How often the hash in this field was computed, at most max, in what took so
- * much CPU time: pam_unix does it once or twice, other modules not at all. 0
- * if the field (may be NULL) holds none. Where costs are unknown it makes one
- * hash, whatever the field holds. */
+/* Returns how often a module has computed the hash in the password field,
+ * guessed from the CPU time that it took; at most max. (pam_unix does it once
+ * or more, other modules not at all.) 0: field is NULL or holds no hash. If no
+ * cost was measured yet, this function makes one hash to measure it, also for a
+ * user without a hash. */
 unsigned decoys_done(const struct decoys *d, const char *field,
     uint64_t spent_us, unsigned max);
-/* Hashes the password so many times by each method, less those that were done
- * by that of the field. Returns how many hashes were made. */
+/* Hashes the password `times` times by each method. done: how many of these
+ * were already made by the method of the field. Returns how many hashes it
+ * made. */
 unsigned decoys_spend(const struct decoys *d, const char *field,
     unsigned done, unsigned times, const char *password);
 
-/* How many times longer than CPU time things take on a machine with so many
- * processes that want to run, in percent: 100 at least, 800 at most. Pure. */
+/* How much longer than its CPU time a hash takes on a machine with so many
+ * processes that want to run (load): in percent, from 100 to 800. Pure. */
 unsigned decoy_stretch(double load, long cpus);
-/* Before this time no try of a secret is refused, so that nobody's hash shows;
- * times: how often a module computes it. Pure. */
+/* Microseconds after which a wrong secret may be refused at the earliest, so
+ * that the time does not show whose hash is expensive. times: how often a
+ * module computes the hash. stretch: of decoy_stretch(). Pure. */
 uint64_t decoys_floor_us(const struct decoys *d, unsigned times,
     unsigned stretch);
 
-/* CPU time of this process and of those it has waited for. */
+/* CPU time, in microseconds, of this process and of the children that it has
+ * waited for. */
 uint64_t decoy_cpu_us(void);
 
-/* A password of this length that nobody has. Caller frees. */
+/* Returns a password of len characters that nobody has. Caller frees. */
 char *decoy_password(size_t len);
 
 #endif

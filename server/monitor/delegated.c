@@ -16,7 +16,8 @@
 
 static const char variable[] = "KRB5CCNAME";
 
-/* A new empty file that only the user can read. */
+/* Makes an empty file that only the user can read. path is a template of
+ * mkstemp(3). */
 static int
 make_file(char *path)
 {
@@ -30,8 +31,8 @@ make_file(char *path)
 	return 0;
 }
 
-/* The delegated ticket is written to the file, as the user. True: the file at
- * path holds it. */
+/* Writes the delegated credentials to a new file, with the user's rights. path
+ * is a template of mkstemp(3). True: path names that file. */
 static bool
 write_file(const struct login *l, struct gss_acceptor *client, char *path)
 {
@@ -96,8 +97,8 @@ is_regular(const char *path)
 	return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The file is replaced as the user: programs that have opened the old one go on
- * with it, and find the whole new one next. */
+/* Replaces the file, with the user's rights, by renaming a new one. Programs
+ * that have the old file open can go on reading it. */
 static void
 replace_file(const struct login *l, struct gss_acceptor *client)
 {
@@ -149,8 +150,8 @@ is_to_go(const struct login *l)
 	return l->ccache != NULL && l->conf.login.gssapi_cleanup_credentials;
 }
 
-/* The file is removed as the user, who may have put something else there by
- * now, or nothing. */
+/* Removes the file, with the user's rights: by now the user may have put
+ * something else at this path, or removed it. */
 static void
 remove_file(const char *path)
 {

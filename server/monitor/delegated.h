@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Kerberos credentials that a client has handed over: a file of the user's
- * in /tmp, which the session finds by KRB5CCNAME.
+ * Kerberos credentials that a client has delegated. They are stored in a file
+ * in /tmp, which belongs to the user and which the session finds by KRB5CCNAME.
  *
  * Threads: loop thread only.
  */
@@ -15,20 +15,22 @@
 struct gss_acceptor;
 struct login;
 
-/* Of a complete login, before its session begins: stores them if there are
- * any and the configuration wants them, tells PAM, and drops what the login
- * has of GSSAPI. A failure is logged; the session has no tickets then. */
+/* To be called for a complete login, before its session begins. Stores the
+ * credentials if there are any and GSSAPIDelegateCredentials is on, tells PAM
+ * the file, and frees the login's GSSAPI context. If that fails it is logged,
+ * and the session has no tickets. */
 void delegated_store(struct login *l);
-/* The credentials of a rekey by GSSAPI replace those that were stored, if the
- * configuration wants it, if they are the same principal's, and if the user
- * still has the old. */
+/* Replaces the stored credentials by those that came with a rekey by GSSAPI.
+ * Does nothing unless GSSAPIStoreCredentialsOnRekey is on, both are of the same
+ * principal, and the old file still exists. */
 void delegated_renew(struct login *l, struct gss_acceptor *client);
-/* For a session without PAM. */
+/* Appends KRB5CCNAME, for a session without PAM. */
 void delegated_environment(const struct login *l, struct strlist *env);
-/* When the session is over, if the configuration wants it. */
+/* Removes the file after the session, if GSSAPICleanupCredentials is on. */
 void delegated_remove(const struct login *l);
-/* What the user's process removes if the monitor is not there any more; NULL:
- * nothing. (From inside of a ChrootDirectory nothing of it is found.) */
+/* Path of the file that the user's process removes if the monitor has ended
+ * before it; borrowed. NULL: none. (Below a ChrootDirectory that process does
+ * not find the file.) */
 char *delegated_to_remove(const struct login *l);
 
 #endif

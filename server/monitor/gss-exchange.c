@@ -18,7 +18,8 @@ enum { NAME_MAX_BYTES = 256 };
 struct gss_exchange {
 	const struct server_conf *conf;
 	char *methods;
-	struct gss_acceptor *acceptor; /* NULL between two exchanges */
+	struct gss_acceptor *acceptor; /* NULL: gss_exchange_take() has taken
+					* it */
 	unsigned steps;
 	bool complete, is_signed;
 };
@@ -77,7 +78,7 @@ gss_exchange_methods(const struct gss_exchange *x)
 	return x != NULL ? x->methods : NULL;
 }
 
-/* Another context begins; the one before is over, or was given up. */
+/* Begins a new context. The old one is used up or was abandoned. */
 static int
 begin_another(struct gss_exchange *x)
 {
@@ -105,7 +106,7 @@ gss_exchange_step(struct gss_exchange *x, struct span token, bool rekey,
 	if (r != 0) {
 		log_info("GSSAPI key exchange: %s",
 		    gss_acceptor_error(x->acceptor));
-		x->steps = GSS_STEPS_MAX; /* no further one */
+		x->steps = GSS_STEPS_MAX; /* no further token is accepted */
 		x->complete = false;
 	}
 	buf_put_bool(out, r == 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Certificates by authorities that the administrator trusts for all users
- * (TrustedUserCAKeys), and the principals that a user has
+ * Certificates of authorities that the administrator trusts for all users
+ * (TrustedUserCAKeys), and the lists of a user's principals
  * (AuthorizedPrincipalsFile, AuthorizedPrincipalsCommand).
  */
 #include <stdio.h>
@@ -20,8 +20,8 @@
 
 /* ---- the authority ----------------------------------------------------- */
 
-/* The line has this key: 1; 0: it has none or another one. Keys that are too
- * short are nobody's. */
+/* 1: the line has this key. 0: it has none, another one, or one that is too
+ * short. Negative: it cannot be read. */
 static int
 line_has_key(const char *line, const struct key *ca)
 {
@@ -39,8 +39,8 @@ line_has_key(const char *line, const struct key *ca)
 	return r;
 }
 
-/* The authority is in the file. A line that cannot be read ends the list: what
- * stands behind it was perhaps not meant to be in it. */
+/* Whether the file lists the authority. A line that cannot be read ends the
+ * list, because the lines behind it may not be meant as a part of it. */
 static bool
 is_trusted(const char *path, const struct key *ca)
 {
@@ -66,7 +66,8 @@ is_trusted(const char *path, const struct key *ca)
 
 /* ---- principals -------------------------------------------------------- */
 
-/* The first line of f that names one of the certificate's principals. */
+/* Looks for the first line of f that names one of the certificate's principals.
+ * True: *found has its options. */
 static bool
 find_in_lines(FILE *f, const char *name, const struct cert *c,
     struct authkeys_options *found)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * AuthorizedKeysCommand and AuthorizedPrincipalsCommand of a login: who runs
- * them, and the words that they get.
+ * AuthorizedKeysCommand and AuthorizedPrincipalsCommand of a login: which user
+ * runs them, and their arguments.
  *
- * Whoever may not log in is asked for under the name of the user that runs the
- * command. That takes as long as for others, so time does not tell who exists,
- * and a name that a stranger has thought up reaches no program.
+ * If the user may not log in, the command still runs, but its arguments name
+ * the user that runs it. That takes as long as for others, so the time does not
+ * show who exists, and no program gets a name that a stranger has made up.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,18 +21,19 @@
 
 enum { TOKENS_OF_ALL = 8, TOKENS_OF_CERTS = 5 };
 
-/* A command as it is configured. */
+/* A command of the configuration. */
 struct command {
 	const char *keyword;
 	const char *line, *user;
-	bool of_cert; /* only certificates come to it */
+	bool of_cert; /* it is run only for certificates */
 };
 
-/* The texts that tokens stand for; owned. */
+/* The values of the tokens; owned. */
 struct texts {
 	char *endpoints, *uid;
-	char *print, *base64;	 /* of what is shown */
-	char *serial, *ca_print, *ca_base64; /* of a certificate */
+	char *print, *base64;	 /* of the key or certificate that is shown */
+	char *serial, *ca_print, *ca_base64; /* of the certificate and its
+					      * authority */
 	struct token tokens[TOKENS_OF_ALL + TOKENS_OF_CERTS];
 	size_t n;
 };
@@ -49,7 +50,7 @@ texts_clear(struct texts *t)
 	free(t->ca_base64);
 }
 
-/* The key in base64; NULL: memory is out. Caller frees. */
+/* The key's blob in base64; caller frees. NULL: out of memory. */
 static char *
 key_base64(const struct key *k)
 {
@@ -106,8 +107,8 @@ put_of_cert(struct texts *t, const struct login *l, const struct cert *c)
 	put(t, 'T', key_type(c->ca));
 }
 
-/* The words of a command, their tokens expanded. The command's own name is
- * taken as it stands. */
+/* Makes the arguments from the words of a command by expanding tokens. The
+ * first word, the program, is taken as it is. */
 static int
 expand_words(const char *keyword, const struct strlist *words,
     const struct texts *t, struct strlist *argv)
@@ -128,8 +129,8 @@ expand_words(const char *keyword, const struct strlist *words,
 	return r;
 }
 
-/* The account that runs the command. NULL, with a line in the log: there is
- * none; or its name follows that of the user, and this one may not log in. */
+/* The account that runs the command. NULL: none is configured or found, which
+ * was logged; or its name depends on the user, who may not log in. */
 static struct user *
 runner(const struct login *l, const struct command *c)
 {
@@ -158,8 +159,8 @@ runner(const struct login *l, const struct command *c)
 	return u;
 }
 
-/* The arguments of a command. One for keys that has no other words gets the
- * user's name. */
+/* Makes the arguments of a command. AuthorizedKeysCommand without arguments
+ * gets the user's name. */
 static int
 make_argv(const struct login *l, const struct command *c, const struct key *k,
     const struct user *subject, struct strlist *argv)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Is a key welcome? Its name, its form, the policy for all keys, what is
- * revoked (which hold for keys of hosts as well), and then the places that may
- * know it, in this order: the user's files, authorities of certificates, the
- * command for keys. The first that lets it in ends the search; nothing that
- * fails does.
+ * Whether a key may be used to log in. First checks its algorithm, its form,
+ * the policy for all keys, and RevokedKeys; these also apply to keys of hosts.
+ * Then asks the sources that may know it: the user's files, then the
+ * authorities of certificates, then AuthorizedKeysCommand. The first source
+ * that lets the key in ends the search; a source that fails does not.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ enum { REVOKED_MAX = 64 * 1024 * 1024 };
 
 /* ---- texts ------------------------------------------------------------- */
 
-/* "ED25519 SHA256:..."; caller frees. */
+/* The key for the log, "ED25519 SHA256:..."; caller frees. */
 static char *
 short_text(const struct login *l, const struct key *k)
 {
@@ -88,7 +88,7 @@ log_found(const struct login *l, const struct key *k, const char *where)
 
 /* ---- by name, before anything is parsed -------------------------------- */
 
-/* The blob is of the type that the algorithm is for. */
+/* Whether the blob has the key type of the algorithm. */
 static bool
 names_agree(const char *alg, struct span blob)
 {
@@ -103,8 +103,8 @@ names_agree(const char *alg, struct span blob)
 	return wanted != NULL && rd_err(&r) == 0 && span_equals(type, wanted);
 }
 
-/* The key may be parsed. What a stranger sends is parsed with the superuser's
- * rights, so most of it should not come that far. */
+/* Whether the key may be parsed. What a stranger sends is parsed with the
+ * superuser's rights, so as much as possible is refused before. */
 static bool
 may_be_parsed(const struct login *l, const struct login_key_list *list,
     const char *alg, struct span blob)
@@ -124,8 +124,8 @@ may_be_parsed(const struct login *l, const struct login_key_list *list,
 
 /* ---- the policy for all keys ------------------------------------------- */
 
-/* The name by which a key that was used is known: a key and its certificates
- * have the same. Caller frees. */
+/* The name of a key in used_keys, which is the same for the key and its
+ * certificates. Caller frees. */
 static char *
 used_name(const struct key *k)
 {
@@ -155,7 +155,7 @@ login_key_was_used(struct login *l, const struct key *k)
 	free(name);
 }
 
-/* The policy lets keys of this kind log in, whosever they are. */
+/* Whether the policy for all keys allows this key, whoever's it is. */
 static bool
 policy_allows(const struct login *l, const struct login_key_list *list,
     const char *alg, const struct key *k)
@@ -186,9 +186,9 @@ policy_allows(const struct login *l, const struct login_key_list *list,
 
 /* ---- revocation -------------------------------------------------------- */
 
-/* The list of a file revokes the key. A list that cannot be read revokes
- * everything. For a certificate it may name the key, the certificate or the
- * authority. */
+/* Whether the file revokes the key. A file that cannot be read revokes every
+ * key. To revoke a certificate, the file may name its key, the certificate, or
+ * its authority. */
 static bool
 is_revoked_by(const struct login *l, const char *path, const struct key *k)
 {
@@ -224,7 +224,7 @@ login_key_is_revoked(const struct login *l, const struct key *k)
 
 /* ---- where it is known ------------------------------------------------- */
 
-/* environment= as PermitUserEnvironment lets it through. */
+/* Removes variables of environment= that PermitUserEnvironment forbids. */
 static void
 filter_env(const struct login *l, struct permits *p)
 {
@@ -278,7 +278,7 @@ found_in_files(const struct login *l, const struct authkeys_query *q,
 	return found;
 }
 
-/* The output of the command is read as a file would be. */
+/* Runs the command and searches its output like a file. */
 static bool
 found_by_command(const struct login *l, const struct authkeys_query *q,
     const struct key *k, struct permits *p)
@@ -344,7 +344,7 @@ may_be_known(struct login *l, const struct key *k, struct permits *p)
 		buf_clear(&wanted);
 		return false;
 	}
-	/* Of users who may not log in, nothing of this is news. */
+	/* For users who may not log in, these log lines are not of interest. */
 	demoted = log_demote(!l->allowed);
 	if (!login_key_is_revoked(l, k))
 		found = find(l, k,

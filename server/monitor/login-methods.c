@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "conf/auth-method-table.h"
 
-/* The entry of a list, "method" or "method:device", asks for the method. */
+/* Whether an entry of a list, "method" or "method:device", means the method. */
 static bool
 names(const char *entry, size_t len, const char *method)
 {
@@ -20,8 +20,9 @@ names(const char *entry, size_t len, const char *method)
 	return m != NULL && has_device && strcmp(m->name, method) == 0;
 }
 
-/* The entry's method can be used. "none" is never offered, and always there:
- * whether it is enough, for an empty password, is seen when it is tried. */
+/* Whether the method of the entry is enabled. "none" is never offered but
+ * always enabled: whether it is enough, as an empty password, shows when it is
+ * tried. */
 static bool
 is_there(const struct auth_methods *m, const char *entry, size_t len)
 {

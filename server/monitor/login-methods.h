@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * AuthenticationMethods: which methods may come next, and when enough have
- * succeeded. Pure.
+ * AuthenticationMethods: which methods may be tried next, and when enough of
+ * them have succeeded. Pure.
  *
  * Threads: any.
  */
@@ -14,14 +14,15 @@
 #include "base/str.h"
 
 struct auth_methods {
-	struct strlist enabled; /* in the order in which clients hear of them */
-	struct strlist lists;	/* what each list still asks for */
-	bool any;		/* one method, whichever */
+	struct strlist enabled; /* names of methods, in the order for clients */
+	struct strlist lists;	/* comma lists, each of what is still needed */
+	bool any;		/* any one method is enough */
 };
 
-/* lists: as configured, none or "any" = any. Lists with a method that is not
- * enabled, or with a device that it does not have, are dropped; ERR_NOT_FOUND
- * if that leaves none. */
+/* lists: of AuthenticationMethods; no list, or "any", means that any one method
+ * is enough. enabled: comma list. Lists are dropped that need a method that is
+ * not enabled or a device that it does not have. ERR_NOT_FOUND: no list is
+ * left. */
 int auth_methods_init(struct auth_methods *m, const struct strlist *lists,
     const char *enabled) must_check;
 void auth_methods_clear(struct auth_methods *m);
@@ -29,7 +30,8 @@ void auth_methods_clear(struct auth_methods *m);
 /* Comma list of the methods that may be tried now. Caller frees. */
 char *auth_methods_next(const struct auth_methods *m);
 bool auth_methods_may(const struct auth_methods *m, const char *method);
-/* The method succeeded: 1 that was the last one needed, 0 more are needed. */
+/* The method has succeeded. 1: the login is complete; 0: more methods are
+ * needed. */
 int auth_methods_done(struct auth_methods *m, const char *method) must_check;
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Is a password right, by which rules, and what does a wrong one cost? */
+/* Decides whether a password is right, and makes a wrong one take as long for
+ * every user. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +12,8 @@
 #include "server/monitor/login-rules.h"
 #include "server/monitor/passwd.h"
 
-/* The password is not too old. With PAM that is checked together with the
+/* Whether the password is not too old to log in with. *must_change: it has
+ * expired, but may be changed. With PAM this is checked together with the
  * account. */
 static bool
 is_young_enough(const struct login *l, bool *must_change)
@@ -26,7 +28,8 @@ is_young_enough(const struct login *l, bool *must_change)
 	return age != PASSWD_TOO_OLD;
 }
 
-/* The password is for Kerberos alone to judge, which nobody asks here. */
+/* Whether the configuration lets only Kerberos check passwords, which this
+ * server does not support. */
 static bool
 is_for_kerberos_alone(const struct login *l)
 {
@@ -55,9 +58,9 @@ login_password_is_right(struct login *l, const char *password,
 	return pam_check_password(l->pam, password, empty_ok) == 0;
 }
 
-/* The delay that modules asked for is waited here, and not in the process that
- * talks to the client, as whoever took that one over would not wait. It ends
- * with LoginGraceTime. */
+/* Waits as long as modules asked for, but not beyond LoginGraceTime. This is
+ * done in the monitor, because an hpnsshd-auth that was taken over would not
+ * wait. */
 static void
 wait_for_modules(const struct login *l)
 {
@@ -82,9 +85,9 @@ login_pay_for_failure(struct login *l, const struct login_try *t)
 		wait_for_modules(l);
 }
 
-/* The time that each password try takes at least. Modules hash more than once,
- * and Match may have a user go to them. On a busy machine a hash takes longer,
- * and who only waits for it has to wait longer. */
+/* With PAM a password is hashed more than once, and a Match block may turn PAM
+ * on for some users. On a busy machine a hash takes longer, so the time to wait
+ * is stretched. */
 uint64_t
 login_floor_us(const struct server_state *state)
 {

@@ -29,7 +29,8 @@ login_rules_match_user(const char *user, const struct peer *p,
 	return ok;
 }
 
-/* A pattern matches the user, or one of the groups where these are not NULL. */
+/* Whether the pattern matches one of the groups, or the user if groups is
+ * NULL. */
 static bool
 matches(const struct login *l, const struct strlist *groups,
     const char *pattern)
@@ -42,8 +43,8 @@ matches(const struct login *l, const struct strlist *groups,
 	return false;
 }
 
-/* The user or a group is listed: 1; -1: with a ! in front; 0: not. groups: NULL
- * if the patterns are for users. */
+/* 1: a pattern matches the user or a group; -1: one with a ! in front does; 0:
+ * none does. groups NULL: the patterns are for users. */
 static int
 is_listed(const struct login *l, const struct strlist *groups,
     const struct strlist *patterns)
@@ -90,7 +91,7 @@ account_usable(const struct login *l)
 		if (passwd_account_is_expired(u))
 			return refuse(l, "account has expired");
 	}
-	/* In a new root directory the shell is another one. */
+	/* Below a ChrootDirectory the shell is another file. */
 	if (l->conf.session.chroot_directory == NULL &&
 	    !user_shell_ok(u, &why)) {
 		log_info("User %s not allowed because shell %s %s", u->name,
@@ -100,8 +101,8 @@ account_usable(const struct login *l)
 	return true;
 }
 
-/* DenyGroups and AllowGroups let the user in. That no group has a name is a
- * fault of this system: a rule about names does not let such a user pass. */
+/* Whether DenyGroups and AllowGroups let the user in. If the system does not
+ * tell the names of the user's groups, these rules let the user not in. */
 static bool
 groups_allow(const struct login *l)
 {

@@ -16,17 +16,18 @@
 
 struct login;
 
-/* Account and Allow/Deny lists; a refusal is logged with its reason. */
+/* Whether the account is usable and AllowUsers, DenyUsers, AllowGroups and
+ * DenyGroups let the user in. Logs the reason if not. */
 bool login_rules_allow(const struct login *l);
-/* PermitRootLogin, for a method that has just succeeded, with the permits
- * that came with it, or NULL. */
+/* Whether PermitRootLogin lets the superuser in by method m. permits: those of
+ * the proof, or NULL. Always true for other users. */
 bool login_rules_root_may(const struct login *l, const struct auth_method *m,
     const struct permits *permits);
 
-/* The method can not let this user in, whatever the client sends. */
+/* Whether the method cannot let this user in, whatever the client sends. */
 bool login_rules_hopeless(const struct login *l, const struct auth_method *m);
 
-/* A pattern of AllowUsers: "user" or "user@host". */
+/* Whether the user matches a pattern of AllowUsers, "user" or "user@host". */
 bool login_rules_match_user(const char *user, const struct peer *p,
     const char *pattern);
 

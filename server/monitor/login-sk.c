@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Is a signature good, and for a security key (FIDO): was it touched, and did
- * it know its user, where that is asked for?
+ * Checks signatures, and for security keys (FIDO) also whether the key was
+ * touched and has verified its user, where that is required.
  */
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@
 #include "keys/key.h"
 #include "server/monitor/login-internal.h"
 
-/* The texts end in a blank, because programs look for them. */
+/* The blank at the end is as in OpenSSH: programs look for these texts. */
 #define UNTOUCHED "user presence (authenticator touch) requirement not met "
 #define UNVERIFIED "user verification requirement not met "
 
@@ -20,9 +20,9 @@ has_option(const struct login *l, const char *name)
 	return strlist_has(&l->conf.login.pubkey_auth_options, name);
 }
 
-/* The touch or the check of the user that is missing. What the key's line or
- * its certificate permits, the administrator may still ask for. NULL:
- * nothing. */
+/* The text about a touch or verification that is required and missing; NULL:
+ * none is. The administrator may require them even if the key's line or
+ * certificate does not. */
 static const char *
 missing(const struct login *l, const struct key_sk_seen *seen,
     const struct permits *p)

@@ -15,11 +15,12 @@
 #include "server/monitor/login-rules.h"
 #include "server/monitor/loginrec.h"
 
-enum { BANNER_MAX = 240 * 1024 }; /* bytes; what fits into a packet */
+enum { BANNER_MAX = 240 * 1024 }; /* bytes; as much as fits into a packet */
 
 /* ---- life ------------------------------------------------------------- */
 
-/* The methods that are enabled. by_gss: the keys were exchanged by GSSAPI. */
+/* Comma list of the enabled methods; caller frees. by_gss: the key exchange was
+ * by GSSAPI. */
 static char *
 enabled_methods(const struct server_conf *c, bool by_gss)
 {
@@ -183,7 +184,8 @@ log_try(const struct login *l, const struct login_try *t, const char *verdict)
 	bool news = t->shown == NULL && t->method->logs_failures;
 	enum log_level level = LOG_LVL_INFO;
 
-	/* A client that offers its keys one by one is no news. */
+	/* Failures of a client that offers one key after the other are not of
+	 * interest to most administrators. */
 	if (!t->ok && !news && l->name_ok &&
 	    l->failures < l->conf.login.max_auth_tries / 2)
 		level = LOG_LVL_VERBOSE;
@@ -194,7 +196,7 @@ log_try(const struct login *l, const struct login_try *t, const char *verdict)
 	    t->what != NULL ? t->what : "");
 }
 
-/* A failure, of a wrong password or the like, goes to the system's records. */
+/* Records a failed attempt, such as a wrong password, for lastb(1). */
 static void
 record_failure(const struct login *l)
 {
@@ -208,8 +210,8 @@ record_failure(const struct login *l)
 		loginrec_failed(&rec);
 }
 
-/* The permits of a try restrict the login: what is left is what this try and
- * all tries before it allow. False: they contradict each other. */
+/* Restricts the login's permits to what the new proof allows, too. False: the
+ * permits of the proofs contradict each other. */
 static bool
 restrict_login(struct login *l, const struct login_try *t)
 {
@@ -224,8 +226,8 @@ restrict_login(struct login *l, const struct login_try *t)
 	return false;
 }
 
-/* The proof is recorded for ExposeAuthInfo, and for the modules of the next
- * step. */
+/* Adds a line about the proof for ExposeAuthInfo, and sets all lines as a
+ * variable for the modules of PAM. */
 static void
 add_auth_info(struct login *l, const struct login_try *t)
 {
@@ -241,7 +243,8 @@ add_auth_info(struct login *l, const struct login_try *t)
 	free(text);
 }
 
-/* The account is asked once enough was proven: is it expired, or barred? */
+/* Whether PAM lets the account log in now (it may have expired or be locked).
+ * To be called when the user has proven enough. */
 static bool
 account_agrees(struct login *l, const struct pam_dialogue *talk)
 {
@@ -250,8 +253,8 @@ account_agrees(struct login *l, const struct pam_dialogue *talk)
 	if (l->pam == NULL)
 		return true;
 	if (pam_check_account(l->pam, talk, &must_change) != 0) {
-		/* The log of the system shows the level, and fail2ban
-		 * looks for it. */
+		/* Level fatal, as in OpenSSH: the system's log shows it, and
+		 * fail2ban looks for it. */
 		log_msg(LOG_LVL_FATAL, "Access denied for user %s by PAM "
 				       "account configuration",
 		    l->user->name);
@@ -261,7 +264,7 @@ account_agrees(struct login *l, const struct pam_dialogue *talk)
 	return true;
 }
 
-/* A user who has to change the password gets a terminal for it, and no more. */
+/* Restricts the permits of a user who must change the password to a session. */
 static void
 limit_to_change(struct login *l)
 {
@@ -275,8 +278,8 @@ limit_to_change(struct login *l)
 	permits_clear(&least);
 }
 
-/* PAM's messages are shown at once, and again by the first session on a
- * terminal, as users of other servers know it. */
+/* Completes the login. PAM's messages are sent now, and shown again by the
+ * first session on a terminal, as with OpenSSH. */
 static void
 finish(struct login *l, struct monitor_verdict *v)
 {
@@ -287,7 +290,8 @@ finish(struct login *l, struct monitor_verdict *v)
 		pam_copy_messages(l->pam, &v->info);
 }
 
-/* The rules for the user, the method and the account. */
+/* Whether the rules for user, method and superuser let a successful try
+ * count. */
 static bool
 rules_allow(struct login *l, const struct login_try *t)
 {
@@ -303,8 +307,8 @@ rules_allow(struct login *l, const struct login_try *t)
 	return restrict_login(l, t);
 }
 
-/* A method has succeeded. False: it was the last, and the account does not
- * agree. */
+/* Counts a method that has succeeded. False: it was the last one needed, but
+ * PAM refuses the account. */
 static bool
 count_method(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)
@@ -372,8 +376,9 @@ conclude_tried(struct login *l, struct login_try *t,
 	charge_failure(l, t, v);
 }
 
-/* The first try with "none" only asks for the methods. It is not logged: what
- * counts lines of failures would count every login as one. */
+/* Concludes a try with "none" that only asked which methods there are. It is
+ * not logged as a failure: programs that count such lines would count one for
+ * each login. */
 static void
 conclude_asked(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One attempt to log in, as the monitor sees it: who, under which rules of
- * the configuration, what was proven so far. All decisions are made here.
+ * The login of one connection in the monitor: the user, the configuration for
+ * this user, and what was proven so far. All decisions are made here.
  *
  * Threads: loop thread only.
  */
@@ -32,15 +32,16 @@ struct login {
 	const struct server_state *state; /* borrowed */
 	const struct peer *peer;	  /* borrowed */
 	char *name;	     /* as the client sent it */
-	char *shown_name;    /* the same for log lines: not too long */
+	char *shown_name;    /* name, cut to USER_SHOWN_MAX for log lines */
 	char *service;
 	struct user *user;   /* never NULL */
-	struct server_conf conf; /* for this user */
-	bool name_ok;	     /* account exists and may log in by the rules */
-	bool allowed;	     /* and nothing else is in its way */
+	struct server_conf conf; /* as Match blocks make it for this user */
+	bool name_ok;	     /* the account exists, and login_rules_allow()
+			      * it */
+	bool allowed;	     /* name_ok, and nothing else forbids the login */
 	bool checked;	     /* a password, answer or signature was checked */
 	bool complete;	     /* authenticated */
-	bool must_change;    /* for nothing but to change the password */
+	bool must_change;    /* the login may only change the password */
 	int failures;
 	bool asked_none, tried_empty;
 	struct auth_methods methods;
@@ -48,42 +49,46 @@ struct login {
 	struct strlist used_keys;    /* fingerprints of identities */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
-	/* The key exchange, if it was by GSSAPI; else NULL. Borrowed. */
+	/* The key exchange if it was by GSSAPI, else NULL; borrowed. */
 	struct gss_exchange *gss_exchange;
-	/* The client that came with a ticket, and may have brought more; or
-	 * NULL. */
+	/* GSSAPI context of the client that proved itself by a ticket. It may
+	 * have delegated credentials. Or NULL. */
 	struct gss_acceptor *gss;
-	char *principal; /* of whom that was, once stored; or NULL */
-	char *ccache; /* path of what was brought, once stored; or NULL */
+	/* The client's principal, from delegated_store() on; or NULL. */
+	char *principal;
+	/* Path of the stored credentials (delegated.h); or NULL. */
+	char *ccache;
 	struct span session_id; /* borrowed from the monitor */
-	uint64_t deadline_ms; /* of login, monotonic; 0: none */
+	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 };
 
 struct login *login_new(const struct server_state *state,
     const struct peer *peer, struct span session_id,
     struct gss_exchange *exchange, const char *name, const char *service);
-/* The methods that may be tried first, if they are the same for every user and
- * none of these may come in by "none": caller frees; else NULL. */
+/* Comma list of the methods that may be tried first; caller frees. NULL: they
+ * depend on the user, or "none" may let some user in. */
 char *login_methods_of_all(const struct server_conf *c);
 void login_free(struct login *l);
-/* No try of a secret is refused earlier, for nobody. */
+/* Microseconds after which a wrong secret may be refused at the earliest, for
+ * any user. */
 uint64_t login_floor_us(const struct server_state *state);
 
-/* Text of Banner; NULL if there is none. Caller frees. */
+/* The text of the file of Banner; caller frees. NULL: none is shown. */
 char *login_banner(const struct login *l);
 
-/* How a method reaches the client in the middle of a try: prompt and answer
- * are bodies of the two messages of its dialogue. ERR_CANCELLED: the client has
- * sent another request instead, which drops the dialogue. */
+/* Sends a question to the client in the middle of a try and waits for the
+ * reply. prompt and answer are bodies of the two messages of the method's
+ * dialogue. ERR_CANCELLED: the client has sent another request instead, which
+ * ends the dialogue. */
 struct login_dialogue {
 	void *arg;
 	int (*converse)(void *arg, const struct buf *prompt,
 	    struct buf *answer);
 };
-/* One try: in has the fields that auth_read_WORD() has written for this
- * method. Fills the verdict, and writes its log line. ERR_CANCELLED: the
- * dialogue was dropped, so there is no verdict. Another error: the fields are
- * wrong, and whoever wrote them is not to be trusted. */
+/* Makes one try. in has the fields that auth_read_WORD() of the method has
+ * written. Fills *v and writes the log line. ERR_CANCELLED: the client has
+ * ended the dialogue, so there is no verdict. Another error: the fields are
+ * malformed, and the process that wrote them is not to be trusted. */
 int login_try(struct login *l, enum auth_method_id id, struct rd *in,
     const struct login_dialogue *d, struct monitor_verdict *v) must_check;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Records by POSIX's call alone, where one call writes all files that the
- * system has of logins. Failed attempts are in none of them.
+ * Login records by pututxline(), for systems where this one call writes all
+ * files. They have no record of failed attempts.
  */
 #include "server/monitor/loginrec.h"
 
@@ -17,7 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* A field of a record needs no terminator. */
+/* Sets a field of a record, which need not end with a NUL. */
 static void
 put_field(char *to, size_t size, const char *from)
 {
@@ -36,7 +36,7 @@ fill(struct utmpx *u, const struct loginrec *rec, short type)
 	u->ut_type = type;
 	u->ut_pid = rec->pid;
 	put_field(u->ut_line, sizeof u->ut_line, line);
-	/* The id is the distinctive end of the line's name. */
+	/* The id is the end of the line's name, which differs between lines. */
 	put_field(u->ut_id, sizeof u->ut_id,
 	    len > sizeof u->ut_id ? line + len - sizeof u->ut_id : line);
 	if (type == DEAD_PROCESS)
@@ -56,7 +56,8 @@ loginrec_login(const struct loginrec *rec)
 	endutxent();
 }
 
-/* The terminal's record is another login's by now, and stays. */
+/* Whether the terminal's record is of another login by now, so that it must
+ * stay. */
 static bool
 is_of_another(const struct utmpx *line, pid_t pid)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Records in the files of Linux. Their text fields are byte arrays of fixed
- * size that need no terminator, hence put_field() in place of string functions.
+ * Login records in the files of Linux. Text fields there are byte arrays that
+ * need not end with a NUL, so put_field() is used instead of string functions.
  */
 #include "server/monitor/loginrec.h"
 
@@ -54,7 +54,7 @@ fill(struct utmp *u, const struct loginrec *rec, short type)
 	u->ut_tv.tv_sec = (int32_t)now.tv_sec;
 	u->ut_tv.tv_usec = (int32_t)now.tv_usec;
 	put_field(u->ut_line, sizeof u->ut_line, line);
-	/* The id is the distinctive end of the line's name. */
+	/* The id is the end of the line's name, which differs between lines. */
 	put_field(u->ut_id, sizeof u->ut_id,
 	    len > sizeof u->ut_id ? line + len - sizeof u->ut_id : line);
 	if (type == DEAD_PROCESS)
@@ -101,8 +101,8 @@ loginrec_login(const struct loginrec *rec)
 	put_lastlog(rec);
 }
 
-/* The terminal's record is another login's: the kernel gives a name away again
- * as soon as nobody has the terminal open. That record stays. */
+/* Whether the terminal's record is of another login by now, so that it must
+ * stay: the kernel reuses a terminal's name as soon as nobody has it open. */
 static bool
 is_of_another(const struct loginrec *rec)
 {
@@ -141,8 +141,8 @@ loginrec_failed(const struct loginrec *rec)
 	fd = open(BTMP_PATH, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd == -1)
 		return;
-	/* Names typed into the wrong prompt are passwords at times: not into
-	 * a file that others may read. */
+	/* A user may have typed a password instead of a name, so nothing is
+	 * written to a file that others may read. */
 	if (fstat(fd, &st) == 0 && st.st_uid == geteuid() &&
 	    (st.st_mode & 0007) == 0)
 		(void)!write(fd, &u, sizeof u);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Login records: utmp, wtmp, btmp and lastlog. Everything is best effort:
- * a missing or unwritable file never keeps anybody from logging in.
+ * Login records: utmp, wtmp, btmp and lastlog. A file that is missing or cannot
+ * be written is ignored: it never keeps anybody from logging in.
  *
  * Threads: loop thread only.
  */
@@ -26,9 +26,9 @@ struct loginrec_last {
 
 void loginrec_login(const struct loginrec *rec);
 void loginrec_logout(const struct loginrec *rec);
-/* A failed attempt, for lastb(1). */
+/* Records a failed attempt, for lastb(1). */
 void loginrec_failed(const struct loginrec *rec);
-/* True if there was a login before. */
+/* Fills *last with the last login. False: there was none. */
 bool loginrec_last_of(uid_t uid, struct loginrec_last *last);
 
 #endif

@@ -32,8 +32,9 @@ monitor_signer_ms(const struct monitor *m)
 	    (unsigned)MIN(m->deadline_ms - now, SIGNER_MS) : 1;
 }
 
-/* A hash is signed only if it could be an exchange hash of this configuration,
- * and only by an algorithm that a client could have agreed on. */
+/* Signs a hash, but only if it has the length of an exchange hash of this
+ * configuration, and only by an algorithm that a client could have agreed on.
+ * *hash is borrowed from in. */
 static int
 sign_hash(struct monitor *m, struct rd *in, struct buf *out,
     struct span *hash)
@@ -66,7 +67,7 @@ monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
 	int r;
 
 	if (m->session_id_len != 0)
-		return ERR_PROTOCOL; /* there was an exchange by GSSAPI */
+		return ERR_PROTOCOL; /* the key exchange was by GSSAPI */
 	r = sign_hash(m, in, out, &hash);
 	if (r == 0) {
 		memcpy(m->session_id, hash.p, hash.len);
@@ -109,8 +110,9 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	if (!m->login->name_ok)
 		monitor_report_penalty(m, PENALTY_INVALID_USER);
 	m->phase = MONITOR_PHASE_AUTH;
-	/* The title is for all users to read, so it must not say whether an
-	 * account exists: one that may not log in is "unknown", too. */
+	/* Other users, who can read the title, see only the names of accounts
+	 * that may log in: an existing account that may not is "unknown"
+	 * too. */
 	proc_title("%s [priv]", m->login->name_ok ? m->login->user->name :
 						      "unknown");
 	text = auth_methods_next(&m->login->methods);
@@ -143,7 +145,7 @@ answer(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 	monitor_verdict_put(out, v);
 }
 
-/* login_dialogue's converse */
+/* The callback `converse` of struct login_dialogue. */
 static int
 converse(void *arg, const struct buf *prompt, struct buf *body)
 {
@@ -151,7 +153,7 @@ converse(void *arg, const struct buf *prompt, struct buf *body)
 	struct monitor_verdict v = { .result = MONITOR_PROMPTS };
 	int r;
 
-	/* Whoever drops the dialogue has tried as well. */
+	/* Also a client that then ends the dialogue has tried to log in. */
 	monitor_report_penalty(m, PENALTY_AUTHFAIL);
 	buf_put_buf(&v.info, prompt);
 	r = monitor_converse(m, &v, body);
@@ -159,8 +161,9 @@ converse(void *arg, const struct buf *prompt, struct buf *body)
 	return r;
 }
 
-/* If the client's last message in a dialogue was nonsense, and the dialogue
- * was dropped for that, the message still has to get a verdict. */
+/* Answers a request after the dialogue was ended because the client's last
+ * message was malformed. That message was a MONITOR_TRY_ANSWER, which needs a
+ * verdict. */
 static void
 answer_dropped(struct monitor *m, struct monitor_verdict *v, struct buf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Key exchange by GSSAPI: what hpnsshd-auth and the user's process may ask of
- * the context, which only the monitor has.
+ * Handlers of the requests for key exchange by GSSAPI. Only the monitor has the
+ * GSSAPI context.
  */
 #include <string.h>
 
@@ -27,8 +27,8 @@ sign(struct monitor *m, struct rd *in, struct buf *out, struct span *hash)
 	return r != 0 ? r : gss_exchange_sign(m->gss, *hash, out);
 }
 
-/* A token is not taken once the host's key has signed: there is one exchange
- * before the login. */
+/* No token is accepted after the first exchange hash was signed: there is one
+ * key exchange before the login. */
 int
 monitor_on_gss_step(struct monitor *m, struct rd *in, struct buf *out)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The life of a connection in its privileged process: hpnsshd-auth first,
- * then the user's process (monitor-user.c).
+ * The privileged process of a connection: it serves hpnsshd-auth first, then
+ * the user's process (monitor-user.c).
  */
 #include "base/clock.h"
 #include "server/monitor/monitor.h"
@@ -34,7 +34,8 @@
 #include "server/monitor/user-exec.h"
 #include "server/oom.h"
 
-enum { ALARM_SLACK_S = 5 }; /* modules may block a little past the deadline */
+enum { ALARM_SLACK_S = 5 }; /* seconds after LoginGraceTime that alarm(2) waits
+			     * for a blocking module */
 
 extern char **environ;
 
@@ -73,7 +74,8 @@ monitor_report_penalty(struct monitor *m, enum penalty_class c)
 	(void)!write(m->startup_fd, &byte, 1);
 }
 
-/* The listener is told that the connection is authenticated, and forgets it. */
+/* Tells the listener that the connection is authenticated. The listener then no
+ * longer counts it. */
 static void
 report_authenticated(struct monitor *m)
 {
@@ -84,7 +86,8 @@ report_authenticated(struct monitor *m)
 	fd_close(&m->startup_fd);
 }
 
-/* Rules for the address apply before there is a name. */
+/* Applies settings that depend on the address only (Match Address), before a
+ * user name is known. Ends the process for RefuseConnection. */
 static void
 apply_address_rules(struct monitor *m)
 {
@@ -127,8 +130,8 @@ set_deadline(struct monitor *m)
 	if (grace_s <= 0)
 		return;
 	m->deadline_ms = clock_ms() + (uint64_t)grace_s * 1000;
-	/* For what blocks elsewhere than in our own waiting. Its default
-	 * action ends the process; there is no handler. */
+	/* For calls that block, where deadline_ms is not looked at. There is no
+	 * handler: the default action ends the process. */
 	alarm((unsigned)grace_s + ALARM_SLACK_S);
 }
 
@@ -138,8 +141,8 @@ static int
 spawn_auth(struct monitor *m, bool waits, int its_end)
 {
 	static char name[] = MONITOR_NAME_WAITS;
-	/* proc_title() writes over arguments and environment: room for the name
-	 * of a user. */
+	/* proc_title() writes over arguments and environment. This variable
+	 * only makes room for the name of a user. */
 	static char room[] = "TITLE=........................................";
 	char *argv[] = { waits ? name : m->state.auth_path, NULL };
 	char *env[] = { room, NULL };
@@ -148,7 +151,7 @@ spawn_auth(struct monitor *m, bool waits, int its_end)
 
 	if (r != 0)
 		return r;
-	/* A copy to its own number takes close-on-exec away. */
+	/* dup2 to the same number takes close-on-exec away. */
 	if (waits)
 		r = posix_spawn_file_actions_addclose(&fa, MONITOR_FD_SOCKET);
 	else
@@ -163,7 +166,7 @@ spawn_auth(struct monitor *m, bool waits, int its_end)
 	return r;
 }
 
-/* hpnsshd-auth is started; waits: it gets the connection later. */
+/* Starts hpnsshd-auth. waits: it gets the connection later. */
 static void
 start_auth(struct monitor *m, bool waits)
 {
@@ -179,7 +182,8 @@ start_auth(struct monitor *m, bool waits)
 
 /* ---- the connection ------------------------------------------------------ */
 
-/* A spare process waits for its connection, which may never come. */
+/* In a process that was started in advance: waits for the connection, which may
+ * never come. */
 static void
 wait_for_connection(struct monitor *m)
 {
@@ -188,7 +192,7 @@ wait_for_connection(struct monitor *m)
 	start_auth(m, true);
 	crypto_library_warm();
 	if (fd_receive_fds(STATE_FD_SOCKET, &fd, 1) != 0)
-		exit(0); /* the listener needs none any more */
+		exit(0); /* the listener needs no spare process */
 	if (sock_copy_to(fd, STATE_FD_SOCKET) == -1)
 		fatal("dup2: %s", strerror(errno));
 	fd_close(&fd);
@@ -220,7 +224,7 @@ begin(struct monitor *m, bool waits)
 		m->startup_fd = -1;
 	if (waits)
 		wait_for_connection(m);
-	/* The name of an address may be long in coming. */
+	/* Before peer_init(): looking up the host's name may take long. */
 	set_deadline(m);
 	peer_init(&m->peer, m->socket_fd, m->state.conf.listen.use_dns != 0);
 	xasprintf(&m->peer_text, "%s port %u", m->peer.address, m->peer.port);
@@ -234,7 +238,7 @@ begin(struct monitor *m, bool waits)
 
 /* ---- hpnsshd-auth ------------------------------------------------------ */
 
-/* algs: a comma list of algorithms that the keys serve. */
+/* Writes the public keys and certificates that serve the comma list algs. */
 static void
 put_hostkeys(const struct hostkeys *h, const char *algs, struct buf *out)
 {
@@ -358,7 +362,8 @@ authenticate(struct monitor *m)
 		(void)monitor_reap(m, m->child, "hpnsshd-auth", 0);
 		exit(MONITOR_STATUS_FATAL);
 	}
-	/* It has handed all over: nobody has to wait for its end. */
+	/* hpnsshd-auth has handed over the state: its end need not be waited
+	 * for. */
 	m->auth = m->child;
 	m->child = 0;
 	alarm(0);
@@ -369,7 +374,7 @@ authenticate(struct monitor *m)
 int
 monitor_run(bool waits)
 {
-	static struct monitor m; /* zeroed; large for its table of ttys */
+	static struct monitor m; /* static: zeroed, and large because of ttys */
 	const char *addendum;
 	struct loop *loop;
 	int status;
@@ -383,7 +388,7 @@ monitor_run(bool waits)
 	if ((loop = loop_new()) == NULL)
 		fatal("out of memory");
 	status = monitor_serve_user(&m, loop);
-	if (m.state.once) /* as stock's: test suites wait for it */
+	if (m.state.once) /* as in OpenSSH, whose tests expect it */
 		status = MONITOR_STATUS_FATAL;
 	login_free(m.login);
 	gss_exchange_free(m.gss);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the user's process may ask: terminals, signatures for new keys, proofs
- * of the host's other keys.
+ * Handlers of the requests of the user's process: terminals, signatures for new
+ * keys, proofs of the host's other keys.
  */
 #include "base/clock.h"
 #include "server/monitor/monitor.h"
@@ -21,8 +21,10 @@
 
 enum {
 	ALG_MAX = 256,	     /* bytes of an algorithm's name */
-	SIGN_COST_MS = 10,   /* of one signature: 100 in a second */
-	/* May be owed: a client wants proofs of all keys at once. */
+	SIGN_COST_MS = 10,   /* time that one signature counts as: 100 in a
+			      * second */
+	/* How far signatures may be ahead of that: enough for one of each host
+	 * key at once, because a client wants proofs of all of them. */
 	SIGN_BURST_MS = HOSTKEYS_MAX * SIGN_COST_MS,
 };
 
@@ -32,7 +34,8 @@ record_of(const struct monitor *m, const char *tty)
 	return (struct loginrec){ .user = m->login->user->name,
 		.host = m->peer.host,
 		.tty = tty,
-		.pid = m->child, /* who has the terminal's master */
+		.pid = m->child, /* the process that has the terminal's
+				  * master */
 		.uid = m->login->user->uid };
 }
 
@@ -89,14 +92,15 @@ may_have_tty(const struct monitor *m)
 	       m->tty_count < max;
 }
 
-/* The user's process is not asked which terminal and which process it is
- * about: a record says what happened here. */
+/* Records the login on a terminal. Terminal and process are not taken from the
+ * request, so the user's process cannot have anything else recorded. */
 static void
 record_login(struct monitor *m, const char *name)
 {
 	struct loginrec rec = record_of(m, name);
 
-	/* Closed without a word, or the name would not be free again. */
+	/* An old terminal of this name was closed without MONITOR_PTY_END:
+	 * otherwise the kernel would not have reused the name. */
 	forget_tty_of_name(m, name);
 	if (geteuid() == 0)
 		loginrec_login(&rec);
@@ -142,7 +146,7 @@ monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out)
 		fd_close(&fds[0]);
 		fd_close(&fds[1]);
 	}
-	if (m->owes_answer) { /* there is none */
+	if (m->owes_answer) { /* not answered yet: no terminal could be had */
 		buf_put_cstring(out, "");
 		buf_put_cstring(out, "");
 		r = 0;
@@ -150,8 +154,8 @@ monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out)
 	return r;
 }
 
-/* A terminal's login ends, of no other terminals than those that were opened
- * for this connection. */
+/* Ends the login record of a terminal. Only terminals that were opened for this
+ * connection are found. */
 int
 monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out)
 {
@@ -181,9 +185,9 @@ monitor_sign_wait_ms(uint64_t *busy_ms, uint64_t now_ms)
 	    0;
 }
 
-/* Signatures of a rekey have a fixed pace, since they are made with the host's
- * keys and at the system's cost: how much was sent since the last one is only
- * the process's word. */
+/* Waits until the next signature may be made. The limit is a fixed one, because
+ * signing costs the system time, and only the user's process could tell how
+ * much data was sent since the last rekey. */
 void
 monitor_wait_to_sign(struct monitor *m)
 {
@@ -194,7 +198,7 @@ monitor_wait_to_sign(struct monitor *m)
 		clock_sleep_us(wait_ms * 1000);
 }
 
-/* The proof of a host key is put together here, and belongs to this connection:
+/* Proves a host key. The data to sign are composed here for this connection;
  * the user's process only names the key. */
 int
 monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
@@ -210,7 +214,8 @@ monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out)
 		r = hostkeys_prove(&m->state.keys, blob, rsa_alg,
 		    (struct span){ m->session_id, m->session_id_len },
 		    monitor_signer_ms(m), &signature);
-	if (r == ERR_NOT_FOUND || r == ERR_AGENT) /* that is an answer */
+	if (r == ERR_NOT_FOUND || r == ERR_AGENT) /* no error: the answer is an
+						   * empty signature */
 		r = 0;
 	buf_put_string_buf(out, &signature);
 	buf_clear(&signature);

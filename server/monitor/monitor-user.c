@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The monitor after the login: the user's process is started and answered.
+ * The monitor after the login: starts the user's process and answers its
+ * requests.
  */
 #include "server/monitor/monitor.h"
 
@@ -26,13 +27,14 @@
 #include "server/session-plan.h"
 #include "server/user-state.h"
 
-enum { AUTH_END_MS = 5000 }; /* for hpnsshd-auth, which has nothing to do */
+enum { AUTH_END_MS = 5000 }; /* how long hpnsshd-auth may take to end */
 
 /* ---- before it ---------------------------------------------------------- */
 
-/* A signal to end is only noted while the loop does not run. There is already
- * something to undo at the end, the file with credentials and the session that
- * PAM has opened. serve_user() says what the signals do. */
+/* The handler of signals to end while the loop does not run. It only keeps them
+ * from ending the process, which has something to undo at its end: the file
+ * with credentials and the session of PAM. serve_user() sets the handler that
+ * acts on them. */
 static void
 on_early_end(void *arg, int signo)
 {
@@ -40,8 +42,8 @@ on_early_end(void *arg, int signo)
 	(void)signo;
 }
 
-/* The handler of signals to end. fn NULL: they end the process, also those that
- * have come. */
+/* Sets the handler of SIGTERM and SIGHUP. fn NULL: they end the process, also
+ * those that have already come. */
 static void
 catch_end_signals(struct loop *loop, loop_signal_fn fn)
 {
@@ -50,7 +52,7 @@ catch_end_signals(struct loop *loop, loop_signal_fn fn)
 		fatal("out of memory");
 }
 
-/* What the login has opened and written is undone before the end. */
+/* Removes and closes what the login has made, then ends the process. */
 static _Noreturn void
 give_up_user(struct monitor *m, const char *what)
 {
@@ -59,7 +61,8 @@ give_up_user(struct monitor *m, const char *what)
 	fatal("%s", what);
 }
 
-/* The modules get the user's groups to add theirs to. */
+/* Opens the session of PAM. The user's groups are set before, because modules
+ * add groups. */
 static void
 begin_pam_session(struct monitor *m, struct loop *loop)
 {
@@ -68,13 +71,14 @@ begin_pam_session(struct monitor *m, struct loop *loop)
 	int r;
 
 	privs_set_groups(m->login->user);
-	/* Modules may wait for ever. */
+	/* A module may wait for ever: then a signal must be able to end the
+	 * process. */
 	if (m->login->ccache == NULL)
 		catch_end_signals(loop, NULL);
 	r = pam_begin_session(m->login->pam);
 	catch_end_signals(loop, on_early_end);
-	/* Most modules of sessions want root; a user's own server does without
-	 * what they would have set up, as OpenSSH's does. */
+	/* Most session modules need the superuser's rights. A server that an
+	 * ordinary user has started goes on without them, as OpenSSH's does. */
 	if (r == 0 || geteuid() != 0)
 		return;
 	xasprintf(&what, "PAM opens no session for user %s", name);
@@ -101,8 +105,7 @@ put_environment(const struct monitor *m, struct strlist *env)
 		delegated_environment(m->login, env);
 }
 
-/* The state for the user's process borrows from everywhere, and is only
- * read. */
+/* Sends the state to the user's process. s borrows from m and is only read. */
 static int
 send_state(const struct monitor *m, struct user_state *s)
 {
@@ -168,7 +171,8 @@ start_user(struct monitor *m, struct loop *loop)
 		begin_pam_session(m, loop);
 	else
 		privs_set_groups(l->user);
-	/* Match may give this user another one than this address. */
+	/* A Match block may set another congestion control for this user than
+	 * for the address. */
 	if (server_conf_has_match(&m->state.conf))
 		(void)tcp_set_congestion(m->socket_fd,
 		    l->conf.data.congestion_control);
@@ -181,12 +185,13 @@ start_user(struct monitor *m, struct loop *loop)
 
 /* ---- its requests ------------------------------------------------------- */
 
-/* The monitor's wait for its child's requests, or a signal to end. */
+/* State of the loop that waits for requests of the user's process and for
+ * signals to end. */
 struct user_wait {
 	struct monitor *m;
 	struct loop *loop;
 	int error;
-	bool asked; /* for anything */
+	bool asked; /* a request was answered */
 	bool end_requested;
 };
 
@@ -213,9 +218,9 @@ on_end_signal(void *arg, int signo)
 	loop_stop(w->loop);
 }
 
-/* The user's process is served. The loop, and with it the handlers of signals,
- * lives until records and the PAM session are closed: without a handler a
- * signal would kill this process before. */
+/* Answers the requests of the user's process until it ends or a signal comes.
+ * The loop's signal handlers stay until records and the PAM session are closed:
+ * without them a signal would end this process before. */
 static int
 serve_user(struct monitor *m, struct loop *loop)
 {
@@ -235,7 +240,8 @@ serve_user(struct monitor *m, struct loop *loop)
 		kill(m->child, SIGTERM);
 	fd_close(&m->fd);
 	r = monitor_reap(m, m->child, "session", 0);
-	/* Another program of that name has ended well, and was silent. */
+	/* It ended without an error and without reading its state: the file of
+	 * that name is another program. */
 	if (m->left_unread && !w.asked)
 		log_error("%s for %s has ended without a look at its state",
 		    m->state.user_path, m->peer_text);
@@ -248,12 +254,13 @@ int
 monitor_serve_user(struct monitor *m, struct loop *loop)
 {
 	start_user(m, loop);
-	/* One that somebody has taken over may want to stay: no signal would
-	 * end this process meanwhile. */
+	/* An hpnsshd-auth that was taken over may not end. While this process
+	 * waits for it, no signal would end this process, so the wait has a
+	 * limit. */
 	if (monitor_reap(m, m->auth, "hpnsshd-auth", AUTH_END_MS) != 0)
 		log_error("hpnsshd-auth for %s failed at its end",
 		    m->peer_text);
-	/* What authentication has used is not needed any more. */
+	/* Gives memory that authentication has used back to the system. */
 	mem_give_back();
 	return serve_user(m, loop);
 }

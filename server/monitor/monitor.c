@@ -18,21 +18,22 @@ static int on_log(struct monitor *m, struct rd *in, struct buf *out);
 enum {
 	BEFORE_SESSION = MONITOR_PHASE_KEX | MONITOR_PHASE_AUTH |
 	    MONITOR_PHASE_DIALOGUE | MONITOR_PHASE_ACCEPTED,
-	TRIES_MAX = 1024, /* requests that are tries, in a connection */
-	LINE_MAX_BYTES = 4096, /* of a log line */
+	TRIES_MAX = 1024, /* tries to log in, in one connection */
+	LINE_MAX_BYTES = 4096, /* bytes of a log line */
 	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login has a dozen */
 };
 
-/* What may be asked, when, how often and how fast: the only place that says so.
- * hpnsshd-auth and the user's process have no request in common. The latter
- * logs by itself. docs/SECURITY-MODEL.md tells what each row is worth to a
- * process that was taken over. */
+/* All rules about requests: in which phases, how often and how fast they may be
+ * made. hpnsshd-auth and the user's process have no request in common; the
+ * user's process writes its log itself. docs/SECURITY-MODEL.md tells what each
+ * request is worth to a process that was taken over. */
 static const struct row {
-	unsigned phases; /* enum monitor_phase: those it is admitted in */
+	unsigned phases; /* enum monitor_phase: when it is admitted */
 	bool once, answered;
-	bool is_try; /* to log in: counted, and refused after too many */
-	bool paced;  /* see monitor_sign_wait_ms() */
-	/* Of a login that may do SFTP only, too: what new keys need. */
+	bool is_try; /* a try to log in: too many are refused */
+	bool paced;  /* limited by monitor_sign_wait_ms() */
+	/* Also admitted for a login that may do only SFTP, because rekeys need
+	 * it. */
 	bool for_sftp;
 	monitor_handler handler; /* NULL: monitor_converse() waits for it */
 } table[MONITOR_REQUEST_COUNT] = {
@@ -67,8 +68,8 @@ static const struct row {
 	    .paced = true, .handler = monitor_on_prove },
 };
 
-/* A line may be logged. Lines of a level that is off unless an administrator
- * searches for a fault are not counted. */
+/* Whether a line of hpnsshd-auth is logged. Only lines up to level VERBOSE are
+ * counted: debug levels are off unless an administrator looks for a fault. */
 static bool
 may_log(struct monitor *m, enum log_level level)
 {
@@ -84,7 +85,7 @@ static int
 on_log(struct monitor *m, struct rd *in, struct buf *out)
 {
 	uint8_t byte = rd_u8(in), level = byte & ~MONITOR_LOG_FORCED;
-	/* A word of the other side counts only if somebody asked for it. */
+	/* The flag of the other process counts only if LogVerbose is set. */
 	bool forced = (byte & MONITOR_LOG_FORCED) != 0 &&
 	    log_locations()->n > 0;
 	char *text = rd_cstring(in, LINE_MAX_BYTES);
@@ -99,7 +100,7 @@ on_log(struct monitor *m, struct rd *in, struct buf *out)
 	return r;
 }
 
-/* A request is waited for, no longer than the login may take. */
+/* Waits for a request. ERR_TIMEOUT: LoginGraceTime is over. */
 static int
 wait_request(const struct monitor *m)
 {
@@ -157,8 +158,8 @@ monitor_answer(struct monitor *m, const struct buf *fields)
 	return r;
 }
 
-/* Another try is allowed. hpnsshd-auth counts as well, and disconnects; this
- * count also limits an hpnsshd-auth that an attacker has taken over. */
+/* Whether another try is allowed. hpnsshd-auth also counts and disconnects;
+ * this count also limits an hpnsshd-auth that an attacker has taken over. */
 static bool
 may_try(struct monitor *m)
 {
@@ -166,7 +167,8 @@ may_try(struct monitor *m)
 	    m->login->failures <= m->login->conf.login.max_auth_tries;
 }
 
-/* The row of a request that may be made now, and is counted. */
+/* Returns the row of a request that is admitted now, and counts the request.
+ * NULL: it is not admitted. */
 static const struct row *
 admit(struct monitor *m, uint8_t type)
 {
@@ -221,8 +223,9 @@ monitor_step(struct monitor *m)
 	return r;
 }
 
-/* Receives the next request while a try waits for the client's answer. 1: that
- * is the answer, 0: it was another one that is admitted meanwhile. */
+/* Receives the next request while a try waits for the client's answer. 1: it
+ * was the answer. 0: it was a request that is admitted meanwhile.
+ * ERR_CANCELLED: it was any other; it is kept in m->pending. */
 static int
 converse_step(struct monitor *m, struct buf *answer)
 {
@@ -236,7 +239,7 @@ converse_step(struct monitor *m, struct buf *answer)
 	type = buf_len(&msg) > 0 ? buf_data(&msg)[0] : 0;
 	if (type >= MONITOR_REQUEST_COUNT ||
 	    !(table[type].phases & MONITOR_PHASE_DIALOGUE)) {
-		/* A dialogue that is given up has failed. */
+		/* A dialogue that the client ends counts as a failure. */
 		m->login->failures++;
 		buf_put_buf(&m->pending, &msg);
 		r = ERR_CANCELLED;

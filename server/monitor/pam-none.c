@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * In place of pam.c where there is no PAM: pam_new() logs so, and with
- * UsePAM nobody logs in.
+ * In place of pam.c where there is no PAM: pam_new() fails with a log line, so
+ * nobody logs in with UsePAM.
  */
 #include "server/monitor/pam.h"
 

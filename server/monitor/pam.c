@@ -16,14 +16,16 @@
 #include "base/mem.h"
 #include "server/monitor/decoy-hash.h"
 
-enum { MESSAGES_MAX = 16 * 1024 }; /* bytes kept to be shown later */
+enum { MESSAGES_MAX = 16 * 1024 }; /* bytes of messages that are kept to be
+				    * shown later */
 
 struct pam {
 	pam_handle_t *handle;
-	char *user; /* as asked for; modules may change their idea of it */
+	char *user; /* as pam_new() got it; modules may change PAM_USER */
 	const struct pam_dialogue *talk; /* during a dialogue */
 	const char *password;	     /* during pam_check_password() */
-	bool shows_messages;	     /* with the dialogue's next question */
+	bool shows_messages;	     /* kept messages are sent with the
+				      * dialogue's next question */
 	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
 	uint64_t answered_us; /* when the last answer came, or the password */
@@ -41,8 +43,8 @@ struct pam {
 	f(close_session) f(getenvlist) f(putenv) f(get_item)
 
 /*
- * The library is loaded when it is wanted: a connection without PAM does not
- * pay for it and for what it brings along, in time and in memory.
+ * The library is loaded when it is needed, because a connection without PAM
+ * should not pay for it, and for libraries that it needs, in time and memory.
  */
 static struct {
 	void *library;
@@ -55,9 +57,9 @@ load_library(void)
 {
 	if (lib.library != NULL)
 		return true;
-	/* Global, for modules that are not linked with it. Its functions are
-	 * then looked up as a program that is linked with it has them, so a
-	 * library that was preloaded may stand in front of them. */
+	/* RTLD_GLOBAL is for modules that are not linked with the library.
+	 * RTLD_DEFAULT finds its functions as in a program that is linked with
+	 * it, so a preloaded library may replace them. */
 	lib.library = dlopen(PAM_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
 	if (lib.library == NULL) {
 		log_error("PAM: %s", dlerror());
@@ -100,7 +102,8 @@ is_question(const struct pam_message *m)
 	    m->msg_style == PAM_PROMPT_ECHO_ON;
 }
 
-/* The password at hand answers the hidden questions. */
+/* Answers hidden questions with the password of pam_check_password(). Any other
+ * question is an error. */
 static int
 answer_with_password(struct pam *p, int n, const struct pam_message **msg,
     struct pam_response *resp)
@@ -118,8 +121,8 @@ answer_with_password(struct pam *p, int n, const struct pam_message **msg,
 	return PAM_SUCCESS;
 }
 
-/* The client answers: all questions of one call go to it together; other texts
- * before them are shown with them. */
+/* Lets the client answer. All questions of one call are sent together, and with
+ * them the other texts. */
 static int
 answer_by_client(struct pam *p, int n, const struct pam_message **msg,
     struct pam_response *resp)
@@ -156,7 +159,8 @@ answer_by_client(struct pam *p, int n, const struct pam_message **msg,
 	return r == 0 ? PAM_SUCCESS : PAM_CONV_ERR;
 }
 
-/* Answers are passed to modules as far as these may see them. */
+/* Notes the length of the last hidden answer, and replaces answers by decoys if
+ * modules must not see them. */
 static void
 filter_answers(struct pam *p, int n, const struct pam_message **msg,
     struct pam_response *resp)
@@ -200,8 +204,9 @@ converse(int n, const struct pam_message **msg, struct pam_response **out,
 	return PAM_SUCCESS;
 }
 
-/* A delay is noted, not slept at once as the library would: what is hashed
- * after that, to make all failures cost the same, would show then. */
+/* Notes the delay that a module asks for. The library would wait at once; then
+ * the hashing that is done later, to make all failures cost the same, would
+ * show in the time. */
 static void
 note_delay(int retval, unsigned usec, void *arg)
 {
@@ -229,10 +234,10 @@ is_there(const char *service)
 }
 
 /*
- * The rules of an OpenSSH server on this machine hold here, too, under its
- * name, by which modules know it. This is asked for each login, as packages
- * come and go: a file of ours that includes OpenSSH's would lock everybody out
- * when that one is gone.
+ * The service to use. If OpenSSH's service exists, its rules apply to this
+ * server too, under its name, by which modules know it. This is checked at each
+ * login, because packages come and go: a file of ours that includes OpenSSH's
+ * would lock everybody out when that is removed.
  */
 static const char *
 service_of(const char *wanted)
@@ -301,8 +306,8 @@ pam_set_variable(struct pam *p, const char *name, const char *value)
 	free(assignment);
 }
 
-/* The user is still the one who is logged in here. A module may have made
- * another one of it, of whom its findings are true then. */
+/* Whether PAM's user is still the one who logs in. If a module has changed it,
+ * what modules found is about another user. */
 static bool
 is_same_user(struct pam *p)
 {
@@ -316,7 +321,7 @@ is_same_user(struct pam *p)
 	return false;
 }
 
-/* The result of a step. */
+/* The result of a step: 0, ERR_DENIED or ERR_CANCELLED. */
 static int
 result(struct pam *p, const char *what)
 {
@@ -407,8 +412,8 @@ pam_begin_session(struct pam *p)
 {
 	p->last = lib.setcred(p->handle, PAM_ESTABLISH_CRED);
 	p->cred = p->last == PAM_SUCCESS;
-	/* Where a key let the user in, modules were asked for nothing by which
-	 * they could have any. */
+	/* After a login by key, modules have seen no password, so they may have
+	 * no credentials to set. */
 	if (!p->cred && p->proven)
 		return result(p, "credentials");
 	if (!p->cred)
@@ -419,8 +424,8 @@ pam_begin_session(struct pam *p)
 	return result(p, "session");
 }
 
-/* Variables for modules, and those that tell the session about itself: only
- * the server knows these. */
+/* Whether the session gets this variable of PAM. It gets none that are only for
+ * modules, and none that only the server can set truly. */
 static bool
 is_for_session(const char *assignment)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The lists of hosts that there are for a user, and how they are opened. */
+/* Opens the lists of hosts that apply to a user. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -27,7 +27,8 @@ search(FILE *f, const char *path, const struct rhosts_query *q)
 	return v;
 }
 
-/* What keeps out is kept out by this file only. */
+/* Whether the file allows the query. A line that refuses it ends the search in
+ * this file only. */
 static bool
 file_allows(const struct rhosts_rules *rules, const char *path, bool strict,
     const struct rhosts_query *q)
@@ -47,7 +48,7 @@ system_allows(const struct rhosts_rules *rules, const struct rhosts_query *q)
 	    file_allows(rules, SYSCONFDIR "/shosts.equiv", false, q);
 }
 
-/* The user's own lists are read with the user's rights. */
+/* Reads a list in the home directory with the user's rights. */
 static bool
 home_allows(const struct rhosts_rules *rules, const char *name,
     const struct rhosts_query *q)

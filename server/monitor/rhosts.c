@@ -8,10 +8,10 @@
 #include "base/str.h"
 
 static const char blanks[] = " \t\r";
-/* The mark of a file that was checked for lines of "+". */
+/* The word that marks a file as checked for lines of "+"; not a host. */
 static const char checked_mark[] = "NO_PLUS";
 
-/* An entry: a word without its sign. */
+/* A word of a line, without the sign in front of it. */
 struct entry {
 	const char *name;
 	bool negated;
@@ -45,8 +45,8 @@ user_matches(const char *name, const struct rhosts_query *q)
 	return strcmp(name, q->client_user) == 0;
 }
 
-/* The entry names somebody. A sign, or an @, that stands alone would be
- * everybody: nobody is meant. */
+/* Whether the word has a name. A sign or an @ that stands alone would mean
+ * everybody, so it is taken to mean nobody. */
 static bool
 names_somebody(const struct entry *e)
 {
@@ -80,7 +80,8 @@ rhosts_line(const char *line, const struct rhosts_query *q)
 	line += strspn(line, blanks);
 	if (*line == '\0' || *line == '#')
 		return RHOSTS_SILENT;
-	/* A line with more words than a reader knows says something else. */
+	/* A line with more than two words is ignored: it means something that
+	 * this reader does not know. */
 	if (strlist_split(&words, line, blanks) == 0 &&
 	    (words.n == 1 || words.n == 2) &&
 	    strcmp(words.v[0], checked_mark) != 0)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Lists of hosts whose users may log in without proof of their own: hosts.equiv
- * and shosts.equiv of the system, .shosts and .rhosts of a user. A line is
- * "host [user]"; without a user it means the one of the same name. Either may
- * be @netgroup; a - in front makes the line a refusal, a + means nothing.
+ * Lists of hosts whose users may log in without a proof of their own:
+ * hosts.equiv and shosts.equiv of the system, .shosts and .rhosts of a user. A
+ * line is "host [user]"; without a user it is for the user with the same name
+ * as the account. Both may be @netgroup. A - in front makes the line a refusal;
+ * a + in front has no effect.
  *
  * Threads: loop thread only.
  */
@@ -15,23 +16,23 @@
 #include "server/user.h"
 
 enum rhosts_verdict {
-	RHOSTS_SILENT, /* it is about somebody else, or about nobody */
+	RHOSTS_SILENT, /* the line does not apply to this host and user */
 	RHOSTS_ALLOW,
 	RHOSTS_DENY,
 };
 
-/* The query: who comes from where, and who they want to be here. */
+/* The query: which user of which host wants to log in to which account. */
 struct rhosts_query {
-	const char *host;	 /* the client's, as far as it is known */
-	const char *address;	 /* numeric, or the same as host */
-	const char *client_user; /* as that host says */
-	const char *login;	 /* the account */
-	/* The netgroup has this host (or NULL: any) and user (NULL: any). */
+	const char *host;	 /* name of the client's host, if known */
+	const char *address;	 /* numeric address, or the same as host */
+	const char *client_user; /* user's name there, as that host says */
+	const char *login;	 /* name of the account here */
+	/* Whether the netgroup contains this host and user; NULL: any. */
 	bool (*in_netgroup)(const char *group, const char *host,
 	    const char *user);
 };
 
-/* A line without its end. Pure, but for what in_netgroup does. */
+/* Decides by one line, given without its end. Pure, except for in_netgroup. */
 enum rhosts_verdict rhosts_line(const char *line,
     const struct rhosts_query *q);
 
@@ -42,9 +43,8 @@ struct rhosts_rules {
 	int ignore; /* IgnoreRhosts: SERVER_RHOSTS_* */
 };
 
-/* Does one of the files say yes? The first line of a file that is about the
- * query decides for that file. Those of the system do not count for the
- * superuser. */
+/* Whether one of the files allows the query. In each file the first line that
+ * applies decides. The files of the system do not count for the superuser. */
 bool rhosts_allow(const struct rhosts_rules *rules,
     const struct rhosts_query *q);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the monitor signs with the host's keys, and no more: neither
- * hpnsshd-auth nor the user's process has a say in it. An exchange hash has
- * the length that a configured exchange gives it, and the algorithm is one
- * that a client could have agreed on.
+ * What the monitor may sign with the host's keys. hpnsshd-auth and the user's
+ * process cannot have anything else signed: an exchange hash must have the
+ * length of a hash of a configured key exchange method, and the algorithm must
+ * be one that a client could have agreed on.
  *
  * Threads: any; pure.
  */
@@ -16,15 +16,15 @@
 #include "conf/server-conf.h"
 #include "server/hostkeys.h"
 
-/* The algorithm may sign an exchange hash: HostKeyAlgorithms has it, and there
- * is a key for it. */
+/* Whether the algorithm may sign an exchange hash: HostKeyAlgorithms lists it,
+ * and a host key serves it. */
 bool sign_rules_alg(const struct server_conf *conf,
     const struct hostkeys *keys, const char *alg);
-/* methods: a comma list, as KexAlgorithms has it. */
+/* Whether some method of the comma list `methods` has hashes of len bytes. */
 bool sign_rules_hash_len(const char *methods, size_t len);
-/* The algorithm may sign a proof with an RSA key: it is one that
- * HostKeyAlgorithms has, or one with SHA-2, since a proof is not limited to
- * what was agreed on. */
+/* Whether the algorithm may sign a proof with an RSA key: HostKeyAlgorithms
+ * lists it, or it uses SHA-2, since a proof need not use the algorithm that was
+ * agreed on. */
 bool sign_rules_rsa_proof(const struct server_conf *conf, const char *alg);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "gssapi-with-mic" (RFC 4462 section 3) in the monitor: tokens until it is
- * known who the client is, then a MIC that ties that to this connection. A
- * name that nobody may log in with gets the same dialogue, up to its end.
+ * "gssapi-with-mic" (RFC 4462 section 3) in the monitor: exchanges tokens until
+ * it is known who the client is, then checks a MIC that binds this to the
+ * connection. For a user who may not log in the dialogue is the same up to its
+ * end.
  */
 #include "base/log.h"
 #include "base/mem.h"
@@ -13,7 +14,7 @@
 #include "server/monitor/login-internal.h"
 #include "server/privs.h"
 
-/* What the dialogue knows. */
+/* State of the dialogue. */
 struct talk {
 	const struct login_request *q;
 	struct gss_acceptor *acceptor;
@@ -21,7 +22,8 @@ struct talk {
 	struct buf out; /* ours */
 };
 
-/* Sends t->out, and waits for a message of this kind, which has one string. */
+/* Sends t->out and waits for a message of the type want, which has one string.
+ * *string is borrowed from t->in. ERR_DENIED: another message came. */
 static int
 converse(struct talk *t, uint8_t want, struct span *string)
 {
@@ -62,8 +64,8 @@ agree(struct talk *t, struct span *token)
 	return converse(t, SSH_MSG_USERAUTH_GSSAPI_TOKEN, token);
 }
 
-/* A token, and our answer to it. With ERR_DENIED what is in t->out tells the
- * client why. */
+/* Handles a token and writes our answer to t->out. After ERR_DENIED that tells
+ * the client why. */
 static int
 step(struct talk *t, struct span token, bool *complete)
 {
@@ -97,7 +99,7 @@ exchange_tokens(struct talk *t, struct span *mic)
 			return r;
 		if (complete)
 			return converse(t, SSH_MSG_USERAUTH_GSSAPI_MIC, mic);
-		/* Both would wait for each other. */
+		/* Without an answer both sides would wait for each other. */
 		if (buf_len(&t->out) == 0)
 			return ERR_DENIED;
 		r = converse(t, SSH_MSG_USERAUTH_GSSAPI_TOKEN, &token);
@@ -124,7 +126,7 @@ verify(struct talk *t, struct span mic)
 	return r;
 }
 
-/* A file of the user's decides, so it is read as the user. */
+/* The user's file .k5login decides, so the user's rights are taken. */
 bool
 login_gss_may_be_user(const struct login *l, const struct gss_acceptor *client)
 {
@@ -148,7 +150,8 @@ login_gss_text(const struct gss_acceptor *client)
 	return principal != NULL ? xstrdup(principal) : NULL;
 }
 
-/* 0: the client is who may log in; ERR_DENIED, ERR_CANCELLED. */
+/* 0: the client has proven to be a principal that may log in as this user.
+ * ERR_DENIED, ERR_CANCELLED. */
 static int
 lead_dialogue(struct talk *t)
 {
@@ -162,7 +165,7 @@ lead_dialogue(struct talk *t)
 	return r;
 }
 
-/* The dialogue with an acceptor, of which the login may keep what it knows. */
+/* Leads the dialogue. The login keeps the context, which becomes t->ticket. */
 static int
 try_dialogue(struct talk *talk, struct login_try *t)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * "hostbased" (RFC 4252 section 9) in the monitor: the client's host signs for
- * its user. The host is recognized by its key, as in known_hosts files, and
- * lists of hosts (rhosts.h) say whose word counts for whom.
+ * its user. The host is recognized by its key, as in known_hosts files; lists
+ * of hosts (rhosts.h) say for which accounts its users may log in.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,12 +23,14 @@
 
 enum {
 	ALG_MAX = 256, /* bytes of an algorithm's name */
-	HOST_MAX = 1025, /* of a host's, with the dot */
-	KNOWN_MAX = 64 * 1024 * 1024, /* of a known_hosts file of the user */
+	HOST_MAX = 1025, /* bytes of a host's name, with the dot at its end */
+	KNOWN_MAX = 64 * 1024 * 1024, /* bytes of a known_hosts file of the
+				       * user */
 };
 
 struct host_request {
-	char *alg, *host, *client_user; /* owned; host as it was sent */
+	char *alg, *host, *client_user; /* owned; host is the name as it was
+					 * sent */
 	struct span blob, signature;
 };
 
@@ -51,7 +53,7 @@ add_user_file(const struct login *l, const char *name, struct buf *lines)
 	free(path);
 }
 
-/* What the user knows, read with the user's rights. */
+/* Reads the user's known_hosts files with the user's rights. */
 static int
 user_lines(const struct login *l, struct buf *lines)
 {
@@ -75,8 +77,8 @@ system_files(struct strlist *files)
 	return r != 0 ? r : strlist_add(files, SYSCONFDIR "/ssh_known_hosts2");
 }
 
-/* A certificate counts by its authority, which lines name as one, and only if
- * neither is revoked. */
+/* Looks up a host's key. A certificate is known if a line with @cert-authority
+ * has its authority, and neither its key nor the authority is revoked. */
 static int
 look_up(const struct knownhosts_sources *sources, const char *name,
     const struct key *k, struct knownhosts_found *found)
@@ -131,9 +133,9 @@ is_known(const struct login *l, const struct key *k, const char *host)
 
 /* ---- may that host speak for the user? --------------------------------- */
 
-/* The name that counts is the one that the address leads to, unless the
- * configuration trusts the client to tell it. Names of hosts that end in a dot
- * are absolute: here all are. */
+/* The client's host name to check: the one that the address resolves to, or
+ * with HostbasedUsesNameFromPacketOnly the one that the client sent (without
+ * the dot at its end). */
 static const char *
 name_that_counts(const struct login *l, const struct host_request *h,
     const char *sent)
@@ -183,8 +185,7 @@ certificate_holds(const struct login *l, const struct key *k,
 
 /* ---- the log ----------------------------------------------------------- */
 
-/* The lines of OpenSSH, of which the one for a success does not tell where it
- * came from; this one does. */
+/* Logs the accepted key in OpenSSH's words, with the client's user and host. */
 static void
 log_host(const struct login *l, const struct host_request *h,
     const struct key *k, const char *host)
@@ -206,7 +207,8 @@ log_host(const struct login *l, const struct host_request *h,
 	free(print);
 }
 
-/* Caller frees. */
+/* The key, and for a failure also the client's user and host, for the log.
+ * Caller frees. */
 static char *
 describe(const struct login *l, const struct host_request *h,
     const struct key *k, bool ok)
@@ -251,15 +253,15 @@ is_welcome(struct login *l, const struct host_request *h, struct key **k)
 
 	if (!login_key_is_allowed(l, &list, h->alg, h->blob, k))
 		return false;
-	/* Of users who may not log in, nothing of this is news. */
+	/* For users who may not log in, these log lines are not of interest. */
 	demoted = log_demote(!l->allowed);
 	may = !login_key_is_revoked(l, *k) && host_may(l, h, *k);
 	(void)log_demote(demoted);
 	return may && l->allowed;
 }
 
-/* What the client's host has signed; the monitor knows the session, the user
- * and the service itself. */
+/* Whether the signature of the client's host is right. Session, user and
+ * service are taken from what the monitor knows, not from the request. */
 static bool
 signature_is_right(const struct login_request *q,
     const struct host_request *h, const struct key *k)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "keyboard-interactive" (RFC 4256) in the monitor: PAM's modules ask, and the
- * client's user answers.
+ * "keyboard-interactive" (RFC 4256) in the monitor: PAM's modules ask
+ * questions, which the user at the client answers.
  */
 #include <string.h>
 
@@ -51,7 +51,7 @@ take_answers(const struct buf *body, size_t count, char **answers)
 	return err;
 }
 
-/* pam_dialogue's ask */
+/* The callback `ask` of struct pam_dialogue. */
 static int
 ask_client(void *arg, const char *info, const struct pam_question *questions,
     size_t count, char **answers)
@@ -72,7 +72,8 @@ ask_client(void *arg, const char *info, const struct pam_question *questions,
 	return r;
 }
 
-/* ERR_DENIED, ERR_CANCELLED. */
+/* Lets PAM ask the client. 0: the answers are right; ERR_DENIED,
+ * ERR_CANCELLED. */
 static int
 lead_dialogue(const struct login_request *q, const struct pam_dialogue *talk)
 {
@@ -95,7 +96,7 @@ login_try_kbdint(const struct login_request *q, struct login_try *t)
 	struct login *l = q->login;
 	int r;
 
-	(void)rd_string(q->in); /* devices: there is only one */
+	(void)rd_string(q->in); /* devices: ignored, there is only PAM */
 	if ((r = rd_end(q->in)) != 0)
 		return r;
 	t->is_recorded = true;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "gssapi-keyex" (RFC 4462 section 4) in the monitor: the client of the key
- * exchange signs for this user and this connection.
+ * "gssapi-keyex" (RFC 4462 section 4) in the monitor: checks a MIC, made with
+ * the GSSAPI context of the key exchange, over this user and this connection.
  */
 #include "base/log.h"
 #include "gss/gss-wire.h"

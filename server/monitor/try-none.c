@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "none" in the monitor: asks which methods there are, and stands for an empty
- * password where those are let in.
+ * "none" in the monitor: the client asks which methods there are. It also logs
+ * in users with an empty password where that is allowed.
  */
 #include "server/monitor/decoy-hash.h"
 #include "server/monitor/login-internal.h"
@@ -13,8 +13,9 @@ may_be_empty(const struct login *l)
 	    l->conf.login.password_authentication;
 }
 
-/* Where any method does, this was a password; AuthenticationMethods means it by
- * "none". */
+/* Tries an empty password. It counts as the method "password" if any one method
+ * is enough, else as "none", by which lists of AuthenticationMethods mean
+ * it. */
 static void
 try_empty_password(struct login *l, struct login_try *t)
 {

@@ -11,7 +11,8 @@ try_password(struct login *l, const char *password, struct login_try *t)
 {
 	if (!auth_methods_may(&l->methods, t->method->name))
 		return;
-	/* The first empty one only asks if there is a password. */
+	/* A first empty password is logged as "none": clients send it to find
+	 * out whether a password is needed. */
 	if (password[0] == '\0' && !l->tried_empty) {
 		l->tried_empty = true;
 		t->shown = auth_method_table[AUTH_METHOD_NONE].name;
@@ -34,7 +35,7 @@ login_try_password(const struct login_request *q, struct login_try *t)
 		r = ERR_LIMIT;
 	if (r != 0)
 		return r;
-	/* A password with a NUL in it is nobody's. */
+	/* No account has a password with a NUL, or with only a line feed. */
 	text = usable ? span_dup(password) : NULL;
 	if (text == NULL)
 		text = xstrdup("\n");

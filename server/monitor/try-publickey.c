@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * "publickey" (RFC 4252 section 7) in the monitor: is a key welcome, and has
- * the client signed with it.
+ * "publickey" (RFC 4252 section 7) in the monitor: answers whether a key would
+ * be accepted, and checks signatures.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,11 +35,12 @@ struct signed_request {
 	const char *alg;
 	struct span blob, signature;
 	bool hostbound;
-	struct span hostkey; /* with hostbound */
+	struct span hostkey; /* the server's host key, if hostbound */
 };
 
-/* RFC 4252 section 7: what the client has signed. The monitor puts it
- * together from what it knows itself. */
+/* Writes the data that the client must have signed (RFC 4252 section 7).
+ * Session, user and service are taken from what the monitor knows, not from the
+ * request. */
 static void
 put_signed_data(const struct login_request *q, const struct signed_request *s,
     struct buf *b)
@@ -98,7 +99,8 @@ login_try_publickey(const struct login_request *q, struct login_try *t)
 		s.signature = rd_string(q->in);
 	}
 	r = rd_end(q->in);
-	/* Who asks which keys would do has tried to get in. */
+	/* Also a client that only asks which keys are accepted has tried to log
+	 * in. */
 	t->checked = r == 0;
 	if (t->checked && may && is_signed)
 		verify(q, &s, t);

@@ -20,11 +20,13 @@
 extern char **environ;
 
 enum {
-	FD_PROGRAM = USER_FD_MONITOR + 1, /* closed by the execution */
+	FD_PROGRAM = USER_FD_MONITOR + 1, /* closed when the program is
+					   * executed */
 	FD_ABOVE = FD_PROGRAM + 1,
 };
 
-/* The program's environment, as it was before anybody else's code ran here. */
+/* The environment for the program, copied before modules of PAM ran in this
+ * process. */
 static char **environment;
 
 static void
@@ -61,14 +63,15 @@ user_exec_take_label(char **label)
 
 /* ---- in the child ------------------------------------------------------- */
 
-/* The child shares the parent's memory until it executes the program: system
- * calls only, and nothing is written to but what is handed in. */
+/* What the child needs. After vfork() it shares the parent's memory, so it may
+ * make only system calls and write only to this struct. */
 struct start {
-	int program, socket_fd, monitor_fd; /* above FD_ABOVE */
-	int error; /* errno; 0: none */
+	int program, socket_fd, monitor_fd; /* FD_ABOVE or higher */
+	int error; /* errno of the child; 0: no error */
 };
 
-/* What is ignored stays so over an execution. */
+/* Signals that are ignored would stay ignored in the program that is
+ * executed. */
 static void
 reset_signals(void)
 {
@@ -98,15 +101,15 @@ run(struct start *s)
 	s->error = errno;
 }
 
-/* vfork(): the monitor's memory need not be copied, page table by page table,
- * for a process that leaves it at once. */
+/* Uses vfork(): fork() would copy the page tables of the monitor's memory for a
+ * process that leaves it at once. */
 static pid_t
 start_child(struct start *s)
 {
 	sigset_t all, before;
 	pid_t pid;
 
-	/* No handler of ours may run in the child. */
+	/* No signal handler may run in the child. */
 	sigfillset(&all);
 	(void)sigprocmask(SIG_SETMASK, &all, &before);
 	pid = vfork();
@@ -120,7 +123,8 @@ start_child(struct start *s)
 
 /* ---- in the parent ------------------------------------------------------ */
 
-/* Copies, out of the way of those numbers that the program has them at. */
+/* Copies the descriptors to numbers from FD_ABOVE on, so that none is at a
+ * number that the program uses for another one. */
 static int
 make_copies(struct start *s, int program, int socket_fd, int monitor_fd)
 {
