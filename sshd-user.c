@@ -36,11 +36,12 @@ main(int argc, char **argv)
 	int type, status;
 	socklen_t len = sizeof type;
 
-	/* Keeps the user's other programs from tracing this process also where
-	 * an ordinary user has started the server, so that no change of
-	 * identity does that. Child processes are not hidden. */
+	/* Keeps the user's other programs from tracing this process. The change
+	 * of identity would also do that, but there is none where an ordinary
+	 * user has started the server. Child processes are not hidden. */
 	(void)proc_hide();
-	/* Executed by descriptor, the process has a number as its name. */
+	/* The kernel has named the process after the number of a descriptor, by
+	 * which the program was executed. */
 	proc_title_begin(argc, argv, "hpnsshd-user");
 	help_answer(&help, argc, argv, NULL);
 	if (argc == 2)

@@ -36,11 +36,11 @@
 
 struct options {
 	struct server_state state;
-	struct server_conf_spec spec; /* -C */
+	struct server_conf_spec spec; /* connection that -C describes */
 	bool have_spec;
 	const char *config;
 	const char *log_file;
-	int debug; /* how many -d */
+	int debug; /* how often -d was given */
 	bool foreground, inetd, test, dump, dump_only, log_to_stderr, quiet;
 };
 
@@ -73,7 +73,7 @@ must_flag(int r)
 		exit(1);
 }
 
-/* Flags that stand for a keyword. */
+/* Flags that set a keyword of the configuration. */
 static const struct {
 	char flag;
 	const char *keyword, *value; /* value NULL: the flag's argument */

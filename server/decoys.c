@@ -23,23 +23,23 @@ decoy_is_hash(const char *field)
 	    (strlen(field) == DES_LEN && strspn(field, des_digits) == DES_LEN);
 }
 
-/* Bytes of a field in front of its salt: those of "$method$" or
- * "$method$costs$". 0: the field does not have that form. */
+/* How many bytes of the field stand in front of its salt: those of "$method$"
+ * or "$method$costs$". 0: the field does not have that form. */
 static size_t
 head_len(const char *field)
 {
 	size_t end = strlen(field);
 
-	while (end > 0 && field[end - 1] != '$') /* the hash */
+	while (end > 0 && field[end - 1] != '$') /* skips the hash */
 		end--;
 	while (end > 0 && field[end - 1] == '$')
 		end--;
-	while (end > 0 && field[end - 1] != '$') /* the salt */
+	while (end > 0 && field[end - 1] != '$') /* skips the salt */
 		end--;
 	return end > 1 ? end : 0;
 }
 
-/* A decoy's salt is made of dots, which all methods accept. */
+/* The salt consists of dots, which all methods accept. */
 char *
 decoy_setting(const char *field)
 {
@@ -78,7 +78,8 @@ add(struct decoys *d, const char *setting, uint64_t cost_us)
 	xstrlist_add(&d->settings, setting);
 }
 
-/* The cheapest row that at least half of the accounts cost no more than. */
+/* The row of the account in the middle: the cheapest row such that at least
+ * half of the accounts cost no more. */
 static size_t
 median_of(const struct decoy_use *uses, size_t n)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How the passwords of this machine's accounts are hashed: methods and costs,
- * without a salt or a hash of anybody. The listener finds it out, and each
- * connection's monitor hashes by it where a try would otherwise cost nothing
+ * By which methods and at which costs the passwords of this machine's accounts
+ * are hashed; no salt or hash of anybody is kept. The listener finds it out
+ * (server/listener/hash-survey.h). The monitor of each connection then makes
+ * such hashes for tries that would otherwise cost nothing
  * (server/monitor/decoy-hash.h).
  *
  * Threads: loop thread only.

@@ -98,7 +98,8 @@ check_token(struct hostkeys *h, struct hostkey *hk, const char *path)
 
 /* ---- keys --------------------------------------------------------------- */
 
-/* Fills hk from k. If k is a certificate, hk is the key that it certifies. */
+/* Fills hk from k. If k is a certificate, hk is the key that it certifies, and
+ * has the certificate if that is one of a host. */
 static int
 take_key(struct hostkey *hk, const struct key *k, int min_rsa_bits)
 {

@@ -30,10 +30,10 @@ struct hostkey {
 	struct buf public;    /* blob of the plain key */
 	struct buf private;   /* secret: key_private_to_wire(); empty: an agent
 			       * has it, or it was wiped */
-	struct buf cert;      /* blob of its certificate; may be empty */
+	struct buf cert;      /* blob of the key's certificate; empty: none */
 };
 
-/* Zeroed = none. */
+/* The host keys of a process. Zeroed: none. */
 struct hostkeys {
 	struct hostkey v[HOSTKEYS_MAX];
 	size_t n;
@@ -52,7 +52,7 @@ size_t hostkeys_load(struct hostkeys *h, const struct server_conf *c);
 
 /* ---- use ---------------------------------------------------------------- */
 
-void hostkeys_clear(struct hostkeys *h); /* wipes */
+void hostkeys_clear(struct hostkeys *h); /* frees all, and wipes secrets */
 /* Wipes the private halves; the public ones stay. */
 void hostkeys_forget_private(struct hostkeys *h);
 /* Whether blob is the public blob of a host key or of its certificate. */

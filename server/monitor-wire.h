@@ -49,9 +49,10 @@ enum monitor_request {
 	MONITOR_TRY_ANSWER,	/* the client's message in a dialogue: its body,
 				 * or all of it if struct auth_method says so.
 				 * Only after MONITOR_PROMPTS */
-	MONITOR_HAND_OVER,	/* packet and kex state; the last request */
+	MONITOR_HAND_OVER,	/* state of packet and kex; no answer. It is the
+				 * last request */
 	/* Requests of the session process. */
-	MONITOR_SIGN_REKEY,	/* as MONITOR_SIGN */
+	MONITOR_SIGN_REKEY,	/* fields and answer as MONITOR_SIGN */
 	MONITOR_PTY,		/* answer: name, text to show; then the
 				 * descriptors of master and slave. An empty
 				 * name: no terminal was had, and no descriptors
@@ -74,7 +75,8 @@ enum monitor_result {
 			  * empty */
 	MONITOR_PARTIAL, /* the proof is right, but AuthenticationMethods asks
 			  * for another method as well */
-	MONITOR_KEY_OK,	 /* a signature with this key would do */
+	MONITOR_KEY_OK,	 /* no proof yet: a signature with this key would be
+			  * accepted */
 	/* info: body of the method's prompt message. A method with several
 	 * kinds of messages has a whole message in info, or nothing; its
 	 * failures may carry a message, too. */
@@ -97,7 +99,7 @@ void monitor_verdict_put(struct buf *b, const struct monitor_verdict *v);
 
 struct monitor_user {
 	char *methods; /* comma list of those that may continue; owned */
-	char *banner;  /* NULL: none; owned */
+	char *banner;  /* text of Banner; NULL: none; owned */
 	/* Algorithms for a second message with server-sig-algs; owned. */
 	char *sig_algs;
 	int max_auth_tries;

@@ -11,7 +11,7 @@
 
 enum {
 	OOM_NEVER = -1000,
-	OOM_UNCHANGED = 1001, /* in place of a score, which is at most 1000 */
+	OOM_UNCHANGED = 1001, /* no score: a score is at most 1000 */
 };
 
 /* The file with a process's own score, proc(5). Tests use another file. */

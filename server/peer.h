@@ -21,8 +21,8 @@ struct peer {
 	char *local_address; /* numeric */
 	char *host;	     /* verified name, or the address */
 	uint16_t port, local_port; /* or PEER_PORT_UNKNOWN */
-	char rdomain[IFNAMSIZ]; /* interface or VRF that the connection is
-				 * bound to; "": none */
+	char rdomain[IFNAMSIZ]; /* name of the interface or VRF that the
+				 * connection is bound to; "": none */
 };
 
 /* Returns the numeric address of sa; an IPv4 address that is mapped into IPv6
@@ -31,7 +31,8 @@ struct peer {
 char *peer_format_address(const struct sockaddr *sa, socklen_t len,
     uint16_t *port);
 
-/* The interface or VRF that a socket is bound to; "": none. */
+/* Sets name to the interface or VRF that the socket fd is bound to; "":
+ * none. */
 void peer_rdomain(int fd, char name[IFNAMSIZ]);
 
 void peer_init(struct peer *p, int fd, bool use_dns);

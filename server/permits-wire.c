@@ -11,7 +11,7 @@
 
 enum {
 	LISTS_MAX = 4096,	/* lists of endpoints, one per key or keyword */
-	ENV_MAX = 65536,	/* variables */
+	ENV_MAX = 65536,	/* variables of a login */
 	TEXT_MAX = 1024 * 1024, /* bytes of a variable, a command, a host */
 };
 

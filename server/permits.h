@@ -23,8 +23,9 @@ enum {
 	PERMITS_TUNNEL_MAX = 0x7ffffffd, /* the highest number of a unit */
 };
 
-/* Kinds of forwarding, as bits: connections from this host that the client
- * opens, and sockets here that it listens on; by TCP or at a path. */
+/* Kinds of forwarding, as bits. OPEN: this host connects for the client.
+ * LISTEN: this host listens for the client. TCP: by TCP. PATH: by Unix
+ * sockets. */
 enum permits_forward {
 	PERMITS_OPEN_TCP = 1,
 	PERMITS_LISTEN_TCP = 2,
@@ -33,14 +34,15 @@ enum permits_forward {
 	PERMITS_FORWARD_ALL = 15,
 };
 
-/* Kinds of tunnels, as bits; numbers of tun@openssh.com. */
+/* Kinds of tunnels, as bits. The values are those of the mode in
+ * tun@openssh.com. */
 enum permits_tunnel {
 	PERMITS_TUNNEL_POINT_TO_POINT = 1,
 	PERMITS_TUNNEL_ETHERNET = 2,
 	PERMITS_TUNNEL_ALL = 3,
 };
 
-/* A host and port that forwarding may go to, or listen on. */
+/* A host and port that may be connected to or listened on. */
 struct permits_endpoint {
 	char *host;    /* owned; "*": any */
 	uint16_t port; /* 0: any */
@@ -67,7 +69,7 @@ struct permits {
 	unsigned forward;      /* enum permits_forward */
 	unsigned tunnel_modes; /* enum permits_tunnel */
 	bool no_touch;	       /* a security key need not be touched */
-	bool verify_required;  /* a security key must know its user */
+	bool verify_required;  /* a security key must verify its user */
 	int64_t tunnel_unit;   /* the only one allowed; or PERMITS_TUNNEL_ANY */
 	int64_t expires;       /* seconds since 1970; 0: never */
 	char *command;	       /* the only one that runs; owned; NULL: any */

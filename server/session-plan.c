@@ -64,9 +64,9 @@ session_plan(const struct session_request *request,
 		plan.runs = runs_forced(request->kind, plan.command);
 		plan.original = request->command;
 	}
-	/* Not with ForceCommand: whoever may write to the home directory
-	 * chooses what ~/.ssh/rc does, and only the administrator's command may
-	 * run then. */
+	/* With ForceCommand, only the administrator's command may run.
+	 * ~/.ssh/rc does not, because whoever may write to the home directory
+	 * chooses what it does. */
 	plan.user_rc = rules->user_rc && !subsystem &&
 	    plan.forced != SESSION_FORCED_BY_CONFIG;
 	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem;

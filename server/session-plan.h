@@ -19,7 +19,7 @@ enum session_kind {
 	SESSION_SUBSYSTEM,
 };
 
-/* A request of the client's. */
+/* What the client has requested in a session channel. */
 struct session_request {
 	enum session_kind kind;
 	/* With SESSION_EXEC the client's command; with SESSION_SUBSYSTEM the

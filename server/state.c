@@ -17,7 +17,7 @@
 #include "compat/proc.h"
 #include "server/oom.h"
 
-enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes */
+enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes of the whole file */
 
 void
 state_clear(struct server_state *s)

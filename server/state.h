@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the listener knows and every connection needs: the configuration
- * as parsed, the host keys, how to log. It is written once, into a file that
- * exists in memory only, and read by each hpnsshd-session from there: no
- * connection reads or parses files again.
+ * What the listener knows and every connection needs: the parsed configuration,
+ * the host keys, how to log. The listener writes it once into a file that
+ * exists only in memory, and each hpnsshd-session reads that. So no connection
+ * reads configuration or keys from disk, or parses them.
  *
  * Threads: loop thread only.
  */
@@ -21,7 +21,7 @@
 
 /* The name of all processes in the system log. It is that of OpenSSH's sshd,
  * since programs that read logs look for it. */
-#define STATE_SYSLOG_NAME "sshd" /* until LogName is known */
+#define STATE_SYSLOG_NAME "sshd" /* before LogName is known */
 
 /* Descriptors that hpnsshd-session is started with. */
 enum {
@@ -46,8 +46,8 @@ struct server_state {
 	struct decoys decoys;
 	/* The listener's oom_before() (server/oom.h). */
 	int oom_before;
-	uint8_t salt[32];   /* secret; for delays that differ by user */
-	bool log_to_stderr; /* -e, -E, -d; else to syslog */
+	uint8_t salt[32];   /* secret; for auth_delay_us() */
+	bool log_to_stderr; /* -e, -E or -d; false: to syslog */
 	bool once;	    /* -d: sshd ends with the connection */
 	char *auth_path; /* path of hpnsshd-auth; owned */
 	char *user_path; /* path of hpnsshd-user; owned */
@@ -57,7 +57,7 @@ struct server_state {
 	uint32_t auth_uid, auth_gid; /* of hpnsshd-auth, if chroot is set */
 };
 
-void state_clear(struct server_state *s); /* wipes */
+void state_clear(struct server_state *s); /* frees all, and wipes secrets */
 
 /* *fd: a new sealed file in memory with the state; close-on-exec. ERR_SYSTEM,
  * ERR_NOMEM. */

@@ -46,7 +46,7 @@ struct user_state {
 	struct hostkeys keys;	   /* public halves */
 	char *gss_kex;		   /* key exchange methods of GSSAPI; or NULL */
 	struct strlist login_env;  /* variables that came with the login */
-	struct buf auth_info;	   /* lines for SSH_USER_AUTH */
+	struct buf auth_info;	   /* lines for the file of SSH_USER_AUTH */
 	bool must_change;	   /* sessions may only change the password */
 	uint64_t began_ms;	   /* begin of the connection, monotonic
 				    * clock */
@@ -74,7 +74,7 @@ int user_state_export(const struct user_state *s, struct buf *out) must_check;
 int user_state_import(struct user_state *s, struct rd *in) must_check;
 void user_state_export_keys(const struct user_state *s, struct buf *out);
 int user_state_import_keys(struct user_state *s, struct rd *in) must_check;
-void user_state_clear(struct user_state *s); /* wipes */
+void user_state_clear(struct user_state *s); /* frees all, and wipes secrets */
 
 /* user_state_send() sends both messages; the other two functions receive one
  * each. */

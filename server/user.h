@@ -19,7 +19,7 @@ struct user {
 	char *name, *home, *shell; /* owned */
 	uid_t uid;
 	gid_t gid;
-	bool valid; /* false: made up */
+	bool valid; /* false: the account does not exist */
 };
 
 enum {
@@ -34,7 +34,8 @@ enum {
 /* The account of this name; made up if there is none. Never NULL: out of memory
  * ends the process. */
 struct user *user_lookup(const char *name);
-/* The account of the calling process. */
+/* The account of the calling process. Never NULL; out of memory ends the
+ * process. */
 struct user *user_self(void);
 void user_free(struct user *u);
 

@@ -16,7 +16,7 @@ struct auth_try {
 	const struct auth_method *method;
 	bool alias;		/* the client used the method's alias */
 	const struct kex *kex;
-	struct buf fields;	/* for the monitor; secret */
+	struct buf fields;	/* what auth_read_WORD() writes; secret */
 	struct buf key_ok;	/* message to the client if the monitor's
 				 * verdict is MONITOR_KEY_OK */
 };

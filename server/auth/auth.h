@@ -49,8 +49,9 @@ const char *auth_gave_up(const struct auth *a);
  * monitor has logged why. */
 bool auth_turned_away(const struct auth *a);
 /* The user name that the client gave, cut to USER_SHOWN_MAX for log lines. */
-const char *auth_user(const struct auth *a); /* NULL: not known yet */
-bool auth_user_invalid(const struct auth *a); /* unknown, or not allowed */
+const char *auth_user(const struct auth *a); /* NULL before it is known */
+bool auth_user_invalid(const struct auth *a); /* the account is unknown or not
+					       * allowed */
 
 /* Returns how many microseconds to wait before a refusal is sent. The time that
  * a refusal takes must not show why it was refused. So refusals are sent only

@@ -16,8 +16,8 @@
 #include "compat/proc.h"
 #include "server/monitor-wire.h"
 
-/* The limit of descriptors: their numbers are below it. It is not less, because
- * poll(2) takes no more entries than it. */
+/* RLIMIT_NOFILE: no new descriptor can have this number or a higher one. The
+ * limit is not 0, because poll(2) takes at most so many entries. */
 enum { FDS_MAX = 4 };
 
 /* Operations of futex(2) that locks within one process need. */
@@ -38,7 +38,7 @@ static const int allowed[] = {
 	SCMP_SYS(poll), SCMP_SYS(ppoll), SCMP_SYS(ppoll_time64),
 	/* memory */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap),
-	/* time and chance */
+	/* time and random numbers */
 	SCMP_SYS(clock_gettime), SCMP_SYS(gettimeofday), SCMP_SYS(time),
 	SCMP_SYS(nanosleep), SCMP_SYS(clock_nanosleep), SCMP_SYS(getrandom),
 	SCMP_SYS(clock_gettime64), SCMP_SYS(clock_nanosleep_time64),

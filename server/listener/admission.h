@@ -26,7 +26,7 @@ void admission_free(struct admission *a); /* NULL is fine */
  * told apart. */
 struct admission_peer {
 	struct startups_source source;
-	bool exempt; /* from penalties */
+	bool exempt; /* penalties do not apply to the peer */
 };
 struct admission_peer admission_peer_of(const struct admission *a,
     const struct sockaddr *sa, socklen_t len);

@@ -33,7 +33,8 @@ enum {
 	/* In microseconds of CPU time for all settings. Later ones are not
 	 * measured, and count as HASH_MAX_MS. */
 	ALL_MAX_US = 5 * 1000 * 1000,
-	CHEAP_US = 100 * 1000, /* of CPU time */
+	CHEAP_US = 100 * 1000, /* microseconds; a cheaper hash is measured
+				* several times */
 	MEASURES = 3,
 	ONCE_MS = 2000,		    /* how long hash_survey_once() waits */
 	ANSWER_MAX = 4096,

@@ -37,9 +37,10 @@
 enum {
 	PAUSE_MS = 100, /* until accept(2) is tried again after descriptors or
 			 * memory ran out */
-	/* How many descriptors must be free: three for the loop and for the
-	 * survey of hashes, two for a connection and the pipe of its reports,
-	 * and room for others that are about to log in. */
+	/* How many descriptors must be free: three for the loop and the survey
+	 * of hashes, three for a new connection and both ends of the pipe of
+	 * its reports, and one for each of two others that are about to log
+	 * in. */
 	DESCRIPTORS_LEAST = 8,
 };
 
@@ -77,7 +78,7 @@ struct listener {
 	struct admission *admission;
 	struct reload reload;
 	struct hash_survey *survey;
-	char title[256]; /* the command line */
+	char title[256]; /* the command line, for ps(1) */
 	/* accept(2) has failed for want of descriptors or memory, and this was
 	 * logged. */
 	bool is_short;
@@ -474,7 +475,7 @@ go_to_background(const struct listener *l)
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	unsetenv(RESTARTED);
-	/* Connections must not inherit a terminal or pipe of whoever started
+	/* So that connections inherit no terminal or pipe of whoever started
 	 * this process. */
 	if (null == -1 || dup2(null, STDIN_FILENO) == -1 ||
 	    dup2(null, STDOUT_FILENO) == -1)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The listening process: sockets, one hpnsshd-session per connection,
- * limits on those that are not authenticated, signals.
+ * The listening process. It listens on the sockets, starts an hpnsshd-session
+ * for each connection, limits connections that are not authenticated, and
+ * handles signals.
  *
  * Threads: loop thread only.
  */
@@ -13,17 +14,18 @@
 #include "server/state.h"
 
 struct listener_opts {
-	bool foreground; /* -D, -d */
+	bool foreground; /* -D or -d: stays in the foreground */
 	bool debug;	 /* -d: serves one connection, in this process */
 	const char *exe; /* path of this program, to start it anew at SIGHUP */
 	char **argv;
 };
 
-/* Opens the sockets, goes to the background, serves until a signal. Returns
- * the exit status. */
+/* Opens the sockets, goes to the background, and serves until a signal ends it.
+ * Returns the exit status. */
 int listener_run(struct server_state *state, const struct listener_opts *opts);
 
-/* -i: serves the connection at descriptor 0 only. Becomes hpnsshd-session. */
+/* -i: serves the only connection, at descriptors 0 and 1. Becomes
+ * hpnsshd-session. */
 _Noreturn void listener_inetd(struct server_state *state);
 
 /* Notify systemd, if it started this process. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The service manager's notification protocol (sd_notify(3)): a datagram of
- * NAME=value lines to the socket that the environment names.
+ * Notifies the service manager, sd_notify(3): sends a datagram with lines of
+ * NAME=value to the socket that NOTIFY_SOCKET names.
  */
 #include <stdio.h>
 #include <stdlib.h>

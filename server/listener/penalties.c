@@ -15,7 +15,7 @@ struct entry {
 	struct tree_node by_source, by_expiry;
 	struct startups_source source;
 	enum penalty_class reason; /* of the last penalty */
-	bool active;		   /* enforced */
+	bool active;		   /* the penalty is enforced */
 	int64_t expires_us;
 };
 
@@ -52,7 +52,7 @@ compare_expiry(const struct tree_node *a, const struct tree_node *b)
 	return compare_sources(&x->by_source, &y->by_source);
 }
 
-/* The sources of one family. */
+/* The entries of all sources of one family of addresses. */
 struct table {
 	struct tree_node *by_source, *by_expiry;
 	size_t count, max;

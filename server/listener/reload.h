@@ -53,7 +53,7 @@ enum reload_answer {
 	RELOAD_NOT_MINE, /* the process that ended was not the check */
 	RELOAD_WAIT,	 /* the check is repeated: wait for its end */
 	RELOAD_YES,
-	RELOAD_NO, /* the reason was logged */
+	RELOAD_NO, /* the check failed, and its reason was logged */
 };
 /* To be called with each child process that has ended; status is of waitpid(2).
  * RELOAD_YES: the program can be started anew. RELOAD_NO: the old configuration

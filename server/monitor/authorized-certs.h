@@ -24,7 +24,7 @@ enum { AUTHCERT_ID_SHOWN = 1024 }; /* bytes of an id in the log */
 struct authcert_shown {
 	const struct cert *cert;
 	const char *login;   /* name of the user to log in as */
-	const char *address; /* of the client, numeric */
+	const char *address; /* address of the client, numeric */
 	uint64_t now;	     /* seconds since 1970 */
 };
 

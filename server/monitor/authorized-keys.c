@@ -332,8 +332,8 @@ authkeys_match_line(const char *line, const struct authkeys_wanted *wanted,
 	if (*s == '\0' || *s == '\n' || *s == '\r' || *s == '#')
 		return ERR_NOT_FOUND;
 	r = look_for_key(s, wanted->blob);
-	/* No key at the begin of the line: options come first. They matter only
-	 * if the key behind them is the wanted one. */
+	/* The line does not begin with a key, so options come first. They
+	 * matter only if the key behind them is the wanted one. */
 	if (r == ERR_FORMAT) {
 		rest = s;
 		r = parse_options(&rest, o, why);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * authorized_keys: lines, their options, and the search for a user's key or
- * for the authority of a certificate. The parser is pure; only
- * authkeys_search() touches files.
+ * Parses lines of authorized_keys and their options, and looks for a user's key
+ * or for the authority of a certificate. The parser is pure; only
+ * authkeys_search() opens files.
  *
  * Threads: any.
  */
@@ -25,7 +25,7 @@
  * with authkeys_options_clear(). */
 struct authkeys_options {
 	bool cert_authority; /* the line names a CA, not a key */
-	char *from;	     /* owned pattern list; NULL: from anywhere */
+	char *from;	     /* list of patterns; owned; NULL: any client */
 	char *principals;    /* comma list; owned; only with cert_authority */
 	struct permits permits;
 };
@@ -67,7 +67,7 @@ struct authkeys_query {
 	const struct user *user;
 	struct authkeys_wanted wanted;
 	const struct cert *cert; /* the certificate shown; NULL: a plain key */
-	const char *address;	/* of the peer, numeric */
+	const char *address;	/* address of the peer, numeric */
 	const char *host;	/* name of the peer, or the address again */
 	int64_t now;		/* seconds since 1970 */
 	enum digest_alg hash;	/* for fingerprints in the log */

@@ -11,7 +11,8 @@
 
 enum {
 	STRETCH_MAX = 800, /* percent */
-	FLOOR_MAX_US = 10 * 1000 * 1000, /* a limit, for users who mistype */
+	FLOOR_MAX_US = 10 * 1000 * 1000, /* the longest wait for a user who
+					  * mistypes */
 };
 
 uint64_t

@@ -18,8 +18,7 @@ enum { NAME_MAX_BYTES = 256 };
 struct gss_exchange {
 	const struct server_conf *conf;
 	char *methods;
-	struct gss_acceptor *acceptor; /* NULL: gss_exchange_take() has taken
-					* it */
+	struct gss_acceptor *acceptor; /* NULL: taken, or none could be made */
 	unsigned steps;
 	bool complete, is_signed;
 };

@@ -27,8 +27,8 @@ struct gss_exchange;
 int gss_exchange_acceptor(const struct server_conf *conf,
     struct gss_acceptor **out) must_check;
 
-/* NULL: GSSAPIKeyExchange is off, or there is no key for a service of this
- * host. conf is borrowed. */
+/* Makes the context of the first exchange. NULL: GSSAPIKeyExchange is off, or
+ * there is no key for a service of this host. conf is borrowed. */
 struct gss_exchange *gss_exchange_new(const struct server_conf *conf);
 void gss_exchange_free(struct gss_exchange *x);
 /* Comma list of the key exchange methods to propose; borrowed. NULL if x is

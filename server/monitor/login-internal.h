@@ -34,7 +34,7 @@ struct login_try {
 	bool checked; /* a password, answer or signature was checked */
 	/* For the log: key type and fingerprint, or the like; or NULL. */
 	char *what;
-	bool must_change; /* the password was right, but is too old */
+	bool must_change; /* the password is right, but has expired */
 	/* How the check of the account can ask the user something, such as a
 	 * new password. ask NULL: it cannot. */
 	struct pam_dialogue talk;

@@ -102,7 +102,7 @@ account_usable(const struct login *l)
 }
 
 /* Whether DenyGroups and AllowGroups let the user in. If the system does not
- * tell the names of the user's groups, these rules let the user not in. */
+ * tell the names of the user's groups, they do not. */
 static bool
 groups_allow(const struct login *l)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which accounts may log in at all, and the superuser in particular.
+ * The rules that say which accounts may log in, and when the superuser may.
  *
  * Threads: loop thread only.
  */

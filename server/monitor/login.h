@@ -40,13 +40,13 @@ struct login {
 			      * it */
 	bool allowed;	     /* name_ok, and nothing else forbids the login */
 	bool checked;	     /* a password, answer or signature was checked */
-	bool complete;	     /* authenticated */
+	bool complete;	     /* the user is authenticated */
 	bool must_change;    /* the login may only change the password */
 	int failures;
 	bool asked_none, tried_empty;
 	struct auth_methods methods;
 	struct permits permits; /* what all proofs so far allow */
-	struct strlist used_keys;    /* fingerprints of identities */
+	struct strlist used_keys;    /* fingerprints of keys that were used */
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
 	/* The key exchange if it was by GSSAPI, else NULL; borrowed. */

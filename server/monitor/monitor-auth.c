@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What hpnsshd-auth may ask: host key signatures, an account, tries. Every
- * field of a request is checked as if a stranger had written it.
+ * Handlers of the requests of hpnsshd-auth: signatures by host keys, a user
+ * name, tries to log in. Every field of a request is checked as if a stranger
+ * had written it.
  */
 #include "server/monitor/monitor.h"
 
@@ -18,7 +19,7 @@
 
 enum { ALG_MAX = 256 }; /* bytes of an algorithm's name */
 
-/* The limit for an agent or a security key that hangs. */
+/* The limit in milliseconds for an agent or a security key to sign. */
 enum { SIGNER_MS = 10 * 1000 };
 
 unsigned
@@ -59,7 +60,8 @@ sign_hash(struct monitor *m, struct rd *in, struct buf *out,
 	return r;
 }
 
-/* The hash of the first exchange is the session's identifier. */
+/* Signs the hash of the first key exchange, which becomes the session
+ * identifier. */
 int
 monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
 {

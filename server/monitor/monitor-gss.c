@@ -36,7 +36,8 @@ monitor_on_gss_step(struct monitor *m, struct rd *in, struct buf *out)
 					step(m, in, false, out);
 }
 
-/* The hash of the first exchange is the session's identifier. */
+/* Signs the hash of the first key exchange, which becomes the session
+ * identifier. */
 int
 monitor_on_gss_sign(struct monitor *m, struct rd *in, struct buf *out)
 {

@@ -99,8 +99,9 @@ record_login(struct monitor *m, const char *name)
 {
 	struct loginrec rec = record_of(m, name);
 
-	/* An old terminal of this name was closed without MONITOR_PTY_END:
-	 * otherwise the kernel would not have reused the name. */
+	/* A terminal of this name that is still recorded was closed without
+	 * MONITOR_PTY_END: otherwise the kernel would not have reused the
+	 * name. */
 	forget_tty_of_name(m, name);
 	if (geteuid() == 0)
 		loginrec_login(&rec);

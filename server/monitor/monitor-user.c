@@ -240,8 +240,8 @@ serve_user(struct monitor *m, struct loop *loop)
 		kill(m->child, SIGTERM);
 	fd_close(&m->fd);
 	r = monitor_reap(m, m->child, "session", 0);
-	/* It ended without an error and without reading its state: the file of
-	 * that name is another program. */
+	/* The child ended without reading its state, so the file of that name
+	 * is another program: that is an error even if it ended well. */
 	if (m->left_unread && !w.asked)
 		log_error("%s for %s has ended without a look at its state",
 		    m->state.user_path, m->peer_text);
@@ -254,9 +254,9 @@ int
 monitor_serve_user(struct monitor *m, struct loop *loop)
 {
 	start_user(m, loop);
-	/* An hpnsshd-auth that was taken over may not end. While this process
-	 * waits for it, no signal would end this process, so the wait has a
-	 * limit. */
+	/* An hpnsshd-auth that was taken over might never end. While this
+	 * process waits for it, no signal would end this process, so the wait
+	 * has a limit. */
 	if (monitor_reap(m, m->auth, "hpnsshd-auth", AUTH_END_MS) != 0)
 		log_error("hpnsshd-auth for %s failed at its end",
 		    m->peer_text);

@@ -20,7 +20,8 @@ enum {
 	    MONITOR_PHASE_DIALOGUE | MONITOR_PHASE_ACCEPTED,
 	TRIES_MAX = 1024, /* tries to log in, in one connection */
 	LINE_MAX_BYTES = 4096, /* bytes of a log line */
-	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login has a dozen */
+	LINES_MAX = 256,  /* log lines of hpnsshd-auth; a login needs about a
+			   * dozen */
 };
 
 /* All rules about requests: in which phases, how often and how fast they may be
@@ -35,7 +36,7 @@ static const struct row {
 	/* Also admitted for a login that may do only SFTP, because rekeys need
 	 * it. */
 	bool for_sftp;
-	monitor_handler handler; /* NULL: monitor_converse() waits for it */
+	monitor_handler handler; /* NULL: only converse_step() receives it */
 } table[MONITOR_REQUEST_COUNT] = {
 	[MONITOR_LOG] = { BEFORE_SESSION, .handler = on_log },
 	[MONITOR_SIGN] = { MONITOR_PHASE_KEX, .once = true, .answered = true,

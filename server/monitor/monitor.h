@@ -29,7 +29,8 @@ enum monitor_phase {
 	MONITOR_PHASE_KEX = 1,	   /* no user name was given yet */
 	MONITOR_PHASE_AUTH = 2,	   /* a name is known */
 	MONITOR_PHASE_DIALOGUE = 4, /* a try waits for the client's answer */
-	MONITOR_PHASE_ACCEPTED = 8, /* authenticated, state to be handed over */
+	MONITOR_PHASE_ACCEPTED = 8, /* authenticated: MONITOR_HAND_OVER is to
+				     * come */
 	MONITOR_PHASE_SESSION = 16, /* the user's process runs */
 	MONITOR_PHASE_OVER = 32,    /* no request is admitted any more */
 };
@@ -64,7 +65,7 @@ struct monitor {
 	bool owes_answer; /* the current request has no answer yet */
 	/* The child has ended, and had not read all that we sent. */
 	bool left_unread;
-	struct buf pending; /* a request that came instead of an answer */
+	struct buf pending; /* request that came instead of an answer */
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 	uint8_t session_id[64];
 	size_t session_id_len; /* 0: the first key exchange is not complete */

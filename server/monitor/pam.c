@@ -22,14 +22,15 @@ enum { MESSAGES_MAX = 16 * 1024 }; /* bytes of messages that are kept to be
 struct pam {
 	pam_handle_t *handle;
 	char *user; /* as pam_new() got it; modules may change PAM_USER */
-	const struct pam_dialogue *talk; /* during a dialogue */
-	const char *password;	     /* during pam_check_password() */
+	const struct pam_dialogue *talk; /* set only during a dialogue */
+	const char *password;	     /* set only in pam_check_password() */
 	bool shows_messages;	     /* kept messages are sent with the
 				      * dialogue's next question */
 	bool use_decoys;	     /* answers are replaced by decoys */
 	size_t secret_len;	     /* of the last hidden answer */
-	uint64_t answered_us; /* when the last answer came, or the password */
-	unsigned delay_us;    /* that modules want after a failure */
+	uint64_t answered_us; /* clock_us() of the last answer, or of the begin
+			       * of the step */
+	unsigned delay_us;    /* delay that modules want after a failure */
 	struct buf messages;
 	bool cancelled, proven, session, cred;
 	int last; /* PAM's last result */

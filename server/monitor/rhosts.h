@@ -36,7 +36,7 @@ struct rhosts_query {
 enum rhosts_verdict rhosts_line(const char *line,
     const struct rhosts_query *q);
 
-/* Which files count for a user, and how. */
+/* Which files are read for a user, and how strictly. */
 struct rhosts_rules {
 	const struct user *user;
 	bool strict_modes;

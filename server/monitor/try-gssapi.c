@@ -18,8 +18,8 @@
 struct talk {
 	const struct login_request *q;
 	struct gss_acceptor *acceptor;
-	struct buf in;	/* the client's last message */
-	struct buf out; /* ours */
+	struct buf in;	/* the client's last message, type first */
+	struct buf out; /* our next message, type first */
 };
 
 /* Sends t->out and waits for a message of the type want, which has one string.

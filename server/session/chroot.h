@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ChrootDirectory: a new root directory for a user's sessions.
+ * ChrootDirectory: enters the root directory for a user's sessions.
  *
  * Threads: loop thread only.
  */

@@ -10,8 +10,8 @@
 #include "keys/agent-socket.h"
 
 enum {
-	WINDOW = 64 * 1024, /* bytes */
-	PACKET = 16 * 1024, /* bytes of data */
+	WINDOW = 64 * 1024, /* bytes of a channel's window */
+	PACKET = 16 * 1024, /* bytes of data in a packet */
 	MASK = 0177,	    /* umask of the socket: for nobody but the user */
 };
 

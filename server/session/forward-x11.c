@@ -20,9 +20,9 @@ enum {
 	TRIES_MAX = 1000,    /* display numbers that are tried, from
 			      * X11DisplayOffset on */
 	WINDOW = 64 * 1024,  /* bytes */
-	PACKET = 16 * 1024,  /* bytes of data */
+	PACKET = 16 * 1024,  /* bytes of data in a packet */
 	PROTOCOL_MAX = 256,  /* bytes */
-	COOKIE_MAX = 1024,   /* bytes, in hexadecimal */
+	COOKIE_MAX = 1024,   /* bytes of the cookie in hexadecimal */
 };
 
 static const struct forwarded_kind kind = { .type = "x11", .window = WINDOW,

@@ -98,8 +98,8 @@ hostprove_new(struct hostprove **out, struct channels *chs,
 
 	h->params = params;
 	h->kex = k;
-	/* Not to logins that can run only SFTP, because the monitor gives them
-	 * no proofs. */
+	/* Not told to logins that can run only SFTP, because the monitor gives
+	 * them no proofs. */
 	if (!(kex_peer_traits(k) & PEER_FAILS_ON_HOSTKEYS) &&
 	    !serve_is_sftp_only(params))
 		r = announce(h, chs);

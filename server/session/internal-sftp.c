@@ -18,7 +18,7 @@ struct internal_sftp {
 	struct channel *channel;
 	struct loop_fd *watch; /* of sftp_serve_fd(), readable when workers have
 				* finished something; or NULL */
-	char *text;	       /* the command's words */
+	char *text;	       /* the command, cut into words by split() */
 	bool ended;	       /* the client sent EOF */
 	bool over;	       /* the server has ended: no more replies
 				* follow */
@@ -261,7 +261,7 @@ internal_sftp_free(struct internal_sftp *is)
 	if (is == NULL)
 		return;
 	/* A worker may be waiting for a disk. The loop does not wait for it:
-	 * on_workers() frees is when the worker has finished. */
+	 * on_workers() frees the struct when the worker has finished. */
 	if (is->serve != NULL && !sftp_serve_end(is->serve) &&
 	    is->watch != NULL) {
 		is->channel = NULL;

@@ -35,10 +35,10 @@ struct serve_params {
 	const char *gss_kex; /* key exchange methods of GSSAPI; or NULL */
 	const struct strlist *login_env; /* variables that came with the
 					  * login */
-	const struct buf *auth_info; /* lines for SSH_USER_AUTH */
+	const struct buf *auth_info; /* lines for the file of SSH_USER_AUTH */
 	bool must_change;	/* sessions may only change the password */
 	int socket_fd, monitor_fd;
-	struct buf *packet_state, *kex_state; /* cleared once used */
+	struct buf *packet_state, *kex_state; /* cleared after they were read */
 	uint64_t began_ms;
 };
 

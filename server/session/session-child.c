@@ -184,8 +184,8 @@ input_of(const struct buf *text)
 	return ends[0];
 }
 
-/* Runs ~/.ssh/rc, or else the system's sshrc, or else xauth for a forwarded
- * display, and waits for its end. */
+/* Runs the program of what_goes_before(), if there is one, and waits for its
+ * end. */
 static void
 run_before(const struct session_start *s, char **env)
 {

@@ -110,7 +110,8 @@ set_account(struct env *e, const struct session_start *s)
 		set(e, "SSH_AUTH_SOCK=%s", s->agent_path);
 }
 
-/* Variables of ~/.ssh/environment: NAME=value lines, # comments. */
+/* Sets the variables of ~/.ssh/environment that PermitUserEnvironment lets
+ * through. The file has lines of NAME=value, and comments that begin with #. */
 static void
 set_from_file(struct env *e, const struct serve_params *p)
 {

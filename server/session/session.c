@@ -75,9 +75,9 @@ struct sessions {
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct forwarded_list *forwarded; /* NULL before the first session */
-	struct agent_door *agent;  /* NULL: the client forwards none */
+	struct agent_door *agent;  /* NULL: no agent is forwarded */
 	struct owners *owners; /* for SFTP; NULL before it is used */
-	struct displays *displays; /* NULL before the first request for one */
+	struct displays *displays; /* NULL: X11 was not requested yet */
 };
 
 /* ---- life ------------------------------------------------------------- */
@@ -249,7 +249,7 @@ on_source_end(void *arg, struct channel *c)
 
 	(void)c;
 	s->sources_ended = true;
-	/* the form of waitpid() for a process that has exited */
+	/* an exit status in the form of waitpid() */
 	if (s->sftp != NULL && s->state != SESSION_EXITED)
 		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 	else
@@ -305,7 +305,7 @@ on_peer_closed(void *arg, struct channel *c)
 		return;
 	if (s->sftp != NULL) {
 		internal_sftp_stop(s->sftp);
-		/* the form of waitpid(); musl lacks W_EXITCODE */
+		/* in the form of waitpid(); musl lacks W_EXITCODE */
 		on_exit_status(s, internal_sftp_status(s->sftp) << 8);
 		return;
 	}
@@ -723,7 +723,7 @@ on_break(struct session *s, struct rd *r)
 {
 	int err;
 
-	(void)rd_u32(r); /* length in ms */
+	(void)rd_u32(r); /* length of the break in ms */
 	if ((err = rd_end(r)) != 0)
 		return err;
 	return s->pty != -1 && tcsendbreak(s->pty, 0) == 0 ?

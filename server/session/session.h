@@ -67,7 +67,8 @@ struct session_start {
 	const struct display_names *display; /* NULL: no X11 */
 	const char *greeting;  /* text of the monitor to show before the shell,
 				* or NULL */
-	/* Not NULL: the process only shows this text, and ends. */
+	/* Text of /etc/nologin: the process only shows it, and ends. NULL: the
+	 * session may run. */
 	const char *nologin;
 	int fd_in, fd_out, fd_err; /* become 0, 1, 2 */
 };

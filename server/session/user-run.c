@@ -37,14 +37,14 @@ receive(struct user_state *s, int monitor_fd)
 	log_to_syslog(LOG_AUTH);
 	r = user_state_receive(s, monitor_fd);
 	if (r == ERR_EOF)
-		_exit(255); /* the monitor has told why */
+		_exit(255); /* the monitor has logged why */
 	if (r != 0)
 		fatal("cannot read the monitor's state: %s", err_text(r));
 	set_up_log(s);
 }
 
-/* Attributes that an execution has taken away, and that the user's programs are
- * to have. */
+/* Sets the attributes again that PAM had set for the user's programs and that
+ * were lost when this program was executed. */
 static void
 restore_attributes(const struct user_state *s)
 {
@@ -55,15 +55,16 @@ restore_attributes(const struct user_state *s)
 		proc_keep_caps();
 }
 
-/* The process that asks the system for names becomes the user. */
+/* Callback of lookup_begin(): the process that looks up names for this one
+ * becomes the user. */
 static void
 become(const void *user)
 {
 	privs_become(user);
 }
 
-/* The file with credentials is removed here if the monitor is not there any
- * more: nobody else does it. */
+/* Removes the file with the credentials if the monitor has ended: otherwise the
+ * monitor removes it. */
 static void
 remove_orphan(const struct user_state *s)
 {

@@ -8,7 +8,7 @@
 #ifndef HPN_SERVER_SESSION_USER_RUN_H
 #define HPN_SERVER_SESSION_USER_RUN_H
 
-/* Returns the exit status. */
+/* Runs the process until its end. Returns the exit status. */
 int user_run(int socket_fd, int monitor_fd);
 
 #endif
