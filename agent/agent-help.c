@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What hpnssh-agent --help shows. */
+/* The text of hpnssh-agent --help. */
 #include "base/help.h"
 
 static const struct help_row rows[] = {

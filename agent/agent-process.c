@@ -22,9 +22,9 @@
 
 enum {
 	FAILED = 1,
-	ENDED = 2, /* by a signal, or with the command */
+	ENDED = 2, /* exit status after a signal, or when the command ended */
 	FATAL = 255,
-	PARENT_MS = 10 * 1000, /* how often the command is looked for */
+	PARENT_MS = 10 * 1000, /* interval of looking for the command */
 };
 
 #define SOCKET_VARIABLE "SSH_AUTH_SOCK"
@@ -43,8 +43,8 @@ is_c_shell(enum agent_shell shell)
 	return len >= 3 && strcmp(name + len - 3, "csh") == 0;
 }
 
-/* A word of the output is given to a shell, so a path is quoted where it would
- * be more to the shell than a word. */
+/* Prints a path for the shell that will evaluate the output: in single quotes
+ * if it has characters that are special to a shell. */
 static void
 print_word(const char *s)
 {
@@ -121,8 +121,8 @@ agent_process_kill(enum agent_shell shell)
 struct service {
 	struct loop *loop;
 	struct agentd *agentd;
-	pid_t parent; /* that it lives as long as; 0: nobody */
-	bool handed;  /* by systemd, which ends us with SIGTERM */
+	pid_t parent; /* the command; when it ends, the agent ends; 0: none */
+	bool handed;  /* socket from systemd, which ends us with SIGTERM */
 	int status;
 };
 
@@ -155,8 +155,9 @@ look_for_parent(void *arg)
 		on_end(s, 0);
 }
 
-/* Signals wait from before there is a socket until there are handlers: one that
- * ends the process in between would leave the socket behind. */
+/* Signals are blocked from before the socket is made until their handlers are
+ * set: a signal in between would end the process and leave the socket behind.
+ * This is the mask from before. */
 static sigset_t usual_signals;
 
 static void
@@ -211,7 +212,8 @@ serve(const struct agent_run *run, int listener, pid_t parent, bool handed)
 	release_signals();
 	if (r == 0)
 		r = agentd_listen(s.agentd, listener);
-	/* In the loop, which can only be stopped from inside. */
+	/* The first look is made in the loop, because loop_stop() works only
+	 * there. */
 	if (r == 0 && parent != 0 &&
 	    loop_after(s.loop, 0, look_for_parent, &s) == NULL)
 		r = ERR_NOMEM;
@@ -241,8 +243,9 @@ go_to_background(void)
 	return 0;
 }
 
-/* Descriptors but these are closed: what the starter had open, a pipe perhaps
- * that others wait for, stays open in nobody's interest. */
+/* Closes all descriptors but *fd and the standard ones, and sets *fd to its new
+ * number. The starter may have left a pipe open whose reader waits until nobody
+ * has it open any more. */
 static int
 keep_only(int *fd)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Clients: their messages in, the answers out, and what waits in between. A
- * client has one request under way; what it sends meanwhile is kept, up to a
- * message's length, and after each answer the other clients come first.
+ * The clients of the agent: reading requests, waiting, writing answers. A
+ * client has one request under way. What it sends meanwhile is kept, up to the
+ * length of one message. After each answer the requests of other clients come
+ * first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,12 +18,13 @@
 #include "compat/sock.h"
 
 enum {
-	LENGTH = 4, /* bytes in front of a message */
+	LENGTH = 4, /* bytes of the length in front of a message */
 	IN_MAX = LENGTH + AGENT_MESSAGE_MAX,
 	READ_MAX = 16 * 1024,
 	CLIENTS_MAX = 2048,
-	/* Bytes of unanswered requests of all clients. Beyond it nobody may
-	 * begin anything long. */
+	/* Bytes of unanswered requests of all clients together. Beyond this
+	 * limit, a client that has sent more than BUFFERED_EACH is
+	 * disconnected. */
 	BUFFERED_MAX = 32 * 1024 * 1024,
 	BUFFERED_EACH = 16 * 1024,
 	PAUSE_MS = 100,
@@ -109,8 +111,8 @@ on_pause_over(void *arg)
 	listen_again(a);
 }
 
-/* The agent stops accepting for a moment when descriptors or memory are out:
- * that passes. */
+/* Stops accepting clients for PAUSE_MS after an accept that failed, most likely
+ * because descriptors or memory are out, which passes. */
 static void
 pause_listening(struct agentd *a)
 {
@@ -153,7 +155,7 @@ agentd_listen(struct agentd *a, int fd)
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* The events that are wanted of the client's socket now. */
+/* Tells the loop which events on the client's socket matter now. */
 static void
 want(struct client *c)
 {
@@ -161,7 +163,8 @@ want(struct client *c)
 		(buf_len(&c->out) > 0 ? LOOP_WRITE : 0));
 }
 
-/* The answer is written. False: the client is gone. */
+/* Sends as much of the answer as the socket takes. False: the connection
+ * failed, and c is freed. */
 static bool
 flush(struct client *c)
 {
@@ -186,7 +189,8 @@ flush(struct client *c)
 	return true;
 }
 
-/* Bytes of the first message with its length; 0: it is not there yet. */
+/* The length of the first message in c->in, with the four bytes of its length
+ * field; 0: the message is not complete. */
 static size_t
 first_len(const struct client *c)
 {
@@ -222,8 +226,9 @@ on_turn(void *arg)
 	look(c);
 }
 
-/* An answer goes to the client. Its next request has to wait for a turn,
- * because the others come first. */
+/* Sends the answer to the client's first request. The client's next request
+ * waits for the next turn of the loop, so that other clients come first. May
+ * free c. */
 static void
 deliver(struct client *c, const struct buf *message)
 {
@@ -251,12 +256,14 @@ run_first(struct client *c, size_t len)
 	if (requests_run(c, message, &answer) == ANSWERED)
 		deliver(c, &answer);
 	buf_clear(&answer);
-	/* Where arithmetic with a key has left parts. */
+	/* The request may have left parts of a private key in registers and on
+	 * the stack. */
 	cpu_clear_vectors();
 	cpu_clear_stack();
 }
 
-/* The client is looked at: is there something to be done for it? */
+/* Runs the client's next request if there is a complete one and nothing else is
+ * under way. May free c. */
 static void
 look(struct client *c)
 {
@@ -299,7 +306,8 @@ client_fail(struct client *c)
 	buf_clear(&b);
 }
 
-/* Bytes of the client are read. False: it is gone. */
+/* Reads bytes from the client. False: the client has gone or has sent too much,
+ * and c is freed. */
 static bool
 fill(struct client *c)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Asking the user whether a key may be used. */
+/* Asks the user whether a key may be used (ssh-add -c). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <strings.h>

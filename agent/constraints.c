@@ -71,11 +71,11 @@ read_certs(struct rd *rd, struct constraints *c)
 	return rd_err(&list);
 }
 
-/* The rows are constraints: by number, and by name behind the number of
- * extensions. */
+/* All constraints that are known here. An extension is recognized by its name,
+ * which follows the number AGENT_CONSTRAIN_EXTENSION. */
 static const struct constraint {
 	uint8_t number;
-	const char *name; /* NULL: it is no extension */
+	const char *name; /* NULL: the constraint is no extension */
 	bool of_keys, of_providers;
 	int (*read)(struct rd *rd, struct constraints *c);
 } table[] = {
@@ -89,7 +89,8 @@ static const struct constraint {
 	    read_certs },
 };
 
-/* The next constraint; NULL if it is not known. */
+/* Reads the number and the name of the next constraint. Returns its row; NULL
+ * if it is unknown or malformed. */
 static const struct constraint *
 find(struct rd *rd)
 {

@@ -19,8 +19,9 @@ span_same(struct span a, struct span b)
 
 /* ---- reading destinations ------------------------------------------------ */
 
-/* Appends the key in its usual form. One of a type that is not known here can
- * be nobody's: a bind with it is not possible. */
+/* Appends the key's blob as key_to_blob() writes it, so that blobs can be
+ * compared. A blob of an unknown type is appended as it is: no host can be
+ * bound by such a key, so it never matches. */
 static int
 put_canonical(struct span blob, struct buf *out)
 {
@@ -58,7 +59,8 @@ add_key(struct dest_end *end, struct span blob, bool is_ca, struct buf *blobs)
 	return 0;
 }
 
-/* A text; NULL if it is empty. */
+/* Reads a text; NULL if it is empty (or malformed, see rd_err()). The caller
+ * frees it. */
 static char *
 optional_text(struct rd *rd, size_t max)
 {
@@ -109,7 +111,8 @@ parse_one(struct rd rd, struct destination *d, struct buf *blobs)
 	if ((r = parse_end(from, &d->from, blobs)) != 0 ||
 	    (r = parse_end(to, &d->to, blobs)) != 0)
 		return r;
-	/* A hop begins here (neither), or at a host that is known (both). */
+	/* from is empty if the hop begins at the agent's host; else it has a
+	 * host and its keys. */
 	if (d->from.user != NULL ||
 	    (d->from.host == NULL) != (d->from.n == 0))
 		return ERR_FORMAT;
@@ -227,7 +230,8 @@ binds_clear(struct binds *b)
 	*b = (struct binds){ 0 };
 }
 
-/* The host's signature is verified, by whichever algorithm it was made with. */
+/* Verifies the host's signature of the session id. The signature names its
+ * algorithm. */
 static int
 verify(const struct key *host_key, struct span id, struct span signature)
 {
@@ -264,7 +268,9 @@ read_bind(struct rd *fields, struct bind *out)
 	return verify(out->host_key, id, signature);
 }
 
-/* A bind has to agree with what was told before. *known: it is the same. */
+/* Checks a new bind against those of this connection. ERR_DENIED: an earlier
+ * bind was not for forwarding, so nothing may follow it, or the same session
+ * has another host key. Sets *known if there is the same bind already. */
 static int
 compare_with_earlier(const struct binds *b, const struct bind *fresh,
     bool *known)
@@ -306,7 +312,9 @@ binds_add(struct binds *b, struct rd *fields)
 
 /* ---- the rules ----------------------------------------------------------- */
 
-/* The host with this key is the one that the end means. */
+/* Is b's host the one that end describes? Its host key is one of end's keys, or
+ * it has a valid certificate for the host's name by one of end's
+ * authorities. */
 static bool
 is_at(const struct destinations *d, const struct dest_end *end,
     const struct bind *b, uint64_t now)
@@ -336,8 +344,9 @@ out:
 	return found;
 }
 
-/* A destination leads from one host to the other. from NULL: it begins here. to
- * NULL: anywhere. user NULL: whoever it is. */
+/* Does a destination allow the hop from one host to another, as this user? from
+ * NULL: the hop begins at the agent's host. to NULL: to any host. user NULL: as
+ * any user. */
 static bool
 leads(const struct destinations *d, const struct bind *from,
     const struct bind *to, const char *user, uint64_t now)
@@ -358,8 +367,8 @@ leads(const struct destinations *d, const struct bind *from,
 	return false;
 }
 
-/* Why the destinations forbid the key; NULL: they do not. user NULL: this is
- * not about a signature. */
+/* Why the key may not be used on this connection; NULL: it may. user: the user
+ * of a login that is to be signed; NULL: nothing is signed. */
 static const char *
 refuse(const struct destinations *d, const struct binds *b, const char *user,
     uint64_t now)

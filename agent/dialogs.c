@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Windows that ask the user or tell something. There are never many. */
+/* Windows that ask the user something or show a notice: at most DIALOGS_MAX at
+ * a time. */
 #include <stdlib.h>
 
 #include "agent/agent-internal.h"

@@ -9,26 +9,27 @@
 #include "keys/sk-client.h"
 
 enum {
-	RUNNING_MAX = 8, /* helpers, of different providers */
-	LIMIT_MS = 120 * 1000, /* users look for their key */
+	RUNNING_MAX = 8, /* helpers at a time, each for another provider */
+	LIMIT_MS = 120 * 1000, /* users have to find their security key */
 };
 
 struct fido_key {
 	struct agentd *a;
-	struct buf secret; /* sealed: the key, with its handle */
+	struct buf secret; /* the key with its handle, sealed by the shield */
 	char *provider;
 };
 
-/* A signature that is wanted of the helper. */
+/* A request to sign by a security key. It waits in the agent's list until a
+ * helper may run for it. */
 struct fido_job {
 	struct helper_job job;
 	struct fido_key *key;
-	bool running; /* its turn has come */
-	bool asked;   /* for the PIN */
+	bool running; /* a helper is running, or the user is being asked */
+	bool asked;   /* the user was asked for the PIN */
 	struct sk_call *sk;
 	struct helper_call call;
 	struct dialog *question;
-	const char *type; /* of the key, for texts; static */
+	const char *type; /* type of the key for messages; static */
 	char *fingerprint;
 	bool touch;
 };
@@ -80,8 +81,8 @@ fido_stop_all(struct agentd *a)
 
 /* ---- the user ------------------------------------------------------------ */
 
-/* The notice to touch the key. Whether it can be shown or not, the key
- * blinks. */
+/* Shows a notice to touch the security key. Without a display there is none;
+ * the security key blinks anyway. */
 static void
 show_notice(struct fido_job *j)
 {
@@ -225,7 +226,7 @@ run_next(void *owner)
 		job = TAILQ_NEXT(job, entry);
 	if (job == NULL)
 		return;
-	helper_line_schedule(&a->fido); /* there may be another */
+	helper_line_schedule(&a->fido); /* another job may run, too */
 	j = fido_job_of(job);
 	j->running = true;
 	r = begin(j, NULL);

@@ -10,16 +10,17 @@
 #include "base/mem.h"
 
 enum {
-	LIST_HEAD = 5,	/* bytes of a list: type and number of keys */
-	ENTRY_HEAD = 8, /* the lengths of blob and comment */
+	LIST_HEAD = 5,	/* bytes of a list's type and number of keys */
+	ENTRY_HEAD = 8, /* bytes of a key's two lengths (blob, comment) */
 	LOOK_MS = 60 * 1000,
 };
 
 struct identities {
 	struct loop *loop;
-	struct loop_timer *timer; /* for the first that expires */
+	struct loop_timer *timer; /* for the key that expires first */
 	struct identity *first;
-	size_t n, listed, cost; /* entries; bytes of a list; bytes */
+	size_t n, listed, cost; /* number; bytes of an answer that lists all;
+				 * sum of their costs */
 	uint64_t serial;
 };
 
@@ -98,8 +99,8 @@ same_blob(const struct identity *id, struct span blob)
 	    memcmp(buf_data(&id->blob), blob.p, blob.len) == 0;
 }
 
-/* The pointer that leads to the identity; the last one of the list if it is not
- * there. */
+/* Where the pointer to the identity with this blob is. If there is none, that
+ * is the NULL at the end of the list. */
 static struct identity **
 place_of(struct identities *t, struct span blob)
 {
@@ -217,9 +218,10 @@ on_time(void *arg)
 	arm(t);
 }
 
-/* A timer for the first that expires, so that a key does not stay in memory for
- * much longer: timers stand still while the machine sleeps, so it is looked at
- * each minute. That a key is not used any more does not depend on it. */
+/* Sets the timer that removes the key that expires first, so that it does not
+ * stay in memory. Timers stand still while the machine sleeps, so the time is
+ * checked at least each minute. identities_first() and identities_find() do not
+ * rely on the timer: they remove expired keys themselves. */
 static void
 arm(struct identities *t)
 {

@@ -21,8 +21,8 @@
 
 enum { OTHERS = 0177, HANDED_FD = 3, RANDOM_LETTERS = 12 };
 
-/* The path from the root, because the agent leaves the directory in which it
- * was started. */
+/* The absolute path; the agent changes its directory later, and has to remove
+ * the socket at its end. NULL on errors. The caller frees it. */
 static char *
 absolute(const char *path)
 {
@@ -49,7 +49,7 @@ note_file(struct listen_socket *s)
 	return 0;
 }
 
-/* The socket is made at s->path. */
+/* Makes a socket at s->path that listens. Errors are logged. */
 static int
 open_socket(struct listen_socket *s)
 {
@@ -75,7 +75,8 @@ listen_socket_named(struct listen_socket *s, const char *path)
 	return s->path != NULL ? open_socket(s) : ERR_NOMEM;
 }
 
-/* mkdtemp(3) knows six letters; these names have twelve. */
+/* Makes a directory as mkdtemp(3) does, but with a name of 12 random letters
+ * instead of 6. */
 static int
 make_directory(const char *top, char **out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The rules about libraries that a client may have loaded. */
+/* Which libraries for tokens a client may have the agent load. */
 #include <stdlib.h>
 #include <string.h>
 

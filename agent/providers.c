@@ -14,27 +14,27 @@
 
 enum {
 	PROVIDERS_MAX = 32,
-	LIMIT_MS = 20 * 1000, /* slow cards make a signature in a few */
-	LIMIT_USER_MS = 120 * 1000, /* users type, or are not there */
+	LIMIT_MS = 20 * 1000, /* slow cards take seconds for a signature */
+	LIMIT_USER_MS = 120 * 1000, /* the user types a PIN, or is away */
 };
 
-/* The state of a helper is what it is doing. */
+/* What a provider's helper is doing. */
 enum state { IDLE, OPENING, LISTING, LOGGING_IN, SIGNING };
 
 struct opening {
 	provider_opened_fn fn;
 	void *arg;
 	char pin[P11_PIN_MAX + 1];
-	size_t next;   /* token that may want a login */
+	size_t next;   /* index of the next token to log in to */
 	bool began, logged_in;
-	int failure; /* of a login; 0: none */
+	int failure; /* the last login's error; 0: none */
 };
 
-/* A PIN that the user is asked for. The helper may work for other jobs
- * meanwhile. */
+/* A PIN that the user was asked for. Until the answer comes, the helper may
+ * work for other jobs. */
 struct question {
 	struct provider_job *job; /* NULL: there is no question */
-	struct dialog *dialog;	  /* NULL: it was answered */
+	struct dialog *dialog;	  /* NULL: the user has answered */
 	struct loop_timer *limit;
 	enum state after; /* what the PIN is for */
 	uint32_t token;
@@ -44,14 +44,14 @@ struct question {
 struct provider {
 	struct agentd *a;
 	char *path;
-	struct p11 *helper; /* NULL: the next signature starts one */
-	struct helper_call call; /* the notice: that a reader wants the PIN */
+	struct p11 *helper; /* NULL: the next signature starts a helper */
+	struct helper_call call; /* its notice: the PIN is for the reader */
 	enum state state;
-	struct p11_list list; /* what it said last */
+	struct p11_list list; /* the helper's last list */
 	struct question question;
-	struct opening *opening; /* NULL: that is over */
+	struct opening *opening; /* NULL: the library has been opened */
 	struct helper_line line;
-	struct provider_job *job; /* that the helper works for, unless IDLE */
+	struct provider_job *job; /* the helper works for it; IDLE: NULL */
 	size_t keys;
 	TAILQ_ENTRY(provider) entry;
 };
@@ -61,14 +61,15 @@ struct provider_key {
 	struct key *key;
 };
 
-/* A signature that is wanted of the helper. */
+/* A request to sign by a key of the provider. */
 struct provider_job {
 	struct helper_job job;
 	struct provider *p;
-	const struct provider_key *of; /* NULL: nobody waits for it any more */
+	const struct provider_key *of; /* NULL: cancelled, nobody waits for the
+				        * result */
 	struct key *key;
-	bool asked;	/* the user was, for the PIN */
-	bool wants_pin; /* and waits until another question is over */
+	bool asked;	/* the user was asked for the PIN */
+	bool wants_pin; /* needs a PIN, while another question is open */
 };
 
 static void on_helper(void *arg, int fd, int events);
@@ -148,7 +149,9 @@ is_listed(const struct provider *p, const struct provider_job *j)
 	return false;
 }
 
-/* The next job: one that needs no PIN does not wait for the user's answer. */
+/* The job that the helper should do next. While the user is being asked for a
+ * PIN, this is the first job that needs no PIN. Once the PIN is there, it is
+ * the job that needs it. */
 static struct provider_job *
 next_job(const struct provider *p)
 {
@@ -191,7 +194,8 @@ fail(struct provider_job *j, int r)
 	helper_job_fail(&j->job, r);
 }
 
-/* What the helper began goes on until it answers: it cannot be told. */
+/* Cancels a job. If the helper is working for it, the job stays until the
+ * helper has answered, because a helper cannot be interrupted. */
 static void
 forget_job(struct provider_job *j)
 {
@@ -201,7 +205,7 @@ forget_job(struct provider_job *j)
 		helper_job_end(&j->job);
 }
 
-/* All jobs of a helper that has ended fail. */
+/* Ends the helper; all its jobs fail with r. */
 static void
 fail_all(struct provider *p, int r)
 {
@@ -238,13 +242,13 @@ opened(struct provider *p, int r)
 	end_call(p);
 	if (r == 0 && p->list.n_keys == 0)
 		r = ERR_NOT_FOUND;
-	p->keys++; /* it stays while fn looks at it */
+	p->keys++; /* keeps p while fn runs, even if fn takes no key */
 	fn(arg, r, p, &p->list);
 	if (--p->keys == 0)
 		provider_end(p);
 }
 
-/* The keys stay if there are some. */
+/* Ends what the helper does. An opening fails; p stays if it holds keys. */
 static void
 stop(struct provider *p, int r)
 {
@@ -302,7 +306,8 @@ begin_sign(struct provider *p, const struct p11_pin *pin)
 	    buf_span(&j->job.data), pin);
 }
 
-/* The helper's answer is waited for; r: how the call began. */
+/* Waits for the helper's answer. r is the result of beginning the call: if that
+ * failed, the job or the provider fails. */
 static void
 wait_for(struct provider *p, int r, bool on_reader)
 {
@@ -359,8 +364,8 @@ use_pin(struct provider *p)
 	wait_for(p, r, false);
 }
 
-/* The user does not answer: jobs that wait for the PIN, or to ask for one, are
- * refused. */
+/* Called when the user has not answered in time. The job that asked fails, and
+ * those that wait to ask for a PIN, too. */
 static void
 on_no_answer(void *arg)
 {
@@ -406,7 +411,8 @@ open_question(struct provider *p, const char *text, uint32_t token,
 	return 0;
 }
 
-/* Asks for a PIN once for a signature, and for one at a time. */
+/* Asks the user for the PIN that p->job needs. A job asks only once, and only
+ * one question is open at a time: other jobs wait for its end (wants_pin). */
 static void
 ask_pin(struct provider *p, const char *label, bool on_reader, uint32_t token,
     enum state after)
@@ -447,7 +453,9 @@ ask_pin(struct provider *p, const char *label, bool on_reader, uint32_t token,
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* Each token that wants one gets the PIN: whoever gave it knows which. */
+/* Takes the next step of opening a library: logs in to each token that wants
+ * it, with the PIN that came with the request. r: the result of the last step.
+ * A wrong PIN for one token is no failure if another token takes it. */
 static void
 opening_goes_on(struct provider *p, int r)
 {
@@ -477,7 +485,8 @@ opening_goes_on(struct provider *p, int r)
 	}
 }
 
-/* A helper that was started again. Some tokens show nothing before a login. */
+/* Goes on after LISTING or LOGGING_IN: signs, or asks for the PIN first, since
+ * some tokens do not show their keys before a login. */
 static void
 listed_again(struct provider *p)
 {
@@ -509,7 +518,8 @@ take_list(struct provider *p)
 	return r;
 }
 
-/* A call is over: with an answer, or there will be none. */
+/* A call of the helper has ended with the result r; signature is for SIGNING.
+ * What comes next depends on what the call was for. */
 static void
 call_over(struct provider *p, enum state state, int r, struct span signature)
 {
@@ -587,7 +597,7 @@ run(void *owner)
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* Signatures carry the plain name, also those for a certificate. */
+/* The algorithm's name in a signature: that without certificates. */
 static const char *
 plain_name(const char *alg)
 {
@@ -677,7 +687,9 @@ provider_hold(struct provider *p, const struct key *k, struct identity *id)
 
 /* ---- opening ------------------------------------------------------------- */
 
-/* A provider whose helper is gone makes room for the new one. */
+/* Makes sure that a provider for path may be added. One that exists, but has no
+ * helper and no jobs, loses its keys and so ends. ERR_ARGUMENT: it is in use.
+ * ERR_LIMIT: there are too many providers. */
 static int
 make_room(struct agentd *a, const char *path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Requests about the keys that are held: which there are, adding, removing. */
+/* The requests that list, add and remove keys. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -60,7 +60,8 @@ request_constrain(const struct agentd *a, const struct constraints *c,
 	return destinations_copy(&c->destinations, &id->destinations);
 }
 
-/* A key that came without a provider is for the one that is built in. */
+/* Holds a FIDO key. Without a provider in the request, the built-in one is
+ * used. */
 static int
 hold_fido(struct request *q, const struct key *k, const char *provider,
     struct identity *id)
@@ -88,7 +89,7 @@ hold(struct request *q, const struct key *k, const char *provider,
 	    sealed_key_make(q->a->shield, k, &id->secret);
 }
 
-/* Reads key, comment and constraints to the end. */
+/* Reads the rest of the request: key, comment and constraints. */
 static int
 read_identity(struct request *q, struct identity **out)
 {
@@ -134,7 +135,8 @@ request_add(struct request *q)
 	}
 	old = identities_find(q->a->keys,
 	    buf_span(&id->blob));
-	/* Who may not use a key may not change what it is held with. */
+	/* A client that may not use a key may not replace it, because that
+	 * would change the key's constraints. */
 	if (old != NULL && (why = refusal(q, old)) != NULL) {
 		log_info("a key was not added once more: %s", why);
 		identity_free(id);
@@ -173,7 +175,8 @@ request_remove(struct request *q)
 	return request_succeed(q);
 }
 
-/* All keys are removed, for whoever asks: to have fewer keys does no harm. */
+/* Any client may remove all keys, also those that it may not use: that reveals
+ * nothing and cannot be abused to sign. */
 enum outcome
 request_remove_all(struct request *q)
 {

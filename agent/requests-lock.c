@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Locking and unlocking. A wrong passphrase costs whoever tried it time, more
- * with each, and there is a gap between two tries of anybody: so a client with
- * many connections does not guess faster, and does not keep the agent busy.
+ * Locking and unlocking the agent. A wrong passphrase is answered only after a
+ * delay, which grows with each wrong one. Also, two tries have a gap between
+ * them, whichever clients make them. So a client with many connections cannot
+ * guess faster, and does not keep the agent busy.
  */
 #include "agent/agent-internal.h"
 #include "base/clock.h"
@@ -53,7 +54,8 @@ wait_for(struct request *q, uint64_t delay_ms, loop_fn fn)
 	return q->c->waiting.timer != NULL ? WAITS : request_fail(q);
 }
 
-/* The time until this client may try. */
+/* Reserves the next turn to try a passphrase. Returns the milliseconds until
+ * it. */
 static uint64_t
 take_turn(struct agentd *a)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Requests to add and remove the keys of libraries for tokens (PKCS#11). */
+/* The requests that add and remove the keys of a library for tokens
+ * (PKCS#11). */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,13 +9,13 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* A client waits for its provider to be added. */
+/* A request to add a provider, while its library is being opened. */
 struct adding {
 	struct client *c;
 	struct provider *provider;
 	char *path;
-	struct constraints constraints; /* for each key */
-	size_t cost;	/* of their bytes */
+	struct constraints constraints; /* for each of the provider's keys */
+	size_t cost;	/* bytes of the constraints */
 };
 
 static void
@@ -36,8 +37,9 @@ adding_cancel(void *job)
 
 /* ---- keys ---------------------------------------------------------------- */
 
-/* An entry that is there stays as it is, whoever added it. True: this one is
- * held. */
+/* Adds the key from, shown to clients as the key shown (which may be a
+ * certificate). Returns whether it was added: a key that the agent has already
+ * stays as it is. */
 static bool
 add_entry(const struct adding *w, const struct p11_key *from,
     const struct key *shown)
@@ -120,7 +122,7 @@ begin(struct request *q, const char *name, const char *pin)
 		return ERR_NOMEM;
 	w->c = q->c;
 	w->cost = q->body.len;
-	/* What cannot be kept is refused before a token sees a PIN. */
+	/* Bad constraints are found before the PIN is sent to a token. */
 	r = constraints_parse(&q->body, CONSTRAINTS_OF_PROVIDER,
 	    &w->constraints);
 	if (r == 0)
@@ -159,8 +161,8 @@ request_add_provider(struct request *q)
 
 /* ---- removing ------------------------------------------------------------ */
 
-/* The keys of a provider are removed, whatever the PIN: to have fewer keys does
- * no harm. */
+/* Removes the keys of a provider. The PIN is not checked: removing keys reveals
+ * nothing. */
 enum outcome
 request_remove_provider(struct request *q)
 {

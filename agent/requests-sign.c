@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Signing. All that could forbid it is looked at again after the user has
- * confirmed it, since keys may have been removed or changed meanwhile, and the
- * agent locked.
+ * Signing. After the user has confirmed a signature, the request runs again
+ * from its beginning and everything is checked again: meanwhile keys may have
+ * been removed or changed, or the agent locked.
  */
 #include <string.h>
 #include <time.h>
@@ -11,10 +11,12 @@
 #include "base/log.h"
 #include "base/str.h"
 
-/* Applications of FIDO keys that are for SSH; those of web sites are not. */
+/* The applications of FIDO keys for SSH. Keys for web sites have other
+ * names. */
 #define SSH_APPLICATIONS "ssh:*"
 
-/* The algorithm that the flags ask for; NULL: there is none. */
+/* The algorithm that the key k should sign by, as the flags of the request say;
+ * NULL: k has none. */
 static const char *
 choose_alg(const struct key *k, uint32_t flags)
 {
@@ -35,8 +37,9 @@ choose_alg(const struct key *k, uint32_t flags)
 	return NULL;
 }
 
-/* A signature must not be one for a web site: a page must not get from an agent
- * what only its user may give it. */
+/* May the key sign this data? A FIDO key for a web site may sign only what is a
+ * login or a file for SSH. Otherwise a client of the agent could log in to the
+ * web site by it. */
 static bool
 is_websafe(const struct agentd *a, const struct identity *id,
     const struct sign_data *data)

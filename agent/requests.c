@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The requests that the agent answers, and what remains possible while it is
- * locked.
+ * The table of requests that the agent answers, and which of them it answers
+ * while it is locked.
  */
 #include <string.h>
 
@@ -30,7 +30,7 @@ static enum outcome query(struct request *q);
 
 static const struct {
 	const char *name;
-	bool told; /* in the answer to query */
+	bool told; /* named in the answer to AGENT_EXT_QUERY */
 	bool while_locked;
 	enum outcome (*run)(struct request *q);
 } extensions[] = {

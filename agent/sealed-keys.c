@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Private keys as they lie in memory: sealed by the shield. */
+/* Private keys are sealed by the shield while they are in memory. */
 #include "agent/agent-internal.h"
 
 int

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is sealed is laid out as a packet of chacha20-poly1305: u32 length of
- * all that follows but the tag, u32 length of the plain text, the plain text,
- * padding, tag. The number of the packet stands in front, and is never used
- * twice.
+ * Encrypts private keys in memory. Each sealed key is a packet of
+ * chacha20-poly1305: u32 length of what follows without the tag, u32 length of
+ * the plain text, the plain text, padding, tag. In front of it is the packet
+ * number that it was encrypted with, which is never used twice.
  */
 #include "agent/shield.h"
 
@@ -29,10 +29,10 @@ enum {
 	NUMBER_LEN = 4,
 	LENGTH_LEN = 4,
 	/*
-	 * Rounds of bcrypt: 2 take some 15 ms. That is little enough for
-	 * all clients to wait for, and a guess at an agent has to be made
-	 * through its socket, where each wrong one is made to wait. Whoever
-	 * reads its memory instead pays this price for each guess.
+	 * Rounds of bcrypt. 2 rounds take some 15 ms, during which all clients
+	 * wait. That is enough against guesses: those made through the socket
+	 * are delayed after each wrong one (requests-lock.c), and somebody who
+	 * reads the agent's memory pays 15 ms for each guess.
 	 */
 	ROUNDS = 2,
 };
@@ -128,7 +128,8 @@ shield_seal(struct shield *s, const struct buf *plain, struct buf *out)
 	return r;
 }
 
-/* A copy of the sealed key is decrypted in place. */
+/* Decrypts the sealed key in *copy in place, and appends the plain text to
+ * out. */
 static int
 open_copy(struct cipher *c, struct buf *copy, struct buf *out)
 {
@@ -179,8 +180,8 @@ shield_open(const struct shield *s, const struct buf *sealed, struct buf *out)
 
 /* ---- the lock ------------------------------------------------------------ */
 
-/* The passphrase gives what encrypts the key, and what tells that it is
- * right. */
+/* Derives from the passphrase the mask that encrypts the shield's key, and the
+ * check value by which the right passphrase is recognized. */
 static int
 derive(const struct shield *s, struct span passphrase, uint8_t *mask,
     uint8_t *check)

@@ -12,7 +12,7 @@ span_same(struct span a, struct span b)
 	return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
 }
 
-/* The algorithm is one that this key can sign with. */
+/* May k sign by the algorithm alg? */
 static bool
 alg_fits(struct span alg, const struct key *k)
 {
@@ -37,7 +37,7 @@ read_login(struct span data, const struct key *k, struct span blob,
 	user = rd_string(&rd);
 	service = rd_string(&rd);
 	method = rd_string(&rd);
-	if (rd_u8(&rd) != 1) /* with a signature */
+	if (rd_u8(&rd) != 1) /* does a signature follow? */
 		return false;
 	alg = rd_string(&rd);
 	key = rd_string(&rd);
@@ -51,7 +51,7 @@ read_login(struct span data, const struct key *k, struct span blob,
 		return false;
 	if (bound && out->host_key.len == 0)
 		return false;
-	out->user = span_dup(user); /* NULL also if there is a NUL in it */
+	out->user = span_dup(user); /* NULL also if the name contains a NUL */
 	return out->user != NULL;
 }
 
