@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh-add: adds keys to an agent, removes them, and shows what it holds.
+ * hpnssh-add: adds keys to an agent, removes keys from it, and lists its keys.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -28,8 +28,8 @@
 /* The command line. */
 struct command {
 	struct add_options o;
-	int action;	     /* a letter; 0: add files */
-	const char *library; /* -s, -e */
+	int action;	     /* letter of the action; 0: add files */
+	const char *library; /* argument of -s or -e */
 	struct strlist destinations, known_hosts, paths;
 	int verbose;
 };
@@ -132,8 +132,8 @@ run_add(struct agent *a, struct command *c)
 	return add_files(a, &c->o, &c->paths);
 }
 
-/* The first one whose letter is given is done; but of the exclusive ones, only
- * one may be given. */
+/* Of several actions on the command line, the one that comes first in this
+ * table is done. Two different exclusive actions are an error. */
 static const struct action {
 	int letter;
 	bool exclusive;
@@ -205,7 +205,7 @@ set_hash(struct command *c, const char *name)
 	c->o.hash = (enum digest_alg)hash;
 }
 
-/* True if the letter was an option with a value. */
+/* Handles an option with a value. False: the letter is none of these. */
 static bool
 value_option(struct command *c, int letter, const char *value)
 {
@@ -348,7 +348,8 @@ main(int argc, char **argv)
 	int status;
 
 	fd_sanitise_stdio();
-	/* Passphrases are read without stdio, perhaps from the same pipe. */
+	/* Passphrases are read from stdin without stdio. If stdin is a pipe,
+	 * stdio must not read more of it than a line, so it has no buffer. */
 	setvbuf(stdin, NULL, _IONBF, 0);
 	signal(SIGPIPE, SIG_IGN);
 	log_init("hpnssh-add", LOG_LVL_INFO);
@@ -366,7 +367,8 @@ main(int argc, char **argv)
 	strlist_clear(&c.destinations);
 	strlist_clear(&c.known_hosts);
 	strlist_clear(&c.paths);
-	/* A full disk behind stdout must not look like success. */
+	/* An error while writing to stdout, such as a full disk, must not be
+	 * missed. */
 	if (fflush(stdout) != 0 || ferror(stdout))
 		fatal("Cannot write the output: %s", strerror(errno));
 	return status;

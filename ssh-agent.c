@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh-agent: holds private keys and signs with them, so that they are
- * decrypted once and are on one host only.
+ * hpnssh-agent: holds private keys and signs with them for its clients. A key
+ * is decrypted once only, and stays on one host.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,7 +24,8 @@
 
 enum { FAILED = 1 };
 
-/* PROVIDERS: patterns of libraries for tokens, where systems keep them. */
+/* PROVIDERS: the directories in which systems keep libraries for tokens. -P
+ * replaces it. */
 #define PROVIDERS "/usr/lib*/*,/usr/local/lib*/*"
 
 static struct agent_run run = {
@@ -155,7 +156,8 @@ parse_options(int argc, char **argv)
 {
 	int letter;
 
-	/* What stands behind the command belongs to the command. */
+	/* The + stops at the first word that is no option: options behind it
+	 * are the command's own. */
 	while ((letter = flags_getopt(argc, argv,
 		    "+cDdkTUuVsa:E:O:P:t:")) != -1)
 		if (!value_option(letter, optarg))

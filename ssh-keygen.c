@@ -83,8 +83,8 @@ usage(void)
 	exit(FAILED);
 }
 
-/* Each mode is a letter. Two of them are an error, unless they may be combined
- * with -F. */
+/* The modes of ssh-keygen are letters. Two different ones are an error; those
+ * that also have a meaning with -F are set later, by mode_of_flags(). */
 static void
 set_mode(int *mode, int letter)
 {
@@ -113,7 +113,7 @@ check_format(const char *format)
 		fatal("Unsupported conversion format \"%s\"", format);
 }
 
-/* True if the letter was an option with a value. */
+/* Handles an option with a value. False: the letter is none of these. */
 static bool
 value_option(int letter, const char *value)
 {
@@ -191,8 +191,8 @@ value_option(int letter, const char *value)
 	return false;
 }
 
-/* The rows are modes: the letter that chooses it, and whether it works on what
- * stands behind the options. */
+/* The modes: the letter that chooses the mode, and whether it takes arguments
+ * behind the options. */
 static const struct {
 	int letter;
 	bool takes_args;
@@ -220,7 +220,7 @@ static const struct {
 	{ 'y', false, keygen_public },
 };
 
-/* True if the letter was an option without a value. */
+/* Handles an option without a value. False: the letter is none of these. */
 static bool
 flag_option(int letter)
 {
@@ -237,7 +237,7 @@ flag_option(int letter)
 	case 'l':
 		opt.fingerprint = true;
 		return true;
-	case 'o': /* the native format is the only default */
+	case 'o': /* -o chose the native format, which is the default now */
 		opt.format = NULL;
 		return true;
 	case 'q':
@@ -256,7 +256,8 @@ flag_option(int letter)
 	return false;
 }
 
-/* Letters that choose a mode with one mode and change it with another. */
+/* Returns the mode. Some letters choose a mode if they stand alone, and are an
+ * option of another mode if they stand with its letter. */
 static int
 mode_of_flags(int mode)
 {
@@ -274,8 +275,7 @@ mode_of_flags(int mode)
 	return mode == 0 && opt.ca != NULL ? 's' : mode;
 }
 
-/* Options that belong to some of the modes are refused by the others, which
- * would not do what they say. */
+/* Ends the program if an option was given that the mode would ignore. */
 static void
 check_belonging(int mode)
 {
@@ -328,8 +328,8 @@ take_args(int mode, char **args, int n)
 static int
 parse_options(int argc, char **argv)
 {
-	/* All letters of OpenSSH's, so that those that are not built yet are
-	 * refused by name, and not as typing errors. */
+	/* All letters that OpenSSH has, so that those that are missing here get
+	 * an error message of their own instead of the usage. */
 	static const char letters[] = "ABHKLQUXceghiklopquvy"
 				      "C:D:E:F:I:M:N:O:P:R:V:Y:Z:"
 				      "a:b:f:m:n:r:s:t:w:z:";
@@ -393,14 +393,15 @@ main(int argc, char **argv)
 	int status;
 
 	fd_sanitise_stdio();
-	/* Passphrases are read without stdio, perhaps from the same pipe: what
-	 * follows a line must not get into a buffer of stdio. */
+	/* Passphrases are read from stdin without stdio. If stdin is a pipe,
+	 * stdio must not read more of it than a line, so it has no buffer. */
 	setvbuf(stdin, NULL, _IONBF, 0);
 	log_init("hpnssh-keygen", LOG_LVL_INFO);
 	log_to_stderr();
 	help_answer(&keygen_help, argc, argv, NULL);
 	status = run_mode(parse_options(argc, argv));
-	/* A full disk behind stdout must not look like success. */
+	/* An error while writing to stdout, such as a full disk, must not be
+	 * missed. */
 	if (fflush(stdout) != 0 || ferror(stdout))
 		fatal("Cannot write the output: %s", strerror(errno));
 	return status;

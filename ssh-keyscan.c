@@ -24,7 +24,7 @@
 enum {
 	OK = 0,
 	FAILED = 1,
-	FILE_MAX_BYTES = 64 * 1024 * 1024, /* of -f */
+	FILE_MAX_BYTES = 64 * 1024 * 1024, /* of a file of -f */
 	TIMEOUT_MAX_S = 24 * 60 * 60,
 };
 
@@ -47,10 +47,11 @@ usage(void)
 
 /* ---- types of keys ------------------------------------------------------ */
 
-/* The order of the output's connections is that of this table. */
+/* The key types of -t. The scan asks for them, and prints them, in this
+ * order. */
 static const struct type {
-	const char *name; /* as any of algs */
-	const char *algs; /* of them, those that are built are asked for */
+	const char *name; /* for -t; any name in algs is accepted, too */
+	const char *algs; /* those of them that are built in are asked for */
 } types[] = {
 	{ "rsa", "rsa-sha2-512,rsa-sha2-256,ssh-rsa" },
 	{ "ecdsa",
@@ -63,8 +64,8 @@ static const struct type {
 
 _Static_assert(ARRAY_LEN(types) <= SCAN_TYPES_MAX, "types are too many");
 
-/* The algorithms that are asked for; NULL: nothing of the type is built. Never
- * freed. */
+/* The list of the type's algorithms that are built in; NULL: there are none. It
+ * is never freed. */
 static char *
 algorithms_of(const struct type *t, bool certificates)
 {
@@ -110,7 +111,8 @@ find_type(const char *name, size_t len)
 	fatal("Unknown key type \"%.*s\"", (int)len, name);
 }
 
-/* The types of -t are put in the order of the table, each once. */
+/* Fills o->scan.types in the order of the table, with each type of -t once.
+ * Without -t, all types that are built in. */
 static void
 choose_types(struct options *o)
 {
@@ -234,8 +236,8 @@ set_flag(struct options *o, int flag)
 	}
 }
 
-/* Lines of a file are all read before the scan begins: a pipe that stands still
- * would stop the connections. */
+/* Reads all lines of the file before the scan begins: waiting for a pipe later
+ * would hold up connections. */
 static void
 read_lines(const char *path, struct strlist *lines)
 {

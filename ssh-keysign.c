@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh-keysign: signs for host-based authentication with the private keys of
- * this host, for users who cannot read them. It is setuid root, and is that for
- * no longer than opening a few files takes: everything that a caller can
- * influence is read with the caller's own rights.
+ * hpnssh-keysign: signs for host-based authentication with this host's private
+ * keys, for users who cannot read them. It is setuid root. It gives root's
+ * rights up as soon as it has opened the key files; whatever the caller can
+ * influence is read with the caller's rights.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,8 +50,9 @@ open_keys(int fds[HOST_KEY_FILES])
 		    O_RDONLY | O_CLOEXEC | O_NOCTTY);
 }
 
-/* What the caller has left closed would otherwise be the next file that is
- * opened here. */
+/* Ends the program unless the descriptors up to that of the connection are
+ * open. Otherwise a key file that is opened next would get the number of one of
+ * them. */
 static void
 must_have_connection(void)
 {
@@ -60,7 +61,8 @@ must_have_connection(void)
 			fatal("descriptor %d is not open", fd);
 }
 
-/* The supplementary groups are the caller's own anyway. */
+/* Gives up root's rights. Supplementary groups need no change, because setuid
+ * programs keep the caller's. */
 static void
 become_caller(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh-pkcs11-helper: uses a library for tokens (PKCS#11) for a program that
- * keeps it out of its own process. Reads requests from standard input, which
- * is a socket, and writes their answers to it, until its other end is closed.
+ * hpnssh-pkcs11-helper: uses a library for tokens (PKCS#11) in a process of its
+ * own, on behalf of another program. Reads requests from standard input, which
+ * is a socket, and writes the answers to it, until the other end is closed.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -36,8 +36,9 @@ static const struct help help = {
 		"library of a token.\nBy hand it is of no use.\n",
 };
 
-/* The socket is moved out of the way of a library that prints or reads
- * something. */
+/* Moves the socket from standard input to another descriptor, which is
+ * returned. Standard input and output become /dev/null, because the library may
+ * use them. */
 static int
 take_socket(void)
 {
@@ -52,8 +53,9 @@ take_socket(void)
 }
 
 /*
- * The end of the caller ends this process, too, while a library works: SIGIO is
- * not caught. The caller sends nothing before it has its answer.
+ * With on, the kernel sends SIGIO when the caller closes its end. SIGIO is not
+ * caught and ends this process, even while the library works. It does not mean
+ * a new request, because the caller sends none before it has its answer.
  */
 static void
 watch_caller(int fd, bool on)
@@ -65,10 +67,11 @@ watch_caller(int fd, bool on)
 	    fcntl(fd, F_SETFL, on ? flags | O_ASYNC : flags & ~O_ASYNC) == -1)
 		fatal("cannot watch the caller: %s", err_text(ERR_SYSTEM));
 	if (on && poll(&pfd, 1, 0) == 1)
-		exit(1); /* it went before */
+		exit(1); /* the caller had closed its end before */
 }
 
-/* A request is served: 0; or the caller went, or does not keep to the rules. */
+/* Answers one request. Returns 0, ERR_EOF if the caller has gone, or another
+ * error if the request is malformed. */
 static int
 serve_one(int fd, struct provider **provider)
 {
@@ -87,7 +90,7 @@ serve_one(int fd, struct provider **provider)
 		watch_caller(fd, false);
 	}
 	p11_request_clear(&q);
-	buf_clear(&message); /* with the PIN */
+	buf_clear(&message); /* the message may hold a PIN */
 	if (r == 0)
 		r = fd_send_msg(fd, &answer);
 	buf_clear(&answer);

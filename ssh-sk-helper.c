@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh-sk-helper: does one thing with a security key (FIDO) for a program
- * that keeps the library for it out of its own process. Reads one request
- * from standard input, which is a socket, and writes one answer to it.
+ * hpnssh-sk-helper: does one operation with a security key (FIDO) in a process
+ * of its own, on behalf of another program. Reads one request from standard
+ * input, which is a socket, and writes one answer to it.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -29,8 +29,9 @@ static const struct help help = {
 		"to use a security key.\nBy hand it is of no use.\n",
 };
 
-/* The socket is moved out of the way of a library that prints or reads
- * something. */
+/* Moves the socket from standard input to another descriptor, which is
+ * returned. Standard input becomes /dev/null and standard output becomes
+ * standard error, because the library may use them. */
 static int
 take_socket(void)
 {
@@ -44,8 +45,8 @@ take_socket(void)
 	return fd;
 }
 
-/* The end of the caller ends this process, too, from here on and wherever it
- * is: SIGIO is not caught. */
+/* From here on this process ends when the caller closes its end of the socket:
+ * the kernel then sends SIGIO, which is not caught. */
 static void
 end_with_caller(int fd)
 {
@@ -80,7 +81,7 @@ main(int argc, char **argv)
 	struct sk_api api;
 	int fd, r;
 
-	hide_process(); /* PINs are in it */
+	hide_process(); /* this process holds PINs */
 	fd_sanitise_stdio();
 	help_answer(&help, argc, argv, NULL);
 	log_init("hpnssh-sk-helper", LOG_LVL_INFO);
