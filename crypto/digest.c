@@ -18,7 +18,7 @@ struct digest {
 };
 
 static const struct {
-	const char *name; /* as shown, and as OpenSSL knows it */
+	const char *name; /* for users, and for OpenSSL */
 	size_t len;	  /* bytes */
 } algs[DIGEST_ALG_COUNT] = {
 	[DIGEST_MD5] = { "MD5", 16 },
@@ -30,8 +30,8 @@ static const struct {
 	[DIGEST_BLAKE2B_512] = { "BLAKE2B-512", 64 },
 };
 
-/* Fetched at first use and kept for the life of the process: a fetch costs
- * more than hashing a packet. */
+/* OpenSSL's methods. Each is fetched at its first use and kept until the
+ * process ends, because a fetch costs more than hashing a packet. */
 static _Atomic(EVP_MD *) fetched[DIGEST_ALG_COUNT];
 
 static const EVP_MD *
@@ -128,7 +128,8 @@ out:
 	return r;
 }
 
-/* A half of an HMAC: the digest of the key, as padded for it, and then p. */
+/* Half of an HMAC (RFC 2104): hashes the key, filled up with zeros to a block
+ * and xored with pad, and then p. False: OpenSSL failed. */
 static bool
 padded_digest(struct digest *d, struct span key, uint8_t pad, const void *p,
     size_t len, uint8_t *out)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hash functions by name, over OpenSSL.
+ * Hash functions of OpenSSL, by number or name.
  *
  * Threads: any; a struct digest belongs to one thread at a time.
  */
@@ -25,29 +25,29 @@ enum digest_alg {
 
 enum { DIGEST_MAX_LEN = 64 }; /* bytes of the longest digest */
 
-struct digest; /* running computation */
+struct digest; /* a computation that is under way */
 
-/* "SHA256" and so on, as fingerprints show it. digest_parse ignores case, and
- * returns -1 for a name that is not known. */
+/* Names are as fingerprints show them ("SHA256"). digest_parse() ignores case
+ * and returns -1 for an unknown name. */
 const char *digest_name(enum digest_alg alg);
 int digest_parse(const char *name);
 size_t digest_len(enum digest_alg alg); /* bytes */
 
-/* out has room for digest_len(alg). */
+/* out must have room for digest_len(alg) bytes. */
 int digest_once(enum digest_alg alg, const void *p, size_t len,
     uint8_t *out) must_check;
 int digest_hmac(enum digest_alg alg, const void *key, size_t key_len,
     const void *p, size_t len, uint8_t *out) must_check;
 
 int digest_new(struct digest **out, enum digest_alg alg) must_check;
-/* As digest_hmac() with the algorithm of d, whose state is lost: for many short
- * texts, each under a key of its own. ERR_LIMIT: the key is longer than a block
- * of the algorithm. */
+/* Computes an HMAC with the algorithm of d, and loses the state of d. It is for
+ * many short texts, each under a key of its own, because nothing is allocated.
+ * ERR_LIMIT: the key is longer than a block of the algorithm. */
 int digest_hmac_by(struct digest *d, const void *key, size_t key_len,
     const void *p, size_t len, uint8_t *out) must_check;
 int digest_update(struct digest *d, const void *p, size_t len) must_check;
 int digest_final(struct digest *d, uint8_t *out) must_check;
-/* Copies the state of `from` to `to`; both are of the same algorithm. */
+/* Copies the state of `from` to `to`. Both must have the same algorithm. */
 int digest_copy(struct digest *to, const struct digest *from) must_check;
 void digest_free(struct digest *d);
 

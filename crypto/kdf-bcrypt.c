@@ -21,7 +21,7 @@ enum {
 	SEED_WORDS = SEED_LEN / 4,
 	HASH_WORDS = 8,
 	HASH_LEN = 4 * HASH_WORDS,
-	COST = 64,	 /* turns of the key schedule, and of the cipher */
+	COST = 64,	 /* runs of the key schedule, and of the cipher */
 	OUT_MAX = HASH_LEN * HASH_LEN,
 	SALT_MAX = 1 << 20, /* bytes */
 };
@@ -45,8 +45,8 @@ mix(const struct blowfish *b, uint32_t v)
 	    b->s[3][v & 0xff];
 }
 
-/* Each turn of the loop does two rounds of Blowfish, so that the halves need
- * not be swapped in between. */
+/* Encrypts 64 bits. Each turn of the loop does two rounds of Blowfish, so the
+ * halves need not be swapped. */
 static inline void
 encipher(const struct blowfish *b, uint32_t *left, uint32_t *right)
 {
@@ -69,7 +69,7 @@ load_words(uint32_t words[SEED_WORDS], const uint8_t seed[SEED_LEN])
 		words[i] = wire_get_u32(seed + 4 * i);
 }
 
-/* The key schedule. The salt may be all zeros: then it is Blowfish's own. */
+/* Bcrypt's key schedule. With a salt of zeros it is that of Blowfish. */
 static void
 expand(struct blowfish *b, const uint32_t key[SEED_WORDS],
     const uint32_t salt[SEED_WORDS])
@@ -193,8 +193,8 @@ kdf_bcrypt(const void *pass, size_t pass_len, const uint8_t *salt,
 	r = digest_once(DIGEST_SHA512, pass, pass_len, w->pass);
 	for (size_t b = 0; r == 0 && b < blocks; b++) {
 		r = block_sum(w, salt, salt_len, (uint32_t)(b + 1), rounds);
-		/* The bytes of the blocks are interleaved: whoever wants a
-		 * part of the output has to compute all blocks. */
+		/* The bytes of the blocks are interleaved in the output, so a
+		 * part of it costs as much as all of it. */
 		for (size_t i = 0; r == 0 && i * blocks + b < out_len; i++)
 			out[i * blocks + b] = w->sum[i];
 	}

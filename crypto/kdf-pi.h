@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The hexadecimal digits of pi behind the point, from which Blowfish takes
- * its first tables. Private to kdf-bcrypt.c.
+ * The fraction of pi in hexadecimal digits, with which Blowfish's tables begin.
+ * Only for kdf-bcrypt.c.
  *
  * Threads: any (constant).
  */

@@ -15,17 +15,17 @@
 #include "compat/bsd-mem.h"
 #include "crypto/kem-group.h"
 
-enum { BITS_MIN = 4 }; /* that are set in a public value */
+enum { BITS_MIN = 4 }; /* a public value with fewer bits set is refused */
 
 struct dh {
 	BIGNUM *p, *g;	  /* the group */
-	BIGNUM *x;	  /* private exponent, secret; NULL until made */
+	BIGNUM *x;	  /* private exponent; NULL until make_key() */
 	BIGNUM *x_public; /* g^x mod p */
 };
 
-/* Private exponents are twice as long as the strength of the group (RFC 7919
- * appendix A): the full length would cost ten times as much and add nothing.
- */
+/* Private exponents have twice as many bits as the strength of the group (RFC
+ * 7919 appendix A). Longer ones would cost up to ten times as much and add no
+ * security. */
 static const struct {
 	int group_bits, exponent_bits;
 } strengths[] = {
@@ -49,8 +49,8 @@ dh_free(void *state)
 	free(dh);
 }
 
-/* 1 < v < p - 1, for generators and public values: other
- * values lie in a subgroup of one or two elements. */
+/* 1 < v < p - 1? This is required of generators and public values, because
+ * other values are in a subgroup of one or two elements. */
 static bool
 is_inside(const BIGNUM *v, const BIGNUM *p)
 {
@@ -64,8 +64,8 @@ is_inside(const BIGNUM *v, const BIGNUM *p)
 	return r;
 }
 
-/* Programs read the line. So few bits set are no accident: such a value is a
- * small power of the generator. */
+/* Returns false if v has so few bits set that it must be a small power of the
+ * generator. Other programs read the line that is logged, so its form stays. */
 static bool
 has_bits(const BIGNUM *v, const BIGNUM *p)
 {
@@ -115,7 +115,8 @@ dh_new_group(void **state, struct span prime, struct span generator)
 	return new_group(state, prime, generator, DH_MIN_BITS);
 }
 
-/* The fixed group of so many bits; the generator is 2 for all of them. */
+/* Makes the fixed group of this many bits. Each fixed group has the generator
+ * 2. */
 static int
 new_fixed(void **state, uint32_t bits)
 {
@@ -133,7 +134,7 @@ new_fixed(void **state, uint32_t bits)
 	return r;
 }
 
-/* base^x mod p, in a time that does not depend on x. */
+/* Sets out to base^x mod p. The time does not depend on x. */
 static int
 power(const struct dh *dh, BIGNUM *out, const BIGNUM *base)
 {
@@ -170,8 +171,8 @@ make_key(struct dh *dh)
 	return has_bits(dh->x_public, dh->p) ? 0 : ERR_CRYPTO;
 }
 
-/* The body of an mpint: shortest form, with a leading zero if the top bit
- * would read as a sign. */
+/* Appends the content of an mpint: the shortest form, with a leading zero byte
+ * if the top bit is set, which would mean a negative number. */
 static void
 put_value(struct buf *out, const BIGNUM *v)
 {
@@ -182,7 +183,8 @@ put_value(struct buf *out, const BIGNUM *v)
 		buf_commit(out, (size_t)len);
 }
 
-/* The peer's public value as a number; NULL if it is not a valid one. */
+/* Reads the peer's public value. NULL if it is malformed or not acceptable. The
+ * caller frees it. */
 static BIGNUM *
 get_value(const struct dh *dh, struct span in)
 {
@@ -262,7 +264,7 @@ dh_reply(const struct kem_alg *alg, void *state, struct span init,
 	void *used = state;
 	int r;
 
-	r = dh_init(alg, &used, out); /* makes a fixed group */
+	r = dh_init(alg, &used, out); /* sets used if state is NULL */
 	if (r == 0)
 		r = dh_finish(alg, used, init, shared);
 	if (used != state)

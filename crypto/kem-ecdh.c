@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
 
-enum { SECRET_MAX = 66 }; /* bytes of a coordinate of P-521 */
+enum { SECRET_MAX = 66 }; /* bytes of a coordinate of P-521, the longest */
 
 static const struct {
 	const char *name;
@@ -32,8 +32,9 @@ free_key(void *state)
 	EVP_PKEY_free(state);
 }
 
-/* Computes the shared secret; *len is the room for it, then its length. If
- * that fails, the peer's value is taken to be at fault: ERR_KEX_VALUE. */
+/* Computes the shared secret. *len is the room at secret before, and the
+ * secret's length after. ERR_KEX_VALUE: OpenSSL does not accept the peer's
+ * value. */
 static int
 derive(EVP_PKEY *key, EVP_PKEY *peer, uint8_t *secret, size_t *len)
 {
@@ -83,8 +84,8 @@ x25519_derive(EVP_PKEY *key, const uint8_t peer[X25519_LEN],
 		return ERR_CRYPTO;
 	r = derive(key, other, secret, &len);
 	EVP_PKEY_free(other);
-	/* A point of low order gives zeros. OpenSSL refuses those already, but
-	 * RFC 8731 requires the check of us. */
+	/* A point of low order makes the secret all zeros. OpenSSL refuses such
+	 * points already, but RFC 8731 requires us to check the secret. */
 	if (r == 0 && (len != X25519_LEN ||
 	    mem_equal_ct(secret, zero, X25519_LEN)))
 		r = ERR_KEX_VALUE;
@@ -149,7 +150,7 @@ const struct kem_ops kem_ops_x25519 = {
 
 /* ---- NIST curves -------------------------------------------------------- */
 
-/* pub has room for a point of the curve. */
+/* Makes a key pair on a curve of curves[]. pub must have room for a point. */
 static int
 ecdh_keygen(int curve, EVP_PKEY **key, uint8_t *pub)
 {
@@ -172,7 +173,8 @@ ecdh_keygen(int curve, EVP_PKEY **key, uint8_t *pub)
 	return r;
 }
 
-/* *len is the room for the secret, then its length, which is the curve's. */
+/* Computes the shared secret from the peer's point. *len is the room at secret
+ * before, and the secret's length after. */
 static int
 ecdh_derive(int curve, EVP_PKEY *key, const uint8_t *point, uint8_t *secret,
     size_t *len)
@@ -187,7 +189,7 @@ ecdh_derive(int curve, EVP_PKEY *key, const uint8_t *point, uint8_t *secret,
 		return ERR_NOMEM;
 	if (EVP_PKEY_copy_parameters(peer, key) != 1)
 		goto out;
-	r = ERR_KEX_VALUE; /* not on the curve */
+	r = ERR_KEX_VALUE; /* the point is not on the curve */
 	if (EVP_PKEY_set1_encoded_public_key(peer, point,
 		curves[curve].point_len) == 1)
 		r = derive(key, peer, secret, len);

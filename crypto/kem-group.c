@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The server's choice of a group for RFC 4419: from the moduli file, or one
- * of the fixed ones.
+ * Choosing a group for the server in a group exchange (RFC 4419): one of the
+ * moduli file or, if none fits, a fixed group.
  */
 #include "crypto/kem-group.h"
 
@@ -21,12 +21,12 @@
 
 enum { MODULI_MAX_FILE = 0x800000 }; /* bytes */
 
-/* Ascending. */
+/* In ascending order. */
 static const struct {
 	uint32_t bits;
 	BIGNUM *(*prime)(BIGNUM *bn);
 } fixed_groups[] = {
-	{ DH_OLD_BITS, BN_get_rfc2409_prime_1024 }, /* never chosen here */
+	{ DH_OLD_BITS, BN_get_rfc2409_prime_1024 }, /* for group1 only */
 	{ 2048, BN_get_rfc3526_prime_2048 },
 	{ 3072, BN_get_rfc3526_prime_3072 },
 	{ 4096, BN_get_rfc3526_prime_4096 },
@@ -60,7 +60,7 @@ kem_fixed_prime(uint32_t bits, struct buf *prime)
 	return r;
 }
 
-/* What the client asked for, in bits. */
+/* The sizes that the client asked for, in bits. */
 struct group_request {
 	uint32_t min, want, max;
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The fixed groups of RFC 3526. All have the generator 2.
+ * The fixed groups of RFC 3526 and RFC 2409. The generator is 2 for all of
+ * them.
  *
  * Threads: any.
  */
@@ -13,8 +14,8 @@
 
 struct buf;
 
-/* Appends the prime, big-endian. bits: 2048, 3072, 4096, 6144 or 8192;
- * ERR_NOT_FOUND otherwise. */
+/* Appends the prime as big-endian bytes. bits: 1024, 2048, 3072, 4096, 6144 or
+ * 8192; other sizes are ERR_NOT_FOUND. */
 int kem_fixed_prime(uint32_t bits, struct buf *prime) must_check;
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Hybrids: a post-quantum method and an elliptic curve side by side, so that
- * both have to be broken (draft-ietf-sshm-mlkem-hybrid-kex,
- * draft-ietf-sshm-ntruprime-ssh). Each side sends its post-quantum value
- * followed by that of the curve; the shared secret is the hash over both
- * secrets in the same order, as a string.
+ * Hybrid methods: a post-quantum method and an elliptic curve are used side by
+ * side, so that an attacker has to break both
+ * (draft-ietf-sshm-mlkem-hybrid-kex, draft-ietf-sshm-ntruprime-ssh). Each side
+ * sends its post-quantum value and its curve value, in this order. The shared
+ * secret is the hash of both secrets in the same order, encoded as a string.
  */
 #include "crypto/kem-internal.h"
 
@@ -21,7 +21,7 @@
 #include "crypto/kem-sntrup761.h"
 #include "crypto/rand.h"
 
-enum { SS_LEN = 32 }; /* of each half */
+enum { SS_LEN = 32 }; /* bytes of the secret of each half */
 
 static_assert((int)MLKEM_SS_LEN == (int)SS_LEN, "ML-KEM's secret");
 static_assert((int)SNTRUP761_SS_LEN == (int)SS_LEN, "sntrup761's secret");
@@ -98,7 +98,7 @@ static const struct pq_method sntrup761 = {
 	.decaps = decaps_sntrup, .free = free_sntrup,
 };
 
-/* A curve: its secret has SS_LEN bytes. */
+/* An elliptic curve whose shared secret has SS_LEN bytes. */
 struct curve {
 	size_t value_len; /* bytes */
 	int (*keygen)(EVP_PKEY **key, uint8_t *value);
@@ -118,7 +118,7 @@ static const struct method {
 	[KEM_SNTRUP761_X25519] = { &sntrup761, &x25519 },
 };
 
-/* What the client keeps until the server's value arrives. */
+/* What the client keeps until the server's reply. */
 struct hybrid {
 	const struct method *method;
 	void *pq;      /* owned; the post-quantum key pair */
@@ -137,7 +137,8 @@ hybrid_free(void *state)
 	free(h);
 }
 
-/* secrets: both shared secrets, the post-quantum one first. */
+/* Hashes both shared secrets, the post-quantum one first, and appends the hash
+ * as a string. */
 static int
 combine(enum digest_alg alg, const uint8_t secrets[2 * SS_LEN],
     struct buf *shared)

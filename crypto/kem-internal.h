@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the key exchange methods share among themselves; others use
- * crypto/kem.h. One const struct kem_ops per family, its rows in kem.c.
+ * Shared by the files of the key exchange methods; other code uses
+ * crypto/kem.h. Each family of methods has one const struct kem_ops. Its
+ * methods are rows in kem.c.
  *
  * Threads: any; a state belongs to one thread at a time.
  */
@@ -18,10 +19,10 @@
 #include "crypto/kem.h"
 
 /*
- * alg->param tells the members of a family apart. The client's init makes
- * *state, which is NULL before; free ends it. The server's reply needs no
- * state. In a group exchange both sides have one: dh_new_group() makes it,
- * with the group, before init or reply.
+ * alg->param is the member of the family. *state is NULL before the client's
+ * init(), which makes it; free() frees it. The server's reply() needs no state.
+ * Group exchange is different: on both sides dh_new_group() makes the state,
+ * with the group in it, before init() or reply().
  */
 struct kem_ops {
 	int (*init)(const struct kem_alg *alg, void **state, struct buf *out);
@@ -45,17 +46,20 @@ enum kem_hybrid {
 	KEM_HYBRID_COUNT,
 };
 
-/* Diffie-Hellman in a group from the server; see kem_new_group(). */
+/* Makes the state of a Diffie-Hellman exchange in a group that the server
+ * chose; see kem_new_group(). */
 enum { DH_MIN_BITS = 2048, DH_MAX_BITS = 8192 };
-/* The one group that is smaller: group1, for old devices (RFC 2409 6.2). */
+/* Bits of the only smaller group: group1 of RFC 2409 section 6.2, for old
+ * devices. */
 enum { DH_OLD_BITS = 1024 };
 int dh_new_group(void **state, struct span prime,
     struct span generator) must_check;
 
 /*
- * Curves themselves, for the hybrids: values and secrets of fixed length. *key
- * is for the derive function and EVP_PKEY_free(). The caller wipes the secret.
- * derive: ERR_KEX_VALUE if the peer's point is of low order, or is none.
+ * Elliptic curves for the hybrid methods, with values and secrets of fixed
+ * length. keygen makes *key, which the caller frees with EVP_PKEY_free(). The
+ * caller wipes the secret. derive returns ERR_KEX_VALUE if the peer's value is
+ * no point of the curve or has low order.
  */
 enum { X25519_LEN = 32, P256_POINT_LEN = 65, P256_SECRET_LEN = 32 };
 int x25519_keygen(EVP_PKEY **key, uint8_t pub[X25519_LEN]) must_check;

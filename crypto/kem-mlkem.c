@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-KEM-768 from OpenSSL where the library at run time has it, and the
- * choice between that and our own. Built against any OpenSSL 3: nothing here
- * needs the headers of 3.5.
+ * ML-KEM-768, by OpenSSL if the library at run time has it, else by the code of
+ * crypto/fallback/. It compiles with the headers of any OpenSSL 3, although
+ * only 3.5 has ML-KEM.
  */
 #include "crypto/kem-mlkem.h"
 
@@ -22,8 +22,8 @@
 
 static const char alg_name[] = "ML-KEM-768";
 
-/* OpenSSL is asked once in the life of a process. Threads that do so at the
- * same time get the same answer. */
+/* Does the library have ML-KEM? It is asked once for the life of the process.
+ * Threads that ask at the same time get the same answer. */
 static bool
 evp_has_mlkem(void)
 {
@@ -75,7 +75,8 @@ mlkem_evp_encaps(uint8_t ct[MLKEM_CT_LEN], uint8_t ss[MLKEM_SS_LEN],
 	peer = EVP_PKEY_new_raw_public_key_ex(NULL, alg_name, NULL, ek,
 	    MLKEM_EK_LEN);
 	if (peer == NULL)
-		return ERR_KEX_VALUE; /* a number in ek is too large */
+		return ERR_KEX_VALUE; /* a number in ek is too large (FIPS 203,
+				       * 7.2) */
 	ctx = EVP_PKEY_CTX_new_from_pkey(NULL, peer, NULL);
 	if (ctx != NULL && EVP_PKEY_encapsulate_init(ctx, NULL) == 1 &&
 	    EVP_PKEY_encapsulate(ctx, ct, &ct_len, ss, &ss_len) == 1 &&
@@ -111,7 +112,7 @@ mlkem_evp_free(void *key)
 /* ---- the choice --------------------------------------------------------- */
 
 struct mlkem {
-	void *evp; /* owned; NULL: the key is in dk */
+	void *evp; /* owned; NULL: dk is the key */
 	uint8_t dk[MLKEM_DK_LEN];
 };
 

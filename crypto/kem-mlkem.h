@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-KEM-768 (FIPS 203): OpenSSL's where the library at run time has it, else
- * that of crypto/fallback/.
+ * ML-KEM-768 (FIPS 203), by OpenSSL if the library at run time has it, else by
+ * the code of crypto/fallback/.
  *
  * Threads: any; a struct mlkem belongs to one thread at a time.
  */
@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "crypto/fallback/mlkem-own.h" /* lengths */
 
-/* OpenSSL's. ERR_UNSUPPORTED where the library has no ML-KEM. *key is an
+/* ML-KEM by OpenSSL only. ERR_UNSUPPORTED if the library has none. *key is an
  * EVP_PKEY for mlkem_evp_decaps() and mlkem_evp_free(). */
 int mlkem_evp_keygen(void **key, uint8_t ek[MLKEM_EK_LEN]) must_check;
 int mlkem_evp_encaps(uint8_t ct[MLKEM_CT_LEN], uint8_t ss[MLKEM_SS_LEN],
@@ -23,7 +23,7 @@ int mlkem_evp_decaps(void *key, uint8_t ss[MLKEM_SS_LEN],
     const uint8_t ct[MLKEM_CT_LEN]) must_check;
 void mlkem_evp_free(void *key);
 
-/* Either, with fresh randomness. */
+/* ML-KEM by OpenSSL or by crypto/fallback/, with fresh random numbers. */
 struct mlkem; /* a key pair */
 
 int mlkem_new(struct mlkem **out, uint8_t ek[MLKEM_EK_LEN]) must_check;

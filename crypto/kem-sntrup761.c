@@ -25,8 +25,8 @@ enum {
 	Q = 4591,		/* modulus */
 	HALF_Q = (Q - 1) / 2,
 	W = 286,		/* weight of short polynomials */
-	STEPS = 2 * P - 1,	/* division steps that always suffice */
-	CHUNK = 32,		/* elements handled between loop checks */
+	STEPS = 2 * P - 1,	/* division steps that are always enough */
+	CHUNK = 32,		/* elements for each turn of an inner loop */
 	SMALL_LEN = (P + 3) / 4, /* bytes of an encoded small polynomial */
 	ROUNDED_LEN = 1007,	/* bytes of an encoded rounded polynomial */
 	ROUNDED_RANGE = (Q + 2) / 3, /* multiples of 3 in [-HALF_Q, HALF_Q] */
@@ -40,7 +40,7 @@ enum {
 	SK_HASH = SK_RHO + SMALL_LEN,
 };
 
-/* What a hash is for: the byte in front of its input. */
+/* Purposes of a hash. The purpose is the first byte that is hashed. */
 enum {
 	HASH_REJECTED = 0,
 	HASH_SESSION = 1,
@@ -49,7 +49,7 @@ enum {
 	HASH_KEY = 4,
 };
 
-/* Elements from P on are 0. */
+/* The coefficients of a small polynomial; those from P on are 0. */
 struct small {
 	int8_t c[PAD];
 };
@@ -60,7 +60,8 @@ struct ring {
 
 /* ---- numbers modulo Q and 3 --------------------------------------------- */
 
-/* To [-HALF_Q, HALF_Q], for |a| < 2^25; 239492840 = round(2^40 / Q). */
+/* Reduces a to [-HALF_Q, HALF_Q], for |a| < 2^25. 239492840 = round(2^40 /
+ * Q). */
 static inline int16_t
 mod_q(int32_t a)
 {
@@ -69,14 +70,14 @@ mod_q(int32_t a)
 	return (int16_t)(a - quotient * Q);
 }
 
-/* To [-1, 1], for |a| < 2^14; 10923 = round(2^15 / 3). */
+/* Reduces a to [-1, 1], for |a| < 2^14. 10923 = round(2^15 / 3). */
 static inline int8_t
 mod_3(int32_t a)
 {
 	return (int8_t)(a - 3 * ((a * 10923 + (1 << 14)) >> 15));
 }
 
-/* 1/a, as the power Q - 2. */
+/* 1/a modulo Q, computed as a to the power of Q - 2. */
 static int16_t
 invert_q(int16_t a)
 {
@@ -93,8 +94,9 @@ invert_q(int16_t a)
 /* ---- product ------------------------------------------------------------ */
 
 /*
- * a * b without reduction of the coefficients. Eight rows at a time are
- * summed in 16 bits, which |a| <= HALF_Q and |b| <= 1 allow.
+ * Computes a * b without reducing the coefficients modulo Q. The products of
+ * eight coefficients of b are summed in 16 bits, for which |a| <= HALF_Q and
+ * |b| <= 1 are small enough.
  */
 static void
 multiply(int32_t out[P], const struct ring *a, const struct small *b)
@@ -157,11 +159,11 @@ swap_mask(int delta, int g0)
 	return (int)(ct_mask_positive(delta) & ct_mask_nonzero((uint32_t)g0));
 }
 
-/* The condition and the factors of one step. */
+/* What decides one division step, and its factors. */
 struct divstep_q {
 	int16_t swap;		   /* mask */
 	int16_t f0, g0;		   /* after the swap, in [-HALF_Q, HALF_Q] */
-	int16_t f0_ratio, g0_ratio; /* round(2^16 * x / Q) */
+	int16_t f0_ratio, g0_ratio; /* round(2^16 * f0 / Q), and of g0 */
 };
 
 static inline int16_t
@@ -170,8 +172,8 @@ ratio_q(int16_t x)
 	return (int16_t)(((int64_t)x * 935519 + (1 << 15)) >> 16);
 }
 
-/* f0 * b - g0 * a, by quotients estimated from the high halves: for
- * |a|, |b| < 2^13 the result is below 1.2 Q. */
+/* f0 * b - g0 * a modulo Q, with quotients estimated from the high halves. For
+ * |a|, |b| < 2^13 the magnitude of the result is below 1.2 Q. */
 static inline int16_t
 eliminate(const struct divstep_q *s, int16_t a, int16_t b)
 {
@@ -193,7 +195,8 @@ chunk_vr(const struct divstep_q *s, int16_t *restrict v, int16_t *restrict r)
 	}
 }
 
-/* As above, and g moves down by one place: g[-1] is written from g[0]. */
+/* As chunk_vr() for f and g, and divides g by x: the result for g[i] is written
+ * to g[i - 1]. */
 static inline void
 chunk_fg(const struct divstep_q *s, int16_t *restrict f, int16_t *restrict g)
 {
@@ -206,13 +209,14 @@ chunk_fg(const struct divstep_q *s, int16_t *restrict f, int16_t *restrict g)
 	}
 }
 
-/* out = 1 / (3 * in). Always exists: the modulus is irreducible. */
+/* out = 1 / (3 * in). The inverse always exists, because the modulus is
+ * irreducible. */
 static void
 invert_3_q(struct ring *out, const struct small *in)
 {
 	struct {
 		int16_t f[PAD + CHUNK], g[PAD + CHUNK], r[PAD + CHUNK];
-		int16_t v[STEPS + PAD + CHUNK]; /* v moves down, not its data */
+		int16_t v[STEPS + PAD + CHUNK]; /* the pointer moves */
 	} w;
 	int16_t *v = w.v + STEPS;
 	struct divstep_q s;
@@ -227,7 +231,8 @@ invert_3_q(struct ring *out, const struct small *in)
 	w.r[0] = -(Q - 1) / 3; /* 1/3 mod Q */
 
 	for (int step = 0; step < STEPS; step++) {
-		/* Degrees of v and r, and what later steps need of f and g. */
+		/* vr: how many coefficients of v and r can be other than 0. fg:
+		 * how many of f and g later steps still need. */
 		int vr = MIN(step + 2, P + 1), fg = MIN(P, STEPS - step);
 		int swap = swap_mask(delta, mod_q(w.g[0]));
 		int16_t t = (int16_t)(swap & (w.f[0] ^ w.g[0]));
@@ -256,7 +261,8 @@ invert_3_q(struct ring *out, const struct small *in)
 
 /* ---- inverse modulo 3 --------------------------------------------------- */
 
-/* Bit i of the planes tells whether coefficient i is 1, or -1. */
+/* Coefficients modulo 3 as two bit planes: bit i of plus is set if coefficient
+ * i is 1, bit i of minus if it is -1. */
 enum { WORDS = PAD / 64 };
 
 struct trits {
@@ -291,7 +297,8 @@ trits_swap(struct trits *a, struct trits *b, uint64_t mask)
 	}
 }
 
-/* a += c * b, where c is 1, -1 or 0 by the masks. */
+/* a += c * b. c is 1 if the mask c_plus is all ones, -1 if c_minus is, else
+ * 0. */
 static void
 trits_add_multiple(struct trits *a, const struct trits *b, uint64_t c_plus,
     uint64_t c_minus)
@@ -324,7 +331,7 @@ plane_up(uint64_t p[WORDS])
 	p[0] <<= 1;
 }
 
-/* out = 1 / in. Zero mask if it exists, all ones otherwise. */
+/* out = 1 / in. Returns 0 if the inverse exists, else a mask of all ones. */
 static int
 invert_3(struct small *out, const struct small *in)
 {
@@ -350,7 +357,8 @@ invert_3(struct small *out, const struct small *in)
 		delta = ((delta ^ swap) - swap) + 1;
 		trits_swap(&w.f, &w.g, mask);
 		trits_swap(&w.v, &w.r, mask);
-		/* f(0) and g(0) have the same sign: subtract; other: add. */
+		/* If f(0) and g(0) have the same sign, f is subtracted from g,
+		 * else added. */
 		same = (w.f.plus[0] & w.g.plus[0]) |
 		    (w.f.minus[0] & w.g.minus[0]);
 		other = (w.f.plus[0] & w.g.minus[0]) |
@@ -376,15 +384,15 @@ invert_3(struct small *out, const struct small *in)
 static inline void
 order(uint32_t *a, uint32_t *b)
 {
-	uint64_t difference = (uint64_t)*b - *a; /* negative: to be swapped */
+	uint64_t difference = (uint64_t)*b - *a; /* negative: swap */
 	uint32_t t = ct_opaque((uint32_t)(difference >> 32)) & (*a ^ *b);
 
 	*a ^= t;
 	*b ^= t;
 }
 
-/* Batcher's merge exchange network (Knuth, volume 3, 5.2.2, algorithm M):
- * which pairs are compared depends on PAD only. */
+/* Batcher's merge exchange sort (Knuth, volume 3, 5.2.2, algorithm M). Which
+ * pairs are compared depends only on PAD, so the time reveals nothing. */
 static void
 sort(uint32_t x[PAD])
 {
@@ -406,7 +414,7 @@ sort(uint32_t x[PAD])
 	}
 }
 
-/* A short polynomial: W random signs, the rest zeros, brought into a random
+/* Makes a random short polynomial. W random signs and P - W zeros get a random
  * order by sorting random numbers. The low two bits of each number are the
  * coefficient plus 1. */
 static void
@@ -420,7 +428,7 @@ random_short(struct small *out, void (*random)(void *p, size_t len))
 	for (int i = W; i < P; i++)
 		x[i] = (x[i] & ~UINT32_C(3)) | 1;
 	for (int i = P; i < PAD; i++)
-		x[i] = UINT32_MAX; /* stays at the end */
+		x[i] = UINT32_MAX; /* sorts to the end */
 	sort(x);
 	memset(out, 0, sizeof *out);
 	for (int i = 0; i < P; i++)
@@ -442,7 +450,7 @@ random_small(struct small *out, void (*random)(void *p, size_t len))
 
 /* ---- bytes -------------------------------------------------------------- */
 
-/* Four coefficients a byte. */
+/* Packs four coefficients into each byte. */
 static void
 encode_small(uint8_t out[SMALL_LEN], const struct small *in)
 {
@@ -464,9 +472,10 @@ decode_small(struct small *out, const uint8_t in[SMALL_LEN])
 }
 
 /*
- * P numbers below `range`: neighbours are joined to one number of the
- * squared range, whose low bytes are put out until the range is small; then
- * the same with what is left, until there is one.
+ * Encodes P numbers below `range`. Two neighbours are joined to one number
+ * below the product of their ranges. Its low bytes are written out until its
+ * range is below ENCODE_LIMIT. The joined numbers are then joined in the same
+ * way, until one is left.
  */
 static void
 encode(uint8_t *out, uint16_t r[P], uint16_t range)
@@ -502,12 +511,13 @@ encode(uint8_t *out, uint16_t r[P], uint16_t range)
 	}
 }
 
-/* One level of ranges and of the bytes that were put out at it. */
+/* What decode() needs of one level of joining: the ranges of its numbers, and
+ * the bytes that were written out. */
 struct level {
 	int n;
 	uint16_t m[P];
-	uint16_t low[P / 2];   /* the bytes of a pair */
-	uint32_t shift[P / 2]; /* the power of 256 that goes with them */
+	uint16_t low[P / 2];   /* low bytes of a joined pair */
+	uint32_t shift[P / 2]; /* 256 to the number of these bytes */
 };
 
 static const uint8_t *
@@ -533,7 +543,7 @@ read_level(struct level *next, struct level *l, const uint8_t *in)
 	return in;
 }
 
-/* The reverse of encode(), for public data only: it divides. Any bytes give
+/* Reverses encode(). It divides, so in must be public. Any bytes decode to
  * numbers below range. */
 static void
 decode(uint16_t r[P], const uint8_t *in, uint16_t range)
@@ -588,7 +598,7 @@ decode_key(struct ring *h, const uint8_t in[SNTRUP761_PK_LEN])
 		h->c[i] = (int16_t)(r[i] - HALF_Q);
 }
 
-/* The coefficients are multiples of 3. */
+/* Encodes a polynomial whose coefficients are multiples of 3. */
 static void
 encode_rounded(uint8_t out[ROUNDED_LEN], const struct ring *a)
 {
@@ -613,7 +623,7 @@ decode_rounded(struct ring *a, const uint8_t in[ROUNDED_LEN])
 
 /* ---- hashes ------------------------------------------------------------- */
 
-/* The first half of SHA-512 over the purpose, a and b (which may be empty). */
+/* The first half of SHA-512 over the purpose, a and b; b may be empty. */
 static int
 hash(uint8_t out[HASH_LEN], uint8_t purpose, const uint8_t *a, size_t a_len,
     const uint8_t *b, size_t b_len)
@@ -636,8 +646,9 @@ hash(uint8_t out[HASH_LEN], uint8_t purpose, const uint8_t *a, size_t a_len,
 
 /* ---- the method --------------------------------------------------------- */
 
-/* Encrypts the short polynomial r with the public key pk. Gives the ciphertext
- * ct, and r_hash, from which the session's secret is made. */
+/* Encrypts the short polynomial r, whose encoding is r_bytes, with the public
+ * key pk. Gives the ciphertext ct and r_hash, from which the shared secret is
+ * made. */
 static int
 hide(uint8_t ct[SNTRUP761_CT_LEN], uint8_t r_hash[HASH_LEN],
     const struct small *r, const uint8_t r_bytes[SMALL_LEN],
@@ -659,9 +670,9 @@ hide(uint8_t ct[SNTRUP761_CT_LEN], uint8_t r_hash[HASH_LEN],
 	return ret;
 }
 
-/* Decrypts r from ct. If the result does not have weight W, r is set to W
- * times 1 instead; encrypting that gives another ciphertext than ct, by which
- * the caller sees the failure. */
+/* Decrypts r from ct. If the result does not have weight W, r becomes 1 in its
+ * first W coefficients. The caller encrypts r again, gets another ciphertext
+ * than ct, and so notices the failure. */
 static void
 reveal(struct small *r, const uint8_t ct[ROUNDED_LEN],
     const uint8_t sk[SK_PK])
@@ -756,8 +767,8 @@ sntrup761_decaps(uint8_t ss[SNTRUP761_SS_LEN],
 		goto out;
 	for (int i = 0; i < SNTRUP761_CT_LEN; i++)
 		diff |= (uint32_t)(ct[i] ^ again[i]);
-	/* If r does not encrypt to ct, rho takes the place of r: the secret
-	 * is then one that nobody else can compute. */
+	/* If r does not encrypt to ct, the secret is made from rho instead of
+	 * r. Nobody else knows rho, so nobody else can compute this secret. */
 	wrong = ct_mask_nonzero(diff);
 	for (int i = 0; i < SMALL_LEN; i++)
 		bytes[i] = (uint8_t)ct_select(wrong, sk[SK_RHO + i], bytes[i]);

@@ -21,15 +21,16 @@ enum {
 	SNTRUP761_SS_LEN = 32,	 /* shared secret */
 };
 
-/* The caller wipes sk and ss. `random` is rand_bytes(), or a known stream in
- * tests: it is asked for the 761 words of a polynomial at once, as native
- * 32-bit numbers. */
+/* The caller wipes sk and ss. `random` is rand_bytes(); tests pass a known
+ * stream. One call asks for all 761 words of a polynomial, as 32-bit numbers in
+ * the byte order of the machine. */
 int sntrup761_keygen(uint8_t pk[SNTRUP761_PK_LEN], uint8_t sk[SNTRUP761_SK_LEN],
     void (*random)(void *p, size_t len)) must_check;
 int sntrup761_encaps(uint8_t ct[SNTRUP761_CT_LEN], uint8_t ss[SNTRUP761_SS_LEN],
     const uint8_t pk[SNTRUP761_PK_LEN],
     void (*random)(void *p, size_t len)) must_check;
-/* A wrong ciphertext gives a secret that nobody knows, not an error. */
+/* For a wrong ciphertext ss becomes a secret that the peer does not know, and
+ * the result is 0. */
 int sntrup761_decaps(uint8_t ss[SNTRUP761_SS_LEN],
     const uint8_t ct[SNTRUP761_CT_LEN],
     const uint8_t sk[SNTRUP761_SK_LEN]) must_check;

@@ -11,10 +11,10 @@
 struct kem {
 	const struct kem_alg *alg;
 	const struct kem_ops *ops;
-	void *state; /* owned; the method's */
+	void *state; /* owned; of the method's ops */
 };
 
-/* In the order in which we propose them. */
+/* The key exchange methods, in the order of our proposal. */
 static const struct kem_alg algs[] = {
 	{ .name = "mlkem768x25519-sha256",
 	  .digest = DIGEST_SHA256, .post_quantum = true,
@@ -47,7 +47,8 @@ static const struct kem_alg algs[] = {
 	{ .name = "mlkem768nistp256-sha256",
 	  .digest = DIGEST_SHA256, .post_quantum = true,
 	  .ops = &kem_ops_hybrid, .param = KEM_MLKEM768_P256 },
-	/* For old devices, only where they are configured. */
+	/* These are for old devices: only a configuration that names them
+	 * enables them. */
 	{ .name = "diffie-hellman-group-exchange-sha1",
 	  .digest = DIGEST_SHA1, .group_exchange = true, .weak = true,
 	  .ops = &kem_ops_dh },
@@ -59,8 +60,9 @@ static const struct kem_alg algs[] = {
 	  .ops = &kem_ops_dh, .param = DH_OLD_BITS },
 };
 
-/* With Kerberos 5, the one mechanism that we have. Its name here is the MD5 of
- * its OID in DER, in base64. */
+/* The methods of GSSAPI (RFC 4462), with the only mechanism that we have:
+ * Kerberos 5. The mechanism's part of a name is the MD5 of its OID in DER, in
+ * base64. */
 #define GSS(prefix)                                                           \
 	.name = prefix "toWM5Slw5Ew8Mqkay+al2g==", .gss_prefix = prefix
 
@@ -73,7 +75,8 @@ static const struct kem_alg gss_algs[] = {
 	  .digest = DIGEST_SHA512, .ops = &kem_ops_dh, .param = 4096 },
 	{ GSS("gss-group14-sha256-"),
 	  .digest = DIGEST_SHA256, .ops = &kem_ops_dh, .param = 2048 },
-	/* For old servers and clients, only where they are configured. */
+	/* These are for old servers and clients: only a configuration that
+	 * names them enables them. */
 	{ GSS("gss-group14-sha1-"),
 	  .digest = DIGEST_SHA1, .weak = true,
 	  .ops = &kem_ops_dh, .param = 2048 },

@@ -20,8 +20,8 @@ take(size_t len, const char *file, int line)
 	return malloc(len);
 }
 
-/* All of it, also what was reserved beyond what was asked for: a shorter
- * realloc() may have left something there. */
+/* Wipes all of the allocated memory, also what is beyond the length that was
+ * asked for: a realloc() to a shorter length may have left something there. */
 static void
 wipe_and_free(void *p, const char *file, int line)
 {
@@ -32,7 +32,8 @@ wipe_and_free(void *p, const char *file, int line)
 	free(p);
 }
 
-/* Never by realloc(3), which leaves a copy where it moves. */
+/* Does not call realloc(3), which may move the memory and leave the old
+ * copy. */
 static void *
 take_again(void *p, size_t len, const char *file, int line)
 {
@@ -47,9 +48,9 @@ take_again(void *p, size_t len, const char *file, int line)
 	return q;
 }
 
-/* With the file of --with-openssl-conf, unless the user names another one,
- * which counts for nothing in a program with rights that its caller does not
- * have. */
+/* Initializes OpenSSL. It reads the file of --with-openssl-conf, unless the
+ * user names another one in OPENSSL_CONF; setuid programs ignore that
+ * variable. */
 static void
 start(uint64_t options)
 {
@@ -62,7 +63,8 @@ start(uint64_t options)
 	(void)OPENSSL_init_crypto(options, settings);
 	OPENSSL_INIT_free(settings);
 #else
-	/* It fails only when memory is out; the next call then fails too. */
+	/* This fails only when memory is out. The next call of OpenSSL then
+	 * fails, too. */
 	(void)OPENSSL_init_crypto(options, NULL);
 #endif
 }
@@ -72,8 +74,9 @@ crypto_library_start(void)
 {
 	void *p = malloc(1);
 
-	/* Not possible any more once the library has taken memory, as in
-	 * a second call: then all is set already. */
+	/* This fails once the library has allocated memory, such as in a second
+	 * call, and then the functions are set already. It is only done where
+	 * the size of allocated memory is known. */
 	if (libc_memory_size(p) > 0)
 		(void)CRYPTO_set_mem_functions(take, take_again,
 		    wipe_and_free);
@@ -96,7 +99,8 @@ crypto_library_version(void)
 	return OpenSSL_version(OPENSSL_VERSION);
 }
 
-/* The first look-up of a kind makes all methods of that kind, which stay. */
+/* The first look-up of a kind (such as ciphers) makes OpenSSL's table of all
+ * methods of that kind, and the table stays. */
 void
 crypto_library_warm(void)
 {

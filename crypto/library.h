@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The cryptographic library that is in use.
+ * Setting up OpenSSL.
  *
  * Threads: any.
  */
@@ -10,20 +10,20 @@
 /*
  * Sets up the library so that it costs less. Programs that live for a short
  * time, run in many copies or use crypto/ in threads call this before anything
- * else of crypto/. OpenSSL then does not load its texts of errors, which we
- * never print, and does not clean up at exit(): that could happen while our
- * threads still run, and wipes no secret that we have not wiped ourselves.
+ * else of crypto/. OpenSSL then does not load its error texts, which we never
+ * print. It also does not clean up at exit(): the clean-up could run while our
+ * threads still work, and it wipes no secret that we have not wiped.
  *
- * From then on all memory that the library frees is wiped. It does so itself
- * with the numbers of a key, but not with all that it makes of a key's file,
- * nor with all that is on the way to a signature.
+ * From this call on, all memory that the library frees is wiped. Without it,
+ * the library wipes the numbers of a key, but not all copies that it makes when
+ * it parses a key or signs.
  */
 void crypto_library_start(void);
-/* The same, and reads its configuration now, not when it is first needed: for
- * processes that change their root directory. */
+/* Makes OpenSSL read its configuration file now instead of at the first need.
+ * It is for processes that change their root directory later. */
 void crypto_library_start_now(void);
-/* For processes that wait before they have work: looks up what a key exchange
- * and a login need, so that this costs nothing later. */
+/* Looks up the methods that a key exchange and a login need, for processes that
+ * wait before they have work: the look-up then costs no time later. */
 void crypto_library_warm(void);
 /* Name, version and date of the library that is loaded. Static. */
 const char *crypto_library_version(void);

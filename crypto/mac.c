@@ -12,8 +12,8 @@
 
 enum kind { HMAC, UMAC, NONE };
 
-/* One row a MAC: name, key bytes, tag bytes (the first of the digest, if that
- * has more), etm, kind, digest of HMAC, weak. */
+/* All MACs: name, key bytes, tag bytes (if fewer than the digest has, its first
+ * ones), etm, kind, digest of HMAC, weak. */
 static const struct mac_alg algs[] = {
 	{ "umac-64-etm@openssh.com", 16, 8, true, UMAC, 0, false },
 	{ "umac-128-etm@openssh.com", 16, 16, true, UMAC, 0, false },
@@ -27,7 +27,8 @@ static const struct mac_alg algs[] = {
 	{ "hmac-sha2-256", 32, 32, false, HMAC, DIGEST_SHA256, false },
 	{ "hmac-sha2-512", 64, 64, false, HMAC, DIGEST_SHA512, false },
 	{ "hmac-sha1", 20, 20, false, HMAC, DIGEST_SHA1, false },
-	/* For old devices, only where they are configured. */
+	/* These are for old devices: only a configuration that names them
+	 * enables them. */
 	{ "hmac-sha1-96-etm@openssh.com", 20, 12, true, HMAC, DIGEST_SHA1,
 	    true },
 	{ "hmac-md5-etm@openssh.com", 16, 16, true, HMAC, DIGEST_MD5, true },
@@ -41,9 +42,10 @@ static const struct mac_alg none = { "none", 0, 0, false, NONE, 0, false };
 
 struct mac {
 	const struct mac_alg *alg;
-	struct umac *umac; /* owned; or, for HMAC: */
-	/* Owned. inner and outer are the states after the padded key, which
-	 * are the same for every packet; work is a copy for one packet. */
+	struct umac *umac; /* owned; NULL for HMAC */
+	/* Owned; NULL for UMAC. inner and outer are the states after the padded
+	 * key, which are the same for every packet. work is a copy of them for
+	 * one packet. */
 	struct digest *inner, *outer, *work;
 };
 
@@ -65,8 +67,8 @@ mac_at(size_t index)
 	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
 }
 
-/* RFC 2104: a digest whose first input was the key, padded to a block, each
- * byte xored with mask. */
+/* Begins half of an HMAC (RFC 2104): makes a digest and hashes the key, filled
+ * up with zeros to a block and xored with mask. */
 static int
 keyed_digest(struct digest **out, const struct mac_alg *alg,
     const uint8_t *key, uint8_t mask)
@@ -116,7 +118,7 @@ mac_free(struct mac *m)
 	if (m == NULL)
 		return;
 	umac_free(m->umac);
-	/* OpenSSL wipes the states. */
+	/* OpenSSL wipes the states itself. */
 	digest_free(m->inner);
 	digest_free(m->outer);
 	digest_free(m->work);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Packet MACs (RFC 4253 section 6.4, RFC 6668, UMAC of RFC 4418): one table.
- * The sequence number is part of what is authenticated: HMAC prepends it,
- * UMAC takes it as nonce.
+ * The MACs of packets (RFC 4253 section 6.4, RFC 6668, UMAC of RFC 4418). The
+ * sequence number is authenticated, too: HMAC hashes it before the packet, UMAC
+ * takes it as nonce.
  *
  * Threads: any; a struct mac belongs to one thread at a time.
  */
@@ -24,20 +24,20 @@ struct mac_alg {
 	bool etm;	  /* encrypt-then-MAC: length is sent in clear */
 	int kind;	  /* private to mac.c */
 	int param;
-	bool weak;	  /* by today's knowledge: users are warned */
+	bool weak;	  /* too weak for today: users are warned */
 };
 
 struct mac;
 
-/* NULL if unknown. Rows in table order; NULL at the end. "none", which makes
- * no tag, is found by its name only. */
+/* mac_by_name() returns NULL for an unknown name. mac_at() returns the MACs in
+ * order, NULL behind the last one. It leaves out "none", which makes no tag. */
 const struct mac_alg *mac_by_name(const char *name);
 const struct mac_alg *mac_at(size_t index);
 
 int mac_new(struct mac **out, const struct mac_alg *alg,
     const uint8_t *key) must_check;
 void mac_free(struct mac *m); /* wipes */
-/* tag has room for alg->tag_len. */
+/* tag must have room for alg->tag_len bytes. */
 int mac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
     uint8_t *tag) must_check;
 

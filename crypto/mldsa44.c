@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-DSA-44 from OpenSSL where the library at run time has it, and the choice
- * between that and our own. Built against any OpenSSL 3: nothing here needs the
- * headers of 3.5.
+ * ML-DSA-44, by OpenSSL if the library at run time has it, else by the code of
+ * crypto/fallback/. It compiles with the headers of any OpenSSL 3, although
+ * only 3.5 has ML-DSA.
  */
 #include "crypto/mldsa44.h"
 
@@ -21,8 +21,8 @@
 
 static const char alg_name[] = "ML-DSA-44";
 
-/* OpenSSL is asked once in the life of a process. Threads that do so at the
- * same time get the same answer. */
+/* Does the library have ML-DSA? It is asked once for the life of the process.
+ * Threads that ask at the same time get the same answer. */
 static bool
 evp_has_mldsa(void)
 {
@@ -41,7 +41,7 @@ evp_has_mldsa(void)
 	return atomic_load(&known) == YES;
 }
 
-/* NULL if it cannot be made. */
+/* Makes the key pair of the seed. NULL on errors. */
 static EVP_PKEY *
 from_seed(const uint8_t seed[MLDSA44_SEED_LEN])
 {
@@ -80,7 +80,7 @@ mldsa44_evp_public(uint8_t public[MLDSA44_PUBLIC_LEN],
 	return r;
 }
 
-/* begin is EVP_DigestSignInit_ex or its counterpart. */
+/* The type of EVP_DigestSignInit_ex() and EVP_DigestVerifyInit_ex(). */
 typedef int (*begin_fn)(EVP_MD_CTX *ctx, EVP_PKEY_CTX **pctx,
     const char *digest, OSSL_LIB_CTX *lib, const char *props, EVP_PKEY *key,
     const OSSL_PARAM params[]);

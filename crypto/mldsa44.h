@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ML-DSA-44, the signatures of FIPS 204: OpenSSL's where the library at run
- * time has it, else those of crypto/fallback/. A private key is the seed that
- * it was made of.
+ * Signatures by ML-DSA-44 (FIPS 204), by OpenSSL if the library at run time has
+ * it, else by the code of crypto/fallback/. A private key is the seed from
+ * which it is made.
  *
  * Threads: any.
  */
@@ -15,7 +15,7 @@
 #include "base/wire.h"
 #include "crypto/fallback/mldsa44-own.h" /* lengths, messages */
 
-/* OpenSSL's. ERR_UNSUPPORTED where the library has no ML-DSA. */
+/* ML-DSA by OpenSSL only. ERR_UNSUPPORTED if the library has none. */
 int mldsa44_evp_public(uint8_t public[MLDSA44_PUBLIC_LEN],
     const uint8_t seed[MLDSA44_SEED_LEN]) must_check;
 int mldsa44_evp_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
@@ -25,7 +25,8 @@ int mldsa44_evp_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t public[MLDSA44_PUBLIC_LEN],
     const struct mldsa44_message *m) must_check;
 
-/* Either; sign takes fresh randomness. */
+/* ML-DSA by OpenSSL or by crypto/fallback/. mldsa44_sign() uses fresh random
+ * numbers. */
 int mldsa44_public(uint8_t public[MLDSA44_PUBLIC_LEN],
     const uint8_t seed[MLDSA44_SEED_LEN]) must_check;
 int mldsa44_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What moduli.c and moduli-make.c share. */
+/* Shared by moduli.c, moduli-make.c and moduli-sieve.c. */
 #ifndef HPN_CRYPTO_MODULI_INTERNAL_H
 #define HPN_CRYPTO_MODULI_INTERNAL_H
 
@@ -7,12 +7,12 @@
 
 #include "crypto/moduli.h"
 
-enum { MODULI_MIN_BITS = 512 }; /* less must be a mistyped number */
+enum { MODULI_MIN_BITS = 512 }; /* a smaller size must be a typing error */
 
-/* Appends the bytes of a number, big-endian. */
+/* Appends the number as big-endian bytes. */
 int moduli_put_number(struct buf *out, const BIGNUM *v) must_check;
 
-/* Sets m's time to now. */
+/* Sets m->time to the current time. */
 int moduli_stamp(struct modulus *m) must_check;
 
 #endif

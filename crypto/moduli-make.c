@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Making lines of a moduli file: new safe primes, and the test of candidates.
- * Apart from moduli.c, so that a program that only reads such files does not
- * contain it.
+ * Makes lines of a moduli file: finds new safe primes, and tests candidates. It
+ * is not in moduli.c because programs that only read such files do not need it.
  */
 #include "crypto/moduli-internal.h"
 
@@ -11,9 +10,10 @@
 #include "base/mem.h"
 
 enum {
-	TRIALS = 64, /* OpenSSL does at least so many rounds at our sizes */
-	/* p = 23 mod 24: then q = (p - 1) / 2 is odd and no multiple of 3,
-	 * and 2 is a square, so it generates the subgroup of order q. */
+	TRIALS = 64, /* OpenSSL does at least this many rounds for our sizes */
+	/* Primes p = 23 mod 24 are searched for. Then q = (p - 1) / 2 is odd
+	 * and no multiple of 3, and 2 is a square modulo p, so 2 generates the
+	 * subgroup of order q. */
 	RESIDUE_MODULUS = 24,
 	RESIDUE = 23,
 };
@@ -32,7 +32,8 @@ moduli_format(struct buf *out, const struct modulus *m)
 {
 	buf_printf(out, "%s %u %u %u %u ", m->time, m->type, m->tests,
 	    m->trials, m->bits - 1);
-	/* The customary form of a generator has no leading zero. */
+	/* A generator of one byte is written without a leading zero, as other
+	 * programs do. */
 	if (buf_len(&m->generator) == 1)
 		buf_printf(out, "%X", buf_data(&m->generator)[0]);
 	else
@@ -115,7 +116,7 @@ out:
 	return r;
 }
 
-/* Sets p and q = (p - 1) / 2; the line holds one of the two. */
+/* Sets p, and q = (p - 1) / 2, from the one of them that the line holds. */
 static int
 both_primes(const struct modulus *m, BIGNUM *p, BIGNUM *q)
 {
@@ -147,7 +148,7 @@ moduli_screen(struct modulus *m, bool *passed)
 	r = both_primes(m, p, q);
 	if (r != 0)
 		goto out;
-	/* Most candidates fail at q, so that comes first. */
+	/* q is tested first, because most candidates already fail there. */
 	r = ERR_CRYPTO;
 	prime = BN_is_odd(p) ? BN_check_prime(q, ctx, NULL) : 0;
 	if (prime == 1)
@@ -167,7 +168,7 @@ moduli_screen(struct modulus *m, bool *passed)
 	m->bits = (uint32_t)BN_num_bits(p);
 	m->type = MODULI_TYPE_SAFE;
 	m->tests |= MODULI_TEST_MILLER_RABIN;
-	/* Those of who tested it before count too. */
+	/* Rounds that somebody did before are added. */
 	m->trials = MIN(m->trials, (uint32_t)(INT32_MAX - TRIALS)) + TRIALS;
 	*passed = true;
 	r = moduli_stamp(m);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * DESIGN
- * Candidates for safe primes: numbers q such that neither q nor p = 2q + 1 has
- * a small divisor. A window of odd numbers from a random one on is sieved at
- * once, with a bit for each: a prime s strikes out the q that it divides, and
- * those for which it divides p. Whether one of the rest gives a safe prime is
- * found out by moduli_screen(), which takes long.
+ * Searches candidates for safe primes: numbers q such that neither q nor 2q + 1
+ * has a small divisor; p is 2q + 1. A window of odd numbers from a random one
+ * on is sieved at once, with one bit for each number. Each small prime s
+ * strikes out the q that it divides, and the q for which it divides p.
+ * moduli_screen() then finds out which of the remaining q make a safe prime,
+ * which takes long.
  */
 #include <stdlib.h>
 
@@ -13,11 +14,12 @@
 #include "crypto/moduli-internal.h"
 
 enum {
-	WINDOW = 1 << 24,     /* odd numbers in it */
-	SMALL_PRIMES = 1 << 20, /* divisors are below it */
+	WINDOW = 1 << 24,     /* odd numbers in the window */
+	SMALL_PRIMES = 1 << 20, /* divisors up to this are tried */
 };
 
-/* A bit that is set stands for a number that is struck out. */
+/* A field of n bits, all clear. A set bit means that its number is struck out.
+ * The caller frees it. */
 static uint8_t *
 bits_new(size_t n)
 {
@@ -37,7 +39,8 @@ strike(uint8_t *bits, size_t from, size_t step, size_t n)
 		bits[i / 8] |= (uint8_t)(1 << (i % 8));
 }
 
-/* Bit i is clear if i is a prime. */
+/* A field of bits in which bit i is clear if i is a prime (from 2 on). NULL:
+ * memory is out. The caller frees it. */
 static uint8_t *
 small_primes(void)
 {
@@ -50,9 +53,10 @@ small_primes(void)
 }
 
 /*
- * Strikes out the q of the window that the prime s makes useless: those that
- * leave the remainder 0, and (s - 1) / 2. Bit i stands for first + 2i, so that
- * i is the half of the way from the remainder of first to that one, modulo s.
+ * Strikes out the q of the window for which s divides q or 2q + 1. These have
+ * the remainder 0 or (s - 1) / 2 modulo s. Bit i stands for first + 2i, so i is
+ * half of the distance, modulo s, from the remainder of first to the wanted
+ * one.
  */
 static void
 strike_prime(uint8_t *window, const BIGNUM *first, size_t s)
@@ -68,7 +72,7 @@ strike_prime(uint8_t *window, const BIGNUM *first, size_t s)
 	}
 }
 
-/* The first number of the window, which is odd. */
+/* Sets first to the first number of the window: odd, with bits - 1 bits. */
 static int
 choose_first(uint32_t bits, const struct buf *start, BIGNUM *first)
 {

@@ -40,7 +40,8 @@ moduli_put_number(struct buf *out, const BIGNUM *v)
 	return 0;
 }
 
-/* A hexadecimal number as bytes; *bits may be NULL. */
+/* Reads a hexadecimal number and appends its bytes. Sets *bits, unless bits is
+ * NULL, to its length in bits. */
 static int
 get_hex(const char *s, struct buf *out, uint32_t *bits)
 {

@@ -10,12 +10,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* Padding is 4 to 255 bytes a packet, mostly below 20: one refill serves
- * some hundred packets. */
+/* A packet needs 4 to 255 bytes of padding, mostly fewer than 20: one filling
+ * is enough for some hundred packets. */
 enum { PAD_POOL_BYTES = 4096 };
 
 static struct {
-	unsigned int fork_id; /* of the process that filled it */
+	unsigned int fork_id; /* fork_id() when the pool was filled */
 	size_t used;	      /* bytes already given out */
 	uint8_t bytes[PAD_POOL_BYTES];
 } pool = { .used = PAD_POOL_BYTES };
@@ -28,7 +28,8 @@ rand_bytes(void *p, size_t len)
 	while (len > 0) {
 		int n = (int)MIN(len, INT_MAX);
 
-		/* The private generator: what comes out here becomes keys. */
+		/* RAND_priv_bytes() has a generator of its own for secrets,
+		 * since keys are made from these bytes. */
 		if (RAND_priv_bytes(out, n) != 1)
 			fatal("no random numbers to be had");
 		out += n;

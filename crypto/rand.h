@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Random bytes. rand_bytes() is for keys, cookies and nonces; rand_pad() is
- * for packet padding: it draws from a buffer that is filled in bulk, so that
- * a packet costs no system call. Both end the process if there is no
- * randomness, because nothing can be done safely without.
+ * Random bytes. rand_bytes() is for keys, cookies and nonces. rand_pad() is for
+ * packet padding and other bytes that are no secret: it draws from a buffer
+ * that is filled in bulk, so that a packet costs no system call. Both end the
+ * process if there are no random numbers, because nothing can be done safely
+ * without them.
  *
- * Threads: rand_bytes any; rand_pad loop thread only. After fork() the child
- * refills its buffer (pthread_atfork or a pid check).
+ * Threads: rand_bytes() any; rand_pad() in the loop's thread only. After fork()
+ * the child fills the buffer anew.
  */
 #ifndef HPN_CRYPTO_RAND_H
 #define HPN_CRYPTO_RAND_H
@@ -16,7 +17,8 @@
 
 void rand_bytes(void *p, size_t len);
 void rand_pad(void *p, size_t len);
-/* Uniform in [0, bound). */
+/* A random number in [0, bound), each with the same chance. 0 if bound is 0 or
+ * 1. */
 uint32_t rand_uniform(uint32_t bound);
 
 #endif

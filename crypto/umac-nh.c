@@ -34,7 +34,8 @@ nh_portable(const uint32_t *key, const uint8_t *p, size_t len,
 
 #include <immintrin.h>
 
-/* Products of the 32 bit lanes of a + ka and b + kb, added in pairs. */
+/* Multiplies the 32-bit lanes of a + ka by those of b + kb, and adds the
+ * products in pairs. */
 static inline __m128i
 products128(__m128i a, __m128i ka, __m128i b, __m128i kb)
 {
@@ -66,8 +67,9 @@ nh_sse2(const uint32_t *key, const uint8_t *p, size_t len,
 	__m128i sum0 = _mm_setzero_si128(), sum1 = sum0;
 	__m128i k0 = load128(key), k1, k2;
 
-	/* Stream 1 starts with the key words of stream 0's second half, and
-	 * ends with those of its next first half. */
+	/* Stream 1 uses the key NH_SHIFT words further on than stream 0: its
+	 * first half is stream 0's second half, and its second half is the
+	 * first half of stream 0's next group. */
 	for (; len > 0; len -= NH_GROUP_LEN, p += NH_GROUP_LEN, key += 8) {
 		__m128i a = load128(p), b = load128(p + 16);
 
@@ -93,7 +95,7 @@ products256(__m256i a, __m256i ka, __m256i b, __m256i kb)
 		_mm256_srli_epi64(y, 32)));
 }
 
-/* 16 bytes each from p and from one group further on. */
+/* Loads 16 bytes from p, and the 16 bytes that are one group further on. */
 static inline AVX2 __m256i
 load_pair(const uint8_t *p)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * NH, the inner hash of UMAC (RFC 4418 section 5.2.2), in two Toeplitz
- * shifted streams at once. Private to umac.c and its test.
+ * NH, the inner hash of UMAC (RFC 4418 section 5.2.2). It computes two streams
+ * at once, the second with a shifted key (Toeplitz). Only for umac.c and its
+ * test.
  *
  * Threads: any.
  */
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-	NH_GROUP_LEN = 32,   /* bytes: the message's unit */
+	NH_GROUP_LEN = 32,   /* bytes: a message is hashed in such units */
 	NH_BLOCK_LEN = 1024, /* bytes hashed with one key */
 	NH_SHIFT = 4,	     /* key words between two streams */
 	NH_STREAMS = 2,
@@ -25,9 +26,10 @@ enum {
 typedef void (*nh_fn)(const uint32_t *key, const uint8_t *p, size_t len,
     uint64_t sum[NH_STREAMS]);
 
-/* The fastest one on this processor. */
+/* The fastest function that this processor can run. */
 nh_fn nh_best(void);
-/* Those that run on this processor, slowest first; NULL at the end. */
+/* All functions that this processor can run, the slowest first; NULL behind the
+ * last one. */
 nh_fn nh_at(size_t index);
 
 #endif

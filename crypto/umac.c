@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * UMAC hashes in three layers: NH makes 8 bytes of every 1024, a polynomial
- * makes 8 bytes of all of these, an inner product makes 4 of them. This is
- * done two or four times with different keys, and the result is masked with
- * an AES block that is made from the nonce.
+ * UMAC (RFC 4418) hashes in three layers. NH makes 8 bytes of each 1024 bytes.
+ * A polynomial makes 8 bytes of all results of NH. An inner product makes 4
+ * bytes of that. All of this is done for two or four streams with different
+ * keys, and the result is xored with an AES block that is made from the nonce.
  */
 #include "crypto/umac.h"
 
@@ -21,13 +21,14 @@ enum {
 	BLOCK_LEN = 16, /* of AES, bytes */
 	MAX_STREAMS = 4,
 	NH_KEY_WORDS = NH_BLOCK_LEN / 4 + (MAX_STREAMS - 1) * NH_SHIFT,
-	L2_KEY_LEN = 24, /* bytes a stream; POLY-128 would use the last 16 */
-	L3_WORDS = 4,	 /* of 16 bits: what a stream's 8 bytes are cut into */
+	L2_KEY_LEN = 24, /* bytes a stream; only the first 8 are used here */
+	L3_WORDS = 4,	 /* words of 16 bits in a stream's 8 bytes */
 	L3_KEY_LEN = 64, /* bytes a stream: 8 keys for 8 words... */
 	L3_SKIP = 32,	 /* ...of which the first 4 would meet zeros */
 };
 
-/* The numbers that keys are derived with (RFC 4418 section 3.2). */
+/* The index that goes into the derivation of each key (RFC 4418 section
+ * 3.2). */
 enum { DERIVE_PAD, DERIVE_L1, DERIVE_L2, DERIVE_L3_PRODUCT, DERIVE_L3_MASK };
 
 static const uint64_t P36 = 0xffffffffb;	 /* 2^36 - 5 */
@@ -74,7 +75,8 @@ aes_block(EVP_CIPHER_CTX *ctx, const uint8_t in[BLOCK_LEN],
 	    ERR_CRYPTO;
 }
 
-/* len is a multiple of 4; out may be any length. */
+/* Derives a key of len bytes, with AES as the pseudo-random function (section
+ * 3.2). */
 static int
 derive(EVP_CIPHER_CTX *ctx, uint64_t what, uint8_t *out, size_t len)
 {
@@ -115,7 +117,7 @@ derive_poly(struct umac *u, EVP_CIPHER_CTX *ctx)
 	int r = derive(ctx, DERIVE_L2, raw, u->streams * L2_KEY_LEN);
 
 	for (size_t s = 0; r == 0 && s < u->streams; s++) {
-		/* These bits are zero so that poly_step() cannot overflow. */
+		/* With these bits clear, poly_step() cannot overflow. */
 		u->poly_key[s] = wire_get_u64(raw + s * L2_KEY_LEN) &
 		    0x01ffffff01ffffff;
 	}
@@ -183,7 +185,7 @@ umac_free(struct umac *u)
 	freezero(u, sizeof *u);
 }
 
-/* NH of at most one block, for all streams: section 5.2. */
+/* Section 5.2: NH for all streams, of at most NH_BLOCK_LEN bytes. */
 static void
 hash_block(const struct umac *u, const uint8_t *p, size_t len,
     uint64_t sum[MAX_STREAMS])
@@ -210,8 +212,8 @@ add_mod_p64(uint64_t a, uint64_t b)
 {
 	uint64_t sum = a + b;
 
-	/* A carry is worth 2^64, which is 59 modulo p. Should adding that
-	 * carry too, the sum is small and cannot do so a third time. */
+	/* A carry means 2^64, which is 59 modulo P64. If adding 59 makes a
+	 * carry, too, the sum is so small that adding 59 again does not. */
 	if (sum < a) {
 		sum += P64_GAP;
 		if (sum < P64_GAP)
@@ -221,8 +223,8 @@ add_mod_p64(uint64_t a, uint64_t b)
 }
 
 /*
- * y * k + m modulo p, not always fully reduced. The halves of k are below
- * 2^25, so that none of the sums of products below overflows.
+ * Computes y * k + m modulo P64, not always fully reduced. The halves of k are
+ * below 2^25, so that none of the sums of products overflows.
  */
 static uint64_t
 poly_step(uint64_t y, uint64_t k, uint64_t m)
@@ -237,7 +239,8 @@ poly_step(uint64_t y, uint64_t k, uint64_t m)
 	return add_mod_p64(y, m);
 }
 
-/* Section 5.3: words of 2^64 - 2^32 and above are marked and moved down. */
+/* Section 5.3: a word m from 2^64 - 2^32 on is hashed as two words, the marker
+ * P64 - 1 and m - 59. */
 static uint64_t
 poly_word(uint64_t y, uint64_t k, uint64_t m)
 {
@@ -248,7 +251,8 @@ poly_word(uint64_t y, uint64_t k, uint64_t m)
 	return poly_step(y, k, m);
 }
 
-/* Section 5.4, for the 8 bytes that may be other than zero. */
+/* Section 5.4, of the 8 bytes that the first two layers make. The standard's
+ * other 8 bytes are zeros for messages as short as ours. */
 static uint32_t
 inner_product(const struct umac *u, size_t stream, uint64_t v)
 {
@@ -299,7 +303,8 @@ umac_compute(struct umac *u, uint64_t nonce, const void *p, size_t len,
 
 	if (len > UMAC_MAX_MSG)
 		return ERR_LIMIT;
-	/* Section 3.3: two short tags share an AES block, each has a half. */
+	/* Section 3.3: tags of 8 bytes use half of an AES block each. The
+	 * lowest bit of the nonce says which half. */
 	if (u->streams == 2)
 		half = nonce & 1;
 	wire_put_u64(block, nonce - half);

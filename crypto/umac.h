@@ -15,7 +15,7 @@
 
 enum {
 	UMAC_KEY_LEN = 16,	  /* bytes */
-	UMAC_MAX_MSG = 0x1000000, /* bytes; POLY-128 would begin beyond */
+	UMAC_MAX_MSG = 0x1000000, /* bytes; longer ones would need POLY-128 */
 };
 
 struct umac;
@@ -23,7 +23,8 @@ struct umac;
 /* tag_len is 8 or 16 bytes. */
 int umac_new(struct umac **out, size_t tag_len, const uint8_t *key) must_check;
 void umac_free(struct umac *u); /* wipes */
-/* tag has room for the tag_len of the context. ERR_LIMIT over UMAC_MAX_MSG. */
+/* tag must have room for tag_len bytes, as given to umac_new(). ERR_LIMIT: the
+ * message is longer than UMAC_MAX_MSG. */
 int umac_compute(struct umac *u, uint64_t nonce, const void *p, size_t len,
     uint8_t *tag) must_check;
 

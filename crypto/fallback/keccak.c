@@ -9,7 +9,7 @@ enum {
 	ROUNDS = 24,
 	SHA3_256_RATE = 136,
 	SHA3_512_RATE = 72,
-	SUFFIX_SHA3 = 0x06,  /* the domain bits and the first bit of padding */
+	SUFFIX_SHA3 = 0x06,  /* domain bits 01 and the first bit of padding */
 	SUFFIX_SHAKE = 0x1f,
 	LAST_BYTE = 0x80,    /* the last bit of padding */
 };
@@ -31,7 +31,7 @@ rotate(uint64_t v, unsigned n)
 	return v << n | v >> (64 - n);
 }
 
-/* Chi: one row of five lanes. */
+/* Step chi for one row of five lanes. */
 static inline void
 mix_row(uint64_t out[5], uint64_t b0, uint64_t b1, uint64_t b2, uint64_t b3,
     uint64_t b4)
@@ -44,8 +44,9 @@ mix_row(uint64_t out[5], uint64_t b0, uint64_t b1, uint64_t b2, uint64_t b3,
 }
 
 /*
- * One round from a to e. Lane (x, y) is a[x + 5 * y]. Rho and pi are folded
- * into the choice of arguments: lane (X, Y) after pi comes from (X + 3Y, X).
+ * One round of the permutation, from a to e. Lane (x, y) is a[x + 5 * y]. The
+ * steps rho and pi are in the choice of arguments: lane (X, Y) after pi comes
+ * from (X + 3Y, X).
  */
 static inline void
 round_step(uint64_t e[25], const uint64_t a[25], uint64_t constant)
@@ -140,7 +141,7 @@ sponge_absorb(struct keccak *k, const uint8_t *p, size_t len)
 	}
 }
 
-/* Pads, and leaves the first block of output in the lanes. */
+/* Ends the input with its padding, and makes the first block of output. */
 static void
 sponge_finish(struct keccak *k, uint8_t suffix)
 {

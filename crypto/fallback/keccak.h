@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The Keccak sponge of FIPS 202: SHA3-256, SHA3-512 and both SHAKEs, for
- * the post-quantum methods. Own code, because those need many short streams,
- * each read in several pieces: OpenSSL takes longer to set up such a stream
- * than to compute it, and before 3.3 it cannot give a second piece. No branch
- * or index depends on a secret.
+ * The Keccak sponge of FIPS 202: SHA3-256, SHA3-512, SHAKE128 and SHAKE256, for
+ * ML-KEM and ML-DSA. It is own code because these need many short streams, each
+ * read in several pieces. OpenSSL takes longer to set up such a stream than to
+ * compute it, and before 3.3 cannot give a second piece. No branch or index
+ * depends on a secret.
  *
  * Threads: any; a struct keccak belongs to one thread at a time.
  */
@@ -24,15 +24,16 @@ enum {
 struct keccak {
 	uint64_t lane[25];
 	unsigned rate; /* bytes per permutation */
-	unsigned pos;  /* next byte within the rate */
+	unsigned pos;  /* index of the next byte, below rate */
 };
 
-/* rate: SHAKE128_RATE or SHAKE256_RATE. Absorb, finish once, squeeze. */
+/* A SHAKE stream: init (rate is SHAKE128_RATE or SHAKE256_RATE), absorb any
+ * number of times, finish once, squeeze any number of times. */
 void shake_init(struct keccak *k, unsigned rate);
 void shake_absorb(struct keccak *k, const void *p, size_t len);
 void shake_finish(struct keccak *k);
 void shake_squeeze(struct keccak *k, uint8_t *out, size_t len);
-/* Wipes; needed if what was absorbed is secret. */
+/* Wipes k. This is needed if the input was secret. */
 void shake_clear(struct keccak *k);
 
 void sha3_256(uint8_t out[SHA3_256_LEN], const void *p, size_t len);

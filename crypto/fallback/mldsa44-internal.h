@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of ML-DSA-44: polynomials of 256 coefficients modulo Q, kept as
- * signed 32-bit numbers of small magnitude. The loops over them have constant
- * trip counts, so that compilers turn them into vector code; no branch or index
- * depends on a coefficient.
+ * Polynomials of ML-DSA-44: 256 coefficients modulo Q, kept as signed 32-bit
+ * numbers of small magnitude. The loops over them have constant trip counts, so
+ * that compilers turn them into vector code. No branch or index depends on a
+ * coefficient.
  *
  * Threads: any.
  */
@@ -29,21 +29,21 @@ struct polyvec {
 	struct poly v[K]; /* K and L are the same */
 };
 
-/* To (-Q, Q), for |a| < 2^31 - 2^22. */
+/* Reduces a modulo Q to (-Q, Q), for |a| < 2^31 - 2^22. */
 static inline int32_t
 reduce(int32_t a)
 {
 	return a - ((a + (1 << 22)) >> 23) * Q;
 }
 
-/* From (-Q, Q) to [0, Q). */
+/* Maps (-Q, Q) to [0, Q). */
 static inline int32_t
 to_unsigned(int32_t a)
 {
 	return a + (Q & (int32_t)ct_mask_top((uint32_t)a));
 }
 
-/* To [-Q/2, Q/2]. */
+/* Reduces a modulo Q to [-Q/2, Q/2]. */
 static inline int32_t
 to_centered(int32_t a)
 {
@@ -51,19 +51,22 @@ to_centered(int32_t a)
 	return a - (Q & (int32_t)ct_mask_positive(a - Q / 2));
 }
 
-/* What follows takes coefficients in (-Q, Q), unless it says otherwise. */
+/* The functions below take coefficients in (-Q, Q), unless they say
+ * otherwise. */
 void poly_add(struct poly *p, const struct poly *a);
 void poly_sub(struct poly *p, const struct poly *a);
-/* To [0, Q), from anything that reduce() takes. */
+/* Reduces the coefficients to [0, Q). It takes what reduce() takes. */
 void poly_to_unsigned(struct poly *p);
-/* Is a coefficient of this magnitude, or of a larger one? All ones if so. */
+/* All ones if a coefficient has the magnitude bound or a larger one, else 0. */
 uint32_t poly_reaches(const struct poly *p, int32_t bound);
 
-/* Algorithms 41 and 42. dot() and multiply() leave a factor of 2^-32 behind,
- * which the inverse puts right: it is for their results and sums of them. */
+/* The transform and its inverse (algorithms 41 and 42). Products by dot() and
+ * multiply() have a factor of 2^-32 too much. ntt_inverse() removes that
+ * factor, so it may only be used for such products and their sums. */
 void ntt(struct poly *p);
 void ntt_inverse(struct poly *p);
-/* The inner product of two transformed vectors, and a product. */
+/* The inner product of two vectors, and the product of two polynomials, all of
+ * them transformed. */
 void dot(struct poly *out, const struct polyvec *a, const struct polyvec *b);
 void multiply(struct poly *out, const struct poly *a, const struct poly *b);
 

@@ -33,18 +33,18 @@ enum {
 	HIGH_COUNT = (Q - 1) / (2 * GAMMA2),
 
 	SEED_LEN = MLDSA44_SEED_LEN,
-	CRH_LEN = 64,	/* rho', tr and mu */
+	CRH_LEN = 64,	/* of rho', tr and mu */
 	CHALLENGE_LEN = 32,
 	T1_LEN = 320,	/* bytes of a polynomial of 10-bit numbers */
-	Z_LEN = 576,	/* of 18-bit numbers */
-	W1_LEN = 192,	/* of 6-bit numbers */
+	Z_LEN = 576,	/* bytes of a polynomial of 18-bit numbers */
+	W1_LEN = 192,	/* bytes of a polynomial of 6-bit numbers */
 	ROUNDS_MAX = 1000, /* the standard asks for 814 or more; the chance to
 			    * need as many is below 2^-256 */
 };
 
 /* ---- numbers ------------------------------------------------------------ */
 
-/* Algorithm 35: a in [0, Q) is high * 2^D + low. */
+/* Algorithm 35: splits a in [0, Q) into high * 2^D + low. Returns high. */
 static inline int32_t
 power2round(int32_t *low, int32_t a)
 {
@@ -54,15 +54,15 @@ power2round(int32_t *low, int32_t a)
 	return high;
 }
 
-/* Algorithm 36: a in [0, Q) is high * 2 * GAMMA2 + low. The reciprocal of
- * 2^48 makes the quotient exact for all a. */
+/* Algorithm 36: splits a in [0, Q) into high * 2 * GAMMA2 + low. Returns high.
+ * The reciprocal with 2^48 makes the quotient exact for all a. */
 static inline int32_t
 decompose(int32_t *low, int32_t a)
 {
 	uint64_t n = (uint64_t)a + GAMMA2 - 1;
 	int32_t high = (int32_t)(n * 1477838210 >> 48);
 
-	/* HIGH_COUNT stands for 0, with low one less. */
+	/* A high of HIGH_COUNT becomes 0, and low one less (modulo Q). */
 	high &= (int32_t)ct_mask_top((uint32_t)(high - HIGH_COUNT));
 	a -= high * 2 * GAMMA2;
 	*low = a - (Q & (int32_t)ct_mask_positive(a - Q / 2));
@@ -71,7 +71,7 @@ decompose(int32_t *low, int32_t a)
 
 /* ---- bytes -------------------------------------------------------------- */
 
-/* Four numbers of a few bits after another, the lowest bit first. */
+/* Packs four numbers of `bits` bits each, the lowest bits first. */
 static void
 pack4(uint8_t *out, const uint32_t in[4], unsigned bits)
 {
@@ -104,7 +104,7 @@ unpack4(uint32_t out[4], const uint8_t *in, unsigned bits)
 	out[3] = (uint32_t)(high >> bits & mask);
 }
 
-/* Coefficients of [0, 2^bits): t1 and w1. */
+/* Packs coefficients in [0, 2^bits), which those of t1 and w1 are. */
 static void
 encode(uint8_t *out, const struct poly *p, unsigned bits)
 {
@@ -129,7 +129,7 @@ decode_t1(struct poly *p, const uint8_t *in)
 	}
 }
 
-/* GAMMA1 less each coefficient. */
+/* Packs GAMMA1 minus each coefficient. */
 static void
 encode_z(uint8_t *out, const struct poly *p)
 {
@@ -154,8 +154,8 @@ decode_z(struct poly *p, const uint8_t *in)
 	}
 }
 
-/* Algorithm 20: where the ones are, and behind them where each polynomial
- * ends. */
+/* Algorithm 20: writes the indices of the hints that are 1, and behind them for
+ * each polynomial where its indices end. */
 static void
 encode_hints(uint8_t out[OMEGA + K], const struct polyvec *h)
 {
@@ -171,8 +171,8 @@ encode_hints(uint8_t out[OMEGA + K], const struct polyvec *h)
 	}
 }
 
-/* Algorithm 21. There is one encoding of the same hints only: places in
- * order, none twice, zeros behind the last. */
+/* Algorithm 21. False if in is not the only allowed encoding of its hints: the
+ * indices of a polynomial must rise, and unused bytes must be zero. */
 static bool
 decode_hints(struct polyvec *h, const uint8_t in[OMEGA + K])
 {
@@ -199,7 +199,7 @@ decode_hints(struct polyvec *h, const uint8_t in[OMEGA + K])
 
 /* ---- sampling ----------------------------------------------------------- */
 
-/* Begins SHAKE-256 of a seed and a number of two bytes. */
+/* Begins a stream of SHAKE-256 over a seed and the number n in two bytes. */
 static void
 begin_numbered(struct keccak *xof, const uint8_t seed[CRH_LEN], unsigned n)
 {
@@ -211,7 +211,8 @@ begin_numbered(struct keccak *xof, const uint8_t seed[CRH_LEN], unsigned n)
 	shake_finish(xof);
 }
 
-/* Algorithm 30: uniform, by rejection, from a public seed. */
+/* Algorithm 30: uniform coefficients, by rejection, from the public seed
+ * rho. */
 static void
 sample_uniform(struct poly *p, const uint8_t rho[SEED_LEN], uint8_t column,
     uint8_t row)
@@ -246,7 +247,8 @@ sample_matrix(struct polyvec a[K], const uint8_t rho[SEED_LEN])
 	}
 }
 
-/* Algorithm 31: -ETA to ETA, from the halves of bytes that are below 15. */
+/* Algorithm 31: coefficients from -ETA to ETA. Each half of a byte that is
+ * below 15 makes one. */
 static void
 sample_secret(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
 {
@@ -262,7 +264,7 @@ sample_secret(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
 			uint32_t kept = ct_mask_top(a - 15);
 
 			ct_reveal(&kept, sizeof kept);
-			/* a * 205 / 1024 is a / 5 for these. */
+			/* a * 205 / 1024 is a / 5 for a below 15. */
 			if (kept != 0)
 				p->c[n++] = ETA -
 				    (int32_t)(a - (a * 205 >> 10) * 5);
@@ -272,7 +274,8 @@ sample_secret(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
 	explicit_bzero(block, sizeof block);
 }
 
-/* Algorithm 34 for one polynomial: uniform in (-GAMMA1, GAMMA1]. */
+/* Algorithm 34 for one polynomial: coefficients uniform in (-GAMMA1,
+ * GAMMA1]. */
 static void
 sample_mask(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
 {
@@ -286,7 +289,7 @@ sample_mask(struct poly *p, const uint8_t seed[CRH_LEN], unsigned number)
 	explicit_bzero(bytes, sizeof bytes);
 }
 
-/* Algorithm 29: TAU coefficients of 1 or -1. */
+/* Algorithm 29: TAU coefficients are 1 or -1, the others 0. */
 static void
 sample_challenge(struct poly *p, const uint8_t seed[CHALLENGE_LEN])
 {
@@ -313,11 +316,11 @@ sample_challenge(struct poly *p, const uint8_t seed[CHALLENGE_LEN])
 
 /* ---- keys --------------------------------------------------------------- */
 
-/* What a seed expands to (algorithm 6). The vectors of the private key are
- * left as they are, not transformed. */
+/* The private key and the matrix that a seed expands to (algorithm 6). s1, s2
+ * and t0 are not transformed by expand_key(). */
 struct expanded {
 	uint8_t rho[SEED_LEN], key[SEED_LEN], tr[CRH_LEN];
-	struct polyvec a[K]; /* transformed; row by row */
+	struct polyvec a[K]; /* transformed; a[i] is row i */
 	struct polyvec s1, s2, t0;
 };
 
@@ -394,7 +397,9 @@ mldsa44_own_public(uint8_t public[MLDSA44_PUBLIC_LEN],
 
 /* ---- signatures --------------------------------------------------------- */
 
-/* mu: what of the message and the public key is signed (algorithms 2 and 7). */
+/* Computes mu, the hash of the public key's hash tr and of the message, which
+ * is what is signed (algorithms 2 and 7). ERR_ARGUMENT: the context is too
+ * long. */
 static int
 hash_message(uint8_t mu[CRH_LEN], const uint8_t tr[CRH_LEN],
     const struct mldsa44_message *m)
@@ -414,7 +419,7 @@ hash_message(uint8_t mu[CRH_LEN], const uint8_t tr[CRH_LEN],
 	return 0;
 }
 
-/* The challenge's bytes; w1 is what the high bits are. */
+/* Hashes mu and the high bits w1 to the bytes of the challenge. */
 static void
 hash_commitment(uint8_t challenge[CHALLENGE_LEN], const uint8_t mu[CRH_LEN],
     const struct polyvec *w1)
@@ -468,7 +473,8 @@ commit(struct attempt *t, const struct expanded *x, const uint8_t mu[CRH_LEN],
 	ntt(&t->c);
 }
 
-/* The challenge times a part of the private key, which is transformed. */
+/* Multiplies the challenge by a polynomial of the private key, which is
+ * transformed. The result is t->product. */
 static const struct poly *
 times_challenge(struct attempt *t, const struct poly *secret_ntt)
 {
@@ -477,8 +483,8 @@ times_challenge(struct attempt *t, const struct poly *secret_ntt)
 	return &t->product;
 }
 
-/* The response z. All ones if it must not be given out: it is so large that
- * it would tell something of s1. */
+/* Computes the response z. Returns all ones if a coefficient is so large that z
+ * would reveal something about s1, and must not be given out. */
 static uint32_t
 respond(struct attempt *t, const struct expanded *x)
 {
@@ -492,8 +498,8 @@ respond(struct attempt *t, const struct expanded *x)
 	return bad;
 }
 
-/* Does low + high of w without c * s2 have low bits that would tell something
- * of s2? w is without it afterwards. */
+/* Subtracts c * s2 from w. Returns all ones if the low bits of w then are so
+ * large that the signature would reveal something about s2. */
 static uint32_t
 check_low(struct attempt *t, const struct expanded *x)
 {
@@ -512,8 +518,9 @@ check_low(struct attempt *t, const struct expanded *x)
 	return bad;
 }
 
-/* What a verifier, who does not have t0, needs to find the same high bits
- * (algorithm 39). All ones if it is too much. */
+/* Computes the hints, by which a verifier, who does not know t0, gets the same
+ * high bits (algorithm 39). Returns all ones if there are too many hints, or c
+ * * t0 is too large. */
 static uint32_t
 make_hints(struct attempt *t, const struct expanded *x)
 {
@@ -540,7 +547,7 @@ make_hints(struct attempt *t, const struct expanded *x)
 	return bad | ct_mask_top(OMEGA - count);
 }
 
-/* True if the attempt may be given out. */
+/* Makes one attempt at a signature. True if it may be given out. */
 static bool
 attempt_signature(struct attempt *t, const struct expanded *x,
     const uint8_t mu[CRH_LEN], const uint8_t mask_seed[CRH_LEN],
@@ -569,7 +576,7 @@ put_signature(uint8_t out[MLDSA44_SIGNATURE_LEN], struct attempt *t)
 	ct_reveal(out, MLDSA44_SIGNATURE_LEN);
 }
 
-/* rho'', of which all masks of a signature are made. */
+/* Computes rho'', the seed of all masks of a signature. */
 static void
 make_mask_seed(uint8_t out[CRH_LEN], const struct expanded *x,
     const uint8_t random[MLDSA44_RANDOM_LEN], const uint8_t mu[CRH_LEN])
@@ -623,7 +630,7 @@ mldsa44_own_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
 
 /* ---- verification: all is public ---------------------------------------- */
 
-/* Algorithm 40. */
+/* Algorithm 40: the high bits of a, corrected by one if hint is 1. */
 static int32_t
 use_hint(int32_t hint, int32_t a)
 {
@@ -634,7 +641,8 @@ use_hint(int32_t hint, int32_t a)
 	return (high + (low > 0 ? 1 : HIGH_COUNT - 1)) % HIGH_COUNT;
 }
 
-/* w1 again: the high bits of A z - c t1 2^D, with the hints. */
+/* Computes w1 as the signer had it: the high bits of A z - c t1 2^D, corrected
+ * by the hints h. */
 static void
 recover_commitment(struct polyvec *w1, const struct polyvec *z,
     const struct poly *c, const struct polyvec *h,

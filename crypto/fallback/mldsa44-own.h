@@ -3,9 +3,9 @@
  * ML-DSA-44 (FIPS 204) for older versions of OpenSSL: portable code, whose time
  * and memory accesses do not depend on secrets.
  *
- * A private key is the seed that it was made of. The form of 2560 bytes is not
- * kept anywhere: most of the work of expanding a seed is done for each
- * signature anyway.
+ * A private key is the seed from which it is made. The standard's form of 2560
+ * bytes is not kept, because most of the work of expanding a seed has to be
+ * done for each signature anyway.
  *
  * Threads: any.
  */
@@ -25,20 +25,22 @@ enum {
 	MLDSA44_CONTEXT_MAX = 255,
 };
 
-/* What is signed. context tells apart what one key signs for several uses;
- * both ends have to know it. */
+/* What is signed. With different contexts a key can sign for several uses, and
+ * a signature for one use is not valid for another. Both ends must know the
+ * context, which may have at most MLDSA44_CONTEXT_MAX bytes. */
 struct mldsa44_message {
 	struct span context, data;
 };
 
-/* random makes two signatures of one message differ; zeros are the standard's
- * deterministic variant. ERR_ARGUMENT: the context is too long. */
+/* mldsa44_own_sign(): random makes two signatures of the same message differ;
+ * zeros give the standard's deterministic variant. ERR_ARGUMENT: the context is
+ * too long. */
 void mldsa44_own_public(uint8_t public[MLDSA44_PUBLIC_LEN],
     const uint8_t seed[MLDSA44_SEED_LEN]);
 int mldsa44_own_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t seed[MLDSA44_SEED_LEN], const struct mldsa44_message *m,
     const uint8_t random[MLDSA44_RANDOM_LEN]) must_check;
-/* ERR_SIGNATURE if it is not one of this message by this key. */
+/* ERR_SIGNATURE if the signature is not one of this message by this key. */
 int mldsa44_own_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t public[MLDSA44_PUBLIC_LEN],
     const struct mldsa44_message *m) must_check;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* Arithmetic of ML-DSA-44: polynomials and their transform. */
+/* Arithmetic on the polynomials of ML-DSA-44, and their transform. */
 #include "crypto/fallback/mldsa44-internal.h"
 
-/* 1753^bitrev8(i) mod Q (appendix B), nearest to zero. */
+/* 1753^bitrev8(i) mod Q (appendix B), each in the form that is nearest to
+ * zero. */
 static const int32_t zeta[N] = {
 	1, -3572223, 3765607, 3761513, -3201494, -2883726, -3145678, -3201430,
 	-601683, 3542485, 2682288, 2129892, 3764867, -1005239, 557458, -1221177,
@@ -89,19 +90,20 @@ static const int32_t zeta_ratio[N] = {
 	540420426, -374860238,
 };
 
-/* 2^32/256 mod Q: the factor of the inverse transform, and that which dot()
- * leaves out. */
+/* The factor at the end of the inverse transform: 1/256, times the 2^32 that
+ * dot() and multiply() leave out, modulo Q. */
 enum { INVERSE = 16382, INVERSE_RATIO = 8395782 };
 
-/* Eight layers: the last is of blocks of two. */
+/* The transform has eight layers; a block of the last one is two
+ * coefficients. */
 #define NUMBER int32_t
 #define PRODUCT int64_t
 enum { BITS = 32, LAST_HALF = 1 };
 
 #include "crypto/fallback/ntt-internal.h"
 
-/* a / 2^32 mod Q, in (-Q, Q), for |a| < 2^53: adds the multiple of Q that
- * makes the low half 0. 58728449 = 1/Q mod 2^32. */
+/* a / 2^32 mod Q, in (-Q, Q), for |a| < 2^53. A multiple of Q is subtracted
+ * that makes the low half 0. 58728449 = 1/Q mod 2^32. */
 static inline int32_t
 reduce_product(int64_t a)
 {

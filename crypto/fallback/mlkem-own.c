@@ -25,7 +25,8 @@ enum {
 	N = 256,	/* coefficients */
 	Q = 3329,	/* modulus */
 	K = 3,		/* length of vectors */
-	DU = 10, DV = 4, /* bits kept of the parts of a ciphertext */
+	DU = 10, DV = 4, /* bits of a coefficient of u, and of v, in a
+			  * ciphertext */
 	POLY12_LEN = 384, /* bytes of a polynomial of 12-bit numbers */
 	U_LEN = 320,	/* bytes of one polynomial of u */
 	V_LEN = 128,	/* bytes of v */
@@ -44,7 +45,8 @@ struct polyvec {
 	struct poly v[K];
 };
 
-/* 17^bitrev7(i) mod Q (appendix A), nearest to zero. */
+/* 17^bitrev7(i) mod Q (appendix A), each in the form that is nearest to
+ * zero. */
 static const int16_t zeta[128] = {
 	1, -1600, -749, -40, -687, 630, -1432, 848, 1062, -1410, 193, 797,
 	-543, -69, 569, -1583, 296, -882, 1339, 1476, -283, 56, -1089, 1333,
@@ -76,12 +78,13 @@ static const int16_t zeta_ratio[128] = {
 	-16989, -14469, -10335, 21498, 7934, 20198, 22502, -23210, -10906,
 	17442, -31636, 23860, -28644, 20257, -23998, -7756, 17422, -23132,
 };
-/* 1/128 mod Q, the factor of the inverse transform, and its ratio. */
+/* 1/128 mod Q, the factor at the end of the inverse transform, and its ratio as
+ * in zeta_ratio. */
 enum { INVERSE = -26, INVERSE_RATIO = -512 };
 
 /* ---- numbers modulo Q --------------------------------------------------- */
 
-/* To [-Q/2, Q/2]; 20159 = round(2^26 / Q). */
+/* Reduces a modulo Q to [-Q/2, Q/2]. 20159 = round(2^26 / Q). */
 static inline int16_t
 reduce(int16_t a)
 {
@@ -90,7 +93,8 @@ reduce(int16_t a)
 	return (int16_t)(a - quotient * Q);
 }
 
-/* The same for a sum of products, |a| < 2^30; 645084 = round(2^31 / Q). */
+/* Reduces a sum of products, |a| < 2^30, to [-Q/2, Q/2]. 645084 = round(2^31 /
+ * Q). */
 static inline int16_t
 reduce_wide(int32_t a)
 {
@@ -99,7 +103,7 @@ reduce_wide(int32_t a)
 	return (int16_t)(a - quotient * Q);
 }
 
-/* From [-Q, Q) to [0, Q). */
+/* Maps [-Q, Q) to [0, Q). */
 static inline uint16_t
 to_unsigned(int16_t a)
 {
@@ -138,29 +142,31 @@ poly_add(struct poly *p, const struct poly *a)
 		p->c[i] = (int16_t)(p->c[i] + a->c[i]);
 }
 
-/* Seven layers: what is left are pairs of coefficients. 9 Q < 2^15. */
+/* The transform has seven layers, so it ends with pairs of coefficients. Their
+ * magnitude is at most Q + 7 * 5Q/4, which is below 2^15. */
 #define NUMBER int16_t
 #define PRODUCT int32_t
 enum { BITS = 16, LAST_HALF = 2 };
 
 #include "crypto/fallback/ntt-internal.h"
 
-/* Algorithm 9. |input| < Q. */
+/* The transform (algorithm 9), for coefficients of a magnitude below Q. */
 static void
 ntt(struct poly *p)
 {
 	transform(p);
 }
 
-/* Algorithm 10. |input| <= 5Q/4. */
+/* The inverse (algorithm 10), for coefficients of a magnitude up to 5Q/4. */
 static void
 ntt_inverse(struct poly *p)
 {
 	transform_back(p);
 }
 
-/* Inner product in the transformed domain (algorithms 11 and 12): 128 times
- * a product modulo X^2 - r, where r is plus or minus a zeta. */
+/* The inner product of two transformed vectors (algorithms 11 and 12). Each
+ * pair of coefficients is multiplied modulo X^2 - r, where r is a zeta or its
+ * negative. */
 static void
 dot(struct poly *out, const struct polyvec *a, const struct polyvec *b)
 {
@@ -208,7 +214,8 @@ decode12(struct poly *p, const uint8_t *in)
 	}
 }
 
-/* The modulus check of section 7.2, for what was decoded from a public key. */
+/* The modulus check of section 7.2: are all numbers of a decoded public key
+ * below Q? */
 static bool
 is_reduced(const struct polyvec *t)
 {
@@ -281,7 +288,8 @@ encode_message(uint8_t out[SYM_LEN], const struct poly *p)
 	}
 }
 
-/* A set bit becomes (Q + 1) / 2, without a branch on it. */
+/* Bit i of in becomes coefficient i: 0, or (Q + 1) / 2 if the bit is set. There
+ * is no branch, because the bits are secret. */
 static void
 decode_message(struct poly *p, const uint8_t in[SYM_LEN])
 {
@@ -292,7 +300,7 @@ decode_message(struct poly *p, const uint8_t in[SYM_LEN])
 
 /* ---- sampling ----------------------------------------------------------- */
 
-/* Algorithm 7: uniform, by rejection, from a public seed. */
+/* Algorithm 7: uniform coefficients, by rejection, from the public seed rho. */
 static void
 sample_uniform(struct poly *p, const uint8_t rho[SYM_LEN], uint8_t column,
     uint8_t row)
@@ -334,8 +342,8 @@ sample_matrix(struct polyvec a[K], const uint8_t rho[SYM_LEN], bool transposed)
 	}
 }
 
-/* PRF and algorithm 8: coefficients of -2 to 2, the difference of two sums
- * of two bits. */
+/* PRF and algorithm 8: coefficients from -2 to 2. Each is the difference of two
+ * sums of two random bits. */
 static void
 sample_small(struct poly *p, const uint8_t seed[SYM_LEN], uint8_t counter)
 {
@@ -360,7 +368,8 @@ sample_small(struct poly *p, const uint8_t seed[SYM_LEN], uint8_t counter)
 
 /* ---- K-PKE, section 5 --------------------------------------------------- */
 
-/* Algorithm 13, after d was expanded. dk gets the secret vector alone. */
+/* Algorithm 13, from rho and sigma on, to which d was expanded. dk gets only
+ * the secret vector. */
 static void
 pke_keygen(uint8_t ek[MLKEM_EK_LEN], uint8_t dk[DK_EK],
     const uint8_t rho[SYM_LEN], const uint8_t sigma[SYM_LEN])
@@ -453,7 +462,8 @@ pke_decrypt(uint8_t m[SYM_LEN], const uint8_t ct[MLKEM_CT_LEN],
 
 /* ---- ML-KEM, section 6 -------------------------------------------------- */
 
-/* G: the shared secret and the coins of encryption. */
+/* The hash G of m and of the hash of ek: the shared secret, and the random
+ * bytes for pke_encrypt(). */
 static void
 derive(uint8_t out[SHA3_512_LEN], const uint8_t m[SYM_LEN],
     const uint8_t ek_hash[SYM_LEN])
@@ -517,7 +527,7 @@ mlkem_own_decaps(uint8_t ss[MLKEM_SS_LEN], const uint8_t ct[MLKEM_CT_LEN],
 	shake_finish(&j);
 	shake_squeeze(&j, rejected, sizeof rejected);
 
-	/* Our own ek always passes the check. */
+	/* This cannot fail: the numbers of our own ek are below Q. */
 	if (pke_encrypt(again, dk + DK_EK, m, derived + SYM_LEN) != 0)
 		memset(again, 0, sizeof again);
 	for (int i = 0; i < MLKEM_CT_LEN; i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * ML-KEM-768 (FIPS 203) for older versions of OpenSSL: portable code, whose
- * time and memory accesses do not depend on secrets. The caller gives the
- * randomness and wipes what is secret.
+ * time and memory accesses do not depend on secrets. The caller provides the
+ * random bytes (d, z, m), and wipes dk, ss and these.
  *
  * Threads: any.
  */
@@ -24,10 +24,11 @@ enum {
 
 void mlkem_own_keygen(uint8_t ek[MLKEM_EK_LEN], uint8_t dk[MLKEM_DK_LEN],
     const uint8_t d[MLKEM_SEED_LEN], const uint8_t z[MLKEM_SEED_LEN]);
-/* ERR_KEX_VALUE if ek holds a number that is not reduced (section 7.2). */
+/* ERR_KEX_VALUE if ek contains a number that is not below the modulus (section
+ * 7.2). */
 int mlkem_own_encaps(uint8_t ct[MLKEM_CT_LEN], uint8_t ss[MLKEM_SS_LEN],
     const uint8_t ek[MLKEM_EK_LEN], const uint8_t m[MLKEM_SEED_LEN]) must_check;
-/* A wrong ciphertext gives a secret that nobody knows, not an error. */
+/* For a wrong ciphertext ss becomes a secret that the peer does not know. */
 void mlkem_own_decaps(uint8_t ss[MLKEM_SS_LEN], const uint8_t ct[MLKEM_CT_LEN],
     const uint8_t dk[MLKEM_DK_LEN]);
 

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The number-theoretic transform of ML-KEM and ML-DSA, once for both: they
- * differ in the modulus, in the width of a coefficient, and in how far it goes.
- * The two sources that include this define before:
+ * The number-theoretic transform for both ML-KEM and ML-DSA, which differ in
+ * the modulus, the width of a coefficient and the number of layers. Before a
+ * source includes this file, it defines:
  * - NUMBER, the type of a coefficient, which has BITS bits, and PRODUCT, twice
  *   as wide;
  * - N and Q, struct poly, reduce();
  * - zeta[], powers of the root in bit-reversed order, nearest to zero, and
  *   zeta_ratio[], round(2^BITS * zeta / Q) of each;
- * - LAST_HALF, half a block of the last layer;
- * - INVERSE, by which the inverse multiplies at its end, and INVERSE_RATIO.
+ * - LAST_HALF, half the coefficients of a block of the last layer;
+ * - INVERSE, the factor at the end of the inverse, and INVERSE_RATIO.
  *
  * Loops have constant trip counts, so that compilers turn them into vector
- * code; no branch or index depends on a coefficient.
+ * code. No branch or index depends on a coefficient.
  *
  * Threads: any.
  */
@@ -33,7 +33,7 @@ mul_by(NUMBER a, NUMBER w, NUMBER ratio)
 	    (uint32_t)quotient * (uint32_t)Q);
 }
 
-/* One layer of the transform over one block: `half` butterflies. */
+/* One block of one layer of the transform, which is `half` butterflies. */
 static inline void
 ntt_block(NUMBER *lo, NUMBER *hi, int half, NUMBER w, NUMBER ratio)
 {
@@ -67,7 +67,8 @@ ntt_layer(struct poly *p, int half)
 	}
 }
 
-/* The inverse uses the powers from the end; -1/zeta is among them. */
+/* One layer of the inverse. It uses the powers in zeta[] from the end, where
+ * those of -1/zeta are. */
 static inline void
 inverse_layer(struct poly *p, int half)
 {
@@ -79,8 +80,8 @@ inverse_layer(struct poly *p, int half)
 	}
 }
 
-/* |input| < Q. Each layer adds at most 5Q/4, for which NUMBER has room, so only
- * the end result is reduced. */
+/* Transforms p, for coefficients of a magnitude below Q. Each layer adds at
+ * most 5Q/4, for which NUMBER has room, so only the end result is reduced. */
 static inline void
 transform(struct poly *p)
 {
@@ -97,7 +98,7 @@ transform(struct poly *p)
 		p->c[i] = reduce(p->c[i]);
 }
 
-/* |input| <= 5Q/4. */
+/* Reverses transform(), for coefficients of a magnitude up to 5Q/4. */
 static inline void
 transform_back(struct poly *p)
 {
