@@ -14,13 +14,13 @@
 struct addr {
 	int family;
 	uint8_t bytes[16];
-	unsigned bits; /* of the family: 32 or 128 */
+	unsigned bits; /* 32 for IPv4, 128 for IPv6 */
 };
 
 enum { ADDR_TEXT_MAX = 64, NET_TEXT_MAX = 80 };
 
-/* A scope ("%eth0") is ignored; an IPv4 address in an IPv6 one is the IPv4
- * address. */
+/* Reads a numeric address. A scope ("%eth0") is ignored. An IPv4 address that
+ * is mapped to IPv6 (::ffff:192.0.2.1) becomes the IPv4 address. */
 static bool
 addr_parse(const char *text, struct addr *a)
 {
@@ -54,7 +54,8 @@ bit_set(const struct addr *a, unsigned i)
 	return (a->bytes[i / 8] >> (7 - i % 8) & 1) != 0;
 }
 
-/* "net/bits"; ERR_FORMAT if text is not of that shape at all. */
+/* Reads "address/bits". ERR_FORMAT: the text is no network at all. ERR_SYNTAX:
+ * bits is malformed, or the address has bits behind them. */
 static int
 cidr_parse(const char *text, struct addr *net, unsigned *bits)
 {
@@ -89,7 +90,7 @@ is_inside(const char *addr, const struct addr *net, unsigned bits)
 	return true;
 }
 
-/* One item of a list, without its '!'. */
+/* Matches one item of a list, a network or a pattern, without its '!'. */
 static int
 match_item(const char *host, const char *addr, const char *item, bool *hit)
 {
@@ -103,7 +104,7 @@ match_item(const char *host, const char *addr, const char *item, bool *hit)
 		*hit = addr != NULL && is_inside(addr, &net, bits);
 		return 0;
 	}
-	/* With a slash it was meant to be a network, not a pattern. */
+	/* With a slash the item must be a network, not a pattern. */
 	if (r == ERR_SYNTAX || strchr(item, '/') != NULL)
 		return ERR_SYNTAX;
 	*hit = (addr != NULL && str_match_nocase(addr, item)) ||
@@ -143,7 +144,8 @@ addr_match_list(const char *addr, const char *list)
 	return addr_match_host(NULL, addr, list);
 }
 
-/* One item of such a list. */
+/* Matches one item of a list for addr_match_networks(): an address or a
+ * network, but no pattern. */
 static int
 match_network(const char *addr, const char *item, bool *hit)
 {

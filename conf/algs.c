@@ -12,8 +12,8 @@
 #include "keys/key.h"
 
 /*
- * Our policy, best first. A server leaves finite-field Diffie-Hellman to
- * those who configure it; a client appends it for old servers' sake.
+ * The default lists, best first. A server offers finite-field Diffie-Hellman
+ * only if it is configured. A client offers it last, for old servers.
  */
 #define KEX_SERVER                                                            \
 	"mlkem768x25519-sha256,sntrup761x25519-sha512,"                       \
@@ -33,8 +33,8 @@
 	"hmac-sha1-etm@openssh.com,umac-64@openssh.com,"                      \
 	"umac-128@openssh.com,hmac-sha2-256,hmac-sha2-512,hmac-sha1"
 
-/* "none" is a row of the cipher table, but cannot be configured. */
-/* Of keys alone, then with certificates. */
+/* The names of all key algorithms: first those without certificates, then those
+ * with certificates. NULL behind the last one. */
 static const char *
 key_name_at(size_t index)
 {
@@ -102,6 +102,8 @@ policy(enum algs_kind kind)
 	return "";
 }
 
+/* Is this the name of an algorithm that may be configured? "none" may not,
+ * although the table of ciphers has it. */
 static bool
 known_span(enum algs_kind kind, const char *p, size_t len)
 {
@@ -114,8 +116,8 @@ known_span(enum algs_kind kind, const char *p, size_t len)
 }
 
 /*
- * Other names of what is built. HPN-SSH's cipher differs from OpenSSH's in its
- * program only, so who names it gets that.
+ * Other names of algorithms that we have. HPN-SSH's multi-threaded cipher has
+ * the same bytes on the wire as OpenSSH's, so its name stands for that.
  */
 static const struct {
 	enum algs_kind kind;
@@ -125,7 +127,8 @@ static const struct {
 	    "chacha20-poly1305@openssh.com" },
 };
 
-/* The kind that has the same table of names. */
+/* Kinds that choose from the same table have the same result, one of these
+ * kinds. */
 static enum algs_kind
 table_of(enum algs_kind kind)
 {
@@ -144,7 +147,7 @@ table_of(enum algs_kind kind)
 /* ---- building lists ----------------------------------------------------- */
 
 struct builder {
-	char *list; /* owned; "" at first */
+	char *list; /* owned; "" at the beginning */
 	size_t len, cap;
 };
 
@@ -157,7 +160,8 @@ builder_init(struct builder *b, size_t cap)
 	return b->list != NULL ? 0 : ERR_NOMEM;
 }
 
-/* Appends a name that is not there yet; cap bounds the sum of all. */
+/* Appends a name, unless the list has it already. The list never gets longer
+ * than the room that builder_init() made. */
 static void
 builder_add(struct builder *b, const char *p, size_t len)
 {
@@ -198,20 +202,21 @@ algs_default(enum algs_kind kind)
 
 /* ---- parsing ------------------------------------------------------------ */
 
-/* What was parsed so far. */
+/* The list that is being parsed. */
 struct result {
 	enum algs_kind kind;
 	struct builder list;
 };
 
-/* Lists of key algorithms may hold patterns, as those of stock do. */
+/* Lists of key algorithms may contain patterns, as in OpenSSH. */
 static bool
 is_pattern(enum algs_kind kind, const char *name)
 {
 	return table_of(kind) == ALGS_HOST_KEY && strpbrk(name, "*?") != NULL;
 }
 
-/* Adds what there is of that name; true if there is any. */
+/* Adds the algorithm of this name, or all that match the pattern. False: there
+ * is none. */
 static bool
 add_known(struct result *res, const char *name)
 {
@@ -237,15 +242,17 @@ add_known(struct result *res, const char *name)
 	return found;
 }
 
-/* HPN-SSH has it in its table of MACs. Here NoneMacEnabled adds it to later
- * exchanges (kex_set_none()), so that no login goes without. */
+/* Is this the MAC "none"? HPN-SSH allows it in lists of MACs. Here it is
+ * ignored in them: NoneMacEnabled adds it for the key exchange after the login
+ * (kex_set_none()), so that no login goes without a MAC. */
 static bool
 is_for_later(const struct result *res, const char *name)
 {
 	return res->kind == ALGS_MAC && strcmp(name, "none") == 0;
 }
 
-/* Appends the names of text; each must be known. */
+/* Adds all names in the list text. ERR_UNSUPPORTED: *bad, which the caller
+ * frees, is unknown. */
 static int
 add_names(struct result *res, const char *text, char **bad)
 {
@@ -290,7 +297,7 @@ parse_change(struct result *res, const char *text, const char *base,
 	}
 }
 
-/* Bytes that all names of a table need, with a comma behind each. */
+/* The length of a list with all names of the kind, with a comma behind each. */
 static size_t
 table_len(enum algs_kind kind)
 {

@@ -24,7 +24,7 @@ clear(void *field)
 	t->n = 0;
 }
 
-/* "pattern=time" */
+/* Adds "pattern=time". False if it is malformed. */
 static bool
 add(struct conf_channel_timeouts *t, const char *word)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The client's keyword AddKeysToAgent: whether, and for how long. */
+/* The client's keyword AddKeysToAgent: whether keys are added to the agent, and
+ * for how long. */
 #include "conf/client-conf-internal.h"
 
 #include <limits.h>
@@ -9,7 +10,7 @@
 
 #include "base/mem.h"
 
-/* The first name of a value is the one dumped. */
+/* Of several names for the same value, -G shows the first one. */
 static const struct conf_enum values[] = {
 	{ "false", CLIENT_ADD_NO },
 	{ "true", CLIENT_ADD_YES },
@@ -20,7 +21,7 @@ static const struct conf_enum values[] = {
 	{ NULL, 0 },
 };
 
-/* The two fields that the row fills. */
+/* Indices of the two numbers in struct client_conf that the keyword sets. */
 enum { HOW, LIFETIME };
 
 static int
@@ -74,7 +75,7 @@ format_add_keys(const struct conf_row *row, const void *field,
 	(void)row;
 	while (e->name != NULL && e->value != how)
 		e++;
-	/* yes with a lifetime is the lifetime alone. */
+	/* "yes" with a lifetime is written as the lifetime alone. */
 	if (how != CLIENT_ADD_YES || lifetime == 0)
 		r = strlist_add(words, e->name);
 	if (r == 0 && lifetime > 0) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Canonical host names: what names are looked up, and which alias is true. */
+/* Canonical host names (CanonicalizeHostname): which names are looked up, and
+ * which of their aliases in the DNS are accepted. */
 #include "conf/client-conf-internal.h"
 
 #include <ctype.h>
@@ -15,7 +16,7 @@
 
 enum {
 	NAME_MAX_BYTES = 253, /* RFC 1035 section 2.3.4, as text */
-	SEARCH_MS = 60000,    /* without a ConnectTimeout */
+	SEARCH_MS = 60000,    /* if ConnectTimeout is not set */
 };
 
 /* ---- values ------------------------------------------------------------- */
@@ -37,7 +38,8 @@ lower(char *s)
 		*s = (char)tolower((unsigned char)*s);
 }
 
-/* Labels of letters, digits, - and _; no label is empty. */
+/* Is s a domain name: labels of letters, digits, - and _, none of them
+ * empty? */
 static bool
 is_domain(const char *s)
 {
@@ -75,8 +77,9 @@ domain_word(const char *word)
 	return NULL;
 }
 
-/* "PATTERNS:PATTERNS": names that are given, and where their aliases may
- * lead. */
+/* Checks "PATTERNS:PATTERNS" and makes it lower case: names that may be
+ * replaced, and aliases that may replace them. The caller frees the result;
+ * NULL: it is malformed. */
 static char *
 rule_word(const char *word)
 {
@@ -90,7 +93,7 @@ rule_word(const char *word)
 	return s;
 }
 
-/* All words through `convert`, then as any list. */
+/* Passes each word through `convert`, and parses the results as a list. */
 static int
 parse_converted(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at,
@@ -103,7 +106,8 @@ parse_converted(const struct conf_row *row, void *field,
 	if (words->n == 1 && str_equal_nocase(words->v[0], "none"))
 		return conf_list.parse(row, field, words, at);
 	for (size_t i = 0; r == 0 && i < words->n; i++) {
-		/* "none" is refused below: it stands alone. */
+		/* parse of conf_list refuses a "none" that does not stand
+		 * alone. */
 		s = str_equal_nocase(words->v[i], "none") ?
 		    xstrdup("none") : convert(words->v[i]);
 		r = s != NULL ? strlist_add(&all, s) :
@@ -145,7 +149,8 @@ struct search {
 	bool direct; /* no proxy stands between us and the host */
 };
 
-/* An address in the form in which the system writes it: 127.1 is 127.0.0.1. */
+/* The address in the form in which the system writes it (127.1 is 127.0.0.1).
+ * The caller frees it. NULL: name is not a numeric address. */
 static char *
 as_address(const char *name, int family)
 {
@@ -173,9 +178,9 @@ dots_in(const char *name)
 	return n;
 }
 
-/* May `from` be called `to` from now on, because the DNS says so? The answer
- * may come from anybody on the way, so no name is taken that a command or a
- * file could misread. */
+/* Does CanonicalizePermittedCNAMEs allow `from` to be replaced by `to`, its
+ * alias in the DNS? The DNS answer may be forged, so a name that is no plain
+ * domain name is never accepted: a command or a file could misread it. */
 static bool
 is_permitted(const struct client_conf *c, const char *from, const char *to)
 {
@@ -202,8 +207,9 @@ set_hostname(struct client_conf *c, char *name)
 	c->host.hostname = name;
 }
 
-/* The name exists: it, or the alias that it has, is the host's name. Its
- * addresses will serve for the connection. */
+/* Called when the name was found: makes it, or its alias if that is permitted,
+ * the host's name, and keeps the addresses for the connection. Takes ownership
+ * of name and list. */
 static void
 take(const struct search *s, char *name, struct addrinfo *list,
     const char *alias)
@@ -238,7 +244,9 @@ take(const struct search *s, char *name, struct addrinfo *list,
 		freeaddrinfo(list);
 }
 
-/* Takes the name. 0: it is the host's now; ERR_NOT_FOUND; ERR_TIMEOUT. */
+/* Looks up the name, which it owns from then on. Returns 0 if it is the host's
+ * name now, ERR_NOT_FOUND or ERR_TIMEOUT. expected: that it is not found is
+ * logged as an error. */
 static int
 try_name(const struct search *s, char *name, bool expected)
 {
@@ -262,8 +270,8 @@ try_name(const struct search *s, char *name, bool expected)
 	return r;
 }
 
-/* A name that ends with a dot is complete; one with many dots is what it is;
- * any other gets the domains. */
+/* Looks up the host's name with each of CanonicalDomains behind it. A name that
+ * ends with a dot is complete and is looked up alone. */
 static int
 try_names(const struct search *s)
 {
@@ -309,15 +317,17 @@ search(const struct search *s)
 	}
 	if (r != ERR_NOT_FOUND || c->canonical.cnames.n == 0)
 		return r == ERR_NOT_FOUND ? 0 : r;
-	/* As the system resolves it, its alias may be permitted. A host
-	 * behind a proxy need not be known here. */
+	/* The name is looked up as the system resolves it, because its alias
+	 * may be permitted. The name of a host behind a proxy need not be known
+	 * here. */
 	r = try_name(s, xstrdup(c->host.hostname), s->direct);
 	return r == ERR_NOT_FOUND && !s->direct ? 0 : r;
 }
 
 /* ---- from outside ------------------------------------------------------- */
 
-/* What the search is made with. The second pass does not turn it on. */
+/* Fixes the values that the search uses, so that a second reading of the files
+ * cannot change them. */
 static int
 settle_values(struct client_conf *c)
 {
@@ -334,8 +344,9 @@ settle_values(struct client_conf *c)
 	return r;
 }
 
-/* In lower case, and an address as the system writes it. It is settled: a
- * Hostname in the second pass is passed over. */
+/* Sets Hostname to the host's name in lower case, an address in the form in
+ * which the system writes it. It counts as set, so a Hostname in the second
+ * reading is ignored. */
 static int
 settle_hostname(struct client_conf *c)
 {

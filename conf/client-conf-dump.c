@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What -G shows of the client's configuration: its values as they would be
- * used, so that programs that ask need no tokens and no ~ of ours. */
+/* What ssh -G shows: the values as a connection would use them. Tokens, ~ and
+ * variables are expanded, so that programs that read them need not do it. */
 #include "conf/client-conf.h"
 
 #include <stdlib.h>
@@ -9,14 +9,16 @@
 #include "base/mem.h"
 #include "conf/destination.h"
 
-/* A copy of the configuration, and what is its own in it. */
+/* A shallow copy of the configuration, and the texts and lists in it that are
+ * not the original's. */
 struct shown {
 	struct client_conf conf;
 	char *control_path, *agent, *command, *forward_agent, *jump;
 	struct strlist known_hosts, revoked, env;
 };
 
-/* *field becomes *own: what it stands for; other texts stay. */
+/* Replaces *field by its expansion, which is also stored in *own and owned
+ * there. */
 static int
 show_text(const struct client_conf *c, enum client_tokens set,
     const char *keyword, char **field, char **own)
@@ -31,7 +33,8 @@ show_text(const struct client_conf *c, enum client_tokens set,
 	return r;
 }
 
-/* The name of a variable, which is read when there is a use for it. */
+/* Does the text name an environment variable? It is not expanded then, because
+ * the variable is only read when the socket is used. */
 static bool
 is_variable(const char *text)
 {
@@ -49,7 +52,7 @@ show_socket(const struct client_conf *c, const char *keyword, char **field,
 	return show_text(c, CLIENT_TOKENS_PATH, keyword, field, own);
 }
 
-/* Puts [user@]host[:port] in front of what *list has. */
+/* Puts [user@]host[:port] in front of the list. */
 static int
 add_jump(const struct destination *d, char **list)
 {
@@ -66,7 +69,8 @@ add_jump(const struct destination *d, char **list)
 	return 0;
 }
 
-/* Jump hosts are shown in one form, however they were written. */
+/* Shows the list of jump hosts in one form, whether or not they were written as
+ * URIs. */
 static int
 show_jumps(char **field, char **own)
 {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The tokens of the client's keywords: what each keyword knows, and values. */
+/* Expanding tokens (%h) in the client's values: which tokens each keyword has,
+ * and their values. */
 #include "conf/client-conf.h"
 
 #include <limits.h>
@@ -19,7 +20,7 @@
 
 enum { SHA1_LEN = 20 };
 
-/* The values of the tokens. */
+/* The values that tokens stand for. */
 struct facts {
 	char local_host[HOST_NAME_MAX + 1], short_host[HOST_NAME_MAX + 1];
 	char uid[16], port[16];
@@ -46,7 +47,7 @@ static const struct {
 	[CLIENT_TOKENS_KNOWN_HOSTS] = { "CdhijkLlnprufHIKt", true, false },
 };
 
-/* A name for the connection that fits into a path. */
+/* The value of %C: a hash that names the connection and fits into a path. */
 static char *
 connection_hash(const struct facts *f)
 {

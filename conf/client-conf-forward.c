@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Keywords and flags of the client about forwarding and shared connections. */
+/* The client's keywords and flags for forwarding and for shared connections. */
 #include "conf/client-conf-internal.h"
 
 #include <limits.h>
@@ -13,7 +13,8 @@
 
 /* ---- LocalForward, RemoteForward, DynamicForward ------------------------ */
 
-/* One line: where to listen, and (but for DynamicForward) the target. */
+/* Parses one line: where to listen and, except for DynamicForward, the
+ * target. */
 static int
 parse_line(struct forward_spec *spec, const struct conf_row *row,
     const struct strlist *words, const struct conf_location *at)
@@ -78,7 +79,7 @@ parse_forward(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* A word of a line; in quotes if need be. */
+/* Writes a word of a line, in quotes if necessary. Frees word. */
 static void
 put_word(struct buf *out, char *word)
 {
@@ -150,7 +151,8 @@ client_conf_add_forward(struct client_conf *c, enum forward_kind kind,
 
 /* ---- TunnelDevice ------------------------------------------------------- */
 
-/* A number or "any", which ends at a colon or at the end; moves *s there. */
+/* Reads a unit number or "any", up to a colon or the end, and moves *s
+ * there. */
 static bool
 parse_unit(const char **s, int *unit)
 {
@@ -173,7 +175,7 @@ parse_unit(const char **s, int *unit)
 	return true;
 }
 
-/* "here", or "here:there". */
+/* Reads "local" or "local:remote" units of tunnel devices. */
 static bool
 parse_units(const char *text, int *units)
 {
@@ -353,7 +355,7 @@ expand_path(const struct client_conf *c, char **path)
 	if (r < 0)
 		return r;
 	free(*path);
-	*path = expanded; /* too long, perhaps: the forwarding fails then */
+	*path = expanded; /* if it is too long, the forwarding fails later */
 	return 0;
 }
 

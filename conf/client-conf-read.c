@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The client's files: Host, Match and Include, and the order of reading. */
+/* Reading the client's files: Host, Match and Include, and the order of the
+ * files. */
 #include "conf/client-conf-internal.h"
 
 #include <errno.h>
@@ -26,20 +27,20 @@
 struct reader {
 	struct client_conf *c;
 	unsigned flags;
-	unsigned depth;	     /* of Include */
-	bool enclosing;	     /* the block that included this file applies */
-	bool active;	     /* lines here apply */
-	bool in_block;	     /* a Host or Match stands before them */
-	const char *host;    /* the name that Host lines match */
-	const char *dir;     /* that relative Includes are in */
+	unsigned depth;	     /* how many Includes this file is inside of */
+	bool enclosing;	     /* the block with this Include applies */
+	bool active;	     /* the lines that are being read apply */
+	bool in_block;	     /* a Host or Match came before these lines */
+	const char *host;    /* the name that Host patterns are compared to */
+	const char *dir;     /* directory for relative paths of Include */
 };
 
 /* ---- Match -------------------------------------------------------------- */
 
 struct criterion {
 	struct reader *rd;
-	const char *value; /* NULL for those without argument */
-	bool so_far;	   /* all criteria before it matched */
+	const char *value; /* NULL if the criterion takes no argument */
+	bool so_far;	   /* all criteria before this one matched */
 	bool negated;
 	const struct conf_location *at;
 };
@@ -104,7 +105,8 @@ match_local_user(const struct criterion *k)
 	return match_text(local_user(), k->value, false);
 }
 
-/* The empty pattern matches if there is no text. */
+/* Matches text against patterns. The empty pattern matches if there is no
+ * text. */
 static int
 match_maybe(const char *text, const char *patterns)
 {
@@ -150,7 +152,7 @@ match_session_type(const struct criterion *k)
 	return match_text(type, k->value, false);
 }
 
-/* Is any of our interfaces in one of the networks? */
+/* Has this host an address in one of the networks? */
 static int
 match_local_network(const struct criterion *k)
 {
@@ -195,7 +197,8 @@ exec_shell(const char *command)
 	_exit(255);
 }
 
-/* True if the command ends with status 0. */
+/* Runs the command in the user's shell. Returns whether it ended with status 0,
+ * or an error. */
 static int
 run_command(const char *command, const struct conf_location *at)
 {
@@ -231,7 +234,8 @@ match_exec(const struct criterion *k)
 	return r;
 }
 
-/* Unlike final, it asks for no second pass. */
+/* Does "canonical" match? It does in the second reading of the files, but
+ * unlike "final" does not cause one. */
 static int
 match_canonical(const struct criterion *k)
 {
@@ -258,7 +262,8 @@ static const struct {
 	{ "sessiontype", match_session_type, true },
 };
 
-/* One criterion at words[*i]: 1 or 0, or ERR_*; *i moves behind it. */
+/* Matches the criterion at words[*i] and moves *i behind it. Returns 1, 0, or
+ * an error. */
 static int
 match_one(struct reader *rd, const struct strlist *words, size_t *i,
     bool so_far, const struct conf_location *at)
@@ -297,9 +302,9 @@ is_all(const char *word)
 	return str_equal_nocase(word + (*word == '!'), "all");
 }
 
-/* 1 or 0, or ERR_*. The whole line is parsed, also behind a criterion that does
- * not match, so that its errors are found. "all" is the last criterion of at
- * most two, as in OpenSSH. */
+/* Does a Match line apply? 1, 0, or an error. Criteria behind one that does not
+ * match are parsed, too, to find errors in them. "all" must be the last
+ * criterion, with at most one before it, as in OpenSSH. */
 static int
 match_line(struct reader *rd, const struct strlist *words,
     const struct conf_location *at)
@@ -426,8 +431,9 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 	return r;
 }
 
-/* Expands %h in a Hostname that was just set. Once: the name may have a %,
- * which stands in front of the interface of an address. */
+/* Expands %h in a Hostname that was just set. This is done only once, because
+ * the result may contain a % that is not a token, in front of an address's
+ * interface. */
 static int
 expand_hostname(struct client_conf *c)
 {
@@ -510,7 +516,7 @@ client_conf_read_file(struct client_conf *c, const char *path,
 	    c->host.hostname : c->load.original_host;
 	if (rd.host == NULL)
 		rd.host = "";
-	/* A copy: lines of Hostname free the string that it points to. */
+	/* This is a copy, because a Hostname line frees c->host.hostname. */
 	rd.host = xstrdup(rd.host);
 	if ((flags & CLIENT_CONF_USER) != 0 && home != NULL) {
 		xasprintf(&user_dir, "%s/.ssh", home);
@@ -533,7 +539,8 @@ read_if_there(struct client_conf *c, const char *path, unsigned flags)
 	return r == ERR_NOT_FOUND ? 0 : r;
 }
 
-/* Notes the items of list from `from` on. */
+/* Adds the items of list, from the index `from` on, to the identities that are
+ * from system files. */
 static int
 note_system_identities(struct client_conf *c, const struct strlist *list,
     size_t from)
@@ -590,9 +597,9 @@ read_files(struct client_conf *c, const char *config_path, unsigned flags)
 }
 
 /*
- * Names on the command line may come from a link that a stranger wrote, and
- * get into commands as %h and %r: names with characters that a shell would
- * interpret are refused.
+ * A name on the command line may come from a link that a stranger wrote, and
+ * becomes part of commands as %h. So a name with characters that shells
+ * interpret is refused.
  */
 static int
 check_host(const char *name)
@@ -610,7 +617,7 @@ check_host(const char *name)
 	return ERR_ARGUMENT;
 }
 
-/* The one rule for users, whichever program and flag they are from. */
+/* Checks the user's name in the same way for all programs and flags. */
 static int
 check_user(const char *name)
 {

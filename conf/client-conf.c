@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The client's keywords: the table, setting, defaults, dump. */
+/* The client's keywords: their table, setting values, defaults. */
 #include "conf/client-conf.h"
 
 #include "config.h"
@@ -79,7 +79,7 @@ static const struct conf_enum weak_values[] = {
 	{ NULL, 0 },
 };
 
-/* EscapeChar: a byte, ^X for a control byte, or none. */
+/* EscapeChar: a character, ^X for a control character, or "none". */
 static int
 parse_escape(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -166,7 +166,7 @@ static const struct conf_enum copy_retry[] = {
 
 /* ---- what is not built -------------------------------------------------- */
 
-/* The same lines as OpenSSH's, because programs parse them. */
+/* The texts are those of OpenSSH, because programs parse them. */
 static const struct conf_notice unsupported = { LOG_LVL_ERROR,
 	"Unsupported option \"", "\"", true };
 static const struct conf_notice deprecated = { LOG_LVL_DEBUG1,
@@ -174,7 +174,7 @@ static const struct conf_notice deprecated = { LOG_LVL_DEBUG1,
 static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 	"\" is deprecated and has no effect", false };
 
-/* ",publickey,..." */
+/* the methods' names as one text: ",publickey,..." */
 #define AUTH_METHOD_NAME(id, name) "," name
 #define AUTH_METHOD_NAMES CLIENT_AUTH_METHODS(AUTH_METHOD_NAME)
 
@@ -184,7 +184,8 @@ static const struct conf_notice no_effect = { LOG_LVL_INFO, "keyword \"",
 /* ---- the table: one row, one keyword ------------------------------------ */
 
 /* clang-format off */
-/* What hpnssh-sk-helper can do by itself, or else a library. */
+/* The default of SecurityKeyProvider: hpnssh-sk-helper itself if it has
+ * libfido2, else the library that SSH_SK_PROVIDER names. */
 #ifdef HAVE_LIBFIDO2
 #define SK_PROVIDER "internal"
 #else
@@ -415,7 +416,7 @@ static const struct conf_row rows[] = {
 	    .def = "no" },
 	{ "ProxyUseFdpass", NULL, FLAG(mux.proxy_use_fdpass, "no") },
 
-	/* Kerberos logins: in builds with GSSAPI. */
+	/* Kerberos logins, only in builds with GSSAPI. */
 	{ "GSSAPIAuthentication", NULL,
 	    GSS_FLAG(auth.gssapi_authentication, "no", "no,false") },
 	{ "GSSAPIClientIdentity", NULL,
@@ -432,7 +433,7 @@ static const struct conf_row rows[] = {
 	{ "GSSAPITrustDns", NULL,
 	    GSS_FLAG(auth.gssapi_trust_dns, "no", "no,false") },
 
-	/* No longer in OpenSSH either. */
+	/* OpenSSH does not have these any more either. */
 	{ "Protocol", NULL, IGNORED },
 	{ "AFSTokenPassing", NULL, GONE(&unsupported) },
 	{ "Cipher", NULL, GONE(&deprecated) },
@@ -498,7 +499,9 @@ is_jumps(const struct conf_row *row)
 	return row->offset == offsetof(struct client_conf, tcp.proxy_jump);
 }
 
-/* The value tells more than the list that it makes; the first one counts. */
+/* Notes whether the value of HostKeyAlgorithms gives an order, which cannot be
+ * seen from the list that results. Like the list, only the first value
+ * counts. */
 static void
 note_host_key_order(struct client_conf *c, const struct conf_row *row,
     const char *value)
@@ -511,8 +514,8 @@ note_host_key_order(struct client_conf *c, const struct conf_row *row,
 	c->algs.host_key_order_given = *value != '+' && *value != '-';
 }
 
-/* Of the command line, which may come from a link or a script; the files are
- * the user's and root's. */
+/* Checks names of jump hosts on the command line, which may come from a link or
+ * a script. Names in files are from the user or root and are not checked. */
 static int
 check_jump_names(const struct conf_row *row, const char *list,
     const struct conf_location *at)
@@ -525,7 +528,8 @@ check_jump_names(const struct conf_row *row, const char *list,
 			     conf_error(at, "%s: %s", row->name, why);
 }
 
-/* The value is all of the line, with its quotes, up to a comment. */
+/* Sets ProxyJump. Its value is the rest of the line up to a comment, with any
+ * quotes. It is ignored if ProxyCommand is set. */
 static int
 apply_jumps(struct client_conf *c, const struct conf_row *row,
     const char *rest, const struct conf_location *at)
@@ -553,8 +557,8 @@ client_conf_apply(struct client_conf *c, const struct conf_row *row,
 	note_host_key_order(c, row, rest);
 	if (is_jumps(row))
 		return apply_jumps(c, row, rest, at);
-	/* The first proxy counts; but "ProxyJump none" does not keep a
-	 * ProxyCommand from counting. */
+	/* Of ProxyJump and ProxyCommand the first one counts. But "ProxyJump
+	 * none" does not disable a later ProxyCommand. */
 	if (row->offset == offsetof(struct client_conf, tcp.proxy_command) &&
 	    c->tcp.proxy_jump != NULL)
 		return conf_try(row, rest, at);
@@ -588,8 +592,9 @@ client_conf_replace(struct client_conf *c, const char *keyword,
 	return client_conf_set(c, keyword, value);
 }
 
-/* What Apple's ssh alone knows says where passphrases are kept: without it they
- * are asked for. */
+/* Is an unknown keyword to be ignored? Yes, if IgnoreUnknown says so, and for
+ * two that only Apple's ssh has. These say where passphrases are kept; without
+ * them the user is asked. */
 bool
 client_conf_is_ignored(const struct client_conf *c, const char *keyword)
 {
@@ -633,7 +638,8 @@ client_conf_home(void)
 	return own_account_home();
 }
 
-/* "-pattern" removes matching patterns that stand before it. */
+/* Applies removals in SendEnv: "-pattern" removes the names before it that
+ * match. */
 static int
 apply_send_env_removals(struct client_conf *c)
 {
@@ -660,7 +666,8 @@ apply_send_env_removals(struct client_conf *c)
 	return r;
 }
 
-/* Names of hosts are looked up, and searched in files, in lower case. */
+/* Makes a host's name lower case, in which hosts are looked up and known_hosts
+ * is searched. IPv6 addresses stay as they are. */
 static void
 lower_name(char *name)
 {
@@ -700,8 +707,8 @@ settle_names(struct client_conf *c)
 	return 0;
 }
 
-/* Through a proxy two ports cannot be tried at the same time: the fallback port
- * is used at once. */
+/* Sets the port to the fallback port if there is a proxy: the two ports cannot
+ * be tried at the same time through it. */
 static void
 choose_proxy_port(struct client_conf *c)
 {
@@ -717,7 +724,7 @@ client_conf_has_stock(const struct client_conf *c)
 	    (!client_conf_is_set(c, "SystemConfig") || c->host.system_config);
 }
 
-/* Without /etc/ssh the default is another one. */
+/* Without /etc/ssh, GlobalKnownHostsFile has another default. */
 static int
 choose_known_hosts(struct client_conf *c)
 {
@@ -749,8 +756,9 @@ client_conf_finish(struct client_conf *c)
 	if (client_conf_is_set(c, "MetricsPath") && !client_conf_is_set(c,
 	    "Metrics"))
 		c->data.metrics = 1;
-	/* Files that the user has named are not changed unasked, nor does one
-	 * grow who trusts the DNS. */
+	/* UpdateHostKeys is off by default if the user has named the files,
+	 * which then are not changed unasked, or trusts the DNS for host
+	 * keys. */
 	if (!client_conf_is_set(c, "UpdateHostKeys") &&
 	    (client_conf_is_set(c, "UserKnownHostsFile") ||
 		c->known.verify_host_key_dns != CLIENT_ASK_NO))

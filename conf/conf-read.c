@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Lines, words and files of configurations; knows no keyword. */
+/* Reading files, lines and words of configurations, whatever the keywords. */
 #include "conf/conf.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include "conf/command-words.h"
 #include "conf/tokens.h"
 
-enum { FAULTS_MAX = 20 }; /* after so many, the rest is not read */
+enum { FAULTS_MAX = 20 }; /* errors; then reading ends */
 
 static const char blanks[] = " \t\r\f\v";
 
@@ -125,7 +125,7 @@ read_whole(const char *path, enum conf_writers writers, struct buf *out)
 	return r < 0 ? r : 0;
 }
 
-/* Calls fn for the line of len bytes at p. */
+/* Splits the line of len bytes at p and calls fn for it. */
 static int
 one_line(const char *p, size_t len, conf_line_fn fn, void *arg,
     const struct conf_location *at)
@@ -163,7 +163,7 @@ each_line(const char *path, const struct buf *content, conf_line_fn fn,
 			newline = end;
 		at.line++;
 		r = one_line(p, (size_t)(newline - p), fn, arg, &at);
-		if (r == ERR_CANCELLED) /* or each file would tell of it */
+		if (r == ERR_CANCELLED) /* reported already, for all files */
 			return r;
 		if (r < 0) {
 			faults++;

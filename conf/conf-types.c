@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The kinds of values that both the client and the server have. */
+/* The types of values that the client and the server share. */
 #include "conf/conf-internal.h"
 
 #include <ctype.h>
@@ -24,7 +24,8 @@ is_none(const struct conf_row *row, const struct strlist *words)
 	    str_equal_nocase(words->v[0], "none");
 }
 
-/* Refuses "none" among other words: not both can be done. */
+/* Refuses "none" among other words, because a list cannot be empty and have
+ * elements. */
 static int
 check_alone(const struct conf_row *row, const struct strlist *words,
     const struct conf_location *at)
@@ -153,7 +154,7 @@ format_int(const struct conf_row *row, const void *field,
 			      add_number(words, *(const int *)field);
 }
 
-/* A number, or the name of a service. */
+/* Reads a port number or the name of a service. -1: it is neither. */
 int
 conf_port_number(const char *word)
 {
@@ -402,7 +403,7 @@ conf_format_list(const struct conf_row *row, const void *field,
 	return strlist_copy(words, field);
 }
 
-/* Replaces *list by *next, or (r < 0) frees *next. */
+/* Replaces *list by *next. If r is an error, frees *next instead. Returns r. */
 static int
 settle_list(struct strlist *list, struct strlist *next, int r)
 {
@@ -442,7 +443,7 @@ parse_list(const struct conf_row *row, void *field,
 	return settle_list(list, &next, r);
 }
 
-/* Has the list a value for the same NAME as word? word holds a '='. */
+/* Has the list a value for the name in word, which is NAME=value? */
 static bool
 has_name(const struct strlist *l, const char *word)
 {
@@ -454,7 +455,8 @@ has_name(const struct strlist *l, const char *word)
 	return false;
 }
 
-/* Only the first directive counts; in it, the first value of each name. */
+/* SetEnv: only the first line counts and, in that line, the first value of a
+ * name. */
 static int
 parse_env(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -534,7 +536,8 @@ const struct conf_enum conf_fingerprint_hashes[] = {
 
 /* ---- IPQoS -------------------------------------------------------------- */
 
-/* RFC 2474, 2597, 3246, 5865, 8622: code points, moved to the TOS byte. */
+/* Code points (RFC 2474, 2597, 3246, 5865, 8622), shifted to their place in the
+ * TOS byte. */
 static const struct conf_enum dscp_values[] = {
 	{ "none", -1 },
 	{ "cs0", 0 },
@@ -560,14 +563,16 @@ static const struct conf_enum dscp_values[] = {
 	{ "va", 44 << 2 },
 	{ "ef", 46 << 2 },
 	{ "le", 1 << 2 },
-	/* Names of RFC 1349, which is obsolete: the system's value stays. */
+	/* Names of the obsolete RFC 1349. They leave the system's value
+	 * unchanged. */
 	{ "lowdelay", -1 },
 	{ "throughput", -1 },
 	{ "reliability", -1 },
 	{ NULL, 0 },
 };
 
-/* Numbers may be hexadecimal, as tables of such values have them. */
+/* Reads a name, or a number, which may be hexadecimal as in tables of such
+ * values. */
 static bool
 parse_dscp_word(const char *word, int *out)
 {
@@ -638,7 +643,7 @@ conf_check_congestion(const char *word)
 {
 	size_t len = strspn(word, "abcdefghijklmnopqrstuvwxyz0123456789_-");
 
-	/* The kernel has room for 15 bytes. */
+	/* The kernel's names have at most 15 bytes. */
 	return len > 0 && len <= 15 && word[len] == '\0' ? NULL :
 	    "is no name of a congestion control";
 }

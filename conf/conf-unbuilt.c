@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Keywords without a field: what they set is not built, or has been removed
- * from all implementations.
+ * Keywords that set nothing: what they are for is not built, or no
+ * implementation has it any more.
  *
- * The rule for all of them: a keyword that would do something for the user, or
- * that decides who may log in, is refused, because it would have no effect. A
- * value is accepted if it describes what happens anyway, or if ignoring it
- * neither makes anything less safe nor withholds what the user asked for: a
- * parameter of a function that is off, or a permission that nobody is granted
- * then.
+ * A keyword is refused if it would do something for the user or decides who may
+ * log in, because it would have no effect. A value is accepted if it describes
+ * what happens anyway. A value is also accepted if ignoring it makes nothing
+ * less safe and takes nothing from the user: a parameter of a function that is
+ * off, or a permission that then nobody gets.
  */
 #include "conf/conf-internal.h"
 
@@ -33,7 +32,7 @@ parse_fixed(const struct conf_row *row, void *field,
 	    "version", row->name, words->v[0]);
 }
 
-/* Shows the first of the values that need no notice. */
+/* Shows the first of the values that are accepted without a notice. */
 static int
 format_fixed(const struct conf_row *row, const void *field,
     struct strlist *words)
@@ -112,8 +111,8 @@ parse_unbuilt(const struct conf_row *row, void *field,
 	return 0;
 }
 
-/* What it turns on decides who may log in, so it is not passed over: the notice
- * says why nobody does. */
+/* For a keyword that decides who may log in. Its value is kept, and the notice
+ * for "yes" tells why nobody can log in by it. */
 static int
 parse_unbuilt_kept(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)

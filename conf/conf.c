@@ -35,7 +35,8 @@ conf_lower(const char *keyword)
 	return lower;
 }
 
-/* Programs that read our messages expect this name for the command line. */
+/* Where a value is from, for messages. Programs that read messages expect
+ * "command-line" for the command line. */
 static const char *
 location_name(const struct conf_location *at)
 {
@@ -206,7 +207,7 @@ parse(const struct conf_row *row, void *field, const struct strlist *words,
 	return row->type->parse(row, field, words, at);
 }
 
-/* Parses words into a field; NULL: only checks them. */
+/* Parses words into the field. field NULL: the words are only checked. */
 static int
 parse_words(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -223,7 +224,8 @@ parse_words(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* Sets the row's field, unless it has its value; fields NULL: only checks. */
+/* Sets the row's field, unless an earlier line has set it and later ones do not
+ * add to it. fields NULL: the words are only checked. */
 static int
 apply_words(const struct conf_table *t, void *fields,
     const struct conf_row *row, const struct strlist *words,
@@ -400,8 +402,9 @@ dump_row(const struct conf_row *row, const void *fields, bool omit_none,
 		if (i == 0 || each)
 			put_lower(out, row->name);
 		buf_put_u8(out, ' ');
-		/* As it is, with blanks in it too: programs that read this
-		 * know no quotes, because stock writes none. */
+		/* Words are written without quotes even if they contain blanks:
+		 * OpenSSH writes none, so programs that read this do not know
+		 * them. */
 		buf_put(out, words.v[i], strlen(words.v[i]));
 		if (i + 1 == words.n || each)
 			buf_put_u8(out, '\n');
@@ -490,7 +493,8 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 
 	*set = rd_bool(in);
 	r = conf_import_words(in, &words);
-	/* Lists that grow are empty; two rows may share one. */
+	/* Lists that grow are not cleared: they are empty, and two rows may
+	 * share one. */
 	if (r == 0 && row->type->clear != NULL &&
 	    (row->flags & CONF_APPEND) == 0)
 		row->type->clear(field_of(row, fields));
@@ -500,7 +504,8 @@ import_row(const struct conf_row *row, void *fields, struct rd *in,
 	return r;
 }
 
-/* They come in the order of the table: looked for behind the last one. */
+/* Finds the row of an imported keyword. Keywords come in the order of the
+ * table, so the search begins at the last row that was found. */
 static const struct conf_row *
 find_behind(const struct conf_table *t, size_t last, const char *name)
 {

@@ -22,7 +22,8 @@ destination_clear(struct destination *d)
 	*d = (struct destination){ 0 };
 }
 
-/* %41 to A (RFC 3986 section 2.1), in place. */
+/* Replaces %41 by A, and so on (RFC 3986 section 2.1), in place. False: the
+ * text is malformed, or has %00. */
 static bool
 percent_decode(char *s)
 {
@@ -47,7 +48,8 @@ percent_decode(char *s)
 	return true;
 }
 
-/* A number, or the name of a service; nothing is the default. */
+/* Reads a port number or the name of a service. Empty text leaves d->port NULL,
+ * for the default port. */
 static int
 parse_port(struct destination *d, const char *text)
 {
@@ -65,7 +67,7 @@ parse_port(struct destination *d, const char *text)
 	return 0;
 }
 
-/* host, host:port, [host], [host]:port */
+/* Reads host, host:port, [host] or [host]:port. */
 static int
 parse_host_port(struct destination *d, const char *text)
 {
@@ -93,13 +95,13 @@ parse_uri(struct destination *d, const char *text)
 
 	if ((slash = strchr(copy, '/')) != NULL) {
 		if (slash[1] != '\0')
-			goto out; /* there are no paths in SSH */
+			goto out; /* URIs of SSH have no path */
 		*slash = '\0';
 	}
 	if ((at = strrchr(copy, '@')) != NULL) {
 		*at = '\0';
 		host = at + 1;
-		copy[strcspn(copy, ";")] = '\0'; /* connection parameters */
+		copy[strcspn(copy, ";")] = '\0'; /* parameters are ignored */
 		if (*copy == '\0' || !percent_decode(copy))
 			goto out;
 		d->user = xstrdup(copy);
@@ -149,13 +151,15 @@ destination_user_ok(const char *user)
 	if (len == 0 || user[0] == '-' || user[len - 1] == '\\' ||
 	    has_control(user) || strpbrk(user, "'`\";&<>|(){}$") != NULL)
 		return false;
-	/* Split into words by a shell, one would look like a flag. */
+	/* If a shell splits the name into words, a word with - would look like
+	 * a flag. */
 	return strstr(user, " -") == NULL;
 }
 
-/* Besides what a shell interprets, characters that make a name in known_hosts a
- * pattern or a list: a key that is added for it would count for other hosts,
- * too. */
+/* May the host's name be used in commands and in known_hosts? Besides
+ * characters that a shell interprets, those are refused that make a name in
+ * known_hosts a pattern or a list: a key under that name would count for other
+ * hosts, too. */
 bool
 destination_host_ok(const char *host)
 {
@@ -165,7 +169,8 @@ destination_host_ok(const char *host)
 
 /* ---- jump hosts --------------------------------------------------------- */
 
-/* The process for the jump gets it as an argument, from no shell. */
+/* Is the name unfit as an argument of the ssh that connects to the jump host?
+ * No shell is involved, so only a leading - and control characters matter. */
 static bool
 is_odd(const char *name)
 {

@@ -21,9 +21,9 @@ struct field {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Copies the field at *s, which ends before a colon or at the end, into out
- * (room for all of it). False: a bracket is not closed, or something follows
- * it. */
+/* Copies the field at *s, which ends before a colon or at the end, to out, and
+ * moves *s behind it. out must have room for all of *s. False: a bracket is not
+ * closed, or something other than a colon follows it. */
 static bool
 read_field(const char **s, char *out)
 {
@@ -55,7 +55,8 @@ clear_fields(struct field *f, size_t n)
 		free(f[i].text);
 }
 
-/* Returns how many fields the text has; 0: it is wrong. */
+/* Splits the text at colons. Returns the number of fields, which the caller
+ * clears; 0: the text is malformed. */
 static size_t
 split(const char *text, struct field *f)
 {
@@ -69,14 +70,14 @@ split(const char *text, struct field *f)
 			goto wrong;
 		f[n - 1].is_path = strchr(f[n - 1].text, '/') != NULL;
 		if (*text == '\0' || *++text == '\0')
-			return n; /* as in OpenSSH, a colon may be the end */
+			return n; /* a colon may end it, as in OpenSSH */
 	}
 wrong:
 	clear_fields(f, n);
 	return 0;
 }
 
-/* A number or the name of a TCP service. */
+/* Reads a port number or the name of a TCP service. */
 static bool
 parse_port(const char *text, uint16_t *port)
 {
@@ -94,9 +95,9 @@ parse_port(const char *text, uint16_t *port)
 	return service != NULL;
 }
 
-/* Where the forms of an endpoint begin in a row of fields: with a path, with a
- * port alone, or with host and port. Takes them, and returns how many they
- * are; 0: they are wrong. */
+/* Reads the endpoint that begins at f[0]: a path, a port alone (port_alone), or
+ * a host and a port. Returns the number of fields that it has taken; 0: they
+ * are malformed. */
 static size_t
 take_endpoint(struct forward_endpoint *e, struct field *f, bool port_alone)
 {
@@ -117,8 +118,8 @@ take_endpoint(struct forward_endpoint *e, struct field *f, bool port_alone)
 	return 2;
 }
 
-/* In front of the target (which is target fields long) stands a path, a port,
- * or a host and a port. */
+/* Reads what to listen on, and behind it the target, which has `target` fields
+ * (0: there is none). */
 static bool
 take_both(struct forward_spec *s, struct field *f, size_t n, size_t target)
 {
@@ -133,7 +134,8 @@ take_both(struct forward_spec *s, struct field *f, size_t n, size_t target)
 	    take_endpoint(&s->target, f + used, false) == target;
 }
 
-/* How many of the fields are the target; 0: it is told by SOCKS. */
+/* How many of the last fields are the target; 0: there is none, as the client
+ * names it by SOCKS. */
 static size_t
 target_fields(const struct field *f, size_t n)
 {
@@ -152,7 +154,9 @@ ports_are_right(const struct forward_spec *s)
 	    s->target.port != 0;
 }
 
-/* Reads into a zeroed *s; its fields are the caller's to clear. */
+/* Fills *s, whose endpoints must be zeroed, and moves the texts that it keeps
+ * from the fields to it. False: they are malformed. The caller clears s then,
+ * and the fields in any case. */
 static bool
 take_fields(struct forward_spec *s, struct field *f, size_t n)
 {
@@ -168,7 +172,8 @@ take_fields(struct forward_spec *s, struct field *f, size_t n)
 	return ports_are_right(s);
 }
 
-/* Leading blanks are skipped, variables replaced; then the fields. */
+/* Splits the text after skipping leading blanks and replacing variables.
+ * Returns as split(). */
 static size_t
 read_fields(const char *text, struct field *f)
 {
@@ -219,8 +224,8 @@ forward_target_parse(struct forward_endpoint *out, const char *text)
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* With a backslash in front of what would end the field or mean something
- * else. */
+/* The field with a backslash in front of each character that would end it or
+ * mean something else. The caller frees it. */
 static char *
 quoted(const char *field)
 {
@@ -240,7 +245,7 @@ quoted(const char *field)
 	return text != NULL ? text : xstrdup(field);
 }
 
-/* Can it stand in brackets? */
+/* Can the host be written in brackets? */
 static bool
 is_plain(const char *host)
 {

@@ -9,7 +9,7 @@
 #include "base/str.h"
 #include "conf/conf-internal.h"
 
-/* *port is 0 for "*". */
+/* Reads a port number, the name of a service, or "*", for which *port is 0. */
 static bool
 parse_port(const char *text, uint16_t *port)
 {
@@ -120,7 +120,7 @@ parse(const struct conf_row *row, void *field, const struct strlist *words,
 	return conf_list.parse(row, field, words, at);
 }
 
-/* A port that stands alone is shown with the host that it means. */
+/* Writes the list. A port that was written alone is shown as *:port. */
 static int
 format(const struct conf_row *row, const void *field, struct strlist *words)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What -T and -G show of the server's configuration: its values, and the
- * addresses that it listens on as numbers, each with its port. */
+/* What sshd -T and -G show: the values, and the numeric addresses that the
+ * server listens on, each with its port. */
 #include "conf/server-conf.h"
 
 #include <netdb.h>
@@ -19,8 +19,8 @@ add_address(struct strlist *out, const char *host, const char *port)
 	return strlist_add(out, text);
 }
 
-/* The addresses of one ListenAddress; a name that has none now is shown as it
- * was written. */
+/* Adds the addresses of one ListenAddress. A name that cannot be resolved now
+ * is added as it was written. */
 static int
 add_listen(struct strlist *out, const struct server_listen *listen,
     int family)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The kinds of values that only keywords of the server have. */
+/* The types of values that only keywords of the server have. */
 #include "conf/server-conf-internal.h"
 
 #include <limits.h>
@@ -64,8 +64,8 @@ server_split_listen(const char *text, struct server_listen *out)
 	return true;
 }
 
-/* Port: names of services are looked up here, so that the server's other
- * processes are handed numbers. */
+/* Port: a service's name is replaced by its number, so that the server's other
+ * processes need not look it up. */
 static int
 parse_ports(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -87,7 +87,8 @@ parse_ports(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* Adds an address with its port; without a port, as it was written. */
+/* Adds a ListenAddress with its port as a number. Without a port it is added as
+ * it was written. */
 static int
 add_listen(struct strlist *out, const char *word,
     const struct server_listen *listen)
@@ -104,7 +105,8 @@ add_listen(struct strlist *out, const char *word,
 	return strlist_add(out, text);
 }
 
-/* "ADDRESS" or "ADDRESS rdomain NAME" as it is kept, with single blanks. */
+/* Parses "ADDRESS" or "ADDRESS rdomain NAME", and adds it with single
+ * blanks. */
 static int
 parse_listen_line(const struct conf_row *row, struct strlist *out,
     const char *line, const struct conf_location *at)
@@ -132,7 +134,8 @@ parse_listen_line(const struct conf_row *row, struct strlist *out,
 	return r;
 }
 
-/* ListenAddress: the name of its port's service is looked up here as well. */
+/* ListenAddress: a service's name as the port is replaced by its number, as for
+ * Port. */
 static int
 parse_listen(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -148,8 +151,8 @@ parse_listen(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* Reads up to n numbers with colons between them, number i of which is in
- * [min[i], max[i]]. Returns their count; 0: not of this form. */
+/* Reads up to n numbers with colons between them. Number i must be in [min[i],
+ * max[i]]. Returns how many there are; 0: the text is malformed. */
 static size_t
 parse_colons(const char *text, const int64_t *min, const int64_t *max,
     int *out, size_t n)
@@ -173,7 +176,8 @@ parse_colons(const char *text, const int64_t *min, const int64_t *max,
 	}
 }
 
-/* How much of the text is up to three numbers with colons between them. */
+/* The length of the beginning of text that is up to three numbers with colons
+ * between them. */
 static size_t
 startups_len(const char *text)
 {
@@ -191,7 +195,7 @@ startups_len(const char *text)
 	return len;
 }
 
-/* "full", or "begin:rate:full". */
+/* MaxStartups: "full" or "begin:rate:full". */
 static int
 parse_startups(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -203,7 +207,7 @@ parse_startups(const struct conf_row *row, void *field,
 	char *form = xstrdup(words->v[0]);
 	size_t n;
 
-	/* What stands behind a whole form is ignored, as OpenSSH does it. */
+	/* Text behind the numbers is ignored, as in OpenSSH. */
 	form[startups_len(form)] = '\0';
 	n = parse_colons(form, min, max, v, ARRAY_LEN(v));
 	free(form);
@@ -239,7 +243,7 @@ format_startups(const struct conf_row *row, const void *field,
 	return add_text(words, text);
 }
 
-/* "ipv4", or "ipv4:ipv6". */
+/* PerSourceNetBlockSize: "ipv4" or "ipv4:ipv6", in bits. */
 static int
 parse_net_bits(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)
@@ -267,7 +271,7 @@ format_net_bits(const struct conf_row *row, const void *field,
 	return add_text(words, text);
 }
 
-/* Does this comma list of AuthenticationMethods name methods that we know? */
+/* Does this comma list of AuthenticationMethods contain only known methods? */
 static bool
 methods_valid(const char *list)
 {
@@ -284,7 +288,8 @@ methods_valid(const char *list)
 	return true;
 }
 
-/* "any" alone, or comma lists: a login completes all methods of one list. */
+/* AuthenticationMethods: "any" alone, or several comma lists. A login must
+ * complete all methods of one list. */
 static int
 parse_methods(const struct conf_row *row, void *field,
     const struct strlist *words, const struct conf_location *at)

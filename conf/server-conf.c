@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The server's keywords: the table, setting, defaults, transfer. */
+/* The server's keywords: their table, setting values, defaults, and passing
+ * them to other processes. */
 #include "conf/server-conf-internal.h"
 
 #include <limits.h>
@@ -44,7 +45,8 @@ static const struct conf_enum compression_values[] = {
 static const struct conf_enum no_limit[] = { { "none", INT_MAX },
 	{ NULL, 0 } };
 
-/* Checks user@host, whose host may be a network. */
+/* Checks a pattern of users: user or user@host, where the host may be a
+ * network. */
 static const char *
 check_user_pattern(const char *word)
 {
@@ -57,7 +59,8 @@ check_user_pattern(const char *word)
 	return NULL;
 }
 
-/* What programs that read logs take for one: no blank, colon or bracket. */
+/* Checks LogName. Programs that read logs do not expect blanks, colons or
+ * brackets in such a name. */
 static const char *
 check_log_name(const char *word)
 {
@@ -84,7 +87,7 @@ check_addresses(const char *word)
 	    "is no list of addresses and networks" : NULL;
 }
 
-/* Checks a command line of a program that is run without a shell. */
+/* Checks the command line of a program that is run without a shell. */
 static const char *
 check_command(const char *line)
 {
@@ -362,17 +365,19 @@ static const struct conf_row rows[] = {
 	    TIME(session.unused_connection_timeout, "none"),
 	    .values = conf_no_time },
 
-	/* Needs a system where a process can be moved to another one. */
+	/* RDomain needs a system on which a process can be moved to another
+	 * routing domain. */
 	{ "RDomain", NULL, ONLY("none"), .notice = &no_rdomain },
 
-	/* Kerberos logins: in builds with GSSAPI. */
+	/* Kerberos logins, only in builds with GSSAPI. */
 	{ "GSSAPIAuthentication", NULL,
 	    GSS_FLAG(login.gssapi_authentication, "no", "no,false") },
 	{ "GSSAPICleanupCredentials", NULL,
 	    GSS_FLAG(login.gssapi_cleanup_credentials, "yes", NULL), GLOBAL },
 	{ "GSSAPIDelegateCredentials", NULL,
 	    GSS_FLAG(login.gssapi_delegate_credentials, "yes", NULL), GLOBAL },
-	/* Files that let others into an account: none is read. */
+	/* Files by which a user lets others into the account: they are never
+	 * read. */
 	{ "GSSAPIEnablek5users", NULL, GSS_OFF },
 	{ "GSSAPIKexAlgorithms", NULL, GSS_KEX(login.gssapi_kex_algorithms),
 	    GLOBAL },
@@ -384,8 +389,9 @@ static const struct conf_row rows[] = {
 	    GSS_FLAG(login.gssapi_strict_acceptor_check, "yes", NULL),
 	    GLOBAL },
 
-	/* Passwords are checked by Kerberos only through PAM. What is kept are
-	 * the two that say if others may be right beside it. */
+	/* Kerberos checks passwords only by way of PAM. Two of these keywords
+	 * keep their value, because they decide whether a password may be
+	 * checked in other ways. */
 	{ "KerberosAuthentication", NULL,
 	    UNBUILT_KEPT(login.kerberos_authentication, "no", &unsupported) },
 	{ "KerberosGetAFSToken", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
@@ -534,8 +540,8 @@ methods_enabled(const struct server_conf *c, const char *list)
 	return true;
 }
 
-/* Refuses AuthenticationMethods of which no list can be completed: nobody
- * could ever log in. */
+/* Refuses AuthenticationMethods if none of its lists can be completed, because
+ * nobody could ever log in. */
 static int
 check_methods(const struct server_conf *c)
 {
@@ -551,7 +557,8 @@ check_methods(const struct server_conf *c)
 	return ERR_ARGUMENT;
 }
 
-/* Refuses a command without a user who runs it: it would let nobody in. */
+/* Refuses a command without the user that should run it, because nobody could
+ * log in by it. */
 static int
 check_command_user(const char *keyword, const char *command, const char *user)
 {
@@ -579,7 +586,8 @@ server_conf_finish(struct server_conf *c)
 	return 0;
 }
 
-/* Adds the subsystems of the global part that no block has redefined. */
+/* Adds the global subsystems, except those whose name a block has defined
+ * anew. */
 static int
 add_subsystems(struct server_conf *out, const struct server_conf *c)
 {
@@ -602,7 +610,7 @@ server_conf_for(const struct server_conf *c,
 	int r = 0;
 
 	server_conf_init(out);
-	hit[0] = true; /* the parent of outer blocks */
+	hit[0] = true; /* index 0: the global part */
 	for (size_t i = 0; r == 0 && i < c->load.block_count; i++) {
 		b = &c->load.blocks[i];
 		if (!hit[b->parent])
@@ -631,7 +639,8 @@ server_conf_has_match(const struct server_conf *c)
 	return c->load.block_count > 0;
 }
 
-/* How many ports to listen on at this address: its own, or those of Port. */
+/* How many ports to listen on at this address: 1 if it has a port, else as many
+ * as Port has. */
 static size_t
 port_count(const struct server_conf *c, const struct server_listen *listen)
 {
@@ -648,7 +657,7 @@ server_conf_listen(const struct server_conf *c, size_t index,
 	memset(out, 0, sizeof *out);
 	for (size_t i = 0; i < MAX(l->n, (size_t)1); i++) {
 		if (l->n > 0 && !server_split_listen(l->v[i], out))
-			continue; /* cannot happen: it was checked before */
+			continue; /* cannot happen: the parser has checked it */
 		n = port_count(c, out);
 		if (index < n) {
 			if (out->port[0] == '\0')

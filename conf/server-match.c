@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The server's file: Include, and Match with its criteria. */
+/* Reading the server's file: Include, and Match with its criteria. */
 #include "conf/server-match.h"
 
 #include <errno.h>
@@ -17,8 +17,9 @@
 
 /* ---- criteria ----------------------------------------------------------- */
 
-/* Each returns 1 (it matches), 0, or an error. A value that is malformed gives
- * ERR_SYNTAX even if spec says nothing about the subject. */
+/* Each function below returns 1 if the criterion matches, 0 if not, or an
+ * error. A malformed value is ERR_SYNTAX even if spec does not have what it is
+ * compared to. */
 
 static int
 match_all(const struct server_conf_spec *spec, const char *value)
@@ -42,8 +43,8 @@ match_invalid_user(const struct server_conf_spec *spec, const char *value)
 	return spec->user != NULL && spec->invalid_user;
 }
 
-/* If any group is negated in patterns, there is no match, even if others
- * match. */
+/* Does one of the names match? Not if patterns exclude any of the names by
+ * '!'. */
 static int
 match_group_names(const struct strlist *names, const char *patterns)
 {
@@ -58,8 +59,8 @@ match_group_names(const struct strlist *names, const char *patterns)
 	return found;
 }
 
-/* That the groups are not known is an error: without it the block, which may
- * restrict the user, would not apply. */
+/* If the user's groups cannot be found out, that is an error: otherwise the
+ * block, which may restrict the user, would not apply. */
 static int
 match_group(const struct server_conf_spec *spec, const char *value)
 {
@@ -158,7 +159,7 @@ find_criterion(const char *name, size_t len)
 	return NULL;
 }
 
-/* Matches the criterion at words[*i], and moves *i behind it. */
+/* Matches the criterion at words[*i] and moves *i behind it. */
 static int
 match_one(const struct strlist *words, size_t *i,
     const struct server_conf_spec *spec, const struct conf_location *at)
@@ -303,14 +304,15 @@ server_conf_spec_clear(struct server_conf_spec *s)
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Of whom nothing is known: only what asks nothing of a connection matches. */
+/* A connection of which nothing is known. Only criteria that need nothing of a
+ * connection match it. */
 static const struct server_conf_spec nobody;
 
 struct reader {
 	struct server_conf *c;
-	unsigned depth;	 /* of Include */
-	size_t enclosing; /* block that includes this file; 0 = none */
-	size_t block;	 /* block that lines go to; 0 = the global part */
+	unsigned depth;	 /* how many Includes this file is inside of */
+	size_t enclosing; /* block with the Include of this file; 0: none */
+	size_t block;	 /* block of the lines being read; 0: the global part */
 };
 
 static int keyword_line(void *arg, const struct conf_line *line,
@@ -341,9 +343,10 @@ match_line(struct reader *rd, const struct strlist *words,
 }
 
 /*
- * Begins a new block for the lines of a block that follow an Include with
- * blocks in it. In the block they would count before those of the included
- * blocks, which stand earlier in the text, and the first value shall win.
+ * Begins a new block for the lines behind an Include, if they are in a block
+ * and the included files have blocks, too. In the old block these lines would
+ * count before the included blocks, although they come later and the first
+ * value must win.
  */
 static int
 resume_block(struct reader *rd, const struct conf_location *at)
@@ -405,8 +408,9 @@ structure_line(struct reader *rd, const char *name, const char *rest,
 	return r;
 }
 
-/* Does the block apply to all connections, because it and those around it are
- * "Match all" or name this server's version? The global part (0) does. */
+/* Does the block apply to all connections? It does if it and the blocks around
+ * it have only "all", or "version" with our version. The global part (0) does,
+ * too. */
 static bool
 is_for_all(const struct server_conf *c, size_t block)
 {
@@ -422,10 +426,10 @@ is_for_all(const struct server_conf *c, size_t block)
 }
 
 /*
- * Files use "Match all" to end a block, and "Match version" for what only some
- * servers know. So global keywords are allowed in both, and their other
- * keywords count for the global part as well, if they have no value there: -T,
- * which asks without a connection, then shows them.
+ * Files use "Match all" to end a block, and "Match version" for keywords that
+ * only some servers know. So global keywords are allowed in both. Their other
+ * keywords also set the global part where it has no value, so that -T, which
+ * knows of no connection, shows them.
  */
 static int
 keyword_line(void *arg, const struct conf_line *line,
@@ -447,7 +451,7 @@ keyword_line(void *arg, const struct conf_line *line,
 		r = conf_apply(&server_conf_table, to, row, line->rest, at);
 		if (r < 0 || !is_for_all(rd->c, rd->block))
 			return r;
-		again.again = true; /* the block's line gave the notice */
+		again.again = true; /* the notice was given for the block */
 	} else if (!is_for_all(rd->c, rd->block)) {
 		return conf_error(at, "Directive '%s' is not allowed within a "
 		    "Match block", row->name);

@@ -14,12 +14,13 @@ enum { MICRO = 1000 * 1000 };
 
 #define PARTS struct server_penalties
 
-/* The parts by their names, in the order of dumps. */
+/* The parts of PerSourcePenalties by name, in the order in which -T shows
+ * them. */
 static const struct part {
 	const char *name;
 	enum { PART_TIME, PART_COUNT, PART_OVERFLOW } kind;
 	size_t offset;
-	int64_t def; /* seconds, or a count, or 0 for permissive */
+	int64_t def; /* seconds, or a count; 0 for overflow */
 } parts[] = {
 	{ "crash", PART_TIME, offsetof(PARTS, cost_us[PENALTY_CRASH]), 90 },
 	{ "authfail", PART_TIME, offsetof(PARTS, cost_us[PENALTY_AUTHFAIL]),
@@ -43,7 +44,7 @@ static const struct part {
 	    0 },
 };
 
-/* Bits of `given`: the parts by index, and the switch itself. */
+/* Bits of `given`: one for each part, by index, and one for "yes" or "no". */
 #define GIVEN(index) (UINT32_C(1) << (index))
 #define GIVEN_SWITCH GIVEN(ARRAY_LEN(parts))
 
@@ -68,8 +69,8 @@ unit_seconds(char c)
 	return c != '\0' && at != NULL ? seconds[at - units] : 0;
 }
 
-/* Digits and perhaps a fraction, as microseconds of seconds; at most INT_MAX
- * seconds. Digits behind the sixth of a fraction are cut off. */
+/* Reads digits, perhaps with a fraction, as millionths; at most INT_MAX whole.
+ * Digits behind the sixth of a fraction are ignored. */
 static bool
 read_decimal(const char **s, int64_t *micro)
 {
@@ -90,7 +91,7 @@ read_decimal(const char **s, int64_t *micro)
 	return digits > 0;
 }
 
-/* "90", "1m30s", "0.5s" */
+/* Reads a time such as "90", "1m30s" or "0.5s". */
 static bool
 parse_duration(const char *s, int64_t *micro)
 {
@@ -151,7 +152,8 @@ set_defaults(struct server_penalties *p)
 
 /* ---- the keyword -------------------------------------------------------- */
 
-/* Sets a part from "name:value". If it has its value already, only checks. */
+/* Sets the part that "name:value" names. If the part has a value already, the
+ * new one is only checked. False: the word is malformed. */
 static bool
 parse_part(struct server_penalties *p, const char *word)
 {

@@ -30,7 +30,8 @@ find_token(const struct token *tokens, size_t n, char letter)
 	return NULL;
 }
 
-/* Puts the value of the token at *text and moves behind it. */
+/* Appends the value of the token at *text and moves *text behind it. *bad: the
+ * unknown letter, if it fails. */
 static int
 put_token(struct buf *b, const char **text, const struct token *tokens,
     size_t n, char *bad)
@@ -51,7 +52,8 @@ put_token(struct buf *b, const char **text, const struct token *tokens,
 	return 0;
 }
 
-/* The same for ${NAME}. */
+/* Appends the value of the variable ${NAME} at *text and moves *text behind it.
+ * *bad is '$' if it fails. */
 static int
 put_variable(struct buf *b, const char **text, char *bad)
 {
@@ -143,7 +145,8 @@ tokens_expand_tilde(const char *path, const char *home, char **out)
 		path += len;
 		len = strlen(home);
 		buf_put(&b, home, len);
-		/* It is a directory: stock writes so, and scripts compare. */
+		/* A home directory ends with a slash, as OpenSSH writes it:
+		 * scripts compare. */
 		if (*path == '\0' && (len == 0 || home[len - 1] != '/'))
 			buf_put_u8(&b, '/');
 	}
