@@ -13,7 +13,7 @@ static const struct curve {
 	int bits;
 	const char *name;      /* in key blobs */
 	const char *evp_group; /* OpenSSL's name of the curve */
-	const char *digest;    /* RFC 5656 section 6.2.1 */
+	const char *digest;    /* for signatures: RFC 5656 section 6.2.1 */
 } curves[] = {
 	{ 256, "nistp256", "prime256v1", "SHA256" },
 	{ 384, "nistp384", "secp384r1", "SHA384" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Fingerprints, as text and as a picture. */
+/* Fingerprints of keys, as text and as a picture. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -39,7 +39,7 @@ begin_to_differ(struct edit *e, const struct knownhosts_lines *lines)
 		return;
 	e->differs = true;
 	/* Reserving all room at once avoids copies while out grows. An error
-	 * stays in out and is found at its end. */
+	 * stays in the buffer, where buf_err() finds it later. */
 	(void)buf_reserve(&e->out, lines->all.len);
 	buf_put(&e->out, lines->all.p, (size_t)(lines->raw.p - lines->all.p));
 }
