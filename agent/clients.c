@@ -155,7 +155,8 @@ agentd_listen(struct agentd *a, int fd)
 
 /* ---- answers ------------------------------------------------------------- */
 
-/* Tells the loop which events on the client's socket matter now. */
+/* Tells the loop which events on the client's socket are wanted: it may be read
+ * unless c->in is full, and written if there is an answer. */
 static void
 want(struct client *c)
 {

@@ -99,8 +99,9 @@ same_blob(const struct identity *id, struct span blob)
 	    memcmp(buf_data(&id->blob), blob.p, blob.len) == 0;
 }
 
-/* Where the pointer to the identity with this blob is. If there is none, that
- * is the NULL at the end of the list. */
+/* Returns the address of the pointer to the identity with this blob. If there
+ * is no such identity, that is the pointer at the end of the list, which is
+ * NULL. */
 static struct identity **
 place_of(struct identities *t, struct span blob)
 {

@@ -36,7 +36,7 @@ struct question {
 	struct provider_job *job; /* NULL: there is no question */
 	struct dialog *dialog;	  /* NULL: the user has answered */
 	struct loop_timer *limit;
-	enum state after; /* what the PIN is for */
+	enum state after; /* what the PIN is for: SIGNING or LOGGING_IN */
 	uint32_t token;
 	char pin[P11_PIN_MAX + 1];
 };
