@@ -157,7 +157,8 @@ digest_hmac_by(struct digest *d, const void *key, size_t key_len,
 	const EVP_MD *md = EVP_MD_CTX_get0_md(d->ctx);
 	struct span k = { key, key_len };
 
-	/* RFC 2104 section 2. */
+	/* An HMAC as in RFC 2104 section 2. A longer key would have to be
+	 * hashed first. */
 	if (key_len > (size_t)EVP_MD_get_block_size(md))
 		return ERR_LIMIT;
 	return padded_digest(d, k, 0x36, p, len, out) &&

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Key derivation: bcrypt_pbkdf of the openssh-key-v1 format (Blowfish based
- * PBKDF with SHA-512).
+ * Key derivation of the openssh-key-v1 format: bcrypt_pbkdf, a PBKDF made of
+ * Blowfish and SHA-512. ERR_ARGUMENT: pass or salt is empty, the salt has more
+ * than 1 MiB, rounds is 0, or out_len is 0 or more than 1024.
  *
  * Threads: any.
  */

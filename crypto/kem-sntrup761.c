@@ -33,7 +33,7 @@ enum {
 	HASH_LEN = 32,		/* bytes kept of a SHA-512 */
 	ENCODE_LIMIT = 16384,	/* ranges below this stay in one word */
 	ENCODE_LEVELS = 11,
-	/* Offsets in the secret key. */
+	/* Offsets of the fields of the secret key, after f. */
 	SK_GINV = SMALL_LEN,
 	SK_PK = 2 * SMALL_LEN,
 	SK_RHO = SK_PK + SNTRUP761_PK_LEN,
@@ -123,7 +123,7 @@ multiply(int32_t out[P], const struct ring *a, const struct small *b)
 			sum[j] += s;
 		}
 	}
-	/* x^P = x + 1 */
+	/* Reduces modulo x^P - x - 1, by which x^P is x + 1. */
 	out[0] = w.sum[0] + w.sum[P];
 	for (int i = 1; i < P; i++)
 		out[i] = w.sum[i] + w.sum[P + i] + w.sum[P + i - 1];
@@ -162,7 +162,8 @@ swap_mask(int delta, int g0)
 /* What decides one division step, and its factors. */
 struct divstep_q {
 	int16_t swap;		   /* mask */
-	int16_t f0, g0;		   /* after the swap, in [-HALF_Q, HALF_Q] */
+	int16_t f0, g0;		   /* after the swap, reduced to [-HALF_Q,
+				    * HALF_Q] */
 	int16_t f0_ratio, g0_ratio; /* round(2^16 * f0 / Q), and of g0 */
 };
 

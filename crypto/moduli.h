@@ -42,7 +42,7 @@ void moduli_clear(struct modulus *m);
 /* Replaces the content of m; m is empty after an error. ERR_NOT_FOUND: the line
  * is a comment or empty. ERR_FORMAT: it is malformed. */
 int moduli_parse(const char *line, struct modulus *m) must_check;
-/* Appends a line with its newline. */
+/* Appends m as a line of the file, with a newline. */
 int moduli_format(struct buf *out, const struct modulus *m) must_check;
 /* Does the line say that its number is a safe prime that was tested? Nothing is
  * computed. */

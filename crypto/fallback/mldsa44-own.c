@@ -438,11 +438,11 @@ hash_commitment(uint8_t challenge[CHALLENGE_LEN], const uint8_t mu[CRH_LEN],
 	explicit_bzero(bytes, sizeof bytes);
 }
 
-/* One attempt at a signature. */
+/* One attempt at a signature; names are the standard's. */
 struct attempt {
 	uint8_t challenge[CHALLENGE_LEN];
 	struct poly c, product;
-	struct polyvec y, y_ntt; /* the mask */
+	struct polyvec y, y_ntt; /* y is the mask, y_ntt its transform */
 	struct polyvec w, w1;
 	struct polyvec z, h;
 };

@@ -33,8 +33,8 @@ enum {
 	NOISE_LEN = 128, /* bytes of random for a small polynomial */
 	SYM_LEN = 32,	/* bytes of seeds, hashes and messages */
 	DK_EK = K * POLY12_LEN,		   /* offset of ek in dk */
-	DK_HASH = DK_EK + MLKEM_EK_LEN,	   /* of H(ek) */
-	DK_Z = DK_HASH + SYM_LEN,	   /* of z */
+	DK_HASH = DK_EK + MLKEM_EK_LEN,	   /* offset of H(ek) in dk */
+	DK_Z = DK_HASH + SYM_LEN,	   /* offset of z in dk */
 };
 
 struct poly {
@@ -61,7 +61,7 @@ static const int16_t zeta[128] = {
 	1143, -1179, -554, 886, -1607, 1212, -1455, 1029, -1219, -394, 885,
 	-1175,
 };
-/* round(2^16 * zeta / Q). */
+/* For each zeta: round(2^16 * zeta / Q), which mul_by() needs. */
 static const int16_t zeta_ratio[128] = {
 	20, -31498, -14745, -787, -13525, 12402, -28191, 16694, 20907, -27758,
 	3799, 15690, -10690, -1358, 11202, -31164, 5827, -17363, 26360, 29057,
@@ -110,8 +110,8 @@ to_unsigned(int16_t a)
 	return (uint16_t)(a + (Q & a >> 15));
 }
 
-/* round(2^d * a / Q) mod 2^d for a in [0, Q): 161271 = ceil(2^29 / Q) makes
- * the quotient exact for the whole range of d up to 10. */
+/* Returns round(2^d * a / Q) mod 2^d for a in [0, Q) and d up to 10. 161271 =
+ * ceil(2^29 / Q) makes the quotient exact in this range. */
 static inline uint16_t
 compress(uint16_t a, unsigned d)
 {
@@ -397,7 +397,8 @@ pke_keygen(uint8_t ek[MLKEM_EK_LEN], uint8_t dk[DK_EK],
 	explicit_bzero(&w, sizeof w);
 }
 
-/* Algorithm 14. ERR_KEX_VALUE if a number in ek is not below Q. */
+/* Encrypts m with the random bytes coins (algorithm 14). ERR_KEX_VALUE: a
+ * number in ek is not below Q. */
 static int
 pke_encrypt(uint8_t ct[MLKEM_CT_LEN], const uint8_t ek[MLKEM_EK_LEN],
     const uint8_t m[SYM_LEN], const uint8_t coins[SYM_LEN])
@@ -436,7 +437,7 @@ pke_encrypt(uint8_t ct[MLKEM_CT_LEN], const uint8_t ek[MLKEM_EK_LEN],
 	return 0;
 }
 
-/* Algorithm 15. */
+/* Decrypts m from ct (algorithm 15). */
 static void
 pke_decrypt(uint8_t m[SYM_LEN], const uint8_t ct[MLKEM_CT_LEN],
     const uint8_t dk[DK_EK])
