@@ -127,8 +127,8 @@ static const struct {
 	    "chacha20-poly1305@openssh.com" },
 };
 
-/* Kinds that choose from the same table have the same result, one of these
- * kinds. */
+/* Returns one kind for all the kinds that choose from the same table of names,
+ * so that two kinds can be compared. */
 static enum algs_kind
 table_of(enum algs_kind kind)
 {

@@ -106,7 +106,7 @@ parse_converted(const struct conf_row *row, void *field,
 	if (words->n == 1 && str_equal_nocase(words->v[0], "none"))
 		return conf_list.parse(row, field, words, at);
 	for (size_t i = 0; r == 0 && i < words->n; i++) {
-		/* parse of conf_list refuses a "none" that does not stand
+		/* conf_list.parse() refuses a "none" that does not stand
 		 * alone. */
 		s = str_equal_nocase(words->v[i], "none") ?
 		    xstrdup("none") : convert(words->v[i]);

@@ -17,8 +17,7 @@ struct shown {
 	struct strlist known_hosts, revoked, env;
 };
 
-/* Replaces *field by its expansion, which is also stored in *own and owned
- * there. */
+/* Replaces *field by its expansion, which *own owns. */
 static int
 show_text(const struct client_conf *c, enum client_tokens set,
     const char *keyword, char **field, char **own)

@@ -24,7 +24,7 @@ enum { SHA1_LEN = 20 };
 struct facts {
 	char local_host[HOST_NAME_MAX + 1], short_host[HOST_NAME_MAX + 1];
 	char uid[16], port[16];
-	char *hash; /* %C */
+	char *hash; /* owned; value of %C, made when it is needed */
 	char *local_user, *home;
 	const char *host, *typed_host, *user, *key_name, *jump, *tunnel;
 	struct client_host_tokens shown;

@@ -244,7 +244,7 @@ match_canonical(const struct criterion *k)
 
 static const struct {
 	const char *name;
-	int (*match)(const struct criterion *k); /* 1, 0, or ERR_* */
+	int (*match)(const struct criterion *k); /* 1, 0, or an error */
 	bool has_value;
 } criteria[] = {
 	{ "all", match_all, false },

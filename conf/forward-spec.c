@@ -245,7 +245,8 @@ quoted(const char *field)
 	return text != NULL ? text : xstrdup(field);
 }
 
-/* Can the host be written in brackets? */
+/* Can the host be written in brackets? Not with a ], which would end it, or a
+ * $, which might begin a variable. */
 static bool
 is_plain(const char *host)
 {
