@@ -24,8 +24,8 @@
 
 enum { FAILED = 1 };
 
-/* PROVIDERS: the directories in which systems keep libraries for tokens. -P
- * replaces it. */
+/* PROVIDERS: patterns for the libraries for tokens that may be loaded, which
+ * are the places where systems keep them. -P replaces these. */
 #define PROVIDERS "/usr/lib*/*,/usr/local/lib*/*"
 
 static struct agent_run run = {

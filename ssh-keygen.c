@@ -83,8 +83,9 @@ usage(void)
 	exit(FAILED);
 }
 
-/* The modes of ssh-keygen are letters. Two different ones are an error; those
- * that also have a meaning with -F are set later, by mode_of_flags(). */
+/* Sets the mode, which is a letter. Two different modes are an error. -H and -l
+ * may also be options of other modes, so mode_of_flags() decides about them at
+ * the end. */
 static void
 set_mode(int *mode, int letter)
 {

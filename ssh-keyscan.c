@@ -47,11 +47,11 @@ usage(void)
 
 /* ---- types of keys ------------------------------------------------------ */
 
-/* The key types of -t. The scan asks for them, and prints them, in this
+/* The key types of -t. Each host gets a connection for each type, in this
  * order. */
 static const struct type {
 	const char *name; /* for -t; any name in algs is accepted, too */
-	const char *algs; /* those of them that are built in are asked for */
+	const char *algs; /* of these, those that are built in are asked for */
 } types[] = {
 	{ "rsa", "rsa-sha2-512,rsa-sha2-256,ssh-rsa" },
 	{ "ecdsa",
