@@ -17,15 +17,15 @@ enum {
 	PACKET_RX_FIRST = 32 * 1024,   /* bytes of the first input buffer */
 	PACKET_RX_READ = 1024 * 1024,  /* most bytes taken by one read(2) */
 	PACKET_TX_FIRST = 16 * 1024,   /* bytes of the first output ring */
-	PACKET_GROWN = 128 * 1024,     /* of either: worth giving back */
+	PACKET_GROWN = 128 * 1024,     /* a buffer or ring worth shrinking */
 	PACKET_TX_BULK = 1024 * 1024,  /* pending bytes at which bulk waits, on
 					* a fast path (packet-pace.c) */
-	PACKET_TX_MAX = 32 * 1024 * 1024, /* pending bytes at which we fail */
+	PACKET_TX_MAX = 32 * 1024 * 1024, /* pending bytes: more are an error */
 	PACKET_POSTPONED_MAX = 16 * 1024 * 1024, /* bytes, in a rekey */
 	PACKET_POSTPONED_MAX_PREAUTH = 128 * 1024,
-	/* Packets received before authentication. A login takes some dozens;
-	 * there are no new keys in that time, so their number must stay far
-	 * from where sequence numbers begin again. */
+	/* Most packets received before authentication. A login takes some
+	 * dozens. Its keys do not change, so the number of packets must stay
+	 * far below the number at which sequence numbers repeat. */
 	PACKET_RX_MAX_PREAUTH = 64 * 1024,
 	PACKET_PAD_MIN = 4,
 	PACKET_PROXIED_MIN = 4, /* bytes of a message and its padding: OpenSSH
@@ -40,14 +40,14 @@ enum {
 	PACKET_TX_PIECE = 256 * 1024, /* bytes worth a write(2) of their own */
 };
 
-/* Packets under the keys of a direction, at most: then their numbers begin
- * again, and with these what is never to be used twice. New keys are due at
- * half of it (packet.c). */
+/* The most packets under the same keys of a direction. One more would repeat a
+ * sequence number, and with it a nonce that must be unique. New keys are due at
+ * half of this (packet.c). */
 #define PACKET_KEYS_MAX ((uint64_t)1 << 32)
 
 struct packet_half {
-	struct packet_keys keys; /* kept for export; secret */
-	struct cipher *cipher;	 /* NULL: nothing protects yet */
+	struct packet_keys keys; /* secret; kept for packet_export() */
+	struct cipher *cipher;	 /* NULL: no keys yet, packets are plain */
 	struct cipher_pos pos;
 	struct packet_counters total;
 	uint64_t bytes_since_keys;
@@ -64,12 +64,13 @@ struct packet_ring {
 	bool wrapped;
 };
 
-/* May these keys protect one packet more? ERR_LIMIT, which was logged: no, as
- * new ones could not be had. */
+/* May the keys of h protect one more packet? ERR_LIMIT (which is logged): they
+ * have protected PACKET_KEYS_MAX, and no new keys could be agreed on. */
 int packet_may_count(const struct packet_half *h) must_check;
 
-/* packet-trial.c: whether threads pay, and in which form, is found out by
- * trying; it has the table of what may follow each phase. */
+/* packet-trial.c finds out by trying whether threads make the connection
+ * faster, and in which form. It has the table of phases that may follow each
+ * phase. */
 enum packet_phase {
 	PACKET_SERIAL, /* no threads */
 	PACKET_TRY_PIPELINE,
@@ -79,79 +80,79 @@ enum packet_phase {
 };
 
 enum {
-	PACKET_WINDOW_MS = 200, /* the shortest that is measured */
-	PACKET_WINDOW_BYTES = 4 * 1024 * 1024, /* moved in it, to say a thing */
+	PACKET_WINDOW_MS = 200, /* a shorter time is not measured */
+	PACKET_WINDOW_BYTES = 4 * 1024 * 1024, /* fewer give no usable rate */
 	PACKET_BACKOFF_FIRST_MS = 10 * 1000,
 	PACKET_BACKOFF_MAX_MS = 5 * 60 * 1000,
 };
 
 struct packet_trial {
-	size_t threads_max;  /* 0: never */
-	enum packet_form form; /* asked for */
+	size_t threads_max;  /* 0: no threads ever */
+	enum packet_form form; /* as packet_set_form() asked for */
 	bool keystream_denied;
-	bool has_second; /* keystream is worth a trial too */
+	bool has_second; /* keystream is to be tried after the pipeline */
 	enum packet_phase phase;
 	double first_rate;   /* bytes a ms, of the pipeline */
 	unsigned windows;    /* measured with the threads that run now */
-	unsigned slow, idle; /* of them, in a row */
+	unsigned slow, idle; /* how many of the last windows were, in a row */
 	uint64_t start_ms, start_cpu_ms, start_bytes; /* of this window */
 	double serial_rate;  /* bytes a ms, before the threads started */
-	uint64_t retry_ms;   /* not again before */
-	uint32_t backoff_ms;
+	uint64_t retry_ms;   /* no threads are started before this time */
+	uint32_t backoff_ms; /* last wait before retry_ms; it doubles */
 };
 
-/* A window of time, as it ends. */
+/* A window is a period of time in which is measured; this is its result. */
 struct packet_window {
 	uint64_t now_ms;
-	uint64_t ms, cpu_ms; /* its length; what of it the loop thread ran */
-	uint64_t bytes;	     /* moved in it */
-	uint64_t total;	     /* moved by the connection */
-	size_t threads;	     /* that helped */
+	uint64_t ms, cpu_ms; /* its length; CPU time of the loop thread */
+	uint64_t bytes;	     /* moved in the window */
+	uint64_t total;	     /* moved since the connection began */
+	size_t threads;	     /* that helped in the window */
 };
 
 enum packet_verdict {
-	PACKET_THREADS_KEEP, /* as it is */
+	PACKET_THREADS_KEEP, /* go on as it is */
 	PACKET_THREADS_START,
-	PACKET_THREADS_OTHER, /* the other form */
+	PACKET_THREADS_OTHER, /* change from pipeline to keystream or back */
 	PACKET_THREADS_STOP,
 };
 
 struct packet_sending {
 	struct packet_ring ring;
 	size_t unsent;	     /* bytes the kernel may keep; 0: its own limit */
-	uint64_t sampled_ms; /* when that was last decided */
-	bool postponing; /* between own KEXINIT and own NEWKEYS */
-	struct buf postponed; /* messages for then, as strings */
+	uint64_t sampled_ms; /* when unsent was last decided */
+	bool postponing; /* between our KEXINIT and our NEWKEYS */
+	struct buf postponed; /* messages to send after NEWKEYS, as strings */
 	bool recording;
-	struct buf recorded; /* as strings */
-	uint8_t *bulk; /* the packet that is being filled, or NULL */
+	struct buf recorded; /* for packet_replay(): messages as strings */
+	uint8_t *bulk; /* packet between bulk_begin and _commit, or NULL */
 	size_t bulk_max;
-	struct buf plain; /* scratch for compression */
-	size_t unencrypted; /* bytes at the end of the ring, a job a packet */
-	size_t since_wake; /* of them: posted since threads were last woken */
-	int err;      /* of a job */
+	struct buf plain; /* the payload in compressed form */
+	size_t unencrypted; /* bytes at the ring's end; each packet is a job */
+	size_t since_wake; /* bytes posted since threads were last woken */
+	int err;      /* error of a job; packet_flush() returns it */
 };
 
 /*
- * The input is [off, end) of buf. With threads, what lies before off may still
- * be in their hands; then reading goes on behind it, and after that in the
- * other buffer.
+ * The input is [off, end) of buf. With threads, packets before off may not be
+ * taken back from them yet: these may not move. So reading continues behind
+ * end, and when buf is full, in the other buffer.
  */
 struct packet_receiving {
 	uint8_t *buf;
 	size_t cap, off, end;
-	unsigned which;	  /* which of the two is in use, 0 or 1 */
-	size_t jobs[2];	  /* packets in each that were not taken */
-	uint8_t *other;	  /* NULL until it is needed */
+	unsigned which;	  /* is buf the first or the second buffer? 0, 1 */
+	size_t jobs[2];	  /* posted packets not taken yet, by buffer */
+	uint8_t *other;	  /* the second buffer; NULL until it is needed */
 	size_t other_cap; /* bytes */
 	bool dry;	  /* the last read took all that there was */
-	int err;	  /* comes after what is with the threads */
-	bool have_len;	  /* length of the packet at off is known */
-	bool refused;	  /* a packet, but the peer must not see it yet; len
-			   * is what was authenticated of it */
-	size_t passed;	  /* bytes since it began */
+	int err;	  /* to return after all posted packets are taken */
+	bool have_len;	  /* len is that of the packet at off */
+	bool refused;	  /* the packet was refused, which the peer must not
+			   * see yet; len: its bytes that were authenticated */
+	size_t passed;	  /* bytes read since the refused packet began */
 	uint32_t len;
-	uint32_t seqnr;	  /* of the payload given last */
+	uint32_t seqnr;	  /* of the last payload that was returned */
 	struct buf plain; /* inflated payload */
 	enum packet_expect expect;
 	unsigned id_lines; /* lines before the identification */
@@ -160,12 +161,12 @@ struct packet_receiving {
 struct packet_rekey {
 	uint64_t bytes;
 	uint32_t seconds;
-	uint64_t keyed_ms; /* monotonic */
+	uint64_t keyed_ms; /* when the keys were set, monotonic */
 };
 
 struct packet_threads {
-	size_t keystream; /* threads of each direction that make it; 0: none */
-	struct pipeline *pipe; /* NULL: serial, or keystream */
+	size_t keystream; /* threads a direction that make keystream; or 0 */
+	struct pipeline *pipe; /* NULL: no threads, or those of keystream */
 	struct packet_trial trial;
 	void (*notify)(void *arg);
 	void *notify_arg;
@@ -184,26 +185,28 @@ struct packet {
 };
 
 int packet_tx_raw(struct packet *p, const void *bytes, size_t len) must_check;
-/* The ring's content in order, at most two pieces; number of pieces. */
+/* Sets the pieces of the ring's content in order; returns how many, 0 to 2. */
 int packet_ring_pieces(const struct packet_ring *r, struct span piece[2]);
 void packet_ring_clear(struct packet_ring *r);
-/* Called when the socket is full, or took much: adapts to what it sends. */
+/* Adapts tx.unsent to the rate at which the kernel sends. Called when the
+ * socket is full, or took many bytes. */
 void packet_pace(struct packet *p);
-/* Bytes that may be unsent in the kernel at this rate: a pure function. */
+/* The bytes that the kernel may keep unsent at this rate. A pure function. */
 size_t packet_unsent_for(uint64_t bytes_per_s);
-/* Pending bytes at which bulk waits. */
+/* The number of pending bytes at which bulk has to wait. */
 size_t packet_tx_room(const struct packet *p);
-/* The input buffer at its first size, if what is in it allows that. */
+/* Shrinks the input buffer to its first size, if the bytes in it fit. */
 void packet_rx_trim(struct packet *p);
-/* Takes back the packets that threads have encrypted; wait: all of them. */
+/* Takes back packets that threads have encrypted. wait: waits for all. */
 void packet_tx_collect(struct packet *p, bool wait);
-/* The verdict on a window that is over; the phase follows it. */
+/* The verdict on a window that has ended; also sets t->phase to match it. */
 enum packet_verdict packet_trial_judge(struct packet_trial *t,
     const struct packet_window *w);
-/* No threads for a while: they did not pay, or could not be had. */
+/* Runs without threads until t->retry_ms, as they did not pay or could not be
+ * started. */
 void packet_trial_give_up(struct packet_trial *t, uint64_t now_ms);
 bool packet_phase_may_become(enum packet_phase from, enum packet_phase to);
-/* New keys for the threads, if there are any. */
+/* Gives new keys to the pipeline's threads, if it has any. */
 void packet_threads_set_keys(struct packet *p, enum packet_dir dir);
 /* Can threads encrypt or decrypt with the keys of this direction? */
 bool packet_threads_can(const struct packet *p, enum packet_dir dir);

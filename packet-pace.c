@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How much may wait for the socket, here and in the kernel: what it sends in
- * some milliseconds. With more a keystroke waits longer behind another
- * channel's bulk; with less a fast path has nothing to send before the next
- * turn of the loop.
+ * How many bytes may wait for the socket, here and in the kernel: as many as it
+ * sends in some milliseconds. With more, a keystroke would wait longer behind
+ * another channel's bulk data. With fewer, a fast path would have nothing to
+ * send before the next turn of the loop.
  */
 #include "base/clock.h"
 #include "base/loop.h"
@@ -12,11 +12,11 @@
 #include "packet-internal.h"
 
 enum {
-	SAMPLE_MS = 20,		      /* the kernel is asked at most so often */
-	UNSENT_MS = 5,		      /* worth of what the kernel keeps */
-	UNSENT_MIN = 64 * 1024,	      /* bytes; never less than a few writes */
-	UNSENT_MAX = 4 * 1024 * 1024, /* beyond it is the same as no limit */
-	BULK_MIN = 32 * 1024,	      /* bytes of payload that any path takes */
+	SAMPLE_MS = 20,		      /* least time between two samples */
+	UNSENT_MS = 5,		      /* the kernel keeps what it sends in it */
+	UNSENT_MIN = 64 * 1024,	      /* bytes: enough for a few writes */
+	UNSENT_MAX = 4 * 1024 * 1024, /* more has the effect of no limit */
+	BULK_MIN = 32 * 1024,	      /* bytes of payload on a slow path */
 };
 
 size_t
@@ -25,7 +25,7 @@ packet_unsent_for(uint64_t bytes_per_s)
 	uint64_t wanted = bytes_per_s / 1000 * UNSENT_MS;
 	size_t unsent = UNSENT_MIN;
 
-	/* In steps, so that it seldom changes. */
+	/* Powers of two, so that the limit seldom changes. */
 	while (unsent < UNSENT_MAX && unsent < wanted)
 		unsent *= 2;
 	return unsent;
@@ -39,8 +39,8 @@ packet_tx_room(const struct packet *p)
 	    MIN(p->tx.unsent / 2, (size_t)PACKET_TX_BULK);
 }
 
-/* The largest payload of bulk. A keystroke waits until the packet in front of
- * it is sent, so on a slow path packets are small. */
+/* The largest payload of a bulk packet. It is small on a slow path, because a
+ * keystroke waits until the packet in front of it is sent. */
 size_t
 packet_bulk_max(const struct packet *p)
 {
@@ -60,7 +60,7 @@ packet_pace(struct packet *p)
 		return;
 	p->tx.sampled_ms = now;
 	if ((rate = tcp_send_rate(p->fd_out)) == 0)
-		return; /* no TCP, or not known yet */
+		return; /* not a TCP socket, or the rate is not known yet */
 	unsent = packet_unsent_for(rate);
 	if (unsent != p->tx.unsent && tcp_set_unsent(p->fd_out, unsent))
 		p->tx.unsent = unsent;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The receiving half of packet.h: the input buffer, decryption, and the
- * messages of the transport layer that end here. */
+ * messages that the transport layer itself handles. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ enum {
 	RX_CAP_MAX = PACKET_RX_READ + CIPHER_LEN_MAX + PACKET_TAG_MAX + 4,
 };
 
-/* The size that the input buffer should have for what is to come. */
+/* The size that the input buffer should have for the next read. */
 static size_t
 wanted_cap(const struct packet *p)
 {
@@ -28,14 +28,14 @@ wanted_cap(const struct packet *p)
 
 	if (p->rx.have_len)
 		want = MAX(want, (size_t)4 + p->rx.len + PACKET_TAG_MAX);
-	/* The last read filled all there was: more per read pays. */
+	/* The last read filled the buffer: larger reads will pay. */
 	if (p->rx.end == p->rx.cap && p->rx.cap > 0 && p->authenticated)
 		want = MIN(MAX(p->rx.cap * 2, want), (size_t)RX_CAP_MAX);
 	return want;
 }
 
-/* The other input buffer is taken, with the bytes that are no whole packet
- * yet. */
+/* Goes on in the other input buffer. The bytes that are no whole packet yet are
+ * copied to it. */
 static int
 rx_switch(struct packet *p)
 {
@@ -67,7 +67,7 @@ rx_make_room(struct packet *p)
 	uint8_t *rx;
 
 	if (p->rx.jobs[p->rx.which] > 0) {
-		/* These bytes may not move. */
+		/* The jobs' bytes may not move. */
 		if (p->rx.cap - p->rx.end >= RX_ROOM_MIN ||
 		    p->rx.jobs[p->rx.which ^ 1] > 0)
 			return 0;
@@ -124,12 +124,12 @@ packet_fill(struct packet *p)
 	room = MIN(p->rx.cap - p->rx.end, (size_t)PACKET_RX_READ);
 	if (room == 0) {
 		p->rx.dry = true;
-		return ERR_AGAIN; /* full of packets that were not taken */
+		return ERR_AGAIN; /* no room until packets are taken */
 	}
 	n = fd_read(p->fd_in, p->rx.buf + p->rx.end, room);
 	p->rx.dry = n < (ssize_t)room;
-	/* The packets that were posted come first; another read will find
-	 * the end or the error again. */
+	/* Posted packets are taken first. The next read will find the end of
+	 * file or the error again. */
 	if (n <= 0 && packet_rx_posted(p))
 		return ERR_AGAIN;
 	if (n == 0)
@@ -181,7 +181,8 @@ packet_read_identification(struct packet *p, char **line,
 	}
 }
 
-/* A packet that cannot be decrypted is told of in lines that programs know. */
+/* Logs why a packet cannot be decrypted, in OpenSSH's words, which programs
+ * look for. Returns r. */
 static int
 tell_broken(int r, uint32_t len)
 {
@@ -192,9 +193,9 @@ tell_broken(int r, uint32_t len)
 	return r;
 }
 
-/* A packet is refused, of which size bytes were authenticated: with r, or where
- * that must not show, with ERR_MAC when as many bytes as the largest packet has
- * are there. */
+/* Refuses a packet: returns r. But if the cipher must hide the reason, returns
+ * 0, and the refusal is ERR_MAC as soon as the bytes of the largest possible
+ * packet have arrived. size: bytes of the packet that were authenticated. */
 static int
 refuse(struct packet *p, int r, uint32_t size)
 {
@@ -208,7 +209,8 @@ refuse(struct packet *p, int r, uint32_t size)
 	return 0;
 }
 
-/* Input behind what was refused: 0, or ERR_MAC at last. */
+/* Drops input that follows a refused packet: 0, or ERR_MAC when enough bytes
+ * have arrived. */
 static int
 pass_refused(struct packet *p)
 {
@@ -216,12 +218,13 @@ pass_refused(struct packet *p)
 	p->rx.off = p->rx.end;
 	if (p->rx.passed < 4 + (size_t)CIPHER_LEN_MAX)
 		return 0;
-	/* What was not authenticated so far, so that all take as long. */
+	/* Authenticating as many bytes as were not yet, so that each refusal
+	 * takes the same time. */
 	cipher_spend(p->half[PACKET_RX].cipher, CIPHER_LEN_MAX - p->rx.len);
 	return tell_broken(ERR_MAC, 0);
 }
 
-/* The length of the packet at rx_off is one that packets may have. */
+/* The protocol allows a packet of length rx.len. */
 static bool
 length_is_possible(const struct packet *p)
 {
@@ -235,7 +238,8 @@ length_is_possible(const struct packet *p)
 	    (head + p->rx.len) % align == 0;
 }
 
-/* Makes the length of the packet at rx_off known: 1, or 0 for more input. */
+/* Reads the length of the packet at rx.off: 1, 0 if more input is needed (or
+ * the packet was refused), or an error. */
 static int
 take_length(struct packet *p)
 {
@@ -261,7 +265,8 @@ take_length(struct packet *p)
 	return 1;
 }
 
-/* The whole packet at rx_off: bytes of it, or 0 for more input. */
+/* Sets *size to the bytes of the packet at rx.off, or to 0 if more input is
+ * needed. */
 static int
 frame(struct packet *p, size_t *size)
 {
@@ -277,7 +282,7 @@ frame(struct packet *p, size_t *size)
 	return 0;
 }
 
-/* The next packet starts behind this one. */
+/* Counts the packet at rx.off, of size bytes, and moves rx.off behind it. */
 static void
 advance(struct packet *p, size_t size)
 {
@@ -293,8 +298,8 @@ advance(struct packet *p, size_t size)
 	p->rx.have_len = false;
 }
 
-/* Checks the padding of a decrypted packet, and counts it: 1 with its payload,
- * or an error. */
+/* Checks the padding of a decrypted packet, and counts the packet: 1 with its
+ * payload, or an error. */
 static int
 take_payload(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
     size_t size, struct span *payload)
@@ -312,7 +317,8 @@ take_payload(struct packet *p, const uint8_t *pkt, uint32_t len, uint32_t seqnr,
 	return 1;
 }
 
-/* One whole packet: 1 with its payload, 0 for more input, or an error. */
+/* Decrypts the packet at rx.off: 1 with its payload, 0 if more input is needed,
+ * or an error. */
 static int
 take_packet(struct packet *p, struct span *payload)
 {
@@ -334,10 +340,10 @@ take_packet(struct packet *p, struct span *payload)
 }
 
 /*
- * Threads may decrypt packets before those in front of them were processed. Not
- * when a NEWKEYS may be among these, as later packets are under other keys
- * then. The peer sends NEWKEYS only when it has our KEXINIT, so they may not
- * from our KEXINIT to the peer's NEWKEYS.
+ * May threads decrypt packets before the packets in front of them were handled?
+ * Not if one of these may be NEWKEYS, because the packets after it need other
+ * keys. The peer sends NEWKEYS only when it has our KEXINIT, so the answer is
+ * no from our KEXINIT to the peer's NEWKEYS.
  */
 static bool
 threads_may_decrypt(const struct packet *p)
@@ -348,7 +354,7 @@ threads_may_decrypt(const struct packet *p)
 	    pipeline_threads(p->threads.pipe) > 0;
 }
 
-/* Posts the packets that have arrived as jobs, if that is worth it. */
+/* Posts the packets that have arrived as jobs, if there are enough bytes. */
 static void
 post_arrived(struct packet *p)
 {
@@ -356,18 +362,17 @@ post_arrived(struct packet *p)
 	struct pipeline_job *j;
 	size_t size, posted = 0;
 
-	/* If reads bring little, the loop is fast enough alone. */
+	/* If a read brings few bytes, the loop needs no help. */
 	if (p->rx.err != 0 || !threads_may_decrypt(p) ||
 	    (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0 &&
 		p->rx.end - p->rx.off < PACKET_RX_BATCH))
 		return;
 	while ((j = pipeline_next(p->threads.pipe, PIPELINE_DECRYPT)) != NULL) {
-		/* Packets in front of an error are taken before it is
-		 * returned. */
+		/* rx.err is returned after the packets posted before it. */
 		p->rx.err = frame(p, &size);
 		if (p->rx.err != 0 || size == 0)
 			break;
-		/* Small packets are jobs only between large ones. */
+		/* A small packet is a job only behind a large one. */
 		if (p->rx.len < PACKET_JOB_MIN &&
 		    pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0)
 			break;
@@ -385,7 +390,7 @@ post_arrived(struct packet *p)
 		pipeline_kick(p->threads.pipe);
 }
 
-/* As take_packet(), but of packets that are jobs, in order of arrival. */
+/* As take_packet(), for packets that are jobs, in the order of arrival. */
 static int
 take_decrypted(struct packet *p, struct span *payload)
 {
@@ -396,7 +401,7 @@ take_decrypted(struct packet *p, struct span *payload)
 	if (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) == 0)
 		return p->rx.err != 0 ? p->rx.err : take_packet(p, payload);
 	while ((j = pipeline_done(p->threads.pipe, PIPELINE_DECRYPT)) == NULL) {
-		/* While the threads work there may be more to read. */
+		/* The threads go on while the caller reads more input. */
 		if (!p->rx.dry && pipeline_threads(p->threads.pipe) > 0)
 			return 0;
 		if (!pipeline_help(p->threads.pipe, PIPELINE_DECRYPT))
@@ -464,8 +469,8 @@ is_expected(const struct packet *p, uint8_t type)
 	return false;
 }
 
-/* A DEBUG message is shown to a client's user with -v. A server's log is not
- * for what a client would like to see in it. */
+/* Shows a DEBUG message to the user of a client, with -v. A server does not log
+ * what clients want to have in its log. */
 static void
 show_debug_message(const struct packet *p, struct rd r)
 {
@@ -478,7 +483,7 @@ show_debug_message(const struct packet *p, struct rd r)
 		    (const char *)text.p);
 }
 
-/* Transport messages that end here: 0 when dealt with, 1 for the others. */
+/* Handles a message of the transport layer: 0, 1 if it is none, or an error. */
 static int
 handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 {

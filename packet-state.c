@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Hand-over of a connection between our own processes. */
+/* Hands a connection over from one of our processes to another. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -42,8 +42,8 @@ packet_export(const struct packet *p, struct buf *out)
 	int n;
 
 	ENSURE(p->threads.pipe == NULL);
-	/* Compression is delayed to after authentication, and so is later
-	 * than any hand-over: its streams have no state to carry. */
+	/* zlib@openssh.com starts after authentication, and so after any
+	 * hand-over: there are no streams with a state to hand over. */
 	ENSURE(p->half[0].zlib == NULL && p->half[1].zlib == NULL);
 	buf_put_u8(out, STATE_VERSION);
 	put_half(out, &p->half[PACKET_TX]);

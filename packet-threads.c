@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whether threads help a connection, and how: started when its loop thread is
- * seen to be the limit, kept if that pays, stopped when it idles.
+ * Runs the threads that help a connection: starts them when the CPU time of the
+ * loop thread is the limit, keeps them if the connection gets faster, and stops
+ * them when it idles.
  */
 #include <stdlib.h>
 
@@ -12,8 +13,8 @@
 #include "packet-internal.h"
 
 enum {
-	POLL_MS = 1000, /* between looks at threads that may idle */
-	KEYSTREAM_MAX = 32, /* threads of a direction */
+	POLL_MS = 1000, /* time between two checks of threads that may idle */
+	KEYSTREAM_MAX = 32, /* most threads of a direction */
 };
 
 static void
@@ -90,8 +91,8 @@ pipe_stop(struct packet *p)
 		return;
 	(void)pipeline_set_threads(p->threads.pipe, 0);
 	packet_tx_collect(p, true);
-	/* The pipeline stays as long as it has decrypted packets that nobody
-	 * has taken. */
+	/* The pipeline is freed only when all packets that it has decrypted
+	 * are taken. */
 	if (pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) > 0)
 		return;
 	pipeline_free(p->threads.pipe);
@@ -195,8 +196,8 @@ packet_prepare_wait(struct packet *p, bool reading)
 	rx = reading && pipeline_pending(p->threads.pipe, PIPELINE_DECRYPT) > 0;
 	if (pipeline_threads(p->threads.pipe) == 0)
 		return !tx && !rx; /* the loop must do the jobs itself */
-	/* If encrypted bytes wait for the socket, that wakes us. If not, the
-	 * loop does jobs itself rather than sleep. */
+	/* If encrypted bytes wait for the socket, the socket wakes the loop. If
+	 * none do, the loop does a job itself instead of sleeping. */
 	if (tx && packet_tx_ready(p) == 0 &&
 	    (pipeline_help(p->threads.pipe, PIPELINE_ENCRYPT) ||
 		!pipeline_arm_wake(p->threads.pipe, PIPELINE_ENCRYPT)))
@@ -212,7 +213,7 @@ moved(const struct packet *p)
 	return p->half[PACKET_TX].total.bytes + p->half[PACKET_RX].total.bytes;
 }
 
-/* A connection can use precomputed keystream. */
+/* Keystream of this connection can be precomputed. */
 static bool
 keystream_can(const struct packet *p)
 {
@@ -270,7 +271,7 @@ judge(struct packet *p, const struct packet_window *w)
 	}
 }
 
-/* The form that the user named (CipherForm) is possible: it needs no trial. */
+/* The user has named a form (CipherForm) that the cipher has: no trial. */
 static bool
 form_is_given(const struct packet *p)
 {
@@ -317,8 +318,9 @@ packet_poll(struct packet *p)
 	struct packet_window w = { .total = moved(p),
 		.threads = packet_threads(p) };
 
-	/* The threads ended with a fork(2) or were stopped while decrypted
-	 * packets were left; or the new cipher has no keystream. */
+	/* There may be a pipeline or a keystream without threads: after a
+	 * fork(2), if they were stopped while decrypted packets were left, or
+	 * if the new cipher has no keystream. */
 	if (p->threads.pipe != NULL && pipeline_threads(p->threads.pipe) == 0)
 		pipe_stop(p);
 	if (w.threads == 0)

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whether threads pay for a connection, and in which form: decided from what
- * is measured in windows of time. Numbers in, a verdict out; no clock.
+ * Decides whether threads pay for a connection, and in which form, from what is
+ * measured in windows of time. The functions use no clock: the caller passes
+ * the numbers and gets a verdict.
  */
 #include "base/log.h"
 #include "base/mem.h"
 #include "packet-internal.h"
 
 enum {
-	SETTLE_WINDOWS = 1, /* not counted after a start */
-	SLOW_MAX = 5,	    /* windows slower than without threads */
-	IDLE_MAX = 3,	    /* windows with hardly a byte */
-	BUSY_PERCENT = 80,
-	IDLE_BYTES = 1024 * 1024,
-	FIRST_BYTES = 64 * 1024 * 1024, /* moved by a connection that starts */
+	SETTLE_WINDOWS = 1, /* windows after a start that do not count */
+	SLOW_MAX = 5,	    /* slow windows in a row that stop the threads */
+	IDLE_MAX = 3,	    /* idle windows in a row that stop the threads */
+	BUSY_PERCENT = 80,  /* CPU time of a loop thread that needs help */
+	IDLE_BYTES = 1024 * 1024, /* a window with fewer is idle */
+	FIRST_BYTES = 64 * 1024 * 1024, /* moved before threads are tried */
 };
 
-static const double gain_wanted = 1.05; /* of the serial rate */
+static const double gain_wanted = 1.05; /* rate with threads to without */
 
 #define BIT(phase) (1U << (phase))
 
@@ -60,7 +61,8 @@ static enum packet_verdict
 judge_serial(struct packet_trial *t, const struct packet_window *w,
     double rate)
 {
-	/* A window ends when enough was moved; a long one says little. */
+	/* A window ends when enough bytes were moved. One that took long is
+	 * not judged, as much of it may have been idle. */
 	if (t->threads_max == 0 || w->ms > 2 * PACKET_WINDOW_MS ||
 	    w->cpu_ms * 100 < w->ms * BUSY_PERCENT ||
 	    w->total < FIRST_BYTES || w->now_ms < t->retry_ms)
@@ -71,8 +73,9 @@ judge_serial(struct packet_trial *t, const struct packet_window *w,
 	return PACKET_THREADS_START;
 }
 
-/* The next form is chosen after one was measured. True: it is another one, to
- * be measured, or the faster one of the two. */
+/* Goes to the next phase after a form was measured at this rate. True: the
+ * threads change to the other form, either to measure it or because it was
+ * faster. */
 static bool
 change_form(struct packet_trial *t, double rate)
 {
@@ -108,7 +111,8 @@ judge_threads(struct packet_trial *t, const struct packet_window *w,
 	if (change_form(t, rate))
 		return PACKET_THREADS_OTHER;
 	t->slow = rate < t->serial_rate * gain_wanted ? t->slow + 1 : 0;
-	/* The first window that counts decides; later only several in a row. */
+	/* The first window that counts can stop the threads alone; after it
+	 * only SLOW_MAX in a row can. */
 	if (t->slow >= SLOW_MAX ||
 	    (t->slow > 0 && t->windows == SETTLE_WINDOWS + 1)) {
 		log_debug("threads do not pay: %.0f, without %.0f kB/s", rate,
@@ -128,6 +132,6 @@ packet_trial_judge(struct packet_trial *t, const struct packet_window *w)
 
 	if (w->threads > 0)
 		return judge_threads(t, w, rate);
-	set_phase(t, PACKET_SERIAL); /* they may have ended by themselves */
+	set_phase(t, PACKET_SERIAL); /* threads may have ended by themselves */
 	return judge_serial(t, w, rate);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The sending half of packet.h: the output ring, encryption, one write. */
+/* The sending half of packet.h: the output ring, encryption, and write(2). */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,7 +39,8 @@ packet_ring_clear(struct packet_ring *r)
 	*r = (struct packet_ring){ 0 };
 }
 
-/* The output ring grows. Its bytes move, so all jobs in them are waited for. */
+/* Makes the output ring larger. Its bytes move, so it waits until all jobs on
+ * them are done. */
 static int
 ring_grow(struct packet *p, size_t need)
 {
@@ -53,7 +54,7 @@ ring_grow(struct packet *p, size_t need)
 		return ERR_LIMIT;
 	packet_tx_collect(p, true);
 	cap = MAX(r->cap, (size_t)PACKET_TX_FIRST);
-	/* Twice the need leaves room to wrap without growing again. */
+	/* Room for twice the need, to wrap without growing again. */
 	while (cap < pending + need)
 		cap *= 2;
 	if (cap == r->cap)
@@ -140,7 +141,7 @@ packet_put_identification(struct packet *p, const char *line)
 	return r;
 }
 
-/* Padding so that the encrypted part is a multiple of the block. */
+/* The bytes of padding that make the encrypted part a multiple of the block. */
 static size_t
 padding_for(const struct packet *p, size_t payload_len)
 {
@@ -159,8 +160,9 @@ padding_for(const struct packet *p, size_t payload_len)
 	return pad;
 }
 
-/* The loop encrypts a packet at once, unless it is large and there are
- * threads, or one in front of it is a job already. */
+/* Is the packet to be encrypted by a thread? Yes if there are threads and it is
+ * large, or if a packet in front of it is a job. Otherwise the loop encrypts it
+ * at once. */
 static bool
 is_job(const struct packet *p, uint32_t field)
 {
@@ -192,8 +194,8 @@ post(struct packet *p, uint8_t *pkt, uint32_t field, size_t size)
 	}
 }
 
-/* The packet pkt is made around the payload of len bytes at pkt + 5: header,
- * padding and tag. It is encrypted at once, or posted. */
+/* Completes the packet at pkt, whose payload of len bytes is at pkt + 5: adds
+ * header, padding and tag, and encrypts it, or posts it as a job. */
 static int
 finish_packet(struct packet *p, uint8_t *pkt, size_t len)
 {
@@ -326,7 +328,7 @@ packet_bulk_commit(struct packet *p, size_t len)
 	return finish_packet(p, pkt, len);
 }
 
-/* Sends a row of messages that are kept as strings, and empties it. */
+/* Sends messages that are kept as strings, in order, and empties the buffer. */
 static int
 put_all(struct packet *p, struct buf *messages)
 {
@@ -411,8 +413,8 @@ packet_tx_collect(struct packet *p, bool wait)
 }
 
 /*
- * Bytes at the front of the ring that are encrypted and can be written. While
- * that is less than a write(2) is worth the loop encrypts too; the rest is
+ * The number of bytes at the front of the ring that are encrypted. As long as
+ * they are too few for a write(2), the loop encrypts too. The other packets are
  * left to the threads, which go on during the write.
  */
 static size_t
@@ -473,7 +475,7 @@ packet_disconnect(struct packet *p, enum ssh_disconnect reason,
 
 	p->tx.bulk = NULL;
 	if (p->proxied)
-		return; /* the master just sees that we are gone */
+		return; /* the master takes the closed socket as the end */
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_DISCONNECT);
 	buf_put_u32(&b, reason);

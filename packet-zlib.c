@@ -65,7 +65,7 @@ run(struct zstream *z, const void *p, size_t len, size_t max,
 		buf_commit(out, made);
 		if (buf_len(out) - before > max)
 			return ERR_LIMIT;
-		/* Z_BUF_ERROR: nothing more to do, which is how it ends. */
+		/* Z_BUF_ERROR: no input is left, the normal end. */
 		if (r == Z_BUF_ERROR)
 			break;
 		if (r != Z_OK)

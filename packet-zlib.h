@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * zlib@openssh.com: the payload streams of RFC 4253 section 6.2, one stream
- * a direction, flushed after each packet.
+ * zlib@openssh.com: compresses payloads (RFC 4253 section 6.2). A direction has
+ * one stream for all its payloads, flushed after each packet.
  *
  * Threads: loop thread only.
  */
@@ -19,12 +19,13 @@ struct zstream;
 
 int zstream_new(struct zstream **out, bool deflates) must_check;
 void zstream_free(struct zstream *z);
-/* Appends the other form of the payload to out; ERR_LIMIT over max bytes. */
+/* Append the compressed (deflate) or the plain (inflate) form of the payload p
+ * to out. ERR_LIMIT: the plain form is longer than max. */
 int zstream_deflate(struct zstream *z, const void *p, size_t len,
     struct buf *out) must_check;
 int zstream_inflate(struct zstream *z, const void *p, size_t len, size_t max,
     struct buf *out) must_check;
-/* Bytes that have passed, in both forms. */
+/* The bytes of all payloads so far, in compressed and in plain form. */
 void zstream_totals(const struct zstream *z, uint64_t *compressed,
     uint64_t *inflated);
 

@@ -11,8 +11,9 @@
 #include "packet-internal.h"
 
 /*
- * Bytes after which keys are renewed when the user set no limit: 2^32 blocks
- * of a 16 byte cipher (RFC 4344 section 3.2), half of that for ChaCha20.
+ * REKEY_...: bytes, or packets, after which keys are renewed if the user set no
+ * limit: 2^32 blocks of a cipher with 16 byte blocks (RFC 4344 section 3.2),
+ * half of that for ChaCha20.
  */
 #define REKEY_BLOCK16 ((uint64_t)1 << 36)
 #define REKEY_STREAM ((uint64_t)1 << 35)
@@ -40,7 +41,7 @@ packet_free(struct packet *p)
 {
 	if (p == NULL)
 		return;
-	pipeline_free(p->threads.pipe); /* first: it works in the buffers */
+	pipeline_free(p->threads.pipe); /* first: threads use the buffers */
 	for (int i = 0; i < 2; i++) {
 		cipher_free(p->half[i].cipher);
 		zstream_free(p->half[i].zlib);
@@ -73,8 +74,8 @@ packet_is_server(const struct packet *p)
 	return p->server;
 }
 
-/* Compression is delayed: it starts with the authentication, and anew with new
- * keys. */
+/* Starts compression, unless the user is not authenticated yet
+ * (zlib@openssh.com). Called again with new keys, which need a new stream. */
 static int
 start_compression(struct packet *p, enum packet_dir dir)
 {
@@ -95,8 +96,8 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	struct cipher *c;
 	int r;
 
-	/* Jobs that encrypt use the old keys and are waited for. There are
-	 * none that decrypt: see threads_may_decrypt() in packet-rx.c. */
+	/* Jobs that encrypt use the old keys, and are waited for. There are no
+	 * jobs that decrypt: see threads_may_decrypt() in packet-rx.c. */
 	if (dir == PACKET_TX)
 		packet_tx_collect(p, true);
 	else if (packet_rx_posted(p))

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The binary packet protocol (RFC 4253 section 6): framing, records in
- * flight, reading and writing the socket. It knows no key exchange: it says
- * when new keys are due and is handed them.
+ * The binary packet protocol (RFC 4253 section 6): framing, protection of
+ * packets, reading and writing the socket. It knows nothing of key exchange: it
+ * says when new keys are due, and is given them.
  *
- * Sending: small messages are composed in a struct buf and copied in; bulk
- * data is read by the caller straight to where the packet lies in the output
- * ring. All that is encrypted leaves in one gathered write.
- * Receiving: one large read fills the input buffer; packets are decrypted in
- * place, and their payloads are lent to the caller.
+ * Sending: small messages are composed in a struct buf and copied. Bulk data is
+ * read by the caller straight to where the packet lies in the output ring. All
+ * encrypted packets leave in one write.
+ * Receiving: one large read fills the input buffer. Packets are decrypted in
+ * place, and the caller borrows their payloads.
  *
  * Threads: loop thread only; worker threads may encrypt and decrypt for it.
  */
@@ -113,86 +113,92 @@ struct packet_keys {
 	uint8_t mac_key[MAC_KEY_MAX_LEN];
 };
 
+/* Totals of one direction, since the connection began. */
 struct packet_counters {
 	uint64_t bytes;	  /* on the wire */
 	uint64_t packets;
 	uint64_t payload; /* bytes of payloads */
-	/* The bytes of payloads that were compressed; 0: none. */
-	uint64_t compressed, inflated; /* bytes */
+	/* Bytes of the payloads that were compressed, in both forms; 0 if
+	 * none were. */
+	uint64_t compressed, inflated;
 };
 
 struct packet;
 
-/* Life. The descriptors are borrowed and set non-blocking; they may be the
- * same. NULL when memory is out. free() wipes keys. */
+/* The descriptors are borrowed, and are made non-blocking; they may be the
+ * same. NULL: out of memory. packet_free() wipes the keys. */
 struct packet *packet_new(int fd_in, int fd_out, bool server);
 void packet_free(struct packet *p);
 int packet_fd_in(const struct packet *p);
 int packet_fd_out(const struct packet *p);
 bool packet_is_server(const struct packet *p);
 
-/* Identification strings (RFC 4253 section 4.2), before any packet. The line
- * is without CR LF. read: 1 when *line (caller frees) is there, 0 for more
- * input needed, or an error; other lines that come first go to the hook
- * (client) or are an error (server). */
+/* Identification strings (RFC 4253 section 4.2), which precede all packets.
+ * line has no CR LF. packet_read_identification(): 1 with *line (caller frees),
+ * 0 if more input is needed, or an error. Lines that the peer sends before its
+ * identification are given to other() (client), or are an error (server). */
 int packet_put_identification(struct packet *p, const char *line) must_check;
 int packet_read_identification(struct packet *p, char **line,
     void (*other)(void *arg, const char *text), void *arg) must_check;
 
-/* Receiving. fill: one read(2): bytes, or ERR_AGAIN, ERR_CLOSED at end of
- * file, ERR_SYSTEM. next: 1 with the payload (type first), valid until the
- * next call of either; 0 when no whole packet is there; or an error.
- * IGNORE, DEBUG, UNIMPLEMENTED, PING and PONG are dealt with inside once
- * they are allowed; DISCONNECT gives ERR_DISCONNECTED. More packets than a
- * login can need, before authentication, give ERR_LIMIT. */
+/* Receiving. packet_fill() does one read(2): its bytes, ERR_AGAIN, ERR_CLOSED
+ * at the end of file, or ERR_SYSTEM. packet_next(): 1 with the payload (message
+ * type first), valid until packet_fill() or packet_next() is called again; 0 if
+ * there is no whole packet; or an error. It handles IGNORE, DEBUG,
+ * UNIMPLEMENTED, PING and PONG itself, once they are allowed. DISCONNECT gives
+ * ERR_DISCONNECTED. ERR_LIMIT: more packets than any login needs came before
+ * authentication. */
 int packet_fill(struct packet *p) must_check;
 int packet_next(struct packet *p, struct rd *payload) must_check;
-/* Sequence number of the packet that next gave last. */
+/* The sequence number of the packet that packet_next() returned last. */
 uint32_t packet_rx_seqnr(const struct packet *p);
-/* Why ERR_DISCONNECTED: escaped text, static until the next call. */
+/* The peer's reason after ERR_DISCONNECTED: escaped text, static until the next
+ * call. */
 const char *packet_disconnect_text(const struct packet *p,
     uint32_t *reason);
 
-/* Sending. put: copies a whole message (type first). Between own KEXINIT
- * and own NEWKEYS, messages other than key exchange ones (1-4, 7, 20-49) are
- * postponed: sent afterwards, in order. */
+/* Copies msg (message type first) to the output. Between our KEXINIT and our
+ * NEWKEYS, messages other than those of key exchange (1-4, 7, 20-49) are
+ * postponed: they are sent after NEWKEYS, in order. */
 int packet_put(struct packet *p, const struct buf *msg) must_check;
-/* While recording, messages that are put are kept as well: what is sent
- * optimistically can be sent again (replay, in order) or forgotten. Bulk is
- * not recorded; replay and forget end the recording. */
+/* While recording, packet_put() also keeps a copy of each message. So messages
+ * that were sent optimistically can be sent again, in order (packet_replay()),
+ * or the copies be dropped (packet_forget()); both end the recording. Bulk is
+ * not recorded. */
 void packet_record(struct packet *p, bool on);
 int packet_replay(struct packet *p) must_check;
 void packet_forget(struct packet *p);
-/* Bulk: room for a payload of at most max bytes; NULL if this is not the
- * time (keys changing, queue full, no memory). commit sends len bytes of it;
- * len 0 gives the room back. Nothing else may be put in between. */
-size_t packet_bulk_max(const struct packet *p); /* what is worth one packet */
+/* packet_bulk_begin() gives room for a payload of at most max bytes; NULL if
+ * none can be sent now (keys change, the output is full, no memory).
+ * packet_bulk_commit() sends the first len bytes of it; 0: gives the room back.
+ * Nothing else may be put between the two. */
+size_t packet_bulk_max(const struct packet *p); /* for this path */
 uint8_t *packet_bulk_begin(struct packet *p, size_t max);
 int packet_bulk_commit(struct packet *p, size_t len) must_check;
-/* Writes what is encrypted: 0 the socket takes more, ERR_AGAIN wait, or an
- * error. Without threads 0 means that all is gone. */
+/* Writes encrypted packets: 0 if the socket takes more (without threads all is
+ * written then), ERR_AGAIN if the caller has to wait, or an error. */
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
-/* The bytes that are not yet written are so few that messages of others, which
- * could wait, may be put without being in the way of bulk. */
+/* So few bytes wait to be written that messages which can wait, such as those
+ * of raw channels, may be put without delaying bulk. */
 bool packet_has_room(const struct packet *p);
-/* The unwritten bytes that wait for nothing but the socket. */
+/* The bytes that are encrypted and wait for nothing but the socket. */
 size_t packet_tx_ready(const struct packet *p);
-/* Disconnect message, best effort; p stays to be freed by the caller. */
+/* Tries to send a DISCONNECT message. The caller still has to free p. */
 void packet_disconnect(struct packet *p, enum ssh_disconnect reason,
     const char *text);
 
-/* Keys. tx keys take effect for the next message put, rx ones for the next
- * packet read. With strict, the sequence number starts at 0 again. */
+/* New keys: for the messages put (tx) or the packets read (rx) from now on.
+ * strict: the sequence number starts at 0 again. */
 int packet_set_keys(struct packet *p, enum packet_dir dir,
     const struct packet_keys *keys, bool strict) must_check;
-/* Names in use: "none" where nothing is. */
+/* Names of the algorithms in use; "none" if there are no keys. */
 const char *packet_cipher_name(const struct packet *p, enum packet_dir dir);
 const char *packet_mac_name(const struct packet *p, enum packet_dir dir);
-/* Own KEXINIT is out (true) / own NEWKEYS is out (false): between them put
- * postpones messages. */
+/* true: our KEXINIT is out; packet_put() postpones messages. false: our NEWKEYS
+ * is out; they are sent. */
 int packet_postpone(struct packet *p, bool hold) must_check;
-/* Which messages may arrive; others are ERR_PROTOCOL. */
+/* Which messages may arrive; all others are ERR_PROTOCOL. */
 enum packet_expect {
 	PACKET_EXPECT_ANY,
 	PACKET_EXPECT_KEX,    /* 1-4, 7, 20-49: between the peer's KEXINIT and
@@ -202,13 +208,13 @@ enum packet_expect {
 };
 void packet_set_expect(struct packet *p, enum packet_expect expect);
 /*
- * Before anything else: the other end is not a server but a master of this
- * user, which gives its connection (-O proxy). There are no keys here: a packet
- * is its length, the length of its padding, a message of the connection
- * protocol, and the padding. The user is authenticated.
+ * To be called before anything else is sent or read: the peer is no server but
+ * a master of this user, which shares its connection (-O proxy). There are no
+ * keys. A packet is its length, the length of the padding, a message of the
+ * connection protocol, and the padding. The user counts as authenticated.
  */
 void packet_set_proxied(struct packet *p);
-/* The user is authenticated: delayed compression may start. */
+/* The user is authenticated: zlib@openssh.com starts, if it was agreed on. */
 int packet_authenticated(struct packet *p) must_check;
 bool packet_is_authenticated(const struct packet *p);
 
@@ -216,7 +222,7 @@ bool packet_is_authenticated(const struct packet *p);
 void packet_set_rekey_limit(struct packet *p, uint64_t bytes,
     uint32_t seconds);
 bool packet_rekey_due(const struct packet *p);
-/* Seconds until the time limit is reached; 0 = no such limit. */
+/* Seconds until the time limit for the keys is reached; 0: no time limit. */
 uint32_t packet_rekey_wait_s(const struct packet *p);
 
 struct packet_counters packet_counters(const struct packet *p,
@@ -226,23 +232,23 @@ struct packet_counters packet_counters(const struct packet *p,
  * Threads help in one of two forms: the pipeline (pipeline.h) encrypts and
  * decrypts bulk packets, or the keystream of CTR is precomputed (cipher.h). max
  * is how many threads there may be at the same time, for the keystream in each
- * direction: 0 (at first) is none, auto as many as there are processors beside
- * the one that the loop needs. They start when the user is authenticated, much
- * is moved, and the loop thread is what limits it; they stop when the
- * connection is not faster with them, and when it idles. Where both forms are
- * possible and AES is slow on this CPU, both are tried, and the faster one
- * stays. Where no threads can be had the connection works without.
+ * direction: 0 (at first) is none; PACKET_THREADS_AUTO is as many as there are
+ * processors, without the one for the loop. Threads start when the user is
+ * authenticated, much data is moved, and the loop thread limits the rate. They
+ * stop when the connection is not faster with them, and when it idles. If both
+ * forms are possible and AES is slow on this CPU, both are tried, and the
+ * faster one stays. If no threads can be started the connection works without.
  *
- * packet_set_form() names a form that starts at once, without trial, and
- * stays. Keystream that the cipher does not have, or that is denied, means
- * auto. SSH_CIPHER_THREADS (1..32) in the environment is the number of threads
- * that precompute it.
+ * packet_set_form() names a form that starts at once, without a trial, and
+ * stays. If it is the keystream, and the cipher has none or it is denied, the
+ * choice is as for PACKET_FORM_AUTO. SSH_CIPHER_THREADS (1..32) in the
+ * environment is the number of threads that precompute keystream.
  *
- * packet_poll() starts and stops them: called each turn, and again after the
- * milliseconds that it returns (0: need not be). packet_prepare_wait() is
- * called before the loop waits: false if flush() or, if reading, next() has
- * something to collect now; else notify will be called, by any thread, when
- * there is.
+ * packet_poll() starts and stops threads. It is called each turn, and again
+ * after the milliseconds that it returns (0: no need). packet_prepare_wait() is
+ * called before the loop waits. False: packet_flush() or, if reading,
+ * packet_next() has work to collect now. True: notify will be called, by any
+ * thread, when there is some.
  */
 enum { PACKET_THREADS_AUTO = -1 };
 void packet_set_threads(struct packet *p, int max);
@@ -258,23 +264,24 @@ void packet_set_notify(struct packet *p, void (*notify)(void *arg),
     void *arg);
 uint32_t packet_poll(struct packet *p);
 bool packet_prepare_wait(struct packet *p, bool reading);
-/* Threads start at once, whether it pays or not; returns how many run. stop may
- * be called at any time. */
+/* Starts threads at once, without a trial; returns how many run.
+ * packet_threads_stop() may be called at any time. */
 size_t packet_threads_start(struct packet *p, size_t threads);
 size_t packet_keystream_start(struct packet *p, size_t threads);
 void packet_threads_stop(struct packet *p);
 size_t packet_threads(const struct packet *p);
-/* True if packets were posted to be decrypted, and next() has not returned
- * them yet; the threads may have ended meanwhile. */
+/* True if packets were posted to be decrypted that packet_next() has not
+ * returned yet, even if the threads have ended. */
 bool packet_rx_posted(const struct packet *p);
 
-/* Buffers that traffic has enlarged: are there some, and back to the start
- * (those that are not in use). */
+/* packet_is_grown(): traffic has enlarged a buffer. packet_trim(): shrinks the
+ * buffers that are not in use to their first size. */
 bool packet_is_grown(const struct packet *p);
 void packet_trim(struct packet *p);
 
-/* Hand-over of a connection to another process of ours (trusted): all state
- * with the bytes not yet read or written. import makes keys anew. */
+/* Hands a connection over to another (trusted) process of ours: all state, with
+ * the bytes that are not yet read or written. packet_import() builds the
+ * ciphers anew from the keys. */
 int packet_export(const struct packet *p, struct buf *out) must_check;
 int packet_import(struct packet *p, struct rd *in) must_check;
 
