@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Proposals: composing KEXINIT and agreeing on algorithms (RFC 4253 7.1). */
+/* Composes our KEXINIT, and finds the algorithms that both sides have (RFC 4253
+ * section 7.1). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ kex_copy_proposal(char *to[KEX_LIST_COUNT], const struct kex_proposal *from)
 	return 0;
 }
 
-/* The list with "none" where it belongs; caller frees. */
+/* A copy of list with "none" put in front, at the end, or not at all; caller
+ * frees. */
 static char *
 with_none(const char *list, enum kex_none where)
 {
@@ -75,9 +77,9 @@ settle_ciphers(struct kex *k)
 	return k->sent_ciphers != NULL && k->sent_macs != NULL ? 0 : ERR_NOMEM;
 }
 
-/* The proposal gets GSSAPI's methods first. RFC 4462 section 5: a host that
- * needs no key has the algorithm "null", which a client names last, and a
- * server if it has no other. */
+/* Puts the methods of GSSAPI in front of our key exchange methods. The host key
+ * algorithm "null" says that no host key is needed (RFC 4462 section 5): a
+ * client names it last, a server only if it has no other. */
 static int
 settle_gss(struct kex *k)
 {
@@ -100,8 +102,8 @@ settle_gss(struct kex *k)
 	return g->sent_kex != NULL && g->sent_hostkeys != NULL ? 0 : ERR_NOMEM;
 }
 
-/* The list that our KEXINIT has. Both directions have the same, for all lists
- * that may change. */
+/* The list that our KEXINIT has. Lists that change between exchanges are the
+ * same for both directions. */
 static const char *
 sent_list(const struct kex *k, enum kex_list list)
 {
@@ -172,7 +174,7 @@ kex_parse_init(struct kex *k, struct rd r, bool *follows)
 	return 0;
 }
 
-/* The first name of the client's list that the server has, too. */
+/* The first name of the client's list that the server's list has, too. */
 static char *
 common(const struct kex *k, enum kex_list list)
 {
@@ -204,7 +206,8 @@ agree_mac(struct kex *k, enum kex_list list, struct packet_keys *keys)
 	if (name != NULL)
 		keys->mac = mac_by_name(name);
 	free(name);
-	/* A cipher that needs a MAC does not protect without one. */
+	/* MAC "none" is only for cipher "none": any other cipher that needs a
+	 * MAC gives no protection without one. */
 	if (keys->mac == mac_by_name("none") && !cipher_is_none(keys->cipher))
 		keys->mac = NULL;
 	return keys->mac != NULL ? 0 : ERR_NO_MAC_MATCH;
@@ -276,7 +279,7 @@ kex_agree(struct kex *k)
 		return ERR_NO_KEX_MATCH;
 	free(k->result.hostkey_alg);
 	k->result.hostkey_alg = common(k, KEX_LIST_HOSTKEY);
-	/* Without a host key only GSSAPI says who the host is. */
+	/* Without a host key, GSSAPI must prove who the host is. */
 	if (k->result.hostkey_alg == NULL ||
 	    (k->kem_alg->gss_prefix == NULL &&
 		strcmp(k->result.hostkey_alg, "null") == 0))
@@ -293,7 +296,7 @@ kex_agree(struct kex *k)
 	return 0;
 }
 
-/* The first name of a list; caller frees. */
+/* A copy of the first name of a list; caller frees. */
 static char *
 first_of(const char *list)
 {

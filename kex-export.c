@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* Hand-over of a connection between our own processes, the kex part: who hands
- * it over. Who takes it over has another source: hpnsshd-auth takes nothing. */
+/* Hands the kex state of a connection over to another process of ours. The
+ * process that takes it uses kex-import.c: hpnsshd-auth, which takes nothing,
+ * is linked without that. */
 #include <string.h>
 
 #include "kex-internal.h"
@@ -8,7 +9,7 @@
 int
 kex_export(const struct kex *k, struct buf *out)
 {
-	/* Between exchanges only: there is no half-done secret to carry. */
+	/* Only between exchanges, when there is no half-made secret. */
 	if (kex_running(k) || !k->first_done)
 		return ERR_AGAIN;
 	buf_put_string(out, k->session_id, k->session_id_len);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Key exchange by GSSAPI (RFC 4462 section 2, RFC 8732): Diffie-Hellman as in
- * the plain methods, but who the server is says a MIC over the exchange hash.
- * In a group exchange the group is asked for first, as there.
+ * the other methods. But a MIC over the exchange hash proves who the server is,
+ * and not a signature. In a group exchange the client asks for the group first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -116,7 +116,8 @@ send_token(struct kex *k, const struct buf *token)
 	return kex_send_and_clear(k, &b);
 }
 
-/* A token of the peer is taken. out: the answer, also with an error. */
+/* Gives a token of the peer to GSSAPI. out: the answer to send, also after an
+ * error. */
 static int
 step(struct kex *k, struct span token, struct buf *out)
 {
@@ -129,7 +130,7 @@ step(struct kex *k, struct span token, struct buf *out)
 		return ERR_LIMIT;
 	r = g->hooks.step(g->hooks.arg, token, out, &g->complete);
 	if (r == 0 && !g->complete && buf_len(out) == 0)
-		r = ERR_PROTOCOL; /* both would wait for each other */
+		r = ERR_PROTOCOL; /* without token both sides would wait */
 	return r;
 }
 
@@ -187,8 +188,8 @@ client_on_continue(struct kex *k, struct rd r)
 	return err;
 }
 
-/* The last token of the server. The context has to stand when the MIC is looked
- * at. */
+/* Takes the last token of the server, if there is one. The GSSAPI context has
+ * to be complete after it, as it is needed to check the MIC. */
 static int
 client_last_token(struct kex *k, bool there, struct span token)
 {
@@ -204,8 +205,8 @@ client_last_token(struct kex *k, bool there, struct span token)
 	return r != 0 ? r : k->gss.complete ? 0 : ERR_PROTOCOL;
 }
 
-/* The host key that the MIC has vouched for. A host that shows a key has to
- * show the same one in every exchange. */
+/* Takes the host key that the server showed and the MIC has vouched for. A
+ * server that shows a key has to show the same one in every exchange. */
 static int
 client_take_hostkey(struct kex *k)
 {
@@ -266,7 +267,7 @@ client_on_complete(struct kex *k, struct rd r)
 	return client_conclude(k, value, mic);
 }
 
-/* The server's words for why it ends the connection. */
+/* Logs the server's reason for ending the connection. */
 static int
 client_on_error(struct rd r)
 {
@@ -279,7 +280,7 @@ client_on_error(struct rd r)
 	if ((err = rd_end(&r)) != 0)
 		return err;
 	message.len = MIN(message.len, (size_t)KEX_GSS_TEXT_MAX);
-	text = span_dup(message); /* NULL: a NUL in it */
+	text = span_dup(message); /* NULL: message has a NUL */
 	str_escape(clean, sizeof clean, text != NULL ? text : "");
 	free(text);
 	log_error("GSSAPI key exchange: the server says: %s (%#x, %u)", clean,
@@ -309,12 +310,12 @@ client_input(struct kex *k, uint8_t type, struct rd r)
 
 /* ---- the server's side -------------------------------------------------- */
 
-/* The client is refused with the token that tells it why, if there is one, and
- * with a text for clients that do not look into that. */
+/* Refuses the client: sends it the GSSAPI token (if there is one) that tells
+ * the reason, and a text for clients that do not decode the token. */
 static int
 server_refuse(struct kex *k, const struct buf *token)
 {
-	static const uint32_t failure = 13U << 16; /* of GSSAPI: some failure */
+	static const uint32_t failure = 13U << 16; /* GSS_S_FAILURE */
 	struct buf b;
 	int r = 0;
 
@@ -331,8 +332,8 @@ server_refuse(struct kex *k, const struct buf *token)
 	return kex_send_and_clear(k, &b);
 }
 
-/* The client can be sent the host key, which RFC 4462 leaves to the server to
- * do. A client that knows the key needs no ticket for the next exchange. */
+/* The server may send the client its host key: RFC 4462 leaves that to the
+ * server. A client that knows the key needs no ticket for the next exchange. */
 static bool
 client_takes_hostkey(const struct kex *k)
 {

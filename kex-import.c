@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Hand-over of a connection between our own processes, the kex part: who takes
- * it over. */
+/* Takes the kex state of a connection over from another process of ours. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +12,7 @@ enum {
 	ID_MAX = 255, /* RFC 4253 section 4.2 */
 };
 
-/* The pointer of a name's table row, so that nothing must be freed. */
+/* The name as a pointer into the table of ciphers, which needs no free(). */
 static const char *
 cipher_name(struct rd *r)
 {
@@ -40,7 +39,8 @@ mac_name(struct rd *r)
 	return alg != NULL ? alg->name : "<implicit>";
 }
 
-/* The peer's traits, as the process knew them that has read its line. */
+/* Reads the peer's identification line, and the traits that the exporting
+ * process found in that line. */
 static void
 import_peer(struct kex *k, struct rd *in)
 {

@@ -11,7 +11,8 @@
 #include "kex-internal.h"
 #include "peer-version.h"
 
-enum { DES3_STRENGTH = 14 }; /* bytes: two of its three keys count */
+/* DES3_STRENGTH: bytes of a 3DES key that count, those of two of three keys. */
+enum { DES3_STRENGTH = 14 };
 
 int
 kex_new(struct kex **out, struct packet *p, const struct kex_hooks *hooks,
@@ -54,7 +55,7 @@ kex_new_proxied(struct kex **out, struct packet *p)
 	return 0;
 }
 
-/* The exchange that is over is forgotten, but for what belongs to the
+/* Forgets the exchange that has ended, except what belongs to the
  * connection. */
 static void
 end_exchange(struct kex *k)
@@ -159,8 +160,8 @@ kex_send_and_clear(struct kex *k, struct buf *b)
 	return r;
 }
 
-/* A key is derived as RFC 4253 section 7.2 says; one that is longer than the
- * digest is chained. */
+/* Derives a key of len bytes (RFC 4253 section 7.2): a hash of the shared
+ * secret and more, and of the bytes so far if one hash is too short. */
 static int
 derive(const struct kex *k, char letter, const struct buf *shared,
     const uint8_t *hash, uint8_t *out, size_t len)
@@ -339,7 +340,8 @@ kex_take_secret(struct kex *k, const struct buf *shared, const uint8_t *hash)
 	return r;
 }
 
-/* Bytes of the exchange's secret that a direction's keys need. */
+/* The bytes of secret that an exchange must give for the keys of a
+ * direction. */
 static size_t
 secret_wanted(const struct packet_keys *keys)
 {
@@ -350,7 +352,7 @@ secret_wanted(const struct packet_keys *keys)
 	return keys->mac != NULL ? MAX(n, keys->mac->key_len) : n;
 }
 
-/* The size of a group that is about as strong as the keys (NIST SP 800-57). */
+/* The bits of a group that is about as strong as the keys (NIST SP 800-57). */
 static uint32_t
 group_size_wanted(const struct kex *k)
 {
@@ -418,7 +420,7 @@ client_begin(struct kex *k)
 
 	if (k->guessed) {
 		if (kex_guess_is_right(k))
-			return 0; /* the reply is on its way */
+			return 0; /* the server will answer the guess */
 		log_debug2("guess was wrong");
 		kem_free(k->kem);
 		k->kem = NULL;
@@ -607,9 +609,9 @@ out:
 	return err;
 }
 
-/* An exchange costs a server a signature, so a client that has not logged in
- * gets one only. An exchange costs a client little, so it takes part in a few
- * of them before its login. */
+/* A server makes a signature in each exchange, so a client that has not logged
+ * in gets only the first one. Exchanges are cheap for a client: it takes part
+ * in up to KEX_EARLY_MAX more before it has logged in. */
 static int
 count_early_exchange(struct kex *k)
 {
@@ -648,7 +650,7 @@ on_kexinit(struct kex *k, struct rd payload)
 	(void)rd_u8(&body);
 	if ((r = kex_parse_init(k, body, &follows)) != 0)
 		return r;
-	/* Strict: nothing may have come before the first KEXINIT. */
+	/* Strict key exchange: KEXINIT has to be the peer's first packet. */
 	if (!k->first_done && k->strict && packet_rx_seqnr(k->packet) != 0) {
 		log_error("strict key exchange: KEXINIT was not the first "
 			  "packet");
@@ -725,7 +727,8 @@ on_ext_info(struct kex *k, struct rd r)
 
 	if (!k->first_done || count > KEX_EXT_MAX)
 		return ERR_PROTOCOL;
-	/* What it is about is settled; some send it after each exchange. */
+	/* Some peers send EXT_INFO after each exchange. After authentication
+	 * nothing asks for its contents any more. */
 	if (packet_is_authenticated(k->packet))
 		return 0;
 	while (count-- > 0) {
