@@ -3,12 +3,12 @@
  * Block ciphers in CBC mode (RFC 4253 section 6.3), for devices that have
  * nothing newer: off by default.
  *
- * The last block of a packet is the initialisation vector of the next, so
- * packets are taken in their order, and the context holds that block. In the
- * old order, where the MAC is over the plain packet, the length has to be
- * believed before anything is checked: a peer in between could learn bits of
- * other packets from how we take a length that is wrong. packet-rx.c lets such
- * a packet fail only after as many bytes as the largest one has.
+ * The last block of a packet is the initialisation vector of the next packet.
+ * So packets are taken in order, and the context holds that block. If the MAC
+ * is over the plain packet (no -etm), the length is used before the MAC is
+ * checked: an attacker in between could learn bits of other packets from how we
+ * treat a wrong length. Such a packet is refused by packet-rx.c only after as
+ * many bytes as the largest packet has.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -58,8 +58,7 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 	return r;
 }
 
-/* Bytes are encrypted or decrypted in place; len is a multiple of the
- * block's. */
+/* Encrypts or decrypts len bytes in place; len is a multiple of the block. */
 static int
 apply(struct cipher *c, uint8_t *p, size_t len)
 {

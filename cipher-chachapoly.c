@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * chacha20-poly1305@openssh.com: two ChaCha20 keys with the sequence number
- * as nonce. One hides the length; the other's first keystream block keys
- * Poly1305 and the following ones hide the packet. The tag is over the
- * ciphertext, length included.
+ * chacha20-poly1305@openssh.com: two ChaCha20 keys, with the sequence number as
+ * nonce. One key hides the length. The first keystream block of the other key
+ * is the key of Poly1305, and its following blocks hide the packet. The tag is
+ * over the ciphertext, with the encrypted length.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -97,7 +97,8 @@ apply_first(EVP_CIPHER_CTX *ctx, uint32_t seqnr, uint8_t *out,
 	return 0;
 }
 
-/* Leaves the packet's keystream at block 1. */
+/* Makes the packet's Poly1305 key. The packet's keystream is at block 1
+ * then. */
 static int
 begin(struct chachapoly *s, uint32_t seqnr, uint8_t poly_key[BLOCK_LEN])
 {
@@ -143,8 +144,8 @@ encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	return r;
 }
 
-/* The length is decrypted. Its ciphertext stays, for that is authenticated
- * later. */
+/* Decrypts the length into *len. pkt keeps the ciphertext, because the tag is
+ * over it. */
 static int
 decrypt_length(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t *len)

@@ -10,9 +10,10 @@
 #include "cipher-ctr-internal.h"
 #include "compat/bsd-mem.h"
 
-/* The gain for which keystream is precomputed. What another core made must be
- * fetched from its cache, so that applying it is several times slower than in
- * the measurement. */
+/* Keystream is precomputed if encrypting takes so many times as long as
+ * applying keystream. The factor is high, because keystream made by another
+ * core has to be fetched from that core's cache: applying it takes several
+ * times as long as the measurement says. */
 static const double gain_wanted = 8;
 
 struct ctr_keystream {
@@ -151,9 +152,9 @@ ctr_keystream_threads(const struct ctr_keystream *a)
 
 /* ---- in the loop ------------------------------------------------------- */
 
-/* The vector by which keystream is applied. It is as wide as every x86-64 and
- * ARMv8 has it; more does not help, since the keystream comes from another
- * core's cache. */
+/* The vector type for applying keystream: as wide as every x86-64 and ARMv8 CPU
+ * has it. A wider one would not be faster, since the keystream comes from
+ * another core's cache. */
 typedef uint64_t vector __attribute__((vector_size(CTR_BLOCK)));
 
 static void
@@ -169,7 +170,7 @@ xor_blocks(uint8_t *restrict p, const uint8_t *restrict stream, size_t len)
 	}
 }
 
-/* The oldest chunk is given back to be filled anew. */
+/* Gives the oldest chunk back, to be filled with new keystream. */
 static void
 recycle(struct ctr_keystream *a)
 {

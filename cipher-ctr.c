@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * AES in counter mode (RFC 4344 section 4) with a MAC: over the ciphertext
- * and the length in clear (-etm), or over the plain packet, which is then
- * encrypted from its length on.
+ * AES in counter mode (RFC 4344 section 4) with a MAC. With -etm the MAC is
+ * over the ciphertext, and over the length, which is not encrypted. Otherwise
+ * it is over the plain packet, and the length is encrypted too.
  */
 #include <stdlib.h>
 

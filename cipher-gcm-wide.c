@@ -24,8 +24,8 @@ struct gcm_wide {
 	aes_gcm_enc_dec_t encrypt, decrypt;
 };
 
-/* OpenSSL has wide code of its own from 3.1 on. Who asks it for FIPS 140 gets
- * what it has. */
+/* From 3.1 on OpenSSL has wide code of its own. Also true if OpenSSL is
+ * restricted to FIPS 140: then only OpenSSL may be used. */
 static bool
 openssl_is_as_good(void)
 {
@@ -41,8 +41,8 @@ struct library {
 	FUNCTIONS(MEMBER)
 };
 
-/* The library is loaded, not linked with: most connections end before it pays,
- * and would still wait for it at the start of every program. */
+/* The library is loaded when it is needed, not linked with: linking would delay
+ * the start of every program, and most connections end before it pays. */
 static bool
 load_library(struct library *lib)
 {
@@ -58,7 +58,7 @@ load_library(struct library *lib)
 	return true;
 }
 
-/* The library that a process has loaded ahead. */
+/* The library, as cipher_load_wide_gcm() has loaded it. */
 static struct library early;
 static enum { WHEN_NEEDED, LOADED, MISSING } library_is;
 
@@ -71,7 +71,7 @@ cipher_load_wide_gcm(void)
 								    MISSING;
 }
 
-/* Several threads may look for the library at a time. */
+/* Finds the library; several threads may call this at the same time. */
 static bool
 find_library(struct library *lib)
 {
@@ -81,8 +81,8 @@ find_library(struct library *lib)
 	    (library_is == WHEN_NEEDED && load_library(lib));
 }
 
-/* The library's table of functions; NULL if this processor lacks what makes
- * them fast, or the library's test of itself fails. */
+/* The library's table of functions. NULL: this processor lacks the instructions
+ * that make them fast, or the library's test of itself fails. */
 static IMB_MGR *
 make_manager(const struct library *lib)
 {

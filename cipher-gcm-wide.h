@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * AES-GCM by the widest vector instructions of x86-64 (AVX-512 with VAES and
- * VPCLMULQDQ), where the OpenSSL that we run with does not use them: before
- * 3.1 it does AES-GCM at a third of the speed. Intel's libipsec_mb does it;
- * without that library, or on another processor, nothing is here.
+ * VPCLMULQDQ). OpenSSL before 3.1 does not use them, and takes three times as
+ * long. The code is Intel's libipsec_mb; without that library, or on another
+ * processor, gcm_wide_new() returns NULL.
  *
  * Threads: as cipher.h.
  */
@@ -18,7 +18,7 @@
 
 struct gcm_wide;
 
-/* The functions below, for cipher-gcm.c, which names none of them. */
+/* The functions below as a table: cipher-gcm.c calls them by it only. */
 struct gcm_wide_ops {
 	struct gcm_wide *(*new)(const uint8_t *key, size_t key_len);
 	void (*free)(struct gcm_wide *w);
@@ -28,20 +28,22 @@ struct gcm_wide_ops {
 	    uint8_t *pkt, size_t len);
 };
 
-/* In cipher-gcm.c: it uses them from then on. */
+/* In cipher-gcm.c, which uses the table ops from then on. */
 void cipher_gcm_take_wide(const struct gcm_wide_ops *ops);
 
 enum { GCM_WIDE_HEAD = 4, GCM_WIDE_TAG = 16 }; /* bytes */
 
-/* Takes about a millisecond, so it is not for what moves little. key_len: 16
- * or 32 bytes. NULL: OpenSSL is as good, or there is nothing better. */
+/* Takes about a millisecond, which pays only for a key that encrypts much data.
+ * key_len: 16 or 32 bytes. NULL: OpenSSL is as fast, or the library or the
+ * processor's instructions are missing. */
 struct gcm_wide *gcm_wide_new(const uint8_t *key, size_t key_len);
 void gcm_wide_free(struct gcm_wide *w); /* wipes; NULL is fine */
-/* In place: the first 4 bytes of pkt are authenticated, the len that follow
- * are encrypted too, and the tag is written behind them. */
+/* Encrypts in place: the first GCM_WIDE_HEAD bytes of pkt are authenticated
+ * only, the len bytes behind them are encrypted too, and the tag is written
+ * behind those. */
 void gcm_wide_encrypt(struct gcm_wide *w, const uint8_t nonce[12],
     uint8_t *pkt, size_t len);
-/* False: the tag is not that of these bytes. */
+/* Decrypts in place. False: the tag is wrong. */
 bool gcm_wide_decrypt(struct gcm_wide *w, const uint8_t nonce[12],
     uint8_t *pkt, size_t len) must_check;
 

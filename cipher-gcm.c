@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * AES-GCM as RFC 5647 has it: the length is sent in clear and authenticated,
- * the nonce is 4 fixed bytes and a 64 bit counter of packets.
+ * AES-GCM (RFC 5647): the length is authenticated, but not encrypted. The nonce
+ * is 4 fixed bytes and a 64 bit counter of packets.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ enum {
 	WIDE_AFTER = 4 * 1024 * 1024, /* bytes: then gcm_wide_new() pays */
 };
 
-/* The wide functions; NULL: the program does not use them. */
+/* The functions of cipher-gcm-wide.c; NULL: the program does not use them. */
 static const struct gcm_wide_ops *wide_ops;
 
 struct gcm {
@@ -80,8 +80,8 @@ set_nonce(struct gcm *g, const struct cipher_pos *pos)
 	wire_put_u64(g->nonce + FIXED_LEN, g->first + pos->packet);
 }
 
-/* A packet with len bytes goes by the wide functions. Packets do not depend on
- * each other, so that may change with any of them. */
+/* Is a packet of len bytes encrypted by the wide functions? Packets do not
+ * depend on each other, so the answer may change from one to the next. */
 static bool
 is_wide(struct cipher *c, uint32_t len)
 {
@@ -98,7 +98,7 @@ is_wide(struct cipher *c, uint32_t len)
 	return g->wide != NULL;
 }
 
-/* The packet's nonce, and the length as additional data. */
+/* Sets the packet's nonce, and its length field as additional data. */
 static int
 begin(struct gcm *g, const uint8_t *pkt)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a cipher-*.c file gives to cipher.c: one table of functions a
- * construction. Private to cipher*.c.
+ * What a cipher-*.c file gives to cipher.c: one table of functions for each
+ * kind of cipher. Private to cipher*.c.
  *
  * Threads: as cipher.h.
  */
@@ -45,10 +45,10 @@ struct cipher_ops {
 	void (*chain)(const struct cipher *c, uint8_t *iv);
 };
 
-/* A decrypt_length for lengths that are sent in clear. */
+/* decrypt_length() for ciphers that send the length in clear. */
 int cipher_clear_length(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t *len);
-/* Checks a MAC over all of pkt as it stands: 0 or ERR_MAC. */
+/* Checks the MAC over the bytes that are at pkt now: 0 or ERR_MAC. */
 int cipher_check_mac(struct cipher *c, const struct cipher_pos *pos,
     uint8_t *pkt, uint32_t len);
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The names of ciphers and what is to be known of each, apart from what they
- * do: a program that only reads a configuration has no code of a cipher, nor a
- * library that one of them needs.
+ * The names and properties of ciphers, without their code: so a program that
+ * only reads a configuration contains no cipher, and needs no library for one.
  */
 #include "cipher.h"
 
@@ -33,8 +32,8 @@ static const struct cipher_alg algs[] = {
 	{ "3des-cbc", 24, 8, 8, 0, true, CIPHER_DES3_CBC, true },
 };
 
-/* The cipher none cannot be chosen by a list; NoneEnabled and NoneSwitch ask
- * for it. */
+/* The cipher "none" cannot be named in a list of ciphers; only NoneEnabled and
+ * NoneSwitch bring it in. */
 static const struct cipher_alg none = { "none", 0, 0, 8, 0, true,
 	CIPHER_NONE, false };
 
@@ -62,8 +61,8 @@ cipher_at(size_t index)
 	return index < ARRAY_LEN(algs) ? &algs[index] : NULL;
 }
 
-/* The order of ciphers: without its instructions AES is slow, and leaks through
- * cache timing. */
+/* The order depends on the CPU: without AES instructions AES is slow, and leaks
+ * through cache timing. */
 const char *
 cipher_default_list(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * No cipher (RFC 4253 section 6.3), for data that is public or protected by
- * other means: with a MAC, packets are still what the peer sent, in order;
- * with the MAC "none" not even that.
+ * other means. A MAC still proves that the packets are the peer's, in order;
+ * with the MAC "none" nothing does.
  */
 #include "cipher-internal.h"
 

@@ -7,7 +7,7 @@
 #include "base/wire.h"
 #include "cipher-internal.h"
 
-/* A row for each kind of cipher-names.c. */
+/* The functions of each enum cipher_kind. */
 static const struct cipher_ops *const ops[CIPHER_KINDS] = {
 	[CIPHER_CHACHAPOLY] = &cipher_chachapoly,
 	[CIPHER_AES128_GCM] = &cipher_aes128_gcm,
@@ -101,8 +101,7 @@ cipher_head_len(const struct cipher *c)
 	return c->length_apart ? 4 : c->alg->block_len;
 }
 
-/* The length of a packet is whole blocks, and at least one (RFC 4253 section
- * 6). */
+/* A packet is a whole number of blocks, at least one (RFC 4253 section 6). */
 static bool
 length_is_sane(const struct cipher *c, uint32_t len)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a connection's packets and channels are set to, on both sides. Not in
- * connection.c: hpnsshd-auth has no channels. */
+/* Applies a struct connection_settings to packets and channels. A source of its
+ * own, because hpnsshd-auth has connection.c but no channels. */
 #include "channels.h"
 #include "connection.h"
 #include "peer-version.h"

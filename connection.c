@@ -12,12 +12,12 @@
 #include "base/mem.h"
 #include "channels.h"
 
-/* TX_STOP_READING: with so many bytes unsent the peer is not read any more,
- * since it sends more that must be answered than it reads. Bulk stops at far
- * fewer bytes, so two of our own ends never wait for each other here. */
+/* TX_STOP_READING: with so many bytes unsent the peer is not read any more, as
+ * it sends messages that need answers faster than it reads these. Bulk data
+ * stops at far fewer bytes, so two of our programs never both stop reading. */
 enum { TX_STOP_READING = 4 * 1024 * 1024 };
 
-/* A connection that moves fewer bytes than that in that time rests. */
+/* A connection rests if it moves fewer than REST_BYTES in REST_MS. */
 enum { REST_MS = 2000, REST_BYTES = 64 * 1024 };
 
 struct connection {
@@ -200,7 +200,7 @@ on_rest_time(void *arg)
 	mem_give_back();
 }
 
-/* Buffers that a transfer has enlarged are freed some time after it. */
+/* Sets the timer that frees buffers, enlarged by a transfer, after it. */
 static void
 watch_for_rest(struct connection *c)
 {
@@ -279,8 +279,8 @@ update_watch(struct connection *c)
 	}
 }
 
-/* The peer's last messages (the exit status) may still be in the socket when it
- * takes no more of ours. True: read again at once. */
+/* The socket takes no more of our bytes, but the peer's last messages (the exit
+ * status) may still be in it. True: read again at once. */
 static bool
 read_rest(struct connection *c)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * One connection in the event loop: reads the socket, gives each message to
- * its layer, lets the channels fill the output, writes it, starts rekeys.
+ * One connection in the event loop: reads the socket, gives each message to the
+ * layer that handles it, lets the channels fill the output, writes the output,
+ * and starts rekeys.
  *
  * Threads: loop thread only.
  */
@@ -33,43 +34,44 @@ struct connection_hooks {
 	void (*ended)(void *arg, int err);
 };
 
-/* The other side is gone, rather than that something is wrong. */
+/* err means that the peer is gone, and not that something went wrong. */
 bool connection_is_lost(int err);
 
-/* Life. Everything is borrowed and must outlive the connection, channels may
- * be NULL until authentication is done. */
+/* All pointers are borrowed, and must outlive the connection. There are no
+ * channels until connection_set_channels() is called after authentication. */
 int connection_new(struct connection **out, struct loop *l, struct packet *p,
     struct kex *k, const struct connection_hooks *hooks) must_check;
 void connection_free(struct connection *c);
 void connection_set_channels(struct connection *c, struct channels *ch);
 
-/* What both sides set by their configuration, and by what the peer can do. */
+/* Settings from the configuration, for client and server. */
 struct connection_settings {
 	bool dynamic_windows; /* they follow the path */
 	int threads;	      /* most of them; or PACKET_THREADS_AUTO */
 	enum packet_form form;
 	bool deny_keystream;
 };
-/* The settings are applied at the beginning of channels, when the
- * identification of the peer is there. */
+/* Applies the settings, limited to what the peer can do. Called when channels
+ * begin, when the peer's identification is known. */
 void connection_apply(const struct connection_settings *s, struct packet *p,
     const struct kex *k, struct channels *chs);
 
-/* Asked before each write: whether what waits for the socket may leave now. An
- * error ends the connection. fn NULL: always. */
+/* Sets a function that is asked before each write: may the bytes that wait for
+ * the socket leave now (*write)? An error ends the connection. NULL: always. */
 typedef int (*connection_pace_fn)(void *arg, bool *write);
 void connection_set_pace(struct connection *c, connection_pace_fn fn,
     void *arg);
 
 /* Processes input that is buffered already (after an import). */
 void connection_kick(struct connection *c);
-/* While paused, no input is processed (a handler waits for the user). */
+/* No input is processed while the connection is paused, as when a handler waits
+ * for the user. */
 void connection_pause(struct connection *c, bool paused);
 /* Answers the message that is being handled with UNIMPLEMENTED. */
 int connection_unimplemented(struct connection *c) must_check;
-/* Alive checks (global request keepalive@openssh.com) every interval_s
- * seconds, 0 = off: ends with ERR_TIMEOUT when nothing at all came for more
- * than count_max of them. */
+/* Sends an alive check (keepalive@openssh.com) every interval_s seconds; 0:
+ * off. When count_max checks in a row brought nothing from the peer, the next
+ * ends the connection with ERR_TIMEOUT. */
 #define CONNECTION_ALIVE_NO_END UINT32_MAX /* count_max: never ends */
 void connection_set_alive(struct connection *c, uint32_t interval_s,
     uint32_t count_max);

@@ -16,45 +16,46 @@ enum {
 struct row {
 	/* Fits the beginning of a line: * is any text, # a decimal number. */
 	char pattern[PATTERN_SIZE];
-	/* The pattern's numbers, first and last version that it is about. All
-	 * zero: the pattern has none. */
+	/* The first and the last version, as the numbers of the pattern, that
+	 * the row is about. All zero: the pattern has no number. */
 	uint8_t from[NUMBERS], to[NUMBERS];
 	uint32_t traits;
-	bool alone; /* no row below is about these peers */
+	bool alone; /* for lines that fit, the rows below do not count */
 };
 
 /* The traits of a line are those of all rows that fit it. */
 static const struct row rows[] = {
-	/* This project's, either side. It has OpenSSH's name as well, and what
-	 * is said of that below is true of another program. */
+	/* This project, client or server. Its line has OpenSSH's name too, but
+	 * the rows about OpenSSH are not true of it. */
 	{ .pattern = "SSH-2.0-OpenSSH*" HPN_TRUE_NAME,
 	    .traits = PEER_TAKES_AHEAD | PEER_ANSWERS_IN_ORDER |
 		PEER_KNOWS_EOW | PEER_TAKES_WIDE_WINDOWS | PEER_FORGIVES |
 		PEER_TELLS_METRICS,
 	    .alone = true },
-	/* In all versions that are in use. */
+	/* OpenSSH, in all versions that are in use. */
 	{ .pattern = "SSH-2.0-OpenSSH",
 	    .traits = PEER_TAKES_AHEAD | PEER_ANSWERS_IN_ORDER |
 		PEER_KNOWS_EOW | PEER_REFUSES_GSS_HOSTKEY },
-	/* Later versions may do otherwise: the last one that was looked at. */
+	/* OpenSSH up to the last version that was looked at: later ones may
+	 * behave in another way. */
 	{ .pattern = "SSH-2.0-OpenSSH_#.#",
 	    .from = { 8, 0 },
 	    .to = { 10, 5 },
 	    .traits = PEER_WAITS_FOR_ANSWERS },
-	/* HPN-SSH took its programs out of the way of OpenSSH's with 16. */
+	/* From version 16 on HPN-SSH's programs have names of their own. */
 	{ .pattern = "SSH-2.0-OpenSSH*hpn#",
 	    .from = { 16 },
 	    .to = { 18 },
 	    .traits = PEER_SCP_IS_HPNSCP },
-	/* HPN-SSH, whatever it calls itself in front of that. */
+	/* HPN-SSH, whatever its line has in front of that name. */
 	{ .pattern = "*_hpn", .traits = PEER_TELLS_METRICS },
 	{ .pattern = "SSH-2.0-Cisco-1.", .traits = PEER_FAILS_ON_HOSTKEYS },
-	/* Tera Term's. */
+	/* Tera Term */
 	{ .pattern = "SSH-2.0-TTSSH/", .traits = PEER_FAILS_ON_HOSTKEYS },
 };
 
-/* The line fits the pattern; its numbers go to v from the n-th on. A line has
- * at most 255 bytes and a pattern one star, so this is soon over. */
+/* The line fits the pattern; v gets the line's numbers, from v[n] on. Quick, as
+ * a line has at most 255 bytes and a pattern one star. */
 static bool
 fits(const char *s, const char *pattern, unsigned *v, size_t n)
 {
@@ -79,7 +80,7 @@ fits(const char *s, const char *pattern, unsigned *v, size_t n)
 	return true;
 }
 
-/* The version v is before (< 0), the same as, or after (> 0) that of a row. */
+/* Is version v before (< 0), equal to, or after (> 0) the version of a row? */
 static int
 compare(const unsigned *v, const uint8_t *version)
 {

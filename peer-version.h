@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the program at the other end can do and cannot, as far as only the name
- * tells that it gives itself (RFC 4253 section 4.2). What a peer says itself,
- * by EXT_INFO or an extension's name, is asked of that instead. The names are
- * in one table; a connection's traits are in its kex (kex_peer_traits()).
+ * What the peer's program can do and cannot, as far as it must be guessed from
+ * the program's name in its identification line (RFC 4253 section 4.2). What
+ * the peer announces, as in EXT_INFO, is not here. All names are in one table;
+ * kex_peer_traits() has the traits of a connection's peer.
  *
  * Threads: any.
  */
@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bits of a set. None is true of a peer that is not known. */
+/* Bits of a set of traits. An unknown program has none of them. */
 enum peer_trait {
 	/* A server keeps the messages of a session until the user is
 	 * authenticated, answers UNIMPLEMENTED if that fails, and numbers its
@@ -22,12 +22,12 @@ enum peer_trait {
 	/* A server answers each of several authentication requests, in their
 	 * order. (Others drop a request when the next one arrives.) */
 	PEER_ANSWERS_IN_ORDER = 1U << 1,
-	/* eow@openssh.com, and a server no-more-sessions@openssh.com. */
+	/* Knows eow@openssh.com; a server also no-more-sessions@openssh.com. */
 	PEER_KNOWS_EOW = 1U << 2,
-	/* A window that is wider than the path costs its sender nothing. */
+	/* As a sender, loses no time by a window wider than the path. */
 	PEER_TAKES_WIDE_WINDOWS = 1U << 3,
-	/* A server passes over messages of an authentication method that it
-	 * has refused. (OpenSSH ends the connection then.) */
+	/* A server ignores messages of an authentication method that it has
+	 * refused. (OpenSSH ends the connection then.) */
 	PEER_FORGIVES = 1U << 4,
 	/* A server answers stack-metrics@hpnssh.org. */
 	PEER_TELLS_METRICS = 1U << 5,
@@ -44,13 +44,14 @@ enum peer_trait {
 	PEER_FAILS_ON_HOSTKEYS = 1U << 9,
 };
 
-/* The set for an identification line without its CR LF. Pure. */
+/* The traits for an identification line without its CR LF. Pure. */
 uint32_t peer_version_traits(const char *line);
 
-/* Does whoever sent the line speak SSH 2? That is version 2.0, or 1.99, which
- * was the name of "both" while there was an SSH 1. Pure. */
+/* Does the sender of the line speak SSH 2? Its version is 2.0 then, or 1.99,
+ * which meant "both" while there was an SSH 1. Pure. */
 bool peer_version_is_2(const char *line);
-/* Is the line formed well, but of another protocol, *major? Pure. */
+/* Is the line well formed, but of another protocol version? *major is its first
+ * number. Pure. */
 bool peer_version_is_other(const char *line, unsigned *major);
 
 #endif

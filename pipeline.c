@@ -11,8 +11,8 @@
 
 enum { DIRECTIONS = 2, THREADS_AUTO_MAX = 4 };
 
-/* The keys of a direction. The loop writes them while nothing is pending, so
- * that posting the next job makes them visible to the threads. */
+/* The keys of a direction. The loop thread writes them only while no job is
+ * pending; posting the next job makes them visible to the threads. */
 struct dir {
 	enum pipeline_dir which;
 	uint64_t generation; /* counts the keys; 0: none yet */
@@ -241,7 +241,7 @@ pipeline_wait(struct pipeline *pl, enum pipeline_dir dir)
 
 	while ((j = pipeline_done(pl, dir)) == NULL &&
 	    pipeline_pending(pl, dir) > 0) {
-		/* A thread has taken it, and will need some microseconds. */
+		/* A thread is at this job: it takes some microseconds. */
 		if (!pipeline_help(pl, dir))
 			sched_yield();
 	}

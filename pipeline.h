@@ -29,58 +29,60 @@ enum pipeline_dir { PIPELINE_ENCRYPT, PIPELINE_DECRYPT };
 
 enum { PIPELINE_SLOTS = 256 }; /* jobs of a direction that may be pending */
 
-/* A packet in memory, as in cipher.h; the memory stays where it is and is not
- * touched by others until the job is done. */
+/* A packet in memory, as in cipher.h. Until the job is done nobody moves or
+ * touches its bytes. */
 struct pipeline_job {
 	struct cipher_pos pos;
 	uint8_t *pkt;
 	uint32_t len;	/* the length field */
 	int err;	/* result: 0, ERR_MAC, ... */
-	size_t size;	/* the caller's: bytes on the wire */
-	unsigned where; /* the caller's */
+	size_t size;	/* for the caller's use: bytes on the wire */
+	unsigned where; /* for the caller's use */
 };
 
 struct pipeline;
 
-/* Life. Threads start with the first pipeline_threads(). free() waits for the
- * jobs in hand, drops the others and wipes the keys. */
+/* Threads are started by pipeline_set_threads(). pipeline_free() waits for the
+ * jobs that threads work on, drops all others and wipes the keys. */
 struct pipeline *pipeline_new(void (*wake)(void *arg), void *arg); /* or NULL */
 void pipeline_free(struct pipeline *pl);
-/* Starts so many threads, or fewer; 0 stops them, and what is pending is left
- * to the loop. Count of those that run. */
+/* Starts so many threads, or fewer if the system gives fewer, and returns how
+ * many run. 0 stops all; pending jobs are left to the loop. */
 size_t pipeline_set_threads(struct pipeline *pl, size_t threads);
 size_t pipeline_threads(const struct pipeline *pl);
 
-/* The keys of a direction are set, while nothing is pending. Arguments as in
- * cipher_new(); all are copied. */
+/* Sets the keys of a direction, while it has no pending jobs. Arguments are as
+ * in cipher_new(), and are copied. */
 void pipeline_set_keys(struct pipeline *pl, enum pipeline_dir dir,
     const struct cipher_alg *alg, const struct mac_alg *mac,
     const uint8_t *key, const uint8_t *iv, const uint8_t *mac_key);
 
-/* next: a job to fill in, NULL if there are too many; post: it may be done
- * now; kick: wakes the threads, once for several jobs. */
+/* pipeline_next(): a job to fill in; NULL if too many are pending.
+ * pipeline_post(): threads may do that job now. pipeline_kick() wakes the
+ * threads; one call is enough for several jobs. */
 struct pipeline_job *pipeline_next(struct pipeline *pl,
     enum pipeline_dir dir);
 void pipeline_post(struct pipeline *pl, enum pipeline_dir dir);
 void pipeline_kick(struct pipeline *pl);
 
-/* The oldest job if it is done, else NULL; then given back. */
+/* pipeline_done(): the oldest job, if it is done; else NULL. Its slot is given
+ * back with pipeline_release(). */
 const struct pipeline_job *pipeline_done(struct pipeline *pl,
     enum pipeline_dir dir);
 void pipeline_release(struct pipeline *pl, enum pipeline_dir dir);
 size_t pipeline_pending(const struct pipeline *pl, enum pipeline_dir dir);
 
-/* The loop does one job that nobody has taken: false if there is none. */
+/* The loop does one job that no thread has taken; false: there is none. */
 bool pipeline_help(struct pipeline *pl, enum pipeline_dir dir);
-/* The oldest job, when it is done; NULL if nothing is pending. */
+/* Waits for the oldest job and returns it; NULL if none is pending. */
 const struct pipeline_job *pipeline_wait(struct pipeline *pl,
     enum pipeline_dir dir);
-/* True: wake() will be called when the oldest job is done. False: it is done,
- * or nothing is pending. */
+/* True: wake() will be called when the oldest job is done. False: that job is
+ * done already, or none is pending. */
 bool pipeline_arm_wake(struct pipeline *pl, enum pipeline_dir dir);
 
-/* Threads that are worth having on the processors this process may use; 0 on
- * a single one. */
+/* How many threads are worth having on the processors that this process may
+ * use; 0 if there is only one processor. */
 size_t pipeline_threads_auto(void);
 
 #endif
