@@ -14,8 +14,8 @@ struct xfer_block {
 	struct xfer_block *next_free;
 };
 
-/* Bytes that are to be moved although the file has come further: a handle has
- * given them back, or a comparison found that they differ. */
+/* A range that is to be moved although progress.next is behind it: a handle has
+ * given it back, or a comparison found that it differs. */
 struct xfer_range {
 	uint64_t offset, len;
 	struct xfer_range *next;
@@ -48,10 +48,10 @@ struct xfer_stream {
 	enum xfer_stream_kind kind; /* what it was opened as */
 	bool borrowed;	      /* the session is the caller's */
 	bool gone;	      /* its session is over; the loop frees it */
-	bool proved;	      /* has moved data */
-	bool idle;	      /* its connection is one too many: it takes no
-			       * more work */
-	unsigned connection;  /* that carries it */
+	bool proved;	      /* the stream has moved data */
+	bool idle;	      /* the stream takes no more work: its connection
+			       * is one too many */
+	unsigned connection;  /* number of the connection that carries it */
 	struct xfer_handles moving;
 	unsigned handles;     /* of files, from OPEN to CLOSE */
 	unsigned blocks;
@@ -59,10 +59,10 @@ struct xfer_stream {
 	 * they are sent. */
 	unsigned dirs_open;
 	unsigned dirs_max;     /* limit learnt from refusals; 0: none yet */
-	unsigned dirs_refused; /* how many there were at the last refusal */
-	unsigned dirs_given; /* successes since the limit was changed */
+	unsigned dirs_refused; /* dirs_open at the last refusal */
+	unsigned dirs_given; /* OPENDIRs granted since dirs_max was changed */
 	unsigned opendirs;     /* OPENDIRs sent so far */
-	unsigned opendirs_cut; /* its value when the limit was halved */
+	unsigned opendirs_cut; /* opendirs when dirs_max was halved */
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */

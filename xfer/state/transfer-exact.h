@@ -30,7 +30,7 @@ bool xfer_exact_from_numbers(struct xfer_exact *e,
     const struct sftp_stat_ns *st);
 bool xfer_exact_from_reply(struct xfer_exact *e,
     const struct sftp_reply *reply);
-/* Do they need times-ns, and does the server have it? */
+/* Do these times need the extension times-ns, and does the server have it? */
 bool xfer_wants_times_ns(struct xfer *x, const struct xfer_exact *e);
 /* Tells of a time that is not copied, since the server has no number for it. */
 void xfer_times_clamped(struct xfer *x, const char *path,

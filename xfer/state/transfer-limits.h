@@ -21,9 +21,10 @@ enum {
 	XFER_OUTPUT_MAX = 512 * 1024, /* buffered bytes, then requests wait */
 	XFER_STREAMS_MAX = 32,
 	XFER_MODE_COPIED = 0777,
-	XFER_MODE_PRESERVED = 01777, /* the copy's owner is another */
-	XFER_MODE_KEPT = 07777, /* of a target that is replaced */
-	XFER_MODE_PART = 0600, /* a part is to be opened again */
+	XFER_MODE_PRESERVED = 01777, /* no setuid, setgid: the copy may have
+				      * another owner than the source */
+	XFER_MODE_KEPT = 07777, /* bits taken from a target that is replaced */
+	XFER_MODE_PART = 0600, /* a part has to be opened again */
 	/* Whole pages; with its header it fits in one of the large packets that
 	 * our own client and server exchange. */
 	XFER_BLOCK_MAX = 248 * 1024,
@@ -32,7 +33,7 @@ enum {
 	XFER_NAMES_TRIED = 41, /* for a part, or a link: random ones at the
 				* end, which are never taken by chance */
 	XFER_DIGEST_BYTES = 32, /* SHA-256 */
-	XFER_DIGEST_BLOCK = 1024 * 1024, /* bytes that one is of */
+	XFER_DIGEST_BLOCK = 1024 * 1024, /* bytes that a digest is of */
 	XFER_DIGESTS_MAX = 1024, /* blocks being compared */
 };
 

@@ -25,11 +25,11 @@ enum xfer_reuse {
 /* What is done to an upload's handle when all data is sent, in this order. */
 enum xfer_tail_step {
 	XFER_TAIL_SIZE,
-	XFER_TAIL_LENGTH, /* was it cut? */
+	XFER_TAIL_LENGTH, /* FSTAT: has the file the size that was set? */
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
 	XFER_TAIL_SYNC,
-	XFER_TAIL_LOOK, /* what is it that was written? */
+	XFER_TAIL_LOOK, /* FSTAT: attributes of what was written */
 	XFER_TAIL_CLOSE, /* unless it is closed with the rename */
 	XFER_TAIL_SENT,
 };
@@ -41,36 +41,40 @@ struct xfer_source {
 	struct sftp_attrs attrs;
 	struct xfer_exact exact;
 	uint64_t size;		 /* expected; 0: until it ends */
-	bool symlink;		 /* it is one, and copied as such */
+	bool symlink;		 /* a symbolic link, copied as such */
 };
 
-/* Its handle at a second host. */
+/* A source at a second host. */
 struct xfer_far_source {
 	struct sftp_handle *handle; /* owned; also while OPEN is under way;
 				     * NULL: none */
 	unsigned reads;		 /* under way there */
 };
 
-/* As a link. It stays when the file is begun anew. */
+/* A file that is a link, or becomes one. It stays when the file is begun
+ * anew. */
 struct xfer_link {
 	char *text;		 /* owned; what the link that is made says: of
 				  * a symbolic one, or the first name of a
 				  * hard one */
-	struct xfer_hard *hard;	 /* this is the name that is copied */
-	bool copied;		 /* although it could be a hard link */
+	struct xfer_hard *hard;	 /* of several names, this one is copied */
+	bool copied;		 /* copied, though it could be a hard link */
 };
 
 /* What is at the target's name, and what of it is used. */
 struct xfer_target {
 	struct sftp_attrs attrs; /* flags 0: there is nothing */
 	uint32_t nlink;		 /* 0: unknown */
-	struct xfer_exact exact; /* where it may be the source, or the same */
+	struct xfer_exact exact; /* known where the target may be the source,
+				  * or equal to it */
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
-	bool same;		 /* reuse WHOLE: it is, and gets attributes */
-	bool read_only;		 /* we were refused to write it */
-	bool is_link;		 /* one that is replaced, counted as nothing */
-	uint64_t old_size;	 /* when it was opened in place; 0: unknown */
+	bool same;		 /* with XFER_REUSE_WHOLE: it is complete, and
+				  * needs attributes only */
+	bool read_only;		 /* we may not write it */
+	bool is_link;		 /* a link that is replaced; attrs.flags is 0 */
+	uint64_t old_size;	 /* its size when it was opened in place; 0:
+				  * unknown */
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 };
@@ -78,8 +82,9 @@ struct xfer_target {
 /* The part that data goes to. docs/TRANSFERS.md has its states. */
 struct xfer_part {
 	char *name;		 /* owned; NULL: the target in place */
-	bool there;		 /* something has that name already */
-	struct sftp_attrs old;	 /* what; flags 0: nothing of use */
+	bool there;		 /* a file bears that name already: the old
+				  * part */
+	struct sftp_attrs old;	 /* of the old part; flags 0: none of use */
 	uint32_t old_nlink;	 /* 0: unknown */
 	struct sftp_attrs made;	 /* what OPEN made, or opened */
 	bool foreign;		 /* the old one is somebody else's */
@@ -87,7 +92,7 @@ struct xfer_part {
 	bool unproven;		 /* the old one is open, and nothing of it has
 				  * been found to be the source's yet: it is
 				  * not written */
-	bool refused;		 /* nor will it be: the next name is tried */
+	bool refused;		 /* nothing was found: the next name is tried */
 	bool cleared;		 /* the one that we had made was removed */
 	bool remade;		 /* its first mode let others read it */
 };
@@ -95,11 +100,11 @@ struct xfer_part {
 /* What this run has made under the part's name. It stays when the file is begun
  * anew; by then somebody may have replaced it. */
 struct xfer_made {
-	bool ours;		 /* it has made it */
-	bool asked;		 /* it may have: the answer was lost */
-	bool numbered;		 /* OPEN told whose it is */
+	bool ours;		 /* this run has made the part */
+	bool asked;		 /* it may have: the answer to OPEN was lost */
+	bool numbered;		 /* OPEN told the number of this copy */
 	uint64_t kept;		 /* bytes in it when its handles were lost */
-	bool seen;		 /* on this host: */
+	bool seen;		 /* on this host: dev and ino are known */
 	dev_t dev;
 	ino_t ino;
 	struct sftp_attrs attrs; /* at a server, as written; flags 0: unknown */
@@ -107,9 +112,9 @@ struct xfer_made {
 
 /* OPEN of the first handle, and of those that follow. */
 struct xfer_opening {
-	uint32_t status;	 /* of the first, if it was refused */
-	char *words;		 /* owned; those that came with it; or NULL */
-	bool inspected;		 /* FSTAT of what it made was sent */
+	uint32_t status;	 /* of the first OPEN, if it was refused */
+	char *words;		 /* owned; the server's text with it; or NULL */
+	bool inspected;		 /* FSTAT of what OPEN made was sent */
 	bool no_more;		 /* the server gives no further handle */
 	unsigned gone;		 /* times that the part's name was free again
 				  * after OPEN had found it taken */
@@ -129,11 +134,11 @@ struct xfer_progress {
 	uint64_t skipped;	 /* those of them that are holes */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
-	bool end_checked;	 /* FSTAT has told its size by then */
+	bool end_checked;	 /* it was asked what size the source has now */
 	bool needs_size;	 /* what is written may be longer than the
 				  * source, or shorter */
-	bool write_failed;	 /* at the target */
-	bool unstored;		 /* what was written may be lost */
+	bool write_failed;	 /* a write to the target failed */
+	bool unstored;		 /* data that was written may be lost */
 };
 #define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
 
@@ -144,9 +149,10 @@ struct xfer_marks {
 };
 
 struct xfer_holes {
-	bool sparse;		 /* it has some, or is read for zeros */
-	bool map_pending;	 /* the server is asked where they are */
-	unsigned maps;		 /* answers to that */
+	bool sparse;		 /* the source has holes, or is searched for
+				  * zeros */
+	bool map_pending;	 /* the server is asked where the holes are */
+	unsigned maps;		 /* answers to such requests */
 	uint64_t occupied;	 /* before that offset the target held data,
 				  * so that zeros are written too */
 };
@@ -165,12 +171,12 @@ struct xfer_tail {
 struct xfer_renaming {
 	struct sftp_attrs before, after; /* of the two names; flags 0: none */
 	uint32_t status;
-	char *words;		 /* owned; those that came with it; or NULL */
-	bool lost_now;		 /* no answer to this request */
-	bool lost;		 /* nor to one before: it may have been done */
+	char *words;		 /* owned; the server's text with it; or NULL */
+	bool lost_now;		 /* this RENAME was not answered */
+	bool lost;		 /* one before was not: it may have been done */
 	unsigned tries;
-	bool hidden; /* what has the part's name is not shown */
-	bool again; /* the file is done again, in place */
+	bool hidden; /* LSTAT of the part was refused */
+	bool again; /* the file is written again, in place */
 };
 
 /* A link is made at the server. */
@@ -182,9 +188,9 @@ struct xfer_linking {
 	unsigned tries;
 };
 
-/* One that moves in a single request, or in one flight of them. */
+/* A file that moves in a single request, or in one flight of them. */
 struct xfer_small {
-	bool refused;		 /* it takes the ordinary steps instead */
+	bool refused;		 /* the file takes the ordinary steps instead */
 	struct xfer_stream *stream;
 	enum {
 		XFER_GUESS_RIGHT, /* so far */

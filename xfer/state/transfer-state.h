@@ -98,7 +98,7 @@ struct xfer {
 	unsigned stream_count;
 	int err; /* of the last stream */
 	bool stopped; /* nothing new is begun */
-	bool over; /* no more answers are waited for: xfer_free() */
+	bool over; /* xfer_free() runs: no answer is waited for */
 	struct xfer_retry retry;
 	struct xfer_grow grow;
 	struct xfer_measured measured;
@@ -165,10 +165,10 @@ void xfer_note(struct xfer *x, const char *path, const char *text);
 /* The first whose session is not over; NULL: there is none. */
 struct xfer_stream *xfer_stream_first(struct xfer *x);
 bool xfer_has(struct xfer *x, enum sftp_extension ext);
-/* Is all listed that was found so far? */
+/* Are all directories listed that were found so far? */
 bool xfer_listed(const struct xfer *x);
-/* Links on this host, in the way of what is written: those that are copied are
- * never gone through. */
+/* Which links on this host the way to a target may lead through: none if links
+ * are copied, because a copied one could lead anywhere. */
 enum local_links xfer_target_links(const struct xfer *x);
 void xfer_queue_file(struct xfer_file *f);
 

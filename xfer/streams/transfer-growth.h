@@ -10,7 +10,7 @@
 /* Does one more login take less time than TCP's slow start for so many bytes?
  */
 bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
-/* Before anything is measured so many more are opened, to be there when they
+/* add connections are opened before anything is measured, to be there when they
  * are needed. Returns add. */
 unsigned xfer_growth_begin(struct xfer_growth *g, unsigned add);
 /* How many connections to open now. g->use says how many take work. */
@@ -20,8 +20,8 @@ unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
 /* Would l finish len more bytes after the estimated end of the whole
  * transfer? Then it declines them. */
 bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);
-/* How large its blocks are, how many bytes it may have under way, and how
- * many may wait to be sent. */
+/* Of the stream l: bytes of a block; bytes that may be under way; and bytes
+ * that may wait to be sent. */
 uint32_t xfer_stream_block(const struct xfer_stream *l);
 size_t xfer_stream_room(const struct xfer_stream *l, bool up);
 size_t xfer_stream_queue(const struct xfer_stream *l);

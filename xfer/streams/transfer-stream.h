@@ -31,10 +31,11 @@ void xfer_stream_free(struct xfer_stream *l);
 void xfer_streams_free(struct xfer *x);
 /* Measures, and opens more streams if that pays. */
 void xfer_streams_grow(struct xfer *x);
-/* None idles until it is decided anew: whoever is left may. */
+/* Lets all streams take work until it is decided anew which ones idle: of those
+ * that are left, any may be needed. */
 void xfer_streams_wake(struct xfer *x);
 int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
-/* May one more file use it? */
+/* May one more file be opened on the stream l? */
 bool xfer_stream_takes_files(const struct xfer_stream *l);
 /* Does data have to wait until buffered requests are sent? */
 bool xfer_output_full(const struct xfer *x);

@@ -9,13 +9,13 @@
 /* transfer-reuse.c */
 /* A regular file that is not empty. */
 bool xfer_is_full_file(const struct sftp_attrs *a);
-/* True: listings have told that it is complete, and it is done. */
+/* Does a listing tell that the target is complete? True: the file is done. */
 bool xfer_reuse_listed(struct xfer_file *f);
-/* May there be something that a copy goes on from? Of a download it is known
- * what is at the target. */
+/* May there be an old part or target that the copy goes on from? Of a download
+ * both have been looked at. */
 bool xfer_may_resume(const struct xfer_file *f);
-/* What is at the target, and what is the file's own part, is known: takes what
- * is good of them, and opens what is to be opened. */
+/* The target and the old part are known: decides what of them is used, and
+ * opens the file that data goes to. */
 void xfer_reuse_begin(struct xfer_file *f);
 
 /* transfer-resume.c */
@@ -24,35 +24,41 @@ void xfer_reuse_begin(struct xfer_file *f);
 void xfer_compare_start(struct xfer_file *f, int why, uint64_t size);
 void xfer_compare_stop(struct xfer_file *f);
 void xfer_compare_issue(struct xfer *x);
-/* Bytes of the request b are the same at both ends, or not. */
+/* Digests of len bytes at offset, which request b was for, were compared. same:
+ * both ends have the same data there. */
 void xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len,
     bool same);
 /* Marks of what is whole, behind the data of a part, for servers that have
  * no digests. */
 void xfer_marks_start(struct xfer_file *f);
 void xfer_marks_moved(struct xfer_block *b, uint32_t len);
-/* Bytes of chunks that are marked. */
+/* Bytes of the part that lie in chunks marked as whole. */
 uint64_t xfer_marks_kept(const struct xfer_file *f);
 /* Reads what an earlier run left; then the data may move. */
 void xfer_marks_read(struct xfer_file *f);
-/* Before the file is queued to go on: has its part all data? */
+/* Called before the file is queued to go on over another stream: sets f->whole
+ * if its part has all data. */
 void xfer_whole_learn(struct xfer_file *f);
-/* Is what is at the part's name that part? */
+/* Is the old part the one that xfer_whole_learn() found to be whole? */
 bool xfer_is_whole(const struct xfer_file *f);
-/* Is the old part read, to be compared? No digests, and no marks. */
+/* Must the old part be read back to be compared? The server has no digests, and
+ * the part, which is not longer than the source, has no marks. */
 bool xfer_part_is_read(const struct xfer_file *f);
 
 /* transfer-digest.c */
-/* Compares what is at offset with their digest; the result goes to
- * xfer_compared(). False: no memory, or XFER_DIGESTS_MAX are waiting. */
+/* Has a thread compare len bytes of this end at offset with theirs, the
+ * server's digest; the result goes to xfer_compared(). False: no memory, or
+ * XFER_DIGESTS_MAX are waiting. */
 bool xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
     const uint8_t *theirs) must_check;
-/* True: there is nothing but a hole, which has been compared at once. */
+/* Are the len bytes at offset nothing but a hole? True: *same says whether the
+ * digest is that of so many zeros. */
 bool xfer_digest_of_hole(struct xfer_file *f, uint64_t offset, uint32_t len,
     const uint8_t *theirs, bool *same);
-/* Wakes the threads, after one or more were posted. */
+/* Wakes the threads, after one or more calls of xfer_digest_post(). */
 void xfer_digest_kick(struct xfer *x);
-/* Passes on what is ready, without waiting; drain waits for all. */
+/* Passes on the results that are ready, without waiting; drain waits for all
+ * results. */
 void xfer_digest_collect(struct xfer *x);
 void xfer_digest_drain(struct xfer *x);
 /* Milliseconds until there may be something to collect; -1: nothing waits. */

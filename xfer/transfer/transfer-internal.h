@@ -54,14 +54,15 @@
 extern const struct xfer_origin_ops xfer_local_origin;
 
 /* transfer.c */
-/* As struct xfer_found_ops has it. */
+/* The function `file` of struct xfer_found_ops. */
 int xfer_add_file(struct xfer *x, struct xfer_dir *dir,
     const struct xfer_found *found) must_check;
 
 /* transfer-orders.c */
-/* Takes what the plan has, as there is room. True: there was something. */
+/* Takes orders from the plan, as there is room for files. True: there was at
+ * least one. */
 bool xfer_orders_turn(struct xfer *x);
-/* Is all done that the plan has? */
+/* Are all orders of the plan carried out? */
 bool xfer_orders_done(const struct xfer *x);
 void xfer_orders_free(struct xfer *x);
 

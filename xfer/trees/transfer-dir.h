@@ -12,38 +12,44 @@ bool xfer_walk(struct xfer *x);
 void xfer_walk_ends(struct xfer_dir *d);
 
 /* transfer-tree.c */
-/* Owns both names and `at` from then on. */
+/* Adds a directory that was found below parent (NULL: a root). Owns both names
+ * and `at` of found from then on, also after an error. */
 int xfer_add_dir(struct xfer *x, struct xfer_dir *parent,
     const struct xfer_found *found) must_check;
 void xfer_dir_unref(struct xfer_dir *d);
 void xfer_dirs_free(struct xfer *x);
 /* An upload's directory was there before: its files may be copied now. */
 void xfer_dir_found(struct xfer_dir *d);
-/* Sets the times of directories that are complete, as handles are free. */
+/* Sets the times of directories that are complete, as far as handles are
+ * free. */
 void xfer_dirs_fix(struct xfer *x);
 
 /* transfer-there.c */
-/* d was there before. True: its names are listed, then xfer_dir_found(). */
+/* The target of d existed before. True: its names will be listed, and then
+ * xfer_dir_found() is called. */
 bool xfer_there_begin(struct xfer_dir *d);
-/* Lists more targets, as handles are free. */
+/* Lists more target directories, as far as handles are free. */
 void xfer_there_issue(struct xfer *x);
 void xfer_there_free(struct xfer_dir *d);
-/* Is it known that neither f's target nor its part were there? */
+/* Does the listing of the target directory have neither f's target nor its
+ * part? */
 bool xfer_there_lacks(const struct xfer_file *f);
-/* True: f->target says what was there; its part was not. */
+/* Does that listing have f's target, and not its part? True: f->target is set
+ * from it. */
 bool xfer_there_find(struct xfer_file *f);
 
 /* transfer-list.c */
-/* It may be listed, as soon as its turn comes. */
+/* Puts d among the directories that wait to be listed. */
 void xfer_dir_wait(struct xfer_dir *d);
 /* Frees what only a listing needs. */
 void xfer_dir_unlist(struct xfer_dir *d);
 void xfer_dir_stop_waiting(struct xfer_dir *d);
-/* Is it read here, and not over a stream? */
+/* Is d read on this host, and not over a stream? */
 bool xfer_dir_is_local(const struct xfer_dir *d);
 /* Is there room for more names? */
 bool xfer_may_find_more(struct xfer *x);
-/* Lists more, up to XFER_QUEUE_MAX. True if more could be done at once. */
+/* Lists more directories, until XFER_QUEUE_MAX files are queued. True: more
+ * could be done at once. */
 bool xfer_list(struct xfer *x);
 void xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream);
 /* No more is listed; requests under way are waited for. */
@@ -53,7 +59,8 @@ size_t xfer_opendirs_left(const struct xfer_stream *l);
 /* Sends OPENDIR. done must call xfer_opendir_answered() first of all. */
 void xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l,
     const char *path, sftp_done_fn done);
-/* True: refused, but perhaps for now only; send it again later. */
+/* Was OPENDIR refused, but perhaps only for lack of handles? True: send it
+ * again later. */
 bool xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply);
 /* Sends CLOSE; the answer is ignored. */

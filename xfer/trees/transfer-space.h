@@ -6,10 +6,11 @@
 #include "xfer/streams/transfer-stream.h"
 
 /* transfer-space.c */
-/* A file was found; the root of a tree begins. */
+/* A file was found, which is counted; the root of a tree begins. */
 void xfer_space_add(struct xfer_file *f);
 void xfer_space_tree(struct xfer_dir *d);
-/* Asks, and decides of a tree. */
+/* Asks for the free space, if that is due, and decides whether a tree fits when
+ * all of it is listed. */
 void xfer_space_turn(struct xfer *x);
 /* f, of whose target all is known, is about to move data. False: it does not
  * fit, which was reported, and the run ends. */
