@@ -24,8 +24,8 @@ struct agentd {
 	struct identities *keys;
 	struct shield *shield;
 
-	/* Passphrases that did not unlock it since one did, and when the next
-	 * may be tried (clock_ms). */
+	/* Passphrases that failed since the agent was unlocked last, and when
+	 * the next one may be tried (clock_ms). */
 	unsigned wrong;
 	uint64_t next_try_ms;
 	unsigned dialogs; /* that are shown now */
@@ -57,9 +57,10 @@ struct client {
 	struct buf in, out;	 /* in begins with its first request */
 	struct binds binds;
 	struct waiting waiting;
-	/* What was found out for the first request, which is then looked at
-	 * once more: the entry whose use was confirmed, and that it is this
-	 * client's turn to try a passphrase. */
+	/* What was found out while the first request waited, for when it is
+	 * run once more: the serial of the identity whose use the user has
+	 * confirmed; and whether it is this client's turn to try a
+	 * passphrase. */
 	uint64_t confirmed;
 	bool may_try;
 	TAILQ_ENTRY(client) entry;
@@ -90,7 +91,7 @@ enum outcome request_list(struct request *q);
 enum outcome request_add(struct request *q);
 enum outcome request_remove(struct request *q);
 enum outcome request_remove_all(struct request *q);
-/* Gives an entry what the constraints say. */
+/* Sets the lifetime, confirmation and destinations of id by the constraints. */
 int request_constrain(const struct agentd *a, const struct constraints *c,
     struct identity *id) must_check;
 enum outcome request_add_provider(struct request *q);
@@ -99,19 +100,21 @@ enum outcome request_sign(struct request *q);
 enum outcome request_lock(struct request *q);
 enum outcome request_unlock(struct request *q);
 
-/* clients.c. The answer to the first request, or another look at it; then the
- * next one. Not from inside of requests_run(). */
+/* clients.c: end the wait of the client's first request, with an answer or by
+ * running it once more; then its next request is run. Not to be called inside
+ * of requests_run(). */
 void client_answer(struct client *c, const struct buf *message);
 void client_fail(struct client *c);
 void client_again(struct client *c);
 void client_end(struct client *c);
 
-/* agentd.c: helpers that were ended leave nothing behind. */
+/* agentd.c: helper processes that were killed are waited for, soon. */
 void agentd_reap_soon(struct agentd *a);
 /* Ends all helpers; keys stay. */
 void agentd_stop_tokens(struct agentd *a);
 
-/* dialogs.c. Why there can be no question now; NULL: there can. */
+/* dialogs.c: why the user cannot be asked now; NULL: dialog_ask() may be
+ * called. */
 const char *dialog_refusal(const struct agentd *a);
 /* A dialog asks the user, as askpass_ask(). */
 struct dialog *dialog_ask(struct agentd *a, enum askpass_kind kind,
@@ -124,8 +127,8 @@ int sealed_key_make(struct shield *s, const struct key *k,
 int sealed_key_open(const struct shield *s, const struct buf *sealed,
     struct key **out) must_check;
 
-/* confirm.c: asks whether the entry may be used for data. False: it cannot be
- * asked, which is no consent. */
+/* confirm.c: asks the user whether the key of id may sign data. False: the user
+ * cannot be asked, which is no consent. */
 bool confirm_ask(struct client *c, const struct identity *id,
     const struct sign_data *data) must_check;
 

@@ -19,7 +19,7 @@ struct agent_run {
 	struct agent_params params;
 	const char *path; /* of the socket; NULL: below the user's home */
 	enum agent_shell shell;
-	bool stays, debug; /* in the foreground; and tells what it does */
+	bool stays, debug; /* in the foreground; and logs what it does */
 	bool temporary;	   /* the socket is in a directory of its own */
 	bool keeps_stale;  /* does not look for sockets left behind */
 	char **command;	   /* to live as long as this runs; NULL: none */

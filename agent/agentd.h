@@ -26,7 +26,7 @@ struct agent_params {
 	/* FIDO keys of applications that match none of these patterns sign
 	 * logins and files only, not what web pages want. NULL: all do all. */
 	const char *websafe;
-	unsigned token_limit_ms; /* for what tokens do; 0: as usual */
+	unsigned token_limit_ms; /* for each act of a token; 0: the usual */
 };
 
 int agentd_new(struct agentd **out, struct loop *loop,
@@ -36,7 +36,8 @@ void agentd_free(struct agentd *a);
 
 /* Takes clients from a socket that listens, and does not block; borrowed. */
 int agentd_listen(struct agentd *a, int fd) must_check;
-/* A client's connection; owned. Whose it is was checked. */
+/* Takes fd, a client's connection, which is owned from now on. The caller has
+ * checked which user is at its other end. */
 void agentd_take(struct agentd *a, int fd);
 void agentd_remove_keys(struct agentd *a);
 

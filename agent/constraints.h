@@ -17,9 +17,9 @@ struct constraints {
 	bool has_lifetime, confirm;
 	uint32_t lifetime_s;
 	struct destinations destinations;
-	char *sk_provider;   /* NULL: none was told */
-	bool certs_only;     /* of the keys of a provider */
-	struct key **certs;  /* for these */
+	char *sk_provider;   /* NULL: the request names none */
+	bool certs_only;     /* of a provider: its plain keys are not added */
+	struct key **certs;  /* of a provider: certificates for its keys */
 	size_t n_certs;
 };
 

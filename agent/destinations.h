@@ -59,7 +59,8 @@ struct destinations {
  * caller also if it fails. An empty list is ERR_FORMAT. */
 int destinations_parse(struct rd list, struct destinations *out) must_check;
 void destinations_clear(struct destinations *d);
-/* out was zeroed; the same if it fails. */
+/* Copies d to out, which was zeroed. The caller clears out, also after an
+ * error. */
 int destinations_copy(const struct destinations *d,
     struct destinations *out) must_check;
 
@@ -72,11 +73,11 @@ struct bind {
 	bool forwarding; /* the agent is forwarded over it */
 };
 
-/* What a client told. Zeroed: nothing. */
+/* The binds of one client's connection. Zeroed: there are none. */
 struct binds {
 	struct bind v[BINDS_MAX];
 	size_t n;
-	bool tried; /* also if it failed */
+	bool tried; /* the client has tried to bind, be it in vain */
 };
 
 /*

@@ -12,13 +12,13 @@
 
 #include "agent/agent-internal.h"
 
-/* Before anything else. */
+/* Sets up the agent's line of FIDO jobs, before the other functions. */
 void fido_start(struct agentd *a);
-/* Makes id the entry of k, which is private. provider: "internal", or a path
- * that may be used. */
+/* Has id stand for k, a private key of an authenticator. provider: "internal",
+ * or the path of a library that the agent may use. */
 int fido_hold(struct agentd *a, const struct key *k, const char *provider,
     struct identity *id) must_check;
-/* Ends what is under way. */
+/* Ends the signatures that are under way. */
 void fido_stop_all(struct agentd *a);
 
 #endif

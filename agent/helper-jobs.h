@@ -30,10 +30,10 @@ struct helper_job {
 
 /* A kind of job: what its source does. */
 struct helper_kind {
-	/* A turn has come. */
+	/* It is the turn of the first job of the line. */
 	void (*run)(void *owner);
-	/* The job ends, and is out of its line: ends its call, frees what the
-	 * kind added, not the job itself. */
+	/* The job ends, and is out of its line: ends its call of the helper,
+	 * frees the fields that the kind added, but not the job itself. */
 	void (*ended)(struct helper_job *j);
 };
 
@@ -59,7 +59,7 @@ int helper_job_start(struct helper_job *j, struct helper_line *line,
     const char *alg, struct span data, signer_done_fn done,
     void *arg) must_check;
 void helper_job_end(struct helper_job *j);
-/* Ends it, and tells who waits for it. */
+/* Ends the job, and calls j->done with its result. */
 void helper_job_finish(struct helper_job *j, int r, struct span signature);
 void helper_job_fail(struct helper_job *j, int r);
 
@@ -76,14 +76,15 @@ int helper_call_watch(struct helper_call *c, int fd,
     void (*on_events)(void *arg, int fd, int events), void *arg) must_check;
 /* What the helper waits for: that it may be written to, or be read. */
 void helper_call_want(struct helper_call *c, bool writes);
-/* The time that users or cards have, unless a test sets another. */
+/* Calls on_limit after ms, the time that a user or a card has; tests set
+ * another time for all of them (agent_params.token_limit_ms). */
 struct loop_timer *helper_timer(struct agentd *a, unsigned ms,
     void (*on_limit)(void *arg), void *arg) must_check;
 int helper_call_limit(struct helper_call *c, unsigned ms,
     void (*on_limit)(void *arg), void *arg) must_check;
 /* Shows a notice, if it can be shown. */
 void helper_call_show(struct helper_call *c, const char *text);
-/* The answer is there: no limit and no notice any more. */
+/* The helper has answered: ends the limit, and takes the notice away. */
 void helper_call_over(struct helper_call *c);
 /* The same, and the helper is no longer watched. */
 void helper_call_end(struct helper_call *c);

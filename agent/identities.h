@@ -43,7 +43,8 @@ struct identities;
 int identities_new(struct identities **out, struct loop *loop) must_check;
 void identities_free(struct identities *t);
 
-/* Zeroed but for the key (owned) and its blob. */
+/* Makes an identity of k's public half. All fields but key and blob are
+ * zero. */
 int identity_new(const struct key *k, struct identity **out) must_check;
 void identity_free(struct identity *id);
 

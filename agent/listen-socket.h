@@ -16,23 +16,24 @@
 struct listen_socket {
 	int fd;	       /* listens; -1: none */
 	char *path;    /* as it is told to others */
-	char *whole;   /* from the root; NULL: it is not ours to take away */
+	char *whole;   /* absolute path; NULL: it is not ours to remove */
 	char *directory; /* made for it alone; NULL: none */
 	dev_t dev;
 	ino_t ino;
 };
 
-/* The functions say on stderr what is wrong, and give an error. */
+/* Makes a socket at path. This function and the next ones say on stderr what is
+ * wrong, and return an error. */
 int listen_socket_named(struct listen_socket *s, const char *path) must_check;
-/* The socket is made in a directory of its own, below TMPDIR. */
+/* Makes a socket in a directory of its own, below TMPDIR. */
 int listen_socket_temporary(struct listen_socket *s) must_check;
-/* Below the user's home; clean: what was left behind there is removed. */
+/* Makes a socket below the user's home. clean: removes sockets there that were
+ * left behind. */
 int listen_socket_usual(struct listen_socket *s, bool clean) must_check;
-/* The one that systemd has handed over, if it started this process. *handed:
- * it did. */
+/* Takes the socket that systemd has handed over. *handed: it did so. */
 int listen_socket_handed(struct listen_socket *s, bool *handed) must_check;
 
-/* Closes it, in a process that does not use it. */
+/* Closes the socket, in a process that does not use it. */
 void listen_socket_forget(struct listen_socket *s);
 void listen_socket_remove(struct listen_socket *s);
 

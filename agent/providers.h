@@ -18,26 +18,29 @@
  * loaded; the caller frees *path. */
 int provider_admit(const struct request *q, const char *name,
     char **path) must_check;
-/* The same without asking; NULL: memory is out. */
+/* That path, whether the library may be loaded or not; NULL: memory is out. */
 char *provider_path(const char *name);
 
-/* r: 0, and keys of which provider_hold() may take some; or why not. After it
- * a provider of which no key is held is ended. */
+/* r: 0, and list has the keys, of which provider_hold() may take some; or the
+ * error. When the function returns, a provider of which no key is held is
+ * ended. */
 typedef void (*provider_opened_fn)(void *arg, int r, struct provider *p,
     const struct p11_list *list);
 
-/* Calls fn once, later; not if provider_close() came before. An empty PIN is
- * none. ERR_LIMIT: there are too many; ERR_ARGUMENT: it is there. */
+/* Loads the library at path, and calls fn once, later, unless provider_close()
+ * comes before. pin "": none. ERR_LIMIT: there are too many providers;
+ * ERR_ARGUMENT: this one is there already. */
 int provider_open(struct agentd *a, const char *path, const char *pin,
     provider_opened_fn fn, void *arg, struct provider **out) must_check;
 void provider_close(struct provider *p);
-/* Makes id the entry of k, or of a certificate for it. */
+/* Has id stand for k, a key of the provider, or for a certificate of k. */
 int provider_hold(struct provider *p, const struct key *k,
     struct identity *id) must_check;
 
-/* Providers of which nothing is held yet are given up. */
+/* Ends the providers that are being opened; they call fn with
+ * ERR_CANCELLED. */
 void providers_stop_opening(struct agentd *a);
-/* Ends all helpers and what is under way. */
+/* Ends all helpers, and the calls that are under way. */
 void providers_stop_all(struct agentd *a);
 
 #endif

@@ -32,21 +32,22 @@ struct askpass;
 
 /* The program, as SSH_ASKPASS or our default says. */
 const char *askpass_program(void);
-/* Is there a display that it could show something on (X11 or Wayland)? */
+/* Is there a display that the program could show a window on (X11 or
+ * Wayland)? */
 bool askpass_has_display(void);
 
-/* May it be asked? There is a display, or SSH_ASKPASS_REQUIRE says that it
- * needs none; which may also say never. */
+/* May the program be asked? Yes if there is a display, or SSH_ASKPASS_REQUIRE
+ * says that it needs none; no if SSH_ASKPASS_REQUIRE says never. */
 bool askpass_possible(void);
 
-/* Waits. The answer, empty if it was a confirmation; caller frees. NULL: the
- * user cancelled or did not agree, nobody could be asked, or the answer is too
- * long, which was logged. */
+/* Asks, and waits for the answer, which is empty for a confirmation; the caller
+ * calls askpass_free(). NULL: the user cancelled or did not agree, nobody could
+ * be asked, or the answer is too long, which was logged. */
 char *askpass_wait(enum askpass_kind kind, const char *text);
 void askpass_free(char *answer); /* wipes; NULL is fine */
 
-/* Shows text, if that may be done, until it is hidden; 0: it is not shown, and
- * nothing is to hide. */
+/* Shows text until askpass_hide(), if askpass_possible(). 0: text is not shown,
+ * and nothing is to hide. */
 pid_t askpass_show(const char *text);
 void askpass_hide(pid_t window);
 
@@ -55,9 +56,9 @@ void askpass_hide(pid_t window);
  * also: it printed nothing else than yes. */
 typedef void (*askpass_fn)(void *arg, bool agreed, const char *answer);
 
-/* text is shown as it is: escape what a peer sent. told is called once, later;
- * not if it is dropped before. NULL: nobody can be asked, which is no consent;
- * why was logged. */
+/* Asks while the loop goes on. text is shown as it is: escape what a peer sent.
+ * told is called once, later, unless askpass_drop() comes before. NULL: nobody
+ * can be asked, which is no consent; why was logged. */
 struct askpass *askpass_ask(struct loop *loop, enum askpass_kind kind,
     const char *text, askpass_fn told, void *arg);
 /* The question is no longer of interest: the program is ended. NULL is fine. */

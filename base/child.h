@@ -16,17 +16,18 @@
 
 /* A wide pipe, not for programs that are started: ends[0] is read. */
 int child_pipe(int ends[2]) must_check;
-/* Starts argv[0] (searched in PATH if without '/') with these as its standard
- * input and output; those that are -1 stay as ours are. */
+/* Starts argv[0] (searched in PATH if without '/') with in and out as its
+ * standard input and output; -1: ours. */
 int child_spawn(pid_t *pid, char *const argv[], int in, int out) must_check;
-/* Waits until it has ended; *status as waitpid(2) gives it. */
+/* Waits until the child has ended; *status as waitpid(2) gives it. */
 int child_reap(pid_t pid, int *status) must_check;
-/* The same: its exit status, or 128 + signal. */
+/* The same, but returns the exit status, or 128 + signal. */
 int child_wait(pid_t pid) must_check;
 /*
- * For a caller that has nothing else to wait for, and no longer than to the
- * deadline (clock_ms): ERR_TIMEOUT. The first appends what fd gives up to its
- * end; ERR_LIMIT for more than max bytes. The second waits as child_reap().
+ * Both wait until the deadline (clock_ms) at most, and then give ERR_TIMEOUT;
+ * for callers that have nothing else to do. The first appends what it reads
+ * from fd until the end; ERR_LIMIT for more than max bytes. The second is
+ * child_reap().
  */
 int child_read_all(int fd, uint64_t deadline_ms, size_t max,
     struct buf *out) must_check;

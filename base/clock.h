@@ -19,7 +19,7 @@ uint64_t clock_boot_ms(void);
 /* CPU time that the calling thread has used. */
 uint64_t clock_thread_us(void);
 
-/* Nothing else happens in this thread for so long; a signal ends it early. */
+/* The calling thread sleeps; a signal ends that early. */
 void clock_sleep_us(uint64_t us);
 
 #endif

@@ -80,7 +80,7 @@ int dial_plan_next(struct dial_plan *p, uint64_t now_ms, uint64_t *wait_ms);
 bool dial_plan_connected(struct dial_plan *p, size_t which);
 void dial_plan_failed(struct dial_plan *p, size_t which);
 
-/* There is a winner, or all failed, or the time is up. */
+/* Is there a winner, or have all failed, or is the time up? */
 bool dial_plan_is_over(const struct dial_plan *p, uint64_t now_ms);
 
 /* Lets the address families take turns, each in its own order, so that one

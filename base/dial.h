@@ -29,18 +29,19 @@ struct dial_params {
 	 * interface, and to be given TCP options. 0, or the errno with which
 	 * the attempt fails. May be NULL. */
 	int (*prepare)(void *arg, size_t which, int fd);
-	/* It is over, with a winner or without; never called by dial_start()
-	 * itself. May free d. With dial_and_wait() it is not called. */
+	/* The dial is over, with a winner or without. May free d. Never called
+	 * by dial_start() itself, nor with dial_and_wait(). */
 	void (*done)(void *arg, struct dial *d);
 };
 
-/* Goes on in the loop (borrowed). ERR_NOMEM. */
+/* Starts a dial, which goes on in the loop (borrowed). ERR_NOMEM. */
 int dial_start(struct dial **out, struct loop *l,
     const struct dial_params *params) must_check;
-/* Without a loop: returns when it is over. ERR_NOMEM. */
+/* Dials without a loop, and returns when the dial is over. ERR_NOMEM. */
 int dial_and_wait(struct dial **out,
     const struct dial_params *params) must_check;
-/* Closes what runs, and a winner that was not taken. NULL is fine. */
+/* Closes the sockets of all attempts that run, and of a winner that was not
+ * taken. NULL is fine. */
 void dial_free(struct dial *d);
 
 /* The socket of the winner, connected and non-blocking, and which address it

@@ -30,14 +30,14 @@ ssize_t fd_writev(int fd, const struct iovec *iov, int count);
 ssize_t fd_pread(int fd, void *p, size_t max, uint64_t offset);
 /* Goes on until len bytes are read, or the file ends: bytes, or -1. */
 ssize_t fd_pread_all(int fd, void *p, size_t len, uint64_t offset);
-/* By what stat(2) has told of it: does it take less room than its size? */
+/* Does the file that st is of take less room than its size? */
 bool fd_stat_has_holes(const struct stat *st);
-/* Does this file take less room than its size? And is there nothing but a hole
- * in this range of it, so that it reads as zeros? What the file system can not
+/* Does the file at fd take less room than its size? Is there nothing but a hole
+ * in that range of it, so that it reads as zeros? What the file system cannot
  * tell is no hole. The position of the descriptor changes. */
 bool fd_has_holes(int fd);
 bool fd_is_hole(int fd, uint64_t offset, uint64_t len);
-/* All of it, or -1 with errno. */
+/* Writes all len bytes, or returns -1 with errno. */
 int fd_pwrite_all(int fd, const void *p, size_t len,
     uint64_t offset) must_check;
 
@@ -71,11 +71,11 @@ int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 enum { FD_PASS_MAX = 4 };
 int fd_send_fds(int sock, const int *fds, size_t n) must_check;
 int fd_receive_fds(int sock, int *fds, size_t n) must_check;
-/* One message of a socket that keeps them apart (SOCK_SEQPACKET), with a
- * descriptor or (-1) without. */
+/* Sends one message over a socket that keeps messages apart (SOCK_SEQPACKET),
+ * with a descriptor or (-1) without. */
 int fd_send_with(int sock, const void *p, size_t len, int fd) must_check;
-/* Waits; bytes, 0 at the end, or -1. *fd, which is owned by the caller, is -1
- * if none came with it. */
+/* Waits for such a message: its bytes, 0 at the end, or -1. *fd, which is owned
+ * by the caller, is -1 if no descriptor came with it. */
 ssize_t fd_receive_with(int sock, void *p, size_t max, int *fd);
 
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
@@ -88,9 +88,10 @@ void fd_set_nodelay(int fd);
  * no time. Holds for the next packets only. */
 void fd_set_quickack(int fd);
 
-/* How many descriptors this process may have: as many as the system lets it.
- * Programs that it starts get what it had itself, since some are slow with, or
- * cannot use, a larger number: to be called in the child, before exec. */
+/* The first raises the limit of descriptors of this process as far as the
+ * system lets it. Programs that it starts are to have the old limit, since some
+ * are slow with, or cannot use, a larger one: the second is called in the
+ * child, before exec. The third is the limit now. */
 void fd_raise_limit(void);
 void fd_restore_limit(void);
 size_t fd_limit(void);

@@ -17,7 +17,7 @@ struct help_row {
 	const char *option, *text;
 };
 
-/* All of it literals. */
+/* The help of a program. All pointers are to literals. */
 struct help {
 	const char *manual, *usage;
 	const struct help_row *rows;
@@ -27,10 +27,11 @@ struct help {
 extern const struct help add_help, agent_help, keygen_help, keyscan_help,
     scp_help, sftp_help, sftp_server_help, ssh_help, sshd_help;
 
-/* For a program that has something to give up before it answers. */
+/* Will help_answer() answer? For a program that has to give up its privileges
+ * before that. */
 bool help_is_asked(int argc, char *const argv[]);
-/* Answers and ends the program, if that is what is asked. crypto: the version
- * of the library that it uses, or NULL. */
+/* Answers and ends the program, if the one argument asks for help or version.
+ * crypto: the version of the cryptographic library, or NULL. */
 void help_answer(const struct help *h, int argc, char *const argv[],
     const char *crypto);
 

@@ -19,30 +19,31 @@
 
 struct helper {
 	pid_t pid; /* 0: none */
-	int fd;	   /* -1: it was given up */
-	int useless; /* what is returned when it is */
+	int fd;	   /* -1: the helper was given up */
+	int useless; /* the error that calls return after that */
 	size_t answer_max;
 	struct buf out; /* with its length in front; wiped */
 	struct buf in;
 };
 
 /* Runs the program that the environment's variable names, or else the usual
- * one. On error it is as after helper_give_up(). */
+ * one. After an error h is as after helper_give_up(). */
 int helper_start(struct helper *h, const char *variable, const char *usual,
     size_t answer_max, int useless) must_check;
 /* Is that program there, and may it be run? */
 bool helper_is_there(const char *variable, const char *usual);
-/* Ends it, whatever it does. It is not asked again. */
+/* Ends the helper, whatever it does. It is not asked again. */
 void helper_give_up(struct helper *h);
 
-/* What is to be sent to it; forgets the answer before. */
+/* Makes request the next that helper_step() sends; forgets the last answer. */
 int helper_ask(struct helper *h, const struct buf *request) must_check;
-/* Does it wait to write, rather than to read? */
+/* Is h->fd waited for to be writable, rather than readable? */
 bool helper_writes(const struct helper *h);
-/* When the descriptor is ready. ERR_AGAIN; or 0 and its answer, which is valid
- * up to the next call; or the error, after which it was given up. */
+/* Sends and receives, when h->fd is ready. ERR_AGAIN: there is more to come; 0:
+ * *answer is valid up to the next call; or an error, after which the helper was
+ * given up. */
 int helper_step(struct helper *h, struct span *answer) must_check;
-/* Until the descriptor is ready, or ERR_TIMEOUT (clock_ms). */
+/* Waits until h->fd is ready; ERR_TIMEOUT at end_ms (clock_ms). */
 int helper_wait(const struct helper *h, uint64_t end_ms) must_check;
 
 #endif

@@ -11,9 +11,10 @@
 
 #include "base/err.h"
 
-/* NULL: none is set, or the system has no such thing. Caller frees. */
+/* The attribute; NULL: none is set, or the system has no such thing. Caller
+ * frees. */
 char *label_of_programs(void);
-/* "": none. ERR_SYSTEM with errno. */
+/* Sets the attribute; label "": none. ERR_SYSTEM with errno. */
 int label_set_of_programs(const char *label) must_check;
 
 /* The same with another file, for tests. */

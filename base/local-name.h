@@ -9,11 +9,11 @@
 
 #include <stdbool.h>
 
-/* What the own address of the connection is called; where that has no name or
- * is none of this host's, or fd is something else, the system's name of the
- * host. Caller frees; NULL: there is no name. */
+/* The name of our address of the connection fd. Where that address has no name,
+ * or not one of this host, or fd is no connection, it is the system's name of
+ * the host. Caller frees; NULL: there is no name. */
 char *local_name(int fd);
-/* Is sent this name with a dot at its end, as requests write it? */
+/* Is sent, the host that a request names, name with a dot at its end? */
 bool local_name_is(const char *name, const char *sent);
 
 #endif

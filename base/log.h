@@ -57,7 +57,8 @@ void log_to_sink(log_sink_fn sink, void *arg);
  * it was in the beginning. */
 int log_set_locations(const struct strlist *lists) must_check;
 const struct strlist *log_locations(void);
-/* For a sink: does the line come only or also because of its place? */
+/* For a sink: did log_set_locations() ask for this line, whether the level lets
+ * it pass or not? */
 bool log_is_forced(void);
 /* Lines end with CR LF, for a terminal that is raw. */
 void log_set_crlf(bool crlf);
@@ -93,9 +94,9 @@ void log_at(const struct log_location *location, enum log_level level,
 #define log_debug2(...) log_msg(LOG_LVL_DEBUG2, __VA_ARGS__)
 #define log_debug3(...) log_msg(LOG_LVL_DEBUG3, __VA_ARGS__)
 
-/* A line that another process has logged: it was asked about its place there.
- * A forced one passes at any level. The mark stands behind it, whatever its
- * length: the text is cut for that. */
+/* Logs a line of another process, which has compared its place with the
+ * locations already: forced, as of log_is_forced(), lets it pass at any level.
+ * mark stands behind the text, which is cut if the line would be too long. */
 void log_relay(enum log_level level, bool forced, const char *text,
     const char *mark);
 

@@ -31,21 +31,22 @@ enum lookup_kind {
  * into the starter. ERR_SYSTEM with errno. */
 int lookup_begin(void (*become)(const void *arg),
     const void *arg) must_check;
-/* Is there a starter? Then owners are told of files that were shown only. */
+/* Is there a starter? Then base/owners.h names only owners of files that it was
+ * shown. */
 bool lookup_has_starter(void);
 /* For tests, which begin more than once. */
 void lookup_end(void);
 
-/* From now on they are executed, not forked, if there is no starter: by the
- * program that runs here, as name (static), which hands its one argument on to
- * lookup_main(). */
+/* From now on the processes are executed, not forked, if there is no starter:
+ * they run this process's program under name (static), and that program hands
+ * its one argument on to lookup_main(). */
 void lookup_execute(const char *name);
-/* Is it that of such a process? Then it serves, and does not return. */
+/* If argument is that of such a process, serves and does not return. */
 void lookup_main(const char *argument);
 
-/* A process of that kind at this end of a socket (SOCK_SEQPACKET), which the
- * caller closes. ERR_SYSTEM with errno. What goes wrong later ends the socket.
- */
+/* Starts a process of that kind at sock, an end of a socket (SOCK_SEQPACKET)
+ * which the caller then closes. ERR_SYSTEM with errno. What goes wrong later
+ * ends the socket. */
 int lookup_process(enum lookup_kind kind, int sock) must_check;
 
 #endif

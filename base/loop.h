@@ -55,7 +55,8 @@ int loop_on_signal(struct loop *l, int signo, loop_signal_fn fn,
 void loop_on_signal_if_wanted(struct loop *l, int signo, loop_signal_fn fn,
     void *arg);
 
-/* Those of loop_on_signal() that have arrived since the last turn. */
+/* Calls the functions of loop_on_signal() for signals that have arrived since
+ * the last turn. */
 void loop_take_signals(struct loop *l);
 /* signo, unless it is ignored, ends the process at once with this status:
  * for programs with nothing to tidy up. Not for signals of loop_on_signal(). */
@@ -74,8 +75,9 @@ int loop_run(struct loop *l) must_check;
 int loop_turn(struct loop *l, int max_wait_ms) must_check;
 void loop_stop(struct loop *l);
 void loop_wake(struct loop *l);
-/* The turn that is under way does not wait, for something came up that all
- * shall look at. A cheap loop_wake() for the loop's own thread. */
+/* The turn that is under way does not wait, so that the functions of
+ * loop_on_turn() are called once more. A cheap loop_wake() for the loop's own
+ * thread. */
 void loop_again(struct loop *l);
 
 #endif

@@ -29,7 +29,8 @@ bool mem_equal_ct(const void *a, const void *b, size_t len);
 /* Wipes, then frees. p may be NULL. */
 void mem_free_secret(void *p, size_t len);
 
-/* After much was freed: it goes back to the system, as far as that can be. */
+/* Gives freed memory back to the system, as far as that can be: to be called
+ * after much was freed. */
 void mem_give_back(void);
 
 /* These end the process when memory runs out. Caller frees the result. */

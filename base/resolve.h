@@ -30,19 +30,19 @@ typedef void (*resolve_fn)(void *arg, const struct dial_address *v, size_t n,
 
 /* The loop is borrowed. NULL: out of memory. */
 struct resolver *resolver_new(struct loop *l);
-/* What is still looked up is cancelled. NULL is fine. */
+/* Frees the resolver, and cancels its look-ups. NULL is fine. */
 void resolver_free(struct resolver *r);
 
-/* Is it an address already? Then there is nothing to look up. */
+/* Is host an address already? Then *out is set, and nothing is to look up. */
 bool resolve_address(const char *host, uint16_t port, int family,
     struct dial_address *out);
 /* family: AF_UNSPEC, AF_INET, AF_INET6. fn is called in a later turn. */
 int resolve_start(struct resolve **out, struct resolver *r, const char *host,
     uint16_t port, int family, resolve_fn fn, void *arg) must_check;
-/* fn will not be called. NULL is fine. */
+/* Ends a look-up: its fn will not be called. NULL is fine. */
 void resolve_cancel(struct resolve *q);
 
-/* In such a process: answers until the other end is gone. */
+/* What such a process runs: answers at sock until the other end is gone. */
 void resolve_serve(int sock);
 
 #endif

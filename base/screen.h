@@ -9,10 +9,10 @@
 #ifndef HPN_BASE_SCREEN_H
 #define HPN_BASE_SCREEN_H
 
-/* Who has such a line; clear takes it off the screen. arg is borrowed; clear
- * NULL: nobody. */
+/* Tells that the caller has an unfinished line, which clear takes off the
+ * screen. arg is borrowed; clear NULL: there is no such line any more. */
 void screen_set_line(void (*clear)(void *arg), void *arg);
-/* Before anything is written to the terminal. */
+/* Takes that line off: to be called before all other output to the terminal. */
 void screen_clear(void);
 
 #endif

@@ -61,8 +61,8 @@ int str_to_bytes(const char *s, uint64_t *bytes) must_check;
 /* Copies text with control and non-ASCII-invalid bytes as \ooo octal;
  * always terminates; valid UTF-8 passes. */
 void str_escape(char *out, size_t size, const char *text);
-/* All of text so, in memory that the caller frees; ends the process if there
- * is none. */
+/* Escapes all of text in the same way, to memory that the caller frees; ends
+ * the process if there is none. */
 char *xstr_escape(const char *text);
 /* A path as it is shown: of one that fills a screen, beginning and end. The
  * caller frees; NULL when out of memory, where the other ends the process. */

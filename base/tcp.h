@@ -101,9 +101,9 @@ struct tcp_numbers {
 };
 
 const char *tcp_field_column(enum tcp_field f);
-/* With "tcpi_" in front. */
+/* The field's name on the wire, with "tcpi_" in front. */
 const char *tcp_field_key(enum tcp_field f);
-/* Does that kernel have it? */
+/* Does that kernel have the field? */
 bool tcp_field_in(enum tcp_field f, uint32_t kernel);
 
 /* ERR_UNSUPPORTED if fd is no TCP socket, or this is not Linux. */
@@ -122,12 +122,12 @@ void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
 int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;
 /* Round trip time without queues, microseconds; 0 if not known. */
 uint64_t tcp_rtt_us(int fd);
-/* Round trips of a connection, microseconds, 0 if not known: without queues;
- * those of late, of what is sent, and of what is received. And bytes that
- * arrived, at both ends together. */
+/* What the kernel has measured of a connection; 0: not known. */
 struct tcp_trips {
+	/* Microseconds of a round trip: without queues; and of late, of what is
+	 * sent, and of what is received. */
 	uint64_t least, sent, received;
-	uint64_t arrived;
+	uint64_t arrived; /* bytes, at both ends together */
 };
 void tcp_trips(int fd, struct tcp_trips *out);
 /* Largest receive (or send) buffer that the kernel grows a connection's to,

@@ -24,13 +24,14 @@ struct tree_node {
 /* Below 0: a comes first; 0: they are the same. */
 typedef int tree_compare(const struct tree_node *a, const struct tree_node *b);
 
-/* None that is the same may be in the set. */
+/* Adds n. The set must have no element that compares as the same. */
 void tree_insert(struct tree_node **set, struct tree_node *n, uint32_t rank,
     tree_compare *compare);
-/* It must be in the set, and where it was put by the same comparison. */
+/* Removes n, which must be in the set, and have been put there by the same
+ * comparison. */
 void tree_remove(struct tree_node **set, struct tree_node *n,
     tree_compare *compare);
-/* The one that is the same as what is wanted; NULL: there is none. */
+/* The element that compares as the same as wanted; NULL: there is none. */
 struct tree_node *tree_find(struct tree_node *set,
     const struct tree_node *wanted, tree_compare *compare);
 /* The one that comes first; NULL: the set is empty. */

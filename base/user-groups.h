@@ -14,8 +14,9 @@
 #include "base/err.h"
 #include "base/str.h"
 
-/* Appends them; gid: that of the account itself. A group that has no name is
- * left out. ERR_SYSTEM: they are not known, or too many. ERR_NOMEM. */
+/* Appends the names of user's groups; gid: the account's own group. A group
+ * that has no name is left out. ERR_SYSTEM: the groups are not known, or too
+ * many. ERR_NOMEM. */
 int user_groups(const char *user, gid_t gid, struct strlist *names) must_check;
 
 #endif

@@ -18,10 +18,11 @@ struct wake {
 #define WAKE_CLOSED { .fd = -1, .to = -1 }
 
 int wake_open(struct wake *w) must_check;
-/* Closed ones, too. */
+/* Closes w, which may be closed already. */
 void wake_close(struct wake *w);
 void wake_up(const struct wake *w);
-/* The loop has seen it: however often it was called, it waits again. */
+/* The loop has noticed that w->fd is ready: empties it, however often wake_up()
+ * was called. */
 void wake_seen(const struct wake *w);
 
 #endif

@@ -60,12 +60,12 @@ size_t worker_cpus(void);
 
 /* Tells sleeping workers of jobs that were posted; once for several. */
 void worker_kick(struct worker_pool *p);
-/* The loop lends a hand: does one ready job of the ring itself. False if
- * there was none. */
+/* Has the loop thread do one ready job of the ring itself. False: none was
+ * ready. */
 bool worker_help(struct worker_pool *p, struct ring *r);
 /* Waits until the oldest job of the ring is done and returns it; NULL if
- * nothing is pending. It helps meanwhile, so that it is not idle for longer
- * than the jobs in hand take. */
+ * nothing is pending. Meanwhile the loop thread does ready jobs itself, so it
+ * is not idle for longer than the jobs in hand take. */
 void *worker_wait(struct worker_pool *p, struct ring *r);
 
 #endif

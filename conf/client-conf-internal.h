@@ -22,16 +22,18 @@ extern const struct conf_type client_persist_type;
 /* int[2]: CLIENT_ADD_*, seconds. */
 extern const struct conf_type client_add_keys_type;
 
-/* Between the two passes: settles the host's name, which is looked up if that
- * is asked for. ERR_*: was logged. */
+/* Settles the host's name between the two passes over the files; looks it up if
+ * CanonicalizeHostname asks for that. ERR_*: was logged. */
 int client_conf_canonicalize(struct client_conf *c,
     client_conf_resolve_fn resolve) must_check;
 
-/* A keyword that does no harm if it is not known: by IgnoreUnknown, or because
- * another system's ssh has it. */
+/* May an unknown keyword be passed over? IgnoreUnknown may name it, or another
+ * system's ssh may have it. */
 bool client_conf_is_ignored(const struct client_conf *c, const char *keyword);
 
-/* After reading: -W's defaults; tokens of paths; ClearAllForwardings. */
+/* Called when all files are read. The first sets the defaults of -W; the other
+ * drops what ClearAllForwardings forbids, and expands the tokens in the paths
+ * of forwards. */
 void client_conf_default_forwards(struct client_conf *c);
 int client_conf_settle_forwards(struct client_conf *c) must_check;
 

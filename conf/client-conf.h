@@ -193,7 +193,7 @@ struct client_conf {
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
 		char *pkcs11_provider; /* path of a library; NULL: none */
-		/* One row is both. */
+		/* AddKeysToAgent, one row, sets both. */
 		int add_keys;		/* CLIENT_ADD_* */
 		int add_keys_lifetime;	/* s; 0 = no end */
 		char *security_key_provider; /* see sk_provider() */
@@ -204,8 +204,9 @@ struct client_conf {
 		int gssapi_authentication;	    /* flag */
 		int gssapi_delegate_credentials;    /* flag */
 		int gssapi_key_exchange;	    /* flag */
-		int gssapi_renewal_rekey; /* flag: renewed tickets do it */
-		int gssapi_trust_dns;	  /* flag: it names the host */
+		int gssapi_renewal_rekey; /* flag: new keys when a ticket was
+					   * renewed */
+		int gssapi_trust_dns;	  /* flag: the DNS names the host */
 		char *gssapi_kex_algorithms;  /* prefixes: kem_gss_names() */
 		char *gssapi_client_identity; /* a principal */
 		char *gssapi_server_identity; /* a host */

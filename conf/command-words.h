@@ -15,9 +15,9 @@ enum { COMMAND_WORDS_MAX = 256 };
  * *s behind it. The words of configurations are made so, too. */
 int command_word(const char **s, char *out) must_check;
 
-/* Appends them. Blanks part words, unless they stand in quotes of either kind
- * or behind a backslash, which makes quotes and itself ordinary, too; a # is
- * nothing special. ERR_SYNTAX: a quote is not closed; ERR_LIMIT. */
+/* Appends the words of text. Blanks part words, unless they stand in quotes of
+ * either kind or behind a backslash, which makes quotes and itself ordinary,
+ * too; a # is nothing special. ERR_SYNTAX: a quote is not closed; ERR_LIMIT. */
 int command_words(const char *text, struct strlist *words) must_check;
 
 #endif

@@ -83,11 +83,11 @@ struct conf_type {
 	 * error logs with conf_error() and leaves the field as it was. */
 	int (*parse)(const struct conf_row *row, void *field,
 	    const struct strlist *words, const struct conf_location *at);
-	/* No words = unset, or "none". */
+	/* Appends the words of the value; no words: it is unset, or "none". */
 	int (*format)(const struct conf_row *row, const void *field,
 	    struct strlist *words);
 	void (*clear)(void *field);
-	/* Instead of row->def; NULL for most. */
+	/* Sets the default value in place of row->def; NULL for most. */
 	int (*set_default)(const struct conf_row *row, void *field);
 	bool one; /* takes one word */
 };
@@ -226,7 +226,7 @@ int conf_apply(const struct conf_table *t, void *fields,
 int conf_apply_word(const struct conf_table *t, void *fields,
     const struct conf_row *row, const char *word,
     const struct conf_location *at) must_check;
-/* The line is only checked. */
+/* Checks the line as conf_apply() does, and sets no field. */
 int conf_try(const struct conf_row *row, const char *rest,
     const struct conf_location *at) must_check;
 
@@ -238,8 +238,8 @@ typedef int (*conf_line_fn)(void *arg, const struct conf_line *line,
     const struct conf_location *at);
 int conf_read(const char *path, enum conf_writers writers, conf_line_fn fn,
     void *arg) must_check;
-/* A file includes itself, perhaps: that is told, and the result, returned by
- * fn, ends the reading of all files that are being read. */
+/* Logs that Include is nested too deeply: a file includes itself, perhaps. fn
+ * returns the result, which ends the reading of all files. */
 int conf_too_deep(const struct conf_location *at) must_check;
 /* Files that Include's words name: globs, relative to dir (or ~). Sorted. */
 int conf_include_paths(const struct strlist *words, const char *dir,

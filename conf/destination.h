@@ -31,7 +31,8 @@ enum { DESTINATION_JUMPS_MAX = 16 };
 /* NULL: the list is right; else a text that says what is wrong with it. Names
  * may have any characters that make no flags of them. */
 const char *destination_check_jumps(const char *list);
-/* The same, and the names are right by destination_user_ok() and _host_ok(). */
+/* The same, and each name must pass destination_user_ok() or
+ * destination_host_ok(). */
 const char *destination_check_jump_names(const char *list);
 /* The last of a list, and those in front of it (*rest: caller frees; NULL if
  * there are none). */

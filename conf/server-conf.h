@@ -155,10 +155,11 @@ struct server_conf {
 		int gssapi_strict_acceptor_check; /* flag: only tickets for
 						     this host's name */
 		int gssapi_key_exchange;   /* flag */
-		int gssapi_store_on_rekey; /* flag: what comes then, too */
+		int gssapi_store_on_rekey; /* flag: store credentials that
+					    * come with new keys, too */
 		char *gssapi_kex_algorithms; /* prefixes: kem_gss_names() */
-		int kerberos_authentication;  /* flag: of passwords */
-		int kerberos_or_local_passwd; /* flag: not by it alone */
+		int kerberos_authentication;  /* flag: checks passwords */
+		int kerberos_or_local_passwd; /* flag: local ones count, too */
 	} login;
 
 	/* What a login gets. The first three are not inside Match. */

@@ -20,8 +20,8 @@ struct agent_key {
 
 /* path NULL = $SSH_AUTH_SOCK; ERR_NOT_FOUND if there is none. */
 int agent_open(struct agent **out, const char *path) must_check;
-/* Each call that uses it, and this one, ends with ERR_TIMEOUT after so many
- * milliseconds; then it is of no use any more. */
+/* The same with a limit: this call, and each later one that uses *out, ends
+ * with ERR_TIMEOUT after limit_ms; then *out is of no use any more. */
 int agent_open_within(struct agent **out, const char *path,
     unsigned limit_ms) must_check;
 void agent_close(struct agent *a);
@@ -34,8 +34,8 @@ void agent_close(struct agent *a);
  */
 int agent_bind(struct agent *a, struct span hostkey, struct span session_id,
     struct span signature, bool forwarding) must_check;
-/* Appends that request as it goes to the agent, with its length in front: for
- * callers that must not block. The answer is one message with a length. */
+/* Appends the request of agent_bind() with its length in front, for callers
+ * that must not block. The answer is one message with a length. */
 void agent_put_bind(struct buf *b, struct span hostkey,
     struct span session_id, struct span signature, bool forwarding);
 /* Leaves out keys of unknown type. The caller calls agent_keys_free(). */
@@ -48,14 +48,15 @@ int agent_sign(struct agent *a, const struct key *k, const char *alg,
 
 /* ---- changing what an agent holds --------------------------------------- */
 
-/* An end of a way that a key may be used on: a host, known by its keys. */
+/* A host's key, by which an agent_hop knows the host. */
 struct agent_host_key {
 	struct key *key;
 	bool is_ca; /* it certifies the host's keys */
 };
+/* One end of a way that a key may be used on. */
 struct agent_hop {
-	char *user; /* pattern; NULL: any. Only of the host it goes to */
-	char *host; /* NULL: this one, where the way begins */
+	char *user; /* pattern; NULL: any. Only in agent_destination.to */
+	char *host; /* NULL: this host, where the way begins */
 	struct agent_host_key *keys;
 	size_t n;
 };
@@ -76,13 +77,14 @@ struct agent_constraints {
 	bool certs_only; /* the plain keys are not wanted */
 };
 
-/* The key or private certificate. A key that is there already gets the new
- * comment and constraints. ERR_AGENT: refused. constraints may be NULL. */
+/* Adds k, a private key or a certificate with its private key. A key that the
+ * agent holds already gets the new comment and constraints. ERR_AGENT: refused.
+ * constraints may be NULL. */
 int agent_add(struct agent *a, const struct key *k, const char *comment,
     const struct agent_constraints *constraints) must_check;
 int agent_remove(struct agent *a, const struct key *k) must_check;
 int agent_remove_all(struct agent *a) must_check;
-/* The keys of a PKCS#11 library, which the agent loads. */
+/* Adds the keys of a PKCS#11 library, which the agent loads. */
 int agent_add_provider(struct agent *a, const char *library, const char *pin,
     const struct agent_constraints *constraints) must_check;
 int agent_remove_provider(struct agent *a, const char *library,
@@ -91,7 +93,7 @@ int agent_remove_provider(struct agent *a, const char *library,
  * keys to show. */
 int agent_lock(struct agent *a, const char *passphrase) must_check;
 int agent_unlock(struct agent *a, const char *passphrase) must_check;
-/* Appends the names of the extensions that it knows. */
+/* Appends the names of the extensions that the agent knows. */
 int agent_query(struct agent *a, struct strlist *names) must_check;
 
 #endif

@@ -26,7 +26,7 @@ enum agent_socket_kind {
  * ERR_PERMISSION: others could put something of theirs in the way. */
 int agent_socket_path(const char *home, enum agent_socket_kind kind,
     char **out) must_check;
-/* The name alone, of a host's. */
+/* The last part of that path: the name of a socket that host makes. */
 int agent_socket_name(const char *host, enum agent_socket_kind kind, char *out,
     size_t size) must_check;
 

@@ -39,10 +39,10 @@ struct signer_query {
 };
 
 /*
- * Does the line let the key sign? 0, or ERR_NOT_FOUND if it is about others,
- * or ERR_DENIED if it is about this one and does not let it: *why says so,
- * caller frees. names (NULL or empty) gets the principals that the signer has
- * by this line, if query->principal is NULL.
+ * Does the line s let query->key sign? 0: yes. ERR_NOT_FOUND: the line is about
+ * another key or principal. ERR_DENIED: the line is about this key, and does
+ * not let it sign; *why says so, caller frees. names (NULL or empty) gets the
+ * principals that the signer has by this line, if query->principal is NULL.
  */
 int signer_check(const struct signer *s, const struct signer_query *query,
     struct strlist *names, char **why) must_check;

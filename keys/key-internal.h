@@ -26,7 +26,7 @@ struct key {
 	struct key_sk *sk;     /* owned; NULL: this is no security key */
 	struct key_mldsa *mldsa; /* owned; NULL: pkey is the key */
 	struct key *certified; /* owned; NULL: this is no certificate */
-	struct cert *cert;     /* owned; likewise */
+	struct cert *cert;     /* owned; NULL: this is no certificate */
 };
 
 /*

@@ -21,8 +21,8 @@ enum {
 struct knownhosts_lines {
 	int fd;		/* owned; -1: nothing is read */
 	uint8_t *piece; /* owned: of the file */
-	struct span all;  /* borrowed content, or the empty piece */
-	struct span left; /* what is still to be taken of it, or of the piece */
+	struct span all;  /* content that begin() has borrowed; or empty */
+	struct span left; /* bytes of all, or of piece, that no line has yet */
 	uint64_t total;	  /* bytes read of the file */
 	bool ended;
 	char *text; /* owned: this line, without its end; may be written to */
@@ -52,7 +52,8 @@ struct knownhosts_head {
 int knownhosts_head_cut(char *text,
     struct knownhosts_head *h) must_check; /* ERR_NOT_FOUND: blank, # */
 void knownhosts_head_mend(const struct knownhosts_head *h);
-/* The whole line. A key costs more to decode than a name to compare. */
+/* Parses the rest of the line, with its key. It is called for lines whose names
+ * match only, as a key costs more to decode than a name to compare. */
 int knownhosts_parse_rest(const struct knownhosts_head *h,
     struct knownhosts_line *out) must_check;
 
@@ -75,7 +76,8 @@ struct knownhosts_matcher {
 int knownhosts_matcher_init(struct knownhosts_matcher *m,
     const char *const *names, size_t n) must_check;
 void knownhosts_matcher_clear(struct knownhosts_matcher *m);
-/* *which: a bit for each of the names that the hosts name. */
+/* Compares a line's field of hosts with m's names. *which: a bit for each of
+ * them that the field names. */
 int knownhosts_match(struct knownhosts_matcher *m, const char *hosts,
     uint32_t *which) must_check;
 
@@ -98,7 +100,7 @@ int knownhosts_each_match(struct knownhosts_lines *l,
 int knownhosts_found_line(const struct knownhosts_head *h, const char *path,
     unsigned number, knownhosts_line_fn fn, void *arg) must_check;
 
-/* Is it of these files, and the name one of its own? */
+/* Does s cover this list of files, and this name? s may be NULL. */
 bool knownhosts_seen_has(const struct knownhosts_seen *s,
     const struct strlist *files, const char *name);
 /* Calls fn for the lines of the name that the files have now. */
@@ -116,9 +118,9 @@ struct knownhosts_held {
 	struct buf content;
 };
 int knownhosts_hold(struct knownhosts_held *h, const char *path) must_check;
-/* Puts this in place of the held content, and behind it, what was appended
- * meanwhile.
- * ERR_AGAIN: it was changed in another way, and is left alone. */
+/* Replaces the file by content, and behind it the lines that others have
+ * appended since it was held. ERR_AGAIN: the file was changed in another way,
+ * and is left alone. */
 int knownhosts_replace(const struct knownhosts_held *h, const char *path,
     struct buf *content) must_check;
 void knownhosts_release(struct knownhosts_held *h);

@@ -99,8 +99,8 @@ typedef int (*knownhosts_line_fn)(void *arg, const char *path,
     unsigned number, const struct knownhosts_line *line);
 int knownhosts_each_line(const char *path, const char *name,
     knownhosts_line_fn fn, void *arg) must_check;
-/* The same of lines that have this very key, as its text. The line's hosts and
- * marker are set. */
+/* The same for lines that have this very key, compared as text. Of the line
+ * that fn gets only hosts and marker are set. */
 int knownhosts_each_of_key(const char *path, const struct key *k,
     knownhosts_line_fn fn, void *arg) must_check;
 

@@ -26,7 +26,7 @@
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* Does it begin as a KRL does? */
+/* Does content begin as a KRL does? */
 bool krl_is(struct span content);
 
 enum krl_what {
@@ -50,7 +50,7 @@ struct krl_header {
 	struct span comment;	     /* of content */
 };
 
-/* Stops when it returns a value other than 0, which krl_read() returns. */
+/* Gets one item. A value other than 0 stops krl_read(), which returns it. */
 typedef int (*krl_item_fn)(void *arg, const struct krl_item *item);
 
 /* Calls fn for all items, in their order. Items may come before an error:
@@ -59,8 +59,8 @@ typedef int (*krl_item_fn)(void *arg, const struct krl_item *item);
 int krl_read(struct span content, struct krl_header *header, krl_item_fn fn,
     void *arg) must_check;
 
-/* Is the key revoked, or if it is a certificate: its key, or it by number or
- * id, or the key of its CA? */
+/* Is the key k revoked? A certificate is, too, if the key that it certifies,
+ * its serial number, its id or the key of its CA is. */
 int krl_find(struct span content, const struct key *k,
     bool *revoked) must_check;
 
@@ -70,17 +70,17 @@ struct krl;
 
 int krl_new(struct krl **out) must_check;
 void krl_free(struct krl *l);
-/* ca NULL: of any CA. */
+/* Revokes certificates of ca by serial number, or by id; ca NULL: of any CA. */
 int krl_add_serials(struct krl *l, const struct key *ca, uint64_t first,
     uint64_t last) must_check;
 int krl_add_id(struct krl *l, const struct key *ca, struct span id) must_check;
-/* A key is revoked; of a certificate, its key. */
+/* Revokes k; if it is a certificate, the key that it certifies. */
 int krl_add_key(struct krl *l, const struct key *k) must_check;
-/* alg: DIGEST_SHA1 or DIGEST_SHA256. */
+/* Revokes k by its digest. alg: DIGEST_SHA1 or DIGEST_SHA256. */
 int krl_add_digest_of(struct krl *l, const struct key *k,
     enum digest_alg alg) must_check;
 int krl_add_sha256(struct krl *l, struct span digest) must_check;
-/* All that a KRL revokes is added. */
+/* Adds all items of another KRL, content. */
 int krl_add_all(struct krl *l, struct span content,
     struct krl_header *header) must_check;
 /* Calls fn for each item that was added, once and in order: keys, SHA-256,

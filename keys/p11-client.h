@@ -46,7 +46,8 @@ int p11_get_list(struct p11 *p, const struct p11_pin *pin, unsigned limit_ms,
 int p11_sign(struct p11 *p, const struct key *k, const char *alg,
     struct span data, const struct p11_pin *pin, unsigned limit_ms,
     struct buf *signature) must_check;
-/* The label of the token that wants a PIN; borrowed. */
+/* The label of the token that wants a PIN, after ERR_PIN_NEEDED; borrowed.
+ * *on_reader: the PIN is typed on the token's own reader. */
 const char *p11_wanted(const struct p11 *p, bool *on_reader);
 
 #endif

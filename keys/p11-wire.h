@@ -38,7 +38,7 @@ enum {
 enum p11_op { P11_LIST = 1, P11_SIGN = 2 };
 
 enum p11_pin_kind {
-	P11_PIN_NONE,	  /* it has to go without a login */
+	P11_PIN_NONE,	  /* without a login to the token */
 	P11_PIN_GIVEN,
 	P11_PIN_ON_READER, /* the user types it on the token's reader */
 };
@@ -74,7 +74,7 @@ struct p11_key {
 
 struct p11_token {
 	char *label;
-	bool wants_login; /* it may have more keys behind one */
+	bool wants_login; /* it may show more keys after a login */
 	bool on_reader;
 };
 

@@ -28,7 +28,8 @@ enum sshfp_verdict {
 	SSHFP_MATCH,
 	SSHFP_MISMATCH,
 };
-/* One that fits is needed, and none may say otherwise. */
+/* SSHFP_MATCH needs a record that fits k, and none that names another key of
+ * k's type. */
 enum sshfp_verdict sshfp_judge(const struct key *k,
     const struct span *records, size_t n);
 
