@@ -28,13 +28,13 @@ struct askpass {
 	struct loop_timer *timer;
 	int fd;
 	pid_t pid;
-	char answer[ASKPASS_BUFFER_BYTES]; /* its beginning */
+	char answer[ASKPASS_BUFFER_BYTES]; /* the output's first bytes */
 	size_t len;
 	askpass_fn told;
 	void *arg;
 };
 
-/* The task of the program, as SSH_ASKPASS_PROMPT tells it. */
+/* The value of SSH_ASKPASS_PROMPT, which tells the program its task. */
 static const char *const prompts[] = {
 	[ASKPASS_CONFIRM] = "confirm",
 	[ASKPASS_SECRET] = NULL,
@@ -92,7 +92,7 @@ run_program(enum askpass_kind kind, const char *text, int out)
 	_exit(CANNOT_RUN);
 }
 
-/* The program is started; its answer is read from *fd. */
+/* Starts the program; *fd is where its answer is read from. */
 static pid_t
 start_program(enum askpass_kind kind, const char *text, int *fd)
 {
@@ -125,8 +125,8 @@ release(struct askpass *a)
 	mem_free_secret(a, sizeof *a);
 }
 
-/* The answer is the first line of the output; false if that is not all
- * there. */
+/* Cuts the answer to the first line of the output. False, which is logged: the
+ * line is too long, or has a NUL in it. */
 static bool
 cut_line(struct askpass *a)
 {
@@ -161,8 +161,8 @@ is_agreed(struct askpass *a, int status)
 	    strcasecmp(a->answer, "yes") == 0;
 }
 
-/* A program whose output has ended will end any moment: that is looked at now
- * and then, because nothing here may wait. */
+/* A program whose output has ended will end soon. As nothing here may wait, a
+ * timer looks for its end again and again. */
 static void
 reap(void *arg)
 {
@@ -187,7 +187,8 @@ reap(void *arg)
 	explicit_bzero(answer, sizeof answer);
 }
 
-/* A piece of the output is taken; what there is no room for is forgotten. */
+/* Reads a piece of the output. Bytes that a->answer has no room for are
+ * lost. */
 static ssize_t
 take(struct askpass *a, int fd)
 {
@@ -246,8 +247,7 @@ askpass_ask(struct loop *loop, enum askpass_kind kind, const char *text,
 	return NULL;
 }
 
-/* The program is killed and reaped: this does not wait for anything that it
- * could still do. */
+/* Kills the program and waits for its end, which is not long then. */
 void
 askpass_drop(struct askpass *a)
 {
@@ -279,7 +279,7 @@ askpass_wait(enum askpass_kind kind, const char *text)
 		agreed = child_reap(pid, &status) == 0 &&
 		    is_agreed(a, status);
 	}
-	/* Who is asked for a text and says nothing at all has cancelled. */
+	/* An empty text for a secret means that the user has cancelled. */
 	if (agreed && (kind != ASKPASS_SECRET || a->len > 0)) {
 		answer = xcalloc(1, ASKPASS_BUFFER_BYTES);
 		if (kind == ASKPASS_SECRET)

@@ -88,7 +88,8 @@ grow(struct buf *b, size_t want)
 	size_t len = buf_len(b), cap;
 	uint8_t *data;
 
-	/* Reuse consumed space if that moves at most what it frees. */
+	/* Moves the content to the front of the buffer if at least as many
+	 * bytes become free there as are moved. */
 	if (b->data != NULL && b->off >= len && b->cap - len >= want) {
 		memmove(b->data, b->data + b->off, len);
 		if (b->secret)

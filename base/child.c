@@ -20,13 +20,13 @@ extern char **environ;
 enum {
 	PIPE_BYTES = 1024 * 1024,
 	READ_BYTES = 64 * 1024,
-	LOOK_MS = 1, /* between looks at a child that is to end soon */
+	LOOK_MS = 1, /* time between looks at a child that ends soon */
 	POLL_MS = 60 * 1000,
 	ABANDONED_MAX = 64,
 };
 
-/* The size of a pipe is whole pages; of all that was measured, this carries
- * most. */
+/* A pipe's size is whole pages. The size here moved data fastest of all sizes
+ * that were measured. */
 int
 child_pipe(int ends[2])
 {
@@ -50,7 +50,7 @@ child_spawn(pid_t *pid, char *const argv[], int in, int out)
 		posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
 	if (out >= 0)
 		posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	/* We ignore SIGPIPE; the child decides for itself. */
+	/* This process ignores SIGPIPE; the child starts with its default. */
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
 	posix_spawnattr_setsigdefault(&attr, &defaults);
@@ -122,8 +122,8 @@ child_read_all(int fd, uint64_t deadline_ms, size_t max, struct buf *out)
 	}
 }
 
-/* The child's end is looked for at intervals: nobody is told when it ends, and
- * most end with their output. */
+/* Looks for the child's end again and again, as nothing tells when it ends.
+ * Most children end together with their output. */
 int
 child_reap_until(pid_t pid, uint64_t deadline_ms, int *status)
 {
@@ -140,7 +140,7 @@ child_reap_until(pid_t pid, uint64_t deadline_ms, int *status)
 	}
 }
 
-/* Children that were killed, and not waited for yet; 0: a free entry. */
+/* Children that were killed, but not waited for yet; 0: the entry is free. */
 static pid_t abandoned[ABANDONED_MAX];
 
 void

@@ -12,7 +12,7 @@ enum {
 	FILE_BYTES_MAX = 16 * 1024 * 1024,
 };
 
-/* A limit is lowered, never raised. */
+/* Lowers a limit of this process; a lower limit stays as it is. */
 static void
 lower(int what, rlim_t to)
 {

@@ -31,8 +31,8 @@ time_is_up(const struct dial_plan *p, uint64_t now_ms)
 	    now_ms - p->begun_ms >= p->times.timeout_ms;
 }
 
-/* The time at which the next address of a round is due, if nothing fails
- * before. */
+/* The time at which the round's next address is to be tried, if no attempt
+ * fails before. */
 static uint64_t
 due_ms(const struct dial_plan *p, unsigned round)
 {
@@ -48,7 +48,7 @@ is_due(const struct dial_plan *p, unsigned round, uint64_t now_ms)
 	    due_ms(p, round) <= now_ms;
 }
 
-/* The first address of the round that was not tried; p->n: there is none. */
+/* The round's first address that was not tried; p->n: all were. */
 static size_t
 first_waiting(const struct dial_plan *p, unsigned round)
 {

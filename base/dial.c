@@ -16,18 +16,18 @@ enum { WAIT_MAX_MS = 60 * 1000 };
 
 struct attempt {
 	struct dial_address address;
-	int fd; /* -1: not started, or over */
+	int fd; /* -1: the attempt has not begun, or is over */
 	int error;
 	struct dial *dial;
-	struct loop_fd *watch; /* in a loop, while it runs */
+	struct loop_fd *watch; /* while the attempt runs, in a loop */
 };
 
 struct dial {
-	struct dial_params p; /* not its addresses: these are copied below */
+	struct dial_params p; /* without its addresses: see attempts */
 	struct loop *loop;    /* NULL: dial_and_wait() */
 	struct loop_timer *timer;
 	struct dial_plan plan;
-	int winner; /* index, or -1 */
+	int winner; /* index of the attempt that connected, or -1 */
 	struct attempt attempts[];
 };
 
@@ -65,8 +65,8 @@ fail(struct dial *d, struct attempt *a, int error)
 	dial_plan_failed(&d->plan, (size_t)(a - d->attempts));
 }
 
-/* The attempt wins. Its socket stays open; what wakes us up for it is not
- * needed any more. */
+/* Attempt a is the winner. Its socket stays open, but is not watched any
+ * more. */
 static void
 win(struct dial *d, struct attempt *a)
 {
@@ -78,7 +78,7 @@ win(struct dial *d, struct attempt *a)
 	a->watch = NULL;
 }
 
-/* A running attempt has an answer. */
+/* A running attempt has connected, or has failed. */
 static void
 take_answer(struct dial *d, struct attempt *a)
 {
@@ -141,8 +141,8 @@ start_attempt(struct dial *d, struct attempt *a)
 
 /* ---- all of them -------------------------------------------------------- */
 
-/* Attempts that are due start. True: the dial is over, and the losers are
- * closed. */
+/* Starts the attempts that are due. True: the dial is over, and the sockets of
+ * all attempts but the winner's are closed. */
 static bool
 advance(struct dial *d, uint64_t *wait_ms)
 {
@@ -167,8 +167,8 @@ on_timer(void *arg)
 	step(d);
 }
 
-/* The dial is given up when there is no memory for its timer: nobody would
- * notice that time passes. */
+/* Ends the dial when there is no memory for its timer, as no later attempt
+ * would start without it. */
 static void
 give_up(struct dial *d)
 {

@@ -15,7 +15,7 @@ enum { MESSAGE_MAX = 65535, CLASS_IN = 1 };
 	f(ctx_create) f(ctx_set_option) f(ctx_resolvconf) f(ctx_add_ta_file)  \
 	f(resolve)
 
-/* The library is loaded when it is wanted: it brings six more. */
+/* libunbound is loaded when it is needed, as it loads six more libraries. */
 static struct {
 #define MEMBER(name) __typeof__(&ub_##name) name;
 	FUNCTIONS(MEMBER)
@@ -36,8 +36,8 @@ load_library(void)
 	return true;
 }
 
-/* The context asks the servers of the system, which need not be believed: one
- * on this machine is as good as any other. */
+/* A context that asks the system's name servers. They need not be trusted,
+ * because each answer is validated here. */
 static struct ub_ctx *
 make_context(void)
 {

@@ -26,13 +26,13 @@
 
 enum {
 	MESSAGE_MAX = 65535, /* bytes of an answer, over TCP */
-	WAIT_S = 5,	     /* for one server, the first time */
+	WAIT_S = 5,	     /* for an answer of one server, the first time */
 	TRIES = 2,
 	SERVERS = 2,
-	SAYS = STDERR_FILENO + 1, /* where the child writes what it found */
+	SAYS = STDERR_FILENO + 1, /* descriptor that the child writes to */
 };
 
-/* The child's finding is sent as a whole, or not at all. */
+/* What the child writes: all of it in one message, or nothing. */
 struct finding {
 	int r;
 	struct dns_answer answer;
@@ -40,7 +40,7 @@ struct finding {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* The name, without the dot at its end. */
+/* Copies name without the dot at its end. */
 static void
 copy_name(char *out, size_t size, const char *name)
 {
@@ -50,7 +50,7 @@ copy_name(char *out, size_t size, const char *name)
 		out[len - 1] = '\0';
 }
 
-/* The name that an alias leads to. */
+/* Sets name to the name that an alias (CNAME) leads to. */
 static int
 read_alias(const ns_msg *m, const ns_rr *rr, char name[NS_MAXDNAME])
 {
@@ -76,7 +76,8 @@ keep_record(const ns_rr *rr, struct dns_answer *out)
 	return 0;
 }
 
-/* The records of an answer. An alias stands in front of what it leads to. */
+/* Reads the records of an answer. An alias comes before the records of the name
+ * that it leads to. */
 static int
 read_records(ns_msg *m, char name[NS_MAXDNAME], uint16_t type,
     struct dns_answer *out)
@@ -134,9 +135,9 @@ least(int a, int b)
 	return a < b ? a : b;
 }
 
-/* RES_USE_DNSSEC asks for validation. Whether AD is handed on is for
- * resolv.conf to say (trust-ad): where it does not, the way to the server is
- * not trusted, and the C library clears it. */
+/* Asks for an answer that the server has validated (RES_USE_DNSSEC). Such an
+ * answer has the bit AD. The C library clears the bit unless resolv.conf says
+ * trust-ad: otherwise the way to the server is not trusted. */
 static int
 ask(const char *name, uint16_t type, uint8_t *message, size_t *len)
 {
@@ -162,7 +163,8 @@ ask(const char *name, uint16_t type, uint8_t *message, size_t *len)
 
 #else
 
-/* A resolver that does not tell whether AD can be trusted. */
+/* For C libraries that do not know trust-ad: AD is cleared, as nobody says
+ * whether the way to the server can be trusted. */
 static int
 ask(const char *name, uint16_t type, uint8_t *message, size_t *len)
 {
@@ -197,8 +199,8 @@ ask_system(const char *name, uint16_t type, struct dns_answer *out)
 	return r;
 }
 
-/* Better than what the system's resolver says without a proof is only what is
- * proven. An error: what it said is proven to be wrong. */
+/* The system's answer has no proof (AD): validates here instead. Only a proven
+ * answer replaces it. An error: the system's answer is proven to be wrong. */
 static int
 seek_proof(const char *name, uint16_t type, struct dns_answer *out)
 {
@@ -217,8 +219,8 @@ seek_proof(const char *name, uint16_t type, struct dns_answer *out)
 	return r;
 }
 
-/* A resolver that the system trusts may know keys of zones which the root does
- * not lead to: it comes first. */
+/* Asks the system's resolver first: one that is trusted may know keys of zones
+ * to which no chain leads from the root. */
 static int
 find_records(const char *name, uint16_t type, struct dns_answer *out)
 {
@@ -231,8 +233,8 @@ find_records(const char *name, uint16_t type, struct dns_answer *out)
 	return r == ERR_NOT_FOUND ? 0 : r;
 }
 
-/* The child ends with its parent: nobody else ends the child of a process that
- * was killed. */
+/* Sees to it that the child ends after its parent: if the parent is killed
+ * nobody else ends the child. */
 static void
 live_no_longer_than(pid_t parent)
 {
@@ -242,8 +244,8 @@ live_no_longer_than(pid_t parent)
 		_exit(1);
 }
 
-/* The child asks. It holds nothing of the connection, and cannot ask the
- * user. */
+/* The child's part: asks, and writes the finding. The child has none of the
+ * connection's descriptors, and cannot ask the user. */
 static _Noreturn void
 find_in_child(const char *name, uint16_t type, int fd, pid_t parent)
 {
@@ -289,9 +291,10 @@ take_finding(const struct buf *said, struct dns_answer *out)
 	return found.r;
 }
 
-/* Neither the C library nor libunbound has an end to its patience with a
- * server that takes a connection and says nothing; and what strangers send is
- * better read by somebody who has little to lose. */
+/* Asks in a child, for two reasons. Neither the C library nor libunbound limits
+ * the time with a server that accepts a connection and says nothing. And
+ * answers come from strangers, so a process that has little to lose parses
+ * them. */
 int
 dns_look_up(const char *name, uint16_t type, struct dns_answer *out)
 {

@@ -151,7 +151,7 @@ fd_is_hole(int fd, uint64_t offset, uint64_t len)
 	if (data >= 0)
 		return (uint64_t)data >= offset &&
 		    (uint64_t)data - offset >= len;
-	/* There is no more data; or the file ends before. */
+	/* ENXIO: no data up to the end of the file, or beyond its end. */
 	return errno == ENXIO && fstat(fd, &st) == 0 &&
 	    (uint64_t)st.st_size >= offset && (uint64_t)st.st_size - offset >=
 	    len;
@@ -222,7 +222,7 @@ fd_write_all(int fd, const void *p, size_t len)
 	return 0;
 }
 
-/* The descriptor is waited for; ERR_TIMEOUT at end_ms. */
+/* Waits for events on fd; ERR_TIMEOUT at end_ms. */
 static int
 wait_until(int fd, short events, uint64_t end_ms)
 {
@@ -318,8 +318,8 @@ file_read(const char *path, struct buf *out, size_t max)
 
 enum { RANDOM_BYTES = 8 };
 
-/* A new file is made beside the name: its descriptor, or -1. *tmp: the
- * caller's. */
+/* Makes a new file in the directory of name: its descriptor, or -1. *tmp is the
+ * new file's name; the caller frees it. */
 static int
 make_beside(int dir, const char *name, char **tmp)
 {
@@ -396,13 +396,14 @@ fd_receive_msg(int sock, struct buf *body, size_t max)
 	return r;
 }
 
-/* Room for the descriptors that go with a byte, aligned as is wanted. */
+/* Room for the descriptors that one message carries, aligned as sendmsg(2)
+ * wants it. */
 union fd_control {
 	struct cmsghdr head;
 	char space[CMSG_SPACE(FD_PASS_MAX * sizeof(int))];
 };
 
-/* Bytes, and n descriptors with them. */
+/* Sends len bytes, and n descriptors with them. */
 static int
 send_message(int sock, const void *p, size_t len, const int *fds, size_t n)
 {
@@ -444,7 +445,7 @@ fd_send_with(int sock, const void *p, size_t len, int fd)
 	return send_message(sock, p, len, &fd, fd != -1 ? 1 : 0);
 }
 
-/* The descriptors of a message that has them; how many. */
+/* Copies the descriptors of a message to fds; returns how many. */
 static size_t
 take_fds(struct msghdr *msg, int *fds, size_t max)
 {
@@ -462,8 +463,8 @@ take_fds(struct msghdr *msg, int *fds, size_t max)
 	return n;
 }
 
-/* As recvmsg(2); and the descriptors that came, *n of them, of which the
- * system may have left some out. */
+/* As recvmsg(2). fds gets the descriptors of the message, *n of them;
+ * *left_out: the system has dropped some. */
 static ssize_t
 receive_message(int sock, void *p, size_t max, int fds[FD_PASS_MAX], size_t *n,
     bool *left_out)

@@ -5,15 +5,15 @@
 #include <string.h>
 #include <unistd.h>
 
-/* The user is told of a wrong letter. One that wants an argument is wrong only
- * if it has none. */
+/* Tells the user which letter is wrong. A letter that takes an argument is
+ * known, so it is wrong only because the argument is missing. */
 static void
 complain(const char *letters, char *const argv[])
 {
 	const char *known = optopt != 0 && optopt != ':' ?
 	    strchr(letters, optopt) : NULL;
 
-	/* A name: --nosuch; known ones have numbers that are no letters. */
+	/* A long name, as --nosuch. Known names have numbers above 0x7f. */
 	if (optopt == 0 || optopt > 0x7f)
 		fprintf(stderr, "%s -- %s\n", optopt == 0 ? "unknown option" :
 		    strchr(argv[optind - 1], '=') != NULL ?

@@ -107,7 +107,8 @@ write_request(struct helper *h)
 	return 0;
 }
 
-/* How many bytes the answer lacks, as far as is known. */
+/* Sets *n to the bytes that are missing from the answer. While its length is
+ * not known these are those of the length. */
 static int
 lacks(const struct helper *h, size_t *n)
 {

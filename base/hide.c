@@ -25,7 +25,7 @@ hide_alloc(size_t len)
 
 	if (p == MAP_FAILED)
 		return NULL;
-	/* A user may lock few pages, or none. */
+	/* mlock() may fail, as a user may lock few pages or none. */
 	(void)!mlock(p, len);
 #ifdef MADV_DONTDUMP
 	(void)!madvise(p, len, MADV_DONTDUMP);

@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/fd.h"
 
-/* There is no such file in a root directory of the user's, nor where the
- * kernel has no module that labels processes. */
+/* The file does not exist in a user's root directory, or if no module of the
+ * kernel labels processes. */
 #define LABEL_FILE "/proc/thread-self/attr/exec"
 
 enum { LABEL_MAX = 4096 }; /* bytes */

@@ -51,7 +51,7 @@ bind_to_device(int fd, const char *device)
 #endif
 }
 
-/* The socket, or -1. */
+/* Makes a listening socket: its descriptor, or -1. */
 static int
 listen_at(const struct listen_spec *spec, const struct addrinfo *ai)
 {

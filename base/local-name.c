@@ -10,9 +10,9 @@
 #include "base/str.h"
 #include "compat/sock.h"
 
-/* The address is one of this host's, which can be bound here. Users can have
- * sockets with any address: in a network namespace of their own, or by
- * IP_FREEBIND. */
+/* Is the address one of this host's? Yes if it can be bound here. A peer's
+ * socket alone proves nothing: users can give sockets any address, in a network
+ * namespace of their own or by IP_FREEBIND. */
 static bool
 is_of_this_host(const struct sockaddr_storage *ss, socklen_t len)
 {

@@ -20,8 +20,8 @@
 enum {
 	TEXT_MAX = 2048, /* a longer message is cut */
 	ESCAPED_MAX = 4096,
-	/* Of another process's line, which may be anybody's: programs that
-	 * collect lines cut them at 2048 bytes or more. */
+	/* Of a line from another process, whose text anybody may have made.
+	 * Programs that collect lines cut them at 2048 bytes or more. */
 	RELAYED_MAX = 1536,
 	MARK_MAX = 32,
 	DEMOTED_MAX = 512,
@@ -37,10 +37,10 @@ static struct {
 	void *sink_arg;
 	void (*fatal_hook)(void);
 	bool demote;
-	char demoted[DEMOTED_MAX]; /* the last error of those */
-	char last[DEMOTED_MAX];	   /* the last error of all */
+	char demoted[DEMOTED_MAX]; /* the last error that was demoted */
+	char last[DEMOTED_MAX];	   /* the last error, demoted or not */
 	bool crlf;
-	bool forced; /* the line that is being written */
+	bool forced; /* the line that is being written is */
 	struct strlist locations;
 } st = { .name = "hpnssh", .level = LOG_LVL_INFO, .fd = STDERR_FILENO,
 	.facility = -1 };
@@ -227,7 +227,7 @@ write_line(enum log_level level, const char *text)
 		(void)!write(st.fd, line, MIN((size_t)n, sizeof line - 1));
 }
 
-/* A text that is escaped already goes to the log. */
+/* Writes text, which is escaped already, to the log. */
 static void
 put(enum log_level level, bool forced, const char *text)
 {
@@ -261,8 +261,8 @@ emit(enum log_level level, const char *location, const char *fmt, va_list ap)
 	errno = saved;
 }
 
-/* The text that goes before a line of this location, if that was asked for; or
- * "". */
+/* The text that is put before a line logged at this location, if the user asked
+ * for it; otherwise "". */
 static const char *
 location_prefix(const struct log_location *location, char *out, size_t size)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a turn costs depends on what is ready in it, not on how much is
- * watched. Several watches may name one descriptor: the kernel is told of all
- * that they want together. Removing one inside a callback only marks it; the
- * sweep at the end of the turn frees.
+ * The time for a turn depends on how many descriptors are ready, not on how
+ * many are watched. Several watches may be for one descriptor: the kernel is
+ * told what they want together. A watch that is removed inside a callback is
+ * only marked; the sweep at the end of the turn frees it.
  */
 #include "base/loop.h"
 
@@ -29,11 +29,11 @@ struct loop_fd {
 	struct loop *loop;
 	int fd, events;
 	bool dead;
-	uint64_t turn; /* in which it was made */
+	uint64_t turn; /* in which the watch was made */
 	loop_fd_fn fn;
 	void *arg;
-	struct loop_fd *next;	   /* of the same descriptor */
-	struct loop_fd *next_dead; /* of those to be freed */
+	struct loop_fd *next;	   /* another watch of the descriptor */
+	struct loop_fd *next_dead; /* in the list of watches to free */
 };
 
 struct loop_timer {
@@ -52,7 +52,7 @@ struct loop_hook {
 struct loop {
 	struct ready_set *ready;
 	struct loop_fd **by_fd; /* the first watch of each descriptor */
-	size_t cap;		/* descriptors that by_fd has room for */
+	size_t cap;		/* length of by_fd */
 	struct loop_fd *dead;
 	uint64_t turn;
 	struct loop_timer *timers; /* by due time */
@@ -226,8 +226,8 @@ loop_watch(struct loop *l, int fd, int events, loop_fd_fn fn, void *arg)
 	return w;
 }
 
-/* The kernel is told what is wanted. Memory for the descriptor is there since
- * the watch is. */
+/* Tells the kernel what is wanted. It cannot fail, as there has been memory for
+ * the descriptor since its watch was made. */
 static void
 tell_wanted(struct loop *l, int fd)
 {
@@ -385,7 +385,7 @@ sweep_hooks(struct loop *l)
 	l->sweep = false;
 }
 
-/* Hooks are run by index, because one may add another, and so move them. */
+/* Runs hooks by index, because a hook may add another and so move the array. */
 static bool
 run_hooks(struct loop *l)
 {
@@ -449,8 +449,8 @@ dispatch_timers(struct loop *l)
 	}
 }
 
-/* Ready descriptors are handed out. Watches that were made meanwhile have not
- * been waited for. */
+/* Calls the watches of ready descriptors. Watches made in this turn are left
+ * out: nobody has asked yet whether they are ready. */
 static void
 dispatch_fds(struct loop *l, const struct ready *v, size_t n)
 {
@@ -465,7 +465,7 @@ dispatch_fds(struct loop *l, const struct ready *v, size_t n)
 	}
 }
 
-/* Signals are handed out first. */
+/* Calls the functions for signals first, then those for descriptors. */
 static void
 dispatch(struct loop *l, struct ready *v, size_t n)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The path is walked by hand, a component at a time, from held directories.
- * What a link says goes in front of what is left of the path.
+ * The path is walked here, one component after the other, from a directory that
+ * is held open. The text of a symbolic link is put in front of the rest of the
+ * path.
  */
 #include "base/open-named.h"
 
@@ -20,13 +21,13 @@
 #include "compat/file.h"
 
 enum {
-	LINKS_MAX = 40, /* one behind the other, as Linux has it */
-	TRIES_MAX = 8,  /* while somebody makes and removes the file */
+	LINKS_MAX = 40, /* symbolic links in a path; the number is Linux's */
+	TRIES_MAX = 8,  /* while another process makes and removes the file */
 };
 
 struct walk {
-	int dir;	/* held: the directory that has been reached */
-	char rest[PATH_MAX]; /* the way from there */
+	int dir;	/* owned: the directory that has been reached */
+	char rest[PATH_MAX]; /* the path from dir on */
 	unsigned links;
 };
 
@@ -36,7 +37,7 @@ is_ours(const struct stat *st)
 	return st->st_uid == 0 || st->st_uid == geteuid();
 }
 
-/* Users who can put something into a directory, beside root and ourselves. */
+/* Who can put files into a directory, apart from root and this user. */
 enum writers {
 	WRITERS_NONE,
 	WRITERS_SOME, /* its owner, a group: whom somebody has chosen */
@@ -88,7 +89,7 @@ begin(struct walk *w, const char *path)
 	return w->dir == -1 ? -1 : 0;
 }
 
-/* A link is followed: its text goes in front of what is left. 1; or -1. */
+/* Follows a link: puts its text in front of the rest. 1, or -1. */
 static int
 follow(struct walk *w, const char *name, const struct stat *link,
     const char *behind)
@@ -117,7 +118,7 @@ follow(struct walk *w, const char *name, const struct stat *link,
 	return 1;
 }
 
-/* The first component is cut off. False: it is the last one. */
+/* Cuts the first component off the rest. False: it is the last one. */
 static bool
 next_component(struct walk *w, char name[PATH_MAX], const char **behind)
 {
@@ -130,8 +131,8 @@ next_component(struct walk *w, char name[PATH_MAX], const char **behind)
 	return **behind != '\0';
 }
 
-/* Goes on to the directory of the last component, whose name is left in
- * name. follows: also through links that are this. */
+/* Walks to the directory of the last component, and copies that component to
+ * name. follows: if the last component is a link, it is followed. */
 static int
 walk(struct walk *w, char name[PATH_MAX], bool follows)
 {
@@ -162,9 +163,10 @@ walk(struct walk *w, char name[PATH_MAX], bool follows)
 
 /* ---- the last component -------------------------------------------------- */
 
-/* What was found where others write has this name and no other, at the moment
- * in which the name is looked at: one that was taken away before would leave it
- * with the name that it has elsewhere. st: what it is. */
+/* For a file found in a directory that others can write: its only name is
+ * `name` in dir, at this moment. dir has to be looked at too: if that name was
+ * removed meanwhile, the only name of the file may be one in another directory.
+ * *st: the file's attributes. */
 static bool
 is_only_name(int fd, int dir, const char *name, struct stat *st)
 {
@@ -189,8 +191,8 @@ is_good(int fd, int dir, const char *name, int flags, enum writers writers)
 		(is_ours(&st) || (writers == WRITERS_SOME && appends)));
 }
 
-/* Of a directory that others write. Nothing is waited for there, so a pipe that
- * was put in between is only an error. */
+/* Opens a file in a directory that others can write. The open never waits: a
+ * pipe that somebody has put there instead is only an error. */
 static int
 open_among_others(int dir, const char *name, int flags, mode_t mode,
     enum writers writers)

@@ -19,23 +19,23 @@
 #include "compat/sock.h"
 
 enum {
-	CACHE_SIZE = 256, /* names of a kind */
-	SHOWN_MAX = 4096, /* ids of a kind that files have shown */
-	USER_MAX = 256,	  /* bytes of a user's name that is asked about */
-	WAIT_MS = 1000,
+	CACHE_SIZE = 256, /* names of users, and of groups */
+	SHOWN_MAX = 4096, /* users, and groups, that files have shown */
+	USER_MAX = 256,	  /* bytes of the user's name in a question */
+	WAIT_MS = 1000,	  /* for an answer */
 	KIND_HOME = OWNERS_GROUP + 1,
 };
 
 /* A question is one message, and so is its answer. */
 struct question {
 	uint32_t kind; /* enum owners_kind, KIND_HOME */
-	uint32_t id;   /* of a KIND_HOME: a number that the answer repeats */
+	uint32_t id;   /* for KIND_HOME: a number that the answer repeats */
 	char user[USER_MAX];
 };
 
 struct answer {
 	uint32_t kind, id;
-	char text[OWNERS_HOME_MAX]; /* "": none */
+	char text[OWNERS_HOME_MAX]; /* "": there is none */
 };
 
 /* ---- in a process of its own -------------------------------------------- */
@@ -130,14 +130,14 @@ owners_serve(int sock, bool shown_only)
 struct name {
 	bool known;
 	uint32_t id;
-	char text[OWNERS_NAME_MAX]; /* "": it has none */
+	char text[OWNERS_NAME_MAX]; /* "": the id has no name */
 };
 
 struct owners {
 	int sock;	    /* -1: not started */
-	bool failed;	    /* it is not started again */
+	bool failed;	    /* the process could not be started: no retry */
 	bool late;	    /* a question was given up waiting for */
-	uint32_t homes;	    /* asked for so far */
+	uint32_t homes;	    /* KIND_HOME questions so far */
 	struct name users[CACHE_SIZE], groups[CACHE_SIZE];
 };
 
@@ -167,7 +167,7 @@ owners_start(struct owners *o)
 
 	if (o->sock != -1 || o->failed)
 		return o->sock;
-	o->failed = true; /* unless */
+	o->failed = true; /* until the process has started */
 	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
 		return -1;
 	if (lookup_process(LOOKUP_OWNERS, ends[1]) == 0) {

@@ -17,8 +17,8 @@
 #include "base/screen.h"
 #include "compat/bsd.h"
 
-/* The kernel drops what is behind byte 4095 of a line of a terminal, so of a
- * line with that many nobody knows whether it is whole. */
+/* The kernel drops all bytes of a terminal's line after the 4095th. So a line
+ * that is longer than this may have been cut. */
 enum { TERMINAL_LINE_MAX = 4094 };
 
 static bool
@@ -31,7 +31,7 @@ have_tty(void)
 	return have;
 }
 
-/* The program is preferred to a terminal, though there may be one. */
+/* The askpass program is to ask, even if there is a terminal. */
 static bool
 is_preferred(void)
 {
@@ -41,8 +41,8 @@ is_preferred(void)
 	    strcasecmp(require, "prefer") == 0);
 }
 
-/* The answer is whole: whoever types more than fits is not to send the
- * beginning only. */
+/* The answer was not cut: a user who types more than fits must not send the
+ * first part of it. */
 static bool
 is_whole(const char *answer)
 {

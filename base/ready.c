@@ -21,25 +21,25 @@
 
 enum { SLOTS_FIRST = 64, BATCH_MAX = 256 };
 
-/* What is known of a descriptor. */
+/* The state of a descriptor. */
 struct slot {
 	uint8_t wanted; /* READY_* */
-	uint8_t kernel; /* of them, what the kernel was told */
-	bool changed;	/* it is in the list of changes */
-	bool fresh;	/* the kernel must be told even if it looks the same */
-	bool always;	/* nothing that can be waited for: always ready */
-	bool listed;	/* it is in the list of such ones */
+	uint8_t kernel; /* READY_*, as the kernel was told */
+	bool changed;	/* the descriptor is in the list of changes */
+	bool fresh;	/* tell the kernel even if wanted == kernel */
+	bool always;	/* no waiting for such a file: it is always ready */
+	bool listed;	/* the descriptor is in the list `always` */
 };
 
-/* The lists have room for every slot. */
+/* The lists `changes` and `always` have room for every slot. */
 struct ready_set {
 	struct slot *slots; /* by descriptor */
 	size_t cap;
 	int *changes, *always;
 	size_t change_count, always_count;
-	size_t first;	/* who is told first when not all find room */
-	int kernel_fd;	/* -1: poll(2) */
-	bool stale;	/* the kernel's set holds what we forgot */
+	size_t first;	/* where to begin if not all ready ones fit */
+	int kernel_fd;	/* the kernel's set; -1: poll(2) is used */
+	bool stale;	/* the kernel's set has closed descriptors */
 	unsigned int fork_id;
 	struct pollfd *polls;
 	size_t poll_cap;
@@ -56,7 +56,7 @@ make_slot(struct ready_set *s, int fd)
 		return 0;
 	while (cap <= (size_t)fd)
 		cap *= 2;
-	/* s->cap stays as it was until all of them have the room. */
+	/* s->cap changes only after all arrays have the new size. */
 	if ((list = reallocarray(s->changes, cap, sizeof *list)) == NULL)
 		return ERR_NOMEM;
 	s->changes = list;
@@ -101,7 +101,7 @@ ready_want(struct ready_set *s, int fd, int events, bool fresh)
 	int r;
 
 	if (fd < 0)
-		return 0; /* as poll(2) has it */
+		return 0; /* poll(2) ignores such descriptors, too */
 	if ((r = make_slot(s, fd)) != 0)
 		return r;
 	t = &s->slots[fd];
@@ -178,8 +178,8 @@ wait_poll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 
 #ifdef HAVE_EPOLL
 
-/* The kernel's set is this process's. In a child of fork(2) it is still the
- * parent's. */
+/* The kernel's set was made by this process. In a child of fork(2) it is still
+ * the parent's. */
 static bool
 is_ours(const struct ready_set *s)
 {
@@ -197,8 +197,9 @@ control(struct ready_set *s, int op, int fd, int events)
 	return epoll_ctl(s->kernel_fd, op, fd, &e);
 }
 
-/* The descriptor may have been closed, and opened again, since the kernel
- * heard of it: so what it knows is not always what we told. */
+/* Tells the kernel what is wanted of fd. The descriptor may have been closed
+ * and opened again since the kernel was told of it, so the kernel may know it
+ * when we think that it does not, or the reverse. */
 static int
 add_or_change(struct ready_set *s, int fd, const struct slot *t)
 {
@@ -223,7 +224,7 @@ note_always(struct ready_set *s, int fd)
 	t->listed = true;
 }
 
-/* False: the kernel has no room for more. */
+/* Tells the kernel of a change. False: the kernel has no room for more. */
 static bool
 apply(struct ready_set *s, int fd)
 {
@@ -242,7 +243,7 @@ apply(struct ready_set *s, int fd)
 	t->kernel = r == 0 ? t->wanted : 0;
 	if (r == 0)
 		return true;
-	/* A file, or what is closed: poll(2) calls both ready. */
+		/* A file or a closed descriptor, which poll(2) calls ready. */
 	if (errno != EPERM && errno != EBADF)
 		return false;
 	note_always(s, fd);
@@ -263,7 +264,7 @@ apply_changes(struct ready_set *s)
 	return fine;
 }
 
-/* The kernel gets a new set, with what is wanted now. */
+/* Makes a new set in the kernel, with all that is wanted now. */
 static bool
 renew(struct ready_set *s)
 {
@@ -280,8 +281,8 @@ renew(struct ready_set *s)
 	return true;
 }
 
-/* Descriptors that are always ready fill at most half of the room, so that
- * those that wait get told too. */
+/* Puts descriptors that are always ready into at most half of v, so that there
+ * is room for the others. */
 static size_t
 take_always(struct ready_set *s, struct ready *v, size_t max)
 {
@@ -318,8 +319,8 @@ translate(struct ready_set *s, const struct epoll_event *got, size_t count,
 		int events = events_of(t, (e & EPOLLIN) != 0,
 		    (e & EPOLLOUT) != 0, (e & (EPOLLERR | EPOLLHUP)) != 0);
 
-		/* It was closed here without having been forgotten before,
-		 * and somebody else has it still open. */
+		/* fd was closed here without ready_forget(), and another
+		 * process still has it open. */
 		if (t->kernel == 0)
 			s->stale = true;
 		else if (events != 0)
@@ -343,8 +344,7 @@ wait_epoll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 	return (int)(n + translate(s, got, (size_t)MAX(r, 0), v + n));
 }
 
-/* The kernel's set has what is wanted. False: it cannot be had, now or any
- * more. */
+/* Brings the kernel's set up to date. False: there is none, now or any more. */
 static bool
 kernel_set_is_current(struct ready_set *s)
 {
@@ -361,7 +361,7 @@ kernel_set_is_current(struct ready_set *s)
 static void
 open_kernel_set(struct ready_set *s)
 {
-	/* Without: poll(2) does it. */
+	/* If it fails, poll(2) is used. */
 	(void)renew(s);
 }
 
@@ -436,7 +436,7 @@ ready_wait(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 	ENSURE(max > 1);
 	if (kernel_set_is_current(s))
 		return wait_epoll(s, v, max, timeout_ms);
-	/* Nobody reads the list, which has no end of its own. */
+	/* poll(2) needs no list of changes, which must not grow for ever. */
 	while (s->change_count > 0)
 		s->slots[s->changes[--s->change_count]].changed = false;
 	return wait_poll(s, v, max, timeout_ms);

@@ -18,7 +18,7 @@
 
 enum {
 	PROCESSES_MAX = 4, /* names that are looked up at the same time */
-	TEXT_MAX = 128,	   /* bytes of a reason */
+	TEXT_MAX = 128,	   /* bytes of the reason for a failure */
 };
 
 /* A question goes to a process as one message, and so does the answer. */
@@ -35,7 +35,7 @@ struct answer {
 };
 
 struct resolve {
-	TAILQ_ENTRY(resolve) entry; /* of those that wait */
+	TAILQ_ENTRY(resolve) entry; /* in the list of waiting questions */
 	struct resolver *resolver;
 	struct question question;
 	resolve_fn fn; /* NULL: cancelled while a process works on it */
@@ -45,7 +45,7 @@ struct resolve {
 struct process {
 	int sock; /* -1: not started */
 	struct loop_fd *watch;
-	struct resolve *current; /* NULL: it is free */
+	struct resolve *current; /* its question; NULL: it is free */
 	struct resolver *resolver;
 };
 
@@ -58,8 +58,8 @@ struct resolver {
 
 /* ---- in a process of its own -------------------------------------------- */
 
-/* This host has its name also where no file says so: in a root directory of
- * a user's there is none. */
+/* Adds the loopback addresses of "localhost". They are needed in a root
+ * directory of a user's, where no file (/etc/hosts) names them. */
 static void
 add_loopback(const struct question *q, struct answer *out)
 {
@@ -206,7 +206,7 @@ give(struct process *p, struct resolve *q)
 	return true;
 }
 
-/* A process that is free, if possible one that is started already. */
+/* A process that is free; if possible one that has been started. */
 static struct process *
 free_process(struct resolver *r)
 {
@@ -232,7 +232,7 @@ on_retry(void *arg)
 	hand_out(r);
 }
 
-/* The first question that waits fails: no process could be started. */
+/* The first waiting question fails, as no process could be started for it. */
 static void
 fail_first(struct resolver *r)
 {

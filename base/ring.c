@@ -9,19 +9,20 @@
 #include "base/mem.h"
 
 /*
- * DESIGN. Jobs are numbered as they are posted; a number's slot is its
- * remainder. Three numbers divide them, released <= taken <= posted:
+ * DESIGN. Jobs are numbered as they are posted. The slot of a job is its number
+ * modulo the number of slots. Three numbers, released <= taken <= posted, tell
+ * the states of jobs:
  *
  *	posted    written by the loop; publishes a job to the workers
  *	taken     advanced by whoever takes the next job
  *	released  the loop's own
  *
- * and a flag a slot tells that its job is done, which the loop looks at for
- * the oldest one only. The numbers may wrap around: only their equality and
- * differences are used.
+ * Each slot has a flag that tells that its job is done; the loop looks only at
+ * the flag of the oldest job. The numbers may wrap around, since only their
+ * equality and their differences are used.
  */
 
-enum { CACHE_LINE = 64 }; /* what two cores should not both write into */
+enum { CACHE_LINE = 64 }; /* bytes; two cores should not write into one */
 
 struct slot {
 	_Alignas(CACHE_LINE) atomic_bool done;
@@ -35,7 +36,7 @@ struct ring {
 	size_t released;      /* loop */
 	_Alignas(CACHE_LINE) atomic_size_t posted;
 	_Alignas(CACHE_LINE) atomic_size_t taken;
-	/* What the loop waits for: twice the number, plus one; or 0. */
+	/* The job that the loop waits for: 2 * number + 1; 0: for none. */
 	_Alignas(CACHE_LINE) atomic_size_t awaited;
 };
 
@@ -90,8 +91,7 @@ job_of(struct ring *r, size_t number)
 	return r->jobs + (number & r->mask) * r->job_size;
 }
 
-/* The number of jobs that were posted; the loop is the only one that writes
- * it. */
+/* The number of jobs posted so far. Only the loop changes it. */
 static size_t
 posted(const struct ring *r)
 {

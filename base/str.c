@@ -105,8 +105,9 @@ lower(char c)
 }
 
 /*
- * Only the last star ever needs another try: what an earlier one matched
- * can stay as it is. So the time is at most the product of both lengths.
+ * If a match fails, only the last star seen is tried again with more text: what
+ * an earlier star matched can stay. So the time is at most the product of both
+ * lengths.
  */
 static bool
 match_span(const char *s, const char *p, size_t p_len, bool nocase)
@@ -257,7 +258,7 @@ csv_filter(const char *list, const char *patterns, bool keep)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-/* The digits at *s, up to max. */
+/* Reads the decimal digits at *s into *out, which may be up to max. */
 static int
 read_digits(const char **s, uint64_t max, uint64_t *out)
 {
@@ -375,7 +376,7 @@ str_to_bytes(const char *s, uint64_t *bytes)
 
 /* ---- escaping ----------------------------------------------------------- */
 
-/* The character turns the direction of what follows: such marks make a text
+/* The character changes the direction of the text after it, so that a text can
  * look like another one. */
 static bool
 turns_text(uint32_t c)
@@ -419,7 +420,7 @@ str_utf8_len(const char *text, uint32_t *code)
 	return len;
 }
 
-/* Bytes of the character at p, if a terminal may see it; else 0. */
+/* Bytes of the character at p; 0 if it must not be sent to a terminal. */
 static size_t
 printable_len(const char *p)
 {
@@ -487,7 +488,7 @@ str_shorten_path(const char *path)
 
 	if (len <= PATH_SHOWN)
 		return strdup(path);
-	/* Not in the midst of a UTF-8 character. */
+	/* The cuts must not be inside a UTF-8 character. */
 	while (head > 0 && (path[head] & 0xc0) == 0x80)
 		head--;
 	while ((path[tail] & 0xc0) == 0x80)
@@ -506,7 +507,7 @@ xstr_shorten_path(const char *path)
 {
 	char *shown = str_shorten_path(path);
 
-	return shown != NULL ? shown : xstrdup(path); /* which ends it */
+	return shown != NULL ? shown : xstrdup(path); /* exits: no memory */
 }
 
 bool
@@ -565,8 +566,8 @@ str_base64_encode(const void *p, size_t len)
 	return out;
 }
 
-/* Value of a digit without a branch or table on it (keys pass here), or a
- * negative number. */
+/* The value of a base64 digit, or a negative number. Without branch or table,
+ * as the text may be a secret key. */
 static int
 base64_value(unsigned char c)
 {
@@ -608,7 +609,8 @@ str_base64_decode(const char *s, size_t len, uint8_t **out, size_t *out_len)
 		to[n++] = (uint8_t)(v >> 8);
 		to[n++] = (uint8_t)v;
 	}
-	/* Bits that the padding leaves over must be zero (one text only). */
+	/* Spare bits before the padding must be 0, so that equal bytes always
+	 * have the same text. */
 	for (size_t i = 0; i < pad; i++)
 		bad |= -(int)to[--n];
 	if (bad < 0) {

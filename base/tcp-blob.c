@@ -17,7 +17,7 @@ enum {
 	BINN_U32 = 0x60,
 	BINN_U64 = 0x80,
 	BINN_SHORT_MAX = 127,
-	ENTRIES_MAX = 1024, /* of an object that we read */
+	ENTRIES_MAX = 1024, /* of an object from the peer */
 };
 
 #define BINN_LONG ((uint32_t)1 << 31)
@@ -33,7 +33,7 @@ put_size(struct buf *b, size_t n)
 		buf_put_u32(b, (uint32_t)n | BINN_LONG);
 }
 
-/* An entry in as few bytes as its number fits in. */
+/* Appends an entry, with its number in as few bytes as possible. */
 static void
 put_entry(struct buf *b, const char *key, uint64_t v)
 {
@@ -69,7 +69,7 @@ tcp_numbers_put(struct buf *out, const struct tcp_numbers *t)
 		n++;
 	}
 	put_size(&count, n);
-	/* The size counts itself. */
+	/* The object's size includes the bytes of the size itself. */
 	size = 1 + 1 + buf_len(&count) + buf_len(&entries);
 	if (size > BINN_SHORT_MAX)
 		size += 3;
@@ -94,7 +94,8 @@ take_size(struct rd *r)
 	return v & ~BINN_LONG;
 }
 
-/* Signed numbers that are not negative have other types of the same size. */
+/* Reads a number. A signed type has the same size as the unsigned one, and its
+ * number is not negative here. */
 static uint64_t
 take_number(struct rd *r)
 {

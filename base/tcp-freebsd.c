@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The numbers of tcp.h as FreeBSD has them. Its windows are bytes, where Linux
- * counts segments; it knows neither times in which something was short nor
- * rates.
+ * The functions of tcp.h for FreeBSD. FreeBSD's windows are bytes, where Linux
+ * counts segments. FreeBSD does not tell rates, nor the times in which a
+ * connection was limited by something.
  */
 #include "base/tcp.h"
 
@@ -42,7 +42,7 @@ tcp_trips(int fd, struct tcp_trips *out)
 	if (!ask(fd, &info))
 		return;
 	out->sent = info.tcpi_rtt;
-	/* Older kernels tell no least one, and all ones mean: no sample. */
+	/* 0: an older kernel, which tells no minimum. All ones: no sample. */
 	out->least = info.tcpi_rttmin == 0 || info.tcpi_rttmin == UINT32_MAX ?
 	    info.tcpi_rtt :
 	    info.tcpi_rttmin;
@@ -77,7 +77,7 @@ tcp_measure(int fd, struct tcp_numbers *out)
 	return 0;
 }
 
-/* With those that are on their way. */
+/* Includes bytes that are sent and not acknowledged yet. */
 uint64_t
 tcp_unsent(int fd)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* The numbers of tcp.h as Linux has them. */
+/* The functions of tcp.h for Linux. */
 #include "base/tcp.h"
 
 #if defined(__linux__)
@@ -14,8 +14,8 @@
 #include <sys/socket.h>
 #include <sys/utsname.h>
 
-/* Where a field stands in what the kernel gives; a kernel that knows less
- * than our header gives less of it. Single bits have no address. */
+/* The place of each field in the kernel's struct tcp_info. A kernel older than
+ * our header fills in less of the struct. A bit field has no address. */
 static const struct kernel_field {
 	uint16_t offset;
 	uint8_t size; /* bytes; 0: a bit field */
@@ -81,7 +81,7 @@ tcp_trips(int fd, struct tcp_trips *out)
 	out->sent = info.tcpi_rtt;
 	out->received = info.tcpi_rcv_rtt;
 	out->arrived = info.tcpi_bytes_acked + info.tcpi_bytes_received;
-	/* All ones: no sample yet. */
+	/* All ones: the kernel has no sample yet. */
 	out->least = info.tcpi_min_rtt == 0 ||
 		info.tcpi_min_rtt == UINT32_MAX ? info.tcpi_rtt :
 						  info.tcpi_min_rtt;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The numbers of tcp.h as macOS has them. Its windows are bytes, where Linux
- * counts segments, and its times whole milliseconds.
+ * The functions of tcp.h for macOS. Its windows are bytes, where Linux counts
+ * segments; its times are whole milliseconds.
  */
 #include "base/tcp.h"
 
@@ -70,7 +70,7 @@ tcp_measure(int fd, struct tcp_numbers *out)
 	return 0;
 }
 
-/* With those that are on their way. */
+/* Includes bytes that are sent and not acknowledged yet. */
 uint64_t
 tcp_unsent(int fd)
 {

@@ -51,7 +51,8 @@ tcp_congestion_is(int fd, const char *name)
 #endif
 }
 
-/* IPv4 in an IPv6 socket has the field of IPv4. */
+/* The socket's address is IPv4, or IPv4 mapped into IPv6: its packets have
+ * IPv4's type of service. */
 static bool
 is_ipv4(const struct sockaddr_storage *sa)
 {
@@ -121,7 +122,7 @@ tcp_field_column(enum tcp_field f)
 const char *
 tcp_field_key(enum tcp_field f)
 {
-	/* The tables lost a letter that the kernel's name has. */
+	/* HPN-SSH's table of keys lacks a letter of the kernel's name. */
 	return f == TCP_DATA_SEGS_OUT ? "tcpi_data_segs_out" : keys[f];
 }
 

@@ -13,7 +13,7 @@ link_to(struct tree_node **link, const struct tree_node *n,
 	return link;
 }
 
-/* What is below `top` is parted: n gets what comes before it and after it. */
+/* Parts the nodes below `top`: n gets those before it and those after it. */
 static void
 part(struct tree_node *top, struct tree_node *n, tree_compare *compare)
 {
@@ -51,7 +51,7 @@ tree_remove(struct tree_node **set, struct tree_node *n, tree_compare *compare)
 	struct tree_node **link = link_to(set, n, compare);
 	struct tree_node *less = n->less, *more = n->more;
 
-	/* All of `less` comes before all of `more`: the two are one again. */
+	/* All nodes of `less` come before those of `more`: joins the two. */
 	while (less != NULL && more != NULL)
 		if (less->rank >= more->rank) {
 			*link = less;

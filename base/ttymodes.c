@@ -9,8 +9,8 @@ enum {
 	OP_END = 0,
 	OP_ISPEED = 128,
 	OP_OSPEED = 129,
-	OP_NO_ARGUMENT = 160, /* opcodes from here on have no u32 */
-	CC_UNSET = 255,	      /* on the wire: no character */
+	OP_NO_ARGUMENT = 160, /* opcodes from here on have no argument */
+	CC_UNSET = 255,	      /* on the wire: the function has no key */
 };
 
 enum where { CC, IFLAG, OFLAG, CFLAG, LFLAG };
@@ -19,7 +19,7 @@ static const struct {
 	uint8_t op;
 	enum where where;
 	tcflag_t what; /* index in c_cc, or the bits of the flag */
-	tcflag_t mask; /* the bits that `what` is one value of; 0: itself */
+	tcflag_t mask; /* of all values `what` can have; 0: a single bit */
 } modes[] = {
 	{ 1, CC, VINTR, 0 },
 	{ 2, CC, VQUIT, 0 },
@@ -140,7 +140,7 @@ speed_to_baud(speed_t code)
 	return 9600;
 }
 
-/* The fastest one known that is not above. */
+/* The fastest known speed that is not above baud. */
 static speed_t
 baud_to_speed(uint32_t baud)
 {

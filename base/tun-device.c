@@ -31,7 +31,7 @@ tun_device_open(struct tun_device *out, bool ethernet, int64_t unit)
 	if (unit != TUN_UNIT_ANY)
 		snprintf(request.ifr_name, sizeof request.ifr_name,
 		    "%s%" PRId64, kind, unit);
-	else /* the kernel fills in what is free */
+	else /* the kernel replaces %d by a free number */
 		snprintf(request.ifr_name, sizeof request.ifr_name, "%s%%d",
 		    kind);
 	if (ioctl(fd, TUNSETIFF, &request) == -1) {

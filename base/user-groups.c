@@ -11,7 +11,7 @@
 
 enum { GROUPS_MAX = 65536 };
 
-/* The ids of a user's groups, *n of them; NULL if they can't be had. */
+/* The ids of a user's groups; *n: how many. NULL: they cannot be found out. */
 static gid_t *
 group_ids(const char *user, gid_t gid, int *n)
 {
@@ -30,8 +30,8 @@ group_ids(const char *user, gid_t gid, int *n)
 	return NULL;
 }
 
-/* Behind a group that was not found. Systems say differently that there is no
- * such group; these say that nobody knows. */
+/* A group was not found: does errno mean that nobody could look (true), or that
+ * there is no such group? Systems have many numbers for the latter. */
 static bool
 is_failure(int error)
 {

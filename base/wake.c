@@ -37,7 +37,8 @@ wake_close(struct wake *w)
 	fd_close(&w->fd);
 }
 
-/* Eight bytes are what an eventfd takes; a pipe that is full wakes already. */
+/* Writes the 8 bytes that an eventfd takes. A full pipe need not take them, as
+ * it wakes the reader already. */
 void
 wake_up(const struct wake *w)
 {
@@ -52,7 +53,7 @@ wake_seen(const struct wake *w)
 	uint64_t some[64];
 	ssize_t n;
 
-	/* An eventfd gives all at once. */
+	/* One read empties an eventfd; a pipe may need several. */
 	do
 		n = read(w->fd, some, sizeof some);
 	while (n == (ssize_t)sizeof some);

@@ -16,16 +16,16 @@
 
 enum {
 	STACK_BYTES = 256 * 1024,
-	/* Looks at the rings before a worker goes to sleep: waking it costs
-	 * the loop a system call. */
+	/* How often a worker looks at the rings before it sleeps. Waking it
+	 * costs the loop a system call. */
 	LOOKS_BEFORE_SLEEP = 32,
 };
 
 struct worker_pool {
 	struct worker_conf conf;
-	TAILQ_ENTRY(worker_pool) entry; /* of all, for forks */
-	void *loop_local;     /* as a thread's own, for worker_help() */
-	/* Only for sleeping; never held while a job is done. */
+	TAILQ_ENTRY(worker_pool) entry; /* in pools, for before_fork() */
+	void *loop_local;     /* the loop thread's, for worker_help() */
+	/* For going to sleep only; never held while a job is done. */
 	pthread_mutex_t lock;
 	pthread_cond_t work;
 	atomic_size_t sleepers;
@@ -50,7 +50,7 @@ do_job(const struct worker_conf *conf, struct ring *r, void **local,
 	return true;
 }
 
-/* Does one job, of any ring. */
+/* Does one job of any ring; false: there is none. */
 static bool
 do_any_job(struct worker_pool *p, void **local)
 {
@@ -141,7 +141,7 @@ static void
 stop_threads(struct worker_pool *p)
 {
 	if (p->count == 0)
-		return; /* in a child the lock may be nobody's */
+		return; /* in a child the lock's holder may be missing */
 	/* 1. No thread takes another job. */
 	pthread_mutex_lock(&p->lock);
 	atomic_store(&p->stop, true);
@@ -163,8 +163,8 @@ stop_all(void)
 		stop_threads(p);
 }
 
-/* Threads end before a fork(): it would leave the child with locks whose
- * holders are not there, and with jobs that nobody finishes. */
+/* Ends the threads before a fork(). The child would have locks whose holders do
+ * not exist, and jobs that nobody finishes. */
 static void
 before_fork(void)
 {
@@ -194,8 +194,8 @@ in_child(void)
 		p->count = 0;
 }
 
-/* Threads end at exit(), too: libraries are taken down then in which they
- * work. */
+/* Ends the threads at exit() too, as exit() takes down libraries that they may
+ * be using. */
 static void
 register_stops(void)
 {
@@ -280,7 +280,7 @@ worker_kick(struct worker_pool *p)
 bool
 worker_help(struct worker_pool *p, struct ring *r)
 {
-	bool awaited; /* by the loop, which is here */
+	bool awaited; /* not used: the loop itself does the job */
 
 	return do_job(&p->conf, r, &p->loop_local, &awaited);
 }
