@@ -16,30 +16,30 @@
 #include "functions.h"
 
 #ifndef HAVE_EXPLICIT_BZERO
-/* Zeros that no compiler leaves out because nobody reads them. */
+/* Overwrites with zeros, which no compiler omits because nobody reads them. */
 void explicit_bzero(void *p, size_t len);
 #endif
 
 #ifndef HAVE_FREEZERO
-/* Zeros, and then free(). p may be NULL. */
+/* Overwrites with zeros, and frees. p may be NULL. */
 void freezero(void *p, size_t len);
 #endif
 
 #ifndef HAVE_MEMRCHR
-/* The last byte that is c; NULL: there is none. */
+/* The last of len bytes at p that equals c; NULL: none does. */
 void *memrchr(const void *p, int c, size_t len);
 #endif
 
 #ifndef HAVE_REALLOCARRAY
-/* realloc() of count times size bytes; NULL and ENOMEM if that is too much to
- * be a number. What was there stays then. */
+/* realloc() to count times size bytes. NULL with ENOMEM if the product is too
+ * large for a size_t; the old memory stays then. */
 void *reallocarray(void *p, size_t count, size_t size);
 #endif
 
 #ifndef HAVE_RECALLOCARRAY
-/* The same, and the elements from old_count on are zeros; what is given back
- * is overwritten before. p may be NULL, whatever old_count is. NULL: what was
- * there stays; EINVAL: it cannot have had old_count elements. */
+/* As reallocarray(). Elements from old_count on are zeros, and memory is
+ * overwritten before it is freed. p may be NULL, whatever old_count is. NULL:
+ * the old memory stays. EINVAL: no memory can have old_count elements. */
 void *recallocarray(void *p, size_t old_count, size_t count, size_t size);
 #endif
 

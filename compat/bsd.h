@@ -17,26 +17,27 @@
 #include "functions.h"
 
 #ifndef HAVE_STRLCPY
-/* Copies what fits into size bytes, with a NUL, if size is not 0. The length of
- * what was to be there: size or more means that it was cut. */
+/* Copies as much of from as fits into size bytes with a NUL; nothing if size is
+ * 0. Returns the length of from: if that is size or more, the copy was cut. */
 size_t strlcpy(char *to, const char *from, size_t size);
 #endif
 
 #ifndef HAVE_STRLCAT
-/* The same behind the text that is in `to` already. */
+/* Appends from to the text in `to`, as strlcpy() copies. Returns the length
+ * that the whole text should have. */
 size_t strlcat(char *to, const char *from, size_t size);
 #endif
 
 #ifndef HAVE_STRTONUM
-/* A decimal number that is all of the text. If it is none or out of the range,
- * 0 and *why is "invalid", "too small" or "too large" (EINVAL, ERANGE); else
- * *why is NULL. why may be NULL. */
+/* The number that the whole text is, in decimal. If the text is no number or
+ * out of the range: 0, and *why is "invalid", "too small" or "too large"
+ * (errno: EINVAL, ERANGE). Otherwise *why is NULL. why may be NULL. */
 long long strtonum(const char *text, long long min, long long max,
     const char **why);
 #endif
 
 #ifndef HAVE_STRMODE
-/* As `ls -l` begins a line, and a blank: 11 characters and a NUL. */
+/* Writes the mode as `ls -l` shows it, and a blank: 11 characters and a NUL. */
 void strmode(mode_t mode, char *text);
 #endif
 
@@ -49,10 +50,10 @@ enum {
 	RPP_REQUIRE_TTY = 2, /* or ENOTTY, in place of the standard input */
 };
 
-/* Asks on the terminal, and writes what fits of the answer's line to the
- * buffer. A signal of job control or one that ends programs arrives when the
- * terminal is as it was; after a stop the question is asked again. NULL: see
- * errno. */
+/* Asks on the terminal, and writes as much of the answer's line as fits to the
+ * buffer. A signal that stops or ends programs takes effect only when the
+ * terminal has its old settings again; after a stop the question is repeated.
+ * NULL with errno: no answer could be read. */
 char *readpassphrase(const char *prompt, char *answer, size_t size, int flags);
 #endif
 

@@ -87,7 +87,7 @@ cpu_has_avx2(void)
 __attribute__((noinline)) void
 cpu_clear_vectors(void)
 {
-	/* VZEROALL knows the first sixteen only, in all their width. */
+	/* VZEROALL clears only the first 16 registers, in full width. */
 	if (HAS_AVX512F)
 		__asm__ volatile(
 		    ".irp n,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31\n"
@@ -126,11 +126,11 @@ cpu_clear_vectors(void)
 
 #endif
 
-/* Deeper than any signature reaches; a new thread has more, too. */
+/* STACK_BYTES: more than any signature uses, and less than a thread's stack. */
 enum { STACK_BYTES = 64 * 1024 };
 
-/* Never inlined: its array lies where functions that the caller called before
- * had theirs. */
+/* Never inlined: so its array lies where the functions that the caller called
+ * before had their variables. */
 __attribute__((noinline)) void
 cpu_clear_stack(void)
 {

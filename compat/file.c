@@ -19,7 +19,7 @@ file_name_of(int fd, char name[32])
 	snprintf(name, 32, "/proc/self/fd/%d", fd);
 	return true;
 #else
-	/* Their /dev/fd copies descriptors. */
+	/* On other systems /dev/fd only duplicates the descriptor. */
 	(void)fd;
 	name[0] = '\0';
 	return false;
@@ -77,8 +77,8 @@ int
 file_sync(int fd)
 {
 #if defined(F_FULLFSYNC)
-	/* fsync() ends at the disk's own memory there; some file systems have
-	 * no more than that. */
+	/* fsync() on macOS leaves data in the disk's cache. Some file systems
+	 * do not know F_FULLFSYNC. */
 	if (fcntl(fd, F_FULLFSYNC) == 0)
 		return 0;
 #endif

@@ -15,9 +15,10 @@
 #include <stddef.h>
 #include <time.h>
 
-/* Flags of open(): a directory as a step on the way, which need not be
- * readable; a file of any kind to look at: nothing is waited for; the same of a
- * link itself; and a program that is to be run by its descriptor. */
+/* Flags of open(). FILE_STEP: a directory to walk through, which need not be
+ * readable. FILE_HANDLE: a file of any kind, only to look at, without waiting.
+ * FILE_ITSELF: the same of a link itself. FILE_PROGRAM: a program to run by
+ * its descriptor. */
 #if defined(O_PATH)
 #define FILE_STEP (O_PATH | O_DIRECTORY)
 #define FILE_HANDLE O_PATH
@@ -35,8 +36,8 @@
 #define FILE_PROGRAM O_RDONLY
 #endif
 
-/* When a file was read, changed, and changed in what is known of it: lvalues of
- * a struct stat. */
+/* The times of a struct stat, as lvalues: of the last reading, of the last
+ * change of the content, and of the last change of the attributes. */
 #if defined(__APPLE__)
 #define FILE_ATIME st_atimespec
 #define FILE_MTIME st_mtimespec
@@ -47,8 +48,9 @@
 #define FILE_CTIME st_ctim
 #endif
 
-/* Commands of fcntl(): locks of an open file. FreeBSD has those of processes
- * only, which are gone when the process closes any descriptor of the file. */
+/* Commands of fcntl() for locks that belong to an open file. FreeBSD has only
+ * locks of processes, which end when the process closes any descriptor of the
+ * file. */
 #if defined(F_OFD_SETLK)
 #define FILE_GETLK F_OFD_GETLK
 #define FILE_SETLK F_OFD_SETLK
@@ -57,26 +59,27 @@
 #define FILE_SETLK F_SETLK
 #endif
 
-/* A name that leads to what an open descriptor is of, whatever has become of
- * its own name: its file can be opened anew by it, and changed where the number
- * is good for nothing but looking (FILE_STEP). False: the system has none. */
+/* A name that leads to the open file fd, whatever has become of the file's own
+ * name. By it the file can be opened again, and can be changed even if fd
+ * allows only looking (FILE_STEP). False: the system has no such names. */
 bool file_name_of(int fd, char name[32]);
-/* As readlink(), of a link that was opened itself. */
+/* As readlink(), for a descriptor of a link (FILE_ITSELF). */
 ssize_t file_read_link(int fd, char *text, size_t size);
 
-/* Is it of a file system whose links lead where no text does? The kernel's view
- * of processes is such a one. */
+/* Is fd in a file system whose links lead to places that their text does not
+ * name? The kernel's view of processes (/proc) is one. */
 bool file_is_of_kernel(int fd);
-/* Is its file system one that answers over a network, or from another
- * process? */
+/* Is fd in a file system that another host or another process serves? */
 bool file_is_remote(int fd);
 
-/* As fsync(), and the disk has it, too, as far as that can be asked for. */
+/* As fsync(); also makes the disk write its cache, where the system can ask for
+ * that. */
 int file_sync(int fd);
-/* As copy_file_range(): within the kernel. -1 with ENOSYS where it cannot. */
+/* As copy_file_range(), which copies in the kernel. -1 with ENOSYS: the system
+ * cannot. */
 ssize_t file_copy_range(int from, off_t *from_at, int to, off_t *to_at,
     size_t len);
-/* As sendfile() of Linux, between files; *at moves on. */
+/* As Linux's sendfile(), between files. *at moves on by what was sent. */
 ssize_t file_send(int to, int from, off_t *at, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Whose a process is. Becoming somebody for a while is seteuid() and setegid(),
- * which every system has.
+ * The user and group ids of a process. To become another user for a while,
+ * seteuid() and setegid() are used, which every system has.
  *
  * Threads: where there is one thread.
  */
@@ -12,15 +12,16 @@
 
 #include <stdbool.h>
 
-/* For ever: the real ids, the effective ones, and those that are saved. The
- * superuser becomes anybody, others only whom they are already or were started
- * by. 0, or -1 with errno: perhaps half done. */
+/* Sets the real, effective and saved ids for ever. Only the superuser can
+ * become any user; others only a user that they are, or that started them. 0,
+ * or -1 with errno: the ids may be partly set then. */
 int ids_become(uid_t uid, gid_t gid);
-/* Are all three these? False, too, where nobody can tell. */
+/* Are the real, effective and saved ids these? False if that cannot be found
+ * out. */
 bool ids_are(uid_t uid, gid_t gid);
 
-/* As getgrouplist(): -1 if there are more than *n, which is then their number
- * where the system tells that. */
+/* As getgrouplist(): -1 if there are more than *n groups; *n is then their
+ * number, on systems that tell it. */
 int ids_group_list(const char *user, gid_t gid, gid_t *groups, int *n);
 
 #endif

@@ -16,50 +16,52 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a host's name, as gethostname() gives it; some systems say that at
- * run time only. */
+/* Bytes of a host's name that gethostname() gives. Some systems tell the limit
+ * only at run time, and do not define it. */
 #ifndef HOST_NAME_MAX
 #define HOST_NAME_MAX 255
 #endif
 
-/* As renameat(), but fails with EEXIST where the new name exists, and with
- * ENOSYS or EINVAL where that cannot be asked for. */
+/* As renameat(), but fails with EEXIST if the new name exists, and with ENOSYS
+ * or EINVAL if the system cannot check that. */
 int libc_rename_new_at(int from_dir, const char *from, int to_dir,
     const char *to);
 
-/* As openat(), of a path that cannot leave the directory dir (EXDEV, or EAGAIN
- * if something was renamed meanwhile); links on the way are followed, or fail
- * with ELOOP. Other errors where that cannot be asked for. */
+/* As openat(), of a path that must not leave the directory dir (EXDEV, or
+ * EAGAIN if something was renamed meanwhile). links: links on the way are
+ * followed; otherwise they fail with ELOOP. Any other error: the system may be
+ * unable to do this. */
 int libc_open_beneath(int dir, const char *path, int flags, mode_t mode,
     bool links);
 
-/* As preadv(), but fails with EAGAIN where it would wait for a disk, and with
- * another error where that cannot be asked for. */
+/* As preadv(), but fails with EAGAIN instead of waiting for a disk, and with
+ * another error if the system cannot do that. */
 ssize_t libc_preadv_nowait(int fd, const struct iovec *iov, int count,
     off_t offset);
 
-/* Nobody is in a netgroup where there are none. */
+/* As innetgr(); false on systems without netgroups. */
 bool libc_in_netgroup(const char *group, const char *host, const char *user);
 
-/* How many bytes there are at p, of malloc(); 0: nobody knows. */
+/* The bytes of memory at p, which malloc() gave; 0: not known. */
 size_t libc_memory_size(void *p);
-/* From here on memory is overwritten when freed, but for small pieces: the
- * C library reads files of accounts into buffers of its own. */
+/* From now on memory is overwritten when it is freed, except small pieces. For
+ * the C library, which reads files of accounts into buffers of its own. */
 void libc_wipe_freed(void);
 
-/* Lines NAME:HASH:..., which the superuser can read. */
+/* The file with lines NAME:HASH:..., which only the superuser can read. */
 #if defined(__linux__)
 #define LIBC_HASHES_FILE "/etc/shadow"
 #else
 #define LIBC_HASHES_FILE "/etc/master.passwd"
 #endif
 
-/* As crypt(). False, and an empty text: there is no such hash. What the library
- * worked with is wiped, where it lets us. One thread at a time. */
+/* As crypt(). False, with an empty text: the hash is of an unknown kind. The
+ * library's working memory is wiped, if the library allows it. One thread at a
+ * time. */
 enum { LIBC_HASH_MAX = 512 };
 bool libc_hash_password(const char *password, const char *setting,
     char out[LIBC_HASH_MAX]);
-/* What a new password's hash begins with here; NULL: nobody knows. */
+/* The first part of a new password's hash on this system; NULL: not known. */
 const char *libc_password_setting(void);
 
 #endif

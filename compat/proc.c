@@ -35,8 +35,8 @@ enum { DENY_ATTACH = 31 };
 #endif
 
 enum {
-	/* Descriptors that are closed blindly, at most, where the limit says
-	 * nothing of use. */
+	/* Most descriptors that are closed without knowing whether they are
+	 * open, if the resource limit gives no useful number. */
 	BLIND_MAX = 1 << 20,
 	TITLE_MAX = 2048,
 };
@@ -46,8 +46,8 @@ extern char **environ;
 /* ---- descriptors -------------------------------------------------------- */
 
 #ifndef __FreeBSD__
-/* One look through the list of what is open. -1: there is no list; else the
- * number of those that were closed. */
+/* Closes the open descriptors that the system lists, from low on. Returns how
+ * many were closed; -1: there is no list. */
 static int
 close_listed(int low)
 {
@@ -71,7 +71,8 @@ close_listed(int low)
 	return closed;
 }
 
-/* The soft limit may have been lowered below what was open then. */
+/* Closes all numbers from low on. The soft limit may be lower than a descriptor
+ * that was opened before it was lowered. */
 static void
 close_blindly(int low)
 {
@@ -98,7 +99,7 @@ proc_close_from(int low)
 	if (syscall(SYS_close_range, (unsigned)low, ~0U, 0U) == 0)
 		return;
 #endif
-	/* Again, in case that the list moves on while it is read. */
+	/* Repeated, as closing may change the list while it is read. */
 	while ((closed = close_listed(low)) > 0)
 		continue;
 	if (closed == -1)
