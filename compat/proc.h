@@ -17,16 +17,16 @@
 /* Closes all descriptors from low on. */
 void proc_close_from(int low);
 
-/* A flag for posix_spawn(): the child leads a session. 0: it is to call
- * setsid() itself. */
+/* A flag for posix_spawn(): the child leads a session. 0: the system has no
+ * such flag, and the child has to call setsid(). */
 #if defined(POSIX_SPAWN_SETSID)
 #define PROC_SPAWN_SESSION POSIX_SPAWN_SETSID
 #else
 #define PROC_SPAWN_SESSION 0
 #endif
 
-/* For getrusage(): this thread, or the process where threads are not told
- * apart. */
+/* For getrusage(): this thread, or the whole process if the system does not
+ * count threads. */
 #if defined(RUSAGE_THREAD)
 #define PROC_USAGE_THREAD RUSAGE_THREAD
 #else
@@ -37,23 +37,23 @@ void proc_close_from(int low);
  * where ps(1) looks for them. name (NULL: as it was called) is the process's
  * name from here on, for proc_name() and ps(1); it must stay. */
 void proc_title_begin(int argc, char **argv, const char *name);
-/* What ps(1) shows: the name, a colon and this, as far as there is room. It
- * does nothing where the system has no such thing. */
+/* Sets what ps(1) shows: the name, a colon and this text, cut to the room there
+ * is. Does nothing if the system has no titles. */
 void proc_title(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 const char *proc_name(void);
 
 /* Forgets the whole environment: 0, or -1. */
 int proc_clear_env(void);
 
-/* The path of this process's program: 0, or -1 where nobody knows it or there
- * is no room. */
+/* Sets out to the path of this process's program: 0, or -1 if it is not known
+ * or does not fit. */
 int proc_self_path(char *out, size_t size);
 /* Runs the program of this process anew, also where its file has another name
  * by now if the system can do that; returns on failure only. */
 void proc_execute_self(char **argv, char **env);
 
-/* The calls below give 0, or -1 with errno: ENOSYS where the system has no such
- * thing. */
+/* The calls below return 0, or -1 with errno; ENOSYS: the system cannot do
+ * this. */
 
 /* This process and those it forks can be traced by the superuser only, and on
  * Linux leave no core, until they run another program. */
@@ -70,7 +70,7 @@ int proc_end_with_parent(void);
 bool proc_keeps_caps(void);
 void proc_keep_caps(void);
 
-/* Forgets those of the signals that are blocked and have come. */
+/* Drops signals of this set that are blocked and pending. */
 void proc_drop_signals(const sigset_t *signals);
 
 #endif
