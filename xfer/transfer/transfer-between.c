@@ -14,8 +14,9 @@
 
 enum {
 	BUDGET_DEFAULT = 8 * 1024 * 1024,
-	/* A file has two, which may both be of one session; the directories of
-	 * that may have three quarters of all. */
+	/* A file has two handles, one at each host; both may belong to one
+	 * session. Directories may take three quarters of a session's
+	 * handles. */
 	HANDLES_PER_FILE = 8,
 };
 
@@ -67,8 +68,10 @@ target_numbered(void *arg, const struct sftp_reply *reply)
 	xfer_path_answered(f, reply);
 }
 
-/* Numbers of devices and files are compared of one machine only: clones of one
- * image have the same. One session leads to one machine. */
+/* Asks for the device and file numbers of source and target. They are compared
+ * only if both are on one machine, because clones of one image have equal
+ * numbers. A session leads to one machine, so both must be of the same
+ * session. */
 static void
 ask_numbers(struct xfer_file *f)
 {
@@ -101,7 +104,8 @@ between_open(struct xfer_file *f)
 	if (f->far.handle != NULL)
 		return true;
 	if ((f->source.attrs.flags & SFTP_A_SIZE) &&
-	    f->source.attrs.size > INT64_MAX) { /* so says the server */
+	    /* the size that the server told */
+	    f->source.attrs.size > INT64_MAX) {
 		xfer_report_errno(f->x, f->local, EFBIG);
 		return false;
 	}
@@ -142,7 +146,8 @@ pass_on(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 		n = (uint32_t)MIN(len, (size_t)sftp_write_max(to));
 		place = sftp_write_begin(to, &e->handle, offset, n);
 		if (place == NULL) {
-			e->stream->gone = true; /* its session is over */
+			/* the stream's session is over */
+			e->stream->gone = true;
 			return;
 		}
 		part = xfer_data_split(b, n);
@@ -180,7 +185,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 	}
 	xfer_data_end(b);
 	if (reply->err != 0)
-		return; /* and so has the transfer: xfer_between_check() */
+		return; /* the transfer has failed: xfer_between_check() */
 	xfer_handle_wake(e);
 	xfer_file_touch(f);
 }

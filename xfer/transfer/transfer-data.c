@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Blocks of data: how much is under way, and what is done with the answers.
- * A handle takes one range of its file after the other (file-progress.c), and
- * when there are no more, half of what another handle has left of its range.
+ * Blocks of data: how much is under way, and what is done with the answers. A
+ * handle takes one range of its file after the other (file-progress.c). When no
+ * range is left to take, it takes half of what another handle still has of its
+ * range.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -103,9 +104,9 @@ xfer_data_split(struct xfer_block *b, uint32_t len)
 	return first;
 }
 
-/* Need no other stream move these bytes again? Of a file without a size they
- * are not known to be the same. At a server they are found by digests, or as a
- * part's chunks: those count when they are whole. */
+/* True if bytes that have arrived need not be moved again when their stream is
+ * lost. False for a file without a size: its content may differ at the next
+ * reading. At a server without digests only whole chunks of a part count. */
 static bool
 is_kept(const struct xfer_file *f)
 {
@@ -136,7 +137,7 @@ xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 
 	xfer_progress_skipped(f, len);
 	progress_keep(&f->item, len);
-	/* Marks are of chunks, whose bytes fit. */
+	/* A mark stands for a chunk; its length fits 32 bits. */
 	for (uint64_t n; len > 0 && f->marks.left != NULL;
 	     len -= n, b.offset += n) {
 		n = MIN(len, f->progress.chunk - b.offset % f->progress.chunk);
@@ -144,7 +145,7 @@ xfer_data_skipped(struct xfer_handle *e, uint64_t offset, uint64_t len)
 	}
 }
 
-/* The later half of what the handle with the most left has. */
+/* Takes the later half of the range of the handle that has the most left. */
 static bool
 take_over(struct xfer_handle *e)
 {
@@ -164,7 +165,7 @@ take_over(struct xfer_handle *e)
 	return true;
 }
 
-/* True: e has something left of its range, or has taken another one. */
+/* True if e has something left of its range, or has taken another range. */
 static bool
 take_range(struct xfer_handle *e)
 {
@@ -243,7 +244,7 @@ xfer_block_size(const struct xfer_stream *l, bool up)
 	len = MIN(len, (uint32_t)xfer_stream_block(l));
 	if (x->opts.block_bytes != 0)
 		len = MIN(len, x->opts.block_bytes);
-	/* Small steps, so that a slow rate is still an even one. */
+	/* Small blocks, so that data moves evenly even when the rate is low. */
 	if (rate != 0 && rate / 8 < len)
 		len = (uint32_t)MAX(rate / 8, (uint64_t)BLOCK_MIN);
 	return len;
@@ -330,7 +331,8 @@ read_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 	struct xfer_file *f = b->handle->file;
 	uint64_t from = clock_us();
 
-	/* The file has failed: what is not written must not be marked. */
+	/* The file has failed, so this data is not written and must not be
+	 * marked as whole. */
 	if (f->failed)
 		return;
 	if (!(f->holes.sparse ? xfer_sparse_write(f, p, len, offset) :
@@ -397,7 +399,7 @@ send_read(struct xfer_handle *e)
 
 /* --- both --- */
 
-/* Who goes on with what e gives back; NULL: nobody can. */
+/* The open handle that is to move what e gives back; NULL if there is none. */
 static struct xfer_handle *
 heir(const struct xfer_handle *e)
 {
@@ -412,8 +414,8 @@ heir(const struct xfer_handle *e)
 	return other;
 }
 
-/* A stream that is to idle, and has much left of a file that only it has open:
- * it goes on until another one has it open too. */
+/* If e's stream is to idle and has much left of the file, opens the file on a
+ * busy stream. e goes on until that stream has the file open. */
 static void
 find_heir(struct xfer_handle *e)
 {
@@ -426,9 +428,9 @@ find_heir(struct xfer_handle *e)
 			return;
 }
 
-/* Near the end of the transfer, a slow stream gives the rest of its range
- * back for the fastest one, if it would itself finish last; one that is to idle
- * always does. */
+/* Near the end of the transfer, a slow stream gives back the rest of its range
+ * if it would finish last; the fastest stream takes it. A stream that is to
+ * idle always gives its rest back. */
 static bool
 give_back(struct xfer_handle *e)
 {

@@ -18,7 +18,8 @@
 
 enum {
 	THREADS_MAX = 2,
-	POLL_MS = 2, /* a thread that is done does not wake the loop */
+	POLL_MS = 2, /* the loop looks this often: a thread that is done does
+		      * not wake it */
 };
 
 struct xfer_digest_job {
@@ -32,7 +33,7 @@ struct xfer_digest_job {
 
 struct xfer_digests {
 	struct ring *jobs;
-	struct worker_pool *pool; /* NULL: the loop computes them */
+	struct worker_pool *pool; /* NULL: the loop computes the digests */
 	bool zeros_known;
 	uint8_t of_zeros[XFER_DIGEST_BYTES];
 };
@@ -117,7 +118,7 @@ xfer_digest_post(struct xfer_block *b, uint64_t offset, uint32_t len,
 	return true;
 }
 
-/* The digest of a block of zeros, which is made once. */
+/* The digest of a block of zeros. It is computed once and kept in d. */
 static const uint8_t *
 of_zeros(struct xfer_digests *d)
 {
@@ -157,7 +158,7 @@ xfer_digest_kick(struct xfer *x)
 		worker_kick(x->digests->pool);
 }
 
-/* The loop computes one. */
+/* Computes one digest in the loop. */
 static void
 make_one(struct xfer_digests *d)
 {

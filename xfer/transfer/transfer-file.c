@@ -22,13 +22,15 @@
 
 enum {
 	CHUNKS_WANTED = 64,
-	CHUNKS_RETRIED = 65536, /* of a chunk that is not whole when all
-				 * streams are lost, all is moved again */
+	CHUNKS_RETRIED = 65536, /* with retries: more and smaller chunks,
+				 * because a chunk that is not whole when all
+				 * streams are lost is moved again */
 };
 
 /* --- the end --- */
 
-/* Those that a restart clears, with what they own. */
+/* Clears the state of all phases, which a restart does anew, and frees what it
+ * owns. */
 static void
 forget_phases(struct xfer_file *f)
 {
@@ -110,7 +112,8 @@ begin_data(struct xfer_file *f)
 	if (!f->progress.begun)
 		xfer_holes_occupied(f,
 		    xfer_keeps_data(f) ? there : f->target.old_size);
-	/* At a server it is not known whether it was longer. */
+	/* An upload does not know whether the old content is longer, so the
+	 * target has to be cut at the end. */
 	if (!f->progress.begun && f->up && xfer_overwrites(f))
 		xfer_progress_needs_size(f);
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
@@ -141,7 +144,8 @@ begin_data(struct xfer_file *f)
 static void
 in_place(struct xfer_file *f)
 {
-	/* An old one stays: nothing of it is proven. */
+	/* A new part is removed. An old part stays: it is not proven to be
+	 * ours. */
 	if (!TAILQ_EMPTY(&f->handles) && !xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
 	xfer_handles_drop(f);
@@ -152,7 +156,7 @@ in_place(struct xfer_file *f)
 	xfer_file_open(f);
 }
 
-/* By the status of its OPEN. */
+/* The file fails; the report names the status of its OPEN. */
 static void
 start_fails(struct xfer_file *f)
 {
@@ -164,7 +168,8 @@ start_fails(struct xfer_file *f)
 	xfer_file_done(f);
 }
 
-/* On this host: that was reported, or there was no descriptor for it. */
+/* The file could not be opened on this host. If it only waits for a descriptor
+ * it is tried again, else the failure was reported. */
 static void
 not_opened(struct xfer_file *f)
 {
@@ -187,12 +192,13 @@ part_removed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	xfer_part_cleared(f, reply->err == 0); /* else perhaps not */
+	/* on an error it may still be there */
+	xfer_part_cleared(f, reply->err == 0);
 	if (!f->x->over)
 		xfer_file_open(f);
 }
 
-/* The next name is tried. */
+/* Tries the next name for the part, or fails if there is none. */
 static void
 next_part(struct xfer_file *f, const struct sftp_attrs *seen)
 {
@@ -204,8 +210,8 @@ next_part(struct xfer_file *f, const struct sftp_attrs *seen)
 	xfer_file_done(f);
 }
 
-/* Has this run made what has the part's name, and is it nothing else by now? It
- * is empty, or as it was seen when it was written. */
+/* Has this run made the file that has the part's name, and is it unchanged? It
+ * must be empty, or as it was when this run wrote it. */
 static bool
 is_ours(const struct xfer_file *f, const struct sftp_attrs *found)
 {
@@ -221,7 +227,8 @@ is_ours(const struct xfer_file *f, const struct sftp_attrs *found)
 	    made->uid == found->uid && made->gid == found->gid);
 }
 
-/* No part could be made. This answers whether something has its name. */
+/* Answer to LSTAT of the part's name, after OPEN could not make the part: does
+ * something have that name? */
 static void
 part_stated(void *arg, const struct sftp_reply *reply)
 {
@@ -234,7 +241,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 		xfer_file_done(f);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
 	    !xfer_opening_gone(f)) {
-		xfer_file_open(f); /* it was there a moment ago */
+		xfer_file_open(f); /* the name has become free */
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
 		start_fails(f);
 	} else if (is_ours(f, &reply->attrs) && !f->part.cleared) {
@@ -252,7 +259,8 @@ open_refused(struct xfer_file *f)
 		.path = f->part.name };
 
 	if (f->target.reuse != XFER_REUSE_NOTHING) {
-		/* What was at the target cannot be opened: without it. */
+		/* The old part or target cannot be opened: the file is copied
+		 * without it. */
 		xfer_file_restart(f, false);
 	} else if (f->part.name != NULL && f->up &&
 	    f->opening.status == SFTP_FAILURE) {
@@ -294,8 +302,9 @@ nlink_done(void *arg, const struct sftp_reply *reply)
 	xfer_path_answered(f, reply);
 }
 
-/* What OPEN made may have another owner or mode than what it replaces, or may
- * be something else than was expected. True: FSTAT was sent. */
+/* Asks with FSTAT what OPEN has opened. A new file may have another owner or
+ * mode than the target that it replaces; an existing one may not be the file
+ * that was expected. True if FSTAT was sent. */
 static bool
 inspect_made(struct xfer_file *f, struct xfer_handle *e)
 {
@@ -351,7 +360,8 @@ remake_part(struct xfer_file *f)
 	xfer_handles_drop(f);
 }
 
-/* A part that an earlier run left stays for one that may. */
+/* The target must not be written. A new part is removed; a part of an earlier
+ * run stays for a run that may write the target. */
 static void
 refuse_target(struct xfer_file *f)
 {
@@ -362,14 +372,16 @@ refuse_target(struct xfer_file *f)
 	start_fails(f);
 }
 
-/* Attributes of the part that was opened, and of the target, are known. */
+/* Goes on when the attributes of the opened part and of the target are
+ * known. */
 static void
 part_opened(struct xfer_file *f)
 {
 	if (xfer_keeps_data(f) && f->part.made.flags != 0 &&
 	    (!S_ISREG(f->part.made.mode) ||
 		xfer_owner_differs(f, &f->part.made))) {
-		xfer_file_restart(f, false); /* it was exchanged */
+		/* another file has taken the part's name */
+		xfer_file_restart(f, false);
 		return;
 	}
 	if (xfer_keeps_data(f) && f->part.old.size == 0 &&
@@ -377,7 +389,8 @@ part_opened(struct xfer_file *f)
 		xfer_part_pass(f); /* it needed no proof because it was empty */
 		return;
 	}
-	/* Our server has looked at a part that it opens. */
+	/* Our server checks an old part when it opens it: the attributes that
+	 * were known before still hold. */
 	if (xfer_keeps_data(f) && f->part.made.flags == 0)
 		xfer_part_opened(f, &f->part.old);
 	switch (xfer_plan(f)) {
@@ -398,7 +411,8 @@ part_opened(struct xfer_file *f)
 	}
 }
 
-/* The run was stopped meanwhile. What was made is empty, and says nothing. */
+/* The run was stopped while OPEN was under way. An empty part is removed,
+ * because nothing could be resumed from it. */
 static void
 stopped_open(struct xfer_file *f, bool opened)
 {
@@ -411,7 +425,8 @@ stopped_open(struct xfer_file *f, bool opened)
 	xfer_file_done(f);
 }
 
-/* The first OPEN was answered, and the requests that were sent with it. */
+/* Goes on when the first OPEN and the requests that were sent with it are
+ * answered. */
 static void
 first_opened(struct xfer_file *f)
 {
@@ -422,7 +437,7 @@ first_opened(struct xfer_file *f)
 	if (f->failed) {
 		stopped_open(f, e != NULL);
 	} else if (e == NULL && f->opening.status == 0) {
-		xfer_file_go_on(f); /* its stream was lost meanwhile */
+		xfer_file_go_on(f); /* the stream of its handle was lost */
 	} else if (e == NULL) {
 		open_refused(f);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE) {
@@ -516,9 +531,10 @@ wants_exact(const struct xfer_file *f)
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
-/* Exact times and numbers; the source of an upload is open, or is being opened
- * at a second host. True: the answer is waited for. Else the request, if there
- * is one, is answered while the file is opened. */
+/* Asks for exact times and file numbers of the source. Of an upload they come
+ * from the open source, or from a second host that is opening it. True if the
+ * file has to wait for the answer; else the answer, if asked for, comes while
+ * the file is opened. */
 static bool
 state_source(struct xfer_file *f)
 {
@@ -537,7 +553,7 @@ state_source(struct xfer_file *f)
 	return waits;
 }
 
-/* It is among the active ones. */
+/* Starts f, which is on the list of active files already. */
 void
 xfer_file_start(struct xfer_file *f)
 {
@@ -563,7 +579,7 @@ xfer_file_start(struct xfer_file *f)
 			return;
 		xfer_source_doubted(f);
 	}
-	if (f->source.size > INT64_MAX) { /* so says the server */
+	if (f->source.size > INT64_MAX) { /* the size that the server told */
 		xfer_report_errno(f->x, f->remote, EFBIG);
 		f->failed = true;
 		xfer_file_done(f);
@@ -575,7 +591,8 @@ xfer_file_start(struct xfer_file *f)
 		xfer_file_begin(f);
 }
 
-/* It is the source, which is not even opened for writing. */
+/* The target is its own source: it is left alone, and not even opened for
+ * writing. */
 static void
 keep_target(struct xfer_file *f)
 {
@@ -634,7 +651,8 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	forget_phases(f);
 	close_this_end(f);
 	f->resume = resume;
-	f->only_attrs &= resume; /* else it cannot be read: it is copied */
+	f->only_attrs &= resume; /* only_attrs without resume: the old content
+				  * cannot be compared, so the file is copied */
 	progress_restart(&f->item);
 	if (!f->up || !resume)
 		xfer_compare_forget(f);
@@ -646,7 +664,8 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 void
 xfer_file_stop(struct xfer_file *f)
 {
-	/* One that is closed or renamed has only a round trip left. */
+	/* A file that is being closed or renamed needs only one more round
+	 * trip: it may end. */
 	if (f->state == XFER_CLOSING || f->state == XFER_RENAMING ||
 	    f->state == XFER_MOVING_SMALL)
 		return;
@@ -656,8 +675,8 @@ xfer_file_stop(struct xfer_file *f)
 	xfer_file_touch(f);
 }
 
-/* What the events of f lead to, by its state alone: several may have come since
- * the last time. */
+/* Does the next step of f. Only the state of f decides, because several events
+ * may have come since the last call. */
 static void
 settle(struct xfer_file *f)
 {
@@ -698,7 +717,8 @@ settle(struct xfer_file *f)
 			xfer_tail_continue(f);
 		if (f->pending > 0 || f->blocks > 0)
 			break;
-		/* A stream took some of it with it, perhaps another's. */
+		/* Some data was lost with a stream, which may be another one
+		 * than this handle's. */
 		if (f->tail.lost || f->progress.todo != NULL) {
 			xfer_file_go_on(f);
 			break;
@@ -739,7 +759,7 @@ xfer_files_settle(struct xfer *x)
 	bool any = !TAILQ_EMPTY(&x->files.touched);
 	struct xfer_file *f;
 
-	ENSURE(!x->files.settling); /* else a callback has called this */
+	ENSURE(!x->files.settling); /* a callback must not call this function */
 	x->files.settling = true;
 	while ((f = TAILQ_FIRST(&x->files.touched)) != NULL) {
 		xfer_file_untouch(f);

@@ -23,7 +23,8 @@ set_local_times(const struct xfer_file *f)
 	return f->source.attrs.flags & SFTP_A_TIMES ? futimens(f->fd, ts) : 0;
 }
 
-/* The source may have ended before its size, or has none to tell. */
+/* The length that the target is to have. The source may have ended before its
+ * size, or tell no size. */
 static uint64_t
 end_of(const struct xfer_file *f)
 {
@@ -57,14 +58,15 @@ finish_fails(struct xfer_file *f, int error)
 	f->failed = true;
 }
 
-/* Some file systems report only now that the disk is full, or that data which
- * they had accepted is lost. */
+/* Closes the local file. Some file systems report only then that the disk is
+ * full, or that data which they had accepted is lost. */
 static void
 close_local(struct xfer_file *f)
 {
 	bool sync = f->failed ? f->progress.write_failed : f->x->opts.fsync;
 
-	/* EINVAL: a device or a pipe has nothing to be stored. */
+	/* EINVAL is no failure for a device or a pipe, which cannot be
+	 * synced. */
 	if (sync && f->target.reuse != XFER_REUSE_WHOLE &&
 	    file_sync(f->fd) != 0 &&
 	    (errno != EINVAL || f->part.name != NULL)) {
@@ -79,8 +81,9 @@ close_local(struct xfer_file *f)
 	f->fd = -1;
 }
 
-/* A descriptor that keeps the part locked when f->fd was closed. If there is no
- * other one it is f->fd itself: then all that could still fail is done now. */
+/* A descriptor that keeps the part locked after f->fd is closed. If no further
+ * descriptor can be had it is f->fd itself, which is synced first, so that
+ * close() has no failure left to report. -1 on failure. */
 static int
 keep_lock(struct xfer_file *f)
 {
@@ -96,7 +99,8 @@ keep_lock(struct xfer_file *f)
 	return lock;
 }
 
-/* All data of a download is here. The part stays locked until it is renamed. */
+/* Finishes a download whose data is all here. The part stays locked until it is
+ * renamed. */
 static void
 finish_local(struct xfer_file *f)
 {
@@ -178,7 +182,8 @@ stored_done(void *arg, const struct sftp_reply *reply)
 	tail_done(arg, reply);
 }
 
-/* A device or a pipe has nothing to be stored: EINVAL, as servers tell it. */
+/* Answer to FSYNC. A device or a pipe cannot be synced, which is no failure:
+ * the system says EINVAL, and servers answer BAD_MESSAGE. */
 static void
 synced(void *arg, const struct sftp_reply *reply)
 {
@@ -205,9 +210,10 @@ send_fsync(struct xfer_handle *e)
 	sftp_ext_handle(e->stream->s, SFTP_EXT_FSYNC, &e->handle, synced, e);
 }
 
-/* Of a target that is written in place its length counts, and not whether the
- * server took the request: it may be a device or a pipe, or have that length
- * already. */
+/* Answer to the request that sets the size. For a target that is written in
+ * place a refusal is only noted, because a device or a pipe has no size, and a
+ * file may have that length already. What counts is its length:
+ * check_length(). */
 static void
 size_done(void *arg, const struct sftp_reply *reply)
 {
@@ -222,7 +228,8 @@ size_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_touch(e->file);
 }
 
-/* Data of other streams may still be under way, so it may be shorter. */
+/* Fails if the target is longer than its source. It may still be shorter, while
+ * data of other streams is under way. */
 static void
 check_length(struct xfer_file *f, const struct sftp_reply *reply)
 {
@@ -252,8 +259,8 @@ named_length_known(void *arg, const struct sftp_reply *reply)
 	xfer_path_answered(f, reply);
 }
 
-/* A server that lets nobody ask for attributes of a handle may do so for those
- * of a name. */
+/* Answer to FSTAT. A server that refuses it may still answer STAT of the
+ * name. */
 static void
 length_known(void *arg, const struct sftp_reply *reply)
 {
@@ -368,8 +375,9 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 		xfer_handle_close(e, stored_done);
 }
 
-/* A server that executes requests in order gets all steps at once, another
- * one each step when the one before was answered. */
+/* Sends the last steps of an upload. A server that executes requests in order
+ * gets all of them at once; another server gets each one when the step before
+ * it was answered. */
 void
 xfer_tail_continue(struct xfer_file *f)
 {
@@ -378,7 +386,7 @@ xfer_tail_continue(struct xfer_file *f)
 
 	if (!f->up || e == NULL || e->state != XFER_HANDLE_OPEN)
 		f->tail.step = XFER_TAIL_SENT;
-	f->pending++; /* not settled before all is sent */
+	f->pending++; /* so that it is not settled before all is sent */
 	while (f->tail.step < XFER_TAIL_SENT && (all || f->pending == 1))
 		send_step(e, f->tail.step++);
 	f->pending--;
@@ -389,7 +397,8 @@ xfer_tail_continue(struct xfer_file *f)
 static void
 send_tail(struct xfer_file *f)
 {
-	/* Some of it is new, and its length may be that of the source. */
+	/* The target has some new data, and may have the length of the source:
+	 * a later run must not take it for complete. */
 	if (f->failed && xfer_overwrites(f) && f->progress.moved > 0)
 		xfer_progress_unstored(f, true);
 	xfer_file_enter(f, XFER_CLOSING);
@@ -399,8 +408,9 @@ send_tail(struct xfer_file *f)
 	xfer_tail_continue(f);
 }
 
-/* Closes all handles but the one that closes last; behind: right after their
- * data was sent, else when that was answered. False: some are still open. */
+/* Closes all handles but the one that closes last. With behind, CLOSE is sent
+ * right behind a handle's data, else when that data was answered. False if some
+ * handles are still open. */
 static bool
 close_helpers(struct xfer_file *f, bool behind)
 {
@@ -411,8 +421,8 @@ close_helpers(struct xfer_file *f, bool behind)
 		next = TAILQ_NEXT(e, entry);
 		if (e == last)
 			continue;
-		/* Marks, on another stream, are written before the size is
-		 * set. */
+		/* Marks may be on another stream than the size: they must be
+		 * written before it is set. */
 		if (e->state == XFER_HANDLE_OPEN &&
 		    e->pending == (behind ? e->blocks : 0))
 			xfer_handle_close(e, f->up ? stored_done : NULL);
@@ -424,7 +434,7 @@ close_helpers(struct xfer_file *f, bool behind)
 	return all;
 }
 
-/* The target gets its size before it is verified. */
+/* Sets the size of the target, before it is verified. */
 static void
 set_size(struct xfer_file *f, uint64_t size)
 {
@@ -440,9 +450,10 @@ set_size(struct xfer_file *f, uint64_t size)
 	xfer_file_touch(f);
 }
 
-/* Files of /sys end before their size, which stays what it was. Any other
- * source was changed. A download may be all of what the file is by now: its
- * size was told before it was opened. */
+/* The source ended at size, before the size that was told. That is normal for
+ * files of /sys, whose size stays the same. Any other source was changed; a
+ * download may still be complete, because its size was told before it was
+ * opened. */
 void
 xfer_source_ended(struct xfer_file *f, uint64_t size)
 {
@@ -476,8 +487,9 @@ check_end(struct xfer_file *f)
 		xfer_handle_fstat(xfer_main_handle(f), end_stated);
 }
 
-/* Must data that is under way have arrived before the size is set? If the size
- * only cuts marks or old content off, no: they are behind the data. */
+/* Must data that is under way have arrived before the size is set? Not if
+ * setting the size only cuts off marks or old content, which lie behind the
+ * data. */
 static bool
 size_waits(const struct xfer_file *f)
 {
@@ -497,7 +509,7 @@ xfer_file_sent(struct xfer_file *f)
 
 	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
 		return;
-	/* Times are set, and data is stored, after the data of all streams. */
+	/* Times and fsync must follow the data of all streams. */
 	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))

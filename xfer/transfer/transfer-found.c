@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is there already: the server is asked, and an old part that cannot show
- * that it is one (transfer-resume.c) is passed over. transfer-reuse.c decides
- * what is used of the rest.
+ * What a copy finds at its target: the server is asked, and an old part that
+ * cannot show that it is a part of this file (transfer-resume.c) is passed
+ * over. transfer-reuse.c decides what is used of the rest.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,8 @@
 
 #include "xfer/transfer/transfer-internal.h"
 
-/* The target is the beginning of the source, without a comparison. */
+/* Appends to the target, which is taken for the beginning of the source without
+ * a comparison. */
 static void
 append(struct xfer_file *f)
 {
@@ -29,8 +30,8 @@ append(struct xfer_file *f)
 	}
 }
 
-/* Can it be seen whether that is a part of this file? An empty one has nothing
- * that could be lost. */
+/* Can the content of the old part show whether it is a part of this file? An
+ * empty old part is accepted as well: it has nothing that could be lost. */
 static bool
 may_be_part(const struct xfer_file *f)
 {
@@ -52,7 +53,8 @@ plan_known(void *arg, const struct sftp_reply *reply)
 	xfer_path_answered(f, reply);
 }
 
-/* Is it a name of the tree that is downloaded? True: the server is asked. */
+/* Asks the server whether the part's name is also the name of a source in the
+ * tree that is downloaded. True if the question was sent. */
 static bool
 asks_plan(struct xfer_file *f)
 {
@@ -85,7 +87,8 @@ xfer_file_choose_reuse(struct xfer_file *f)
 		xfer_file_done(f);
 		return;
 	}
-	if (f->part.old_nlink > 1) /* what is another file's too is not ours */
+	if (f->part.old_nlink > 1) /* a part with several names is another file,
+				    * too */
 		xfer_part_unused(f);
 	if (xfer_owner_differs(f, &f->part.old))
 		xfer_part_foreign(f, true);
@@ -196,8 +199,8 @@ xfer_target_stat(struct xfer_file *f)
 	f->pending++;
 	if (f->part.name != NULL && f->resume)
 		stat_part(f);
-	/* A directory that was made just now is empty, but for what the
-	 * streams that were lost have made. */
+	/* A directory that this run has made is empty, except for files that
+	 * lost streams have made in it. */
 	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
 		f->x->retry.begun) &&
 	    (f->part.name != NULL || f->resume || f->x->opts.links ||

@@ -23,8 +23,8 @@ xfer_handle_free(struct xfer_handle *e)
 	free(e);
 }
 
-/* It is not counted any more, because the server closes it before it reads
- * what is sent later. */
+/* Sends CLOSE. The handle is not counted any more at once, because the server
+ * closes it before it reads what is sent later. */
 void
 xfer_handle_close(struct xfer_handle *e, sftp_done_fn done)
 {
@@ -87,8 +87,9 @@ is_source(const struct xfer_file *f, const struct sftp_reply *reply)
 	    reply->attrs.mtime == f->source.attrs.mtime;
 }
 
-/* It was replaced while there was no stream, and nothing is read of the old
- * one: digests tell what is the same. */
+/* May the file begin anew because its source was replaced while no stream was
+ * open? Yes while nothing of the old source was read: digests tell what is the
+ * same. */
 static bool
 can_begin_anew(const struct xfer_handle *e, const struct sftp_reply *reply)
 {
@@ -103,9 +104,9 @@ can_begin_anew(const struct xfer_handle *e, const struct sftp_reply *reply)
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 }
 
-/* If it is not the source any more, its name is that of another file by now:
- * other handles move the file without this one; if there are none, the file
- * fails. */
+/* Answer to FSTAT of a further handle. If the handle is not of the source any
+ * more, another file has taken its name: the other handles move the file
+ * without this one. If there are none, the file fails. */
 static void
 source_seen(void *arg, const struct sftp_reply *reply)
 {
@@ -135,13 +136,14 @@ source_seen(void *arg, const struct sftp_reply *reply)
 	xfer_file_touch(f);
 }
 
-/* A further handle of a source is opened by its path, which may be that of
- * another file by now, or the file has grown. True: FSTAT was sent. */
+/* Asks with FSTAT what a handle of a source has opened. The path may be that of
+ * another file by now, or the file may have grown. True if FSTAT was sent. */
 static bool
 inspect_source(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
-	/* Where the content is compared, size and time need not be. */
+	/* Size and time have to be those of the source only if its content is
+	 * not compared. */
 	bool trusts = xfer_keeps_data(f) &&
 	    !xfer_has(f->x, SFTP_EXT_CHECK_FILE) && !xfer_part_is_read(f);
 
@@ -180,10 +182,11 @@ open_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_touch(f);
 }
 
-/* Does OPEN tell the number of this copy, by which it holds the part? All that
- * open a part of this run tell the same: the first may be sent before VERSION,
- * when it is not known whether the server takes a number, and without one a
- * part is held for others. */
+/* Does OPEN tell the server the number of this copy, by which it holds the
+ * part? Either all OPENs of a part in this run tell it, or none does, because
+ * the server refuses a part that is held without a number. The first OPEN may
+ * go out before VERSION, when it is not known whether the server takes a
+ * number. */
 static bool
 tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)
 {
@@ -261,7 +264,7 @@ handle_on(const struct xfer_file *f, const struct xfer_stream *l)
 	return e;
 }
 
-/* Is enough left of it that a further handle, on l, saves time? */
+/* Is enough left of f that a further handle, on l, saves time? */
 static bool
 wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 {
@@ -271,8 +274,8 @@ wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 	    !xfer_stream_lags(l, SFTP_DATA_MAX);
 }
 
-/* A handle on l that gave its range back, because it was slow then, may take
- * another one. */
+/* Lets l help to move f: opens a handle on l, or wakes the one that is there,
+ * which may have given its range back when l was slow. */
 bool
 xfer_stream_help(struct xfer_file *f, struct xfer_stream *l)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What there is of a copy that was broken off: what a later one with -Z need
- * not move again, as far as this one knows it. At a server without digests
- * that is what is marked.
+ * How many bytes of a copy that was broken off a later run with -Z need not
+ * move again, as far as this run knows. At a server without digests only marked
+ * chunks count.
  */
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ kept_of(const struct xfer_file *f)
 	if (f->part.name == NULL || p->unstored ||
 	    f->target.reuse == XFER_REUSE_WHOLE)
 		return 0;
-	if (!p->begun) /* of what an earlier copy has left, nothing is lost */
+	if (!p->begun) /* what an earlier copy has left is still there */
 		return f->target.reuse == XFER_REUSE_CHECKED ?
 		    MIN(f->part.old.size, f->source.size) : 0;
 	if (f->marks.left != NULL)

@@ -4,14 +4,14 @@
  * or hang in a disk, and carry out what it was sent at any later time: also
  * when the file has its final name, and somebody has changed it since. So a
  * file that such a stream has open for writing is written anew, to another
- * part, and the old one is removed, which makes late writes harmless.
+ * part, and the old part is removed, which makes late writes harmless.
  *
- * Whether the stream alone is silent, or all of the path, shows when another
- * one answers. Until then its files wait. If none answers, all streams are
- * lost, and the files go on with what is there, as with -Z.
+ * Whether the stream alone is silent, or the whole path, shows when another
+ * stream answers. Until then its files wait. If no stream answers, all streams
+ * are lost, and the files go on with what is there, as with -Z.
  *
- * A target that is written in place has no other name. What may come late are
- * bytes of the same source.
+ * A target that is written in place has no other name, so late writes may hit
+ * it: they bring bytes of the same source.
  */
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -27,7 +27,7 @@ xfer_late_begins(struct xfer_file *f, const struct xfer_stream *l)
 	return true;
 }
 
-/* Gives the file another part. */
+/* Gives f another part, so that late writes hit the old one. */
 static void
 renew(struct xfer_file *f)
 {

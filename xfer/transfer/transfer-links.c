@@ -21,16 +21,18 @@
 enum {
 	HARDS_FIRST = 256,
 	HARDS_MAX = 1000000,
-	TRIES = 8, /* to make a link, when what was done is lost */
+	TRIES = 8, /* to make a link, while answers are lost or names change */
 };
 
 /* A file with several names. */
 struct xfer_hard {
 	uint64_t dev, ino;
-	struct xfer_file *owner; /* the name being copied; NULL: it is done */
-	char *path;		 /* owned; of the target, once it is there */
-	struct local_dir *at;	 /* owned; of a download: where it is */
-	uint32_t names;		 /* that were not found yet */
+	struct xfer_file *owner; /* copies the first name; NULL: it is
+				  * complete */
+	char *path;		 /* owned; the target's path, once it is
+				  * there */
+	struct local_dir *at;	 /* owned; a download's directory of path */
+	uint32_t names;		 /* names that were not found yet */
 	struct xfer_files waiting;
 	struct xfer_hard *next;
 };
@@ -78,9 +80,9 @@ may_replace(const struct xfer_file *f, mode_t mode)
 
 /*
  * A link that replaces something is made under a name of our own, and renamed.
- * What has that name is one that a killed run has left if it is a link; or has
- * size and time of the file whose further name is made, so nothing is lost with
- * it. It is removed. Anything else is left alone.
+ * True if what has that name already may be removed: a link, which a killed run
+ * has left; or a file with the size and time of the file that gets a further
+ * name, so that nothing is lost with it. Anything else is left alone.
  */
 static bool
 is_left(const struct xfer_file *f, const struct sftp_attrs *found)
@@ -106,7 +108,8 @@ note_left_alone(struct xfer_file *f)
 
 /* --- at this end --- */
 
-/* h: whose first name is there; NULL: a symbolic link. */
+/* Makes a link on this host: a further name of h, whose first name is complete,
+ * or a symbolic link if h is NULL. */
 static int
 make_local(
     const struct xfer_file *f, const struct xfer_hard *h, const char *name)
@@ -116,7 +119,8 @@ make_local(
 			       name);
 }
 
-/* Is it another name of the file, or what is_left() says? */
+/* May what has this name of our own be removed? Yes if it is another name of
+ * h's file, or if is_left() says so. */
 static bool
 is_left_here(const struct xfer_file *f, const struct xfer_hard *h,
     const char *name)
@@ -133,7 +137,7 @@ is_left_here(const struct xfer_file *f, const struct xfer_hard *h,
 	    st.st_dev == first.st_dev && st.st_ino == first.st_ino);
 }
 
-/* Makes it under a name of our own; *part is that name, which the caller
+/* Makes the link under a name of our own. *part is that name, which the caller
  * frees. */
 static int
 make_beside(struct xfer_file *f, const struct xfer_hard *h, char **part)
@@ -158,7 +162,8 @@ make_beside(struct xfer_file *f, const struct xfer_hard *h, char **part)
 	return -1;
 }
 
-/* What a moment ago was not there, or was, may be another copy's doing. */
+/* Makes the link and renames it over the target. ENOENT means that another copy
+ * has removed or renamed the link: it is made again. */
 static int
 rename_over(struct xfer_file *f, const struct xfer_hard *h)
 {
@@ -172,7 +177,8 @@ rename_over(struct xfer_file *f, const struct xfer_hard *h)
 			r = local_rename(f->at, local_last_name(part),
 			    f->name);
 			error = errno;
-			/* It stays if both are names of the same file. */
+			/* rename(2) leaves both names if they are of one file
+			 * already. */
 			(void)local_remove(f->at, local_last_name(part));
 		}
 		free(part);
@@ -182,13 +188,13 @@ rename_over(struct xfer_file *f, const struct xfer_hard *h)
 	}
 }
 
-/* 0, or -1 and errno. */
+/* Makes the link at the target. 0, or -1 and errno. */
 static int
 link_local(struct xfer_file *f, const struct xfer_hard *h)
 {
 	struct stat st;
 
-	if (strchr(f->name, '/') != NULL) { /* so the user says */
+	if (strchr(f->name, '/') != NULL) { /* "name/": a directory is meant */
 		errno = ENOTDIR;
 		return -1;
 	}
@@ -273,7 +279,7 @@ remove_remote(struct xfer_file *f, const char *name, bool once,
 	request(f, &q, done);
 }
 
-/* It cannot be made; status: what the server said. */
+/* Reports that the link cannot be made. status: the server's. */
 static void
 not_made(struct xfer_file *f, uint32_t status)
 {
@@ -285,8 +291,8 @@ not_made(struct xfer_file *f, uint32_t status)
 	}
 }
 
-/* The other name is removed, because a rename between two names of one file
- * does nothing. */
+/* The link's other name is removed after the rename, because a rename between
+ * two names of one file does nothing. */
 static void
 tidied(void *arg, const struct sftp_reply *reply)
 {
@@ -303,8 +309,9 @@ tidied(void *arg, const struct sftp_reply *reply)
 
 static void try_name(struct xfer_file *f);
 
-/* No file of that name: the answer to an earlier rename was lost, or another
- * copy makes the same link. It is made again, which does no harm. */
+/* Answer to the rename of the link. NO_SUCH_FILE: an earlier rename was done
+ * but its answer lost, or another copy makes the same link. The link is made
+ * again, which does no harm. */
 static void
 renamed(void *arg, const struct sftp_reply *reply)
 {
@@ -341,7 +348,7 @@ left_removed(void *arg, const struct sftp_reply *reply)
 		make_remote(f, f->part.name, false, made_beside);
 }
 
-/* What has the name of our own? */
+/* Answer to LSTAT of the name of our own that is taken. */
 static void
 beside_seen(void *arg, const struct sftp_reply *reply)
 {
@@ -429,7 +436,8 @@ cleared(void *arg, const struct sftp_reply *reply)
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
-	/* It may still be removed when the link is there. */
+	/* After a timeout the server may still remove the target at any time,
+	 * also when that is the link already. */
 	if (reply->err == ERR_TIMEOUT)
 		link_fails(f, reply);
 	else if (reply->err != 0 && ++f->linking.tries < TRIES)
@@ -438,7 +446,7 @@ cleared(void *arg, const struct sftp_reply *reply)
 		make_remote(f, f->remote, true, made_in_place);
 }
 
-/* Without posix-rename the target is removed first. */
+/* Removes the target: without posix-rename nothing can be renamed over it. */
 static void
 clear_target(struct xfer_file *f)
 {
@@ -471,7 +479,7 @@ taken(void *arg, const struct sftp_reply *reply)
 		replace(f);
 }
 
-/* Goes on when the link was answered. */
+/* Goes on when the request for the link was answered. */
 static void
 first_answered(struct xfer_file *f)
 {
@@ -490,7 +498,7 @@ first_answered(struct xfer_file *f)
 	else if (f->source.symlink)
 		replace(f);
 	else
-		request(f, &q, taken); /* the name is, perhaps */
+		request(f, &q, taken); /* perhaps the name is taken */
 }
 
 static void
@@ -548,7 +556,7 @@ set_link_times(const struct xfer_file *f)
 	    local_set_link_times(f->at, f->name, ts) == 0;
 }
 
-/* Both answers are there. */
+/* Goes on when the answers to READLINK and to STAT are there. */
 static void
 got_symlink(struct xfer_file *f)
 {
@@ -662,7 +670,8 @@ hard_remove(struct xfer *x, struct xfer_hard **at)
 	free(h);
 }
 
-/* False: there is no room for it, so each of its names is copied. */
+/* Adds a file with several names. False if there is no room for it: then each
+ * of its names is copied. */
 static bool
 hard_add(struct xfer_file *f)
 {
@@ -756,8 +765,8 @@ xfer_hard_start(struct xfer_file *f)
 	return true;
 }
 
-/* What was written through a link, or to a device, is there: its name is not
- * that of a copy. */
+/* Is the target a copy of its own, to which further names may be linked? Not if
+ * the data was written through a link or to a device. */
 static bool
 is_copy(const struct xfer_file *f)
 {

@@ -8,8 +8,9 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-/* What was found as a file is read as one: if a link has taken its name, it is
- * not followed. Another file of that name is what is copied. */
+/* Opens the source. What was found as a file is read as a file: a link that has
+ * taken its name is not followed. If another file has taken the name, that one
+ * is copied. */
 static bool
 local_open(struct xfer_file *f)
 {
@@ -53,7 +54,8 @@ later_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_touch(f);
 }
 
-/* The source is read when the request is sent. */
+/* Sends a WRITE whose data is read from the source only when the request
+ * leaves. */
 static void
 send_later(struct xfer_handle *e, uint32_t len)
 {
@@ -92,7 +94,7 @@ local_send(struct xfer_handle *e)
 	}
 	to = sftp_write_begin(s, &e->handle, offset, len);
 	if (to == NULL) {
-		e->stream->gone = true; /* its session is over */
+		e->stream->gone = true; /* the stream's session is over */
 		return;
 	}
 	from = clock_us();

@@ -4,10 +4,10 @@
  * that no file of this run will get. Numbers are tried up to XFER_PARTS_MAX,
  * then random ones.
  *
- * What a run will make is known in three ways. The named sources are noted. The
- * rest of an upload's tree is in the directory of the source, which is asked. A
- * download's is in a listing that may not have come yet; so there it is the
- * part that makes way for what gets its name.
+ * The names that a run will make are known in three ways. Named sources are
+ * noted. Of an upload's tree the directory of the source is asked. A download's
+ * listing may not have come yet; so there the part makes way for the file that
+ * gets its name.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -132,13 +132,15 @@ take_number(struct xfer_file *f, unsigned number)
 void
 xfer_part_avoid_plan(struct xfer_file *f)
 {
-	/* What was made already is no name of the plan, though it may have come
-	 * to be among the sources: these and the targets can be one folder. */
+	/* A part that this run has made already is not a planned file, even if
+	 * it is now found among the sources: these and the targets may be in
+	 * one folder. */
 	while (f->part.name != NULL && !f->made.ours && is_planned(f))
 		take_number(f, f->part_number + 1);
 }
 
-/* "a part of 08:17 is here": may it be what an earlier copy has left? */
+/* Puts the words "a part of 08:17 is here" into out. False if what was seen
+ * cannot be a part of an earlier copy, or no option could use it. */
 static bool
 part_text(const struct xfer_file *f, const struct sftp_attrs *seen, char *out,
     size_t size)
@@ -161,7 +163,8 @@ part_text(const struct xfer_file *f, const struct sftp_attrs *seen, char *out,
 	return true;
 }
 
-/* seen: what has the name of its part, as far as it is known. */
+/* Tells the user that a part has another name than usual. seen: attributes of
+ * what has the usual name, as far as they are known. */
 static void
 note(struct xfer_file *f, const struct sftp_attrs *seen)
 {
@@ -220,9 +223,10 @@ xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
 		if (other == NULL || local_rename(f->at, xfer_part_local(f),
 			local_last_name(other)) != 0) {
 			free(other);
-			continue; /* its own rename will tell */
+			continue; /* the rename of other's part will report
+				   * it */
 		}
 		xfer_part_named(f, other);
-		xfer_made_disowned(f); /* what will have that name */
+		xfer_made_disowned(f); /* the name will be another file's */
 	}
 }

@@ -10,7 +10,7 @@
 struct xfer_ordered {
 	const struct xfer_orders *from; /* borrowed */
 	struct xfer_order next;
-	bool taken;	    /* next is one that is to be done */
+	bool taken;	    /* next holds an order that is not done yet */
 	bool up, ended;
 	bool deleting;	    /* only deletes may follow */
 	bool may_delete;    /* nothing has failed when all else was done */
@@ -75,7 +75,7 @@ is_delete(const struct xfer_order *o)
 	    o->kind == XFER_ORDER_DELETE_DIR;
 }
 
-/* By a server. */
+/* A request to delete path, which a server is to answer. */
 struct deletion {
 	struct xfer *x;
 	char path[];
@@ -135,7 +135,7 @@ delete_local(struct xfer *x, const struct xfer_order *o)
 	local_dir_unref(at);
 }
 
-/* Has all else ended? */
+/* Have all copies ended, so that deleting may begin? */
 static bool
 is_last(const struct xfer *x)
 {
@@ -144,7 +144,8 @@ is_last(const struct xfer *x)
 	    x->requests.count == x->orders->under_way;
 }
 
-/* False: nothing is deleted, which was told. */
+/* False if nothing may be deleted, because a copy has failed; the user was
+ * told. */
 static bool
 begin_deleting(struct xfer *x, const struct xfer_order *o)
 {
@@ -156,7 +157,7 @@ begin_deleting(struct xfer *x, const struct xfer_order *o)
 	return false;
 }
 
-/* False: it waits. */
+/* Deletes the target of o when all copies have ended. False: o has to wait. */
 static bool
 delete(struct xfer *x, const struct xfer_order *o)
 {
@@ -177,7 +178,7 @@ delete(struct xfer *x, const struct xfer_order *o)
 
 /* --- a turn --- */
 
-/* False: it waits. */
+/* Carries out o. False: o has to wait. */
 static bool
 obey(struct xfer *x, const struct xfer_order *o)
 {
@@ -193,7 +194,8 @@ obey(struct xfer *x, const struct xfer_order *o)
 	return true;
 }
 
-/* False: there is none, or it was the last. */
+/* True if the next order is in s->next, where it is read to if need be. False
+ * at the end of the orders, or after an error. */
 static bool
 take(struct xfer *x)
 {

@@ -18,7 +18,7 @@ enum { ABANDONED_S = 3600 };
 void
 xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made)
 {
-	/* Without SFTP_A_OWNER no part will ever differ. */
+	/* Without SFTP_A_OWNER no part will ever differ from the probe. */
 	x->owner.attrs = (struct sftp_attrs){ .uid = made->uid,
 		.mtime = made->mtime,
 		.flags = made->flags & (SFTP_A_OWNER | SFTP_A_TIMES) };
@@ -63,8 +63,8 @@ xfer_owner_probe(struct xfer_file *f)
 	xfer_opening_begins(f);
 	xfer_handle_open(f, first, f->opening.probe,
 	    SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL);
-	/* The open handle needs no name: so nothing is left behind when this
-	 * program is killed. */
+	/* The open handle needs no name. REMOVE is sent at once, so that
+	 * nothing is left behind when this program is killed. */
 	sftp_path_request(first->s, SFTP_REMOVE, f->opening.probe, NULL, NULL);
 	return true;
 }

@@ -40,7 +40,7 @@ xfer_plan(const struct xfer_file *f)
 bool
 xfer_part_is_empty(const struct xfer_file *f)
 {
-	/* With -Z an empty one of this run is taken over. */
+	/* With -Z an empty part of this run is taken over. */
 	bool made = f->target.reuse == XFER_REUSE_NOTHING ||
 	    (f->target.reuse == XFER_REUSE_CHECKED && f->made.ours &&
 		f->part.old.size == 0);
@@ -68,9 +68,9 @@ stat_name(const struct xfer_file *f, const char *name,
 	xfer_exact_from_stat(exact, &st);
 }
 
-/* Links that are copied are not written through, but replaced: also where what
- * is no link is written in place. What is at the part's name was not asked for
- * then. */
+/* The target is a link, and links are copied: it is replaced, and not written
+ * through, also where other targets are written in place. What has the part's
+ * name was not asked for then. */
 static void
 skip_link(struct xfer_file *f)
 {
@@ -111,9 +111,10 @@ xfer_part_stat(struct xfer_file *f)
 		xfer_part_unused(f); /* not one of ours */
 }
 
-/* A new part has its mode less the umask. The mode of one that was left says
- * nothing of this copy: less is taken from it, as a server's umask is not known
- * here, and never more. */
+/* Chooses the final mode: that of a replaced target, if there is one. Else the
+ * mode of a new part shows what the umask leaves. The mode of an old part says
+ * nothing of this copy: a download applies the umask itself; an upload, which
+ * does not know the umask of the server, only takes bits away. */
 void
 xfer_part_mode(struct xfer_file *f)
 {
@@ -177,7 +178,7 @@ is_empty(int fd)
 	return fstat(fd, &st) == 0 && st.st_size == 0;
 }
 
-/* Has this run made what has the part's name? */
+/* Has this run made the file that has the part's name? */
 static bool
 is_ours(const struct xfer_file *f)
 {
@@ -200,8 +201,9 @@ xfer_part_refused(struct xfer_file *f)
 	xfer_file_restart(f, f->resume);
 }
 
-/* The old part, or a new one. -1 with errno. What was empty when it was looked
- * at needs no proof, so it must be empty still. */
+/* Opens the old part, or makes a new one. -1 with errno. A part that was empty
+ * when it was looked at needs no proof of its content, so it must still be
+ * empty. */
 static int
 claim_part(struct xfer_file *f, mode_t mode)
 {
@@ -214,12 +216,12 @@ claim_part(struct xfer_file *f, mode_t mode)
 	if (fd >= 0 && (f->part.old.size > 0 || is_empty(fd)))
 		return fd;
 	fd_close(&fd);
-	use_nothing(f); /* it is another copy's, or gone */
+	use_nothing(f); /* the old part is another copy's, or gone */
 	for (;;) {
 		fd = local_part_make(f->at, xfer_part_local(f), mode,
 		    f->x->copy);
 		if (fd < 0 && errno == EEXIST && is_ours(f)) {
-			/* of this run, which begins the file anew */
+			/* a part of this run, which begins the file anew */
 			xfer_made_nothing(f);
 			(void)local_remove(f->at, xfer_part_local(f));
 			continue;
@@ -236,8 +238,8 @@ claim_part(struct xfer_file *f, mode_t mode)
 	}
 }
 
-/* 0, or the errno for which there is no part. Then the target is written in
- * place, unless is_final(). */
+/* Opens the part: 0, or the errno of the failure. After a failure the target is
+ * written in place, unless is_final(). */
 static int
 open_part(struct xfer_file *f, mode_t mode)
 {
@@ -254,7 +256,7 @@ open_part(struct xfer_file *f, mode_t mode)
 	return 0;
 }
 
-/* There is none, or it may not take the target's place. */
+/* Closes the part and forgets its name: the target is written in place. */
 static void
 forget_part(struct xfer_file *f)
 {
@@ -267,7 +269,8 @@ forget_part(struct xfer_file *f)
 	use_nothing(f);
 }
 
-/* Would a write in place fail as well, or spoil what another copy does? */
+/* Is a part's failure also that of the file, because a write in place would
+ * fail as well, or spoil what another copy does? */
 static bool
 is_final(int error)
 {
@@ -280,12 +283,13 @@ report_open(struct xfer_file *f, int error)
 {
 	if (xfer_file_wait_for_fds(f, error))
 		return;
-	if (error != EEXIST) /* else no name was left, which was told */
+	if (error != EEXIST) /* for EEXIST it was told that no name is left */
 		xfer_report_tried(f->x, XFER_TRIED_OPEN_LOCAL, f->local,
 		    local_error_text(error));
 }
 
-/* It is not cut before all data is here: it may be the source. */
+/* Opens the target to write it in place. It is not cut before all data is here,
+ * because it may be the source. */
 static bool
 open_in_place(struct xfer_file *f)
 {
@@ -300,9 +304,10 @@ open_in_place(struct xfer_file *f)
 	}
 	if (!xfer_overwrites(f))
 		return true;
-	xfer_target_opened(f, UINT64_MAX); /* a device does not tell */
+	xfer_target_opened(f, UINT64_MAX); /* a device tells no size */
 	if (fstat(f->fd, &st) != 0) {
-		report_open(f, errno); /* what is behind the end would stay */
+		report_open(f, errno); /* without its size, old content behind
+				        * the end would stay */
 		fd_close(&f->fd);
 		return false;
 	}
@@ -313,7 +318,8 @@ open_in_place(struct xfer_file *f)
 	return true;
 }
 
-/* A later run must be able to read the part. */
+/* Opens the part, with a mode that lets a later run read it. True also if there
+ * is no part, and the target is to be written in place. */
 static bool
 try_part(struct xfer_file *f)
 {
@@ -354,7 +360,8 @@ xfer_part_open(struct xfer_file *f)
 	}
 }
 
-/* In a directory in which names may be added only. It replaces nothing. */
+/* Links the part to the target's name, in a directory where names may be added
+ * but not removed. That replaces nothing. */
 static bool
 link_instead(struct xfer_file *f)
 {
@@ -371,7 +378,8 @@ xfer_part_rename(struct xfer_file *f, int lock)
 	struct stat st;
 	int error;
 
-	/* Another file of this run may have made its part under that name. */
+	/* Another file of this run may have made its part under the target's
+	 * name. */
 	xfer_part_make_way(f->x, f->at, f->name);
 	if (local_part_to_target(lock, f->at, part, f->name) == 0)
 		return true;
@@ -387,8 +395,8 @@ xfer_part_rename(struct xfer_file *f, int lock)
 	return false;
 }
 
-/* Devices and pipes, whose times are nobody's business; what a link at a server
- * leads to is not known. */
+/* Is the target a device or a pipe, whose times are not changed? A link at a
+ * server counts as a file, because what it leads to is not known. */
 static bool
 is_special(const struct xfer_file *f, int lock)
 {
@@ -401,8 +409,9 @@ is_special(const struct xfer_file *f, int lock)
 	    !S_ISLNK(t->mode);
 }
 
-/* Without a part the target gets another time, so that size and time do not
- * make a later run take it for complete. */
+/* Withdraws a failed copy: its part is removed. A target without a part gets
+ * another time, so that a later run does not take it for complete by its size
+ * and time. */
 void
 xfer_part_withdraw(struct xfer_file *f, int lock)
 {

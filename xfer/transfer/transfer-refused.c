@@ -47,8 +47,9 @@ asked(void *arg, const struct sftp_reply *reply)
 		learn(x, SFTP_RENAMES_FILES);
 }
 
-/* Of a name that nothing has to another one. Without posix-rename a target that
- * is there has to be removed first, so that is asked, too. */
+/* Asks the server whether it renames at all: a name that nothing has, to
+ * another name. Without posix-rename a target that is there has to be removed
+ * first, so REMOVE is asked, too. */
 static void
 ask(struct xfer *x, const struct xfer_file *f)
 {
@@ -98,7 +99,7 @@ part_gone(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->status != SFTP_OK &&
 	    reply->status != SFTP_NO_SUCH_FILE)
 		xfer_note(f->x, f->part.name, "cannot be removed");
-	/* The next part would stay there, too. */
+	/* A server that removes no part would keep the next part as well. */
 	if (reply->err == 0 && is_refusal(reply->status))
 		learn(f->x, SFTP_RENAMES_NOTHING);
 	xfer_path_answered(f, reply);
@@ -116,7 +117,8 @@ xfer_go_in_place(struct xfer_file *f, uint32_t status)
 		return false;
 	f->in_place = true;
 	xfer_renaming_again(f);
-	/* A target may be the reason: that of another user, in /tmp. */
+	/* If there is a target it may be the reason, such as another user's in
+	 * /tmp; then nothing is learnt for other files. */
 	if (f->target.attrs.flags == 0)
 		learn(f->x, SFTP_RENAMES_NOTHING);
 	f->pending++;

@@ -30,7 +30,8 @@ xfer_renames_handle(const struct xfer_file *f)
 	    sftp_has(e->stream->s, SFTP_EXT_RENAME_PART);
 }
 
-/* The request closes the handle. No target: what it is of is removed. */
+/* Renames the file that the handle is of to target, or removes it if target is
+ * NULL. The request closes the handle. */
 static void
 end_handle(struct xfer_file *f, const char *target, sftp_done_fn done,
     void *arg)
@@ -49,7 +50,7 @@ part_stays(const struct xfer_file *f)
 	xfer_note(f->x, f->part.name, "cannot be removed");
 }
 
-/* Nothing but what was written. */
+/* Removes the part of a download, but no other file that has taken its name. */
 static void
 remove_local(struct xfer_file *f, bool tells)
 {
@@ -60,8 +61,8 @@ remove_local(struct xfer_file *f, bool tells)
 		part_stays(f);
 }
 
-/* The request is not repeated, because a part of the same name may have been
- * made meanwhile. */
+/* Removes the part. The request is not repeated when its answer is lost,
+ * because a part of the same name may have been made meanwhile. */
 void
 xfer_part_remove(struct xfer_file *f, sftp_done_fn done)
 {
@@ -98,7 +99,7 @@ xfer_part_remove_surely(struct xfer_file *f)
 		remove_local(f, true);
 		return;
 	}
-	f->pending += 2; /* one of them until the request is sent */
+	f->pending += 2; /* one of the two is kept until the request is sent */
 	xfer_request_path(f->x, &q, part_gone, f);
 	f->pending--;
 }
@@ -114,7 +115,8 @@ rename_fails(struct xfer_file *f, const char *text)
 		xfer_part_remove_surely(f);
 }
 
-/* A directory in which names may be added only. */
+/* Answer to the hard link in place of a rename, in a directory where names may
+ * be added but not removed. */
 static void
 linked(void *arg, const struct sftp_reply *reply)
 {
@@ -130,7 +132,8 @@ linked(void *arg, const struct sftp_reply *reply)
 	xfer_path_answered(f, reply);
 }
 
-/* A further name of the part is made, which replaces nothing. */
+/* Makes the target's name a hard link to the part, which replaces nothing. True
+ * if the request was sent. */
 static bool
 link_instead(struct xfer_file *f, uint32_t status)
 {
@@ -146,8 +149,9 @@ link_instead(struct xfer_file *f, uint32_t status)
 	return true;
 }
 
-/* By what a server tells of it. A file may get a later time when it is closed,
- * so without -p, which sets it, a later time says nothing. */
+/* Is what was found the file that was written, as far as attributes tell? A
+ * server may set a later time when it closes a file: so without -p, which sets
+ * the time, a later time says nothing. */
 static bool
 is_written(const struct xfer_file *f, const struct sftp_attrs *found)
 {
@@ -203,8 +207,8 @@ target_removed(void *arg, const struct sftp_reply *reply)
 	}
 }
 
-/* The RENAME of SFTP 3 replaces nothing: the target is removed first, but only
- * if the part is there. True: it will be tried again. */
+/* The RENAME of SFTP 3 replaces nothing: so the target is removed first, but
+ * only if the part is there. True if RENAME will be tried again. */
 static bool
 clear_target(struct xfer_file *f)
 {
@@ -221,7 +225,8 @@ clear_target(struct xfer_file *f)
 	return true;
 }
 
-/* Nobody can tell what was renamed. Written again it is the source. */
+/* The server cannot show that the part was what was renamed. The file is
+ * written again, in place, or fails. */
 static void
 not_shown(struct xfer_file *f)
 {
@@ -229,7 +234,7 @@ not_shown(struct xfer_file *f)
 		rename_fails(f, XFER_PART_EXCHANGED);
 }
 
-/* All is answered. */
+/* Goes on when all requests of a rename are answered. */
 static void
 renamed(struct xfer_file *f)
 {
@@ -300,8 +305,8 @@ after_seen(void *arg, const struct sftp_reply *reply)
 	answered(f, reply);
 }
 
-/* None of them is repeated by itself, for what a lost one has done must be
- * found out. */
+/* Sends the requests of a rename by name. They are not repeated when a stream
+ * is lost: first it must be found out what the lost ones have done. */
 static void
 rename_by_name(struct xfer_file *f)
 {
@@ -311,7 +316,7 @@ rename_by_name(struct xfer_file *f)
 	f->renaming.before.flags = f->renaming.after.flags = 0;
 	f->renaming.lost_now = false;
 	f->renaming.tries++;
-	f->pending += 4; /* one of them until all are sent */
+	f->pending += 4; /* one of the four is kept until all are sent */
 	xfer_request_path(f->x, &q, before_seen, f);
 	q.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
 							 SFTP_RENAME;

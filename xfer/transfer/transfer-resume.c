@@ -22,8 +22,9 @@
 
 enum {
 	BLOCK_BYTES = XFER_DIGEST_BLOCK,
-	/* Under way for a file: two, for two threads of the server, and large
-	 * enough that the round trip of a long path does not matter. */
+	/* Requests under way for a file: two, for two threads of the server.
+	 * They are large enough that the round trip of a long path does not
+	 * matter. */
 	REQUEST_BYTES = 32 * BLOCK_BYTES,
 	REQUESTS_MAX = 2,
 	REQUESTS_SPARSE = 16, /* holes cost nothing but round trips */
@@ -38,7 +39,7 @@ blocks_of(uint64_t len)
 	return (uint32_t)((len + BLOCK_BYTES - 1) / BLOCK_BYTES);
 }
 
-/* All bytes of a request are compared. */
+/* Goes on when all bytes of a request are compared. */
 static void
 compare_end(struct xfer_block *b)
 {
@@ -76,7 +77,8 @@ xfer_compared(struct xfer_block *b, uint64_t offset, uint32_t len, bool same)
 		compare_end(b);
 }
 
-/* The stream was lost: that is no answer, and says nothing of the content. */
+/* The stream of a request was lost, which says nothing of the content: it is
+ * compared again. */
 static void
 not_compared(struct xfer_block *b)
 {
@@ -103,7 +105,7 @@ digests_done(void *arg, const struct sftp_reply *reply)
 		not_compared(b);
 		return;
 	}
-	/* EOF: it is shorter, and so not the same. */
+	/* EOF: the other end is shorter, and so not the same. */
 	if (reply->status != SFTP_EOF &&
 	    (reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_digests(&body, blocks_of(b->len), &theirs) < 0)) {
@@ -159,7 +161,8 @@ back_done(void *arg, const struct sftp_reply *reply)
 	}
 	if (b->got < b->len)
 		f->compare.differs = true;
-	/* One that this run has made is known by a block, as by a digest. */
+	/* A part that this run has made is proven by one equal block, as an old
+	 * part is by an equal digest. */
 	if (!f->compare.differs && f->made.ours)
 		xfer_part_proven(f);
 	if (!f->compare.differs &&
@@ -175,8 +178,8 @@ static bool
 send_comparison(struct xfer_file *f, struct xfer_handle *e)
 {
 	struct xfer_compare *c = &f->compare;
-	/* A server digests no further than a file's size, which those of /proc
-	 * do not tell. */
+	/* A server digests no further than the size that a file tells; files of
+	 * /proc tell none. */
 	bool digests = sftp_has(e->stream->s, SFTP_EXT_CHECK_FILE) &&
 	    (f->up || f->source.size != 0);
 	uint64_t len = digests ? REQUEST_BYTES : sftp_read_max(e->stream->s);
@@ -204,8 +207,9 @@ send_comparison(struct xfer_file *f, struct xfer_handle *e)
 	return true;
 }
 
-/* A part that was read to its end. Digests are of blocks so large that one of
- * them tells whose it is; of what is read, all has to be the source's. */
+/* Ends the comparison of a part. One equal digest proves a part, because it is
+ * of a large block. A part that was read back is proven only if all of it is
+ * equal to the source. */
 static void
 part_was_read(struct xfer_file *f)
 {
@@ -223,7 +227,8 @@ part_was_read(struct xfer_file *f)
 		xfer_handle_wake(e);
 }
 
-/* All requests are answered, or were lost: then it is compared again. */
+/* Ends a comparison when all its requests are answered. If some were lost it is
+ * made again. */
 static void
 compare_over(struct xfer_file *f)
 {
@@ -310,7 +315,7 @@ xfer_compare_start(struct xfer_file *f, int why, uint64_t size)
 		xfer_file_compared(f, why);
 }
 
-/* What was not compared of a part is moved. */
+/* Stops comparing f. What was not compared of a part is moved. */
 void
 xfer_compare_stop(struct xfer_file *f)
 {
@@ -330,15 +335,16 @@ xfer_compare_stop(struct xfer_file *f)
 /* --- marks --- */
 
 /*
- * Behind the data, at the offset of the source's size: 8 bytes MARKS_MAGIC,
- * uint64 size and mtime (seconds) of the source, uint64 bytes of a chunk,
- * and a byte for each chunk: 1 when all of it is there.
+ * Marks lie behind the data, at the offset of the source's size: 8 bytes
+ * MARKS_MAGIC, uint64 size and mtime (seconds) of the source, uint64 bytes of a
+ * chunk, and a byte for each chunk: 1 when all of the chunk is there.
  */
 enum { MARKS_HEAD = 32, MARKS_MAX = 128 * 1024 };
 #define MARKS_MAGIC "HPNPART1"
 #define MARKS_WORTH (UINT64_C(8) * 1024 * 1024)
 
-/* Where connections are expected to break, less has to be moved again. */
+/* Is f so large that marks are worth their cost? With retries, connections are
+ * expected to break, so smaller files have marks, too. */
 static bool
 are_marks_worth(const struct xfer_file *f)
 {
@@ -371,7 +377,8 @@ mark_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_touch(e->file);
 }
 
-/* If it fails, a later run moves more than it must. */
+/* Writes marks at an offset from their begin. Failures are not reported: a
+ * later run then only moves more than it must. */
 static void
 marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 {
@@ -461,7 +468,8 @@ xfer_marks_kept(const struct xfer_file *f)
 	return sum;
 }
 
-/* The chunks that are not marked become what is to be done. */
+/* Reads the marks of an old part: the chunks without a mark are to be moved.
+ * False if these are no marks of this source. */
 static bool
 marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 {
@@ -507,7 +515,7 @@ xfer_whole_learn(struct xfer_file *f)
 {
 	bool was = f->whole.known;
 
-	/* What is compared still is not known to be there. */
+	/* A part that is still being compared is not known to be whole. */
 	f->whole.known = f->up && f->part.name != NULL && f->progress.begun &&
 	    !f->failed && f->source.size != 0 && !f->part.unproven &&
 	    f->compare.why != XFER_COMPARE_PART &&
@@ -552,7 +560,7 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 
 	f->compare.why = XFER_COMPARE_NONE;
 	xfer_progress_from(f, 0);
-	/* Without them it is no part, or one of another source. */
+	/* Without marks it is no part, or a part of another source. */
 	if (len == 0 && xfer_is_whole(f)) {
 		take_whole(f);
 		right = true;
@@ -615,7 +623,7 @@ xfer_marks_read(struct xfer_file *f)
 		free(m);
 		return;
 	}
-	/* Nothing moves until they are known. */
+	/* Nothing moves until the marks are known. */
 	xfer_progress_from(f, f->source.size);
 	f->compare.why = XFER_COMPARE_PART;
 	f->compare.next = f->compare.size = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The end of streams. What one leaves undone the others do. When all are lost
- * they are opened anew, as often as the caller allows in a row without a byte
- * that is kept: what was moved counts only if the next try need not move it
- * again.
+ * The end of streams. What a lost stream leaves undone the others do. When all
+ * streams are lost they are opened anew. The caller limits how often that is
+ * tried in a row without progress; bytes are progress only if the next try need
+ * not move them again.
  *
  * A stream that owes answers and gives none for a minute is silent. It is ended
- * if another one answers, so it is not the host, or not all of the network; or
- * if it can be opened anew. What was sent to it may still be done, at whatever
- * time: see transfer-late.c.
+ * in two cases: another stream answers, so neither the host nor all of the
+ * network has failed; or it can be opened anew. The server may still carry out
+ * what was sent to it, at any time: see transfer-late.c.
  */
 #include <stdio.h>
 
@@ -20,9 +20,11 @@ enum {
 	RETRY_MS = 1000,
 	RETRY_MAX_MS = 5 * 60 * 1000,
 	SILENT_MS = 60000,
-	WATCH_STEPS = 100, /* of a silence: as long as this process slept, or
-			    * waited for a disk, nobody was silent */
-	ANSWER_STEPS = 20, /* since an answer: the stream works */
+	WATCH_STEPS = 100, /* looks in SILENT_MS; a look counts two steps at
+			    * most, because nobody was silent while this process
+			    * slept or waited for a disk */
+	ANSWER_STEPS = 20, /* a stream works if it was heard in the last
+			    * SILENT_MS / ANSWER_STEPS */
 };
 
 /* --- silence --- */
@@ -40,7 +42,9 @@ owes_answers(const struct xfer_stream *l)
 	    (sftp_has_version(l->s) ? sftp_pending(l->s) > 0 : l->watch.up);
 }
 
-/* Requests that still leave this host may not have got there yet. */
+/* Has the stream sent or received anything since the last look? Requests that
+ * still leave this host may not have got to the server yet, so it is not
+ * silent. */
 static bool
 has_moved(struct xfer_stream *l)
 {
@@ -71,7 +75,8 @@ another_answers(const struct xfer_stream *l)
 	return false;
 }
 
-/* Those that have nothing to do are asked something. */
+/* Sends REALPATH on each stream that owes no answer, to see whether it still
+ * works. */
 void
 xfer_streams_probe(struct xfer *x)
 {
@@ -103,7 +108,7 @@ watch_stream(struct xfer_stream *l, uint64_t passed)
 		xfer_streams_probe(x);
 }
 
-/* Ends those that are silent. */
+/* Ends the streams that are silent. */
 static void
 watch(struct xfer *x)
 {
@@ -134,8 +139,8 @@ xfer_file_go_on(struct xfer_file *f)
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (f->up) {
-		/* What has the part's name, or the target's, is another file
-		 * perhaps: it has to show what it is, as with -Z. */
+		/* Another file may have taken the part's name, or the target's:
+		 * so what is there has to show what it is, as with -Z. */
 		xfer_file_note_kept(f);
 		xfer_file_restart(f, f->x->origin.stream == NULL);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE ||
@@ -161,7 +166,8 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 		if (e->next < e->until && f->source.size != 0)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
-			xfer_progress_begun(f, false); /* without a size */
+			/* of a source without a size */
+			xfer_progress_begun(f, false);
 		xfer_handle_free(e);
 		lost = true;
 	}
@@ -177,15 +183,16 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 			xfer_handle_wake(e);
 		xfer_file_touch(f);
 	} else if (f->pending == 0) {
-		/* Else its other requests, on other streams, are answered. */
+		/* Else its requests on other streams are answered first. */
 		xfer_file_go_on(f);
 	}
 }
 
 /* --- the end of one --- */
 
-/* A stream that ends before it has moved data was refused: no more of its kind
- * are opened. Streams of the other kind, and those that work, stay. */
+/* A stream that ends before it has moved data was refused: no more streams of
+ * its kind (channel or connection) are opened. Streams of the other kind, and
+ * those that work, stay. */
 static void
 learn_refusal(struct xfer *x, const struct xfer_stream *l)
 {
@@ -204,14 +211,14 @@ stream_gone(struct xfer_stream *l)
 	struct xfer_file *f, *before;
 	bool silent;
 
-	xfer_digest_drain(x); /* its blocks are still in use there */
+	xfer_digest_drain(x); /* the digest threads still use its blocks */
 	xfer_files_settle(x);
 	x->err = sftp_error(l->s);
 	x->retry.answered |= sftp_has_version(l->s);
 	learn_refusal(x, l);
 	xfer_streams_wake(x);
-	/* Each goes to the front of the queue: they stay in order, so that
-	 * those end first that were begun first. */
+	/* Each file goes to the front of the queue. Going backwards keeps them
+	 * in order, so that the files that were begun first end first. */
 	for (f = TAILQ_LAST(&x->files.active, xfer_files); f != NULL;
 	     f = before) {
 		before = TAILQ_PREV(f, xfer_files, entry);
@@ -261,14 +268,14 @@ begin_anew(struct xfer *x, uint64_t now)
 	struct xfer_file *f;
 	char text[96];
 
-	/* Those that are still active wait for answers to path requests. */
+	/* Files that are still active wait for answers to path requests. */
 	TAILQ_FOREACH(f, &x->files.active, entry)
 		f->resume = true;
 	TAILQ_FOREACH(f, &x->files.queue, entry)
 		if (f->target.known && !can_go_on(f))
 			xfer_file_restart(f, true);
-	/* Whether the next connection can have others beside it is not known.
-	 */
+	/* It is not known whether the server lets the next connection have
+	 * others beside it. */
 	x->grow.connections = (struct xfer_growth){ .stopped = false };
 	x->grow.to_open = 0;
 	x->grow.channels = 1;
@@ -281,8 +288,8 @@ begin_anew(struct xfer *x, uint64_t now)
 	xfer_note(x, NULL, text);
 }
 
-/* A server that never answered, and one that has refused us, would do so again.
- */
+/* May the transfer try again? Not at a server that never answered, or that has
+ * refused us: it would do so again. */
 static bool
 may_retry(struct xfer *x)
 {

@@ -21,7 +21,8 @@ xfer_is_full_file(const struct sftp_attrs *a)
 	return is_file(a) && a->size > 0;
 }
 
-/* With -p even an empty file may be complete, or not. */
+/* Is a target or an old part of f worth a look? With -p also for an empty
+ * source, whose target may have the right time already, or not. */
 bool
 xfer_may_resume(const struct xfer_file *f)
 {
@@ -29,7 +30,8 @@ xfer_may_resume(const struct xfer_file *f)
 
 	if (!f->resume && !o->resume)
 		return false;
-	/* New, but for what streams that were lost have made. */
+	/* The directory was made by this run, so it has nothing in it, except
+	 * what lost streams have made. */
 	if (f->dir != NULL && f->dir->state == XFER_DIR_MADE &&
 	    !f->x->retry.begun)
 		return false;
@@ -60,7 +62,7 @@ same_time(const struct xfer_file *f)
 	return reuse_same_time(&ours, &there, time(NULL));
 }
 
-/* Has the target the mode that it would get? */
+/* Has the target the mode that the copy would give it? */
 static bool
 same_mode(const struct xfer_file *f)
 {
@@ -85,7 +87,8 @@ facts_of_options(const struct xfer_file *f)
 	return facts;
 }
 
-/* A source that tells no size is read to its end, and has none to compare. */
+/* Chooses what is used of target and part. A source that tells no size is read
+ * to its end, and has no size to compare. */
 static enum reuse_plan
 plan(const struct xfer_file *f)
 {
@@ -106,7 +109,7 @@ plan(const struct xfer_file *f)
 	return reuse_plan(facts);
 }
 
-/* It is complete, and nothing of it is opened. */
+/* Keeps a target that is complete. Nothing is opened. */
 static void
 keep(struct xfer_file *f)
 {

@@ -19,10 +19,11 @@
 
 enum {
 	SMALL_MAX = 64 * 1024,
-	AROUND = 1024, /* bytes, at most, of all but data and path */
+	AROUND = 1024, /* most bytes of a request beside data and path */
 };
 
-/* Times to the nanosecond take requests of their own. */
+/* True if times to the nanosecond are to be kept, which takes requests of their
+ * own. */
 static bool
 wants_more_times(const struct xfer_file *f)
 {
@@ -31,7 +32,8 @@ wants_more_times(const struct xfer_file *f)
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
-/* Does it need nothing but to be moved, but perhaps for what is there? */
+/* Can f be copied by moving its data alone? No option may ask for more; what is
+ * at the target is not looked at here. */
 static bool
 is_plain(const struct xfer_file *f)
 {
@@ -59,8 +61,8 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 
 	if (stream == NULL || f->source.attrs.size > SMALL_MAX || !is_plain(f))
 		return false;
-	/* To know whether the server has put-file saves more time than to
-	 * wait for its version costs. */
+	/* The first file waits for the server's version: to learn whether the
+	 * server has put-file saves more time than the wait costs. */
 	if (!sftp_has_version(stream->s))
 		return true;
 	return is_small(f, f->source.attrs.size) &&
@@ -86,8 +88,8 @@ small_begin(struct xfer_file *f, struct xfer_stream *stream)
 	f->small.opened = f->small.guess_closed = false;
 }
 
-/* Counts an answer. True: it was the last. If the session is over it is false,
- * and xfer_file_lost() begins the file anew. */
+/* Counts an answer. True if it was the last one. If the session is over it is
+ * false, and xfer_file_lost() begins the file anew. */
 static bool
 small_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
@@ -115,7 +117,7 @@ count_moved(struct xfer_file *f)
 	progress_add(f->x->opts.progress, &f->item, f->source.size);
 }
 
-/* The data of a download. */
+/* Writes the data of a download to its target. */
 static void
 write_target(struct xfer_file *f, const uint8_t *p, size_t len)
 {
@@ -148,7 +150,7 @@ take_ordinary_steps(struct xfer_file *f)
 	xfer_file_restart(f, f->resume);
 }
 
-/* Reads all of it. False: it has not the size that it had. */
+/* Reads all of the source into x->data.small. False if its size has changed. */
 static bool
 read_source(struct xfer_file *f, size_t *len)
 {
@@ -158,7 +160,7 @@ read_source(struct xfer_file *f, size_t *len)
 	if (x->data.small == NULL &&
 	    (x->data.small = malloc(SMALL_MAX + 1)) == NULL)
 		return false;
-	/* One byte more than its size: it may have grown. */
+	/* One byte more than its size is read, to see whether it has grown. */
 	n = fd_pread_all(f->fd, x->data.small, (size_t)f->source.size + 1, 0);
 	if (n < 0 || (uint64_t)n != f->source.size)
 		return false;
@@ -180,8 +182,8 @@ new_attrs(const struct xfer_file *f)
 
 /* --- in one request --- */
 
-/* Our server says what has the part's name: nothing else but such a name is
- * believed. */
+/* Notes a part that the server has left alone, whose name is in the reply. Only
+ * names of such parts are believed. */
 static void
 note_left(struct xfer_file *f, const struct sftp_reply *reply)
 {
@@ -394,9 +396,9 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	uint8_t *p;
 
 	xfer_part_avoid_plan(f);
-	/* Where the server tells the number of names, it must be known before.
-	 * And others must not be able to read the data before it is known
-	 * whether it replaces a file that they may not read. */
+	/* A server that can tell how many names a file has must be asked
+	 * before. And the data must not be readable by others before it is
+	 * known whether it replaces a file that they may not read. */
 	if (f->part.name == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
 	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
@@ -410,7 +412,8 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 		memcpy(p, f->x->data.small, len);
 		sftp_write_finish(s, (uint32_t)len, guess_done, f);
 	} else {
-		f->pending--; /* the session is over, as the others say */
+		f->pending--; /* the session is over, as the answers to the
+			       * others will say */
 	}
 	if (f->x->opts.preserve)
 		sftp_fsetstat(s, h, &a, guess_done, f);

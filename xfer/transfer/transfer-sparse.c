@@ -15,10 +15,10 @@
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
-	EXTENTS_MAX = 1024, /* of one answer */
-	MAPS_MAX = 64,	    /* answers; then all of the rest is moved */
-	UNIT = 4096,	    /* bytes that are zeros, or not */
-	ZEROS_MIN = 16384,  /* shorter runs are written */
+	EXTENTS_MAX = 1024, /* most extents in one answer */
+	MAPS_MAX = 64,	    /* most answers; then all of the rest is moved */
+	UNIT = 4096,	    /* bytes that are looked at together for zeros */
+	ZEROS_MIN = 16384,  /* shorter runs of zeros are written */
 };
 
 /* --- download: where data is --- */
@@ -171,7 +171,8 @@ xfer_sparse_skip(struct xfer_handle *e, uint32_t *len)
 	if (at >= e->data_until && at >= f->holes.occupied) {
 		r = lseek(f->fd, (off_t)at, SEEK_DATA);
 		data = r >= 0 ? (uint64_t)r : at;
-		/* There is no more data, if the size is still the same. */
+		/* ENXIO: there is no more data, if the size is still the
+		 * same. */
 		if (r < 0 && errno == ENXIO && fstat(f->fd, &st) == 0 &&
 		    (uint64_t)st.st_size >= f->source.size)
 			data = f->source.size;

@@ -19,7 +19,8 @@ struct asking {
 	struct sftp *s;
 };
 
-/* A handle that is given is closed without a word. */
+/* Answer to the OPEN that only asks whether the target may be written. A handle
+ * is closed at once. */
 static void
 writable_done(void *arg, const struct sftp_reply *reply)
 {
@@ -56,7 +57,8 @@ xfer_target_ask(struct xfer_file *f, struct xfer_stream *stream)
 	    asking);
 }
 
-/* No hole may be left in old content. How much a device has is not told. */
+/* Notes how much old content the target has, because no hole may be left in it.
+ * A device tells no size, so all of it counts as old content. */
 static void
 target_inspected(void *arg, const struct sftp_reply *reply)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What this end spent the time of a transfer with. (What limited the network is
+/* What this end of a transfer spent the time on. (What limited the network is
  * reported by the connection.) */
 #include "base/buf.h"
 #include "base/mem.h"

@@ -19,21 +19,23 @@
 enum {
 	BUDGET_DEFAULT = 64 * 1024 * 1024,
 	FILES_DEFAULT = 1024,
-	FILES_NEAR = 512, /* over short paths more save no time */
+	FILES_NEAR = 512, /* over short paths more files at a time are no
+			   * faster */
 	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
-	FDS_BASE = 16, /* of a program that copies a file */
-	/* Directories in the midst of being read, beside so many files. */
+	FDS_BASE = 16, /* descriptors of a program that copies a file */
+	/* So many files for each directory that is in the midst of being
+	 * read. */
 	WALKING_SHARE = 8,
 	WALKING_MAX = 64,
-	ACTIVE_MAX = 4096, /* with those that are being renamed */
+	ACTIVE_MAX = 4096, /* active files, with those that are being renamed */
 	STARTS_PER_TURN = 64,
 	TICK_MS = 100,
 };
 
 /* --- life --- */
 
-/* By the number of descriptors. */
+/* How many files may be open, of so many descriptors. */
 static size_t
 files_for(rlim_t fds)
 {
@@ -121,7 +123,8 @@ xfer_free(struct xfer *x)
 	if (x == NULL)
 		return;
 	x->over = true;
-	xfer_digest_drain(x); /* it reads files, and has blocks */
+	xfer_digest_drain(x); /* digest threads still read files and use
+			       * blocks */
 	xfer_digest_free(x);
 	xfer_path_requests_free(x);
 	files_free(&x->files.queue);
@@ -153,7 +156,8 @@ xfer_failures(const struct xfer *x)
 
 /* --- files --- */
 
-/* Where it is on this host. */
+/* Finds the directory and the name of f on this host. Nothing to do for a
+ * source at a second host. False with errno. */
 static bool
 find_place(struct xfer_file *f)
 {
@@ -235,7 +239,7 @@ bool
 xfer_file_wait_for_fds(struct xfer_file *f, int error)
 {
 	struct xfer_file_lists *files = &f->x->files;
-	/* Those that hold a descriptor, but for f. */
+	/* Files beside f that hold a descriptor. */
 	size_t others =
 	    files->active_count - files->renaming - files->small - 1;
 
@@ -256,7 +260,7 @@ files_at_once(const struct xfer *x)
 					     most;
 }
 
-/* True if more could be started at once. */
+/* Starts queued files. True if more could be started at once. */
 static bool
 start_files(struct xfer *x)
 {
@@ -283,7 +287,7 @@ start_files(struct xfer *x)
 
 #define IS_DIRECTORY "is a directory (use -r)"
 
-/* A source on this host, whose name in `above` is that. */
+/* Adds a source on this host: `name` in the directory `above`. */
 static int
 add_local(struct xfer *x, struct local_dir *above, const char *name,
     const char *local, const char *remote)
@@ -335,7 +339,7 @@ xfer_put(struct xfer *x, const char *local, const char *remote)
 	return r;
 }
 
-/* A source on a server. */
+/* Adds a source on a server. */
 static int
 add_named(struct xfer *x, bool up, const char *local, const char *remote,
     const struct sftp_attrs *attrs)
@@ -380,8 +384,8 @@ wait_ms(struct xfer *x)
 {
 	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
 
-	/* The progress is shown, or streams are measured, or the end of
-	 * another session than the one that is waited for is noticed. */
+	/* The loop must wake up regularly where progress is shown, streams are
+	 * measured, or the end of a further session has to be noticed. */
 	if (x->opts.progress != NULL || x->host.ops != NULL ||
 	    x->origin.stream != NULL)
 		ms = TICK_MS;
@@ -421,7 +425,8 @@ show_progress(struct xfer *x)
 	struct progress *p = x->opts.progress;
 	struct xfer_file *f = TAILQ_FIRST(&x->files.active);
 
-	/* Until the login others may have something to say, or to ask. */
+	/* Until the login is over, others may write to the terminal, or ask
+	 * something. */
 	progress_wait(p, !x->retry.answered && !any_answers(x));
 	progress_streams(p, x->stream_count);
 	if (x->dirs.any)
@@ -429,7 +434,8 @@ show_progress(struct xfer *x)
 	progress_tick(p, f != NULL ? &f->item : NULL, clock_ms());
 }
 
-/* Nothing new begins; requests under way are answered, and files closed. */
+/* Stops the transfer: nothing new begins, but requests under way are answered,
+ * and files closed. */
 static void
 stop(struct xfer *x)
 {
@@ -457,8 +463,8 @@ all_done(const struct xfer *x)
 	    xfer_orders_done(x);
 }
 
-/* A turn, and what its time was spent with: what is neither computation nor
- * reading and writing of files is waiting. */
+/* Runs a turn of the loop, and counts what its time was spent on. What is
+ * neither computation nor reading and writing of files is waiting. */
 static int
 turn(struct xfer *x, bool more)
 {
@@ -517,7 +523,8 @@ run(struct xfer *x)
 	}
 }
 
-/* Nobody else tells of them, since the run has not ended by that. */
+/* Reports the error of requests that failed with their stream. The run has not
+ * ended by that error, so nothing else reports it. */
 static void
 tell_unsaid(struct xfer *x)
 {
@@ -527,7 +534,8 @@ tell_unsaid(struct xfer *x)
 	x->unsaid.count = 0;
 }
 
-/* They are this user's to remove: a copy that is under way may have them. */
+/* Tells of parts that were left alone. Only the user can know whether they may
+ * be removed: a copy that is under way may be writing them. */
 static void
 tell_left(struct xfer *x)
 {
