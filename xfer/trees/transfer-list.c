@@ -47,19 +47,23 @@
 enum {
 	REQUESTS_MAX = 8192,
 	NAMES_FIRST = 64,
-	HANDLES_FEW = 128, /* usually of a server without limits@ */
+	HANDLES_FEW = 128, /* usual limit of a server that does not tell
+			    * limits */
 	READS_MAX = 32,	   /* READDIRs in flight for one directory */
-	READS_OTHERS = 4,  /* the same, if the server may reorder requests */
+	READS_OTHERS = 4,  /* READDIRs if the server may reorder requests */
 	NAMES_EXPECTED = 4096, /* names expected from READDIRs in flight */
-	NAMES_KNOWN = 2048, /* known names: no further READDIRs of large ones */
+	NAMES_KNOWN = 2048, /* names known from which on large directories get
+			     * no further READDIRs */
 	NAMES_SMALL = 16,  /* an answer of so few names is never dropped */
-	LISTINGS_FEW = 64, /* when much is known, no more of those with
-			    * directories in them */
-	LISTINGS_LEAST = 8, /* the same, above names_max */
-	ENTRY_LEAST = 4 + 4 + 52, /* bytes of one of readdir-ns */
-	LATE_CLOSES = 64,  /* directories without early CLOSE after a bad one */
+	LISTINGS_FEW = 64, /* with so many listings, when much is known, no
+			    * directory that has directories in it is opened */
+	LISTINGS_LEAST = 8, /* the same limit above names_max */
+	ENTRY_LEAST = 4 + 4 + 52, /* least bytes of an entry of readdir-ns */
+	LATE_CLOSES = 64,  /* directories without early CLOSE after one that was
+			    * larger than expected */
 	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
-	GROWTH_COST = 8,   /* successes per handle before one more is tried */
+	GROWTH_COST = 8,   /* OPENDIRs that succeed, per handle, before one more
+			    * handle is tried */
 };
 
 /* --- names that were found --- */
@@ -69,7 +73,7 @@ enum {
  * up a name with the hash of another one, whose file would be left out. */
 struct xfer_names {
 	size_t used, cap;
-	uint64_t *v; /* 0: free */
+	uint64_t *v; /* hashes; 0: the place is free */
 };
 
 static bool
@@ -114,7 +118,7 @@ names_grow(struct xfer_names *n)
 	return 0;
 }
 
-/* False: it was found before. */
+/* Adds name to the names of d. False if it was found before. */
 static bool
 name_is_new(struct xfer_dir *d, const char *name)
 {
@@ -243,7 +247,7 @@ xfer_dir_unlist(struct xfer_dir *d)
 	names_free(d);
 }
 
-/* The stream that directories are listed over; NULL: there is none now. */
+/* The stream that directories are listed over; NULL if there is none now. */
 static struct xfer_stream *
 lister(struct xfer *x)
 {
@@ -254,7 +258,8 @@ lister(struct xfer *x)
 	return sftp_error(l->s) == 0 ? l : NULL;
 }
 
-/* Each name may cause requests (MKDIR, STAT), and waits in the queue. */
+/* May more names be listed now? Each one may cause requests (MKDIR, STAT), and
+ * waits in the queue. */
 bool
 xfer_may_find_more(struct xfer *x)
 {
@@ -274,7 +279,7 @@ xfer_dir_is_local(const struct xfer_dir *d)
 
 /* --- listing what is remote --- */
 
-/* Of the two names of something in d, the one that it is read by. */
+/* The one of both names by which something in d is read at the source. */
 static const char *
 source_of(const struct xfer_dir *d, const char *local, const char *remote)
 {
@@ -287,7 +292,8 @@ path_of(const struct xfer_dir *d)
 	return source_of(d, d->local, d->remote);
 }
 
-/* by_link: a link's name was listed, or what it is was not told. */
+/* Adds an entry that a server has listed. by_link: the entry was a link, or
+ * came without a type, and attrs are those that STAT has told. */
 static int
 add_remote(struct xfer_dir *d, char *local, char *remote,
     const struct sftp_attrs *attrs, const struct xfer_exact *exact,
@@ -309,7 +315,7 @@ add_remote(struct xfer_dir *d, char *local, char *remote,
 	return 0;
 }
 
-/* STAT of a link, or of an entry without a mode. */
+/* A STAT under way, of a link that was listed or of an entry without a mode. */
 struct lookup {
 	struct xfer_dir *dir; /* holds a reference */
 	char *local, *remote;
@@ -411,8 +417,9 @@ entered(void *arg, const struct sftp_reply *reply)
 	xfer_dir_unref(d);
 }
 
-/* Servers leave out names of which they cannot tell the attributes, so all of
- * a directory that they may list but not enter. Then even "." is missing. */
+/* Asks for "." in an empty listing, to report a directory that may be listed
+ * but not entered: servers leave out names whose attributes they cannot tell,
+ * and here these are all names, even ".". */
 static void
 check_empty(struct xfer_dir *d)
 {
@@ -429,9 +436,9 @@ check_empty(struct xfer_dir *d)
 	free(path);
 }
 
-/* After each answer: when it was the last one in flight, and nothing more is
- * to be read, closes the handle. The directory is then listed, or waits to be
- * listed again. */
+/* Called after each answer. When it was the last one in flight, and nothing
+ * more is to be read, closes the handle. The directory is then listed, or waits
+ * to be listed again. */
 static void
 remote_ends(struct xfer_dir *d)
 {
@@ -457,15 +464,16 @@ remote_ends(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-/* Of what was learnt by depth. */
+/* The index of d's depth in x->dirs.usual and usual_dirs. */
 static unsigned
 level(const struct xfer_dir *d)
 {
 	return MIN(d->depth, XFER_USUAL_DEPTHS - 1u);
 }
 
-/* Adapts an average. It rises more slowly than it falls, so that a single
- * large directory does not stop the others from being read in parallel. */
+/* Adapts the average *usual to n. It rises more slowly than it falls, so that a
+ * single large directory does not stop the others from being read in
+ * parallel. */
 static void
 learn_usual(unsigned *usual, unsigned n)
 {
@@ -497,14 +505,14 @@ take_answer(struct xfer_dir *d, const struct sftp_reply *reply)
 	d->listing.reads--;
 	if (reply->err != 0 || d->listing.dropped)
 		return false;
-	if (d->state == XFER_DIR_FAILED) { /* there is no target for them */
+	if (d->state == XFER_DIR_FAILED) { /* its names have no target */
 		d->listing.ended = true;
 		return false;
 	}
 	if (reply->status != SFTP_OK) {
 		if (reply->status != SFTP_EOF && d->listing.guessed)
 			d->listing.dropped =
-			    !d->listing.ended; /* the guess was wrong? */
+			    !d->listing.ended; /* perhaps the guess was wrong */
 		else if (reply->status != SFTP_EOF)
 			xfer_report_reply(x, path_of(d), reply);
 		else
@@ -569,8 +577,8 @@ make_ready(struct xfer_dir *d)
 	d->listing.ready = true;
 }
 
-/* Nanoseconds are worth a request of our own where they may show that files are
- * complete. */
+/* Are nanoseconds asked for by readdir-ns? That is worth a request where they
+ * may show that files are complete. */
 static bool
 asks_exactly(const struct xfer_dir *d)
 {
@@ -648,7 +656,8 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 	if (d->listing.guessed) {
 		guess_answered(d, reply);
 	} else if (refused && !d->listing.ended) {
-		/* Behind all others, when fewer handles are open. */
+		/* The directory waits behind all others, until fewer handles
+		 * are open. */
 		unlist(d);
 		TAILQ_INSERT_TAIL(&d->x->dirs.waiting, d, entry);
 		d->x->dirs.waiting_count++;
@@ -668,8 +677,8 @@ opendir_done(void *arg, const struct sftp_reply *reply)
 }
 
 /* May a READDIR of d be sent that is expected to bring so many names? For the
- * first answer room is reserved. At least one of a large directory is always in
- * flight, to guarantee progress. */
+ * first answer room is reserved (batch is 0). While no READDIR is in flight one
+ * is always allowed, to guarantee progress. */
 static bool
 has_room(struct xfer *x, const struct xfer_dir *d, unsigned names)
 {
@@ -725,7 +734,7 @@ read_remote(struct xfer_dir *d)
 			sftp_handle_request(d->listing.stream->s, SFTP_READDIR,
 			    d->listing.handle, readdir_done, d);
 		if (d->listing.batch == 0)
-			names = 1; /* the end */
+			names = 1; /* the answer only tells the end */
 	}
 	unready(d);
 	d->listing.reads_max = MIN(4 * d->listing.reads_max,
@@ -735,11 +744,11 @@ read_remote(struct xfer_dir *d)
 	return true;
 }
 
-/* There is nothing else to do before a root is read, so many READDIRs are sent
- * at once in case it is large. If the handle will be the first of the session
- * its value is known (sftp_guess_handle), and they go along with OPENDIR. A
- * wrong guess names no handle at all, so READDIR fails; CLOSE is never sent
- * with a guess. */
+/* Opens a root directory. There is nothing else to do before it is read, so
+ * many READDIRs are sent at once in case it is large. If its handle will be the
+ * first of the session the value is known (sftp_guess_handle), and the READDIRs
+ * go along with OPENDIR. A wrong guess names no handle at all, so READDIR
+ * fails; CLOSE is never sent with a guess. */
 static void
 open_root(struct xfer_dir *d, struct xfer_stream *l)
 {
@@ -758,7 +767,7 @@ open_root(struct xfer_dir *d, struct xfer_stream *l)
 		(void)read_remote(d);
 }
 
-/* May d be opened, which is expected to have so many names? */
+/* May d be opened, if it is expected to have so many names? */
 static bool
 may_open(const struct xfer *x, const struct xfer_dir *d, unsigned names)
 {
@@ -805,7 +814,8 @@ open_remotes(struct xfer *x)
 	}
 }
 
-/* What was being listed over that stream waits to be listed over another. */
+/* Directories that were being listed over a lost stream wait to be listed over
+ * another one. */
 void
 xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream)
 {

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Room at the target. What is known to be needed is compared with what is free
- * before data moves: of each named file when it is about to move, beside those
- * that have begun; of a tree that is new when all of it is listed. One that
- * replaces another has its room as it goes. The server is asked beside other
- * requests, and nothing waits for its answer: where that comes late, what has
- * begun ends. What cannot be known (holes at a server, links at the target,
- * devices) is taken to fit; then the file system says it, which ends the copy
- * at once.
+ * Room at the target. Before data moves, the room that is known to be needed is
+ * compared with what is free. Each named file is checked when it is about to
+ * move, beside the files that have begun. A new tree is checked when all of it
+ * is listed. A file that replaces another one gives that one's room back at its
+ * end.
+ *
+ * The server is asked beside other requests, and nothing waits for its answer:
+ * where that comes late, files that have begun are checked then. What cannot be
+ * known (holes at a server, links at the target, devices) is taken to fit; if
+ * it does not, the file system reports a full disk, which ends the copy at
+ * once.
  */
 #include <sys/statvfs.h>
 
@@ -23,7 +26,7 @@
 #include "xfer/trees/transfer-dir.h"
 #include "xfer/trees/transfer-space.h"
 
-/* Less is not worth a request. */
+/* Copies that need fewer bytes are not worth a request. */
 enum { SPACE_MIN = 4 * 1024 * 1024 };
 
 static uint64_t
@@ -42,8 +45,8 @@ know(struct xfer_space *s, uint64_t free_bytes)
 	s->free = free_bytes;
 }
 
-/* What a server has answered, if it has. File systems that have no number for
- * it tell 0 blocks in all. */
+/* Takes a server's answer to statvfs. File systems that have no number of free
+ * blocks tell 0 blocks in all: then nothing is known. */
 static void
 take_reply(struct xfer_space *s, const struct sftp_reply *reply)
 {
@@ -118,7 +121,8 @@ size_of(const struct xfer_file *f)
 	return f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
 }
 
-/* Without holes that stay holes, which not everybody tells. */
+/* The bytes that a file needs: of a sparse copy without holes. 0 if the source
+ * does not tell its holes. */
 static uint64_t
 needed(const struct xfer_file *f)
 {
@@ -130,7 +134,7 @@ needed(const struct xfer_file *f)
 	    MIN(size, times(f->source.exact.blocks, 512)) : 0;
 }
 
-/* Is it known before the target is looked at? */
+/* Is the need of a file known before its target is looked at? */
 static bool
 is_new_data(const struct xfer *x)
 {
@@ -191,7 +195,8 @@ refuse(struct xfer *x, const char *path, uint64_t need)
 	xfer_report(x, path, text);
 }
 
-/* What a file takes that is about to move. */
+/* The bytes that a file is going to take beyond what its part or target takes
+ * already. */
 static uint64_t
 takes(const struct xfer_file *f)
 {
@@ -201,7 +206,8 @@ takes(const struct xfer_file *f)
 
 	if (f->part.name == NULL && (!regular || f->target.is_link ||
 		f->target.old_size == UINT64_MAX))
-		return 0; /* somewhere else, or nowhere */
+		return 0; /* its data goes to another file system, or to no
+			   * disk */
 	if (f->part.name == NULL)
 		there = MAX(t->flags & SFTP_A_SIZE ? t->size : 0,
 		    f->target.old_size);
@@ -210,7 +216,7 @@ takes(const struct xfer_file *f)
 	return need - MIN(need, there);
 }
 
-/* What the rename of a part gives back. */
+/* The bytes that the rename of a part gives back: those of the old target. */
 static uint64_t
 gives_back(const struct xfer_file *f)
 {
@@ -219,7 +225,8 @@ gives_back(const struct xfer_file *f)
 	return f->part.name != NULL && (t->flags & SFTP_A_SIZE) ? t->size : 0;
 }
 
-/* A file, beside those that have begun before it. */
+/* Counts f among the files that have begun. The bytes that all of them need; 0
+ * if f needs none. */
 static uint64_t
 counted(struct xfer_file *f)
 {
@@ -250,7 +257,7 @@ xfer_space_fits(struct xfer_file *f)
 	return false;
 }
 
-/* The answer came when some had begun. */
+/* The server's answer came when some files had begun: checks these. */
 static void
 check_begun(struct xfer *x)
 {
@@ -270,7 +277,7 @@ check_begun(struct xfer *x)
 	}
 }
 
-/* All of a tree is known. */
+/* Checks a tree, all of which is listed. */
 static void
 check_tree(struct xfer *x)
 {
@@ -282,7 +289,7 @@ check_tree(struct xfer *x)
 	s->state = XFER_SPACE_OFF;
 }
 
-/* Nothing of it was there, to be replaced. */
+/* Is all of the tree new at the target, so that it replaces nothing? */
 static bool
 is_new_tree(struct xfer *x)
 {
@@ -294,7 +301,8 @@ is_new_tree(struct xfer *x)
 	return true;
 }
 
-/* A directory of the tree that is being filled. */
+/* Finds a directory of the tree on this host that is made already, to ask for
+ * free space there. */
 static bool
 find_root(struct xfer *x)
 {
@@ -345,7 +353,8 @@ struct asking {
 	char words[SFTP_WORDS_MAX];
 };
 
-/* What is left of the file is more than there is room for. */
+/* Answer of statvfs after a WRITE failed. If less is free than what is left of
+ * the file, the report says that the disk is full. */
 static void
 reason_known(void *arg, const struct sftp_reply *reply)
 {

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a directory at the server has in it before it is filled again (-Z):
- * listed once, instead of asked for name by name. An upload's directory that
- * was there already is listed, and its files wait for that (d->held). A file
- * of the same size and time is then complete without a further word, and of
- * one that is not there, nor its part, nothing is asked.
+ * What a directory at the server has in it before it is filled again (-Z). It
+ * is listed once, instead of a question for each name. An upload's directory
+ * that was there already is listed, and its files wait for that (d->held). Then
+ * a file of the same size and time is complete without a further request.
+ * Nothing is asked for a file that is not listed, and whose part is not listed
+ * either.
  *
- * Whatever goes wrong, and more names than NAMES_MAX, means that nothing is
- * known: then each file is asked for by itself, as it is of a server that tells
- * nanoseconds only so. Names are kept as the first 64 bits of their SHA-256.
+ * After any failure, or with more names than NAMES_MAX, nothing is known: then
+ * each file is asked for by itself. So it is with a server that tells
+ * nanoseconds only for single files. Names are kept as the first 64 bits of
+ * their SHA-256.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -25,18 +27,19 @@ enum {
 };
 
 struct there {
-	uint64_t hash; /* 0: free */
+	uint64_t hash; /* hash of the name; 0: the row is free */
 	uint64_t size;
 	int64_t sec;
 	uint32_t nsec, mode;
-	bool exact, timed; /* nanoseconds are known; seconds are */
+	bool exact, timed; /* exact: nanoseconds are known; timed: seconds
+			    * are */
 };
 
 struct xfer_there {
 	struct there *rows; /* owned */
 	size_t used, cap;
 	bool whole; /* all names are known */
-	bool parts; /* there may be some */
+	bool parts; /* there may be parts among the names */
 	bool failed;
 };
 
@@ -51,7 +54,7 @@ hash_of(const void *name, size_t len, uint64_t *h)
 	return true;
 }
 
-/* Its row, or the free one where it belongs. */
+/* The row of the name with that hash, or the free row where it belongs. */
 static struct there *
 find(const struct xfer_there *t, uint64_t hash)
 {
@@ -95,7 +98,8 @@ xfer_there_free(struct xfer_dir *d)
 	d->there = NULL;
 }
 
-/* What has been learnt is known, or nothing is; the files may be copied. */
+/* Ends the listing of d, which is used only if it is whole. The files of d may
+ * be copied now. */
 static void
 end(struct xfer_dir *d)
 {
@@ -140,7 +144,7 @@ take_names(struct xfer_dir *d, const struct sftp_reply *reply)
 	struct sftp_entry e;
 
 	if (exact)
-		(void)rd_u32(&r); /* their number */
+		(void)rd_u32(&r); /* the number of entries */
 	while (!d->there->failed && sftp_next_entry_ns(&r, exact, &e, &st))
 		if (sftp_name_is_safe(e.name) &&
 		    !take_entry(d, &e, exact ? &st : NULL))
@@ -170,7 +174,7 @@ names_done(void *arg, const struct sftp_reply *reply)
 	read_more(d);
 }
 
-/* Sends READDIRs, or at the end CLOSE. */
+/* Sends READDIRs for d, or at its end CLOSE. */
 static void
 read_more(struct xfer_dir *d)
 {
@@ -260,7 +264,7 @@ xfer_there_issue(struct xfer *x)
 
 /* --- what was found --- */
 
-/* NULL: it is not there. */
+/* The row of name; NULL if nothing of that name is there. */
 static const struct there *
 look(const struct xfer_there *t, const char *name)
 {
@@ -273,7 +277,8 @@ look(const struct xfer_there *t, const char *name)
 	return row->hash != 0 ? row : NULL;
 }
 
-/* A file system may spell other letters in another way than it was told. */
+/* Is name ASCII? Other letters may be spelled in another way by the file system
+ * than they were when the file was made. */
 static bool
 is_ascii(const char *name)
 {

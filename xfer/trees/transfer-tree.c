@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Directories: their beginning and their end. One that is found waits (in
- * x->dirs.waiting, last found first) until transfer-list.c lists it. For an
- * upload it is made on the server meanwhile; MKDIRs for the directories in it
- * follow at once, its files are held until it is there. It ends when all below
- * it has ended; only then are its attributes set, as its times change before.
+ * x->dirs.waiting, last found first) until transfer-list.c lists it. An upload
+ * makes it on the server meanwhile. MKDIRs for the directories in it follow at
+ * once; its files are held until it is there. A directory ends when all below
+ * it has ended. Only then are its attributes set, because its times change
+ * before.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,8 @@
 
 enum {
 	MODE_OWNER = 0700,
-	TRIES_MAX = 8, /* of MKDIR: its parent's may have been lost */
+	TRIES_MAX = 8, /* tries of MKDIR: that of its parent may have been
+		        * lost */
 };
 
 /* --- life --- */
@@ -101,7 +103,8 @@ fix_remote(struct xfer_dir *d, uint32_t what)
 	xfer_request_path(d->x, &q, fix_done, d);
 }
 
-/* Were the exact times set? If not, those of version 3 are. */
+/* Answer to the request for exact times. If it failed, the times of version 3
+ * are set. */
 static void
 times_done(void *arg, const struct sftp_reply *reply)
 {
@@ -113,7 +116,8 @@ times_done(void *arg, const struct sftp_reply *reply)
 		SFTP_A_MODE : SFTP_A_MODE | SFTP_A_TIMES);
 }
 
-/* CLOSE is sent before the mode is set, which may forbid to open it. */
+/* Answer to OPENDIR of a directory that gets exact times. It is opened for that
+ * before its mode is set, because the mode may forbid to open it. */
 static void
 times_open(void *arg, const struct sftp_reply *reply)
 {
@@ -138,7 +142,8 @@ times_open(void *arg, const struct sftp_reply *reply)
 	xfer_closedir_send(stream, &h);
 }
 
-/* Times to the nanosecond need a handle for each directory. */
+/* Sets exact times of directories that have ended. Each one needs a handle for
+ * that. */
 void
 xfer_dirs_fix(struct xfer *x)
 {
@@ -159,13 +164,14 @@ xfer_dirs_fix(struct xfer *x)
 	}
 }
 
-/* Sets what is to be set. False: a server does so, and d ends later. */
+/* Sets the mode and times of d. False if the server is asked to, so that d ends
+ * with its answer. */
 static bool
 fix(struct xfer_dir *d)
 {
 	bool preserve = d->x->opts.preserve;
 
-	/* A directory that was there before keeps its mode, but with -p. */
+	/* Without -p a directory that was there before keeps its mode. */
 	if (d->state == XFER_DIR_FAILED || !d->fix ||
 	    !(preserve || d->state == XFER_DIR_MADE))
 		return true;
@@ -181,7 +187,8 @@ fix(struct xfer_dir *d)
 	return false;
 }
 
-/* No recursion: a tree may be deep. */
+/* Ends d and the directories above it that had nothing else left. This is no
+ * recursion, because a tree may be deep. */
 void
 xfer_dir_unref(struct xfer_dir *d)
 {
@@ -189,7 +196,8 @@ xfer_dir_unref(struct xfer_dir *d)
 
 	for (; d != NULL; d = parent) {
 		ENSURE(d->refs > 0);
-		/* xfer_free() frees all of them. */
+		/* When the transfer is over, xfer_free() frees all
+		 * directories. */
 		if (--d->refs > 0 || d->x->over || !fix(d))
 			return;
 		parent = d->parent;
@@ -199,15 +207,16 @@ xfer_dir_unref(struct xfer_dir *d)
 
 /* --- the start of a directory --- */
 
-/* A root is listed only when it could be made. So is each directory if links
- * are copied: no MKDIR below may go through a link of its name. */
+/* Is d listed only after it was made? That is so for a root. If links are
+ * copied it is so for each directory: no MKDIR below it may go through a link
+ * that has its name. */
 static bool
 is_listed_late(const struct xfer_dir *d)
 {
 	return d->up && (d->parent == NULL || d->x->opts.links);
 }
 
-/* It is known whether the directory can be filled: its files are queued, or
+/* Called when it is known whether d can be filled. Its files are queued, or
  * dropped. */
 static void
 dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
@@ -219,7 +228,7 @@ dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
 	if (is_listed_late(d) && there)
 		xfer_dir_wait(d);
 	else if (is_listed_late(d))
-		d->refs--; /* it is not listed */
+		d->refs--; /* it will not be listed */
 	while ((f = TAILQ_FIRST(&d->held)) != NULL) {
 		TAILQ_REMOVE(&d->held, f, entry);
 		d->x->files.held--;
@@ -237,7 +246,8 @@ xfer_dir_found(struct xfer_dir *d)
 	dir_settled(d, XFER_DIR_FOUND);
 }
 
-/* If its parent has failed, that was reported, and this is not. */
+/* d cannot be made. If its parent has failed, that was reported, and d is not
+ * reported. */
 static void
 dir_refused(struct xfer_dir *d, const struct sftp_reply *reply)
 {
@@ -287,8 +297,9 @@ static void
 mkdir_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_dir *d = arg;
-	/* If links are copied, no file goes through one, not even by a root:
-	 * a copy to the same name may have made it just before. */
+	/* If links are copied, no file may be written through a link, not even
+	 * where a root is one: another copy to the same name may have made it
+	 * just before. */
 	const struct xfer_path_request q = { .path = d->remote,
 		.type = d->x->opts.links ? SFTP_LSTAT : SFTP_STAT };
 
@@ -297,7 +308,7 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 	if (reply->err == 0 && reply->status == SFTP_OK) {
 		dir_settled(d, XFER_DIR_MADE);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE) {
-		/* There may be one already. */
+		/* A directory of that name may be there already. */
 		xfer_request_path(d->x, &q, exists_done, d);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
 	    d->parent != NULL && d->parent->state != XFER_DIR_FAILED &&
@@ -308,8 +319,9 @@ mkdir_done(void *arg, const struct sftp_reply *reply)
 	}
 }
 
-/* A server that sends links must not send files through them, not even by a
- * root: another copy to the same name may have made one. */
+/* Makes d on this host. Where links are copied, d must not be a link, not even
+ * as a root: the server could write files elsewhere through a link that it has
+ * sent, maybe by another copy. */
 static bool
 make_local(struct xfer_dir *d, mode_t mode)
 {
@@ -330,7 +342,8 @@ make_local(struct xfer_dir *d, mode_t mode)
 	local_dir_unref(above);
 	if (r != 0)
 		return false;
-	/* One that a copy with -p left read-only is to be filled again. */
+	/* A directory that a copy with -p has left read-only is to be filled
+	 * again. */
 	if (!made && x->opts.preserve && local_dir_stat(d->at, &st) == 0 &&
 	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
 		(void)!local_dir_set_mode(d->at,
@@ -372,7 +385,7 @@ tell_entered(const struct xfer_dir *d)
 		o->entered(o->report_arg, d->up, d->up ? d->local : d->remote);
 }
 
-/* We must be able to write to it while it is filled. */
+/* Makes d, with a mode that lets us write to it while it is filled. */
 static void
 make_dir(struct xfer_dir *d)
 {
@@ -401,7 +414,8 @@ make_dir(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-/* Why it is not copied; NULL: it is. */
+/* The reason why a directory that was found is not copied; NULL: it is
+ * copied. */
 static const char *
 refusal(const struct xfer *x, const struct xfer_found *found, unsigned links)
 {

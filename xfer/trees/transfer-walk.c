@@ -17,7 +17,7 @@ enum {
 	WALK_TURN = 64,	   /* directories read in one turn of the loop */
 };
 
-/* Does a link lead back to where it was found? */
+/* Is st that of d, or of a directory above d? Then a link has led back. */
 static bool
 is_loop(const struct xfer_dir *d, const struct stat *st)
 {
@@ -28,7 +28,7 @@ is_loop(const struct xfer_dir *d, const struct stat *st)
 	return false;
 }
 
-/* Is it copied? If not, that was told. */
+/* Is an entry of d copied? If not, the reason is told here. */
 static bool
 is_wanted(struct xfer_dir *d, const char *local, const struct stat *st)
 {
@@ -109,8 +109,8 @@ xfer_walk_ends(struct xfer_dir *d)
 	xfer_dir_unref(d);
 }
 
-/* Reads d until it ends, the queue is full, or a subdirectory was found that
- * is to be read first. 1: there is no descriptor for it now. */
+/* Reads d until it ends, the queue is full, or a subdirectory was found that is
+ * to be read first. 1 if there is no descriptor for d now. */
 static int
 walk(struct xfer_dir *d)
 {
@@ -124,7 +124,7 @@ walk(struct xfer_dir *d)
 		return 0;
 	}
 	if (d->dirp == NULL && (d->dirp = local_dir_list(d->at)) == NULL) {
-		/* Files that are under way will give some back. */
+		/* Files that are under way will give some descriptors back. */
 		if ((errno == EMFILE || errno == ENFILE) &&
 		    x->files.active_count > 0)
 			return 1;
