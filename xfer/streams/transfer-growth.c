@@ -8,30 +8,42 @@
 
 enum {
 	CHANNELS_MAX = 8,
-	CONNECTIONS_MAX = 12,	 /* if the user gave no number */
-	CONNECTIONS_STEP = 4,	 /* fewer than servers accept at once */
-	SHOW_MS = 200, /* until new connections change the rate */
-	/* Until fewer connections have taken up the rest. */
+	CONNECTIONS_MAX = 12,	 /* most connections, if the user gave no
+				  * number */
+	CONNECTIONS_STEP = 4,	 /* connections opened at once: fewer than
+				  * servers accept */
+	SHOW_MS = 200, /* time until new connections change the rate */
+	/* How long a trial of fewer connections lasts: at least TRIAL_MS and
+	 * TRIAL_TRIPS round trips, until they have taken up the work of the
+	 * others. */
 	TRIAL_MS = 1000,
 	TRIAL_MAX_MS = 10000,
 	TRIAL_TRIPS = 8,
-	TRIAL_PART = 100, /* milliseconds of each second that is left */
-	TRY_S = 30, /* a trial is a small part of that */
+	TRIAL_PART = 100, /* milliseconds of a trial, at most, for each second
+			   * that is left */
+	TRY_S = 30, /* seconds that must be left for a trial, which is a small
+		     * part of that */
 	REFILL_MAX_S = 60,
-	PACKET = 1448, /* bytes of data */
-	QUEUE_US = 1000, /* less than that may be the hosts */
-	OPEN_BYTES = 32 * 1024, /* in a round trip: there is room for more */
-	ROOM_S = 10, /* what it takes to fill a path anew is little of that */
+	PACKET = 1448, /* bytes of data in a packet */
+	QUEUE_US = 1000, /* a shorter delay may be due to the hosts */
+	OPEN_BYTES = 32 * 1024, /* bytes that arrive in a round trip: the path
+				 * has room for more */
+	ROOM_S = 10, /* seconds that must be left, so that the time to fill a
+		      * path anew is little of that */
 	RTT_WORTH_MS = 5,
 	RTT_LONG_MS = 20,
-	BULK_WORTH = 16 * 1024 * 1024, /* bytes in large files */
-	FRESH_BYTES = 64 * 1024, /* in a round trip, of a new connection */
+	BULK_WORTH = 16 * 1024 * 1024, /* least bytes in large files for
+				        * connections in advance */
+	FRESH_BYTES = 64 * 1024, /* bytes in a round trip that a new connection
+				  * moves */
 	QUEUE_MIN = 128 * 1024,
-	QUEUE_MS = 20, /* of output, at its rate */
-	OPENING_GROWTH = 16, /* of slow start, until a channel works */
-	FIRST_FLIGHT = 14 * 1024, /* bytes, of slow start */
+	QUEUE_MS = 20, /* output that waits in a stream, at its rate */
+	OPENING_GROWTH = 16, /* factor by which slow start grows until a channel
+			      * works */
+	FIRST_FLIGHT = 14 * 1024, /* bytes of the first round of slow start */
 	LOGIN_ROUNDS = 5,
-	LOGIN_MS = 150, /* of computation at both ends, if they are idle */
+	LOGIN_MS = 150, /* computation of a login, at both ends, if they are
+			 * idle */
 };
 
 /* --- how many --- */
@@ -58,7 +70,8 @@ xfer_login_pays(uint64_t rtt_ms, uint64_t bytes)
 	return rounds * rtt_ms > LOGIN_ROUNDS * rtt_ms + LOGIN_MS;
 }
 
-/* Packets wait on the way for a quarter of the round trip. */
+/* True if packets wait on the way: the round trip is a quarter longer than the
+ * shortest one. */
 static bool
 queue_stands(const struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -66,8 +79,9 @@ queue_stands(const struct xfer_growth *g, const struct xfer_sample *s)
 	    s->trip_us > g->least_us + g->least_us / 4 + QUEUE_US;
 }
 
-/* More under way only makes the queue longer: it stands, and the rate does not
- * rise. (In slow start a queue comes and goes while it does.) */
+/* Is the path full, so that more under way only makes the queue longer? Yes if
+ * a queue stands and the rate does not rise. (In slow start a queue comes and
+ * goes while the rate rises.) */
 static bool
 path_is_full(struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -99,15 +113,15 @@ in_use(const struct xfer_growth *g, const struct xfer_sample *s)
 
 /* --- fewer --- */
 
-/* After a step: milliseconds until anything can be said. */
+/* Milliseconds after a step until anything can be said of it. */
 static double
 least_ms(const struct xfer_sample *s)
 {
 	return MAX((double)TRIAL_MS, TRIAL_TRIPS * (double)s->rtt_ms);
 }
 
-/* Until a step down is judged: what it may cost by then has to be little of
- * all that is left. */
+/* Milliseconds until a step down is judged. What the step may cost until then
+ * has to be little of all that is left. */
 static double
 trial_ms(const struct xfer_sample *s)
 {
@@ -116,8 +130,9 @@ trial_ms(const struct xfer_sample *s)
 	return MAX(wait, least_ms(s));
 }
 
-/* How long a loss empties a path that one connection fills: CUBIC, whose
- * windows are cubic functions of time, needs that to fill it again. */
+/* Milliseconds for which a loss empties a path that one connection fills: so
+ * long needs CUBIC, whose windows are cubic functions of time, to fill it
+ * again. */
 static double
 refill_ms(const struct xfer_growth *g)
 {
@@ -141,15 +156,16 @@ step_down(struct xfer_growth *g, const struct xfer_sample *s, unsigned keep)
 	g->level = 0;
 }
 
-/* Of what is under way on a full path, only the part of the shortest round trip
- * is not in the queue, and as many connections as have that fill it. The last
- * ones to go may leave it empty for some time. */
+/* Steps down on a full path. What is under way beyond the shortest round trip
+ * only waits in a queue, so as many connections as carry the rest of it fill
+ * the path. When the others end the path may be empty for some time. */
 static void
 use_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 {
 	unsigned have = in_use(g, s);
 	uint64_t keep = (have * g->least_us + s->trip_us - 1) / s->trip_us;
-	/* The fastest may do alone, as it is when the others are young. */
+	/* The fastest connection may be enough alone, as when the others are
+	 * young. */
 	bool one = s->top * (double)s->trip_us >= (double)g->least_us;
 
 	keep = one ? 1 : keep;
@@ -161,8 +177,8 @@ use_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 		step_down(g, s, (unsigned)keep);
 }
 
-/* Where packets are lost instead of waiting, only less can tell whether less is
- * enough. */
+/* Tries half of the connections. Where packets are lost instead of waiting no
+ * queue shows that fewer are enough, so only a trial can tell. */
 static void
 try_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -173,10 +189,10 @@ try_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 		step_down(g, s, keep);
 }
 
-/* Do those that are left fill the path? They do if the queue stands again. If
- * it does not, and some of the rate is gone, more take work again: so much is
- * lost that these are too few. (A neighbour who comes makes the queue stand.)
- */
+/* Judges a step down: do the connections that are left fill the path? They do
+ * if the queue stands again. If it does not, and some of the rate is gone, more
+ * connections take work again: so much is lost that these are too few. (Traffic
+ * of others that begins makes the queue stand.) */
 static void
 judge(struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -208,31 +224,33 @@ judge(struct xfer_growth *g, const struct xfer_sample *s)
 
 /* --- more --- */
 
-/* Did those of the last step bring what they should? */
+/* Did the last connections raise the rate by less than a tenth? Then no more
+ * are added. */
 static bool
 brought_little(struct xfer_growth *g, const struct xfer_sample *s)
 {
 	if (g->had == 0 || g->best >= 1.1 * g->before)
 		return false;
 	g->stopped = g->enough = true;
-	/* To find its old rate with fewer takes a while. */
+	/* With fewer connections it takes a while to find the old rate. */
 	if (s->seconds_left > TRY_S && s->trip_us != 0)
 		step_down(g, s, g->had);
 	return true;
 }
 
-/* So much arrives in a round trip, and no queue has stood yet: there is room on
- * the path, and the buffers of the hosts, or a loss, may end the slow start of
- * one connection far below it. Those that join begin with a few packets, and
- * each round trip by which they come later is lost. */
+/* Has the path room for more connections? Yes if OPEN_BYTES arrive in a round
+ * trip and no queue has stood yet. The buffers of the hosts, or a loss, may end
+ * the slow start of one connection far below what the path can carry. New
+ * connections begin with a few packets, so each round trip by which they come
+ * later is lost. */
 static bool
 has_room(const struct xfer_growth *g, const struct xfer_sample *s)
 {
 	return g->filled_ms == 0 && s->in_trip >= OPEN_BYTES;
 }
 
-/* The rate does not rise, or there is room; and the path has not been full of
- * late. */
+/* May connections be added? Yes if the rate does not rise, or the path has
+ * room; and if the path was not full of late. */
 static bool
 may_rise(const struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -248,7 +266,8 @@ may_rise(const struct xfer_growth *g, const struct xfer_sample *s)
 		(double)(s->now_ms - g->filled_ms) >= least_ms(s));
 }
 
-/* To be logged in when they are needed. */
+/* How many connections to open in advance, so that they are logged in when they
+ * are needed. */
 static unsigned
 prepare(struct xfer_growth *g, const struct xfer_sample *s)
 {
@@ -281,7 +300,7 @@ use_more(struct xfer_growth *g, const struct xfer_sample *s)
 	want = MIN(want, (unsigned)CONNECTIONS_MAX);
 	if (g->stopped)
 		want = MIN(want, s->ready);
-	/* Those that are to take work have not yet. */
+	/* Not all connections that are to take work have begun. */
 	if (s->connections < MIN(g->use, g->stopped ? s->ready : g->use))
 		g->since_ms = s->now_ms;
 	if (g->enough || !may_rise(g, s) || brought_little(g, s) ||
@@ -354,17 +373,18 @@ xfer_stream_lags(const struct xfer_stream *l, uint32_t len)
 	if (x->measured.fastest == NULL || l == x->measured.fastest)
 		return false;
 	/* A stream that has moved nothing yet may be a channel of the fastest
-	 * one's connection. */
+	 * stream's connection. */
 	if (l->acked == 0 && l->rate == 0)
 		rate = x->measured.fastest->rate / 4;
 	rate = MAX(rate, FRESH_BYTES * 1000 / rtt);
-	/* A round trip of hours, as after a suspension, makes both 0. */
+	/* A round trip of hours, as after a suspension, makes both rates 0. */
 	rate = MAX(rate, (uint64_t)1);
 	return (l->in_flight + len) * 1000 / rate > x->measured.left_ms + rtt;
 }
 
-/* Over a long path every stream but the fastest has only little under way: at
- * its end the transfer would have to wait for what a slow stream still has. */
+/* Is l a stream that has only little under way? Over a long path this is every
+ * stream but the fastest: at its end the transfer would have to wait for what a
+ * slow stream still has under way. */
 static bool
 is_minor(const struct xfer_stream *l)
 {
@@ -383,8 +403,8 @@ xfer_stream_block(const struct xfer_stream *l)
 	    (uint64_t)XFER_BLOCK_MAX);
 }
 
-/* An upload is limited by its output (xfer_stream_queue), not here; what a
- * download requests waits in the server. */
+/* Bytes that l may have under way. An upload is limited by its output
+ * (xfer_stream_queue) instead; what a download requests waits in the server. */
 size_t
 xfer_stream_room(const struct xfer_stream *l, bool up)
 {

@@ -19,10 +19,12 @@ enum {
 	WINDOW_MIN = 1024 * 1024,
 	HANDLES_WEIGHT =
 	    64 * 1024,      /* a handle is as much load as these bytes */
-	HANDLES_SPARE = 64, /* for directories, at least */
+	HANDLES_SPARE = 64, /* least number of handles that is left for
+			     * directories */
 	GROW_MS = 5,
 	SAMPLE_MS = 100,
-	WINDOW_FIXED = 4 * 1024 * 1024, /* a wider one follows the path */
+	WINDOW_FIXED = 4 * 1024 * 1024, /* a window of the peer that is wider
+					 * follows the path */
 };
 
 /* --- path requests --- */
@@ -61,7 +63,7 @@ request_done(void *arg, const struct sftp_reply *reply)
 		TAILQ_INSERT_TAIL(&a->x->requests.unsent, a, entry);
 }
 
-/* NULL: there is no stream now. */
+/* The stream that a path request goes to; NULL if there is none now. */
 static struct xfer_stream *
 stream_for(const struct xfer_pending *a)
 {
@@ -228,8 +230,9 @@ xfer_stream_takes_files(const struct xfer_stream *l)
 
 	if (sftp_error(l->s) != 0 || l->handles >= limit || l->idle)
 		return false;
-	/* On the first stream files begin before VERSION has come; not again,
-	 * because what they can go on with depends on that. */
+	/* At the beginning files may start on the first stream before VERSION
+	 * has come. Not after streams were lost: what a file can go on with
+	 * depends on the version. */
 	if (l != TAILQ_FIRST(&l->x->streams) || l->x->retry.begun)
 		return sftp_has_version(l->s);
 	return sftp_has_version(l->s) ||
@@ -242,8 +245,9 @@ xfer_stream_pick(struct xfer *x)
 	struct xfer_stream *l, *best = NULL;
 	size_t load, least = SIZE_MAX;
 
-	/* Its files are limited by xfer_between_files(), and one whose source
-	 * is open must not wait for others. */
+	/* The number of files between two hosts is limited by
+	 * xfer_between_files(). A file whose source is open must not wait for
+	 * others. */
 	if (x->origin.stream != NULL)
 		return xfer_stream_first(x);
 	TAILQ_FOREACH(l, &x->streams, entry) {
@@ -300,7 +304,8 @@ rates_of(const struct xfer *x)
 	return r;
 }
 
-/* Of those in the set; of equal ones the youngest. */
+/* The slowest of the connections in the set, as a bit; of equally slow ones the
+ * youngest. */
 static uint64_t
 slowest_connection(const struct xfer *x, uint64_t set)
 {
@@ -314,7 +319,8 @@ slowest_connection(const struct xfer *x, uint64_t set)
 	return UINT64_C(1) << slowest;
 }
 
-/* So many connections take work, the fastest; 0: all. */
+/* Lets the fastest `use` connections take work, and the others idle; 0: all of
+ * them take work. */
 static void
 let_idle(struct xfer *x, unsigned use)
 {
@@ -347,8 +353,8 @@ xfer_output_full(const struct xfer *x)
 	return false;
 }
 
-/* If output was full, the first turn does not wait, and another one follows if
- * output is still full. */
+/* Runs a turn of all sessions. If output was full the first turn does not wait,
+ * and another one follows if output is still full. */
 int
 xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 {
@@ -388,8 +394,8 @@ stream_rtt(struct xfer_stream *l, struct xfer_stream_stats *path)
 	return l->rtt_ms;
 }
 
-/* A download has twice as much under way as arrives in a round trip, while its
- * rate rises four times as much. */
+/* Adapts how much a download has under way on l: twice as much as arrives in a
+ * round trip, and four times as much while its rate rises. */
 static void
 adapt_window(struct xfer_stream *l, uint64_t now, uint64_t rtt, unsigned up)
 {
@@ -483,7 +489,8 @@ grow_channels(struct xfer *x, unsigned add)
 	}
 }
 
-/* With -vvv: what tests can be fed with (regress/unit/growth-traces.h). */
+/* With -vvv: logs the sample in a form that tests can use as input
+ * (regress/unit/growth-traces.h). */
 static void
 log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
     unsigned add)
@@ -530,7 +537,7 @@ open_connections(struct xfer *x)
 	while (x->grow.to_open > 0 && r == 0) {
 		r = xfer_stream_open(x, XFER_STREAM_CONNECTION);
 		if (r == ERR_AGAIN)
-			return; /* another one is being opened */
+			return; /* another stream is being opened */
 		x->grow.to_open--;
 	}
 	if (r < 0) {
@@ -539,8 +546,8 @@ open_connections(struct xfer *x)
 	}
 }
 
-/* Streams that carry data: those that are being opened, or idle, do not count.
- */
+/* Counts the streams that carry data. Those that are being opened, or idle, do
+ * not count. */
 static unsigned
 count_up(const struct xfer *x)
 {
@@ -553,8 +560,9 @@ count_up(const struct xfer *x)
 	return n;
 }
 
-/* All may be on different ways to the host: only if a queue stands on each of
- * them there is nothing to gain. */
+/* Takes the smallest round trips of all streams. They may be on different ways
+ * to the host: only if a queue stands on each of them there is nothing to
+ * gain. */
 static void
 see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
     struct xfer_streams_view *out)
@@ -562,8 +570,9 @@ see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
 	const struct xfer_file *f = TAILQ_FIRST(&l->x->files.active);
 	uint64_t trip = path->sent_us;
 
-	/* Of what is received the kernel may know nothing yet. Before there is
-	 * data, answers took what the server took. */
+	/* received_us is 0 while the kernel knows no round trip of received
+	 * data. Before there is data, the time to an answer contains the work
+	 * of the server, so the round trip without queues is taken. */
 	if (!l->proved)
 		trip = path->rtt_us;
 	else if (f != NULL && !f->up && path->received_us != 0)
@@ -601,7 +610,7 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
 		out->windows += path.send_window;
 		out->rate += l->rate;
-		/* The first one before there is data, too. */
+		/* The first stream counts also before there is data. */
 		if (!l->idle && (l->proved || l == TAILQ_FIRST(&x->streams)))
 			see_path(l, &path, out);
 		if (!l->proved || path.connection >= 64 ||
@@ -618,8 +627,8 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 	out->bulk_left = bulk_left(x);
 }
 
-/* A number that the user gave, and the first connections over a long path, are
- * opened before anything is measured. The latter idle until they are needed. */
+/* Opens connections before anything is measured: the number that the user gave,
+ * or the first ones over a long path. The latter idle until they are needed. */
 static void
 grow_at_once(struct xfer *x, const struct xfer_streams_view *now)
 {
