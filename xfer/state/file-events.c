@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The states of a file, and that something has happened to one. */
+/* The states of a file, and the list of files to which something has
+ * happened. */
 #include "base/err.h"
 #include "base/mem.h"
 #include "xfer/state/transfer-state.h"
@@ -8,25 +9,27 @@
 
 #define STATE(name) (1u << XFER_##name)
 
-/* What may follow. To be queued again is to begin anew, or to go on over
- * another stream. */
+/* The states that may follow each state. A file that is queued again begins
+ * anew, or goes on over another stream. */
 static const unsigned followers[] = {
 	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
 	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
 	    STATE(DONE),
 	[XFER_STATING_SOURCE] = STATE(STATING_TARGET) | STATE(DONE),
-	/* A target that is complete already: only its part goes. */
+	/* RENAMING: of a target that is complete already only the part is
+	 * removed. */
 	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
 	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(RENAMING) |
 	    STATE(DONE),
 	[XFER_LINKING] = STATE(QUEUED) | STATE(DONE),
-	/* Another name is tried, or the same once more. */
+	/* OPENING again: another name is tried for the part, or the same once
+	 * more. */
 	[XFER_OPENING] = STATE(QUEUED) | STATE(OPENING) | STATE(MOVING) |
 	    STATE(COMPARING) | STATE(DONE),
 	[XFER_MOVING] = STATE(QUEUED) | STATE(COMPARING) | STATE(CLOSING) |
 	    STATE(DONE),
 	[XFER_MOVING_SMALL] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	/* A target that was not complete after all is opened. */
+	/* OPENING: a target that was not complete after all is opened. */
 	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
 	    STATE(DONE),
 	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),

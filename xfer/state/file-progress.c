@@ -85,7 +85,8 @@ xfer_progress_ends(struct xfer_file *f, uint64_t offset)
 
 	f->progress.all_taken = true;
 	f->progress.eof_at = MIN(f->progress.eof_at, offset);
-	/* Marks, or what was there before, may be behind it. */
+	/* Marks or old content may lie behind the end, so the size has to be
+	 * set. */
 	f->progress.needs_size |= f->source.size != 0;
 	while ((r = *at) != NULL) {
 		if (r->offset < offset) {
@@ -129,7 +130,7 @@ xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
 
 	if (len == 0)
 		return;
-	/* Comparisons find them one behind the other. */
+	/* Comparisons add ranges that follow each other: they become one. */
 	if (r != NULL && r->offset + r->len == offset) {
 		r->len += len;
 		return;
@@ -144,7 +145,8 @@ xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len)
 	f->progress.todo = r;
 }
 
-/* No block crosses the border of a chunk. */
+/* Takes a range from the front of progress.todo, up to the border of a chunk,
+ * because no block crosses one. */
 static void
 take_first(struct xfer_file *f, uint64_t *from, uint64_t *until)
 {
@@ -174,7 +176,7 @@ xfer_range_take(struct xfer_file *f, uint64_t *from, uint64_t *until)
 	    (f->source.size != 0 && p->next >= f->source.size))
 		return false;
 	*from = p->next;
-	if (f->source.size == 0) { /* all of it is one range */
+	if (f->source.size == 0) { /* no size: the file is one range */
 		p->next = UINT64_MAX;
 		p->all_taken = true;
 	} else {

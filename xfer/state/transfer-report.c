@@ -7,7 +7,8 @@
 #include "compat/bsd.h"
 #include "xfer/state/transfer-state.h"
 
-enum { PATH_LONG = 1024 }; /* bytes, on BSD and macOS; Linux has 4096 */
+enum { PATH_LONG = 1024 }; /* longest path on BSD and macOS, in bytes; Linux has
+			    * 4096 */
 
 void
 xfer_report_tried(struct xfer *x, const char *tried, const char *path,
@@ -48,7 +49,8 @@ xfer_report_reply_tried(struct xfer *x, const char *tried, const char *path,
 		return;
 	}
 	strlcpy(text, reply->words, sizeof text);
-	/* Version 3 has no word for it; OpenSSH takes the second. */
+	/* SFTP 3 has no status for a path that is too long. Servers answer
+	 * FAILURE; OpenSSH's answers BAD_MESSAGE. */
 	if ((reply->status == SFTP_FAILURE ||
 	    reply->status == SFTP_BAD_MESSAGE) && strlen(path) >= PATH_LONG &&
 	    strcmp(reply->words, sftp_status_text(reply->status)) == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is asked of a transfer as a whole. */
+/* Questions about a transfer as a whole. */
 #include "xfer/state/transfer-state.h"
 
 struct xfer_stream *
@@ -18,8 +18,8 @@ xfer_has(struct xfer *x, enum sftp_extension ext)
 {
 	const struct xfer_stream *l;
 
-	/* All are sessions of the same server, but VERSION may not have come
-	 * on each of them. */
+	/* All streams are sessions of the same server, but VERSION may not have
+	 * come on each of them. */
 	TAILQ_FOREACH(l, &x->streams, entry)
 		if (sftp_has(l->s, ext))
 			return true;
