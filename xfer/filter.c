@@ -15,11 +15,11 @@
 #include "compat/bsd-mem.h"
 
 enum token {
-	TOKEN_BYTE,  /* that byte */
-	TOKEN_ONE,   /* any but a slash */
-	TOKEN_NAME,  /* any number of these */
-	TOKEN_DEEP,  /* any number of all */
-	TOKEN_CLASS, /* one of a set */
+	TOKEN_BYTE,  /* matches that byte */
+	TOKEN_ONE,   /* any byte but a slash */
+	TOKEN_NAME,  /* any number of bytes but slashes */
+	TOKEN_DEEP,  /* any number of bytes, also slashes */
+	TOKEN_CLASS, /* a byte of a set */
 };
 
 struct set {
@@ -28,12 +28,12 @@ struct set {
 
 struct step {
 	uint8_t token, byte;
-	uint16_t set; /* its number */
+	uint16_t set; /* TOKEN_CLASS: index in the rule's sets */
 };
 
 struct rule {
 	bool exclude, anchored, whole, dirs_only;
-	bool tree; /* a directory, and all that is in it */
+	bool tree; /* matches a directory, and all that is in it */
 	struct step *steps; /* owned */
 	size_t count;
 	struct set *sets; /* owned */
@@ -104,7 +104,8 @@ in_named(const char *name, size_t len, int c)
 	return false;
 }
 
-/* [:digit:] at p; what follows it, or NULL: it is none. */
+/* Adds a class such as [:digit:] at p to s. Returns what follows it; NULL if
+ * there is no class at p. */
 static const char *
 named_class(struct set *s, const char *p)
 {
@@ -118,7 +119,7 @@ named_class(struct set *s, const char *p)
 	return end + 2;
 }
 
-/* One byte of a set, which may be escaped. */
+/* Reads one byte of a set, which may be escaped. */
 static uint8_t
 set_byte(const char **p)
 {
@@ -127,7 +128,8 @@ set_byte(const char **p)
 	return (uint8_t)*(*p)++;
 }
 
-/* The set whose "[" is before p; what follows it, or NULL: it has no end. */
+/* Reads a set whose "[" is before p. Returns what follows it; NULL if the set
+ * has no end. */
 static const char *
 parse_set(struct set *s, const char *p)
 {
@@ -159,7 +161,7 @@ parse_set(struct set *s, const char *p)
 	return p + 1;
 }
 
-/* One token at p; what follows it, or NULL. */
+/* Reads one token at p. Returns what follows it; NULL if there is an error. */
 static const char *
 parse_token(struct rule *r, const char *p, bool wild)
 {
@@ -197,7 +199,8 @@ count_of(const char *p, char c)
 	return n;
 }
 
-/* p: without the slash before and behind it, which are noted. */
+/* Makes the steps of r from a pattern p. Slashes at the ends of the pattern are
+ * not in p: r notes them. */
 static int
 compile(struct rule *r, const char *p)
 {
@@ -300,7 +303,8 @@ filter_add_wire(struct filter *f, const void *p, size_t len)
 
 /* ---- matching ----------------------------------------------------------- */
 
-/* The steps that may be next: i is in it with all that may match nothing. */
+/* Adds step i to the set of steps that may be next, and those behind it, as far
+ * as the steps before them may match nothing. */
 static void
 put_state(const struct rule *r, uint8_t *states, size_t i)
 {
@@ -327,7 +331,8 @@ takes(const struct rule *r, const struct step *step, uint8_t c)
 	}
 }
 
-/* A step that repeats stays. */
+/* Computes from the steps `now` those that may be next behind a byte c. A step
+ * that repeats stays. */
 static void
 advance(const struct rule *r, const uint8_t *now, uint8_t *next, uint8_t c)
 {
@@ -340,7 +345,7 @@ advance(const struct rule *r, const uint8_t *now, uint8_t *next, uint8_t c)
 	}
 }
 
-/* Does it match path? A rule for a tree may end at a directory above. */
+/* Does r match path? A rule for a tree may end at a directory above. */
 static bool
 matches(const struct rule *r, const char *path, bool is_dir)
 {
@@ -350,7 +355,7 @@ matches(const struct rule *r, const char *path, bool is_dir)
 	memset(now, 0, r->count + 1);
 	put_state(r, now, 0);
 	if (!r->anchored && r->steps[0].token == TOKEN_DEEP) {
-		advance(r, now, next, '/'); /* as if one were there */
+		advance(r, now, next, '/'); /* as if a slash were there */
 		for (size_t i = 0; i <= r->count; i++)
 			now[i] |= next[i];
 	}

@@ -14,9 +14,9 @@
 
 /*
  * Each copy has a byte of this range, far behind any data, and a shared lock on
- * that. A lock on another byte is another copy's. Both sides set theirs first
- * and look then, so two that begin at once may both be refused, but never both
- * succeed.
+ * that byte. A lock on another byte is another copy's. Both copies first set
+ * their own lock and then look for others, so two that begin at once may both
+ * be refused, but never both succeed.
  */
 #define RANGE_FROM ((off_t)1 << 61)
 #define RANGE_LEN ((off_t)1 << 60)
@@ -47,7 +47,8 @@ xfer_part_is_own(int fd)
 	    st.st_nlink == 1 && st.st_uid == geteuid();
 }
 
-/* Has another open file a lock there? */
+/* Has another open file a lock in that range? if_unknown: the answer if the
+ * file system cannot tell. */
 static bool
 is_locked(int fd, off_t from, off_t len, bool if_unknown)
 {
@@ -61,9 +62,11 @@ is_locked(int fd, off_t from, off_t len, bool if_unknown)
 	return l.l_type != F_UNLCK;
 }
 
-/* False: somebody locks all of it, as none of ours does. What is open for
- * writing only can't share a lock: where the copy has another handle, which
- * has the byte, that one's lock stands for both. */
+/* Sets or takes off the lock of a copy's byte. False if somebody else has
+ * locked it exclusively, which our programs do not do. A handle that is open
+ * for writing only cannot have a shared lock (EBADF), so an exclusive one is
+ * tried. Where that fails, another handle of the copy has the byte, and its
+ * lock stands for both. */
 static bool
 set(int fd, short type, off_t byte)
 {
@@ -120,7 +123,7 @@ xfer_part_make(int at, const char *name, mode_t mode, uint64_t copy)
 	if (fd < 0 || (xfer_part_hold(fd, copy, false) &&
 	    xfer_part_is(fd, at, name)))
 		return fd;
-	/* Another copy was quick to take it over, or it is gone. */
+	/* Another copy was quick to take the part over, or the part is gone. */
 	fd_close(&fd);
 	errno = EEXIST;
 	return -1;

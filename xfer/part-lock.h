@@ -23,25 +23,27 @@
  * together. */
 enum { XFER_COPY_UNKNOWN = 0 };
 
-/* Makes a new part, open for reading and writing, and held. A descriptor, or
- * -1 with errno; EEXIST: the name is taken. */
+/* Makes a new part, open for reading and writing, and held for copy. Returns a
+ * descriptor, or -1 with errno; EEXIST: the name is taken. */
 int xfer_part_make(int at, const char *name, mode_t mode, uint64_t copy);
-/* Opens one that is there. It must be ours and have no other name (else EPERM),
- * and nobody else may hold it (EBUSY). */
+/* Opens a part that is there, and holds it for copy. It must be this user's and
+ * have no other name (else EPERM), and no other copy may hold it (EBUSY).
+ * Returns a descriptor, or -1 with errno. */
 int xfer_part_take(int at, const char *name, uint64_t copy);
-/* Holds what fd is. further: only if the copy has it open already. False:
- * EBUSY. Handles that cannot read are held as long as the copy's first. */
+/* Holds the file that fd is for copy. further: only if the copy has it open
+ * already. False with EBUSY if it cannot be held. A handle that cannot read is
+ * held as long as the copy's first handle. */
 bool xfer_part_hold(int fd, uint64_t copy, bool further);
-/* Does somebody write to the part of that name? */
+/* Does any copy hold the part of that name? */
 bool xfer_part_is_held(int at, const char *name);
-/* Is this still the name of what fd is? */
+/* Is name still that of the file that fd is? */
 bool xfer_part_is(int fd, int at, const char *name);
-/* Is it a file of this user's, with one name? Nothing else is a part of ours,
- * whatever its name: a neighbour may have put it there. */
+/* Is fd a file of this user's, with one name? Nothing else is a part of ours,
+ * whatever its name: another user may have put it there. */
 bool xfer_part_is_own(int fd);
-/* Renames what fd is, and nothing else: ESTALE if the part's name was that of
- * another file before, or the target's is afterwards. A target that is itself a
- * part which somebody writes is left alone: EBUSY. */
+/* Renames the part, if it is still the file that fd is. ESTALE if part was the
+ * name of another file before, or target is afterwards. EBUSY if the target is
+ * itself a part which some copy writes: it is left alone. */
 int xfer_part_to_target(int fd, int at, const char *part, int to_at,
     const char *target);
 

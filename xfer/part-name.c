@@ -17,7 +17,8 @@ enum {
 #define PART ".hpnpart"
 #define LINK ".hpnlink"
 
-/* False: no digest could be made. */
+/* Writes the beginning of text's digest to out, in hexadecimal digits. False if
+ * no digest could be made. */
 static bool
 digits_of(const char *text, size_t len, char out[DIGITS + 1])
 {
@@ -58,7 +59,7 @@ beside(const char *target, const char *suffix)
 	return path;
 }
 
-/* A name with a random number in it, that ends so. */
+/* A name beside target, with a random number in it, that ends with `end`. */
 static char *
 beside_random(const char *target, const char *end)
 {

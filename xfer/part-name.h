@@ -14,13 +14,15 @@
 
 #include <stdbool.h>
 
-enum { XFER_PARTS_MAX = 9 }; /* with a number that is known before */
+enum { XFER_PARTS_MAX = 9 }; /* names with a number, not a random one */
 
-/* number: from 1 on. The caller frees; NULL when out of memory. */
+/* The name of a part. number: from 1 on. The caller frees the name; NULL when
+ * out of memory. */
 char *xfer_part_name(const char *target, unsigned number);
-/* A name for a probe, which nobody else uses; no plan can have it. */
+/* A name for a probe file, which nobody else uses, and no copied file can
+ * have. */
 char *xfer_probe_name(const char *target);
-/* Does this path look like one? */
+/* Does path look like that of a part? */
 bool xfer_is_part(const char *path);
 /*
  * Names of our own for what takes the target's place within a moment: of
@@ -33,9 +35,9 @@ bool xfer_is_part(const char *path);
  * take it for one, and write through it.
  */
 char *xfer_link_name(const char *target, unsigned number);
-/* The part of a small file, at a server (put-file). */
+/* The name of the part of a small file at a server (put-file). */
 char *xfer_put_name(const char *target, unsigned number);
-/* Does this path look like one of these? */
+/* Does path look like a name of our own: that of such a link or part? */
 bool xfer_is_own_name(const char *path);
 
 #endif

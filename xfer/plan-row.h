@@ -10,7 +10,7 @@
 #define HPN_XFER_PLAN_ROW_H
 
 struct plan_row {
-	unsigned has, lacks; /* bits, as the table's own enum has them */
+	unsigned has, lacks; /* bits of the table's enum of facts */
 	int plan;
 };
 

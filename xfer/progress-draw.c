@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* The line of a terminal, and the same in words. Names are escaped here. */
+/* Progress as a line of a terminal, and the same in words. Names are escaped
+ * here. */
 #include <sys/ioctl.h>
 
 #include <stdio.h>
@@ -15,9 +16,10 @@ enum {
 	STALLED_MS = 5000,
 	WIDTH_MAX = 512,
 	FIGURES = 39,  /* columns right of the name */
-	SPARE = 3, /* left empty: the ^C of a user is shown there */
-	LAST_RATE = 10, /* those of one more rate */
-	LAST_RATE_FROM = 70, /* columns of a terminal that has room for it */
+	SPARE = 3, /* columns left empty: the ^C of a user is shown there */
+	LAST_RATE = 10, /* columns of one more rate */
+	LAST_RATE_FROM = 70, /* least columns of a terminal that has room for
+			      * it */
 	TEXT_MAX = 24,
 };
 
@@ -164,7 +166,7 @@ terminal_reflows(void)
 	return getenv("XTERM_VERSION") == NULL && getenv("STY") == NULL;
 }
 
-/* Moves the cursor to where the unfinished line begins. That line may take up
+/* Moves the cursor to where the unfinished line begins. That line may take
  * several rows of the screen by now, if the terminal has become narrower. */
 static void
 progress_back(struct progress *p, int width)
@@ -175,8 +177,8 @@ progress_back(struct progress *p, int width)
 	    terminal_reflows())
 		rows = (p->line_width - SPARE - 1) / width;
 	buf_put(&p->pending, "\r", 1);
-	/* Row by row: to clear the whole screen is to keep it in the
-	 * scrollback of some terminals. */
+	/* The rows are cleared one by one: to clear the whole screen is to keep
+	 * it in the scrollback of some terminals. */
 	while (rows-- > 0)
 		buf_printf(&p->pending, "\033[K\033[A");
 	if (p->line_open && width != p->line_width)
@@ -193,7 +195,8 @@ progress_erase(struct progress *p)
 	p->line_open = false;
 }
 
-/* What is right of the name. */
+/* Writes the part of a line that is right of the name. last: with the rate of
+ * the last second. */
 static void
 put_figures(const struct progress_item *item, const struct figures *f,
     bool last, bool finished, char *out, size_t size)

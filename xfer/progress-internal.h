@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Inside of the progress display; nobody else includes it. */
+/* Internals of the progress display, for its own files only. */
 #ifndef HPN_XFER_PROGRESS_INTERNAL_H
 #define HPN_XFER_PROGRESS_INTERNAL_H
 
@@ -12,8 +12,8 @@ TAILQ_HEAD(progress_items, progress_item);
 
 struct progress_count {
 	uint64_t files, done, failed;
-	uint64_t size; /* bytes of all */
-	uint64_t over, kept; /* those of files that are over */
+	uint64_t size; /* bytes of all files */
+	uint64_t over, kept; /* bytes of files that are over */
 };
 
 /* The sums of all runs, for the last line. */
@@ -23,14 +23,14 @@ struct progress_total {
 
 struct progress {
 	enum progress_style style;
-	int fd; /* -1: to write */
+	int fd; /* -1: output goes to write() */
 	int width;
 	void (*write)(void *arg, const char *p, size_t len);
 	void *arg;
 	volatile sig_atomic_t requested;
 	uint64_t drawn_ms, sampled_ms;
 	bool line_open;	    /* an unfinished line is on the screen */
-	int line_width;	    /* that of the terminal when it was drawn */
+	int line_width;	    /* width of the terminal when the line was drawn */
 	bool waits;
 	struct buf pending; /* sent with the next drawing */
 	struct progress_items moving;
@@ -44,26 +44,27 @@ struct progress {
 	int lost; /* errno of events that could not be written; 0: none */
 };
 
-/* The bytes of all, and their rate. */
+/* Sums up the bytes of all files in p->all, and takes a sample of their
+ * rate. */
 void progress_sample(struct progress *p, uint64_t now_ms);
 void progress_flush(struct progress *p);
 
-/* The number without what is behind the point; as much as the type holds. */
+/* v without what is behind the point; at most what the type holds. */
 uint64_t progress_whole(double v);
 
-/* Did none of its bytes have to move? */
+/* Was the file complete before, so that none of its bytes had to move? */
 bool progress_is_there(const struct progress_item *item);
 
 /* progress-rate.c */
 /* Bytes of the item that moved. */
 uint64_t progress_moved(const struct progress_item *item);
-/* The item's rates are taken, if a second is over. */
+/* Takes a sample of the item's rates, if a second is over. */
 void progress_sample_item(struct progress_item *item, uint64_t now_ms);
-/* What the item owns for that. */
+/* Frees what the item owns for its rates. */
 void progress_rates_free(struct progress_item *item);
 
 /* progress-draw.c: appends to p->pending, or to b. */
-/* An unfinished line is taken off the screen. */
+/* Clears an unfinished line off the screen. */
 void progress_erase(struct progress *p);
 void progress_draw(struct progress *p, const struct progress_item *item,
     bool finished, uint64_t now_ms);

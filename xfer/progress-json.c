@@ -8,9 +8,9 @@
 #include "xfer/progress-internal.h"
 
 /*
- * A byte that is no UTF-8 becomes the surrogate U+DC00 + byte: so every name
- * has one form, all of it is valid JSON, and Python's os.fsencode() gives the
- * bytes back.
+ * Writes a JSON string. A byte that is no UTF-8 becomes the surrogate U+DC00 +
+ * byte: so every name has one form, the output is valid JSON, and Python's
+ * os.fsencode() gives the bytes back.
  */
 static void
 put_string(struct buf *b, const char *text)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Rates of what moves. The one that people see, and that tells how long it
- * takes, is of the last 30 s: a burst or a pause of a moment does not turn it
- * over, and what an hour ago was does not count.
+ * Rates of what moves. The rate that people see, from which the time left is
+ * computed, is that of the last 30 s: a burst or a short pause changes it
+ * little, and what was an hour ago does not count.
  */
 #include <stdlib.h>
 
@@ -11,10 +11,10 @@
 enum {
 	SAMPLE_MS = 1000,
 	WINDOW_MS = 30 * 1000,
-	WINDOW_POINTS = 32, /* one a second, and the ends */
+	WINDOW_POINTS = 32, /* a point a second, and one for each end */
 };
 
-/* A ring, oldest first. */
+/* Points of the last WINDOW_MS, in a ring; the oldest is at `first`. */
 struct progress_window {
 	unsigned first, n;
 	struct {
@@ -49,7 +49,8 @@ put(struct progress_window *w, uint64_t ms, uint64_t moved)
 	w->points[at].moved = moved;
 }
 
-/* The one before the point that is 30 s old goes. */
+/* Removes points from the front, as long as the next one is at least 30 s
+ * old. */
 static void
 drop_old(struct progress_window *w, uint64_t now_ms)
 {
@@ -61,7 +62,8 @@ drop_old(struct progress_window *w, uint64_t now_ms)
 	}
 }
 
-/* A point a second; a file that begins anew begins a new row of them. */
+/* Adds a point, one a second. A file that begins anew begins a new row of
+ * points. */
 static void
 note(struct progress_item *item, uint64_t now_ms)
 {
@@ -109,7 +111,8 @@ progress_sample_item(struct progress_item *item, uint64_t now_ms)
 		item->stir_ms = now_ms;
 	}
 	if (took_ms < SAMPLE_MS) {
-		/* Before the first second is over, what there is so far. */
+		/* Before the first second is over, the rate is that of the time
+		 * so far. */
 		if (item->peak == 0 && now_ms > item->start_ms)
 			item->rate = item->last = (double)moved * 1000 /
 			    (double)(now_ms - item->start_ms);

@@ -18,7 +18,8 @@ enum {
 	EVENTS_EVERY_MS = 1000,
 	WIDTH_DEFAULT = 80,
 	PENDING_MAX = 16 * 1024,
-	FILES_EACH_MAX = 16, /* with more there is one line for all */
+	FILES_EACH_MAX = 16, /* with more files there is one line for all of
+			      * them */
 };
 
 /* ---- life --------------------------------------------------------------- */
@@ -126,7 +127,7 @@ progress_free(struct progress *p)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* True: one line for all of them. */
+/* True if there is one line for all files. */
 static bool
 is_many(const struct progress *p)
 {
@@ -221,7 +222,8 @@ progress_is_there(const struct progress_item *item)
 	return item->kept > 0 && progress_moved(item) == 0;
 }
 
-/* From now on the item's size counts in the sums as what it has moved. */
+/* Ends an item. From now on its size counts in the sums as what it has
+ * moved. */
 static void
 item_over(struct progress *p, struct progress_item *item, bool ok)
 {
@@ -355,8 +357,8 @@ answer(struct progress *p, const struct progress_item *item, uint64_t now_ms)
 	buf_clear(&b);
 }
 
-/* Each of those that may get a line, so that all lines are true when several
- * files move together. */
+/* Takes samples of all files that may get a line, so that each line is right
+ * when several files move together. */
 static void
 sample_each(struct progress *p, uint64_t now_ms)
 {
@@ -385,7 +387,8 @@ progress_tick(struct progress *p, struct progress_item *item, uint64_t now_ms)
 	if (p->requested)
 		answer(p, item, now_ms);
 	if (p->drawn_ms == 0 && p->style == PROGRESS_PLAIN)
-		p->drawn_ms = now_ms; /* not at once */
+		p->drawn_ms = now_ms; /* the first line is not written at
+				       * once */
 	if (now_ms - p->drawn_ms < every[p->style] || !is_shown(p) ||
 	    (p->waits && p->style != PROGRESS_JSON))
 		return;

@@ -44,25 +44,30 @@ struct progress_item {
 	uint64_t kept; /* of done: what was there, or is a hole: no rate
 			* counts it */
 	uint64_t start_ms;
-	uint64_t tick_ms, tick_moved; /* last sample of the rate */
-	uint64_t stir_ms, stir_done;  /* when done was last another */
+	uint64_t tick_ms, tick_moved; /* at the last sample of the rate */
+	uint64_t stir_ms, stir_done;  /* when done last changed, and its value
+				       * then */
 	double rate, last, peak;      /* bytes a second that moved: of the last
 				       * half minute, of the last second, the
 				       * best one */
-	struct progress_window *window; /* owned; NULL: too young */
-	const char *doing; /* a literal, in place of the time left, when all
-			    * has moved; NULL: nothing else */
-	bool begin_written;	     /* its first event, in JSON */
+	struct progress_window *window; /* owned; NULL: no sample was taken
+					 * yet */
+	const char *doing; /* a literal that is shown in place of the time left
+			    * when all bytes have moved; NULL: the time left is
+			    * shown */
+	bool begin_written;	     /* the file's first event was written
+				      * (JSON) */
 	TAILQ_ENTRY(progress_item) entry;
 };
 
-/* NULL: out of memory. fd is borrowed; the style is that of a terminal, or
- * NONE if it is not one. Nothing is drawn on a terminal that is not ours in
- * the foreground. */
+/* Progress that is written to fd, which is borrowed. The style is that of a
+ * terminal, or NONE if fd is not one. Nothing is drawn while this process is
+ * not in the terminal's foreground. NULL when out of memory. */
 struct progress *progress_new(int fd);
 void progress_set_style(struct progress *p, enum progress_style style);
 enum progress_style progress_style_of(const struct progress *p);
-/* For tests: a terminal of width columns; all goes to write. */
+/* For tests: progress on a terminal of width columns, whose output goes to
+ * write. */
 struct progress *progress_new_to(void (*write)(void *arg, const char *p,
     size_t len), void *arg, int width);
 void progress_free(struct progress *p);
@@ -78,22 +83,24 @@ void progress_start(struct progress *p, struct progress_item *item,
     const char *name, uint64_t size, uint64_t now_ms);
 void progress_add(struct progress *p, struct progress_item *item,
     uint64_t bytes);
-/* Bytes that did not have to move. */
+/* Counts bytes that did not have to move. */
 void progress_keep(struct progress_item *item, uint64_t bytes);
-/* The bytes that were kept turned out to be others. */
+/* Takes back bytes that progress_keep() counted, but that turned out to be
+ * different. */
 void progress_unkeep(struct progress_item *item, uint64_t bytes);
-/* The file begins anew. */
+/* The file begins anew: no byte of it has moved. */
 void progress_restart(struct progress_item *item);
 void progress_verified(struct progress *p);
 /* The file's last line stays on the screen; that of a failed file unchanged. */
 void progress_finish(struct progress *p, struct progress_item *item, bool ok,
     uint64_t now_ms);
 void progress_forget(struct progress *p, struct progress_item *item);
-/* The same of one that nothing was told of: the copy is stopped before it. */
+/* Forgets a file that is not copied because the copy is stopped before it. The
+ * summary counts it. */
 void progress_drop(struct progress *p, struct progress_item *item);
 
-/* Progress waits, and draws nothing: nobody has logged in yet. Events are
- * written. */
+/* While waits is true nothing is drawn, because nobody has logged in yet.
+ * Events are still written. */
 void progress_wait(struct progress *p, bool waits);
 
 /* The transfer lists directories. more: some have not been listed to the end,
@@ -113,9 +120,10 @@ void progress_clear_line(struct progress *p);
 /* The next tick writes the state to standard error, in any style. */
 void progress_request(struct progress *p);
 
-/* For programs: events of the whole, in style JSON only. */
+/* For programs: writes the first event of the whole run, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
-/* kind: a word for programs (hpnscp(1) lists them). */
+/* Writes an event for a failure. kind: a word for programs (hpnscp(1) lists
+ * them). */
 void progress_error(struct progress *p, const char *kind, const char *path,
     const char *text);
 /* The errno with which events could not be written; 0: all were written, or

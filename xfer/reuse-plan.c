@@ -4,12 +4,13 @@
 #include "xfer/plan-row.h"
 
 enum {
-	WHOLE_AGE = 2, /* seconds */
+	WHOLE_AGE = 2, /* a time of whole seconds must be older than this
+		        * (seconds) */
 	SAME = REUSE_TARGET | REUSE_SAME_SIZE | REUSE_SAME_TIME,
 	FULL = REUSE_TARGET | REUSE_CONTENT,
 };
 
-/* The first row that fits; docs/TRANSFERS.md has the same list. */
+/* The first row that fits decides; docs/TRANSFERS.md has the same list. */
 static const struct plan_row rows[] = {
 	{ 0, REUSE_WANTED, REUSE_PLAN_NOTHING },
 	{ REUSE_PART, 0, REUSE_PLAN_PART },

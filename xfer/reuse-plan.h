@@ -23,29 +23,32 @@ enum reuse_fact {
 	REUSE_WANTED = 1,	  /* -Z */
 	REUSE_PRESERVES = 2,	  /* -p */
 	REUSE_VERIFIES = 4,	  /* --verify */
-	REUSE_DIGESTS = 8,	  /* the server makes them */
+	REUSE_DIGESTS = 8,	  /* the server makes digests */
 	REUSE_TARGET = 16,	  /* a regular file bears the target's name */
-	REUSE_CONTENT = 32,	  /* neither that nor the source is empty */
+	REUSE_CONTENT = 32,	  /* neither the target nor the source is
+				   * empty */
 	REUSE_SAME_SIZE = 64,
 	REUSE_SAME_TIME = 128,	  /* the same, by reuse_same_time() */
 	REUSE_SAME_MODE = 256,	  /* the target has the mode that -p gives */
-	REUSE_PART = 512,	  /* there is an old part of ours */
+	REUSE_PART = 512,	  /* there is an old part that we made */
 	REUSE_IN_PLACE = 1024,	  /* no part can be made, or none is wanted */
-	REUSE_FACTS = 2048,	  /* all of them are below that */
+	REUSE_FACTS = 2048,	  /* all facts are below that */
 };
 
 enum reuse_plan {
-	REUSE_PLAN_NOTHING, /* all is copied */
-	REUSE_PLAN_KEEP,    /* it is there: nothing is opened */
-	REUSE_PLAN_ATTRS,   /* the same, but it gets the source's mode */
-	REUSE_PLAN_COMPARE, /* it may be there: both ends are compared */
-	REUSE_PLAN_PART,    /* what is good of the part is */
-	REUSE_PLAN_TARGET,  /* what is good of the target is */
+	REUSE_PLAN_NOTHING, /* all data is copied */
+	REUSE_PLAN_KEEP,    /* the target is complete: nothing is opened */
+	REUSE_PLAN_ATTRS,   /* the target is complete, but it gets the source's
+			     * mode */
+	REUSE_PLAN_COMPARE, /* the target may be complete: both ends are
+			     * compared */
+	REUSE_PLAN_PART,    /* what is equal in the part is used */
+	REUSE_PLAN_TARGET,  /* what is equal in the target is used */
 };
 
 enum reuse_plan reuse_plan(unsigned facts);
 
-/* When a file was changed the last time. */
+/* The time when a file was changed last. */
 struct reuse_time {
 	bool known;
 	bool exact; /* nsec is known, and sec is not cut to 32 bits */
@@ -54,10 +57,10 @@ struct reuse_time {
 };
 
 /*
- * Are they the same? To the nanosecond, if both have nanoseconds. Whole
- * seconds count only when they are more than two seconds old, by the clock of
- * this host (now, seconds): the file may be changed again in that second, and
- * keep its time. What is in the future is not old.
+ * Are both times the same? They are compared to the nanosecond, if both have
+ * nanoseconds. Whole seconds count only when they are more than two seconds
+ * old, by the clock of this host (now, seconds): the file may be changed again
+ * in that second, and keep its time. A time in the future is not old.
  */
 bool reuse_same_time(const struct reuse_time *source,
     const struct reuse_time *target, int64_t now);

@@ -7,7 +7,7 @@
 
 #include "xfer/plan-row.h"
 
-/* The first row that fits; docs/TRANSFERS.md has the same list. */
+/* The first row that fits decides; docs/TRANSFERS.md has the same list. */
 static const struct plan_row rows[] = {
 	{ TARGET_IS_SOURCE, 0, TARGET_KEEP },
 	{ TARGET_THERE | TARGET_READ_ONLY, 0, TARGET_REFUSE },
@@ -25,8 +25,8 @@ target_plan(unsigned facts)
 	return (enum target_plan)plan_by(rows, facts);
 }
 
-/* access(2) knows of access control lists, and changes nothing: neither times
- * nor what watches the file. */
+/* faccessat(2) respects access control lists, and changes nothing: neither
+ * times nor what watches the file. */
 bool
 target_is_read_only(int at, const char *path, mode_t mode)
 {

@@ -23,39 +23,41 @@
 
 #include <stdbool.h>
 
-/* Facts, or'ed. What is not known is not set. */
+/* Facts, or'ed. A fact that is not known is not set. */
 enum target_fact {
-	TARGET_THERE = 1,	 /* something bears the name */
+	TARGET_THERE = 1,	 /* something bears the target's name */
 	TARGET_REGULAR = 2,	 /* it is a regular file */
 	TARGET_NAMES = 4,	 /* it has several names */
-	TARGET_OTHER_OWNER = 8,	 /* its owner or group is not that of a file
-				  * that is made beside it */
-	TARGET_READ_ONLY = 16,	 /* we were refused to write it */
-	TARGET_NO_PART = 32,	 /* none can be made, or none is wanted */
-	TARGET_IS_SOURCE = 64,	 /* by numbers that one machine gave for both */
-	TARGET_FACTS = 128,	 /* all of them are below that */
+	TARGET_OTHER_OWNER = 8,	 /* its owner or group is not what a file made
+				  * beside it would have */
+	TARGET_READ_ONLY = 16,	 /* we may not write it */
+	TARGET_NO_PART = 32,	 /* no part can be made, or none is wanted */
+	TARGET_IS_SOURCE = 64,	 /* the target is its source, by file numbers
+				  * that one machine gave for both */
+	TARGET_FACTS = 128,	 /* all facts are below that */
 };
 
 enum target_plan {
 	TARGET_RENAME,	 /* a part is written, and renamed to the target */
-	TARGET_IN_PLACE, /* opened without being cut; cut at the end */
-	TARGET_KEEP,	 /* it is the source: nothing is touched */
+	TARGET_IN_PLACE, /* the target is opened without being cut, written, and
+			  * cut at the end */
+	TARGET_KEEP,	 /* the target is its source: nothing is touched */
 	TARGET_REFUSE,	 /* nothing is touched, and the copy fails */
 };
 
 enum target_plan target_plan(unsigned facts);
 
-/* May nothing but a question to the kernel (or the server) tell whether the
- * target can be written? If its mode lets its owner write, no: another's is
- * written in place, where the open tells. */
+/* Must the kernel (or the server) be asked whether a target of that mode may be
+ * written? Not if the mode lets its owner write: another user's file is written
+ * in place, where the open tells. */
 static inline bool
 target_asks_writable(mode_t mode)
 {
 	return S_ISREG(mode) && (mode & S_IWUSR) == 0;
 }
 
-/* Does the kernel say that this user may not write the file of that name below
- * the directory `at`, which has that mode? */
+/* Does the kernel say that this user may not write the file `path`, below the
+ * directory `at`, which has that mode? */
 bool target_is_read_only(int at, const char *path, mode_t mode);
 
 #endif

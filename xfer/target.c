@@ -21,7 +21,8 @@ xfer_target_clear(struct xfer_target *t)
 	*t = (struct xfer_target){ .remote = false };
 }
 
-/* Refuses a host that begins with '-': ssh would take it for an option. */
+/* Sets the host. One that begins with '-' is refused: ssh would take it for an
+ * option. */
 static int
 set_host(struct xfer_target *t, const char *host, size_t len)
 {
@@ -38,7 +39,7 @@ set_host(struct xfer_target *t, const char *host, size_t len)
 	return t->host != NULL ? 0 : ERR_NOMEM;
 }
 
-/* "[user@]host" of the given length. */
+/* Sets user and host from "[user@]host" of the given length. */
 static int
 set_login(struct xfer_target *t, const char *text, size_t len)
 {
@@ -64,7 +65,7 @@ hex_value(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Percent escapes (RFC 3986 section 2.1), in place. */
+/* Decodes percent escapes (RFC 3986 section 2.1) in place. */
 static int
 decode_uri(char *s)
 {
@@ -123,7 +124,7 @@ parse_uri(struct xfer_target *t, const char *text)
 		(t->user != NULL && t->user[0] == '-') ? ERR_SYNTAX : 0;
 }
 
-/* The colon between host and path; NULL: the text is a local path. */
+/* The colon between host and path; NULL if the text is a local path. */
 static const char *
 find_colon(const char *text)
 {

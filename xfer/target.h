@@ -15,23 +15,24 @@
 
 struct xfer_target {
 	bool remote;
-	char *user, *host; /* owned; NULL: none given. No brackets */
+	char *user, *host; /* owned; without brackets. NULL: none given */
 	char *path;	   /* owned; never empty */
 	int port;	   /* 0: none given */
 };
 
-/* ERR_SYNTAX (a bad URI or host), ERR_NOMEM. */
+/* Parses text, whose form tells whether it is local. 0; ERR_SYNTAX (a bad URI
+ * or host); ERR_NOMEM. */
 int xfer_target_parse(struct xfer_target *t, const char *text) must_check;
-/* Always a host: [user@]host[:path] or sftp:// in place of scp://. The path is
- * "." if none is given. */
+/* Parses text that always names a host: [user@]host[:path], or sftp:// in place
+ * of scp://. The path is "." if none is given. */
 int xfer_target_parse_host(struct xfer_target *t,
     const char *text) must_check;
 void xfer_target_clear(struct xfer_target *t);
 /* True if both are reached by the same connection. */
 bool xfer_target_same_host(const struct xfer_target *a,
     const struct xfer_target *b);
-/* Last part of a path, without trailing slashes; "." if the path ends in
- * "..", or is "/". Caller frees; NULL when out of memory. */
+/* The last part of a path, without trailing slashes; "." if the path ends in
+ * "..", or is "/". The caller frees it; NULL when out of memory. */
 char *xfer_base_name(const char *path);
 
 #endif
