@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * DESIGN. A pattern becomes a row of tokens, and a path is matched by going
- * over its bytes once with the set of all tokens that may be next: no pattern
- * makes that go back.
+ * DESIGN. A pattern becomes a row of tokens. A path is matched by going over
+ * its bytes once, with the set of all tokens that may be next: no pattern makes
+ * the matching go back.
  */
 #include "xfer/filter.h"
 

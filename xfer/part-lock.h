@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A part belongs to the copy that made it, or that has taken it over. Each
- * descriptor that a part is written through is held for its copy, a number:
- * handles of one copy, which may be of several sessions and processes, hold a
- * part together, two copies never do. A hold is a lock of the open file
- * (F_OFD_SETLK), so it ends with it, and with the process. File systems without
- * locks tell nothing, and hold nothing.
+ * A part belongs to the copy that made it, or that has taken it over. A copy is
+ * known by a number. Each descriptor through which a part is written holds it
+ * for its copy: handles of one copy, which may be of several sessions and
+ * processes, hold a part together, two copies never do. A hold is a lock of the
+ * open file (F_OFD_SETLK), so it ends when the file is closed, and with the
+ * process. On file systems without locks nothing is held, and no hold is seen.
  *
  * A name is looked up from the directory `at`, as by openat(2).
  *
@@ -19,8 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* XFER_COPY_UNKNOWN is for programs that tell no number: they hold parts
- * together. */
+/* The number of all programs that tell none: they may hold a part together. */
 enum { XFER_COPY_UNKNOWN = 0 };
 
 /* Makes a new part, open for reading and writing, and held for copy. Returns a

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A decision as a table: rows of facts that must be there and facts that must
- * not be, and what is done then. The first row that fits counts; the last one
- * fits always.
+ * A decision as a table: each row has facts that must be there, facts that must
+ * not be, and what is done then. The first row that fits decides; the last row
+ * always fits.
  *
  * Threads: any.
  */

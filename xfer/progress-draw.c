@@ -18,8 +18,7 @@ enum {
 	FIGURES = 39,  /* columns right of the name */
 	SPARE = 3, /* columns left empty: the ^C of a user is shown there */
 	LAST_RATE = 10, /* columns of one more rate */
-	LAST_RATE_FROM = 70, /* least columns of a terminal that has room for
-			      * it */
+	LAST_RATE_FROM = 70, /* least columns of a terminal that shows it */
 	TEXT_MAX = 24,
 };
 
@@ -72,7 +71,8 @@ width_now(struct progress *p)
 	return p->width;
 }
 
-/* Cuts at a character's start, so that half a UTF-8 sequence never shows. */
+/* Cuts name to so many columns, at a character's start, so that half a UTF-8
+ * sequence never shows. */
 static void
 fit_name(char *out, size_t size, const char *name, int columns)
 {
@@ -158,8 +158,8 @@ figures_of(const struct progress_item *item, bool finished, uint64_t now_ms)
 
 /* ---- whole lines -------------------------------------------------------- */
 
-/* Does the terminal break long lines anew when it is made narrower? Most do;
- * xterm and screen cut them. */
+/* Does the terminal break long lines anew when it is made narrower? Most
+ * terminals do; xterm and screen cut the lines. */
 static bool
 terminal_reflows(void)
 {

@@ -16,7 +16,7 @@ struct progress_count {
 	uint64_t over, kept; /* bytes of files that are over */
 };
 
-/* The sums of all runs, for the last line. */
+/* Numbers of files of all runs, for the last line. */
 struct progress_total {
 	uint64_t copied, there, verified, dropped;
 };

@@ -89,7 +89,8 @@ is_shown(const struct progress *p)
 {
 	if (p == NULL || p->style == PROGRESS_NONE)
 		return false;
-	/* A background job does not write over the foreground's screen. */
+	/* A job in the background does not write over the screen of the job in
+	 * the foreground. */
 	return p->write != NULL ||
 	    (p->fd >= 0 && (p->style != PROGRESS_TTY ||
 		tcgetpgrp(p->fd) == getpgrp()));

@@ -2,17 +2,18 @@
 /*
  * The progress of transfers, shown to people and written for programs.
  *
- * On a terminal: a line for each file (name, percent, bytes, rate, rate of
- * the last second, time left; when it is done, mean rate, best second, time
- * taken), or, with directories or many files, one line for all of them.
- * Drawn at most ten times a second, each time as wide as the terminal is then,
- * so no signal is needed when its width changes. Others clear the line first
- * (base/screen.h). Rates and the time left are of bytes that moved, the latter
- * from the last 30 s. Plain: the same in words,
- * every few seconds. JSON: one object a line, see hpnscp(1).
+ * On a terminal there is a line for each file (name, percent, bytes, rate, rate
+ * of the last second, time left; when it is done, mean rate, best second, time
+ * taken), or, with directories or many files, one line for all of them. It is
+ * drawn at most ten times a second, each time as wide as the terminal is then,
+ * so no signal is needed when the width changes. Whoever else writes to the
+ * terminal clears the line first (base/screen.h). Rates and the time left are
+ * of bytes that moved, the latter from the last 30 s. Style PLAIN writes the
+ * same in words, every few seconds; style JSON writes one object a line, see
+ * hpnscp(1).
  *
- * Time comes from the caller (milliseconds, monotonic), output goes to a
- * function: both so that it can be tested.
+ * The time comes from the caller (milliseconds, monotonic), and output goes to
+ * a function, both so that it can be tested.
  *
  * Threads: one at a time; progress_request() in signal handlers too.
  */
@@ -41,22 +42,19 @@ struct progress_item {
 		PROGRESS_OVER } state;
 	char *name; /* owned, not escaped; NULL: it is not being moved */
 	uint64_t size, done;
-	uint64_t kept; /* of done: what was there, or is a hole: no rate
-			* counts it */
+	uint64_t kept; /* the bytes of done that were there, or are a hole: no
+		        * rate counts them */
 	uint64_t start_ms;
 	uint64_t tick_ms, tick_moved; /* at the last sample of the rate */
-	uint64_t stir_ms, stir_done;  /* when done last changed, and its value
-				       * then */
+	uint64_t stir_ms, stir_done;  /* last change of done; its value then */
 	double rate, last, peak;      /* bytes a second that moved: of the last
 				       * half minute, of the last second, the
 				       * best one */
-	struct progress_window *window; /* owned; NULL: no sample was taken
-					 * yet */
+	struct progress_window *window; /* owned; NULL: no sample yet */
 	const char *doing; /* a literal that is shown in place of the time left
 			    * when all bytes have moved; NULL: the time left is
 			    * shown */
-	bool begin_written;	     /* the file's first event was written
-				      * (JSON) */
+	bool begin_written;	     /* JSON: its first event was written */
 	TAILQ_ENTRY(progress_item) entry;
 };
 
@@ -73,9 +71,9 @@ struct progress *progress_new_to(void (*write)(void *arg, const char *p,
 void progress_free(struct progress *p);
 
 /*
- * Files; with p NULL nothing happens. A file is found (this may be left out),
- * starts, and finishes; or it is forgotten, in any state. Its size may have
- * changed when it starts.
+ * Progress of single files; with p NULL nothing happens. A file is found (this
+ * may be left out), starts, and finishes; or it is forgotten, in any state. Its
+ * size may have changed when it starts.
  */
 void progress_found(struct progress *p, struct progress_item *item,
     uint64_t size);
@@ -107,14 +105,14 @@ void progress_wait(struct progress *p, bool waits);
  * so the totals may still grow. */
 void progress_listing(struct progress *p, bool more);
 void progress_streams(struct progress *p, unsigned streams);
-/* Draws or writes, if it is time. item: the file to show where each has a line
- * of its own; may be NULL. */
+/* Draws or writes the progress, if enough time has passed. item: the file to
+ * show where each file has a line of its own; may be NULL. */
 void progress_tick(struct progress *p, struct progress_item *item,
     uint64_t now_ms);
-/* All files that were started are done: draws the last line of all, if there
- * was one, and resets the sums. */
+/* Ends a run, when all files that were started are done: draws the last line of
+ * all, if there was one, and resets the sums. */
 void progress_end(struct progress *p, uint64_t now_ms);
-/* Clears the line before other output. */
+/* Clears the line on the screen, before other output. */
 void progress_clear_line(struct progress *p);
 
 /* The next tick writes the state to standard error, in any style. */
@@ -122,8 +120,8 @@ void progress_request(struct progress *p);
 
 /* For programs: writes the first event of the whole run, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
-/* Writes an event for a failure. kind: a word for programs (hpnscp(1) lists
- * them). */
+/* Counts a failure; style JSON also writes an event for it. kind: a word for
+ * programs (hpnscp(1) lists them). */
 void progress_error(struct progress *p, const char *kind, const char *path,
     const char *text);
 /* The errno with which events could not be written; 0: all were written, or
@@ -131,12 +129,14 @@ void progress_error(struct progress *p, const char *kind, const char *path,
 int progress_lost(const struct progress *p);
 /* How often progress_error() was called. */
 unsigned long progress_errors(const struct progress *p);
-/* The result of all runs: "4 copied, 1 not copied (listed above)". False: only
- * one file or none was copied, so that a summary would tell nothing new. */
+/* Writes the result of all runs to out: "4 copied, 1 not copied (listed
+ * above)". False if only one file or none was copied, so that a summary would
+ * tell nothing new. */
 bool progress_summary(const struct progress *p, char *out, size_t size);
 void progress_end_events(struct progress *p, uint64_t now_ms);
 
-/* Parts, for tests. "1.5MB", "12 KB"-like amounts of at most 6 columns. */
+/* Parts of a line, for tests. An amount of at most 6 columns, such as
+ * "1.5MB". */
 void progress_bytes_text(uint64_t bytes, char *out, size_t size);
 void progress_time_text(uint64_t seconds, char *out, size_t size);
 

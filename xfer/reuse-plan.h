@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is used of what bears a target's name, or its part's, when a copy is
- * resumed (-Z): one decision, made of facts. docs/TRANSFERS.md has the same
- * list.
+ * What a copy that is resumed (-Z) uses of an old target or part: one decision,
+ * made of facts. docs/TRANSFERS.md has the same list.
  *
- * Equal size and time say that a file is there, as they do for rsync: with -p,
- * where a complete copy has both, or where nothing better can be asked. Neither
- * of them says so alone. A change that leaves both what they were, by a program
- * that sets the time back, is not seen; --verify compares the content in any
- * case.
+ * Equal size and equal time together say that a file is complete, as they do
+ * for rsync: with -p, where a complete copy has both, or where nothing better
+ * can be asked. A change that leaves both what they were, by a program that
+ * sets the time back, is not seen; --verify compares the content in any case.
  *
  * Threads: any.
  */
@@ -18,17 +16,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Facts, or'ed. What is not known is not set. */
+/* Facts, or'ed. A fact that is not known is not set. */
 enum reuse_fact {
 	REUSE_WANTED = 1,	  /* -Z */
 	REUSE_PRESERVES = 2,	  /* -p */
 	REUSE_VERIFIES = 4,	  /* --verify */
 	REUSE_DIGESTS = 8,	  /* the server makes digests */
 	REUSE_TARGET = 16,	  /* a regular file bears the target's name */
-	REUSE_CONTENT = 32,	  /* neither the target nor the source is
-				   * empty */
+	REUSE_CONTENT = 32,	  /* neither target nor source is empty */
 	REUSE_SAME_SIZE = 64,
-	REUSE_SAME_TIME = 128,	  /* the same, by reuse_same_time() */
+	REUSE_SAME_TIME = 128,	  /* both have the same time, by
+				   * reuse_same_time() */
 	REUSE_SAME_MODE = 256,	  /* the target has the mode that -p gives */
 	REUSE_PART = 512,	  /* there is an old part that we made */
 	REUSE_IN_PLACE = 1024,	  /* no part can be made, or none is wanted */
@@ -38,10 +36,8 @@ enum reuse_fact {
 enum reuse_plan {
 	REUSE_PLAN_NOTHING, /* all data is copied */
 	REUSE_PLAN_KEEP,    /* the target is complete: nothing is opened */
-	REUSE_PLAN_ATTRS,   /* the target is complete, but it gets the source's
-			     * mode */
-	REUSE_PLAN_COMPARE, /* the target may be complete: both ends are
-			     * compared */
+	REUSE_PLAN_ATTRS,   /* complete, but it gets the source's mode */
+	REUSE_PLAN_COMPARE, /* perhaps complete: both ends are compared */
 	REUSE_PLAN_PART,    /* what is equal in the part is used */
 	REUSE_PLAN_TARGET,  /* what is equal in the target is used */
 };

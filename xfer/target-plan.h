@@ -26,8 +26,8 @@
 /* Facts, or'ed. A fact that is not known is not set. */
 enum target_fact {
 	TARGET_THERE = 1,	 /* something bears the target's name */
-	TARGET_REGULAR = 2,	 /* it is a regular file */
-	TARGET_NAMES = 4,	 /* it has several names */
+	TARGET_REGULAR = 2,	 /* the target is a regular file */
+	TARGET_NAMES = 4,	 /* the target has several names */
 	TARGET_OTHER_OWNER = 8,	 /* its owner or group is not what a file made
 				  * beside it would have */
 	TARGET_READ_ONLY = 16,	 /* we may not write it */

@@ -7,7 +7,7 @@
 #include "compat/bsd.h"
 #include "xfer/state/transfer-state.h"
 
-enum { PATH_LONG = 1024 }; /* longest path on BSD and macOS, in bytes; Linux has
+enum { PATH_LONG = 1024 }; /* bytes; the limit of BSD and macOS; Linux has
 			    * 4096 */
 
 void

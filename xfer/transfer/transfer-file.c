@@ -192,7 +192,7 @@ part_removed(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	f->pending--;
-	/* on an error it may still be there */
+	/* on an error the part may still be there */
 	xfer_part_cleared(f, reply->err == 0);
 	if (!f->x->over)
 		xfer_file_open(f);
@@ -386,7 +386,7 @@ part_opened(struct xfer_file *f)
 	}
 	if (xfer_keeps_data(f) && f->part.old.size == 0 &&
 	    (f->part.made.flags == 0 || f->part.made.size != 0)) {
-		xfer_part_pass(f); /* it needed no proof because it was empty */
+		xfer_part_pass(f); /* it was taken because it was empty */
 		return;
 	}
 	/* Our server checks an old part when it opens it: the attributes that
@@ -651,8 +651,8 @@ xfer_file_restart(struct xfer_file *f, bool resume)
 	forget_phases(f);
 	close_this_end(f);
 	f->resume = resume;
-	f->only_attrs &= resume; /* only_attrs without resume: the old content
-				  * cannot be compared, so the file is copied */
+	f->only_attrs &= resume; /* without resume: the old content could not be
+				  * read, so all is copied */
 	progress_restart(&f->item);
 	if (!f->up || !resume)
 		xfer_compare_forget(f);

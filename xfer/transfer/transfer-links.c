@@ -27,10 +27,8 @@ enum {
 /* A file with several names. */
 struct xfer_hard {
 	uint64_t dev, ino;
-	struct xfer_file *owner; /* copies the first name; NULL: it is
-				  * complete */
-	char *path;		 /* owned; the target's path, once it is
-				  * there */
+	struct xfer_file *owner; /* copies the first name; NULL: done */
+	char *path;		 /* owned; its path, once it is there */
 	struct local_dir *at;	 /* owned; a download's directory of path */
 	uint32_t names;		 /* names that were not found yet */
 	struct xfer_files waiting;

@@ -337,7 +337,7 @@ try_part(struct xfer_file *f)
 bool
 xfer_part_open(struct xfer_file *f)
 {
-	if (strchr(f->name, '/') != NULL) { /* so the user says */
+	if (strchr(f->name, '/') != NULL) { /* "name/": a directory is meant */
 		report_open(f, EISDIR);
 		return false;
 	}

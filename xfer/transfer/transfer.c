@@ -19,8 +19,7 @@
 enum {
 	BUDGET_DEFAULT = 64 * 1024 * 1024,
 	FILES_DEFAULT = 1024,
-	FILES_NEAR = 512, /* over short paths more files at a time are no
-			   * faster */
+	FILES_NEAR = 512, /* over short paths more are no faster */
 	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
 	FDS_BASE = 16, /* descriptors of a program that copies a file */
