@@ -43,7 +43,7 @@ struct progress_item {
 	char *name; /* owned, not escaped; NULL: it is not being moved */
 	uint64_t size, done;
 	uint64_t kept; /* the bytes of done that were there, or are a hole: no
-		        * rate counts them */
+			* rate counts them */
 	uint64_t start_ms;
 	uint64_t tick_ms, tick_moved; /* at the last sample of the rate */
 	uint64_t stir_ms, stir_done;  /* last change of done; its value then */

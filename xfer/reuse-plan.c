@@ -5,7 +5,7 @@
 
 enum {
 	WHOLE_AGE = 2, /* a time of whole seconds must be older than this
-		        * (seconds) */
+			* (seconds) */
 	SAME = REUSE_TARGET | REUSE_SAME_SIZE | REUSE_SAME_TIME,
 	FULL = REUSE_TARGET | REUSE_CONTENT,
 };

@@ -33,11 +33,11 @@ enum {
 	RTT_WORTH_MS = 5,
 	RTT_LONG_MS = 20,
 	BULK_WORTH = 16 * 1024 * 1024, /* least bytes in large files for
-				        * connections in advance */
+					* connections in advance */
 	FRESH_BYTES = 64 * 1024, /* bytes in a round trip that a new connection
 				  * moves */
 	QUEUE_MIN = 128 * 1024,
-	QUEUE_MS = 20, /* output that waits in a stream, at its rate */
+	QUEUE_MS = 20, /* output that may wait in a stream, at its rate */
 	OPENING_GROWTH = 16, /* factor by which slow start grows until a channel
 			      * works */
 	FIRST_FLIGHT = 14 * 1024, /* bytes of the first round of slow start */

@@ -87,8 +87,7 @@ xfer_file_choose_reuse(struct xfer_file *f)
 		xfer_file_done(f);
 		return;
 	}
-	if (f->part.old_nlink > 1) /* a part with several names is another file,
-				    * too */
+	if (f->part.old_nlink > 1) /* a part of ours has only one name */
 		xfer_part_unused(f);
 	if (xfer_owner_differs(f, &f->part.old))
 		xfer_part_foreign(f, true);

@@ -183,9 +183,9 @@ open_done(void *arg, const struct sftp_reply *reply)
 }
 
 /* Does OPEN tell the server the number of this copy, by which it holds the
- * part? Either all OPENs of a part in this run tell it, or none does, because
- * the server refuses a part that is held without a number. The first OPEN may
- * go out before VERSION, when it is not known whether the server takes a
+ * part? Either all OPENs of a part in this run tell it or none, because a part
+ * that is held without a number counts as another copy's. The first OPEN may go
+ * out before VERSION, when it is not known whether the server takes a
  * number. */
 static bool
 tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)

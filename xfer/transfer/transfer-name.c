@@ -163,8 +163,8 @@ part_text(const struct xfer_file *f, const struct sftp_attrs *seen, char *out,
 	return true;
 }
 
-/* Tells the user that a part has another name than usual. seen: attributes of
- * what has the usual name, as far as they are known. */
+/* Tells the user, once for each file, that what has the name of its part is
+ * left alone. seen: attributes of that, as far as they are known. */
 static void
 note(struct xfer_file *f, const struct sftp_attrs *seen)
 {
@@ -223,10 +223,9 @@ xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
 		if (other == NULL || local_rename(f->at, xfer_part_local(f),
 			local_last_name(other)) != 0) {
 			free(other);
-			continue; /* the rename of other's part will report
-				   * it */
+			continue; /* f's own rename will report that */
 		}
 		xfer_part_named(f, other);
-		xfer_made_disowned(f); /* the name will be another file's */
+		xfer_made_disowned(f); /* another file will get the old name */
 	}
 }

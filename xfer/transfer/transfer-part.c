@@ -269,8 +269,8 @@ forget_part(struct xfer_file *f)
 	use_nothing(f);
 }
 
-/* Is a part's failure also that of the file, because a write in place would
- * fail as well, or spoil what another copy does? */
+/* Does a failure to make the part fail the file? Yes if a write in place would
+ * fail as well, or spoil what another copy does. */
 static bool
 is_final(int error)
 {
@@ -306,8 +306,8 @@ open_in_place(struct xfer_file *f)
 		return true;
 	xfer_target_opened(f, UINT64_MAX); /* a device tells no size */
 	if (fstat(f->fd, &st) != 0) {
-		report_open(f, errno); /* without its size, old content behind
-				        * the end would stay */
+		report_open(f, errno); /* old content behind the end would
+					* stay */
 		fd_close(&f->fd);
 		return false;
 	}

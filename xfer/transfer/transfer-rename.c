@@ -99,7 +99,7 @@ xfer_part_remove_surely(struct xfer_file *f)
 		remove_local(f, true);
 		return;
 	}
-	f->pending += 2; /* one of the two is kept until the request is sent */
+	f->pending += 2; /* 1 more until it is sent: f must not settle */
 	xfer_request_path(f->x, &q, part_gone, f);
 	f->pending--;
 }
@@ -316,7 +316,7 @@ rename_by_name(struct xfer_file *f)
 	f->renaming.before.flags = f->renaming.after.flags = 0;
 	f->renaming.lost_now = false;
 	f->renaming.tries++;
-	f->pending += 4; /* one of the four is kept until all are sent */
+	f->pending += 4; /* 1 more until all are sent: f must not settle */
 	xfer_request_path(f->x, &q, before_seen, f);
 	q.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
 							 SFTP_RENAME;

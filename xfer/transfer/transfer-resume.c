@@ -377,8 +377,8 @@ mark_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_touch(e->file);
 }
 
-/* Writes marks at an offset from their begin. Failures are not reported: a
- * later run then only moves more than it must. */
+/* Writes p to the marks, at an offset from their beginning. Failures are not
+ * reported: a later run then only moves more than it must. */
 static void
 marks_write(struct xfer_file *f, uint64_t at, const uint8_t *p, size_t len)
 {
@@ -468,8 +468,8 @@ xfer_marks_kept(const struct xfer_file *f)
 	return sum;
 }
 
-/* Reads the marks of an old part: the chunks without a mark are to be moved.
- * False if these are no marks of this source. */
+/* Applies the marks of an old part: the chunks without a mark are to be moved.
+ * False if these are no marks of this source, or when out of memory. */
 static bool
 marks_apply(struct xfer_file *f, const uint8_t *p, size_t len)
 {

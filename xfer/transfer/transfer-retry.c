@@ -166,7 +166,8 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 		if (e->next < e->until && f->source.size != 0)
 			xfer_range_add(f, e->next, e->until - e->next);
 		else if (e->next < e->until)
-			/* of a source without a size */
+			/* without a size, what is left is no range to give
+			 * back */
 			xfer_progress_begun(f, false);
 		xfer_handle_free(e);
 		lost = true;
@@ -183,7 +184,7 @@ xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
 			xfer_handle_wake(e);
 		xfer_file_touch(f);
 	} else if (f->pending == 0) {
-		/* Else its requests on other streams are answered first. */
+		/* Else it waits for answers on other streams first. */
 		xfer_file_go_on(f);
 	}
 }
@@ -211,7 +212,7 @@ stream_gone(struct xfer_stream *l)
 	struct xfer_file *f, *before;
 	bool silent;
 
-	xfer_digest_drain(x); /* the digest threads still use its blocks */
+	xfer_digest_drain(x); /* digest threads still use the stream's blocks */
 	xfer_files_settle(x);
 	x->err = sftp_error(l->s);
 	x->retry.answered |= sftp_has_version(l->s);

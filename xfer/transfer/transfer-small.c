@@ -61,7 +61,7 @@ xfer_small_waits(struct xfer *x, const struct xfer_file *f)
 
 	if (stream == NULL || f->source.attrs.size > SMALL_MAX || !is_plain(f))
 		return false;
-	/* The first file waits for the server's version: to learn whether the
+	/* A small file waits for the server's version: to learn whether the
 	 * server has put-file saves more time than the wait costs. */
 	if (!sftp_has_version(stream->s))
 		return true;
@@ -88,8 +88,8 @@ small_begin(struct xfer_file *f, struct xfer_stream *stream)
 	f->small.opened = f->small.guess_closed = false;
 }
 
-/* Counts an answer. True if it was the last one. If the session is over it is
- * false, and xfer_file_lost() begins the file anew. */
+/* Counts an answer. True if it was the last one. False if others are to come,
+ * or the session is over: then xfer_file_lost() begins the file anew. */
 static bool
 small_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
@@ -182,8 +182,8 @@ new_attrs(const struct xfer_file *f)
 
 /* --- in one request --- */
 
-/* Notes a part that the server has left alone, whose name is in the reply. Only
- * names of such parts are believed. */
+/* Notes a part or link that the server has left alone, whose name is in the
+ * reply. A name that is none of our own is not believed. */
 static void
 note_left(struct xfer_file *f, const struct sftp_reply *reply)
 {

@@ -121,8 +121,8 @@ size_of(const struct xfer_file *f)
 	return f->source.attrs.flags & SFTP_A_SIZE ? f->source.attrs.size : 0;
 }
 
-/* The bytes that a file needs: of a sparse copy without holes. 0 if the source
- * does not tell its holes. */
+/* The bytes that a file needs, in a sparse copy without its holes. 0 if these
+ * are not known. */
 static uint64_t
 needed(const struct xfer_file *f)
 {
@@ -206,8 +206,7 @@ takes(const struct xfer_file *f)
 
 	if (f->part.name == NULL && (!regular || f->target.is_link ||
 		f->target.old_size == UINT64_MAX))
-		return 0; /* its data goes to another file system, or to no
-			   * disk */
+		return 0; /* it goes elsewhere, or to no disk */
 	if (f->part.name == NULL)
 		there = MAX(t->flags & SFTP_A_SIZE ? t->size : 0,
 		    f->target.old_size);

@@ -4,8 +4,7 @@
  * is listed once, instead of a question for each name. An upload's directory
  * that was there already is listed, and its files wait for that (d->held). Then
  * a file of the same size and time is complete without a further request.
- * Nothing is asked for a file that is not listed, and whose part is not listed
- * either.
+ * Nothing is asked for a file if neither its name nor its part's is listed.
  *
  * After any failure, or with more names than NAMES_MAX, nothing is known: then
  * each file is asked for by itself. So it is with a server that tells

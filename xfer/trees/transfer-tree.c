@@ -22,7 +22,7 @@
 enum {
 	MODE_OWNER = 0700,
 	TRIES_MAX = 8, /* tries of MKDIR: that of its parent may have been
-		        * lost */
+			* lost */
 };
 
 /* --- life --- */
