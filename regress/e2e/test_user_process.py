@@ -322,7 +322,7 @@ def test_asks_with_nothing_of_the_connection(own, keys, ask):
 
 def test_role_that_is_none():
     """Nobody else makes anything of the program."""
-    for argument in ("[names of nobody]", "[names of hosts] ", "-V", ""):
+    for argument in ("[names of nobody]", "[names of hosts] ", "-v", ""):
         done = harness.run([harness.BUILD / "hpnsshd-user", argument])
         assert done.rc == 1 and "is started by" in done.errors, done
 
