@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * confine@hpnssh.org (docs/SFTP.md): a session gives up rights, and never gets
- * them back. It is carried out when no other request is under way and nothing
- * is open, so no handle is older than the rights that it was opened with.
+ * them back. The request is carried out only when no other request is under way
+ * and no handle is open: otherwise a handle could have been opened with rights
+ * that the session no longer has.
  */
 #include <errno.h>
 

@@ -19,7 +19,7 @@
 
 enum {
 	COPY_BLOCK = 256 * 1024,
-	COPY_SLICE = 64 * 1024 * 1024, /* inside of the kernel */
+	COPY_SLICE = 64 * 1024 * 1024, /* by the kernel */
 };
 
 /* ---- open and close ----------------------------------------------------- */
@@ -46,8 +46,9 @@ open_flags(uint32_t pflags)
 	return flags | O_CLOEXEC | O_NOCTTY;
 }
 
-/* The rights that an OPEN needs, by its flags. Without EXCL a file that is
- * there may be opened; bits that are not known count as changes. */
+/* The rights that an OPEN with these flags needs. Only with both CREAT and EXCL
+ * the file is surely new; else any flag but READ needs MAY_CHANGE. Flags that
+ * are not known count as such. */
 static uint32_t
 open_needs(uint32_t pflags)
 {
@@ -63,17 +64,18 @@ open_needs(uint32_t pflags)
 	return needs;
 }
 
-/* The file system answers over a network, or from another process: its files
- * are left to workers from the start, not only once they were slow. */
+/* Is the file on a file system that answers over a network, or from another
+ * process? Then workers get its requests from the start, not only after a slow
+ * one. */
 bool
 serve_is_remote(int fd)
 {
 	return file_is_remote(fd);
 }
 
-/* A file is opened with O_NONBLOCK, since a FIFO would block the whole
- * connection. A lease that another process has on a regular file is waited
- * for. */
+/* Opens with O_NONBLOCK, since a FIFO would otherwise block the whole
+ * connection. If another process has a lease on a regular file, this fails with
+ * EWOULDBLOCK, and a second open() waits for the lease. */
 static int
 open_file(const struct serve_op *op)
 {
@@ -89,21 +91,22 @@ open_file(const struct serve_op *op)
 }
 
 /*
- * Opens a part for writing. Others may be able to write to its directory, so an
- * existing file is a part only if it is ours, and is not touched before that is
- * known, and that no other copy has it.
+ * Opens a part for writing. Other users may be able to write to its directory.
+ * So an existing file is changed only when it is known that this user owns it,
+ * that it has one name, and that no other copy holds it.
  */
 static int
 open_part(const struct serve_op *op, const struct serve_place *p)
 {
-	/* To share it with other handles takes a descriptor that reads. */
+	/* O_RDWR, since only a descriptor that can read can share the part with
+	 * other handles. */
 	int flags = (op->flags & ~(O_TRUNC | O_ACCMODE)) | O_RDWR |
 	    O_NONBLOCK | O_NOFOLLOW;
 	bool made = (flags & O_CREAT) != 0 && (flags & O_EXCL) != 0;
 	int fd = openat(p->at, p->name, flags, op->mode);
 
-	/* A file of the user's may have such a name, and be one that he may
-	 * not read. */
+	/* The user may have a file of such a name that he may write but not
+	 * read. */
 	if (fd < 0 && errno == EACCES && (op->flags & O_ACCMODE) == O_WRONLY)
 		fd = openat(p->at, p->name, (flags & ~O_ACCMODE) | O_WRONLY,
 		    op->mode);
@@ -202,7 +205,7 @@ run_close(struct serve_op *op)
 	op->own.dir = NULL;
 	if (op->walk != NULL)
 		return 0;
-	/* A file system may report only now that data was lost. */
+	/* Closing may be the first call that reports that data was lost. */
 	return dir != NULL ? closedir(dir) : close(fd);
 }
 
@@ -293,8 +296,9 @@ done_read(struct sftp_serve *s, struct serve_op *op)
 }
 
 /*
- * Reads from the page cache; EAGAIN if it does not have all. A file system that
- * cannot tell is taken as fast until a call was slow.
+ * Reads from the page cache; EAGAIN if it does not have all of the data, or if
+ * a worker should read. A file system that does not support RWF_NOWAIT is read
+ * directly, until a call was slow.
  */
 static ssize_t
 read_cached(struct sftp_serve *s, struct serve_handle *h,
@@ -330,8 +334,9 @@ read_cached(struct sftp_serve *s, struct serve_handle *h,
 }
 
 /*
- * Puts the reply to p, and what does not fit there into the output buffer. True
- * if the READ was answered; else a worker has to read.
+ * Puts the reply of a READ into p, and data that does not fit there into the
+ * output buffer. *placed: bytes put into p. True: the READ was answered; false:
+ * a worker has to read.
  */
 static bool
 read_to(struct sftp_serve *s, struct serve_op *op, uint8_t *p, size_t room,
@@ -370,7 +375,8 @@ read_to(struct sftp_serve *s, struct serve_op *op, uint8_t *p, size_t room,
 	return true;
 }
 
-/* Reads on the loop, if it need not wait for other requests or the disk. */
+/* Answers a READ on the loop, if it need not wait for other requests or the
+ * disk. False: it was not answered. */
 static bool
 read_at_once(struct sftp_serve *s, struct serve_op *op)
 {
@@ -402,7 +408,8 @@ serve_read(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 	if (err <= 0)
 		return err;
-	if (offset > INT64_MAX) { /* to the kernel -1 means the file position */
+	if (offset > INT64_MAX) { /* preadv2() takes offset -1 as the file
+				   * position */
 		serve_errno(s, op->id, EINVAL);
 		return 0;
 	}
@@ -457,7 +464,8 @@ static void
 answer_write(struct sftp_serve *s, uint32_t id, struct serve_handle *h,
     int error)
 {
-	/* When a disk is full, each of the requests under way fails. */
+	/* Logged once for each handle and error: when a disk is full, each
+	 * WRITE under way fails. */
 	if (error != 0 && h != NULL && h->write_error != error) {
 		h->write_error = error;
 		log_error("write \"%s\": %s", h->path, strerror(error));
@@ -474,8 +482,9 @@ done_write(struct sftp_serve *s, struct serve_op *op)
 	answer_write(s, op->id, h, op->error);
 }
 
-/* refused: the status if WRITE is not allowed, else 0. body: bytes of the
- * message behind its length; the data follows the fields that r reads. */
+/* refused: the status to answer with if WRITE is not allowed, else 0. body:
+ * length field of the message. r has read the id; handle, offset, length and
+ * the data follow. */
 int
 serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
     uint32_t body, uint32_t refused)
@@ -591,8 +600,9 @@ serve_fsync(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* With file_copy_range() where both ends can, which shares blocks or copies
- * inside of the kernel. Bytes, 0 at the end, or -1. */
+/* Copies the next bytes with file_copy_range() if both files allow it, which
+ * shares blocks or copies inside of the kernel; else by reading and writing.
+ * Returns the bytes copied, 0 at the end of the source, or -1. */
 static ssize_t
 copy_some(struct serve_op *op)
 {
@@ -607,7 +617,7 @@ copy_some(struct serve_op *op)
 		    want);
 		if (n > 0)
 			return n;
-		/* Files of /proc copy as empty that way. */
+		/* 0 may be wrong: files of /proc seem empty to it. */
 		op->flags = 1;
 	}
 	block = buf_reserve(&op->data, COPY_BLOCK);
@@ -678,8 +688,8 @@ serve_copy_data(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->to_file.slot = (int)(to - s->handles);
 	op->file.fd = from->fd;
 	op->to_file.fd = to->fd;
-	op->flags = to->append; /* the kernel does not append */
-	op->order.changes = true; /* of two files: like a path */
+	op->flags = to->append; /* file_copy_range() cannot append */
+	op->order.changes = true; /* two files, so it is ordered like a path */
 	op->duration = SERVE_LONG;
 	op->run = run_copy;
 	op->done = done_copy;

@@ -93,8 +93,8 @@ serve_limits(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 /* ---- people ------------------------------------------------------------- */
 
 /*
- * "~", "~/x", "~user/x" to a path from the root; others as they are. Caller
- * frees; NULL if there is no such home, or no memory.
+ * Turns "~", "~/x" or "~user/x" into an absolute path, which the caller frees.
+ * NULL: there is no such home, or no memory.
  */
 static char *
 expand(const struct sftp_serve *s, const char *path)
@@ -121,7 +121,8 @@ serve_expand_path(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	serve_verbose(s, "expand \"%s\"", op->path);
 	if (op->path[0] == '~') {
 		if (s->below != NULL)
-			return ERR_DENIED; /* it is elsewhere */
+			return ERR_DENIED; /* the home is outside of the
+					    * confined session's root */
 		expanded = expand(s, op->path);
 		if (expanded == NULL)
 			return ERR_NOT_FOUND;

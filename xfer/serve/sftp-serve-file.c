@@ -19,10 +19,11 @@
 #include "xfer/sftp/sftp-rights.h"
 
 enum {
-	/* A NAME reply stays below what the oldest clients take. */
+	/* Bytes of a NAME reply: the oldest clients take no more. */
 	NAMES_MAX_BYTES = 28 * 1024,
 	LONGNAME_MAX = 2 * NAME_MAX + 160,
-	/* What an entry takes there beside its name, twice. */
+	/* Bytes of an entry in a NAME reply, without its name, which is there
+	 * twice. */
 	ENTRY_BYTES = 4 + 4 + 4 + 8 + 5 * 4 + 80,
 };
 
@@ -220,7 +221,7 @@ serve_opendir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* The line that a listing shows for an entry, in the manner of ls -l. */
+/* The long name of an entry: a line like that of ls -l. */
 static void
 long_name(struct sftp_serve *s, char *out, size_t size, int dir,
     const char *name, const struct stat *st)
@@ -242,9 +243,10 @@ long_name(struct sftp_serve *s, char *out, size_t size, int dir,
 	    name);
 }
 
-/* What is above a directory may be outside of the root of a confined session,
- * or be so by now. There ".." is told as the directory itself, as it is at "/".
- */
+/* Attributes of an entry. The parent of a directory may lie outside of the root
+ * of a confined session, or may have been moved there. So ".." of a confined
+ * session has the attributes of the directory itself, as "/.." has those of
+ * "/". */
 static int
 stat_entry(const struct serve_op *op, const char *name, struct stat *st)
 {
@@ -255,8 +257,8 @@ stat_entry(const struct serve_op *op, const char *name, struct stat *st)
 	return fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW);
 }
 
-/* Puts entries into op->data as struct stat and name. The names of owners are
- * looked up on the loop, when the reply is made. */
+/* Puts entries into op->data, each as a struct stat and a name. Names of owners
+ * are looked up later, on the loop, when the reply is made. */
 static int
 run_readdir(struct serve_op *op)
 {
@@ -272,9 +274,9 @@ run_readdir(struct serve_op *op)
 			break;
 		if (stat_entry(op, de->d_name, &st) != 0) {
 			if (errno == ENOENT)
-				continue; /* gone meanwhile */
-			/* A name without attributes: who asks for them is
-			 * told why there are none. */
+				continue; /* removed after readdir() */
+			/* The name is sent without attributes. A client that
+			 * asks for them with LSTAT gets the error. */
 			st = (struct stat){ .st_mode = 0 };
 		}
 		buf_put(&op->data, &st, sizeof st);
@@ -306,7 +308,7 @@ put_entry(struct sftp_serve *s, int dir, struct rd *entries)
 	sftp_put_attrs(&s->out, &attrs);
 }
 
-/* False: there is nothing to list, and the answer says why. */
+/* False: there are no entries, and the request was answered with the reason. */
 static bool
 has_entries(struct sftp_serve *s, struct serve_op *op)
 {
@@ -379,7 +381,7 @@ serve_readdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 	if (err <= 0)
 		return err;
-	serve_touch_handle(s, op, h, true); /* its position */
+	serve_touch_handle(s, op, h, true); /* it changes the position */
 	op->file.dir = h->dir;
 	op->run = run_readdir;
 	op->done = done_readdir;
@@ -422,7 +424,7 @@ serve_mkdir(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* A name is removed; op->flags: of unlinkat(2). */
+/* Removes a name; op->flags are those of unlinkat(2). */
 static int
 run_remove(struct serve_op *op)
 {
@@ -464,8 +466,8 @@ serve_remove(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return take_away(s, op, r, "remove", 0);
 }
 
-/* The new name must not be a part's that somebody writes: that keeps its
- * name. */
+/* Fails with EBUSY if the new name is that of a part that somebody writes: its
+ * writer still needs that name. */
 static int
 check_new_name(const struct serve_place *to)
 {
@@ -475,7 +477,7 @@ check_new_name(const struct serve_place *to)
 	return -1;
 }
 
-/* A file is renamed as the draft says: not if the new name exists. */
+/* Renames as the draft says: it fails if the new name exists. */
 static int
 rename_new(const struct serve_place *from, const struct serve_place *to)
 {
@@ -487,7 +489,8 @@ rename_new(const struct serve_place *from, const struct serve_place *to)
 		return 0;
 	if (errno != EINVAL && errno != ENOSYS)
 		return -1;
-	/* A file system without that flag: link() does not replace either. */
+	/* The file system has no RENAME_NOREPLACE. link() does not replace
+	 * either. */
 	if (linkat(from->at, from->name, to->at, to->name, 0) == 0)
 		return unlinkat(from->at, from->name, 0);
 	if (errno == EEXIST || fstatat(from->at, from->name, &st,
@@ -513,7 +516,8 @@ link_to(const struct serve_place *from, const struct serve_place *to)
 	return linkat(from->at, from->name, to->at, to->name, 0);
 }
 
-/* Both ends are confined, each by itself. */
+/* Calls act() with the places of both paths, each looked up below the root of
+ * the session. */
 static int
 with_both(struct serve_op *op,
     int (*act)(const struct serve_place *from, const struct serve_place *to))
@@ -643,8 +647,9 @@ serve_readlink(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 }
 
 /*
- * The absolute path. Its last part may be missing: a client resolves so the
- * path of a file that it is about to make. Caller frees; NULL with errno.
+ * The absolute path. Its last part may be missing, since clients also resolve
+ * the path of a file that they are about to make. The caller frees it; NULL
+ * with errno.
  */
 static char *
 resolve(const char *path)

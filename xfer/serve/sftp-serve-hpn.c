@@ -20,34 +20,37 @@
 
 enum {
 	HASH_BLOCK_MIN = 256,	     /* bytes, section 3 of the draft */
-	HASH_BYTES_MAX = SFTP_DATA_MAX, /* digests of a reply */
+	HASH_BYTES_MAX = SFTP_DATA_MAX, /* bytes of all digests in one reply */
 	HASH_READ = 256 * 1024,
-	/* Bytes between checks for other work; and at most in a slice. */
+	/* A slice ends after HASH_SLICE bytes if other work waits, else after
+	 * HASH_SLICE_MAX. */
 	HASH_SLICE = 1024 * 1024,
 	HASH_SLICE_MAX = 16 * HASH_SLICE,
-	HOLE_COST = 4096, /* bytes that a hole counts in a slice */
+	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
 	EXTENTS_MAX = 1024,
 	NSEC_MAX = 999999999,
 };
 
 /* ---- check-file --------------------------------------------------------- */
 
-/* The algorithms of digests, the best first, for clients that take the
- * first. */
+/* The digest algorithms on offer. The best one is first, for clients that take
+ * the first. */
 const char serve_hash_algs[] =
     "sha256,sha512,sha384,sha224,sha1,md5,blake2b-512";
 
 struct serve_hash {
 	enum digest_alg alg;
 	char *alg_name;
-	struct digest *digest; /* of the block under way, or NULL */
+	struct digest *digest; /* of the block that is being read, or NULL */
 	uint64_t at, left;     /* bytes */
-	uint64_t block, block_left; /* block 0: one digest of all */
+	uint64_t block, block_left; /* bytes; block 0: one digest of the whole
+				     * range */
 	bool begun;
 	uint8_t *bytes; /* HASH_READ */
-	bool sparse;	/* the file has holes: */
+	bool sparse;	/* holes of the file are not read */
 	bool zeros_known;
-	uint8_t of_zeros[DIGEST_MAX_LEN]; /* of a block of zeros */
+	uint8_t of_zeros[DIGEST_MAX_LEN]; /* digest of a block of zeros, if
+					   * known */
 };
 
 void
@@ -61,7 +64,8 @@ serve_hash_free(struct serve_hash *h)
 	free(h);
 }
 
-/* The first algorithm of a comma list that is here. */
+/* Chooses the first algorithm of a comma list that this program has. False:
+ * there is none, or no memory. */
 static bool
 choose(struct serve_hash *h, const char *list)
 {
@@ -82,8 +86,9 @@ choose(struct serve_hash *h, const char *list)
 	return h->alg_name != NULL;
 }
 
-/* Opens a name, and determines the range. op->flags gets an SFTP status if
- * that is not possible. */
+/* Opens the file if the request names a path, and determines the range.
+ * op->flags gets an SFTP status if the range is not in the file, or has too
+ * many blocks. */
 static int
 begin_hash(struct serve_op *op)
 {
@@ -98,7 +103,7 @@ begin_hash(struct serve_op *op)
 	}
 	if (fstat(op->own.fd, &op->st) != 0)
 		return -1;
-	errno = EIO; /* as FAILURE */
+	errno = EIO; /* EIO is sent as SFTP_FAILURE */
 	if (!S_ISREG(op->st.st_mode))
 		return -1;
 	size = (uint64_t)op->st.st_size;
@@ -152,8 +157,8 @@ hash_zeros(struct serve_hash *h)
 	return r == 0 ? 0 : -1;
 }
 
-/* A block that is a hole has the digest of zeros, and is not read. 0: it is
- * none. */
+/* If the next block is a hole, appends the digest of zeros without reading it.
+ * 1: it did; 0: the block is no hole; -1: error. */
 static int
 pass_hole(struct serve_op *op)
 {
@@ -181,7 +186,7 @@ hash_some(struct serve_op *op, size_t *did)
 	if (n < 0)
 		return -1;
 	if (n == 0) {
-		op->flags = SFTP_EOF; /* it was cut meanwhile */
+		op->flags = SFTP_EOF; /* the file has become shorter */
 		return 0;
 	}
 	*did += (size_t)n;
@@ -210,8 +215,8 @@ goes_on(const struct serve_op *op, size_t did)
 	    !ring_has_ready(op->slice.goes_first));
 }
 
-/* Runs a slice. The loop posts the next one when it collects this one, so a
- * digest takes turns with data that moves. */
+/* Runs a slice of a digest. When the loop collects it, it posts the next slice,
+ * so that a digest takes turns with other requests. */
 static int
 run_hash(struct serve_op *op)
 {
@@ -237,7 +242,8 @@ done_hash(struct sftp_serve *s, struct serve_op *op)
 	const struct serve_hash *h = op->hash;
 	size_t mark;
 
-	if (h->zeros_known) { /* the next request will be alike */
+	if (h->zeros_known) { /* the next request likely has the same block
+			       * size */
 		s->zeros.alg = h->alg;
 		s->zeros.block = h->block;
 		memcpy(s->zeros.digest, h->of_zeros, sizeof s->zeros.digest);
@@ -257,7 +263,7 @@ done_hash(struct sftp_serve *s, struct serve_op *op)
 	}
 }
 
-/* What follows the name or handle. */
+/* Reads the fields of check-file behind the name or handle, and prepares op. */
 static int
 check_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
@@ -405,7 +411,8 @@ serve_stat_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 /* ---- holes -------------------------------------------------------------- */
 
-/* Extents to op->data, their number to op->count; op->flags: there are more. */
+/* Appends extents of data to op->data, and counts them in op->count. op->flags
+ * is 1 if there are more than EXTENTS_MAX. */
 static int
 run_sparse_map(struct serve_op *op)
 {

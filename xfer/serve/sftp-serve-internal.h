@@ -40,9 +40,10 @@ enum {
 	SERVE_WRITE_HEAD = 4 + 1 + 4 + 4 + SERVE_HANDLE_WIRE + 8 + 4,
 };
 
-/* A right that is not on the wire: one of those with which something can be
- * altered. Requests need it that alter by a handle which was opened for that,
- * or in a way that only their arguments tell. */
+/* A right that is not on the wire: the session has at least one of the rights
+ * with which files can be altered. A request needs SERVE_ALTERS if it alters
+ * through a handle that was opened for that, or if only its arguments tell
+ * which right it needs. */
 #define SERVE_ALTERS (UINT32_C(1) << 31)
 
 /* Two handles with the same key are open on the same file. */
@@ -68,45 +69,47 @@ struct serve_handle {
 	struct serve_key key;
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
-	int write_error; /* errno that the log has; 0: none */
-	int next_free; /* slot, or -1 */
+	int write_error; /* the last errno that was logged; 0: none */
+	int next_free; /* of a free slot: the next free one, or -1 */
 };
 
-/* What a session may still do; UINT64_MAX: any number. */
+/* What confine@hpnssh.org lets the session still do; UINT64_MAX: no limit. */
 struct serve_left {
 	uint64_t bytes, files, deletes;
 };
 
-/* A place is where a path leads: a name, as by openat(2). */
+/* The directory and the name that a path leads to, as openat(2) takes them. */
 struct serve_place {
 	int at;
 	const char *name;
-	int own; /* what serve_leave() closes, or -1 */
+	int own; /* the descriptor of `at` that serve_leave() closes, or -1 */
 	char leaf[NAME_MAX + 1];
 };
 
 /* The target of an op that works on an open handle. */
 struct serve_target {
 	int slot; /* of the handle in s->handles, or -1 */
-	int fd;	  /* borrowed from it */
-	DIR *dir; /* the same */
+	int fd;	  /* borrowed from the handle */
+	DIR *dir; /* borrowed from the handle, too */
 	uint64_t offset;
 };
 
 struct serve_op {
-	/* System calls only: no log lines, nothing of the engine's. 0, or -1
-	 * with errno, which is then in error. */
+	/* Makes the system calls. It must not log, nor touch the engine, since
+	 * a worker may run it. Returns 0, or -1 with errno, which is then
+	 * stored in error. */
 	int (*run)(struct serve_op *op);
 	/* Appends the reply. */
 	void (*done)(struct sftp_serve *s, struct serve_op *op);
 	uint32_t id;
 	int error;
 
-	/* Which requests it must not overtake, see conflict() in
+	/* Which earlier requests this one must not overtake, see conflict() in
 	 * sftp-serve-op.c. */
 	struct {
-		/* A path may lead to any file; a file is touched in
-		 * [from, to). */
+		/* PATH: the request names a path, which may lead to any file.
+		 * FILE: it uses the bytes [from, to) of the file with this
+		 * key. */
 		enum {
 			SERVE_TOUCHES_PATH,
 			SERVE_TOUCHES_FILE,
@@ -115,37 +118,41 @@ struct serve_op {
 		struct serve_key key;
 		uint64_t from, to;
 		bool changes;
-		bool opens; /* it opens a path, and cuts no file by that */
-		bool alone; /* nothing runs beside it, on any thread */
+		bool opens; /* it opens a path, without truncating the file */
+		bool alone; /* no other request may run at the same time */
 	} order;
 
-	/* A long one is run by a worker, while the replies of later requests
-	 * overtake its own. */
+	/* A SERVE_LONG request is run by a worker; the replies of later
+	 * requests may be sent before its own. */
 	enum {
 		SERVE_QUICK,
-		SERVE_WAITS, /* for a disk: the page cache does not have it */
+		SERVE_WAITS, /* it has to read from the disk */
 		SERVE_LONG
 	} duration;
-	/* A long one runs in slices: again while it is unfinished. */
+	/* A long request runs in slices: run() is called again while it leaves
+	 * `unfinished` set. */
 	struct {
 		bool unfinished;
-		struct ring *goes_first; /* work that ends a slice early;
-					  * NULL: the loop runs it */
+		struct ring *goes_first; /* the ring of short requests; a slice
+					  * ends early when it has work. NULL:
+					  * the loop runs the request */
 	} slice;
 
-	const struct local_beneath *below; /* s->below; all paths are */
+	const struct local_beneath *below; /* s->below: all paths must stay
+					    * below this directory; NULL: no
+					    * limit */
 
 	/* Arguments and results, as each request needs them. */
 	char *path, *path2;	     /* owned */
 	struct serve_target file;
-	struct serve_target to_file; /* of a copy */
+	struct serve_target to_file; /* the destination of copy-data */
 	struct {
 		int fd;	  /* -1: none */
 		DIR *dir; /* NULL: none */
 	} own; /* owned: opened by this op, or taken from a handle to close */
 	struct {
-		bool remote; /* it is on another machine */
-	} open; /* of what is opened */
+		bool remote; /* the opened file is on another machine */
+	} open; /* result of opening */
 	int flags;
 	mode_t mode;
 	struct sftp_attrs attrs;
@@ -157,25 +164,29 @@ struct serve_op {
 	struct serve_hash *hash; /* owned */
 	struct local_beneath *made; /* owned */
 	struct serve_walk *walk;    /* owned */
-	struct serve_walk *walking; /* the handle's */
+	struct serve_walk *walking; /* the walk of the handle, borrowed */
 	struct serve_left left;
 
-	struct serve_op *next, *prev; /* those that workers have */
+	struct serve_op *next, *prev; /* list of the requests that workers
+				       * have */
 };
 
 /* The WRITE whose data is arriving. */
 struct serve_write {
 	enum {
 		SERVE_WRITE_NONE,
-		SERVE_WRITE_PIECES, /* each goes to the file as it arrives */
-		SERVE_WRITE_GATHER, /* all goes to op, submitted at its end */
+		SERVE_WRITE_PIECES, /* each piece of data is written to the file
+				     * as it arrives */
+		SERVE_WRITE_GATHER, /* all data is gathered in op, which is
+				     * submitted when the WRITE is complete */
 	} state;
 	uint32_t id;
 	uint32_t left; /* bytes of data that are still to come */
-	uint32_t skip; /* then bytes of the message to pass over */
+	uint32_t skip; /* bytes of the message behind the data, to be ignored */
 	uint64_t offset;
 	struct serve_handle *handle; /* NULL: data is dropped */
-	int error;		     /* first errno */
+	int error;		     /* the first error of this WRITE (errno),
+				      * or 0 */
 	struct serve_op op;
 };
 
@@ -184,7 +195,7 @@ enum { SERVE_OWNER_MAX = OWNERS_NAME_MAX, SERVE_HOME_MAX = PATH_MAX };
 struct serve_owner_name {
 	bool known;
 	uint32_t id;
-	char text[SERVE_OWNER_MAX]; /* "": it has none */
+	char text[SERVE_OWNER_MAX]; /* "": the owner has no name */
 };
 
 struct sftp_serve {
@@ -192,47 +203,52 @@ struct sftp_serve {
 	enum {
 		SERVE_AWAITS_INIT,
 		SERVE_ANSWERS,
-		SERVE_ENDS, /* what workers still have is not answered */
+		SERVE_ENDS, /* requests that workers still have get no reply */
 	} state;
-	struct buf in;	/* requests that are not whole or not acted on yet */
+	struct buf in;	/* bytes of requests that are incomplete or not acted on
+			 * yet */
 	struct buf out; /* replies */
 	struct serve_write write;
 	struct serve_handle *handles; /* owned */
 	int handles_cap, handles_max, free_slot;
 	uint32_t rights; /* enum sftp_right and SERVE_ALTERS */
 	struct serve_left left;
-	struct local_beneath *below; /* owned; NULL: it is not confined */
-	uint64_t enabled; /* bit per row of the table */
-	struct serve_io *io; /* workers and what they have; NULL: none yet */
-	struct serve_op parked; /* must wait for earlier ones; all requests
-				 * behind it wait in the input */
+	struct local_beneath *below; /* owned; NULL: the session is not
+				      * confined */
+	uint64_t enabled; /* bit i: row i of the table of requests is allowed */
+	struct serve_io *io; /* workers and the requests they have; NULL: no
+			      * worker was started */
+	struct serve_op parked; /* a request that must wait for earlier ones;
+				 * all requests behind it wait in the input */
 	bool has_parked;
-	/* The caller's room, where the reply of a READ may go at once; p NULL:
-	 * none. */
+	/* The caller's buffer, into which the reply of a READ may be put
+	 * directly; p NULL: the caller gave none. */
 	struct {
 		uint8_t *p;
 		size_t room, used; /* bytes */
-		bool whole;	   /* nothing stands before it in the packet */
+		bool whole;	   /* the caller's packet is still empty */
 	} direct;
-	bool read_waits; /* a READ is kept back until there is such room */
-	uint64_t slow_until_us; /* until then the file system counts as slow */
-	bool remote; /* something opened was on another machine */
-	int suspect; /* calls left of which serve_timer counts the sleeps */
+	bool read_waits; /* a READ waits until the caller gives such a buffer */
+	uint64_t slow_until_us; /* a time of clock_us(): until then calls are
+				 * assumed to wait for the disk */
+	bool remote; /* a file or directory that was opened is on another
+		      * machine */
+	int suspect; /* serve_timer counts the sleeps of so many more calls */
 	struct {
 		enum digest_alg alg;
 		uint64_t block; /* 0: none yet */
 		uint8_t digest[DIGEST_MAX_LEN];
 	} zeros; /* the digest of a block of zeros */
-	/* The last owners' names, one of each: directories mostly have one
-	 * owner. */
+	/* Cache of the last user's and the last group's name: the files of a
+	 * directory mostly have one owner. */
 	struct serve_owner_name last_user, last_group;
 };
 
 /*
- * A request's handler fills in op (zeroed but for id, and for descriptors and
- * slots, which are -1), or answers at once and leaves run
- * alone. It returns ERR_* when the message is malformed (a BAD_MESSAGE status
- * is then sent) and has answered nothing in that case.
+ * A request's handler fills in op, which is zeroed but for id, and for
+ * descriptors and slots, which are -1. Or it answers at once, and leaves
+ * op->run NULL. It returns ERR_* without answering if the request is malformed
+ * or refused: the caller then sends the status (BAD_MESSAGE for most errors).
  */
 typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
     struct rd *r);
@@ -242,31 +258,35 @@ typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
 	    struct rd *r)
 
 /* sftp-serve.c */
-/* The session keeps these rights from now on, as far as it had them before. */
+/* Takes all rights but these from the session; it never gets one back. */
 void serve_limit_rights(struct sftp_serve *s, uint32_t rights);
 /* sftp-serve-confine.c */
 SERVE_HANDLER(confine);
-/* The session has all of these rights. */
+/* Does the session have all of these rights? */
 bool serve_may(const struct sftp_serve *s, uint32_t rights);
-/* A session's limit is used: n of what is left (a field of s->left). False:
- * there is not so much. serve_spend() has answered op then. */
+/* serve_take() subtracts n from *left, a field of s->left. False: less than n
+ * was left, and nothing is subtracted. serve_spend() does the same, and answers
+ * op with EDQUOT if it returns false. */
 bool serve_take(uint64_t *left, uint64_t n) must_check;
 bool serve_spend(struct sftp_serve *s, const struct serve_op *op,
     uint64_t *left, uint64_t n);
 
-/* sftp-serve-place.c: the files of paths, for run(). */
-/* To be left again, also if it fails (-1). */
+/* sftp-serve-place.c: reaches the files that paths name; called by run(). */
+/* Sets *p to where the path leads. 0, or -1 with errno. The caller calls
+ * serve_leave() in both cases. */
 int serve_at(const struct serve_op *op, const char *path,
     struct serve_place *p) must_check;
-void serve_leave(struct serve_place *p); /* errno stays */
-/* The name there of a path in the same directory. */
+void serve_leave(struct serve_place *p); /* keeps errno */
+/* The name, relative to p->at, of a path that is in the same directory as p.
+ * Borrowed from path. */
 const char *serve_beside(const struct serve_place *p, const char *path);
 int serve_open_at(const struct serve_op *op, const char *path, int flags,
     mode_t mode) must_check;
 DIR *serve_list_at(const struct serve_op *op, const char *path) must_check;
 int serve_stat_at(const struct serve_op *op, const char *path, bool follow,
     struct stat *st) must_check;
-/* SETSTAT's work, by name and by descriptor. 0 or -1. */
+/* Set the attributes as SETSTAT does: of a path, or of an open file. 0, or -1
+ * with errno. */
 int serve_apply_at(const struct serve_op *op, const char *path, bool nofollow,
     const struct sftp_attrs *attrs);
 int serve_apply_attrs(int fd, const struct sftp_attrs *attrs);
@@ -309,18 +329,20 @@ SERVE_HANDLER(check_file_handle);
 SERVE_HANDLER(check_file_name);
 SERVE_HANDLER(times_ns);
 SERVE_HANDLER(stat_ns);
-/* What stat-ns says, as it stands on the wire. */
+/* Appends the fields of a stat-ns reply. */
 void serve_put_stat_ns(struct buf *b, const struct stat *st);
 SERVE_HANDLER(sparse_map);
 
 /* sftp-serve-part.c */
 SERVE_HANDLER(rename_part);
-/* Closes *fd, a part, and renames that, and nothing else, to its target. If
- * that fails, the part goes, unless it is to be kept and its data is not lost.
- * 0 or -1; ESTALE: see part-lock.h. */
+/* Closes *fd, which is a part, and renames the part to its target, but only if
+ * the part's name still belongs to that file. If this fails, the part is
+ * removed, unless `keep` is set and closing reported no lost data. 0 or -1 with
+ * errno; ESTALE: see part-lock.h. */
 int serve_part_end(int *fd, int at, const char *part, int to_at,
     const char *target, bool keep);
-/* Removes the part if that is still the name of what fd is. */
+/* Removes the name `part` if it still belongs to the file that fd is open
+ * on. */
 void serve_part_remove(int fd, int at, const char *part);
 /* sftp-serve-small.c */
 SERVE_HANDLER(put_file);
@@ -331,27 +353,29 @@ SERVE_HANDLER(walk);
 SERVE_HANDLER(walk_read);
 void serve_walk_free(struct serve_walk *w); /* NULL: nothing */
 
-/* Comma list of what check-file can compute. Literal. */
+/* The digest algorithms of check-file, a comma list. */
 extern const char serve_hash_algs[];
 void serve_hash_free(struct serve_hash *h);
 
-/* sftp-serve-op.c. serve_submit() runs op now, has a worker run it, or parks
+/* sftp-serve-op.c. serve_submit() runs op now, gives it to a worker, or parks
  * it; in each case it takes over what op owns. */
 void serve_op_init(struct serve_op *op, uint32_t id);
 void serve_op_clear(struct serve_op *op);
 void serve_submit(struct sftp_serve *s, struct serve_op *op);
-/* Must op wait for an earlier one that a worker still has? */
+/* Must op wait for an earlier request that a worker has not finished? */
 bool serve_must_wait(const struct sftp_serve *s, const struct serve_op *op);
-/* Should a worker, not the loop, do what may wait for a disk? */
+/* Should a worker run a request that may wait for a disk, instead of the
+ * loop? */
 bool serve_prefers_worker(struct sftp_serve *s);
-/* Answers what workers have finished, then what was parked. */
+/* Answers the requests that workers have finished, then runs the parked one. */
 void serve_collect(struct sftp_serve *s);
 void serve_io_free(struct sftp_serve *s);
-/* Put around a system call on the loop: finds out whether it waited for a
- * disk. */
+/* Called before and after a system call on the loop, to find out whether the
+ * call waited for a disk. */
 struct serve_timer {
 	uint64_t since_us;
-	long sleeps; /* of this thread so far, or -1 */
+	long sleeps; /* how often this thread had slept at the begin; -1: not
+		      * counted */
 };
 void serve_timer_begin(struct sftp_serve *s, struct serve_timer *t);
 void serve_timer_end(struct sftp_serve *s, const struct serve_timer *t);
@@ -363,48 +387,54 @@ int serve_write_begin(struct sftp_serve *s, struct rd *r, uint32_t id,
 size_t serve_write_continue(struct sftp_serve *s, const uint8_t *p,
     size_t len);
 
-/* sftp-serve-reply.c.
+/*
+ * sftp-serve-reply.c.
  *
- * Handles. New: its slot, or ERR_LIMIT, ERR_NOMEM; on success it owns
- * fd or dir. Reading gives NULL if there is no such handle (not an error
- * of the message). */
+ * Handles. serve_handle_new() returns the slot of the new handle, or ERR_LIMIT,
+ * ERR_NOMEM; the handle owns the fd or dir that is later put into it.
+ * serve_get_handle() returns NULL if there is no such handle of this kind
+ * (SERVE_FREE: of any); that is not an error of the message.
+ */
 int serve_handle_new(struct sftp_serve *s, const char *path) must_check;
 void serve_handle_close(struct sftp_serve *s, struct serve_handle *h);
 struct serve_handle *serve_get_handle(struct sftp_serve *s, struct rd *r,
     int kind);
-/* To be called when all fields are read. 1: the request goes on; 0: there is no
- * such handle, and it was answered with status; or the message's ERR_*. */
+/* Called when all fields are read. 1: the request goes on; 0: h is NULL, and
+ * the request was answered with status; or ERR_*, the error of the message. */
 int serve_check_handle(struct sftp_serve *s, const struct serve_op *op,
     const struct rd *r, const struct serve_handle *h,
     uint32_t status) must_check;
 void serve_put_handle(struct sftp_serve *s, uint32_t id, int slot);
-/* before: "", or "forced " */
+/* before: text in front of the log line: "", or "forced " if the client did not
+ * close the handle */
 void serve_log_close(struct sftp_serve *s, const struct serve_handle *h,
     bool is_dir, const char *before);
-/* The op works on this handle, in all of the file. */
+/* Makes op work on this handle, and lets it touch all bytes of the file. */
 void serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
     const struct serve_handle *h, bool changes);
 
-/* A path that the caller frees; NULL with a sticky error in r. */
+/* Reads a path, which the caller frees. NULL: the error is in r. */
 char *serve_get_path(struct sftp_serve *s, struct rd *r);
 
-/* The log lines of what sets attributes. */
+/* Log that attributes, or times, of a file are set. */
 void serve_log_attrs(struct sftp_serve *s, const char *path,
     const struct sftp_attrs *attrs);
 void serve_log_times(struct sftp_serve *s, const char *path, time_t mtime);
 
-/* The rights that it takes to set these. */
+/* The rights that a session needs to set these attributes. */
 uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
 
 /* sftp-serve-owners.c: names of those who own files. The name, or "" and false:
  * there is none, or it cannot be told. file: see base/owners.h. */
 bool serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
     int file, char name[SERVE_OWNER_MAX]);
-/* The owners of an entry of a directory, as names or numbers. */
+/* The owner and the group of an entry of the directory `dir`, as names, or as
+ * numbers if they have no name. */
 void serve_owners(struct sftp_serve *s, const struct stat *st, int dir,
     const char *entry, char user[SERVE_OWNER_MAX],
     char group[SERVE_OWNER_MAX]);
-/* user "": the own one. */
+/* The home directory of a user; "" is the user of this session. False: it is
+ * not known, or must not be told. */
 bool serve_home_of(const struct sftp_serve *s, const char *user,
     char home[SERVE_HOME_MAX]);
 
@@ -415,20 +445,21 @@ void serve_status(struct sftp_serve *s, uint32_t id, uint32_t status);
 void serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,
     const char *text);
 void serve_name(struct sftp_serve *s, uint32_t id, const char *name);
-/* EXTENDED_REPLY; the mark is for buf_close_string. */
+/* Begins an EXTENDED_REPLY; buf_close_string() takes the mark to end it. */
 size_t serve_begin_reply(struct sftp_serve *s, uint32_t id);
 
-/* For op->done: a status; attributes; a name (op->data); the bytes of
- * op->data as an extended reply. In case of an error its status. */
+/* Values for op->done. They reply with a status; with the attributes op->st;
+ * with the name in op->data; with the bytes of op->data as an extended reply.
+ * If op->error is set, all of them reply with its status instead. */
 void serve_done_status(struct sftp_serve *s, struct serve_op *op);
 void serve_done_attrs(struct sftp_serve *s, struct serve_op *op);
 void serve_done_name(struct sftp_serve *s, struct serve_op *op);
 void serve_done_data(struct sftp_serve *s, struct serve_op *op);
 
-/* run: op->path to op->data. */
+/* Value for op->run: resolves op->path to an absolute path in op->data. */
 int serve_run_resolve(struct serve_op *op);
 
-/* Log lines; of a quiet session only errors. */
+/* Write log lines; a quiet session logs errors only. */
 #define serve_log(s, level, ...)                                              \
 	((s)->opts.quiet && (level) > LOG_LVL_ERROR ?                         \
 		(void)0 :                                                     \

@@ -30,18 +30,20 @@
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
-	SLOTS = 32,	    /* ops that workers have; each may keep a READ's
-			     * data */
-	LONG_SLOTS = 16,    /* digests, copies */
+	SLOTS = 32,	    /* most short requests that workers have; each may
+			     * keep the data of a READ */
+	LONG_SLOTS = 16,    /* most digests, copies and other long requests */
 	SLOW_US = 2000,	    /* a call that took so long waited for a disk */
-	SLOW_FOR_US = 1000 * 1000, /* and so may those that follow */
+	SLOW_FOR_US = 1000 * 1000, /* so long calls are then assumed to be
+				    * slow */
 	SUSPECTS = 64,
 };
 
 struct serve_io {
-	struct ring *rings[2]; /* short and long ones */
+	struct ring *rings[2]; /* short requests, long requests */
 	struct worker_pool *pool;
-	struct serve_op running; /* head of the list of what workers have */
+	struct serve_op running; /* head of the list of requests that workers
+				  * have */
 	size_t count;
 	struct wake wake;
 };
@@ -124,7 +126,8 @@ serve_io_free(struct sftp_serve *s)
 	s->io = NULL;
 }
 
-/* Workers start when they are first needed. Without them the loop does all. */
+/* Starts the workers if they are not running. False: there are none, and the
+ * loop does all work. */
 static bool
 have_workers(struct sftp_serve *s)
 {
@@ -146,7 +149,7 @@ have_workers(struct sftp_serve *s)
 	    io->rings[1] != NULL && worker_start(&io->pool, &conf) == 0)
 		return true;
 	serve_io_free(s);
-	s->opts.threads = 0; /* not tried again */
+	s->opts.threads = 0; /* starting workers is not tried again */
 	return false;
 }
 
@@ -165,9 +168,10 @@ sleeps(void)
 }
 
 /*
- * A call that took long has slept, or other processes had the processor; only
- * the first is a reason to use workers. Telling them apart costs a system call,
- * so it is done only for some calls after one that took long.
+ * A call that took long either waited for a disk, or other processes used the
+ * processor meanwhile. Only the first is a reason to use workers. To tell them
+ * apart the sleeps of the thread are counted, which costs a system call; so
+ * this is done only for the next SUSPECTS calls after a long one.
  */
 void
 serve_timer_begin(struct sftp_serve *s, struct serve_timer *t)
@@ -208,10 +212,10 @@ serve_prefers_worker(struct sftp_serve *s)
 /* ---- order -------------------------------------------------------------- */
 
 /*
- * Must b wait for a, which came before? Two requests that only read never wait
- * for each other. Requests for different files have no order; a path may lead
- * to any file. Opening neither sees nor changes data, unless it cuts the file;
- * and the opening of one path does not affect that of another.
+ * Must b wait for the earlier request a? Two requests that only read never wait
+ * for each other. Requests for different files may run in any order, but a path
+ * may lead to any file. Opening neither sees nor changes data, unless it
+ * truncates the file; and opening one path does not affect opening another.
  */
 static bool
 conflict(const struct serve_op *a, const struct serve_op *b)
@@ -278,7 +282,8 @@ post(struct sftp_serve *s, const struct serve_op *op)
 	*job = *op;
 	job->slice.goes_first =
 	    op->duration == SERVE_LONG ? io->rings[0] : NULL;
-	/* A digest waits for earlier writes, but no request waits for it. */
+	/* A digest waits for earlier writes, but once it runs no request has to
+	 * wait for it. */
 	if (op->hash != NULL)
 		job->order.touches = SERVE_TOUCHES_NOTHING;
 	job->prev = &io->running;
@@ -305,7 +310,8 @@ run_here(struct sftp_serve *s, struct serve_op *op)
 	answer(s, op);
 }
 
-/* The request begins. False: it cannot yet. */
+/* Runs the request or gives it to a worker. False: it cannot begin yet, since
+ * it must wait for an earlier request, or all slots are in use. */
 static bool
 begin(struct sftp_serve *s, struct serve_op *op)
 {
@@ -313,7 +319,8 @@ begin(struct sftp_serve *s, struct serve_op *op)
 
 	if (serve_must_wait(s, op))
 		return false;
-	/* What must be alone changes the engine, so the loop runs it. */
+	/* A request that must be alone changes the state of the engine, so the
+	 * loop runs it. */
 	worker = !op->order.alone && (op->duration != SERVE_QUICK ?
 	    have_workers(s) : serve_prefers_worker(s));
 	if (worker)
@@ -342,7 +349,7 @@ collect_one(struct sftp_serve *s, struct ring *r, struct serve_op *job)
 		job->next->prev = job->prev;
 	job->prev->next = job->next;
 	s->io->count--;
-	/* The next user of the slot shall find nothing of this one. */
+	/* The next request in this slot must not find pointers of this one. */
 	serve_op_init(job, 0);
 	ring_release(r);
 	if (s->state == SERVE_ENDS)
@@ -361,8 +368,8 @@ collect_done(struct sftp_serve *s)
 	size_t turns;
 
 	for (int i = 0; i < 2; i++)
-		/* Only those pending now: slices are posted again, and could
-		 * keep this loop busy for ever. */
+		/* Only the requests that are pending now: unfinished slices are
+		 * posted again, and could keep this loop busy for ever. */
 		for (turns = ring_pending(io->rings[i]); turns > 0 &&
 		    buf_len(&s->out) < SFTP_SERVE_OUTPUT_MAX &&
 		    (job = ring_oldest(io->rings[i])) != NULL; turns--)
@@ -377,20 +384,23 @@ serve_collect(struct sftp_serve *s)
 
 	if (io == NULL)
 		return;
-	/* Also without work: a worker may wake us for what was collected
-	 * before. */
+	/* Called even if nothing is pending: a worker may signal a request that
+	 * was collected already. */
 	wake_seen(&io->wake);
 	do {
 		collect_done(s);
 		if (buf_len(&s->out) >= SFTP_SERVE_OUTPUT_MAX)
-			return; /* the caller comes back when it was sent */
+			return; /* the caller calls again when output was
+				 * sent */
 		if (s->has_parked) {
 			op = s->parked;
 			s->has_parked = false;
 			serve_op_init(&s->parked, 0);
 			serve_submit(s, &op);
 		}
-		/* The wake-up is for the oldest of each ring. */
+		/* A worker signals only when the oldest request of its ring is
+		 * done. So collect until ring_await() says that this one is not
+		 * done yet. */
 	} while ((ring_pending(io->rings[0]) > 0 &&
 		     !ring_await(io->rings[0])) ||
 	    (ring_pending(io->rings[1]) > 0 && !ring_await(io->rings[1])));

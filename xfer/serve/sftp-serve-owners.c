@@ -38,8 +38,9 @@ serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
 	return found;
 }
 
-/* Opened for its owner's sake alone: this reads nothing of it, nor needs any
- * right to it. */
+/* Opens an entry so that the process of opts.owners can see who owns it. This
+ * reads nothing, and needs no right to the file. -1: not needed, or it
+ * failed. */
 static int
 show_file(const struct sftp_serve *s, const struct stat *st, int dir,
     const char *entry)

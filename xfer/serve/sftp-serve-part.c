@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The end of a part: rename-part@hpnssh.org (docs/SFTP.md), and put-file's.
- * What gets the target's name is what the handle is of, whatever has the part's
- * name by then.
+ * Only the file that the handle is open on gets the target's name, even if the
+ * part's name belongs to another file by then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,8 @@ serve_part_remove(int fd, int at, const char *part)
 	errno = saved;
 }
 
-/* A second descriptor says which file it is after the first was closed, and
- * keeps its number from being given to another. */
+/* A second descriptor stays open after the first is closed: it tells which file
+ * the part is, and keeps the inode number from being reused. */
 int
 serve_part_end(int *fd, int at, const char *part, int to_at,
     const char *target, bool keep)
@@ -34,7 +34,8 @@ serve_part_end(int *fd, int at, const char *part, int to_at,
 
 	if (lock < 0)
 		return -1;
-	r = close(*fd); /* some file systems tell only now that it is full */
+	r = close(*fd); /* some file systems report only now that the disk is
+			 * full */
 	*fd = -1;
 	keep = keep && r == 0;
 	if (r == 0)
@@ -45,7 +46,7 @@ serve_part_end(int *fd, int at, const char *part, int to_at,
 	return r;
 }
 
-/* Without a target: the part is given up. */
+/* Renames a part to its target. If op->path2 is "", removes the part. */
 static int
 run_rename_part(struct serve_op *op)
 {
@@ -93,7 +94,8 @@ serve_rename_part(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->path2 = serve_get_path(s, r);
 	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
 		return err;
-	/* A file that is no part loses its name. */
+	/* If the first path is not that of a part, an ordinary file loses its
+	 * name. */
 	if (!xfer_is_part(op->path) && !serve_may(s, SFTP_MAY_DELETE))
 		return ERR_DENIED;
 	serve_touch_handle(s, op, h, true);

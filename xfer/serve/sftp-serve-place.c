@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Where the path of a request leads: for a session that is not confined it is
- * handed to the kernel as it is, and costs no system call more; for one that is
- * (sftp-serve-confine.c), a directory below its root and a single name.
+ * Finds the file that the path of a request names. If the session is not
+ * confined, the path is given to the kernel as it is, which costs no further
+ * system call. If it is (sftp-serve-confine.c), the path is resolved to a
+ * directory below the session's root and a single name.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -93,9 +94,9 @@ serve_stat_at(const struct serve_op *op, const char *path, bool follow,
 /* ---- attributes --------------------------------------------------------- */
 
 /*
- * Of a name, or of what fd is (name NULL). The order matters: a new owner
- * clears the set-id bits, which the mode sets again, and all other changes
- * touch the times.
+ * Sets attributes of a name in the directory fd, or if name is NULL of fd
+ * itself. The order matters: a new owner clears the set-id bits, which setting
+ * the mode restores, and all other changes touch the times.
  */
 static int
 apply(int fd, const char *name, int at, const struct sftp_attrs *attrs)
@@ -128,8 +129,9 @@ serve_apply_attrs(int fd, const struct sftp_attrs *attrs)
 	return apply(fd, NULL, 0, attrs);
 }
 
-/* Where there is no /proc: files and directories are opened for it. What else
- * there is must not be, for a device may act on that. */
+/* Sets attributes where there is no /proc, by opening the file for reading.
+ * Only regular files and directories are opened, for opening a device may have
+ * effects. step: a descriptor that tells which file the path led to. */
 static int
 apply_opened(const struct serve_op *op, const char *path, int step,
     const struct sftp_attrs *attrs)
@@ -154,8 +156,9 @@ apply_opened(const struct serve_op *op, const char *path, int step,
 	return r;
 }
 
-/* A descriptor holds what the path leads to; the calls that change it take the
- * name of that. */
+/* Sets attributes of a path below the session's root. A descriptor that gives
+ * no access (FILE_HANDLE) holds the file; the calls that change it get its name
+ * in /proc/self/fd. */
 static int
 apply_below(const struct serve_op *op, const char *path,
     const struct sftp_attrs *attrs)

@@ -54,7 +54,7 @@ serve_handle_new(struct sftp_serve *s, const char *path)
 	h->key = (struct serve_key){ 0 };
 	h->dir = NULL;
 	h->fd = -1;
-	h->kind = SERVE_UNUSABLE; /* until it is open */
+	h->kind = SERVE_UNUSABLE; /* until the file is open */
 	return slot;
 }
 
@@ -185,7 +185,8 @@ serve_fail(struct sftp_serve *s, uint32_t id, uint32_t status,
 	buf_close_string(b, mark);
 }
 
-/* The words of log lines, which scripts search for. */
+/* The text of a status in log lines. It is that of OpenSSH's server, since
+ * scripts search for it. */
 static const char *
 logged_status(uint32_t status)
 {

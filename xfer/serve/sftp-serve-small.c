@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * put-file@hpnssh.org and get-file@hpnssh.org: a small file in one request;
- * docs/SFTP.md has the wire format. All but the plain case is refused: the
- * client then uses the ordinary requests, and gets their errors.
+ * docs/SFTP.md has the wire format. Unusual cases are refused: the client then
+ * uses the ordinary requests, and gets their errors.
  */
 #include <sys/stat.h>
 
@@ -31,7 +31,9 @@ refuse(void)
 	return -1;
 }
 
-/* made: the part's; NULL: it is not made yet. */
+/* What target_plan() has to know of the target. there: op->st has the
+ * attributes of an existing target. made: attributes of the part; NULL if it is
+ * not made yet. */
 static unsigned
 facts_of(const struct serve_op *op, const struct serve_place *p, bool there,
     const struct stat *made)
@@ -51,7 +53,8 @@ facts_of(const struct serve_op *op, const struct serve_place *p, bool there,
 	return facts;
 }
 
-/* 0: by a part. */
+/* 0: the target may be replaced by renaming a part to it. -1: put-file is
+ * refused, with errno. */
 static int
 check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
     const struct stat *made)
@@ -67,8 +70,8 @@ check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
 	}
 }
 
-/* Writes data and attributes. An existing target gives its mode to the new
- * file. */
+/* Writes data and attributes to the part. If op->attrs are not to be set, the
+ * part gets the mode of an existing target. */
 static int
 fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 {
@@ -88,7 +91,7 @@ fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 	return serve_apply_attrs(fd, &attrs);
 }
 
-/* The file begins with the data. */
+/* Does the file have the first `size` bytes of the data? */
 static bool
 has_data_of(const struct serve_op *op, int fd, size_t size)
 {
@@ -101,9 +104,10 @@ has_data_of(const struct serve_op *op, int fd, size_t size)
 	return same;
 }
 
-/* Removes what a server that was killed has left of this very file: a part of
- * this user's, with one name, which has been as it is for long, so nobody is
- * about to rename it, and in which there is nothing else. */
+/* Removes a part that a killed server has left of this same file. It must
+ * belong to this user and have no other name; it must be unchanged for
+ * op->count seconds, so that nobody is about to rename it; and it must hold the
+ * beginning of the same data. True: it was removed. */
 static bool
 clear_left(const struct serve_op *op, const struct serve_place *p)
 {
@@ -130,9 +134,9 @@ make_new(const struct serve_op *op, const struct serve_place *p, mode_t mode)
 	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
 }
 
-/* Makes the part, under the first of its names that is free. No lock: it lives
- * for this request only, and nobody goes on with a part of such a name. Which
- * file it names is compared at the end. */
+/* Makes the part, under the first of its names that is free. It needs no lock:
+ * it exists for this request only, and no copy resumes a part with such a name.
+ * serve_part_end() checks that the name is still that of the same file. */
 static int
 make_part(struct serve_op *op, const struct serve_place *p, mode_t mode)
 {
@@ -154,7 +158,7 @@ make_part(struct serve_op *op, const struct serve_place *p, mode_t mode)
 			return -1;
 		free(op->path2);
 		op->path2 = name;
-		op->len = number; /* so many are left alone */
+		op->len = number; /* so many names belong to other files */
 	}
 }
 
@@ -170,7 +174,8 @@ put_at(struct serve_op *op, const struct serve_place *p)
 		return -1;
 	if (check_plan(op, p, there, NULL) != 0)
 		return -1;
-	/* Who may not read the target may not read its replacement either. */
+	/* A user who may not read the target must not be able to read its
+	 * replacement. */
 	if (there && op->flags == 0)
 		mode &= S_IRWXU;
 	fd = make_part(op, p, mode);
@@ -197,7 +202,7 @@ run_put(struct serve_op *op)
 	return r;
 }
 
-/* The log lines are those of the requests that put-file replaces. */
+/* Logs put-file as the requests that it replaces. */
 static void
 log_put(struct sftp_serve *s, const struct serve_op *op)
 {
@@ -208,7 +213,8 @@ log_put(struct sftp_serve *s, const struct serve_op *op)
 		serve_log_attrs(s, op->path2, &op->attrs);
 }
 
-/* The part's first name, if something has it that is left alone; owned. */
+/* The part's first name if another file has it, which was left alone; else
+ * NULL. The client is told of it. The caller frees it. */
 static char *
 left_alone(const struct serve_op *op)
 {
@@ -286,7 +292,7 @@ read_all(struct serve_op *op, size_t size)
 	if (n < 0)
 		return -1;
 	if ((size_t)n < size)
-		return refuse(); /* cut meanwhile */
+		return refuse(); /* the file has become shorter */
 	buf_commit(&op->data, size);
 	return 0;
 }
@@ -303,7 +309,7 @@ run_get(struct serve_op *op)
 		return -1;
 	if (!S_ISREG(op->st.st_mode) || (uint64_t)op->st.st_size > op->len)
 		return refuse();
-	/* A file of /proc has the size 0, and content all the same. */
+	/* Files of /proc have the size 0, and content all the same. */
 	if (op->st.st_size == 0 && pread(op->own.fd, &byte, 1, 0) != 0)
 		return refuse();
 	sftp_attrs_from_stat(&attrs, &op->st);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The directories of a walk, each before those that are in it, and names sorted
- * by their bytes. What is gone to is what was found: the room of local trees
- * compares device and inode number.
+ * by their bytes. When a directory is entered, its device and inode number must
+ * be those that were found before (xfer/local/local-tree.h).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,18 +15,20 @@
 #include "compat/bsd.h"
 #include "xfer/serve/sftp-serve-walk.h"
 
-/* A directory, and those in it that are still to come: for each its device and
- * inode number, and its name with a zero byte. */
+/* A directory on the way to the present one, and in `below` its directories
+ * that are still to be visited: for each its device and inode number, and its
+ * name with a zero byte. */
 struct walk_level {
 	struct local_dir *dir;
 	struct buf below;
-	size_t path_len; /* of the way to it */
+	size_t path_len; /* bytes of w->path up to it */
 };
 
 enum {
 	HELD_MAX = 16 * 1024 * 1024,
-	WALK_FDS = 32, /* of directories */
-	NAMES_MAX = 1000000, /* of a group; then it comes in parts */
+	WALK_FDS = 32, /* most open descriptors of directories */
+	NAMES_MAX = 1000000, /* most names of a group; a directory with more is
+			      * told in parts */
 	NAME_COST = sizeof(char *) + 1,
 };
 
@@ -90,7 +92,9 @@ walk_dirs_here(const struct walk_dirs *w)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* FNV-1a: the same for all walks, as the parts of a directory must be. */
+/* Is the name in the part of the top directory that this walk tells? The hash
+ * (FNV-1a) must be the same in all walks, so that the parts together have each
+ * name once. */
 static bool
 is_in_part(const struct walk_dirs *w, const char *name)
 {
@@ -109,7 +113,7 @@ compare(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The names are in w->bytes; this makes a sorted list of them. */
+/* Makes the sorted list w->names of the names in w->bytes. */
 static int
 sort_names(struct walk_dirs *w, size_t count)
 {
@@ -134,15 +138,17 @@ is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Bytes for names. What is still to come may have taken more than it should. */
+/* Bytes that are left for names. Names of directories still to be visited may
+ * have exceeded the limit already: then 0. */
 static size_t
 room_of(const struct walk_dirs *w)
 {
 	return w->held < w->held_max ? w->held_max - w->held : 0;
 }
 
-/* Reads all of them; if they are too many it goes on counting. Some file
- * systems have names that are longer than a record can tell. */
+/* Reads the names of a directory into w->bytes. If they are too many, it only
+ * goes on counting. Some file systems have names longer than a record can hold:
+ * ENAMETOOLONG. */
 static int
 read_names(struct walk_dirs *w, DIR *dir, size_t *count, size_t *bytes)
 {
@@ -169,9 +175,10 @@ read_names(struct walk_dirs *w, DIR *dir, size_t *count, size_t *bytes)
 	}
 }
 
-/* In how many parts a directory can be told in which there is that much: those
- * of its directories are held besides. A part that is still too much is cut in
- * two; 0: it cannot be. */
+/* The number of parts in which to tell a directory with so many names. A
+ * quarter of the memory is meant for the names of a part, since those of its
+ * directories take more. The top directory, if it is a part already, is cut
+ * into twice as many; 0: that would be too many. */
 static uint32_t
 parts_for(const struct walk_dirs *w, size_t count, size_t bytes)
 {
@@ -257,7 +264,7 @@ push(struct walk_dirs *w, struct local_dir *dir, const char *name)
 	return 0;
 }
 
-/* The next one below the last level. 0 or -1. */
+/* Enters the next directory below the present one. 0 or -1. */
 static int
 descend(struct walk_dirs *w)
 {
@@ -286,7 +293,8 @@ descend(struct walk_dirs *w)
 	return 0;
 }
 
-/* What is to be passed over here, of a walk that goes on behind w->start. */
+/* For a walk that goes on behind w->start: sets w->silent and w->after, which
+ * tell what to pass over in the present directory. */
 static void
 set_after(struct walk_dirs *w)
 {
@@ -298,13 +306,16 @@ set_after(struct walk_dirs *w)
 	if (!w->skipping)
 		return;
 	if (strcmp(w->path, w->start) == 0)
-		w->skipping = false; /* all that is in it comes now */
+		w->skipping = false; /* this is `start`: the walk goes on with
+				      * all directories in it */
 	else if (len == 0 || (strncmp(w->path, w->start, len) == 0 &&
 	    w->start[len] == '/'))
 		strlcpy(w->after, rest, MIN(strcspn(rest, "/") + 1,
 		    sizeof w->after));
 	else
-		w->skipping = w->silent = false; /* it is gone */
+		w->skipping = w->silent = false; /* `start` does not exist any
+						  * more: tell all that
+						  * follows */
 }
 
 int

@@ -17,7 +17,8 @@ put_varint(struct buf *b, uint64_t v)
 	buf_put_u8(b, (uint8_t)v);
 }
 
-/* Small ones of both signs are short. */
+/* Appends a signed number in zigzag coding, so that small negative numbers are
+ * short, too. */
 static void
 put_delta(struct buf *b, int64_t v)
 {
@@ -31,7 +32,8 @@ put_text(struct buf *b, const char *s)
 	buf_put(b, s, strlen(s));
 }
 
-/* What s shares with the one before, which it then takes the place of. */
+/* Appends how many leading bytes s shares with `before`, then the rest of s.
+ * Then copies s to before. */
 static void
 put_front_coded(struct buf *b, char *before, size_t size, const char *s)
 {

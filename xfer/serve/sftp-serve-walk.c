@@ -2,10 +2,10 @@
 /*
  * walk@hpnssh.org (docs/SFTP.md): a whole tree in few replies.
  *
- * DESIGN. A walk is a state between requests: the directories that are still to
- * come, the names of the present one, and a file whose digest is under way.
- * Each reply is filled from there. It ends before it is full if it took long,
- * so that whoever waits for it sees that something goes on.
+ * DESIGN. A struct serve_walk keeps the state between requests: the directories
+ * that are still to be visited, the names of the present one, and a file whose
+ * digest is under way. Each walk-read is answered from there. A reply ends
+ * after SLICE_US even if it is not full, so that the client sees progress.
  */
 #include "xfer/serve/sftp-serve-walk.h"
 
@@ -24,7 +24,8 @@
 #include "xfer/sftp/sftp-rights.h"
 
 enum {
-	WALKS_MAX = 4, /* of a session: each has names and descriptors */
+	WALKS_MAX = 4, /* most walks of a session, since each holds names and
+			* descriptors */
 	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024, /* the largest record fits */
 	SLICE_US = 100 * 1000,
 	HASH_READ = 256 * 1024,
@@ -32,13 +33,13 @@ enum {
 
 struct serve_walk {
 	uint32_t want;
-	dev_t dev; /* of the top */
+	dev_t dev; /* device of the top directory */
 	struct walk_dirs dirs;
 	struct walk_put put;
 	struct filter *filter; /* owned */
 	bool ended;
 	struct {
-		int fd; /* -1: none is under way */
+		int fd; /* -1: no digest is under way */
 		struct digest *digest;
 		uint8_t *bytes; /* HASH_READ */
 		const char *name;
@@ -87,7 +88,8 @@ tell(struct serve_walk *w, struct buf *b, const char *name,
 	walk_put_entry(&w->put, b, name, st, not_entered, text, digest);
 }
 
-/* A file that cannot be read is told without a digest. False: so is this. */
+/* Begins the digest of a regular file. False: no digest is wanted, or the file
+ * cannot be read; it is then told without a digest. */
 static bool
 begin_digest(struct serve_walk *w, const char *name, const struct stat *st)
 {
@@ -116,7 +118,8 @@ begin_digest(struct serve_walk *w, const char *name, const struct stat *st)
 	return true;
 }
 
-/* The file is told with its digest when it ends where its size was. */
+/* Reads the next block of the file. At its end tells the file: with its digest,
+ * unless the file's length has changed meanwhile. */
 static void
 go_on_with_digest(struct serve_walk *w, struct buf *b)
 {
@@ -147,7 +150,7 @@ entry(struct serve_walk *w, struct buf *b, const char *name)
 	struct stat st;
 
 	if (local_stat(here, name, LOCAL_LINKS_NONE, &st) != 0) {
-		if (errno != ENOENT && !w->dirs.silent) /* gone meanwhile */
+		if (errno != ENOENT && !w->dirs.silent) /* ENOENT: removed */
 			walk_put_unknown(&w->put, b, name, errno);
 		return 0;
 	}
@@ -268,8 +271,8 @@ walks(const struct sftp_serve *s)
 	return n;
 }
 
-/* Workers may have begun more than there may be, each before there was a
- * handle of any. */
+/* Counts the walks again: several requests may have been with workers at the
+ * same time, before any of them had its handle. */
 static void
 done_walk(struct sftp_serve *s, struct serve_op *op)
 {
@@ -286,7 +289,8 @@ done_walk(struct sftp_serve *s, struct serve_op *op)
 	h->kind = SERVE_WALK;
 	h->walk = op->walk;
 	op->walk = NULL;
-	/* No file has this key: reads of one walk wait for each other only. */
+	/* A key that no file has, so that only requests for the same walk wait
+	 * for each other. */
 	h->key = (struct serve_key){ (dev_t)-1, (ino_t)op->file.slot };
 	serve_put_handle(s, op->id, op->file.slot);
 }

@@ -26,7 +26,7 @@
 
 /* ---- records ------------------------------------------------------------ */
 
-/* What the record before said, for those that follow. */
+/* State of the encoder: records leave out what is as in the record before. */
 struct walk_put {
 	uint32_t want;
 	char path[WALK_PATH_MAX + 1], name[WALK_NAME_MAX + 1];
@@ -34,12 +34,13 @@ struct walk_put {
 	int64_t mtime;
 };
 
-/* A group with an error (an errno) or a number of parts has no entries. */
+/* Appends the record that begins a group (a directory). If error (an errno) or
+ * parts is not 0, the group has no entries. */
 void walk_put_group(struct walk_put *p, struct buf *b, const char *path,
     int error, uint32_t parts);
 void walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
     int error);
-/* text: of a link; digest: NULL: none. */
+/* text: the target of a symbolic link. digest: NULL if there is none. */
 void walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
     const struct stat *st, bool not_entered, const char *text,
     const uint8_t *digest);
@@ -50,37 +51,45 @@ struct walk_level;
 
 struct walk_dirs {
 	struct local_tree *tree;
-	struct walk_level *levels; /* owned: the way to where we are */
+	struct walk_level *levels; /* owned: from the top to the present
+				    * directory */
 	size_t count, cap;
-	char path[WALK_PATH_MAX + 1]; /* of the last level */
-	size_t held, held_max; /* bytes of names; 0: the usual number */
-	uint32_t part, parts;  /* of the top: names whose hash is this part */
+	char path[WALK_PATH_MAX + 1]; /* of the present directory */
+	size_t held, held_max; /* bytes of names in memory, and their limit; 0:
+				* the default */
+	uint32_t part, parts;  /* of the top directory, only the names whose
+				* hash modulo `parts` is `part` are told; parts
+				* < 2: all */
 	char start[WALK_PATH_MAX + 1];
-	bool skipping; /* until start was passed */
-	/* The names of the last level, sorted. */
+	bool skipping; /* the walk continues an earlier one, and has not yet
+			* come to the directory `start` */
+	/* The names in the present directory, sorted. */
 	struct buf bytes;
-	const char **names; /* owned; into bytes */
+	const char **names; /* owned; the names lie in bytes */
 	size_t names_count, next;
 	bool begun;
-	/* Names before this one are passed over, and none is told: this
-	 * directory was known before. */
+	/* silent: no name of this directory is told, since the client knows
+	 * them from an earlier walk. Names that sort before `after` are passed
+	 * over altogether. */
 	bool silent;
 	char after[WALK_NAME_MAX + 1];
 };
 
-/* Of a zeroed struct with held_max, part, parts, start and skipping. Takes top
- * over. 0 or -1 with errno. */
+/* Begins a walk. The caller has zeroed *w and set held_max, part, parts, start
+ * and skipping. Takes over top, a descriptor of the top directory. 0, or -1
+ * with errno. */
 int walk_dirs_begin(struct walk_dirs *w, int top) must_check;
 void walk_dirs_clear(struct walk_dirs *w);
-/* Goes to the next directory. 1; 0: there is none; or -1: no memory.
- * *error is an errno if its names cannot be told, and *parts is not 0 if they
- * are too many. */
+/* Goes to the next directory. 1; 0: the walk is at its end; -1: out of memory.
+ * *error is an errno if the names of the directory cannot be told. *parts is
+ * not 0 if they are too many: in so many parts the client is to ask for
+ * them. */
 int walk_dirs_next(struct walk_dirs *w, int *error, uint32_t *parts) must_check;
-/* The next name there, or NULL. */
+/* The next name in the present directory; NULL: there is none. */
 const char *walk_dirs_name(struct walk_dirs *w);
 struct local_dir *walk_dirs_here(const struct walk_dirs *w);
-/* This one, which has that name there, is to be gone to. 0; -1: no memory, or
- * ENAMETOOLONG. */
+/* Puts a directory of the present one on the list of those to be visited. 0; -1
+ * with errno: ENOMEM, or ENAMETOOLONG. */
 int walk_dirs_enter(struct walk_dirs *w, const char *name,
     const struct stat *found) must_check;
 

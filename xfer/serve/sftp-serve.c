@@ -32,16 +32,18 @@ enum {
 
 struct request {
 	const char *name; /* for -p, -P and log lines */
-	const char *wire; /* of an extension, else NULL */
-	const char *version; /* in VERSION; NULL: it is not told there */
+	const char *wire; /* name of an extension on the wire; NULL: no
+			   * extension */
+	const char *version; /* what the VERSION reply says of it; NULL: it is
+			      * not listed there */
 	uint8_t type;
-	uint32_t needs; /* rights that every use of it takes */
+	uint32_t needs; /* rights that every use of the request needs */
 	serve_fn fn;  /* NULL for WRITE, which is handled here */
 	const char *counts_as; /* see sftp_serve_request_counts_as() */
 };
 
-/* The rights that a row needs have short names here. NOTHING is for what tells
- * nothing of files, or only of one that the session has open already. */
+/* Short names of rights, for the table. NOTHING is for requests that tell
+ * nothing of files, or only of a file that the session has open already. */
 enum {
 	NOTHING = 0,
 	LIST = SFTP_MAY_LIST,
@@ -54,9 +56,10 @@ enum {
 };
 #define ALTERS SERVE_ALTERS
 
-/* Requests of the draft; of OpenSSH; and others, which lists (-P, -p) written
- * for a stock server do not name. These tell which listed requests they can do
- * the work of, for they must not be a way around such lists. */
+/* Rows of the table: requests of the draft, requests of OpenSSH, and others.
+ * Lists (-P, -p) that were written for OpenSSH's server do not name the others.
+ * So these have in counts_as which listed requests can do the same; else they
+ * would be a way around such lists. */
 #define DRAFT(type, name, needs, fn) \
 	{ name, NULL, NULL, type, needs, fn, NULL }
 #define STOCK(name, wire, version, needs, fn) \
@@ -66,8 +69,8 @@ enum {
 
 /*
  * Every request of the protocol, with the rights that it needs: a row without
- * them does not compile. OPEN, and those that set attributes, need more by
- * what they ask for: their handlers ask serve_may().
+ * rights does not compile. OPEN, and requests that set attributes, need further
+ * rights depending on their arguments: their handlers call serve_may().
  */
 static const struct request requests[] = {
 	DRAFT(SFTP_OPEN, "open", NOTHING, serve_open),
@@ -147,7 +150,8 @@ sftp_serve_request_counts_as(size_t i)
 	return i < ARRAY_LEN(requests) ? requests[i].counts_as : NULL;
 }
 
-/* Bits of the requests in a comma list; names that are none are counted. */
+/* The set of the requests in a comma list, a bit for each row of the table.
+ * *unknown: how many names of the list are no request. */
 static uint64_t
 requests_in_list(const char *list, unsigned *unknown)
 {
@@ -178,8 +182,8 @@ sftp_serve_names_valid(const char *list)
 	return unknown == 0;
 }
 
-/* What the lists leave. Who is refused one of the requests that another counts
- * as is refused that as well. */
+/* The set of requests that opts->allowed and opts->denied allow. A request is
+ * also refused if one of the requests in its counts_as is. */
 static uint64_t
 requests_listed(const struct sftp_serve_opts *opts)
 {
@@ -294,7 +298,8 @@ handle_init(struct sftp_serve *s, struct rd *r)
 		if (requests[i].version == NULL ||
 		    (s->enabled >> i & 1) == 0)
 			continue;
-		/* Of the two of check-file the draft names what they share. */
+		/* check-file-handle stands for both requests, whose common name
+		 * in the draft is check-file. */
 		buf_put_cstring(&s->out,
 		    requests[i].version == serve_hash_algs ?
 			"check-file" : requests[i].wire);
@@ -323,8 +328,9 @@ find_request(uint8_t type, struct rd *r)
 }
 
 /*
- * 0 if the request may run, else the status that refuses it: what is
- * read-only or not listed is a permission, as people expect to read.
+ * 0 if the request may run, else the status that refuses it. Requests that a
+ * list or read-only mode forbids get PERMISSION_DENIED, since that is the text
+ * that users expect.
  */
 static uint32_t
 refuse(const struct sftp_serve *s, const struct request *q)
@@ -361,7 +367,8 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 	}
 	serve_op_init(&op, id);
 	op.below = s->below;
-	/* Only a WRITE with a handle that cannot be ours comes here. */
+	/* fn is NULL for WRITE. One whose handle has another length than ours
+	 * is not streamed and comes here: its handle does not exist. */
 	err = q->fn != NULL ? q->fn(s, &op, &r) : ERR_NOT_FOUND;
 	if (err == 0 && op.run != NULL) {
 		serve_submit(s, &op);
@@ -380,8 +387,9 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 }
 
 /*
- * What is known of a message from its first bytes: how many are needed
- * before it can be acted on.
+ * Tells from the first bytes of a message how many bytes are needed before it
+ * can be acted on. *streamed: it is a WRITE that can be acted on before its
+ * data has arrived.
  */
 static int
 bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
@@ -400,7 +408,7 @@ bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
 	if (body < SERVE_WRITE_HEAD - 4 || s->state == SERVE_AWAITS_INIT)
 		return 0;
 	if (len < 13) {
-		*need = 13; /* to the end of the handle's length */
+		*need = 13; /* up to and including the length of the handle */
 		return 0;
 	}
 	if (p[4] == SFTP_WRITE && wire_get_u32(p + 9) == SERVE_HANDLE_WIRE) {
@@ -411,8 +419,9 @@ bytes_needed(const struct sftp_serve *s, const uint8_t *p, size_t len,
 }
 
 /*
- * A READ is kept back until the caller gives room to read to, if it will: room
- * that has nothing in it yet, and enough to save the copy.
+ * With opts.direct a READ waits until the caller gives room to read to. True:
+ * it still waits, for the room is in use already, or is too small to make
+ * saving a copy worthwhile.
  */
 static bool
 waits_for_room(const struct sftp_serve *s, const uint8_t *p, size_t need)
@@ -449,9 +458,9 @@ act(struct sftp_serve *s, const uint8_t *p, size_t need, bool streamed)
 }
 
 /*
- * One step: continues a WRITE, or acts on a message that is whole, or gathers
- * bytes of one that is not. What was gathered before comes first. Returns the
- * bytes used of p.
+ * One step: continues a WRITE, or acts on a message that is complete, or
+ * gathers bytes of an incomplete one. Bytes that were gathered before come
+ * first. Returns how many bytes of p were used, or ERR_*.
  */
 static ssize_t
 step(struct sftp_serve *s, const uint8_t *p, size_t len)
@@ -514,7 +523,8 @@ sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 		buf_put(&s->in, p + used, (size_t)n);
 		used += (size_t)n;
 	}
-	serve_collect(s); /* whoever finishes the oldest wakes us from now on */
+	serve_collect(s); /* from now on a worker that finishes the oldest
+			   * request signals it */
 	return buf_err(&s->in) < 0 ? buf_err(&s->in) : (ssize_t)used;
 }
 

@@ -29,7 +29,7 @@
 
 enum {
 	SFTP_SERVE_OUTPUT_MAX = 256 * 1024, /* bytes, then one reply more */
-	SFTP_SERVE_THREADS = 4,		    /* a good number of them */
+	SFTP_SERVE_THREADS = 4,		    /* for opts.threads */
 };
 
 struct owners;
@@ -38,24 +38,29 @@ struct sftp_serve;
 /* All strings are borrowed for the life of the engine; NULL = not given. */
 struct sftp_serve_opts {
 	bool read_only;	     /* refuse what changes anything */
-	const char *allowed; /* only these requests, comma list of names */
-	const char *denied;  /* not these */
-	const char *home;    /* for "~" */
-	const char *user;    /* whose it is */
-	/* The process that is asked for names; NULL: the system is, in this
-	 * one. */
+	const char *allowed; /* allow only these requests; a comma list of
+			      * names */
+	const char *denied;  /* refuse these requests; a comma list */
+	const char *home;    /* the user's home directory, for "~" */
+	const char *user;    /* name of the user whose session it is */
+	/* The process that looks up names of users and groups; NULL: they are
+	 * looked up in this process. */
 	struct owners *owners;
 	bool quiet;	     /* log errors only */
-	/* The caller takes replies with sftp_serve_take(), not from the
-	 * buffer: READs wait for that. */
+	/* The caller takes replies with sftp_serve_take(), not from the buffer.
+	 * READs then wait for that call, and put their data where it says. */
 	bool direct;
-	unsigned threads; /* at most; they start when needed; 0: none */
-	bool eager;	  /* workers do all that they can: for tests */
-	bool left_early;  /* a part of put-file that is there was left by a
-			   * killed server, however new it is: for tests */
-	size_t walk_bytes; /* of names that a walk holds; 0: the usual number */
-	bool no_openat2;  /* as on a system without it: for tests */
-	/* Called with every path of a request; false refuses it. */
+	unsigned threads; /* most worker threads; they start when needed. 0: the
+			   * loop does all */
+	bool eager;	  /* workers get every request that a worker may run:
+			   * for tests */
+	bool left_early;  /* put-file removes an old part of a killed server at
+			   * once, not only when it is an hour old: for tests */
+	size_t walk_bytes; /* most bytes of names that a walk holds; 0: the
+			    * default */
+	bool no_openat2;  /* do as on a system without openat2(2): for tests */
+	/* Called with every path of every request; false: the request is
+	 * refused. */
 	bool (*path_ok)(void *arg, const char *path);
 	void *path_ok_arg;
 };
@@ -78,26 +83,30 @@ bool sftp_serve_end(struct sftp_serve *s);
  */
 ssize_t sftp_serve_input(struct sftp_serve *s, const uint8_t *p,
     size_t len) must_check;
-/* Replies to send; the caller consumes what was sent. */
+/* Replies to send; the caller consumes the bytes that it has sent. */
 struct buf *sftp_serve_output(struct sftp_serve *s);
-/* The replies go to p, with opts.direct; 0: none now. Errors as for input. */
+/* With opts.direct: writes replies to p. Returns how many bytes; 0: there are
+ * none now. Errors as of sftp_serve_input(). */
 ssize_t sftp_serve_take(struct sftp_serve *s, uint8_t *p,
     size_t max) must_check;
-/* True while it takes no input: output is full, or a request is parked. */
+/* True while the engine takes no input: output is full, or a request is
+ * parked. */
 bool sftp_serve_blocked(const struct sftp_serve *s);
 /* True if all requests are answered, and nothing waits to be sent. */
 bool sftp_serve_idle(const struct sftp_serve *s);
-/* True if a request is parked, or workers have one that is not collected. */
+/* True if a request is parked, or workers have requests that are not yet
+ * answered. */
 bool sftp_serve_has_work(const struct sftp_serve *s);
-/* Readable when workers have finished something: call sftp_serve_input(), also
- * with nothing. -1 as long as there are none. */
+/* A descriptor that is readable when workers have finished something: the
+ * caller then calls sftp_serve_input(), if need be with len 0. -1 as long as
+ * there are no workers. */
 int sftp_serve_fd(const struct sftp_serve *s);
 
-/* Names of all requests, in the order of the table; NULL past the end. */
+/* The name of request i of all that there are; NULL past the end. */
 const char *sftp_serve_request_name(size_t i);
-/* The standard requests that request i does the work of, a comma list: it is
- * allowed only where all of these are. NULL: it is a standard one itself, or
- * past the end. */
+/* A comma list of the standard requests that can do the same as request i: it
+ * is allowed only if all of these are. NULL: request i is a standard one
+ * itself, or i is past the end. */
 const char *sftp_serve_request_counts_as(size_t i);
 /* True if every name of a comma list is a request's. */
 bool sftp_serve_names_valid(const char *list);

@@ -18,7 +18,7 @@
 #include "compat/proc.h"
 #include "xfer/serve/sftp-serve.h"
 
-/* One read takes as much as a busy pipe or socket can hold. */
+/* As much as a busy pipe or socket can hold. */
 enum { READ_BYTES = 1024 * 1024 };
 
 struct server_args {
@@ -26,7 +26,7 @@ struct server_args {
 	const char *start_dir;
 	int level, facility;
 	bool to_stderr, done;
-	int status; /* if done */
+	int status; /* exit status, if done is set */
 };
 
 static void
@@ -68,8 +68,8 @@ set_umask(const char *text)
 	return 0;
 }
 
-/* A second list is an error, not a change of mind: it would allow what the
- * first one does not. */
+/* A second list is an error; if it replaced the first one, it would allow what
+ * the first one does not. */
 static int
 set_list(const char **to, const char *list)
 {
@@ -144,7 +144,8 @@ parse_args(struct server_args *a, int argc, char **argv)
 	return 0;
 }
 
-/* %d, %u and %% in the start directory; false if the text is wrong. */
+/* Changes to the start directory; in text %d is the home, %u the user, and %% a
+ * percent sign. False: the text is wrong. */
 static bool
 enter_start_dir(const char *text, const char *user, const char *home)
 {
@@ -175,14 +176,14 @@ enter_start_dir(const char *text, const char *user, const char *home)
 		log_error("bad start directory");
 		return false;
 	}
-	/* As with a home that is missing: the session goes on where it is. */
+	/* No error, like a missing home: the session begins where it is. */
 	if (chdir(dir) != 0)
 		log_error("chdir to \"%s\": %s", dir, strerror(errno));
 	free(dir);
 	return true;
 }
 
-/* Sends what the other side takes now. */
+/* Sends as much as the other side takes now. */
 static int
 flush_output(int fd, struct buf *out)
 {
@@ -217,7 +218,7 @@ struct input {
 	bool ended;
 };
 
-/* More is read if all that was read before is used. */
+/* Reads more input if all that was read before is used. */
 static int
 fill_input(int fd, struct input *in)
 {
@@ -237,9 +238,9 @@ fill_input(int fd, struct input *in)
 }
 
 /*
- * Requests are handled as long as output does not pile up; whatever output
- * there is goes out before the next wait. Reading is tried before asking
- * poll(), which a busy session so rarely needs.
+ * Runs the session. Requests are handled as long as output does not pile up,
+ * and output is sent before each wait. Reading is tried before poll() is
+ * called, since a busy session rarely has to wait.
  */
 static int
 serve(struct sftp_serve *s, int fd_in, int fd_out, struct input *in)
@@ -263,8 +264,8 @@ serve(struct sftp_serve *s, int fd_in, int fd_out, struct input *in)
 			return r;
 		if (in->ended && in->off == in->end && sftp_serve_idle(s))
 			return 0;
-		/* Requests may lie in s or in the input still, and replies
-		 * with the workers. */
+		/* Requests may still be in s or in the input, and workers may
+		 * still have replies. */
 		if ((used > 0 || was_blocked) && !sftp_serve_blocked(s))
 			continue;
 		if (was_full && buf_len(out) < SFTP_SERVE_OUTPUT_MAX)
@@ -292,7 +293,7 @@ run(const struct server_args *a, int fd_in, int fd_out, const char *user,
 		r = fd_set_nonblock(fd_out, true);
 	if (r == 0)
 		r = serve(s, fd_in, fd_out, &in);
-	/* A client that went away while replies were under way is no error. */
+	/* A client may go away while replies are sent; this is no error. */
 	if (r == ERR_SYSTEM && (errno == EPIPE || errno == ECONNRESET))
 		r = 0;
 	if (r < 0)
