@@ -32,7 +32,7 @@ read_some(const struct xfer_pipe *p, uint8_t *to, size_t max)
 
 /* ---- in the loop -------------------------------------------------------- */
 
-/* The session is over; nothing is to be waited for any more. */
+/* Ends the session with err, and stops watching the descriptors. */
 static void
 lose(struct xfer_pipe *p, int err)
 {
@@ -44,7 +44,7 @@ lose(struct xfer_pipe *p, int err)
 	(void)!sftp_feed_end(s, err);
 }
 
-/* Both directions may share one watch. */
+/* For a socket both directions share one watch, which must keep LOOP_READ. */
 static void
 want_events(struct xfer_pipe *p, bool to_send)
 {
@@ -55,9 +55,9 @@ want_events(struct xfer_pipe *p, bool to_send)
 	loop_fd_want(p->out, want);
 }
 
-/* Sends what the kernel takes; the loop waits for room for the rest. A reader
- * that is gone does not end the session yet: the last it wrote may still tell
- * why it went. */
+/* Sends what the kernel takes; the loop waits for room for the rest. If the
+ * reader is gone, the session does not end yet: the peer's last words may still
+ * be unread, and tell why it went. */
 static void
 send_some(struct xfer_pipe *p)
 {
@@ -99,8 +99,8 @@ on_ready(void *arg, int fd, int events)
 	struct xfer_pipe *p = arg;
 
 	(void)fd;
-	/* Receiving first: the requests that replies lead to leave in the same
-	 * write. */
+	/* Receives first, so that requests that replies lead to are sent in the
+	 * same write. */
 	if (p->sftp != NULL && (events & LOOP_READ))
 		receive_some(p);
 	if (p->sftp != NULL && (events & LOOP_WRITE))
@@ -179,8 +179,8 @@ out:
 	return r;
 }
 
-/* Reads and drops the last replies: a child that cannot write them would fail.
- * Bounded in bytes and time, as the peer may never stop. */
+/* Reads and drops the child's last replies, since a child that cannot write
+ * them would fail. Limited in bytes and time, as the child may never stop. */
 static void
 drain(const struct xfer_pipe *p)
 {

@@ -48,7 +48,8 @@ remote_glob_unescape(const char *pattern)
 
 /* ---- braces ------------------------------------------------------------- */
 
-/* What a brace has in it, up to the comma or brace that ends it. */
+/* The end of an alternative that begins at p: the comma or brace behind it, or
+ * NULL if there is none. */
 static const char *
 alternative_end(const char *p)
 {
@@ -121,7 +122,7 @@ remote_glob_braces(const char *pattern, struct strlist *out)
 
 struct expansion {
 	const char *base;    /* directory with its slash, or "" */
-	const char *pattern; /* of one part */
+	const char *pattern; /* matches one part of a path */
 	struct strlist *out;
 	int err;
 };
@@ -148,7 +149,8 @@ try_entry(void *arg, const char *name, const struct sftp_entry *entry)
 	return e->err == 0;
 }
 
-/* The names in directory base that match one part. */
+/* Appends the names in the directory base that match one part of the
+ * pattern. */
 static int
 expand_part(struct sftp *s, const char *base, const char *part,
     struct strlist *out)
@@ -156,11 +158,12 @@ expand_part(struct sftp *s, const char *base, const char *part,
 	struct expansion e = { .base = base, .pattern = part, .out = out };
 	int r = sftp_call_list(s, *base != '\0' ? base : ".", try_entry, &e);
 
-	return r < 0 ? r : e.err; /* a directory that cannot be read is empty */
+	return r < 0 ? r : e.err; /* a directory that cannot be read has no
+				   * matches */
 }
 
-/* Appends a part without magic to each base; keep_existing() checks the names
- * later. */
+/* Appends a part of the pattern that is a plain name to each base. Whether the
+ * names exist is checked later, by keep_existing(). */
 static int
 append_literal(struct strlist *bases, const char *text)
 {
@@ -187,8 +190,8 @@ by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Sorted, each once: a server that lists a name for the second time does not
- * have it copied over what the first one has made. */
+/* Sorts the names and removes repeated ones: else a server that lists a name
+ * twice would have the second copy of it overwrite the first. */
 static void
 sort(struct strlist *names)
 {
@@ -227,7 +230,8 @@ next_part(struct sftp *s, struct strlist *bases, const char *part, bool magic)
 	return r;
 }
 
-/* Keeps names that exist: parts without magic were appended unchecked. */
+/* Appends to out the names that exist: plain names in the pattern were not
+ * checked yet. */
 static int
 keep_existing(struct sftp *s, const struct strlist *names,
     struct strlist *out)

@@ -19,7 +19,7 @@ struct call {
 	sftp_entry_fn entry;
 	void *entry_arg;
 	bool enough, dots;
-	char *group; /* owned; name is the user's */
+	char *group; /* owned; for owners, beside the user's in name */
 };
 
 static struct {
@@ -264,10 +264,12 @@ close_handle(struct sftp *s, const struct sftp_handle *h)
 }
 
 /*
- * The target may be the source: so it is not cut before its new content is
- * there. Its size is asked for first: a file that somebody writes to is then
- * not longer than itself. A source of /proc has no size, but content; what is
- * longer than nothing is another file, and is cut ahead.
+ * The target may be the source under another name, so it is not truncated
+ * before its new content is there. Its old size is asked for first: then, even
+ * if somebody appends to the file meanwhile, old is not larger than size if
+ * both are one file, and nothing is cut off. A source in /proc has the size 0,
+ * but content. A target that is longer than 0 then is another file, and may be
+ * truncated first.
  */
 static int
 copy_handles(struct sftp *s, const struct sftp_handle *from,

@@ -14,7 +14,8 @@
 
 enum {
 	HANDLES_DEFAULT = 100,
-	HANDLES_EXPECTED = 256, /* of a server that is about to tell */
+	HANDLES_EXPECTED = 256, /* assumed while the server's limits are on
+				 * their way */
 };
 
 /* ---- life --------------------------------------------------------------- */
@@ -48,11 +49,11 @@ sftp_end(struct sftp *s, int err)
 {
 	if (s->err == 0)
 		s->err = err;
-	/* Whose files are closed by the callbacks. */
+	/* The callbacks of these WRITEs close their files. */
 	s->files.first = s->files.last = -1;
 	s->files.before = s->files.left = 0;
 	buf_reset(&s->out);
-	/* Callbacks may add requests; these fail in the same sweep. */
+	/* Requests that callbacks add fail in the same sweep, or at once. */
 	for (int i = 0; i < s->cap; i++) {
 		struct sftp_reply reply = { .err = s->err };
 
@@ -93,7 +94,8 @@ take_bytes(struct sftp *s, uint8_t *p, size_t max)
 	return n;
 }
 
-/* What the file does not have is sent as zeros, for the head promised it. */
+/* Reads data of a WRITE from its file into p. Bytes that the file does not have
+ * are sent as zeros, since the message's length is fixed already. */
 static void
 read_source(struct sftp_request *q, uint8_t *p, size_t len)
 {
@@ -118,7 +120,8 @@ read_source(struct sftp_request *q, uint8_t *p, size_t len)
 	}
 }
 
-/* Of the first WRITE from a file, or what is in front of it. */
+/* Takes output up to the end of the first WRITE from a file: first the bytes in
+ * front of the file's data, then the data. Returns how many bytes. */
 static size_t
 take_file(struct sftp *s, uint8_t *p, size_t max)
 {
@@ -151,7 +154,7 @@ sftp_take(struct sftp *s, uint8_t *p, size_t max)
 
 	while (s->files.first >= 0 && n < max) {
 		q = &s->requests[s->files.first];
-		/* A WRITE is not split over two packets where this one is
+		/* A WRITE is not split over two packets if this packet is
 		 * nearly full: servers write whole blocks faster. */
 		if (n > max / 8 * 7 &&
 		    q->file.before + q->file.left > max - n)
@@ -220,7 +223,8 @@ sftp_has(const struct sftp *s, enum sftp_extension ext)
 	return s->has[ext];
 }
 
-/* packet_bytes counts what is around the data too: 1 KiB is plenty. */
+/* The most data of a READ or WRITE. packet_bytes also counts the fields around
+ * the data, for which 1 KiB is plenty. */
 static uint32_t
 data_max(const struct sftp *s, uint64_t limit)
 {
@@ -272,7 +276,7 @@ sftp_server(const struct sftp *s)
 		if (s->has[i] &&
 		    strstr(sftp_extensions[i].name, "@hpnssh.org") != NULL)
 			return SFTP_SERVER_OWN;
-	/* Known by what nobody else offers. */
+	/* Only OpenSSH offers both of these. */
 	return s->has[SFTP_EXT_LIMITS] && s->has[SFTP_EXT_EXPAND_PATH] ?
 	    SFTP_SERVER_OPENSSH :
 	    SFTP_SERVER_OTHER;
@@ -296,7 +300,7 @@ sftp_keeps_order(const struct sftp *s)
 	return sftp_server(s) != SFTP_SERVER_OTHER;
 }
 
-/* Both number them from 0. */
+/* OpenSSH's server and ours number handles from 0. */
 bool
 sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
 {
@@ -321,7 +325,7 @@ sftp_step(struct sftp *s, bool more, int timeout_ms)
 
 	if (r == 0)
 		r = s->carrier.ops->turn(s->carrier.arg, more ? 0 : timeout_ms);
-	/* All that there was did not go: there is no room for more. */
+	/* Not all output could be sent, so there is no room for more: wait. */
 	if (r == 0 && s->err == 0 && more && sftp_output_len(s) > 0)
 		r = s->carrier.ops->turn(s->carrier.arg, timeout_ms);
 	if (r < 0)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Inside of the SFTP client engine: shared by sftp-engine.c (life, output,
- * state of the session), sftp-request.c and sftp-reply.c. Nobody else includes
- * it.
+ * state of the session), sftp-request.c and sftp-reply.c. No other file
+ * includes it.
  *
- * Each request without an answer has a slot of one table. Its id is the slot
- * and a count that changes with each use, so that an answer that comes twice
- * or belongs to no request is noticed. The output is bytes, and WRITEs whose
- * data is still in its file (s->files).
+ * Each request without an answer has a slot in one table. Its id is made of the
+ * slot and a count that changes with each use of the slot. So an answer that
+ * comes twice, or belongs to no request, is noticed. The output consists of
+ * bytes in s->out, and of WRITEs whose data is still in a file (s->files).
  *
  * Threads: one at a time.
  */
@@ -30,15 +30,18 @@ struct sftp_request {
 	uint8_t type;
 	uint16_t count;
 	uint32_t want;	 /* bytes of a READ */
-	uint64_t offset; /* of a READ, or where a WRITE's file is read next */
+	uint64_t offset; /* of a READ; or where the file of a WRITE is read
+			  * next */
 	struct {
-		uint32_t len, left; /* bytes in all, and not yet taken */
-		uint32_t got;	    /* that the file had */
+		uint32_t len, left; /* bytes of data in all; not yet taken as
+				     * output */
+		uint32_t got;	    /* bytes that the file had */
 		int fd, error;
-		uint64_t us;	    /* that reading took */
-		size_t before; /* bytes of s->out between it and the last */
-		int next;      /* slot; -1 */
-	} file; /* of a WRITE from a file */
+		uint64_t us;	    /* microseconds that reading took */
+		size_t before; /* bytes of s->out behind the data of the WRITE
+				* before it */
+		int next;      /* slot of the next WRITE from a file, or -1 */
+	} file; /* for a WRITE from a file */
 	sftp_data_fn data;
 	sftp_done_fn done;
 	void *arg;
@@ -63,33 +66,35 @@ struct sftp {
 		int slot;
 		size_t head;
 	} write;
-	/* WRITEs whose data is read when it is taken, in the order of the
-	 * output, which has only their heads. */
+	/* List of WRITEs from files, in the order of the output. s->out has
+	 * only the heads of their messages; the data is read when it is
+	 * taken. */
 	struct {
 		int first, last; /* slots; -1: none */
-		size_t before;	 /* sum of theirs */
-		size_t left;	 /* bytes, the same */
+		size_t before;	 /* sum of their file.before */
+		size_t left;	 /* sum of their file.left, bytes */
 	} files;
 	uint64_t received;
-	char words[SFTP_WORDS_MAX]; /* of the last status */
+	char words[SFTP_WORDS_MAX]; /* the text of the last status that was an
+				     * error */
 	uint32_t version;
 	bool limits_pending;
-	bool handle_requested; /* once: OPEN or OPENDIR was sent */
+	bool handle_requested; /* OPEN or OPENDIR was sent at least once */
 	struct sftp_limits limits;
 	bool has[SFTP_EXT_COUNT];
 	enum sftp_renames renames;
 	struct xfer_carrier carrier;
 };
 
-/* How a server offers it; version NULL: the data is a comma list of what it
- * can do. */
+/* How a server offers an extension in VERSION. version NULL: the server sends a
+ * comma list of algorithms instead of a version. */
 struct sftp_offer {
 	const char *name, *version;
 };
 extern const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT];
 
-/* The session is over: all that is under way is answered with err. The first
- * err stays. */
+/* Ends the session: all requests under way are answered with err. If the
+ * session was over already, its first error stays. */
 void sftp_end(struct sftp *s, int err);
 /* Frees the slot of a request, then calls its done. */
 void sftp_complete(struct sftp *s, int slot, const struct sftp_reply *reply);

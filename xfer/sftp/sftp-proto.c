@@ -12,7 +12,7 @@
 #include "base/wire.h"
 #include "compat/bsd.h"
 
-/* More extended attributes than this in one message are an attack. */
+/* A message with more extended attributes than this is an attack. */
 enum { EXTENDED_ATTRS_MAX = 0x1000 };
 
 #define COPY "copy@hpnssh.org"
@@ -143,7 +143,8 @@ sftp_get_statvfs(struct rd *r, struct sftp_statvfs *v)
 	v->namemax = rd_u64(r);
 }
 
-/* What people and scripts look for: errno's wording where there is one. */
+/* The texts that users and scripts know: that of the matching errno if there is
+ * one. */
 static const char *const status_texts[] = {
 	[SFTP_OK] = "Success",
 	[SFTP_EOF] = "End of file",
@@ -164,7 +165,7 @@ sftp_status_text(uint32_t status)
 	return status_texts[status];
 }
 
-/* As servers word them that have nothing to say. */
+/* Is it a text that servers send when they know nothing of the error? */
 static bool
 says_nothing(const char *words)
 {
@@ -196,7 +197,7 @@ sftp_status_words(uint32_t status, const struct span *text, char *out,
 		str_escape(out, size, words);
 }
 
-/* In the words of the C libraries. */
+/* Compares with the texts that C libraries have for ENOSPC and EDQUOT. */
 bool
 sftp_words_are_full(const char *words)
 {

@@ -23,7 +23,7 @@ enum {
 	SFTP_VERSION = 3,
 	SFTP_MESSAGE_MAX = 262144, /* bytes after the length field */
 	SFTP_DATA_MAX = 261120,	   /* bytes of one READ or WRITE: 1 KiB less */
-	SFTP_DATA_DEFAULT = 32768, /* what every peer takes */
+	SFTP_DATA_DEFAULT = 32768, /* every peer accepts so much */
 	SFTP_PATH_MAX = 65536,	   /* bytes of a path on the wire */
 	SFTP_HANDLE_MAX = 256,	   /* bytes of a handle (section 6) */
 };
@@ -82,7 +82,7 @@ enum {
 	SFTP_O_EXCL = 0x20,
 };
 
-/* Section 5: which fields of struct sftp_attrs are there. */
+/* Section 5: which fields of struct sftp_attrs are set. */
 enum {
 	SFTP_A_SIZE = 0x01,
 	SFTP_A_OWNER = 0x02,
@@ -97,8 +97,9 @@ struct sftp_attrs {
 	uint32_t uid, gid;
 	uint32_t mode;	       /* st_mode: type and permissions */
 	uint32_t atime, mtime; /* seconds since 1970 */
-	/* SFTP_A_EXTENDED with copy@hpnssh.org (docs/SFTP.md), of OPEN: which
-	 * copy it is, and that it has the part open already. */
+	/* From the extended attribute copy@hpnssh.org (docs/SFTP.md) of OPEN:
+	 * the number of the copy that opens a part, and whether that copy has
+	 * the part open already. */
 	uint64_t copy;
 	bool further;
 };
@@ -110,35 +111,35 @@ struct sftp_statvfs {
 };
 enum { SFTP_VFS_RDONLY = 1, SFTP_VFS_NOSUID = 2 };
 
-/* limits@openssh.com: 0 = not told. */
+/* limits@openssh.com; 0: the server did not tell. */
 struct sftp_limits {
 	uint64_t packet_bytes, read_bytes, write_bytes, open_handles;
 };
 
-/* Writing; errors stick to the buffer. attrs NULL = none. */
+/* Appends attributes; errors stay in the buffer. attrs NULL: none. */
 void sftp_put_attrs(struct buf *b, const struct sftp_attrs *attrs);
-/* Reading; errors stick to the reader. Extended attributes are skipped,
- * but for copy@hpnssh.org; flags do not tell of them. */
+/* Reads attributes; errors stay in the reader. Extended attributes are skipped,
+ * except copy@hpnssh.org. SFTP_A_EXTENDED is never in flags. */
 void sftp_get_attrs(struct rd *r, struct sftp_attrs *attrs);
-/* All fields that version 3 has; times are cut to 32 bits. */
+/* Sets all fields that version 3 has; times are limited to 32 bits. */
 void sftp_attrs_from_stat(struct sftp_attrs *attrs, const struct stat *st);
 
 void sftp_put_statvfs(struct buf *b, const struct sftp_statvfs *v);
 void sftp_get_statvfs(struct rd *r, struct sftp_statvfs *v);
 
-/* English text of a status; never NULL. Literals. */
+/* English text of a status; never NULL. A literal. */
 const char *sftp_status_text(uint32_t status);
 enum sftp_status sftp_status_from_errno(int error);
-/* What to tell a person of a status and the words that came with it: these, if
- * the status says little and they say more; escaped, and cut to what out
- * holds. Else the text of the status. */
+/* Puts into out what to tell the user of an error: the server's text, if the
+ * status is a general one (FAILURE, BAD_MESSAGE, unknown) and the text says
+ * more; else the text of the status. The result is escaped, and cut to size. */
 enum { SFTP_WORDS_MAX = 160 };
 struct span;
 void sftp_status_words(uint32_t status, const struct span *text, char *out,
     size_t size);
-/* Do these words say that there is no room, or that a quota is used up? */
+/* Does the text of an error say that the disk is full, or a quota used up? */
 bool sftp_words_are_full(const char *words);
-/* "READ,WRITE,CREATE" into out, for log lines. */
+/* Writes flags of OPEN to out, like "READ,WRITE,CREATE", for log lines. */
 void sftp_open_flags_text(uint32_t pflags, char *out, size_t size);
 
 #endif

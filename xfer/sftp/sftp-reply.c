@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The client engine's replies. Input is handled where it lies; only the head
- * of a message that is not whole is kept in s->in, and DATA is passed on
- * piece by piece.
+ * The client engine's replies. Input is handled where it lies. Only bytes of an
+ * incomplete message are gathered in s->in, and DATA is passed on piece by
+ * piece.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +34,9 @@ limits_done(void *arg, const struct sftp_reply *reply)
 		s->limits = limits;
 }
 
-/* Of check-file, the only one with a list, we want one algorithm. */
+/* Is the extension offered in the version that we want? For check-file, the
+ * only one that is offered with a list (want NULL): has the list our
+ * algorithm? */
 static bool
 offer_fits(const char *want, struct span offered)
 {
@@ -76,7 +78,7 @@ take_version(struct sftp *s, struct rd *r)
 	return 0;
 }
 
-/* The request that an id belongs to; NULL: none of ours. */
+/* The request with this id; NULL: there is no such request under way. */
 static struct sftp_request *
 find(const struct sftp *s, uint32_t id, int *slot)
 {
@@ -87,7 +89,7 @@ find(const struct sftp *s, uint32_t id, int *slot)
 	return &s->requests[*slot];
 }
 
-/* Which reply, besides STATUS, a request may have. */
+/* The reply, besides STATUS, that a request may have. */
 static uint8_t
 expected_reply(uint8_t type)
 {
@@ -119,7 +121,7 @@ reply_fits(const struct sftp_request *q, uint8_t type)
 	    (type == SFTP_EXTENDED_REPLY || type == SFTP_NAME);
 }
 
-/* Not every server sends any. */
+/* Sets the text of an error for the user. Some servers send no text. */
 static void
 take_words(struct sftp *s, struct sftp_reply *reply, struct rd *r)
 {
@@ -151,7 +153,7 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 		    ERR_PROTOCOL;
 	id = rd_u32(&r);
 	q = find(s, id, &slot);
-	/* Nor is there an answer to what is not all sent. */
+	/* A WRITE whose data is not all sent cannot have an answer either. */
 	if (r.err != 0 || q == NULL || !reply_fits(q, reply.type) ||
 	    q->file.left > 0)
 		return ERR_PROTOCOL;
@@ -161,7 +163,7 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 	switch (reply.type) {
 	case SFTP_STATUS:
 		reply.status = rd_u32(&r);
-		/* OK says nothing where a handle or data was asked for. */
+		/* A request for a handle or data cannot be answered with OK. */
 		if (reply.status == SFTP_OK &&
 		    expected_reply(q->type) != SFTP_STATUS)
 			return ERR_PROTOCOL;
@@ -230,8 +232,9 @@ data_continue(struct sftp *s, const uint8_t *p, size_t len)
 }
 
 /*
- * Bytes of the message at p that are needed to act on it, as far as len
- * bytes tell.
+ * How many bytes of the message at p are needed to act on it, as far as the
+ * first len bytes tell. *data: it is a DATA reply, of which only the head is
+ * needed.
  */
 static int
 bytes_needed(const uint8_t *p, size_t len, size_t *need, bool *data)

@@ -55,8 +55,8 @@ slots_grow(struct sftp *s)
 }
 
 /*
- * A slot for a request, or -1: then the session is over and done was
- * called with the reason.
+ * A slot for a request. -1: the session is over, and done was called with the
+ * reason.
  */
 static int
 slot_new(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg)
@@ -101,7 +101,8 @@ slot_id(const struct sftp *s, int slot)
 	return (uint32_t)s->requests[slot].count << 16 | (uint32_t)slot;
 }
 
-/* Starts a message; its mark for finish(), or 0 if there is no session. */
+/* Starts the message of a request. Returns its mark for finish(), or 0 if the
+ * session is over; then done was called. */
 static size_t
 start(struct sftp *s, uint8_t type, sftp_done_fn done, void *arg, int *slot)
 {
@@ -186,7 +187,7 @@ sftp_write_begin(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 		sftp_end(s, buf_err(&s->out));
 		return NULL;
 	}
-	/* Length, id and data length are known at the end. */
+	/* The length, id and data length are set by sftp_write_finish(). */
 	p[4] = SFTP_WRITE;
 	wire_put_u32(p + 9, h->len);
 	memcpy(p + 13, h->bytes, h->len);
@@ -234,7 +235,7 @@ sftp_write_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 	end_message(s, mark);
 	if (s->err != 0)
 		return;
-	/* The data is counted too. */
+	/* The message's length includes the data. */
 	wire_put_u32((uint8_t *)buf_data(&s->out) + mark - 4,
 	    (uint32_t)(buf_len(&s->out) - mark) + len);
 	q = &s->requests[slot];

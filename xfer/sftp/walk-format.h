@@ -7,37 +7,40 @@
 #ifndef HPN_XFER_SFTP_WALK_FORMAT_H
 #define HPN_XFER_SFTP_WALK_FORMAT_H
 
-/* What is told of each entry, and how the walk goes. */
+/* What a client asks for: which attributes of each entry, and how to walk. */
 enum walk_want {
 	WALK_MODE = 1,
 	WALK_OWNER = 2,
 	WALK_MTIME = 4,
-	WALK_NAMES = 8,	  /* nlink, and dev and ino where it is more than 1 */
+	WALK_NAMES = 8,	  /* nlink; if that is more than 1, dev and ino */
 	WALK_BLOCKS = 16,
-	WALK_TEXT = 32,	  /* of links */
-	WALK_DEVICE = 64, /* numbers of devices */
+	WALK_TEXT = 32,	  /* targets of symbolic links */
+	WALK_DEVICE = 64, /* major and minor number of device files */
 	WALK_DIGEST = 128, /* sha256 of regular files */
-	WALK_ONE_DEVICE = 256, /* directories of others are not entered */
-	WALK_AFTER = 512,      /* "start" is the last group that is known */
+	WALK_ONE_DEVICE = 256, /* directories on other devices are not
+				* entered */
+	WALK_AFTER = 512,      /* go on behind "start", the last group that the
+				* client knows */
 	WALK_WANT_ALL = 1023,
 };
 
-/* A record's first byte: of a group, with flags; or of an entry: its kind, with
- * flags. */
+/* The first byte of a record. Of a group: WALK_GROUP with flags. Of an entry:
+ * its kind with flags. */
 enum {
 	WALK_GROUP = 0x80,
 	WALK_GROUP_ERROR = 1, /* an SFTP status follows, and no entries */
 	WALK_GROUP_WIDE = 2,  /* a number of parts follows, and no entries */
 
 	WALK_KIND = 0x0f,
-	WALK_SAME_MODE = 0x10,	/* as the entry before has */
-	WALK_SAME_OWNER = 0x20, /* the same */
-	WALK_HAS_DIGEST = 0x40, /* of a file */
-	WALK_NOT_ENTERED = 0x40, /* of a directory: no group follows */
+	WALK_SAME_MODE = 0x10,	/* the mode of the entry before */
+	WALK_SAME_OWNER = 0x20, /* the owner and group of the entry before */
+	WALK_HAS_DIGEST = 0x40, /* for a file: a digest follows */
+	WALK_NOT_ENTERED = 0x40, /* for a directory: it has no group */
 };
 
 enum walk_kind {
-	WALK_UNKNOWN, /* a name only; an SFTP status says why */
+	WALK_UNKNOWN, /* a name without attributes, and the status that says
+		       * why */
 	WALK_FILE,
 	WALK_DIR,
 	WALK_LINK,
@@ -50,7 +53,8 @@ enum walk_kind {
 
 enum {
 	WALK_DIGEST_LEN = 32,
-	WALK_PATH_MAX = 4095, /* bytes of a group's path, and of a text */
+	WALK_PATH_MAX = 4095, /* bytes of a group's path, or of a link's
+			       * target */
 	WALK_NAME_MAX = 255,
 	WALK_NSEC_MAX = 999999999,
 	WALK_MODE_MAX = 07777,

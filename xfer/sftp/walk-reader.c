@@ -20,8 +20,8 @@ walk_reader_reply(struct walk_reader *r, struct span records)
 	r->in = rd_from_span(records);
 }
 
-/* A slash is below all other bytes, so that what is in a directory comes right
- * behind it. */
+/* A slash is less than all other bytes, so that the content of a directory
+ * comes directly behind it. */
 int
 walk_path_cmp(const char *a, const char *b)
 {
@@ -38,7 +38,8 @@ walk_path_cmp(const char *a, const char *b)
 
 /* ---- fields ------------------------------------------------------------- */
 
-/* Seven bits a byte, the lowest first; the shortest form only. */
+/* Reads a number of at most max: seven bits a byte, the lowest first. Only the
+ * shortest form is accepted. */
 static uint64_t
 varint(struct rd *in, uint64_t max)
 {
@@ -66,7 +67,8 @@ number(struct rd *in, uint32_t max)
 	return (uint32_t)varint(in, max);
 }
 
-/* A string to s, behind what that shares with the one before it. */
+/* Reads a string into s, behind the first `shared` bytes, which are kept from
+ * the string before. */
 static void
 text_to(struct rd *in, char *s, size_t shared, size_t max)
 {
@@ -98,7 +100,7 @@ is_name(const char *s, size_t len)
 	    !(len == 2 && s[0] == '.' && s[1] == '.');
 }
 
-/* "" is the top. */
+/* Is it a path below the top of the walk? "" is the top itself. */
 static bool
 is_path(const char *s)
 {
@@ -201,7 +203,8 @@ read_content(struct walk_reader *r, uint8_t head, struct walk_item *item)
 		item->digest = rd_bytes(in, WALK_DIGEST_LEN).p;
 }
 
-/* Bits for what was not asked for, or does not go with the kind. */
+/* Is it a valid first byte of an entry? False if it has flags that were not
+ * asked for, or do not go with the kind. */
 static bool
 is_head(const struct walk_reader *r, uint8_t head)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Reads the records of walk@hpnssh.org (docs/SFTP.md), reply by reply. It does
- * no input or output, keeps one path and one name, and believes nothing:
- * groups come in ascending order and so do the names of each, so there are no
- * cycles and nothing comes twice; no name leads out of its directory; numbers
- * are in their ranges; and there is nothing that was not asked for.
+ * no input or output, keeps one path and one name, and trusts nothing. Groups
+ * must come in ascending order, and so must the names in each: so there are no
+ * cycles, and nothing comes twice. No name leads out of its directory, numbers
+ * are in their ranges, and there is nothing that was not asked for.
  *
  * Threads: one at a time.
  */
@@ -20,14 +20,16 @@
 #include "base/wire.h"
 #include "xfer/sftp/walk-format.h"
 
-/* Borrowed: good until the next call. */
+/* A group or an entry. Pointers are valid until the next call. */
 struct walk_item {
 	bool is_group;
-	uint32_t status; /* SFTP: why it is not known; 0: it is */
+	uint32_t status; /* SFTP status: why the group or entry cannot be read;
+			  * 0: it can */
 	/* Of a group: */
-	const char *path; /* from the top of the walk, "" */
-	uint32_t parts; /* to be asked for one by one; 0: its entries follow */
-	/* Of an entry of the group before: */
+	const char *path; /* from the top of the walk, which is "" */
+	uint32_t parts; /* so many parts are to be asked for one by one; 0: the
+			 * entries follow */
+	/* Of an entry of the last group: */
 	const char *name;
 	enum walk_kind kind;
 	bool not_entered;
@@ -37,15 +39,15 @@ struct walk_item {
 	uint64_t size;
 	int64_t mtime;
 	uint32_t nsec, nlink;
-	uint64_t dev, ino; /* 0 where there is one name only */
+	uint64_t dev, ino; /* 0 if the file has only one name */
 	uint64_t blocks;
 	uint32_t major, minor;
-	const char *text; /* of a link, "" if it could not be read */
+	const char *text; /* target of a link; "" if it could not be read */
 };
 
 struct walk_reader {
 	uint32_t want;
-	struct rd in; /* what is left of the reply */
+	struct rd in; /* the unread rest of the reply */
 	bool in_group, any;
 	char path[WALK_PATH_MAX + 1], before[WALK_PATH_MAX + 1];
 	char name[WALK_NAME_MAX + 1];
@@ -55,12 +57,14 @@ struct walk_reader {
 };
 
 void walk_reader_init(struct walk_reader *r, uint32_t want);
-/* records: borrowed until the next reply. */
+/* Gives the reader the next reply's records, borrowed until the reply after
+ * it. */
 void walk_reader_reply(struct walk_reader *r, struct span records);
-/* 1: an item; 0: the reply has no more; or ERR_FORMAT, ERR_LIMIT: the walk is
- * over, and nothing of it is to be believed. */
+/* Reads the next item. 1; 0: the reply has no more; ERR_FORMAT, ERR_LIMIT: the
+ * walk is over, and nothing of it may be trusted. */
 int walk_reader_next(struct walk_reader *r, struct walk_item *item) must_check;
-/* Orders paths as groups come: a directory before all that is in it. */
+/* Compares two paths in the order of groups: a directory comes before all that
+ * is in it. Result as of strcmp(). */
 int walk_path_cmp(const char *a, const char *b);
 
 #endif
