@@ -17,25 +17,28 @@
 #include "xfer/local/local-internal.h"
 
 enum {
-	LINKS_MAX = 40, /* in one path, as Linux has it */
-	STEPS_MAX = 8192, /* components that are opened for one path */
-	RACES_MAX = 8,	/* then this resolves, and not the kernel */
+	LINKS_MAX = 40, /* most links in one path, as in Linux */
+	STEPS_MAX = 8192, /* most components that are opened for one path */
+	RACES_MAX = 8,	/* after so many EAGAIN of the kernel, resolve here */
 	DIR_ONLY = FILE_STEP | O_CLOEXEC,
 };
 
 struct local_beneath {
 	int fd; /* owned */
 	bool links;
-	bool kernel; /* it has openat2 */
+	bool kernel; /* the kernel has openat2 */
 };
 
-/* A path on its way: done is behind it, rest before it. */
+/* A path that is being resolved: done is the part that was resolved, rest the
+ * part that is still to be. */
 struct way {
 	const struct local_beneath *b;
-	int fd;		     /* of what done names; the root's, or owned */
-	char done[PATH_MAX]; /* from the root: no links, no dots; or "" */
+	int fd;		     /* of the directory that done names: the root's, or
+			      * an owned one */
+	char done[PATH_MAX]; /* from the root, without links and dots; "": the
+			      * root */
 	char rest[PATH_MAX];
-	char last[NAME_MAX + 1]; /* "": the path names what done names */
+	char last[NAME_MAX + 1]; /* "": the path names the directory done */
 	unsigned links, steps;
 };
 
@@ -96,7 +99,7 @@ leave(struct way *w)
 	w->fd = w->b->fd;
 }
 
-/* Below what the way has reached. */
+/* Opens a directory in the one that was reached, and goes there. */
 static int
 enter(struct way *w, const char *name)
 {
@@ -129,8 +132,8 @@ append(struct way *w, const char *name)
 	return 0;
 }
 
-/* Never by the ".." of a directory, which somebody may have moved: from the
- * root again. */
+/* Goes to the directory above. It does not open "..", since somebody may have
+ * moved the directory: it opens the path from the root again. */
 static int
 go_up(struct way *w)
 {
@@ -153,8 +156,8 @@ go_up(struct way *w)
 	return 0;
 }
 
-/* Puts the link's text before the rest of the path, which is empty or begins
- * with a slash. Not a link: ENOTDIR. */
+/* Puts the target of a link before the rest of the path, which is empty or
+ * begins with a slash. ENOTDIR: name is no link. */
 static int
 take_link(struct way *w, const char *name)
 {
@@ -180,7 +183,7 @@ take_link(struct way *w, const char *name)
 	return 0;
 }
 
-/* Cuts the next component off; "" where there is none. */
+/* Moves the next component of the rest to name; "": there is none. */
 static int
 next_name(struct way *w, char name[NAME_MAX + 1])
 {
@@ -197,7 +200,7 @@ next_name(struct way *w, char name[NAME_MAX + 1])
 	return 0;
 }
 
-/* To the directory that the last part lies in. */
+/* Goes to the directory in which the last part lies. w->last gets that part. */
 static int
 go(struct way *w)
 {
@@ -247,7 +250,8 @@ is_link(int at, const char *name)
 	    S_ISLNK(st.st_mode);
 }
 
-/* To look at, a system may open the link itself. */
+/* Opens the last part. With FILE_HANDLE a system may open a link itself: that
+ * fails with ELOOP here, unless flags has O_NOFOLLOW. */
 static int
 open_last(struct way *w, int flags, mode_t mode)
 {
@@ -255,7 +259,8 @@ open_last(struct way *w, int flags, mode_t mode)
 	struct stat st;
 	int fd;
 
-	if (w->rest[0] == '/') { /* behind the last part: only a directory */
+	if (w->rest[0] == '/') { /* a slash behind the last part: it must be a
+				  * directory */
 		errno = EISDIR;
 		if ((flags & O_CREAT) != 0)
 			return -1;
@@ -294,7 +299,7 @@ open_walking(const struct local_beneath *b, const char *path, int flags,
 
 /* ---- what is asked for -------------------------------------------------- */
 
-/* "/" is the root, and so is nothing. */
+/* The path from the root, without leading slashes. "/" and "" are the root. */
 static const char *
 from_root(const char *path)
 {
@@ -322,7 +327,7 @@ local_beneath_open(const struct local_beneath *b, const char *path, int flags,
 	return fd;
 }
 
-/* Bytes without slashes at its end. */
+/* Length of the path without slashes at its end. */
 static size_t
 bare_len(const char *path)
 {

@@ -11,11 +11,12 @@
 
 #include "xfer/local/local-tree.h"
 
-/* openat(2), of a name whose links are followed by the rule only; close-on-exec
- * always. */
+/* Like openat(2), of a name; a link is followed only if the rule allows it.
+ * Always close-on-exec. */
 int local_open_at(int at, const char *name, int flags, mode_t mode,
     enum local_links rule);
-/* A directory by the user's path, whose last part is followed by the rule. */
+/* Opens a directory by a path that the user has named. If its last part is a
+ * link, it is followed only if the rule allows it. */
 int local_open_root(const char *path, enum local_links rule);
 
 #endif

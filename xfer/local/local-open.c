@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Opening one name in a directory, and what a link may lead to.
+ * Opening one name in a directory, and following links.
  *
- * A link that is followed only if it is root's or our own is opened itself
- * (FILE_ITSELF), so that what is looked at and what is read are one thing. Then
- * its text is followed, from the directory that it lies in; what the text ends
- * in may be a link again, which is looked at in turn. The directories that a
- * text leads through are the word of the link's owner.
+ * With LOCAL_LINKS_OWN a link itself is opened (FILE_ITSELF), so that the link
+ * whose owner is checked is the same whose target is read. Then the target is
+ * followed from the directory in which the link lies. It may end in a link
+ * again, which is checked in the same way. The directories on the way to a
+ * target are not checked: the owner of the link has chosen them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,7 @@
 #include "xfer/local/local-internal.h"
 
 enum {
-	LINKS_MAX = 40, /* one behind the other, as Linux has it */
+	LINKS_MAX = 40, /* most links that lead to links, as in Linux */
 };
 
 bool
@@ -45,8 +45,9 @@ local_error_text(int error)
 	}
 }
 
-/* The text of a link that may be followed: its length, or -1. *magic: it is
- * followed by its name. */
+/* Reads the target of a link that may be followed. Returns its length, or -1.
+ * *magic: it is a link of /proc, which must be followed by its own name
+ * instead. */
 static ssize_t
 text_of(int at, const char *name, enum local_links rule, char *text,
     size_t size, bool *magic)
@@ -57,7 +58,8 @@ text_of(int at, const char *name, enum local_links rule, char *text,
 
 	if (fd < 0)
 		return -1;
-	/* /dev/stdout ends in such a one, and nobody can plant one. */
+	/* Links of the kernel, to which /dev/stdout leads; no user can make
+	 * one. */
 	*magic = file_is_of_kernel(fd);
 	if (fstat(fd, &st) == 0) {
 		if (!S_ISLNK(st.st_mode))
@@ -82,8 +84,8 @@ is_dots(const char *name)
 	    strcmp(name, "..") == 0;
 }
 
-/* The directory that a link's text ends in; name gets the last part, which is
- * empty if it is no name. */
+/* Opens the directory in which a link's target lies. name gets the last part of
+ * the target; it is empty if that is no name, but a dot or nothing. */
 static int
 step(int at, char *text, char name[NAME_MAX + 1])
 {
@@ -100,7 +102,7 @@ step(int at, char *text, char name[NAME_MAX + 1])
 	    FILE_STEP | O_CLOEXEC);
 }
 
-/* name is a link, perhaps. */
+/* Opens a name that may be a link, by following it as the rule allows. */
 static int
 open_through(int at, const char *link, int flags, mode_t mode,
     enum local_links rule)

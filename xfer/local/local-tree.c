@@ -22,30 +22,34 @@
 
 enum {
 	FDS_MAX = 128,
-	FDS_LEAST = 4, /* two directories of a link(2), and their parents */
-	FDS_SHARE = 8, /* that part of all that this process may have */
+	FDS_LEAST = 4, /* for two directories of a link(2), and their parents */
+	FDS_SHARE = 8, /* this fraction of all descriptors that the process may
+			* have */
 };
 
 struct local_dir {
 	struct local_tree *tree;
 	struct local_dir *parent; /* holds a reference; NULL: a root */
-	struct local_dir *below;  /* while it is opened: what comes next */
+	struct local_dir *below;  /* while d is opened again: the next directory
+				   * on the way down */
 	enum local_links rule;
-	bool known; /* it was seen: */
+	bool known; /* dev and ino are set, since it was opened or found */
 	dev_t dev;
 	ino_t ino;
 	int fd; /* owned; -1: none now */
 	unsigned refs;
 	bool pinned; /* its descriptor stays */
-	TAILQ_ENTRY(local_dir) entry; /* in tree->open, while it has one */
-	char name[]; /* of a root: its path */
+	TAILQ_ENTRY(local_dir) entry; /* in tree->open while it has a
+				       * descriptor */
+	char name[]; /* name in the parent; of a root: its path */
 };
 TAILQ_HEAD(local_dirs, local_dir);
 
 struct local_tree {
-	struct local_dirs open; /* the one that was used last is first */
+	struct local_dirs open; /* the directory that was used last is first */
 	unsigned count, max;
-	struct local_dir *last; /* holds a reference; the root of late */
+	struct local_dir *last; /* the last root that was asked for; holds a
+				 * reference */
 };
 
 /* ---- life --------------------------------------------------------------- */
@@ -157,7 +161,7 @@ is_dots(const char *name)
 	    (len == 2 && name[0] == '.' && name[1] == '.');
 }
 
-/* Bytes of path without slashes, and parts ".", at its end. */
+/* Length of path without slashes, and parts ".", at its end. */
 static size_t
 bare_len(const char *path)
 {
@@ -183,7 +187,8 @@ local_root(struct local_tree *t, const char *path, enum local_links rule)
 	if (*path == '\0')
 		path = ".";
 	len = bare_len(path);
-	/* A list of files is in few directories, one after the other. */
+	/* Files of a list often lie in the same directory, one after the
+	 * other. */
 	if (d != NULL && d->rule == rule && strlen(d->name) == len &&
 	    memcmp(d->name, path, len) == 0)
 		return local_dir_ref(d);
@@ -236,7 +241,8 @@ local_place(struct local_tree *t, const char *path, enum local_links rule,
 
 /* ---- descriptors -------------------------------------------------------- */
 
-/* Gives descriptors back until there are at most so many. */
+/* Closes descriptors of directories, least recently used first, until at most
+ * `most` are open, or only pinned ones are left. */
 static void
 give_back(struct local_tree *t, unsigned most)
 {
@@ -257,7 +263,8 @@ used(struct local_dir *d)
 	TAILQ_INSERT_HEAD(&d->tree->open, d, entry);
 }
 
-/* One that may not be read can still be a step on the way. */
+/* Opens a directory. One that may be searched but not read is opened as a step
+ * on the way to others. */
 static int
 open_dir(int at, const char *name, enum local_links rule)
 {
@@ -301,7 +308,7 @@ open_in(const struct local_dir *d)
 	    open_dir(d->parent->fd, d->name, d->rule);
 }
 
-/* Its parent is open. */
+/* Opens a directory whose parent is open. */
 static int
 open_one(struct local_dir *d)
 {
@@ -337,8 +344,9 @@ open_one(struct local_dir *d)
 	return 0;
 }
 
-/* A descriptor that is good until the next call, or -1. It is opened again from
- * the nearest directory above it that is open; the way down is noted. */
+/* A descriptor of d that is valid until the next call, or -1. If d is not open,
+ * it is opened from the nearest open directory above it; `below` remembers the
+ * way down. */
 static int
 fd_of(struct local_dir *d)
 {
@@ -431,7 +439,8 @@ local_dir_set_mode(struct local_dir *d, mode_t mode)
 		return -1;
 	if (fchmod(fd, mode) == 0)
 		return 0;
-	/* Opened as a step only: the number is refused, not this. */
+	/* EBADF: d was opened as a step only (FILE_STEP). The name that
+	 * file_name_of() gives still allows the change. */
 	if (errno != EBADF || !file_name_of(fd, name))
 		return -1;
 	return chmod(name, mode);
@@ -452,7 +461,8 @@ local_dir_set_times(struct local_dir *d, const struct timespec times[2])
 	return utimensat(AT_FDCWD, name, times, 0);
 }
 
-/* A second number of the same descriptor, which needs no right to search. */
+/* Lists the directory through a duplicate of its descriptor. To open it again
+ * would need the right to search it. */
 DIR *
 local_dir_list(struct local_dir *d)
 {
@@ -469,7 +479,7 @@ local_dir_list(struct local_dir *d)
 	if (own < 0)
 		return NULL;
 	if (lseek(own, 0, SEEK_SET) != 0 || (dir = fdopendir(own)) == NULL) {
-		errno = errno == EBADF ? EACCES : errno; /* but a step */
+		errno = errno == EBADF ? EACCES : errno; /* EBADF: a step */
 		fd_close(&own);
 		return NULL;
 	}
@@ -495,8 +505,8 @@ local_stat(struct local_dir *d, const char *name, enum local_links rule,
 	return fstatat(at, name, st, 0);
 }
 
-/* Where there is no descriptor left, those of other directories are given
- * back. d was used last, so its own stays. */
+/* Opens a file. If no descriptor is left, those of other directories are
+ * closed. d was used last, so its own stays open. */
 static int
 open_file(struct local_dir *d, int at, const char *name, int flags,
     mode_t mode, enum local_links rule)
