@@ -41,8 +41,9 @@ last_part(const char *path)
 }
 
 /*
- * found has all words that begin with what is typed; directories end with '/'.
- * The beginning that they share is inserted; a single word is completed.
+ * Sets *out. found has all words that begin with what was typed; directories
+ * end with '/'. The beginning that all of them share is inserted. A single word
+ * is completed with its quote and a space, unless it is a directory.
  */
 static int
 conclude(struct shell_completion *out, const struct strlist *found,
@@ -61,7 +62,7 @@ conclude(struct shell_completion *out, const struct strlist *found,
 		for (size_t k = 0; k < common; k++)
 			if (found->v[i][k] != first[k])
 				common = k;
-	/* Not in the middle of a character of UTF-8. */
+	/* Do not end in the middle of a character of UTF-8. */
 	while (common < strlen(first) && common > skip &&
 	    ((unsigned char)first[common] & 0xc0) == 0x80)
 		common--;

@@ -32,7 +32,7 @@ human_row(FILE *out, const uint64_t kib[4])
 	}
 }
 
-/* a * b / c without overflow where it matters. */
+/* a * b / c, computed in floating point to avoid an overflow. */
 static uint64_t
 scale(uint64_t a, uint64_t b, uint64_t c)
 {

@@ -19,57 +19,66 @@
 enum { SHELL_WORDS_MAX = 128 };
 
 struct shell_word {
-	char *text;    /* without quotes and escapes */
-	char *pattern; /* for globs: what was quoted is escaped by '\' */
+	char *text;    /* the word without quotes and escapes */
+	char *pattern; /* the word as a pattern: quoted characters are escaped
+			* by '\' */
 };
 
 struct shell_words {
 	struct shell_word v[SHELL_WORDS_MAX];
 	size_t n;
-	char quote; /* open at the end of the line; 0: none */
+	char quote; /* the quote that is still open at the end of the line; 0:
+		     * none */
 	bool open;  /* the last word touches the end of the line */
 };
 
-/* ERR_SYNTAX: a quote is open at the end; the words are there all the same.
- * ERR_LIMIT, ERR_NOMEM. Clear in any case. */
+/* Splits a line into words. ERR_SYNTAX: a quote is open at the end; the words
+ * are set even then. ERR_LIMIT, ERR_NOMEM. The caller clears the words in any
+ * case. */
 int shell_split(const char *line, struct shell_words *words) must_check;
 void shell_words_clear(struct shell_words *words);
-/* As a pattern that matches just this text, or as a word within that quote
- * (0: none, escaped by '\'). Caller frees; NULL when out of memory. */
+/* shell_escape_glob() makes a pattern that matches only this text.
+ * shell_escape_word() makes a word for a command line that stands for this
+ * text, within that quote (0: outside of quotes, escaped by '\'). The caller
+ * frees the result; NULL when out of memory. */
 char *shell_escape_glob(const char *text);
 char *shell_escape_word(const char *text, char quote);
 
 /* ---- commands (sftp-shell.c) -------------------------------------------- */
 
 struct shell_call {
-	bool flags[128];	  /* by letter */
-	uint32_t number;	  /* first argument, if the command has one */
-	struct shell_word *words; /* paths */
+	bool flags[128];	  /* flags['x']: the command was given -x */
+	uint32_t number;	  /* the number in front of the paths, if the
+				   * command takes one */
+	struct shell_word *words; /* the paths */
 	size_t n;
-	const char *rest; /* of the line, behind the command's name */
+	const char *rest; /* the line behind the command's name */
 };
 
 enum shell_complete_kind { SHELL_NOTHING, SHELL_LOCAL, SHELL_REMOTE };
 
-/* SHELL_* or ERR_* */
+/* Runs a command. Returns SHELL_* or ERR_*. */
 typedef int (*shell_fn)(struct shell *sh, const struct shell_call *call);
 
 struct shell_command {
 	const char *name;
-	const char *synopsis; /* arguments */
-	const char *help;     /* NULL: another name of a command */
-	const char *flags;    /* letters; NULL: the rest is one argument */
-	int paths;	      /* at least */
-	int number_base;      /* 8, 10: a number comes first; 0: none */
+	const char *synopsis; /* text for the arguments, in help and messages */
+	const char *help;     /* NULL: the row is another name of a command */
+	const char *flags;    /* letters of its flags; NULL: the rest of the
+			       * line is its argument */
+	int paths;	      /* it needs at least so many paths */
+	int number_base;      /* 8, 10: base of the number in front of the
+			       * paths; 0: it takes none */
 	uint32_t number_max;
-	bool ends_batch; /* when it fails */
-	enum shell_complete_kind complete[2]; /* first path, others */
+	bool ends_batch; /* its failure ends a batch */
+	enum shell_complete_kind complete[2]; /* of the first path, of the
+					       * others */
 	shell_fn run;
 };
 
-/* Ignores case; NULL if there is none. */
+/* Finds a command by its name, ignoring case; NULL: there is none. */
 const struct shell_command *shell_command_find(const char *name);
-/* The table; ends with a NULL name. */
+/* The table of commands; a row with a NULL name ends it. */
 extern const struct shell_command shell_commands[];
 
 #define SHELL_COMMAND(name)                                                   \
@@ -115,9 +124,10 @@ enum { SHELL_OWNERS = 16 };
 struct shell {
 	struct shell_params p;
 	struct sftp *s;
-	char *start, *cwd; /* remote; owned; absolute */
+	char *start, *cwd; /* remote directories; owned; absolute */
 	bool progress;
-	/* Names that the server has told, a cache; the oldest is replaced. */
+	/* Cache of names of users and groups from the server; when it is full
+	 * the oldest entry is replaced. */
 	struct shell_owner {
 		bool known;
 		uint32_t uid, gid;
@@ -130,8 +140,8 @@ bool shell_interrupted(const struct shell *sh);
 /* Prints a line to stdout or stderr, escaped. */
 void shell_print(const char *fmt, ...) printf_like(1, 2);
 void shell_error(const char *fmt, ...) printf_like(1, 2);
-/* The result of a call as that of a command: SHELL_OK; SHELL_FAILED after
- * printing "text: status"; ERR_*. */
+/* Turns the result of an sftp_call_*() into that of a command: 0 into SHELL_OK;
+ * a status into SHELL_FAILED, after printing "text: status"; ERR_* stays. */
 int shell_status(int result, const char *fmt, ...) printf_like(2, 3);
 /* The worse of two results; errors win. */
 int shell_worse(int a, int b);
@@ -144,12 +154,13 @@ char *shell_absolute_pattern(const struct shell *sh, const char *pattern);
  * word itself if it is no pattern or has no matches. */
 int shell_match(struct shell *sh, const char *pattern,
     struct strlist *names) must_check;
-/* How an absolute name is shown to a user who typed that word. Borrowed from
- * name. */
+/* How to show an absolute name to a user who typed `word`: relative to the
+ * working directory if word is not absolute. Borrowed from name. */
 const char *shell_display_name(const struct shell *sh, const char *name,
     const char *word);
-/* One that was typed. As with stock's, a server that does not let it be looked
- * at (LSTAT) does not give it; both are asked together. */
+/* STAT of a name without patterns that the user typed. Like with OpenSSH's
+ * client, if the server does not allow LSTAT of it, *status is that error. Both
+ * requests are sent together. */
 int shell_stat_named(struct shell *sh, const char *name,
     struct sftp_attrs *attrs, int *status) must_check;
 /* STAT of all names, many at a time: 0 or ERR_*; *statuses has the status of
@@ -157,15 +168,16 @@ int shell_stat_named(struct shell *sh, const char *name,
 int shell_stat_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses) must_check;
 
-/* The number of links of each, where the server tells it; else 0. */
+/* The number of links of each name; 0 where the server does not tell it. */
 int shell_links_all(struct shell *sh, const struct strlist *names,
     uint32_t *links) must_check;
 
 /* ---- parts of ls and df, for tests -------------------------------------- */
 
-/* "6B", "97.7K", "252G" */
+/* Writes a number of bytes like "6B", "97.7K", "252G". */
 void shell_human(uint64_t bytes, char *out, size_t size);
-/* One line as of ls -l; caller frees; NULL when out of memory. */
+/* shell_long_line() makes a line like that of ls -l, which the caller frees;
+ * NULL when out of memory. */
 struct shell_long {
 	const char *name, *user, *group;
 	const struct sftp_attrs *attrs;
@@ -175,7 +187,8 @@ struct shell_long {
 };
 char *shell_long_line(const struct shell_long *e);
 void shell_columns(FILE *out, char *const *names, size_t n, size_t width);
-/* The same, escaped, to stdout, as wide as that is. */
+/* Prints names in columns, escaped, to stdout; the width is that of the
+ * screen. */
 int shell_print_names(const struct strlist *names) must_check;
 void shell_df_table(FILE *out, const struct sftp_statvfs *v, bool human,
     bool inodes);

@@ -14,8 +14,8 @@
 #include "base/child.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
-/* Runs a command in a shell, or an interactive shell. ^C is for the shell
- * meanwhile. */
+/* Runs a command in the user's shell, or if it is empty an interactive shell.
+ * An interrupt (^C) meanwhile is meant for that shell, and is forgotten. */
 static int
 run_shell(struct shell *sh, const char *command)
 {

@@ -19,16 +19,16 @@
 enum { ENTRIES_MAX = 10 * 1000 * 1000, WIDTH_DEFAULT = 80, GAP = 2 };
 
 struct entry {
-	char *name;	 /* as it is shown; owned */
+	char *name;	 /* the name to show; owned */
 	char *long_name; /* the server's line; owned; may be NULL */
 	struct sftp_attrs attrs;
-	uint32_t links; /* 0: not told */
+	uint32_t links; /* 0: the server did not tell */
 };
 
 struct listing {
 	struct shell *sh;
 	const struct shell_call *call;
-	const char *prefix; /* of what is shown: "" or "dir/" */
+	const char *prefix; /* put in front of names: "" or "dir/" */
 	struct entry *v;
 	size_t n, cap;
 	int size_width; /* columns of the largest size */
@@ -45,7 +45,7 @@ listing_clear(struct listing *l)
 	free(l->v);
 }
 
-/* Takes both names. */
+/* Adds an entry. Takes over both names, also if it fails. */
 static int
 add(struct listing *l, char *name, char *long_name,
     const struct sftp_attrs *attrs, uint32_t links)
@@ -104,7 +104,8 @@ shell_long_line(const struct shell_long *e)
 	return line;
 }
 
-/* The cached names of an entry's owners, requested if there are none. */
+/* Finds the names of an entry's user and group in the cache, or asks the server
+ * for them. */
 static int
 find_owner(struct shell *sh, const struct sftp_attrs *a,
     const struct shell_owner **out)
@@ -140,7 +141,8 @@ print_long(struct listing *l, const struct entry *e)
 		.human = l->call->flags['h'], .size_width = l->size_width };
 	int r;
 
-	/* A server without the names extension has them in its own line. */
+	/* A server without users-groups-by-id has names of owners only in its
+	 * own long line. */
 	if (!numeric && !l->call->flags['h'] && e->long_name != NULL &&
 	    !sftp_has(l->sh->s, SFTP_EXT_USERS_GROUPS)) {
 		shell_print("%s", e->long_name);
@@ -164,7 +166,7 @@ print_long(struct listing *l, const struct entry *e)
 
 /* ---- columns ------------------------------------------------------------ */
 
-/* Columns on the screen. */
+/* How many columns of the screen a text takes. */
 static size_t
 columns_of(const char *s)
 {
@@ -278,7 +280,7 @@ by_size(const void *a, const void *b)
 	return by_name(a, b);
 }
 
-/* A size of more digits than usual moves those of all lines. */
+/* Sets the width of the column of sizes, so that the largest one fits. */
 static void
 measure_sizes(struct listing *l)
 {
@@ -324,8 +326,9 @@ print(struct listing *l)
 
 /* ---- what is listed ----------------------------------------------------- */
 
-/* The number of links, which version 3 has no field for: servers give lines as
- * of ls -l, with it behind the mode. 0: that is no such line. */
+/* Reads the number of links from a server's long line: version 3 has no field
+ * for it, but most servers send lines like those of ls -l, with the number
+ * behind the mode. 0: the line is not such a line. */
 static uint32_t
 links_of(struct span line)
 {
@@ -333,7 +336,7 @@ links_of(struct span line)
 	size_t i = MODE, digits = 0;
 	uint32_t n = 0;
 
-	/* A letter may stand behind the mode: there is an access list. */
+	/* A character behind the mode ('+' or '@') tells of an access list. */
 	if (line.len > MODE && line.p[MODE] != ' ')
 		i++;
 	while (i < line.len && line.p[i] == ' ')
@@ -380,14 +383,15 @@ list_directory(struct listing *l, const char *path, const char *shown)
 	return print(l);
 }
 
-/* What is known of each name. */
+/* Arrays with the attributes, status and number of links of each name. */
 struct shell_stats {
 	struct sftp_attrs *attrs;
 	int *statuses;
-	uint32_t *links; /* 0: not told */
+	uint32_t *links; /* 0: the server did not tell */
 };
 
-/* Among several matches a directory is not listed, but shown with a slash. */
+/* Shows names that match a word. If there are several, a directory is not
+ * listed, but shown with a slash. */
 static int
 list_matches(struct listing *l, const struct strlist *names,
     const struct shell_stats *st, const char *word)
@@ -412,7 +416,9 @@ list_matches(struct listing *l, const struct strlist *names,
 	return r == 0 ? print(l) : r;
 }
 
-/* As for stock, ls knows {a,b}: of several patterns what is there. */
+/* Finds the names that match a pattern, in which ls, like OpenSSH's, also knows
+ * {a,b}. If braces make several patterns, only names that exist are taken,
+ * unless there are none. */
 static int
 match_braces(struct shell *sh, const char *pattern, struct strlist *names)
 {
@@ -479,7 +485,8 @@ shell_ls(struct shell *sh, const struct shell_call *call)
 		listing_clear(&l);
 		return r;
 	}
-	/* One after the other; what is not there does not end it. */
+	/* Lists one word after the other; a missing one does not stop the
+	 * command. */
 	for (size_t i = 0; i < call->n && r >= 0 && !shell_interrupted(sh);
 	     i++) {
 		l = (struct listing){ .sh = sh, .call = call };

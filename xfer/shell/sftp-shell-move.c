@@ -27,7 +27,7 @@ report(void *arg, const char *tried, const char *path, const char *text)
 	free(shown);
 }
 
-/* path may be NULL: a note about the whole transfer. */
+/* Prints a note of a transfer; path NULL: about the whole transfer. */
 static void
 note(void *arg, const char *path, const char *text)
 {
@@ -47,7 +47,8 @@ entered(void *arg, bool up, const char *path)
 	free(shown);
 }
 
-/* The command's flags, or those of the command line. */
+/* Begins a transfer with the options of the command line, and those of the
+ * command's flags. */
 static int
 new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
     struct xfer **x)
@@ -64,8 +65,8 @@ new_transfers(struct shell *sh, const struct shell_call *call, bool resume,
 	o.report = report;
 	o.note = note;
 	o.entered = sh->p.quiet ? NULL : entered;
-	/* One session writes a file from its beginning to its end, so that a
-	 * copy that is broken off can be resumed. */
+	/* With resume only one session is used: it writes a file from beginning
+	 * to end, so that an interrupted copy can be resumed. */
 	return xfer_new(x, resume ? NULL : sh->p.streams, sh->s, &o);
 }
 
@@ -81,7 +82,8 @@ run(struct shell *sh, struct xfer *x, bool resume)
 	int r = xfer_run(x);
 	char kept[200];
 
-	progress_clear_line(sh->p.xfer.progress); /* shows what it holds */
+	progress_clear_line(sh->p.xfer.progress); /* prints lines that it holds
+						   * back */
 	if ((r < 0 || xfer_is_full(x)) && xfer_keeps_any(x)) {
 		xfer_kept_text(x, resume ? "" : "-a", kept, sizeof kept);
 		shell_error("%s", kept);
@@ -92,8 +94,8 @@ run(struct shell *sh, struct xfer *x, bool resume)
 	return r;
 }
 
-/* The target of a source: below dir, or the given name, or (both NULL) its own
- * name. Caller frees. */
+/* The path to copy a source to: its own name in dir; or if dir is NULL the
+ * given path; or if both are NULL its own name. The caller frees it. */
 static char *
 target_of(const char *dir, const char *given, const char *source)
 {
@@ -201,7 +203,7 @@ shell_reget(struct shell *sh, const struct shell_call *call)
 
 /* ---- upload ------------------------------------------------------------- */
 
-/* Local names that a word stands for. */
+/* Local names that match a pattern, or if there are none the word itself. */
 static int
 match_local(const char *pattern, struct strlist *names)
 {
@@ -243,7 +245,8 @@ queue_uploads(struct shell *sh, struct xfer *x, const struct strlist *names,
 	return r;
 }
 
-/* Is the target a directory? NULL: the working directory, which is one. */
+/* Is the target a directory? target NULL: the file is put into the working
+ * directory under its own name, and *is_dir is false. */
 static int
 stat_target(struct shell *sh, const char *target, bool *is_dir)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Words of a command line. Outside of quotes '\' takes the next character's
- * meaning away; within "" it does so before '"' and '\', within '' before
- * "'" and '\', and is itself otherwise. A '#' that begins a word begins a
- * comment.
+ * Words of a command line. Outside of quotes the character behind a '\' is an
+ * ordinary one. Within "" this is so only for '"' and '\', within '' only for
+ * "'" and '\'; before other characters '\' is an ordinary character. A '#' at
+ * the beginning of a word begins a comment.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,8 @@ add(struct draft *d, char c, bool quoted)
 	buf_put_u8(&d->pattern, (uint8_t)c);
 }
 
-/* Takes one word from p on; returns its end, and in *quote the quote that is
- * still open. */
+/* Reads one word that begins at p into d. Returns its end; *quote is the quote
+ * that is still open there, or 0. */
 static const char *
 take_word(const char *p, struct draft *d, char *quote)
 {

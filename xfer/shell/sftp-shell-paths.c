@@ -117,8 +117,8 @@ links_done(void *arg, const struct sftp_reply *reply)
 		*a->links = st.nlink;
 }
 
-/* The attributes of all names, or how many links there are of them: many
- * requests at a time. */
+/* Asks for the attributes of all names, or if links is not NULL for their
+ * numbers of links, with many requests at a time. */
 static int
 ask_all(struct shell *sh, const struct strlist *names,
     struct sftp_attrs *attrs, int *statuses, uint32_t *links)

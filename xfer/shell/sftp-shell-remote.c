@@ -15,7 +15,7 @@ shell_pwd(struct shell *sh, const struct shell_call *call)
 	return SHELL_OK;
 }
 
-/* Takes path. */
+/* Makes a directory the working directory. Takes over path. */
 static int
 change_to(struct shell *sh, char *path)
 {
@@ -155,7 +155,8 @@ shell_chmod(struct shell *sh, const struct shell_call *call)
 	return for_each(sh, call, chmod_one);
 }
 
-/* SFTP sets user and group together, so the other one is looked up first. */
+/* SFTP sets user and group together, so the one that is to stay is looked up
+ * first. */
 static int
 change_owner(struct shell *sh, const struct shell_call *call,
     const char *path, bool group)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * rm: files, and with -r trees. What is in a directory is removed many names at
- * a time. Nothing is removed through a link: it is itself removed. (The names
- * of directories are paths, as SFTP has nothing else: who can exchange one of
- * them at the server meanwhile leads the requests elsewhere.)
+ * rm: files, and with -r trees. The content of a directory is removed with many
+ * requests at a time. A link is removed itself, and nothing behind it. (SFTP
+ * names directories only by paths: a user of the server who exchanges a
+ * directory meanwhile can lead the requests elsewhere.)
  */
 #include <sys/stat.h>
 
@@ -40,7 +40,7 @@ names_clear(struct names *n)
 	strlist_clear(&n->dirs);
 }
 
-/* A removal is one REMOVE request. */
+/* One REMOVE request. */
 struct removal {
 	char *path; /* owned */
 	size_t *left;
@@ -109,7 +109,8 @@ empty(struct shell *sh, const char *path, const struct names *in,
 	return r;
 }
 
-/* A tree is removed; path is a directory, and no link. */
+/* Removes the directory `path`, which must be no link, and all that is in
+ * it. */
 static int
 remove_tree(struct shell *sh, const char *path, unsigned depth)
 {
@@ -126,7 +127,8 @@ remove_tree(struct shell *sh, const char *path, unsigned depth)
 	r = r != 0 ? shell_status(r, "remote readdir(\"%s\")", path) :
 		     empty(sh, path, &in, depth);
 	names_clear(&in);
-	/* One that is not empty would only say so. */
+	/* If something is left in the directory, the error was shown
+	 * already. */
 	if (r != SHELL_OK || shell_interrupted(sh))
 		return r < 0 ? r : SHELL_FAILED;
 	return shell_status(sftp_call_path(sh->s, SFTP_RMDIR, path),
@@ -142,7 +144,8 @@ is_tree(struct shell *sh, const char *path)
 	    (a.flags & SFTP_A_MODE) && S_ISDIR(a.mode);
 }
 
-/* The names that "rm -r *" or "rm -r dir/.." must never mean. */
+/* Is it "/", or is its last part "." or ".."? Such names must never be removed
+ * as trees, as by "rm -r dir/..". */
 static bool
 is_above(const char *path)
 {

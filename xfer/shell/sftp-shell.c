@@ -12,8 +12,8 @@
 #include "base/screen.h"
 #include "xfer/shell/sftp-shell-internal.h"
 
-/* In the order of `help`. A row without help text is another name of a
- * command. */
+/* In the order in which `help` shows them. A row without help text is another
+ * name of a command. */
 const struct shell_command shell_commands[] = {
 	{ "bye", "", "end the session", "", 0, 0, 0, false,
 	    { SHELL_NOTHING }, shell_quit },
@@ -277,7 +277,7 @@ shell_begin(struct shell *sh)
 
 /* ---- lines -------------------------------------------------------------- */
 
-/* Takes flags, then the number, then paths from the words of a line. */
+/* Reads flags, then the number, then paths from the words of a line. */
 static int
 take_arguments(const struct shell_command *c, struct shell_words *words,
     struct shell_call *call)
@@ -324,8 +324,8 @@ take_arguments(const struct shell_command *c, struct shell_words *words,
 	return SHELL_FAILED;
 }
 
-/* The command of the line in *c, its arguments in *call, which borrows from
- * words. */
+/* Parses a line: *c is its command, or NULL if it is empty; *call has the
+ * arguments, and borrows from words. */
 static int
 parse(const char *line, struct shell_words *words,
     const struct shell_command **c, struct shell_call *call)
@@ -360,7 +360,8 @@ parse(const char *line, struct shell_words *words,
 				     SHELL_OK;
 }
 
-/* A line is run. SHELL_FAILED is only for what ends a batch. */
+/* Runs a line. A command that fails gives SHELL_FAILED only if that ends a
+ * batch, else SHELL_OK. */
 static int
 run_line(struct shell *sh, const char *line)
 {
@@ -370,7 +371,7 @@ run_line(struct shell *sh, const char *line)
 	bool matters = true, ends = true;
 	int r;
 
-	/* '@' only matters to is_silent(). */
+	/* '@' is skipped here; is_silent() acts on it. */
 	for (; *line == '-' || *line == '@' || *line == ' ' || *line == '\t';
 	    line++)
 		if (*line == '-')

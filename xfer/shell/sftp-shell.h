@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The commands of an interactive SFTP client: a session with a working
- * directory on each side, to which lines are given. The program reads the
- * lines, from a person or a batch file, and owns the connection; what the
- * commands tell goes to stdout and stderr, escaped.
+ * The commands of an interactive SFTP client. A shell is a session with a
+ * working directory on each side; it runs lines. The program reads the lines,
+ * from the user or a batch file, and owns the connection. Commands print to
+ * stdout and stderr, escaped.
  *
  * Threads: one at a time.
  */
@@ -19,24 +19,27 @@
 struct shell;
 
 struct shell_params {
-	struct sftp *sftp; /* borrowed, as is all below */
+	struct sftp *sftp; /* borrowed, like all pointers below */
 	const struct xfer_streams *streams; /* for transfers; may be NULL */
-	/* Options of every transfer, besides the command's flags; `report`,
-	 * `note` and `stop` are the shell's. */
+	/* Options of every transfer; flags of a command add to them. The shell
+	 * sets `report`, `note` and `stop` itself. */
 	struct xfer_opts xfer;
-	bool batch; /* ends at the first command that fails */
-	bool quiet; /* prints no line for each file */
-	bool echo;  /* prints each line before it runs it */
-	bool progress; /* at the start; `progress` changes it */
-	/* The program sets it in a turn of the loop, when SIGINT arrives: the
-	 * command ends early. */
+	bool batch; /* end at the first command that fails */
+	bool quiet; /* print no line for each file */
+	bool echo;  /* print each line before running it */
+	bool progress; /* show progress at the start; the command `progress`
+			* changes this */
+	/* The program sets this to true in a turn of the loop when SIGINT
+	 * arrives; the running command then ends early. */
 	bool *interrupted;
-	/* A line without its end, valid until the next call; NULL: no more. */
+	/* Returns a line without its newline, valid until the next call; NULL:
+	 * there are no more lines. */
 	const char *(*read_line)(void *arg);
 	void *read_line_arg;
 };
 
-/* How a line, or all of them, ended; or ERR_* when the session is over. */
+/* How a command, or all of them, ended. Functions return ERR_* instead when the
+ * session is over. */
 enum shell_result {
 	SHELL_OK,
 	SHELL_FAILED, /* the user was told why */
@@ -48,16 +51,18 @@ int shell_new(struct shell **out,
     const struct shell_params *params) must_check;
 void shell_free(struct shell *sh);
 
-/* Waits for the server, and begins in its directory. */
+/* Waits for the server; the working directory is the one in which the server
+ * starts. */
 int shell_begin(struct shell *sh) must_check;
-/* Where the command line leads: a directory (with no `local`) is changed to;
- * else files are fetched, and it is SHELL_QUIT or SHELL_FAILED. Escaped as a
+/* Goes to the path of the program's command line. A directory (with local NULL)
+ * becomes the working directory. Else files that match path are downloaded, to
+ * local if not NULL; the result is then SHELL_QUIT or SHELL_FAILED. path is a
  * pattern. */
 int shell_go(struct shell *sh, const char *path, const char *local) must_check;
-/* Lines until they end: SHELL_OK, or SHELL_FAILED of a batch. */
+/* Runs lines until there are no more: SHELL_OK, or SHELL_FAILED of a batch. */
 int shell_run(struct shell *sh) must_check;
 
-/* What could stand at the end of a line that is being typed. */
+/* How the last word of a line that is being typed could be completed. */
 struct shell_completion {
 	char *insert; /* owned: what to add at the end; may be empty */
 	struct strlist choices; /* names to show if there are several */
