@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "xfer/rcp/rcp-internal.h"
 
-/* Sends the line of the source unchanged. */
+/* Passes on a line of the source unchanged. */
 static int
 pass_line(struct rcp *from, struct rcp *to)
 {
@@ -75,7 +75,7 @@ rcp_copy_between(struct rcp *from, struct rcp *to, const struct strlist *wanted)
 	bool first = true;
 	int r;
 
-	/* The sink is there: that starts the source. */
+	/* The sink is ready: this answer starts the source. */
 	if ((r = rcp_answer(to)) != 0)
 		return r < 0 ? r : ERR_CANCELLED;
 	if ((r = rcp_ok(from)) < 0)

@@ -21,7 +21,7 @@ take(const char **p, char c)
 	return true;
 }
 
-/* Decimal digits, at most max. */
+/* Reads a decimal number of at most max. */
 static bool
 take_number(const char **p, int64_t max, int64_t *out)
 {
@@ -117,7 +117,8 @@ rcp_name_is_plain(const char *name)
 
 /* ---- names that were asked for ------------------------------------------ */
 
-/* Length of the thing at p: what a backslash or brackets keep together. */
+/* Length of what is at p: an escaped character, a pair of brackets with its
+ * content, or one character. */
 static size_t
 unit(const char *p)
 {
@@ -130,7 +131,8 @@ unit(const char *p)
 	return 1;
 }
 
-/* The brace that closes the one at open, if there is a comma between. */
+/* The brace that closes the one at `open`; NULL if there is none, or no comma
+ * between them. */
 static const char *
 closing(const char *open)
 {
@@ -164,7 +166,8 @@ add_last_part(struct strlist *wanted, const char *path)
 
 static int expand(struct strlist *wanted, const char *text, size_t from);
 
-/* One of the alternatives in place of the braces; then what is behind. */
+/* Puts one of the alternatives in place of the braces; then expands the
+ * rest. */
 static int
 expand_one(struct strlist *wanted, const char *text, const char *open,
     const char *close, const char *part, size_t len)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * -Z: bytes that the sink has already are not sent again. Both ends hash their
- * file first and compare. New data is appended, so that a copy that is broken
- * off leaves a file that the next try can continue.
+ * -Z: the source does not send bytes that the sink has already. Both hash their
+ * files first and compare the hashes. New data is appended, so that an
+ * interrupted copy leaves a file that the next try can continue.
  */
 #include <sys/stat.h>
 
@@ -78,8 +78,8 @@ rcp_hash_file(struct rcp *c, int fd, int64_t size,
 
 /* ---- source ------------------------------------------------------------- */
 
-/* The sink's part may be the beginning of our file: then that is not sent
- * again. */
+/* If the sink's file is the beginning of ours, that part is not sent again
+ * (MATCH). */
 static int
 choose(struct rcp *c, int fd, int64_t size, const struct rcp_sink_state *s,
     char *choice)
@@ -103,7 +103,7 @@ rcp_resume_source(struct rcp *c, int fd, int64_t size, int64_t *start)
 	struct rcp_sink_state s;
 	int r;
 
-	/* The record is the answer to C. */
+	/* The sink's state is the answer to C. */
 	c->answers_due--;
 	if ((r = rcp_read_answers(c)) < 0 ||
 	    (r = rcp_get(c, record, 1)) < 0)
@@ -137,7 +137,8 @@ put_standing(struct rcp *c, const struct rcp_sink_state *s)
 	return rcp_put(c, record, sizeof record);
 }
 
-/* The hash is computed only where the file can be continued. */
+/* Describes the sink's file. Its hash is not computed if the file is longer
+ * than the source's. */
 static int
 describe_file(struct rcp *c, int fd, const struct rcp_record *rec, bool existed,
     struct rcp_sink_state *s, struct digest **hash)

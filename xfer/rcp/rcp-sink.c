@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The sink. All that it makes is below its target: a name is one plain path
- * component, and names at the top must be among the requested ones.
+ * The sink. It makes files and directories only below its target: a name is one
+ * plain path component, and names at the top must be among the requested ones.
  */
 #include <sys/stat.h>
 
@@ -17,8 +17,8 @@
 #include "base/mem.h"
 #include "xfer/rcp/rcp-internal.h"
 
-/* Of a file, with -p: the copy's owner is another than the source's, and gives
- * his rights to nobody by that. */
+/* Permissions of a file that -p keeps. The set-id bits are not kept: the copy
+ * may have another owner, who would give away his own rights. */
 enum { KEPT_MODES = 01777 };
 
 /* A file that is being received. */
@@ -26,20 +26,20 @@ struct incoming {
 	const struct rcp_record *rec;
 	const struct timespec *times; /* access, modification; NULL: now */
 	struct local_dir *at;
-	const char *name;     /* in there */
-	const char *path;     /* of both, for messages */
+	const char *name;     /* name in at */
+	const char *path;     /* path of the file, for messages */
 	int fd;
 	bool existed;
 	int64_t start;	      /* bytes that are not sent again (-Z) */
-	struct digest *hash; /* of what the file has so far (-Z) */
-	int error;	      /* first errno on this side; 0: none */
+	struct digest *hash; /* of the file's bytes so far (-Z) */
+	int error;	      /* the first errno on this side; 0: none */
 };
 
-/* The destination of the records of one level. */
+/* Where the records of one level (a directory, or the top) go. */
 struct rcp_dest {
 	struct local_dir *at;
-	const char *name; /* in there; NULL: each record has its own */
-	const char *path; /* of both, for messages */
+	const char *name; /* name in at; NULL: that of each record */
+	const char *path; /* path of the file, for messages */
 };
 
 static int receive_into(struct rcp *c, const struct rcp_dest *dest,
@@ -54,7 +54,8 @@ note(struct incoming *in, bool ok)
 		in->error = errno;
 }
 
-/* Links are written through, as rcp does, but not those of a neighbour. */
+/* Opens the target for writing. A link is followed, as rcp does, if it belongs
+ * to root or this user. */
 static int
 open_target(const struct incoming *in, int flags, int mode)
 {
@@ -62,7 +63,9 @@ open_target(const struct incoming *in, int flags, int mode)
 	    LOCAL_LINKS_OWN);
 }
 
-/* A file that may be read but not written may be complete already. */
+/* Opens the target. True: it can be written. With -Z a file that can only be
+ * read is opened for reading, since it may be complete already; the result is
+ * false. */
 static bool
 open_file(struct rcp *c, struct incoming *in)
 {
@@ -92,8 +95,8 @@ write_block(struct incoming *in, const uint8_t *p, size_t len)
 	return 0;
 }
 
-/* All data is read, even if it cannot be stored, so that both ends stay in
- * step. */
+/* Receives the data of a file. All data is read, even if it cannot be stored,
+ * so that both ends stay in step. */
 static int
 receive_data(struct rcp *c, struct incoming *in)
 {
@@ -134,7 +137,7 @@ complete(struct rcp *c, struct incoming *in)
 	in->fd = -1;
 }
 
-/* With -Z the bytes must be those that were announced. */
+/* With -Z: have the received bytes the hash that was announced? */
 static int
 check_hash(struct incoming *in, bool *same)
 {
@@ -161,11 +164,11 @@ receive_open(struct rcp *c, struct incoming *in)
 	else
 		r = rcp_ok(c);
 	if (r != 0)
-		return r; /* 1: there is nothing to do */
+		return r; /* 1: the file is complete already */
 	rcp_progress_start(c, in->rec->name, in->rec->size, in->start);
 	if ((r = receive_data(c, in)) < 0)
 		return r;
-	/* The source reports here that it could not read all. */
+	/* With this answer the source tells if it could not read the file. */
 	answer = rcp_answer(c);
 	if (answer < 0)
 		return answer;
@@ -205,8 +208,9 @@ receive_file(struct rcp *c, const struct rcp_record *rec,
 
 /* ---- directories -------------------------------------------------------- */
 
-/* Until its content is there, the directory has to be open to us. Its final
- * mode, or -1 on error; *change: that is to be set at the end. */
+/* Makes a directory, with all rights for its owner until its content is there.
+ * *mode is its final mode; *change: that must be set at the end. 0, or -1 with
+ * errno. */
 static int
 make_dir(struct rcp *c, const struct rcp_record *rec, const struct rcp_dest *to,
     struct local_dir **dir, mode_t *mode, bool *change)
@@ -221,7 +225,7 @@ make_dir(struct rcp *c, const struct rcp_record *rec, const struct rcp_dest *to,
 	}
 	if (local_dir_stat(*dir, &st) != 0)
 		return -1;
-	/* The group bit that the parent directory handed down stays. */
+	/* A set-group-id bit that comes from the parent directory stays. */
 	*mode = c->opts.preserve ?
 	    rec->mode :
 	    (st.st_mode & 07777 & ~(mode_t)S_IRWXU) | (rec->mode & S_IRWXU);
@@ -273,7 +277,7 @@ receive_entry(struct rcp *c, const struct rcp_record *rec,
     const struct timespec *times, const struct rcp_dest *dest,
     unsigned depth)
 {
-	/* The line is read over by the records inside of a directory. */
+	/* The records inside of a directory overwrite the line. */
 	struct rcp_record own = *rec;
 	char *name = strdup(rec->name), *path = NULL;
 	struct rcp_dest to = *dest;
@@ -329,8 +333,8 @@ receive_into(struct rcp *c, const struct rcp_dest *dest, unsigned depth,
 	}
 }
 
-/* What the user has named: a directory, which is held on to from now on, or
- * what becomes a file or a directory. */
+/* Finds the target that the user has named: an existing directory, or a name in
+ * one that becomes a file or a directory. */
 static int
 find_target(struct rcp *c, const char *target, struct rcp_dest *dest)
 {
@@ -342,8 +346,8 @@ find_target(struct rcp *c, const char *target, struct rcp_dest *dest)
 		return ERR_NOMEM;
 	if (local_dir_stat(dest->at, &st) == 0)
 		return 0;
-	/* What cannot be looked at may be a directory, whose place nothing
-	 * else takes. */
+	/* If the target exists but cannot be opened, it may be a directory:
+	 * nothing may be made in its place. */
 	if (c->opts.need_dir || (errno != ENOENT && errno != ENOTDIR))
 		return rcp_end_session(c, target, local_error_text(errno));
 	local_dir_unref(dest->at);

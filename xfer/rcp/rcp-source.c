@@ -25,7 +25,7 @@ enum { SENT_MODES = S_ISUID | S_ISGID | S_IRWXU | S_IRWXG | S_IRWXO };
 static int send_name(struct rcp *c, struct local_dir *at, const char *name,
     const char *path);
 
-/* The answer is read by the next rcp_read_answers(). */
+/* Sends a line. Its answer is read by the next rcp_read_answers(). */
 static int
 put_line(struct rcp *c, const char *line)
 {
@@ -48,7 +48,7 @@ put_times(struct rcp *c, const struct stat *st)
 	return put_line(c, line);
 }
 
-/* T if wanted, and C or D. */
+/* Sends a T record with -p, then a C or D record. */
 static int
 announce(struct rcp *c, char type, const struct stat *st, int64_t size,
     const char *hash, const char *name)
@@ -69,8 +69,9 @@ announce(struct rcp *c, char type, const struct stat *st, int64_t size,
 
 /* ---- files -------------------------------------------------------------- */
 
-/* One block; what the file does not have (any more) becomes zeros, for the
- * sink waits for it. *wrong says why. */
+/* Reads one block of a file. Bytes that the file does not have (any more)
+ * become zeros, since the sink waits for them; *wrong then has the reason.
+ * Returns the size of the block. */
 static size_t
 fill_block(struct rcp *c, int fd, int64_t left, const char **wrong)
 {
@@ -125,7 +126,7 @@ send_file(struct rcp *c, int fd, const struct stat *st, const char *path,
 		return r;
 	r = c->opts.resume ? rcp_resume_source(c, fd, size, &start) :
 			     rcp_read_answers(c);
-	if (r != 0) /* the sink refused it, or has it already */
+	if (r != 0) /* the sink refused the file, or has it */
 		return r < 0 ? r : 0;
 	rcp_progress_start(c, name, size, start);
 	r = send_data(c, fd, start, size, &wrong);
@@ -176,7 +177,8 @@ send_entries(struct rcp *c, struct local_dir *dir, const char *path,
 	return r;
 }
 
-/* Links are followed, so one may lead back. */
+/* Why a directory is not sent; NULL: it is. Links are followed, so a directory
+ * may be inside of itself. */
 static const char *
 refusal(const struct rcp *c, const struct stat *st, const char *path)
 {
@@ -215,7 +217,7 @@ send_dir(struct rcp *c, struct local_dir *dir, const struct stat *st,
 		return 0;
 	}
 	r = list_dir(dir, &names);
-	if (r == ERR_SYSTEM) { /* what could be listed is sent */
+	if (r == ERR_SYSTEM) { /* the names that could be read are sent */
 		rcp_fail(c, path, local_error_text(errno));
 		r = 0;
 	}
@@ -233,7 +235,7 @@ send_dir(struct rcp *c, struct local_dir *dir, const struct stat *st,
 
 /* ---- names -------------------------------------------------------------- */
 
-/* name_sent: as the sink gets it. */
+/* Sends what is behind a name. name_sent: the name that the sink gets. */
 static int
 send_found(struct rcp *c, struct local_dir *at, const char *name, int fd,
     const struct stat *st, const char *path, const char *name_sent)
@@ -254,8 +256,8 @@ send_found(struct rcp *c, struct local_dir *at, const char *name, int fd,
 	return r;
 }
 
-/* Links are followed, as rcp does; but a directory is the one that was found
- * until all in it was sent. */
+/* Sends a file or a tree. Links are followed, as rcp does; but a directory must
+ * stay the one that was found until its content was sent. */
 static int
 send_name(struct rcp *c, struct local_dir *at, const char *name,
     const char *path)
@@ -295,7 +297,7 @@ send_path(struct rcp *c, const char *path)
 int
 rcp_send(struct rcp *c, char *const paths[], int n)
 {
-	int r = rcp_answer(c); /* the sink is there */
+	int r = rcp_answer(c); /* the sink is ready */
 
 	if (r != 0)
 		return r < 0 ? r : ERR_CANCELLED;

@@ -14,8 +14,9 @@
 #include "base/mem.h"
 
 enum {
-	OUTPUT_FULL = 32 * 1024, /* bytes; then they are written */
-	PIECES_A_SECOND = 10,	 /* with a rate */
+	OUTPUT_FULL = 32 * 1024, /* bytes of output that are kept before they
+				  * are written */
+	PIECES_A_SECOND = 10,	 /* number of pieces, with a rate */
 	PIECE_MIN = 1024,
 	SLACK_US = 50 * 1000,
 };
@@ -132,7 +133,7 @@ rcp_get_some(struct rcp *c, void *p, size_t max)
 	return read_some(c->fd_in, p, max);
 }
 
-/* One byte: 1, or 0 at the end. */
+/* Reads one byte: 1; 0 at the end of input; or ERR_*. */
 static int
 get_byte(struct rcp *c, uint8_t *byte)
 {
@@ -168,8 +169,8 @@ rcp_get(struct rcp *c, void *p, size_t len)
 	return 0;
 }
 
-/* Up to the newline, which is left out, into c->line behind `have` bytes that
- * are there already. */
+/* Reads up to the newline, which is left out, into c->line behind the `have`
+ * bytes that are there already. */
 static int
 get_line(struct rcp *c, size_t have)
 {
@@ -203,7 +204,7 @@ print_line(struct rcp *c, const char *line)
 	free(shown);
 }
 
-/* A line that the other end has written about a failure. */
+/* Prints and counts a failure that the peer has reported in c->line. */
 static void
 print_peer_line(struct rcp *c)
 {
@@ -233,8 +234,9 @@ print_failure(struct rcp *c, const char *path, const char *text)
 	buf_clear(&line);
 }
 
-/* No result: a write error shows again with the next write or read. The other
- * end takes lines of RCP_LINE_MAX bytes. */
+/* Sends a failure to the peer. A write error is found again by the next write
+ * or read, so there is no result. The path is shortened, since the peer takes
+ * lines of at most RCP_LINE_MAX bytes. */
 static void
 send_failure(struct rcp *c, const char *path, const char *text)
 {
@@ -324,7 +326,7 @@ rcp_answer(struct rcp *c)
 		return 0;
 	if (code == RCP_WARNING || code == RCP_FATAL)
 		return rcp_peer_message(c, code);
-	/* Not of the protocol: output of a shell or its profile. */
+	/* This is no answer, but output of a shell or its profile. */
 	c->line[0] = (char)code;
 	if ((r = get_line(c, 1)) < 0)
 		return r;
@@ -406,8 +408,8 @@ rcp_progress_finish(struct rcp *c, bool ok)
 	progress_finish(c->opts.progress, &c->item, ok, clock_us() / 1000);
 }
 
-/* Time in which nothing was sent is not saved up, but for a little that makes
- * up for late wake-ups. */
+/* Waits until the rate allows more bytes. Time in which nothing was sent does
+ * not count later, but for SLACK_US, which makes up for late wake-ups. */
 static void
 keep_rate(struct rcp *c, size_t bytes)
 {

@@ -25,9 +25,9 @@ struct rcp;
 
 struct rcp_opts {
 	bool recursive, preserve;
-	bool resume;  /* -Z */
-	bool need_dir; /* the sink's target has to be a directory */
-	uint64_t rate_bytes; /* limit, a second; 0: none */
+	bool resume;  /* -Z: continue incomplete files */
+	bool need_dir; /* the sink's target must be a directory */
+	uint64_t rate_bytes; /* limit in bytes a second; 0: no limit */
 	struct progress *progress; /* borrowed; may be NULL */
 	/* Prints a message for the user, escaped, without newline. NULL: this
 	 * side has no user, messages only go to the peer. */
@@ -35,23 +35,23 @@ struct rcp_opts {
 	void *print_arg;
 };
 
-/* The descriptors are borrowed, and block. */
+/* The descriptors are borrowed, and must be in blocking mode. */
 int rcp_new(struct rcp **out, int fd_in, int fd_out,
     const struct rcp_opts *opts) must_check;
 void rcp_free(struct rcp *c);
-/* Failures so far, on both sides. */
+/* How many failures there were so far, on both sides. */
 unsigned long rcp_failures(const struct rcp *c);
 /* True once the peer has sent a byte. */
 bool rcp_got_input(const struct rcp *c);
 
-/* Acts as source: sends paths[n]; symbolic links are followed. */
+/* Acts as source: sends the n paths; symbolic links are followed. */
 int rcp_send(struct rcp *c, char *const paths[], int n) must_check;
-/* Acts as sink. wanted: the requested names (rcp_wanted_add()); NULL: the
- * source may send any. */
+/* Acts as sink: makes files at or in target. wanted: the requested names
+ * (rcp_wanted_add()); NULL: the source may send any name. */
 int rcp_receive(struct rcp *c, const char *target,
     const struct strlist *wanted) must_check;
-/* Passes records and data on from one peer, a source, to another, a sink.
- * Without -Z. */
+/* Copies from a source to a sink that are both peers of this program, without
+ * -Z. */
 int rcp_copy_between(struct rcp *from, struct rcp *to,
     const struct strlist *wanted) must_check;
 
