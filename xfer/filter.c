@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * DESIGN. A pattern becomes a row of tokens. A path is matched by going over
- * its bytes once, with the set of all tokens that may be next: no pattern makes
- * the matching go back.
+ * DESIGN. A pattern becomes a row of steps. A path is matched by going over its
+ * bytes once, with the set of all steps that may come next. So no pattern can
+ * make the matcher go back in the path.
  */
 #include "xfer/filter.h"
 
@@ -15,11 +15,11 @@
 #include "compat/bsd-mem.h"
 
 enum token {
-	TOKEN_BYTE,  /* matches that byte */
+	TOKEN_BYTE,  /* the byte `byte` */
 	TOKEN_ONE,   /* any byte but a slash */
 	TOKEN_NAME,  /* any number of bytes but slashes */
-	TOKEN_DEEP,  /* any number of bytes, also slashes */
-	TOKEN_CLASS, /* a byte of a set */
+	TOKEN_DEEP,  /* any number of any bytes */
+	TOKEN_CLASS, /* one byte of a set */
 };
 
 struct set {
@@ -28,7 +28,7 @@ struct set {
 
 struct step {
 	uint8_t token, byte;
-	uint16_t set; /* TOKEN_CLASS: index in the rule's sets */
+	uint16_t set; /* index in sets of the rule */
 };
 
 struct rule {
@@ -104,8 +104,8 @@ in_named(const char *name, size_t len, int c)
 	return false;
 }
 
-/* Adds a class such as [:digit:] at p to s. Returns what follows it; NULL if
- * there is no class at p. */
+/* Reads a class like [:digit:] at p. Returns what is behind it; NULL: there is
+ * no class at p. */
 static const char *
 named_class(struct set *s, const char *p)
 {
@@ -128,8 +128,8 @@ set_byte(const char **p)
 	return (uint8_t)*(*p)++;
 }
 
-/* Reads a set whose "[" is before p. Returns what follows it; NULL if the set
- * has no end. */
+/* Reads the set whose "[" is before p. Returns what is behind it; NULL: it has
+ * no end. */
 static const char *
 parse_set(struct set *s, const char *p)
 {
@@ -161,7 +161,7 @@ parse_set(struct set *s, const char *p)
 	return p + 1;
 }
 
-/* Reads one token at p. Returns what follows it; NULL if there is an error. */
+/* Reads one token at p. Returns what is behind it; NULL: it is invalid. */
 static const char *
 parse_token(struct rule *r, const char *p, bool wild)
 {
@@ -199,8 +199,8 @@ count_of(const char *p, char c)
 	return n;
 }
 
-/* Makes the steps of r from a pattern p. Slashes at the ends of the pattern are
- * not in p: r notes them. */
+/* Makes steps of a pattern. p: the pattern without the slashes before and
+ * behind it, which r has noted. */
 static int
 compile(struct rule *r, const char *p)
 {
@@ -303,8 +303,8 @@ filter_add_wire(struct filter *f, const void *p, size_t len)
 
 /* ---- matching ----------------------------------------------------------- */
 
-/* Adds step i to the set of steps that may be next, and those behind it, as far
- * as the steps before them may match nothing. */
+/* Adds step i to the set of steps that may come next. Steps behind it are
+ * added, too, as long as the step before them may match nothing. */
 static void
 put_state(const struct rule *r, uint8_t *states, size_t i)
 {
@@ -331,8 +331,8 @@ takes(const struct rule *r, const struct step *step, uint8_t c)
 	}
 }
 
-/* Computes from the steps `now` those that may be next behind a byte c. A step
- * that repeats stays. */
+/* The set of steps that may come after the byte c. A step that may repeat stays
+ * in it. */
 static void
 advance(const struct rule *r, const uint8_t *now, uint8_t *next, uint8_t c)
 {
@@ -345,7 +345,8 @@ advance(const struct rule *r, const uint8_t *now, uint8_t *next, uint8_t c)
 	}
 }
 
-/* Does r match path? A rule for a tree may end at a directory above. */
+/* Does the rule match path? A rule for a tree may also match a directory above
+ * it. */
 static bool
 matches(const struct rule *r, const char *path, bool is_dir)
 {
@@ -355,7 +356,8 @@ matches(const struct rule *r, const char *path, bool is_dir)
 	memset(now, 0, r->count + 1);
 	put_state(r, now, 0);
 	if (!r->anchored && r->steps[0].token == TOKEN_DEEP) {
-		advance(r, now, next, '/'); /* as if a slash were there */
+		advance(r, now, next, '/'); /* as if a slash were before the
+					     * path */
 		for (size_t i = 0; i <= r->count; i++)
 			now[i] |= next[i];
 	}

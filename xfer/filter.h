@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which files of a tree are copied: rules with patterns. The first rule that
- * matches a path decides; a path that no rule matches is included. Both ends of
- * a copy use this one matcher, on paths from the top of the tree, without
- * slashes around them.
+ * Which files of a tree a copy includes: a list of rules with patterns, of
+ * which the first that matches a path decides. A path that no rule matches is
+ * included. Server and client of a walk both use this matcher, on paths from
+ * the top of the tree, without slashes around them.
  *
  * Patterns are those of rsync(1): "*" and "?" match within a name, "**" also
  * slashes, "[...]" one character of a set. A pattern that begins with a slash
- * is compared with the whole path. Another pattern that has a slash or "**" in
- * it is compared with the end of the path, from the beginning of a name on. All
- * others are compared with the last name. For a pattern that begins with "**"
- * there is a slash before the path, too: "**" and "/a" are also the "a" at the
+ * is compared with the whole path. Any other pattern with a slash or "**" in it
+ * is compared with the end of the path, from the beginning of a name on; all
+ * other patterns with the last name. If a pattern begins with "**", there seems
+ * to be a slash before the path: so "**" and "/a" also match the "a" at the
  * top. A pattern with a slash behind it is for directories only; "dir/" and
- * three asterisks are the directory and all that is in it. A backslash takes
- * the next character as it is, where the pattern has wildcards.
+ * three asterisks match the directory and all that is in it. In a pattern with
+ * wildcards, a backslash makes the next character an ordinary one.
  *
- * The time to match a pattern is limited by the product of its length and the
- * path's; the number of patterns and their lengths are limited.
+ * Matching takes steps in proportion to the length of pattern and path,
+ * whatever they are. Number and length of patterns are limited.
  *
- * Threads: any, once the filter is complete.
+ * Threads: any, once all rules were added.
  */
 #ifndef HPN_XFER_FILTER_H
 #define HPN_XFER_FILTER_H
@@ -32,17 +32,17 @@ struct filter;
 
 enum {
 	FILTER_RULES_MAX = 4096,
-	FILTER_BYTES_MAX = 64 * 1024, /* bytes of all patterns */
+	FILTER_BYTES_MAX = 64 * 1024, /* of the patterns of all rules */
 	FILTER_PATTERN_MAX = 4096,
 };
 
 struct filter *filter_new(void) must_check;
-void filter_free(struct filter *f); /* f may be NULL */
-/* Adds a rule. 0; ERR_FORMAT: that is no pattern (an empty one, a set without
- * an end); ERR_LIMIT; ERR_NOMEM. */
+void filter_free(struct filter *f); /* NULL: nothing */
+/* Adds a rule behind the others. 0; ERR_FORMAT: the pattern is invalid (empty,
+ * or a set without an end); ERR_LIMIT; ERR_NOMEM. */
 int filter_add(struct filter *f, bool exclude, const char *pattern) must_check;
-/* Adds rules as they stand on the wire: each is '+' or '-', the pattern, and a
- * zero byte. Errors as of filter_add(). */
+/* Adds rules as they are sent in a walk: each is '+' (include) or '-'
+ * (exclude), the pattern, and a zero byte. */
 int filter_add_wire(struct filter *f, const void *p, size_t len) must_check;
 bool filter_excludes(const struct filter *f, const char *path, bool is_dir);
 
