@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Addresses against lists of wildcard patterns and CIDR networks, as in
+ * Compares addresses with lists of wildcard patterns and CIDR networks, as in
  * Match Address, from="..." and user@host patterns.
  *
  * Threads: any.
@@ -12,19 +12,19 @@
 
 #include "base/err.h"
 
-/* Comma list of patterns and networks, ! negates: 1 match, -1 negated match,
- * 0 none, ERR_SYNTAX (below -1) for a malformed network. addr NULL: the
- * list is only checked. */
+/* Compares addr with a comma list of patterns and networks, of which ! negates
+ * one. 1: a match; -1: a negated match; 0: no match; ERR_SYNTAX (below -1): a
+ * network is malformed. addr NULL: only checks the list. */
 int addr_match_list(const char *addr, const char *list) must_check;
 
-/* A peer by its name or address (host may be NULL): as addr_match_list(),
- * but wildcards may match the name as well. */
+/* Like addr_match_list(), for a peer with an address and a name (host, may be
+ * NULL): wildcards may match the name as well. */
 int addr_match_host(const char *host, const char *addr,
     const char *list) must_check;
 
-/* Comma list of nothing but addresses and networks, as certificates have it: 1
- * inside of one, 0 outside of all, ERR_SYNTAX if any of them is something else
- * or empty. addr NULL: the list is only checked. */
+/* Compares addr with a comma list that has only addresses and networks, as in
+ * certificates. 1: addr is in one of them; 0: in none; ERR_SYNTAX: an entry is
+ * something else, or empty. addr NULL: only checks the list. */
 int addr_match_networks(const char *addr, const char *list) must_check;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Algorithm lists of the configuration: "a,b", and changes of the default:
- * "+a,b" (append), "-pattern" (remove), "^a,b" (move to the front).
+ * Algorithm lists of the configuration: "a,b" is a whole list; "+a,b" appends
+ * to the default list, "-pattern" removes from it, "^a,b" moves to its front.
  *
  * Threads: any.
  */
@@ -18,25 +18,26 @@ enum algs_kind {
 	ALGS_KEX_SERVER,
 	ALGS_CIPHER,
 	ALGS_MAC,
-	ALGS_HOST_KEY, /* client */
+	ALGS_HOST_KEY, /* the client's list of host key algorithms */
 	ALGS_HOST_KEY_SERVER,
 	ALGS_PUBKEY, /* user keys */
 	ALGS_CA, /* signatures of certificate authorities */
-	ALGS_KEX_GSS, /* by their prefixes */
+	ALGS_KEX_GSS, /* prefixes of GSSAPI methods */
 };
 
-/* Default proposal, only of names that the tables have. Caller frees; NULL
- * when memory is out. */
+/* The default list; it has only names that the tables of algorithms have.
+ * Caller frees; NULL when out of memory. */
 char *algs_default(enum algs_kind kind);
 
-/* A parsed list. Texts are owned; NULL: there is none. */
+/* A parsed list. Texts are owned; NULL: not set. */
 struct algs_result {
 	char *list; /* each name once */
 	char *bad;  /* ERR_UNSUPPORTED: the name that is not known */
 };
 
-/* ERR_UNSUPPORTED: see res->bad; ERR_SYNTAX: nothing is left. Then there is no
- * list. In lists of keys a name may be a pattern, which must match some known
+/* Parses a list. ERR_UNSUPPORTED: a name is not known, see res->bad;
+ * ERR_SYNTAX: no name is left in the list. After an error res->list is NULL. A
+ * name in a list of key algorithms may be a pattern, which must match a known
  * name. Clear the result in any case. */
 int algs_parse(enum algs_kind kind, const char *text,
     struct algs_result *res) must_check;

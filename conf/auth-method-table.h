@@ -45,24 +45,29 @@
 struct auth_method {
 	const char *name;
 	const char *alias;  /* another name in requests; or NULL */
-	const char *device; /* that AuthenticationMethods may name; or NULL */
-	size_t option;	    /* int flag in struct server_conf that offers it;
-			     * 0: it is always there, and never offered */
+	const char *device; /* device that AuthenticationMethods may name with
+			     * it; or NULL */
+	size_t option;	    /* offset in struct server_conf of the int flag that
+			     * enables the method; 0: it is always enabled, but
+			     * not offered */
 	bool needs_pam;	    /* offered only together with UsePAM */
 	bool needs_gss_kex; /* offered only if keys were exchanged by GSSAPI */
-	bool asks_only;	    /* the first one asks what is offered: no try */
-	bool proves_key;    /* what PermitRootLogin lets in without password */
-	bool has_secret;    /* a password or the like: a refusal takes longer */
-	bool logs_failures; /* each at LogLevel INFO */
-	/* Messages of its dialogue (60..79): ours, and the client's reply.
-	 * 0: it has no dialogue. */
+	bool asks_only;	    /* the first request only asks which methods there
+			     * are: not counted as a try */
+	bool proves_key;    /* PermitRootLogin prohibit-password allows it */
+	bool has_secret;    /* the user sends a password or the like: a refusal
+			     * is delayed */
+	bool logs_failures; /* each failure is logged at LogLevel INFO */
+	/* Message types of its dialogue (60 to 79): the server's prompt, and
+	 * the client's answer. 0: it has no dialogue. */
 	uint8_t prompt, answer;
-	/* Or, where there are several kinds of each: from this one to that
-	 * one. They go to the monitor, and come from it, type first. */
+	/* For a dialogue with several message types: the first and the last of
+	 * them. These messages go to the monitor and come from it, with their
+	 * type first. */
 	uint8_t dialogue_min, dialogue_max;
 };
 
-/* The number is also the method's on the wire to the monitor. */
+/* The number also stands for the method in messages to the monitor. */
 enum auth_method_id {
 #define AUTH_METHOD_ID(id, word, ...) AUTH_METHOD_##id,
 	AUTH_METHODS(AUTH_METHOD_ID)
@@ -72,18 +77,19 @@ enum auth_method_id {
 
 extern const struct auth_method auth_method_table[AUTH_METHOD_COUNT];
 
-/* The method of a name, without its alias; NULL: there is none. */
+/* The method with this name (not alias); NULL: there is none. */
 const struct auth_method *auth_method_by_name(const char *name, size_t len);
-/* The method of a name or alias that a client gave; NULL: there is none. */
+/* The method with this name or alias, from a client's request; NULL: there is
+ * none. */
 const struct auth_method *auth_method_requested(const char *name);
 /* The method of an entry of AuthenticationMethods, "name" or "name:device";
  * NULL: there is none. *has_device: it can be done with that device. */
 const struct auth_method *auth_method_listed(const char *entry, size_t len,
     bool *has_device);
-/* The method's own option is on, if it has one; needs_pam is not looked at. */
+/* Is the method's own option on, or has it none? needs_pam is ignored. */
 bool auth_method_enabled(const struct auth_method *m,
     const struct server_conf *c);
-/* The same, and clients are told of it. */
+/* Is the method enabled, and offered to clients? */
 bool auth_method_offered(const struct auth_method *m,
     const struct server_conf *c);
 

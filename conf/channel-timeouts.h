@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ChannelTimeout of client and server: after how long a channel that carries
- * nothing is closed, by the name of its kind.
+ * ChannelTimeout of client and server: for each kind of channel the time after
+ * which an idle channel is closed.
  *
  * Threads: any.
  */
@@ -13,11 +13,12 @@
 #include "conf/conf.h"
 
 struct conf_channel_timeout {
-	char *pattern; /* owned; * and ?; or "global" */
-	int seconds;   /* 0: none */
+	char *pattern; /* owned; a pattern for kinds, with * and ?; or
+			* "global" */
+	int seconds;   /* 0: no timeout */
 };
 
-/* The first that fits a kind counts. Zeroed: none. */
+/* The first entry whose pattern matches a kind counts. Zeroed: empty. */
 struct conf_channel_timeouts {
 	struct conf_channel_timeout *v;
 	size_t n;
@@ -29,7 +30,8 @@ extern const struct conf_type conf_channel_timeouts_type;
 /* Seconds for a kind of channel ("session:shell"); 0: none. */
 int conf_channel_timeout(const struct conf_channel_timeouts *t,
     const char *kind);
-/* The same for all channels together: the entry "global". */
+/* Seconds after which all channels are closed if all are idle: the entry
+ * "global"; 0: none. */
 int conf_channel_timeout_global(const struct conf_channel_timeouts *t);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What the table of the client's keywords takes from other files. */
+/* What the table of the client's keywords needs from other files. */
 #ifndef HPN_CONF_CLIENT_CONF_INTERNAL_H
 #define HPN_CONF_CLIENT_CONF_INTERNAL_H
 

@@ -11,13 +11,15 @@
 
 enum { COMMAND_WORDS_MAX = 256 };
 
-/* Copies the word at *s to out, which has room for all of the text, and leaves
- * *s behind it. The words of configurations are made so, too. */
+/* Copies the word at *s to out, which must have room for the whole text, and
+ * moves *s behind the word. Lines of configuration files are split by this,
+ * too. */
 int command_word(const char **s, char *out) must_check;
 
-/* Appends the words of text. Blanks part words, unless they stand in quotes of
- * either kind or behind a backslash, which makes quotes and itself ordinary,
- * too; a # is nothing special. ERR_SYNTAX: a quote is not closed; ERR_LIMIT. */
+/* Appends the words of text. Blanks separate words, unless they are in quotes
+ * of either kind or behind a backslash. A backslash also makes quotes and
+ * backslashes ordinary characters. A # has no meaning. ERR_SYNTAX: a quote is
+ * not closed; ERR_LIMIT. */
 int command_words(const char *text, struct strlist *words) must_check;
 
 #endif

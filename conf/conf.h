@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The configuration engine: keywords are rows of one const table per side.
- * Parsing, defaults, dumps, transfer to another process and the check of
- * the man pages all follow from the rows.
+ * The configuration engine. Keywords are rows of a const table, one table for
+ * the client and one for the server. Parsing, defaults, dumps, transfer to
+ * another process and the check of the man pages all use the rows.
  *
- * A struct that is filled through a table begins with struct conf_marks.
- * Faults are logged with file and line where they are found; the codes
- * tell only the kind.
+ * A struct that is filled through a table begins with struct conf_marks. Errors
+ * are logged with file and line where they are found; error codes tell only the
+ * kind.
  *
  * Threads: loop thread only.
  */
@@ -37,20 +37,20 @@ struct conf_marks {
 	bool set[CONF_ROWS_MAX];
 };
 
-/* RekeyLimit; 0 = no limit of that kind beyond the built-in one. */
+/* RekeyLimit; 0: only the built-in limit */
 struct conf_rekey {
 	uint64_t bytes;
 	int seconds;
 };
 
-/* IPQoS: DSCP bits as the TOS byte holds them; -1 = leave alone. */
+/* IPQoS: values of the TOS byte; -1: leave it unchanged. */
 struct conf_qos {
 	int interactive;
 	int bulk;
 };
 
 struct conf_enum {
-	const char *name; /* the first of a value is the one dumped */
+	const char *name; /* the first name of a value is used in dumps */
 	int value;	  /* name NULL ends the table */
 };
 
@@ -61,8 +61,8 @@ extern const struct conf_enum conf_fingerprint_hashes[];
 struct conf_location {
 	const char *file; /* NULL: the command line */
 	unsigned line;
-	bool quiet; /* no messages about what is not supported */
-	bool again; /* the keyword was given before: no second notice */
+	bool quiet; /* log no messages about unsupported keywords */
+	bool again; /* the keyword was given before: log its notice only once */
 };
 
 /* The message for a keyword that is accepted but has no field: BEFORE, the
@@ -78,28 +78,30 @@ struct conf_row;
 /* How a kind of value is read, written as words, and freed. Reading the
  * words that format gave yields an equal value. */
 struct conf_type {
-	/* words->n >= 1; 1 if `one`. Appends if the row has CONF_APPEND, adds
-	 * the parts that have no value yet if it has CONF_PARTS. On
-	 * error logs with conf_error() and leaves the field as it was. */
+	/* Parses words (at least one; exactly one if `one` is set) into the
+	 * field. Appends if the row has CONF_APPEND; sets only parts without a
+	 * value if it has CONF_PARTS. On error it logs with conf_error() and
+	 * leaves the field unchanged. */
 	int (*parse)(const struct conf_row *row, void *field,
 	    const struct strlist *words, const struct conf_location *at);
-	/* Appends the words of the value; no words: it is unset, or "none". */
+	/* Appends the words of the value; it appends none if the value is
+	 * unset, or "none". */
 	int (*format)(const struct conf_row *row, const void *field,
 	    struct strlist *words);
 	void (*clear)(void *field);
 	/* Sets the default value in place of row->def; NULL for most. */
 	int (*set_default)(const struct conf_row *row, void *field);
-	bool one; /* takes one word */
+	bool one; /* takes exactly one word */
 };
 
 enum conf_row_flag {
-	CONF_APPEND = 1,    /* lines add to the list; implies CONF_LINES */
+	CONF_APPEND = 1,    /* each line adds to the list; implies CONF_LINES */
 	CONF_RAW = 2,	    /* rest of the line is one word, quotes kept */
-	CONF_NONE = 4,	    /* "none" = nothing */
-	CONF_GLOBAL = 8,    /* server: not inside Match */
+	CONF_NONE = 4,	    /* "none" means no value */
+	CONF_GLOBAL = 8,    /* server: not allowed inside Match */
 	CONF_ONE = 16,	    /* one word a line, though the field is a list */
 	CONF_IN_BLOCK = 32, /* client: in files only inside Host or Match */
-	CONF_LINES = 64,    /* dumped as a line per item */
+	CONF_LINES = 64,    /* dumped as one line for each item */
 	CONF_ALONE = 128,   /* "none" stands alone or not at all */
 	CONF_PARTS = 256,   /* each line may add parts; dumped as one line */
 	CONF_HIDDEN = 512,  /* left out of dumps while it is empty */
@@ -111,30 +113,31 @@ struct conf_row {
 	const struct conf_type *type;
 	size_t offset; /* of the field */
 	unsigned flags;
-	const char *def; /* as in a file; NULL = zeroed field */
-	int64_t min, max; /* of a list: max is that of its items; 0: none */
+	const char *def; /* default, as in a file; NULL: a zeroed field */
+	int64_t min, max; /* limits of a number; of a list: max is the number of
+			   * items; 0: no limit */
 	const struct conf_enum *values;
-	int param; /* for the type */
-	/* A check may refuse what was parsed (one word of it): returns NULL, or
-	 * a text that says what is wrong. */
+	int param; /* parameter for the type */
+	/* Checks a word of a parsed value. Returns NULL, or a text that says
+	 * what is wrong with it. */
 	const char *(*check)(const char *word);
-	/* The type that the words must be of, for conf_unbuilt; NULL:
+	/* For conf_unbuilt: the words must be a value of this type; NULL:
 	 * anything. */
 	const struct conf_type *as;
-	/* A notice of rows without a field: logged when they are given; may be
-	 * NULL. Of conf_fixed: instead of the usual line, when a value is
-	 * refused. */
+	/* For rows without a field: logged when the keyword is given; may be
+	 * NULL. For conf_fixed: logged instead of the usual line when a value
+	 * is refused. */
 	const struct conf_notice *notice;
 };
 
 struct conf_table {
 	const struct conf_row *rows;
 	size_t count;
-	bool omit_none; /* in dumps, texts that are unset are left out */
+	bool omit_none; /* dumps leave out texts that are unset */
 	bool lower; /* messages name unknown keywords in lower case */
 };
 
-/* Types that both sides use; the C type of the field behind each. */
+/* Types that client and server use, with the C type of their fields. */
 extern const struct conf_type conf_flag;   /* int: 0 or 1 */
 extern const struct conf_type conf_int;	   /* int in [min, max] */
 extern const struct conf_type conf_port;   /* int: number or service */
@@ -154,14 +157,15 @@ extern const struct conf_type conf_facility;   /* int: LOG_* of syslog */
 /* No field. Only the values in row->def (comma list, first = shown) are
  * accepted, because these say what happens anyway. */
 extern const struct conf_type conf_fixed;
-/* No field: known elsewhere, refused here. */
+/* No field: other implementations know the keyword; it is refused here. */
 extern const struct conf_type conf_refused;
-/* No field: it belongs to something that is not built, and without that it
- * has no effect. The words are checked by row->as. The values in row->def
- * (comma list, first = shown, may be NULL) need no notice. */
+/* No field: the keyword belongs to a function that is not built, and has no
+ * effect. The words are checked by row->as. Values in row->def (comma list, the
+ * first is shown, may be NULL) are accepted without a notice. */
 extern const struct conf_type conf_unbuilt;
 extern const struct conf_type conf_unbuilt_kept; /* int, as conf_flag */
-/* No field: no implementation has it any more. Any words. */
+/* No field: no implementation has the keyword any more. Any words are
+ * accepted. */
 extern const struct conf_type conf_deprecated;
 /* No field: Host, Match, Include: handled by the reader. */
 extern const struct conf_type conf_structure;
@@ -179,7 +183,7 @@ int conf_error(const struct conf_location *at, const char *fmt, ...)
     printf_like(2, 3);
 int conf_unsupported(const struct conf_location *at, const char *fmt, ...)
     printf_like(2, 3);
-/* The same lines at any level. */
+/* Logs such a line at any level. */
 void conf_tell(int level, const struct conf_location *at, const char *fmt, ...)
     printf_like(3, 4);
 
@@ -188,21 +192,22 @@ void conf_init(void *fields, size_t size);
 void conf_clear(const struct conf_table *t, void *fields);
 /* Gives the rows without a value their default. */
 int conf_set_defaults(const struct conf_table *t, void *fields) must_check;
-/* Rows that have no value here take over those of `from`: all that it has, or
- * (marked_only) those that were given to it; lists grow by theirs. */
+/* Rows that have no value in `to` get that of `from`: all values, or
+ * (marked_only) only those that were given. With marked_only a list of a
+ * CONF_APPEND row gets the items of `from` appended. */
 int conf_merge(const struct conf_table *t, void *to, const void *from,
     bool marked_only) must_check;
 
 /* The row with this name or alias, ignoring case; NULL if there is none. */
 const struct conf_row *conf_find(const struct conf_table *t,
     const char *keyword);
-/* The same, and logs an error if there is none. */
+/* Like conf_find(), and logs an error if there is none. */
 const struct conf_row *conf_find_or_log(const struct conf_table *t,
     const char *keyword, const struct conf_location *at);
 size_t conf_index(const struct conf_table *t, const struct conf_row *row);
-/* A keyword that may stand in a configuration (not refused, deprecated). */
+/* May the keyword be in a configuration? False: it is refused or deprecated. */
 bool conf_row_accepted(const struct conf_row *row);
-/* The row has a field, that is a value of its own. */
+/* Has the row a field, and so a value of its own? */
 bool conf_row_has_field(const struct conf_row *row);
 
 /* A line as its parts. Blank lines and comments give keyword NULL. */
@@ -213,7 +218,7 @@ struct conf_line {
 int conf_line_split(struct conf_line *line, const char *text,
     const struct conf_location *at) must_check;
 void conf_line_clear(struct conf_line *line);
-/* Words with quotes and comments taken away. */
+/* Splits the rest of a line into words, without quotes and comments. */
 int conf_words(const char *rest, struct strlist *words,
     const struct conf_location *at) must_check;
 
@@ -222,7 +227,7 @@ int conf_words(const char *rest, struct strlist *words,
 int conf_apply(const struct conf_table *t, void *fields,
     const struct conf_row *row, const char *rest,
     const struct conf_location *at) must_check;
-/* The same with one word, which is used as it is, without unquoting. */
+/* Like conf_apply(), with one word that is used as it is, without unquoting. */
 int conf_apply_word(const struct conf_table *t, void *fields,
     const struct conf_row *row, const char *word,
     const struct conf_location *at) must_check;
@@ -230,9 +235,9 @@ int conf_apply_word(const struct conf_table *t, void *fields,
 int conf_try(const struct conf_row *row, const char *rest,
     const struct conf_location *at) must_check;
 
-/* Calls fn for each line of a file that has a keyword. Not there =
- * ERR_NOT_FOUND, silently; other faults are logged. A file that others than
- * these could have written is refused. */
+/* Calls fn for each line of a file that has a keyword. ERR_NOT_FOUND: there is
+ * no such file, which is not logged; other errors are. The file is refused if
+ * other users than `writers` could have written it. */
 enum conf_writers { CONF_BY_ANYONE, CONF_BY_USER_OR_ROOT, CONF_BY_ROOT };
 typedef int (*conf_line_fn)(void *arg, const struct conf_line *line,
     const struct conf_location *at);
@@ -248,13 +253,13 @@ int conf_include_paths(const struct strlist *words, const char *dir,
 /* Appends "name value" lines in lower case. */
 int conf_dump(const struct conf_table *t, const void *fields,
     struct buf *out) must_check;
-/* The values go to and from another process of ours: all rows, or (marked_only)
- * those that were given a value. Import needs an initialised struct. */
+/* Pass values to and from another process of ours: all rows, or (marked_only)
+ * those that were given a value. conf_import() needs an initialised struct. */
 int conf_export(const struct conf_table *t, const void *fields,
     bool marked_only, struct buf *out) must_check;
 int conf_import(const struct conf_table *t, void *fields,
     struct rd *in) must_check;
-/* Reads a count and so many words. */
+/* Reads a number, and as many words. */
 int conf_import_words(struct rd *in, struct strlist *words) must_check;
 
 #endif

@@ -18,7 +18,7 @@ struct destination {
 	char *port; /* decimal; NULL: not given */
 };
 
-/* ERR_SYNTAX if it is none. Clear in any case. */
+/* Parses a destination. ERR_SYNTAX: the text is none. Clear *d in any case. */
 int destination_parse(struct destination *d, const char *text) must_check;
 void destination_clear(struct destination *d);
 
@@ -28,19 +28,20 @@ void destination_clear(struct destination *d);
  */
 enum { DESTINATION_JUMPS_MAX = 16 };
 
-/* NULL: the list is right; else a text that says what is wrong with it. Names
- * may have any characters that make no flags of them. */
+/* NULL: the list is valid; else a text that says what is wrong with it. A name
+ * may have any characters but control characters, and must not begin with
+ * "-". */
 const char *destination_check_jumps(const char *list);
-/* The same, and each name must pass destination_user_ok() or
- * destination_host_ok(). */
+/* Like destination_check_jumps(), and each name must pass destination_user_ok()
+ * or destination_host_ok(). */
 const char *destination_check_jump_names(const char *list);
-/* The last of a list, and those in front of it (*rest: caller frees; NULL if
- * there are none). */
+/* The last jump host of a list. *rest: the list of those in front of it, which
+ * the caller frees; NULL: there are none. */
 int destination_last_jump(struct destination *d, const char *list,
     char **rest) must_check;
 
-/* Names may come from a link or a script, and get into commands: those with
- * characters that a shell would interpret are refused. */
+/* Is the name free of characters that a shell would interpret? Names may come
+ * from a link or a script, and get into commands. */
 bool destination_user_ok(const char *user);
 bool destination_host_ok(const char *host);
 

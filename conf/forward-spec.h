@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A forward as users write it: -L, -R, -D and -W, and the keywords of the
- * same meaning. Pure but for ${NAME}, which is read from the environment,
- * and for names of services.
+ * A forward as users write it: -L, -R, -D and -W, and the keywords of the same
+ * meaning. The functions use only their arguments, besides ${NAME}, which is
+ * read from the environment, and names of services.
  *
- * A specification has one to four fields with colons between them. A field
- * with a slash is the path of a socket of the system. [ ] keep the colons of
- * an IPv6 address together; elsewhere a backslash takes the meaning away
- * from what follows it.
+ * A specification has one to four fields with colons between them. A field with
+ * a slash is the path of a Unix-domain socket. [ ] keep the colons of an IPv6
+ * address together; elsewhere a backslash makes the character behind it an
+ * ordinary one.
  *
  * Threads: loop thread only.
  */
@@ -33,16 +33,16 @@ enum forward_kind {
 	FORWARD_DYNAMIC = 3,
 };
 
-struct forward_endpoint { /* one of path and port is meant */
+struct forward_endpoint { /* has either a path or a port */
 	char *host;	  /* owned; NULL: none given; "": empty or "*" */
 	uint16_t port;
-	char *path; /* owned; a socket of the system; NULL: none */
+	char *path; /* owned; of a Unix-domain socket; NULL: none */
 };
 
 struct forward_spec {
 	enum forward_kind kind;
-	/* What connects tells its target by SOCKS: FORWARD_DYNAMIC, and
-	 * FORWARD_REMOTE without a target (-R 1080). */
+	/* The program that connects names the target by SOCKS: FORWARD_DYNAMIC,
+	 * and FORWARD_REMOTE without a target (-R 1080). */
 	bool target_is_socks;
 	struct forward_endpoint listen, target;
 };
@@ -53,10 +53,11 @@ struct forward_list {
 	size_t n;
 };
 
-/* ERR_SYNTAX; *out is to be cleared only after 0. %x in paths stays. */
+/* Parses a forward. 0 or ERR_SYNTAX; *out must be cleared only after 0. %x in
+ * paths is not expanded. */
 int forward_spec_parse(struct forward_spec *out, enum forward_kind kind,
     const char *text) must_check;
-/* -W: host:port, or a path. */
+/* Parses the argument of -W: host:port, or a path. */
 int forward_target_parse(struct forward_endpoint *out,
     const char *text) must_check;
 void forward_endpoint_clear(struct forward_endpoint *e);
@@ -67,12 +68,13 @@ int forward_spec_copy(struct forward_spec *to,
     const struct forward_spec *from) must_check;
 
 /* An end of the forward as in a configuration: "[host]:port", "port", or the
- * path. Parsing them, with a colon between the two, gives the same forward. The
- * target of SOCKS is "[socks]:0". Caller frees. */
+ * path. Both texts, with a colon between them, parse to the same forward. The
+ * target by SOCKS is "[socks]:0". Caller frees. */
 char *forward_listen_text(const struct forward_spec *s);
 char *forward_target_text(const struct forward_spec *s);
 
-/* Copies the forward, unless the same one is there. ERR_LIMIT. */
+/* Appends a copy of the forward, unless the list has the same one.
+ * ERR_LIMIT. */
 int forward_list_add(struct forward_list *l,
     const struct forward_spec *s) must_check;
 void forward_list_clear(struct forward_list *l);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A host and a port in a list of what forwarding may reach: PermitOpen,
+ * A host and a port that forwarding may reach: an entry of PermitOpen,
  * PermitListen, PermitRemoteOpen, permitopen= and permitlisten=.
  *
  * Threads: loop thread only (names of services are looked up).
@@ -23,8 +23,8 @@ struct permit_pattern {
 	uint16_t port; /* 0: any */
 };
 
-/* "host:port", "[address]:port"; with port_alone also "port". ERR_SYNTAX: the
- * host is wrong; ERR_LIMIT: the port is. */
+/* Parses "host:port" or "[address]:port"; with port_alone also "port".
+ * ERR_SYNTAX: the host is invalid; ERR_LIMIT: the port is. */
 int permit_pattern_parse(struct permit_pattern *out, const char *text,
     bool port_alone) must_check;
 

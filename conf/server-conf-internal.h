@@ -13,8 +13,8 @@ extern const struct conf_type server_net_bits_type;
 extern const struct conf_type server_methods_type;
 extern const struct conf_type server_subsystem_type;
 
-/* ListenAddress: "host", "host:port", "[host]:port", a bare IPv6 address; with
- * RDOMAIN and the name of an interface behind it, or without. */
+/* Splits a value of ListenAddress: "host", "host:port", "[host]:port", or a
+ * bare IPv6 address; RDOMAIN and the name of an interface may follow. */
 #define RDOMAIN " rdomain "
 bool server_split_listen(const char *text, struct server_listen *out);
 

@@ -19,8 +19,8 @@ struct server_block {
 int server_conf_add_block(struct server_conf *c,
     const struct strlist *criteria, size_t parent) must_check;
 
-/* 1 or 0. ERR_SYNTAX if a criterion is malformed; that is logged with the
- * location, unless it is NULL. */
+/* Do the criteria match? 1 or 0. ERR_SYNTAX: a criterion is malformed; this is
+ * logged with the location, unless that is NULL. */
 int server_conf_match(const struct strlist *criteria,
     const struct server_conf_spec *spec,
     const struct conf_location *at) must_check;

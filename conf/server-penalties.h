@@ -14,10 +14,10 @@
 
 #include "conf/conf.h"
 
-/* What ended a connection before authentication, the mildest first: of
- * several the last one counts. */
+/* What ended a connection before authentication, the mildest first. If several
+ * apply, the last of them in this list counts. */
 enum penalty_class {
-	PENALTY_NOAUTH,	      /* nothing of the following */
+	PENALTY_NOAUTH,	      /* none of the following */
 	PENALTY_INVALID_USER, /* a name that is unknown or may not log in */
 	PENALTY_AUTHFAIL,     /* a password or signature was checked */
 	PENALTY_REFUSED,      /* RefuseConnection */
@@ -26,14 +26,16 @@ enum penalty_class {
 	PENALTY_CLASSES,
 };
 
-/* Addresses are counted apart by family. */
+/* IPv4 and IPv6 addresses are counted separately. */
 enum penalty_family { PENALTY_IPV4, PENALTY_IPV6, PENALTY_FAMILIES };
 
 struct server_penalties {
 	int64_t cost_us[PENALTY_CLASSES]; /* microseconds; 0: no penalty */
-	int64_t min_us, max_us; /* enforced above min; never longer than max */
+	int64_t min_us, max_us; /* a penalty is enforced once it exceeds min; it
+				 * never exceeds max */
 	int max_sources[PENALTY_FAMILIES];
-	bool deny_all[PENALTY_FAMILIES]; /* when full; else forget one */
+	bool deny_all[PENALTY_FAMILIES]; /* when the table is full: refuse all;
+					  * else forget one address */
 	bool enabled;
 	uint32_t given; /* bit per part that has its value */
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Expansion of %x, ${VAR} and ~ in configured texts. What they expand to is
- * not expanded again.
+ * Expansion of %x, ${VAR} and ~ in configured texts. The texts that are put in
+ * for them are not expanded again.
  *
  * Threads: any, but the environment and passwd are read.
  */
@@ -19,19 +19,19 @@ struct token {
 	const char *value; /* borrowed; NULL = empty */
 };
 
-/* %% and the given tokens; n rows. Caller frees *out. ERR_SYNTAX: a token
- * that is not in the table (*bad is its letter, 0 at the end of text). */
+/* Expands %% and the n given tokens. Caller frees *out. ERR_SYNTAX: a token is
+ * not in the table; *bad is its letter, or 0 for a % at the end of the text. */
 int tokens_expand(const char *text, const struct token *tokens, size_t n,
     char **out, char *bad) must_check;
-/* The same and ${NAME}; ERR_NOT_FOUND: not in the environment. *bad is then
- * '$', also for a ${ without }. */
+/* Like tokens_expand(), and expands ${NAME}. ERR_NOT_FOUND: NAME is not in the
+ * environment. *bad is then '$', as for a ${ without }. */
 int tokens_expand_env(const char *text, const struct token *tokens, size_t n,
     char **out, char *bad) must_check;
-/* Only ${NAME}; a % stays as it is. */
+/* Expands only ${NAME}; a % stays as it is. */
 int tokens_expand_variables(const char *text, char **out,
     char *bad) must_check;
-/* Leading ~ (home, or our own if NULL) or ~user; alone, with a / behind it.
- * ERR_NOT_FOUND: no such user. */
+/* Expands a leading ~ (to home, or if that is NULL to this user's home) or
+ * ~user; the end or a / must follow. ERR_NOT_FOUND: there is no such user. */
 int tokens_expand_tilde(const char *path, const char *home,
     char **out) must_check;
 
