@@ -28,8 +28,9 @@ enum { CLIENT_ASK_NO, CLIENT_ASK_YES, CLIENT_ASK_ASK, CLIENT_ASK_ACCEPT_NEW };
 enum { CLIENT_TTY_AUTO, CLIENT_TTY_NO, CLIENT_TTY_YES, CLIENT_TTY_FORCE };
 enum { CLIENT_SESSION_DEFAULT, CLIENT_SESSION_NONE, CLIENT_SESSION_SUBSYSTEM };
 enum { CLIENT_WEAK_NO, CLIENT_WEAK_YES, CLIENT_WEAK_NO_PQ_KEX };
-/* With which of the two methods: the plain one is publickey, the bound one is
- * publickey-hostbound-v00@openssh.com; yes = whatever the server has. */
+/* PubkeyAuthentication, and which of two methods it uses: UNBOUND is publickey,
+ * HOST_BOUND is publickey-hostbound-v00@openssh.com; YES is the one that the
+ * server has. */
 enum {
 	CLIENT_PUBKEY_NO,
 	CLIENT_PUBKEY_YES,
@@ -54,7 +55,8 @@ enum {
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
-enum { CLIENT_CANONICAL_MAX = 1024 }; /* domains, rules for aliases */
+enum { CLIENT_CANONICAL_MAX = 1024 }; /* most domains, and most rules for
+				       * aliases */
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -72,7 +74,8 @@ enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 enum {
 	CLIENT_COPY_CONNECTIONS_MAX = 32,
-	CLIENT_COPY_RETRIES = 40, /* of "yes", and --retry: some hours */
+	CLIENT_COPY_RETRIES = 40, /* tries that "yes" and --retry mean: some
+				   * hours */
 };
 
 /* Fields are owned; strings are NULL when unset or "none". */
@@ -88,7 +91,8 @@ struct client_conf {
 		int fallback; /* flag: try fallback_port when port is not open
 			       */
 		int fallback_port;
-		int system_config; /* flag: /etc/ssh counts, behind ours */
+		int system_config; /* flag: OpenSSH's files in /etc/ssh are
+				    * read, after ours */
 		char *host_key_alias;
 		char *tag;
 		char *refuse_connection; /* do not connect; log this text */
@@ -103,7 +107,7 @@ struct client_conf {
 		struct strlist cnames; /* "PATTERNS:PATTERNS" */
 	} canonical;
 
-	/* TCP, or what is in its place. */
+	/* TCP, or a proxy in its place. */
 	struct {
 		int address_family; /* AF_UNSPEC, AF_INET, AF_INET6 */
 		char *bind_address;
@@ -120,7 +124,7 @@ struct client_conf {
 		int server_alive_count_max;
 		char *version_addendum;
 		int use_mptcp;	 /* flag: Multipath TCP, if there is */
-		int happy_eyes;	 /* flag: happy_delay counts */
+		int happy_eyes;	 /* flag: use happy_delay */
 		int happy_delay; /* ms between two addresses; < 1: default */
 	} tcp;
 
@@ -128,9 +132,10 @@ struct client_conf {
 	struct {
 		char *kex_algorithms;
 		char *host_key_algorithms;
-		/* The user gave a whole list, or what is to be its front:
-		 * then its order stays. One that only adds and removes is
-		 * ordered by the keys that are known, as the default. */
+		/* The user gave a whole list, or names to put at its front:
+		 * then its order stays. A list that only adds to the default or
+		 * removes from it is sorted like the default, by the known keys
+		 * of the host. */
 		bool host_key_order_given;
 		char *ciphers;
 		char *macs;
@@ -143,7 +148,7 @@ struct client_conf {
 		int warn_weak_crypto;  /* CLIENT_WEAK_* */
 		int none_enabled;      /* flag: none_switch may be used */
 		int none_switch;       /* flag: no encryption once logged in */
-		int none_mac_enabled;  /* flag: and no MAC */
+		int none_mac_enabled;  /* flag: with it no MAC either */
 	} algs;
 
 	/* How data is moved. Windows grow with the path only if both flags
@@ -151,7 +156,7 @@ struct client_conf {
 	struct {
 		int hpn_disabled;     /* flag */
 		int tcp_rcv_buf_poll; /* flag */
-		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
+		int cipher_threads;   /* most threads; or PACKET_THREADS_AUTO */
 		int cipher_form;      /* enum packet_form */
 		int disable_mtaes;    /* flag: no keystream threads */
 		int metrics;	      /* flag */
@@ -159,10 +164,10 @@ struct client_conf {
 		char *metrics_path;   /* tokens not expanded */
 	} data;
 
-	/* hpnscp, where its command line does not say. */
+	/* hpnscp, if its command line does not set these. */
 	struct {
-		int connections; /* 0: as it pays */
-		int retry;	 /* times; 0: not at all */
+		int connections; /* 0: hpnscp chooses */
+		int retry;	 /* how often; 0: not at all */
 		int verify, resume, preserve; /* flags */
 	} copy;
 
@@ -187,7 +192,7 @@ struct client_conf {
 	struct {
 		struct strlist
 		    identity_file; /* as written; tokens not expanded */
-		bool identity_file_given;     /* not just the default names */
+		bool identity_file_given;     /* false: only default names */
 		struct strlist certificate_file; /* the same */
 		int identities_only;	      /* flag */
 		char *
@@ -234,8 +239,8 @@ struct client_conf {
 		char *local_command;	  /* tokens not expanded */
 	} session;
 
-	/* Forwarding. After load: tokens in paths are expanded, and nothing
-	 * is left of what ClearAllForwardings forbids. */
+	/* Forwarding. After load, tokens in paths are expanded, and forwards
+	 * that ClearAllForwardings forbids are removed. */
 	struct {
 		struct forward_list local; /* local and dynamic */
 		struct forward_list remote;
@@ -251,7 +256,7 @@ struct client_conf {
 		int forward_x11_timeout; /* s; 0 = no end */
 		char *xauth_location;
 		int tunnel; /* CLIENT_TUNNEL_* */
-		/* Units, or CLIENT_TUNNEL_ANY; one row is both. */
+		/* Units, or CLIENT_TUNNEL_ANY; one row sets both. */
 		int tunnel_local, tunnel_remote;
 		int escape_commandline; /* flag */
 		int obscure_ms; /* between ticks of keystrokes; 0 = no */
@@ -281,16 +286,16 @@ struct client_conf {
 		char *command;       /* as typed, may be NULL; for Match and
 					LocalCommand */
 		char *config_path; /* as in the context */
-		bool port_given; /* anywhere: no fallback */
-		bool kex_given;	 /* anywhere: KexAlgorithms */
+		bool port_given; /* Port was given anywhere: no fallback */
+		bool kex_given;	 /* KexAlgorithms was given anywhere */
 		bool user_is_literal; /* from -l or user@host: has no tokens */
 		bool want_final; /* a Match final was seen */
-		/* What the canonical name was found to have, of this family;
-		 * NULL: nothing was looked up. */
+		/* Addresses of the canonical name, of this family; NULL:
+		 * nothing was looked up. */
 		struct addrinfo *addresses;
 		int addresses_family;
-		/* What of IdentityFile and CertificateFile only the system's
-		 * file names. */
+		/* Values of IdentityFile and CertificateFile that only the
+		 * system's file has. */
 		struct strlist system_identities;
 		bool stdio_forward; /* as in the context */
 		char *tunnel_name; /* %T: our interface; NULL: none. Set by
@@ -300,26 +305,27 @@ struct client_conf {
 };
 
 void client_conf_init(struct client_conf *c);
-void client_conf_clear(struct client_conf *c); /* frees what it holds */
+void client_conf_clear(struct client_conf *c); /* frees the fields */
 
 /* One -o "Keyword=value" or "Keyword value". Logs; ERR_*. */
 int client_conf_set_option(struct client_conf *c,
     const char *option) must_check;
-/* A flag of the command line through the same rows: ("Port", "22"). value is
- * taken as it stands (no quotes, no comments). */
+/* Sets a keyword for a flag of the command line: ("Port", "22"). value is used
+ * as it is (no quotes, no comments). */
 int client_conf_set(struct client_conf *c, const char *keyword,
     const char *value) must_check;
 
-/* The same for flags of which the last one counts, whatever was before. */
+/* Like client_conf_set(), for flags of which the last one counts: replaces an
+ * earlier value. */
 int client_conf_replace(struct client_conf *c, const char *keyword,
     const char *value) must_check;
-/* -L, -R, -D. */
+/* Adds a forward of -L, -R or -D. */
 int client_conf_add_forward(struct client_conf *c, enum forward_kind kind,
     const char *text) must_check;
-/* -w: units that TunnelDevice may name: "1", "any:2". */
+/* Are these units valid for -w and TunnelDevice: "1", "any:2"? */
 bool client_conf_is_tunnel_device(const char *text);
 
-/* Was the keyword given, until now? */
+/* Was the keyword given so far? */
 bool client_conf_is_set(const struct client_conf *c, const char *keyword);
 
 /*
@@ -346,7 +352,7 @@ struct client_conf_context {
 int client_conf_load(struct client_conf *c,
     const struct client_conf_context *context) must_check;
 
-/* Do OpenSSH's files in /etc/ssh count (SystemConfig)? */
+/* Are OpenSSH's files in /etc/ssh read (SystemConfig)? */
 bool client_conf_has_stock(const struct client_conf *c);
 
 /* The steps of load, for tests and fuzzing. */
@@ -364,7 +370,7 @@ int client_conf_apply(struct client_conf *c, const struct conf_row *row,
     const char *rest, const struct conf_location *at) must_check;
 int client_conf_finish(struct client_conf *c) must_check;
 
-/* -G: appends "name value" lines. */
+/* Appends "name value" lines, for -G. */
 int client_conf_dump(const struct client_conf *c, struct buf *out) must_check;
 
 /* Tokens: which ones a keyword knows (ssh_config(5), TOKENS). */
@@ -390,7 +396,7 @@ struct client_host_tokens {
  * keyword in messages. Uses the present hostname and port of c. */
 int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
-/* NAME=value of SetEnv, with what the tokens of the value stand for. */
+/* Expands the tokens in the value of a NAME=value of SetEnv. */
 int client_conf_expand_env(const struct client_conf *c, const char *entry,
     char **out) must_check;
 int client_conf_expand_host(const struct client_conf *c,
@@ -407,7 +413,7 @@ bool client_conf_is_explicit(const struct client_conf *c, const char *path);
  * none. Caller frees. */
 char *client_conf_agent(const struct client_conf *c);
 
-/* The user's home directory by $HOME-independent means (passwd), as stock. */
+/* The user's home directory from passwd, not from $HOME, as OpenSSH does. */
 const char *client_conf_home(void);
 
 /* The rows, for -Q-like listings and the check of the man page. */

@@ -114,8 +114,8 @@ struct server_conf {
 		int required_rsa_size; /* bits */
 	} algs;
 
-	/* The rules about who may log in, and how. The first two are not inside
-	 * Match. */
+	/* The rules about who may log in, and how. strict_modes and use_pam are
+	 * not allowed inside Match. */
 	struct {
 		int strict_modes; /* flag */
 		int use_pam;	  /* flag */
@@ -133,12 +133,14 @@ struct server_conf {
 		struct strlist revoked_keys; /* paths of key lists */
 		char *trusted_user_ca_keys;  /* path */
 		char *authorized_principals_file; /* tokens not expanded */
-		/* Command lines, and who runs them; tokens not expanded. */
+		/* Command lines, and the users who run them; tokens not
+		 * expanded. */
 		char *authorized_keys_command, *authorized_keys_command_user;
 		char *authorized_principals_command;
 		char *authorized_principals_command_user;
 		int pubkey_authentication;   /* flag */
-		/* "touch-required", "verify-required": of security keys. */
+		/* "touch-required", "verify-required": demands on security
+		 * keys. */
 		struct strlist pubkey_auth_options;
 		int password_authentication;	    /* flag */
 		int permit_empty_passwords;	    /* flag */
@@ -162,7 +164,8 @@ struct server_conf {
 		int kerberos_or_local_passwd; /* flag: local ones count, too */
 	} login;
 
-	/* What a login gets. The first three are not inside Match. */
+	/* What a login gets. permit_user_environment, print_motd and
+	 * print_last_log are not allowed inside Match. */
 	struct {
 		char *permit_user_environment; /* NULL: no; "yes"; pattern
 						  list */
@@ -185,7 +188,7 @@ struct server_conf {
 	} session;
 
 	/* What connections may carry besides sessions. xauth_location is not
-	 * inside Match. */
+	 * allowed inside Match. */
 	struct {
 		int allow_tcp;		/* SERVER_FORWARD_* */
 		int allow_stream_local; /* SERVER_FORWARD_* */
@@ -207,8 +210,9 @@ struct server_conf {
 	struct {
 		struct conf_qos ipqos;
 		char *congestion_control; /* NULL: the system's */
-		int none_enabled;     /* flag: clients may have cipher none */
-		int none_mac_enabled; /* flag: and with it no MAC */
+		int none_enabled;     /* flag: clients may use cipher none */
+		int none_mac_enabled; /* flag: with it clients may do without a
+				       * MAC */
 		int hpn_disabled;     /* flag: windows do not follow the path */
 		int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
 		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
@@ -235,12 +239,13 @@ struct server_conf {
 };
 
 void server_conf_init(struct server_conf *c);
-void server_conf_clear(struct server_conf *c); /* frees what it holds */
+void server_conf_clear(struct server_conf *c); /* frees the fields */
 
 /* One -o "Keyword=value" or "Keyword value"; before read_file. Logs. */
 int server_conf_set_option(struct server_conf *c,
     const char *option) must_check;
-/* A flag of the command line: ("Port", "22"), value as it stands. */
+/* Sets a keyword for a flag of the command line: ("Port", "22"); value is used
+ * as it is. */
 int server_conf_set(struct server_conf *c, const char *keyword,
     const char *value) must_check;
 /* All faults of the file are logged; any is an error. */
@@ -253,7 +258,7 @@ int server_conf_finish(struct server_conf *c) must_check;
  * nothing). */
 struct server_conf_spec {
 	const char *user;
-	const char *host; /* name of the peer, or its address again */
+	const char *host; /* name of the peer; its address if it has none */
 	const char *addr; /* of the peer, numeric */
 	const char *laddr; /* own, numeric */
 	int lport;
@@ -273,7 +278,7 @@ int server_conf_for(const struct server_conf *c,
     const struct server_conf_spec *spec, struct server_conf *out) must_check;
 /* Is there any Match block? (Then -T without -C shows only a part.) */
 bool server_conf_has_match(const struct server_conf *c);
-/* Does any block match by the own port? (Then -T wants lport in -C.) */
+/* Does any block match by the server's port? (Then -T wants lport in -C.) */
 bool server_conf_asks_for_port(const struct server_conf *c);
 
 /* Addresses to listen on, from ListenAddress and Port. Call with index 0, 1,
@@ -293,11 +298,11 @@ bool server_conf_permits_variable(const struct server_conf *c,
 const char *server_conf_subsystem(const struct server_conf *c,
     const char *name);
 
-/* -T: appends "name value" lines. */
+/* Appends "name value" lines, for -T. */
 int server_conf_dump(const struct server_conf *c, struct buf *out) must_check;
 
-/* The configuration goes to another process of ours, Match blocks included.
- * Import wants an initialised struct. */
+/* Pass the configuration to another process of ours, with its Match blocks.
+ * server_conf_import() needs an initialised struct. */
 int server_conf_export(const struct server_conf *c,
     struct buf *out) must_check;
 int server_conf_import(struct server_conf *c, struct rd *in) must_check;
