@@ -59,12 +59,12 @@ recallocarray(void *p, size_t old_count, size_t count, size_t size)
 	size_t old, bytes;
 	void *fresh;
 
-	if (p == NULL)
-		return calloc(count, size);
 	if (__builtin_mul_overflow(count, size, &bytes)) {
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (p == NULL)
+		return calloc(count, size);
 	if (__builtin_mul_overflow(old_count, size, &old)) {
 		errno = EINVAL;
 		return NULL;
