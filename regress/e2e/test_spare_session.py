@@ -49,7 +49,9 @@ def test_logins_use_it(make_server):
     first, _ = waiting(server)
     assert serving(server) == first
     second, _ = waiting(server, first)
-    assert serving(server) == second
+    if serving(server) != second:  # it was replaced, once (holding())
+        third, _ = waiting(server, second)
+        assert serving(server) == third
 
 
 def test_several_at_once(make_server):
@@ -113,18 +115,32 @@ def sockets(pid):
                   if name.startswith("socket:"))
 
 
+def holding(server, but):
+    """Sockets of both that wait, and pipes of hpnsshd-auth. When the listener
+    has found out how passwords are hashed, which it does after the first
+    connection, others take their place, so that they may end meanwhile."""
+    for _ in range(20):
+        spare, auth = waiting(server, but)
+        try:
+            pipes = [fd for fd in Path(f"/proc/{auth}/fd").iterdir()
+                     if os.readlink(fd).startswith("pipe:")]
+            return sockets(spare), sockets(auth), pipes
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+    raise AssertionError("no pair stays")
+
+
 @pytest.mark.skipif(not harness.IS_ROOT, reason="needs root")
 def test_what_it_holds(make_server):
     """The listener's sockets are not among it."""
     server = make_server()
     first, _ = waiting(server)
     connect(server).handshake().close()
-    spare, auth = waiting(server, first)
     # To the listener, to hpnsshd-auth, perhaps to the system log.
-    assert set(sockets(spare)) <= {"unix", "?"} and len(sockets(spare)) <= 3
-    assert sockets(auth) == ["unix"]
-    assert not [fd for fd in Path(f"/proc/{auth}/fd").iterdir()
-                if os.readlink(fd).startswith("pipe:")]
+    spare, auth, pipes = holding(server, first)
+    assert set(spare) <= {"unix", "?"} and len(spare) <= 3
+    assert auth == ["unix"]
+    assert not pipes
 
 
 def test_it_is_not_for_debugging(make_server):
