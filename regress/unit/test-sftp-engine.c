@@ -16,6 +16,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-rights.h"
+#include "xfer/sftp/walk-format.h"
 
 /* ---- tests with an honest server ---------------------------------------- */
 
@@ -95,6 +97,97 @@ test_glob(void **state)
 	}
 	memory_end(&m);
 	assert_int_equal(chdir("..") | system("rm -r g"), 0);
+}
+
+/* What answers brought: how many there are still to come, a handle, records. */
+struct walked {
+	unsigned left;
+	struct sftp_handle handle;
+	uint32_t status;
+	struct buf records;
+};
+
+static void
+note_handle(void *arg, const struct sftp_reply *reply)
+{
+	struct walked *w = arg;
+
+	assert_int_equal(reply->err, 0);
+	w->left--;
+	if (reply->type == SFTP_HANDLE)
+		sftp_keep_handle(&w->handle, reply);
+	else
+		w->status = reply->status;
+}
+
+static void
+note_records(void *arg, const struct sftp_reply *reply)
+{
+	struct walked *w = arg;
+
+	assert_int_equal(reply->err, 0);
+	w->left--;
+	if (reply->type == SFTP_EXTENDED_REPLY)
+		buf_put(&w->records, reply->body.p, reply->body.len);
+}
+
+static const struct sftp_confine only_look = {
+	.rights = SFTP_MAY_LIST,
+	.bytes = UINT64_MAX,
+	.files = UINT64_MAX,
+	.deletes = UINT64_MAX,
+};
+
+/* A session that is confined, and walks, in its first flight: each request is
+ * made before the server has said anything. */
+static void
+test_walk_in_first_flight(void **state)
+{
+	const struct sftp_walk top = { .path = "/", .want = WALK_MODE };
+	struct sftp_handle guess;
+	struct walked w = { .left = 4 };
+	struct memory m;
+
+	(void)state;
+	assert_int_equal(mkdir("below", 0755) | mkdir("below/d", 0755), 0);
+	memory_begin(&m, 3, false, 0);
+	assert_int_equal(sftp_confined(m.client), SFTP_CONFINED_NOT);
+	sftp_confine(m.client, "below", &only_look, note_handle, &w);
+	assert_int_equal(sftp_confined(m.client), SFTP_CONFINED_ASKED);
+	assert_true(sftp_guess_walk(m.client, &guess));
+	sftp_walk(m.client, &top, note_handle, &w);
+	sftp_walk_read(m.client, &guess, note_records, &w);
+	sftp_walk_read(m.client, &guess, note_records, &w);
+	assert_false(sftp_has_version(m.client));
+	assert_false(sftp_guess_walk(m.client, &guess));
+	while (w.left > 0)
+		assert_int_equal(sftp_step(m.client, false, -1), 0);
+	assert_true(sftp_has(m.client, SFTP_EXT_WALK));
+	assert_true(sftp_has(m.client, SFTP_EXT_CONFINE));
+	assert_int_equal(w.handle.len, guess.len);
+	assert_memory_equal(w.handle.bytes, guess.bytes, guess.len);
+	assert_int_equal(sftp_confined(m.client), SFTP_CONFINED_YES);
+	/* "", with d in it; d */
+	assert_int_equal(buf_len(&w.records), 3 + 6 + 4);
+	buf_clear(&w.records);
+	memory_end(&m);
+	assert_int_equal(system("rm -r below"), 0);
+}
+
+static void
+test_confine_refused(void **state)
+{
+	struct walked w = { .left = 1 };
+	struct memory m;
+
+	(void)state;
+	memory_begin(&m, 4, false, 0);
+	sftp_confine(m.client, "none", &only_look, note_handle, &w);
+	while (w.left > 0)
+		assert_int_equal(sftp_step(m.client, false, -1), 0);
+	assert_int_equal(w.status, SFTP_NO_SUCH_FILE);
+	assert_int_equal(sftp_confined(m.client), SFTP_CONFINED_NOT);
+	memory_end(&m);
 }
 
 /* ---- tests with a server that lies -------------------------------------- */
@@ -406,6 +499,10 @@ count_each_request(struct sftp *s, const unsigned *wakes)
 	WAKES_ONCE(sftp_put_file(s, "f", true, &attrs, (const uint8_t *)"x", 1,
 	    NULL, NULL));
 	WAKES_ONCE(sftp_get_file(s, "f", 1, NULL, NULL));
+	WAKES_ONCE(sftp_confine(s, "d", &only_look, NULL, NULL));
+	WAKES_ONCE(sftp_walk(s, &(struct sftp_walk){ .path = "d" }, NULL,
+	    NULL));
+	WAKES_ONCE(sftp_walk_read(s, &h, NULL, NULL));
 	WAKES_ONCE(sftp_users_groups(s, &id, 1, &id, 1, NULL, NULL));
 	WAKES_ONCE(sftp_times_ns(s, &h, times, NULL, NULL));
 	WAKES_ONCE(sftp_sparse_map(s, &h, 0, NULL, NULL));
@@ -462,6 +559,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_glob),
+		cmocka_unit_test(test_walk_in_first_flight),
+		cmocka_unit_test(test_confine_refused),
 		cmocka_unit_test(test_lies),
 		cmocka_unit_test(test_write_file),
 		cmocka_unit_test(test_write_short),

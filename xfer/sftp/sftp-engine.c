@@ -308,6 +308,22 @@ sftp_guess_handle(const struct sftp *s, struct sftp_handle *h)
 	return !s->handle_requested && sftp_keeps_order(s);
 }
 
+bool
+sftp_guess_walk(const struct sftp *s, struct sftp_handle *h)
+{
+	*h = (struct sftp_handle){ .len = 4 };
+	return !s->handle_requested &&
+	    (s->version == 0 || s->has[SFTP_EXT_WALK]);
+}
+
+enum sftp_confined
+sftp_confined(const struct sftp *s)
+{
+	if (s->is_confined)
+		return SFTP_CONFINED_YES;
+	return s->confines > 0 ? SFTP_CONFINED_ASKED : SFTP_CONFINED_NOT;
+}
+
 /* ---- with a carrier ----------------------------------------------------- */
 
 void

@@ -52,6 +52,8 @@ enum sftp_extension {
 	SFTP_EXT_PUT_FILE,
 	SFTP_EXT_GET_FILE,
 	SFTP_EXT_RENAME_PART,
+	SFTP_EXT_CONFINE,
+	SFTP_EXT_WALK,
 	SFTP_EXT_COUNT,
 };
 
@@ -249,6 +251,43 @@ int sftp_get_file_reply(struct rd *body, struct sftp_attrs *attrs,
  * longer that of this file. */
 void sftp_rename_part(struct sftp *s, const struct sftp_handle *h,
     const char *part, const char *target, sftp_done_fn done, void *arg);
+
+/* confine@hpnssh.org: the session gives up rights, and all but the directory
+ * path, which is its "/" from then on. It may be asked for before the version
+ * is known, so that requests that need it leave together with INIT. */
+struct sftp_confine {
+	uint32_t rights;		/* enum sftp_right: those that stay */
+	uint64_t bytes, files, deletes; /* limits; UINT64_MAX: none */
+	uint32_t flags;			/* enum sftp_confine_flag */
+};
+void sftp_confine(struct sftp *s, const char *path,
+    const struct sftp_confine *c, sftp_done_fn done, void *arg);
+enum sftp_confined {
+	SFTP_CONFINED_NOT,   /* it was not asked for, or refused */
+	SFTP_CONFINED_ASKED, /* the first answer is on its way */
+	SFTP_CONFINED_YES,
+};
+enum sftp_confined sftp_confined(const struct sftp *s);
+
+/* walk@hpnssh.org: begins to walk a tree; the answer is a HANDLE. rules are in
+ * the form of the wire. */
+struct sftp_walk {
+	const char *path;
+	uint32_t want; /* enum walk_want */
+	const void *rules;
+	size_t rules_len;
+	const char *start; /* with WALK_AFTER; else NULL */
+};
+void sftp_walk(struct sftp *s, const struct sftp_walk *w, sftp_done_fn done,
+    void *arg);
+/* walk-read@hpnssh.org: the reply's body has records for a struct
+ * walk_reader. */
+void sftp_walk_read(struct sftp *s, const struct sftp_handle *h,
+    sftp_done_fn done, void *arg);
+/* Guesses the handle of a walk that is asked for next, so that walk-reads can
+ * follow at once, even before the version is known: no server but ours has
+ * these requests. False: there is no such guess. */
+bool sftp_guess_walk(const struct sftp *s, struct sftp_handle *h);
 
 /* users-groups-by-id: the reply's body is a string of users' names, and one of
  * groups' names, each in the order of the ids. */

@@ -27,7 +27,8 @@ enum { SFTP_SLOTS_MAX = 0x10000 };
 
 struct sftp_request {
 	bool used;
-	uint8_t type;
+	bool confines; /* the answer says whether the session is confined */
+	uint8_t type; /* of a walk OPENDIR, since its answer is a handle, too */
 	uint16_t count;
 	uint32_t want;	 /* bytes of a READ */
 	uint64_t offset; /* of a READ; or where the file of a WRITE is read
@@ -79,10 +80,12 @@ struct sftp {
 				     * error */
 	uint32_t version;
 	bool limits_pending;
-	bool handle_requested; /* OPEN or OPENDIR was sent at least once */
+	bool handle_requested; /* a request for one was sent at least once */
 	struct sftp_limits limits;
 	bool has[SFTP_EXT_COUNT];
 	enum sftp_renames renames;
+	unsigned confines; /* confine requests without an answer */
+	bool is_confined;
 	struct xfer_carrier carrier;
 };
 

@@ -138,6 +138,16 @@ take_words(struct sftp *s, struct sftp_reply *reply, struct rd *r)
 	reply->words = s->words;
 }
 
+/* The session is confined, or was not: a second refusal leaves it as it is. */
+static void
+take_confined(struct sftp *s, uint8_t type, struct rd r)
+{
+	bool ok = type == SFTP_STATUS && rd_u32(&r) == SFTP_OK && r.err == 0;
+
+	s->confines--;
+	s->is_confined |= ok;
+}
+
 static int
 take_message(struct sftp *s, const uint8_t *p, size_t len)
 {
@@ -157,6 +167,8 @@ take_message(struct sftp *s, const uint8_t *p, size_t len)
 	if (r.err != 0 || q == NULL || !reply_fits(q, reply.type) ||
 	    q->file.left > 0)
 		return ERR_PROTOCOL;
+	if (q->confines)
+		take_confined(s, reply.type, r);
 	reply.source_len = q->file.got;
 	reply.source_errno = q->file.error;
 	reply.source_us = q->file.us;

@@ -31,6 +31,8 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_PUT_FILE] = { "put-file@hpnssh.org", "1" },
 	[SFTP_EXT_GET_FILE] = { "get-file@hpnssh.org", "1" },
 	[SFTP_EXT_RENAME_PART] = { "rename-part@hpnssh.org", "1" },
+	[SFTP_EXT_CONFINE] = { "confine@hpnssh.org", "1" },
+	[SFTP_EXT_WALK] = { "walk@hpnssh.org", "1" },
 };
 
 static int
@@ -330,15 +332,23 @@ sftp_fsetstat(struct sftp *s, const struct sftp_handle *h,
 }
 
 static size_t
+start_named(struct sftp *s, const char *name, sftp_done_fn done, void *arg,
+    int *slot)
+{
+	size_t mark = start(s, SFTP_EXTENDED, done, arg, slot);
+
+	if (mark != 0)
+		buf_put_cstring(&s->out, name);
+	return mark;
+}
+
+static size_t
 start_ext(struct sftp *s, enum sftp_extension ext, sftp_done_fn done,
     void *arg)
 {
 	int slot;
-	size_t mark = start(s, SFTP_EXTENDED, done, arg, &slot);
 
-	if (mark != 0)
-		buf_put_cstring(&s->out, sftp_extensions[ext].name);
-	return mark;
+	return start_named(s, sftp_extensions[ext].name, done, arg, &slot);
 }
 
 void
@@ -477,6 +487,61 @@ sftp_rename_part(struct sftp *s, const struct sftp_handle *h, const char *part,
 	put_handle(s, h);
 	buf_put_cstring(&s->out, part);
 	buf_put_cstring(&s->out, target);
+	finish(s, mark);
+}
+
+void
+sftp_confine(struct sftp *s, const char *path, const struct sftp_confine *c,
+    sftp_done_fn done, void *arg)
+{
+	int slot;
+	size_t mark = start_named(s, sftp_extensions[SFTP_EXT_CONFINE].name,
+	    done, arg, &slot);
+
+	if (mark == 0)
+		return;
+	s->requests[slot].confines = true;
+	s->confines++;
+	buf_put_cstring(&s->out, path);
+	buf_put_u32(&s->out, c->rights);
+	buf_put_u64(&s->out, c->bytes);
+	buf_put_u64(&s->out, c->files);
+	buf_put_u64(&s->out, c->deletes);
+	buf_put_u32(&s->out, c->flags);
+	finish(s, mark);
+}
+
+void
+sftp_walk(struct sftp *s, const struct sftp_walk *w, sftp_done_fn done,
+    void *arg)
+{
+	int slot;
+	size_t mark = start_named(s, sftp_extensions[SFTP_EXT_WALK].name, done,
+	    arg, &slot);
+
+	if (mark == 0)
+		return;
+	s->requests[slot].type = SFTP_OPENDIR;
+	s->handle_requested = true;
+	buf_put_cstring(&s->out, w->path);
+	buf_put_u32(&s->out, w->want);
+	buf_put_string(&s->out, w->rules, w->rules_len);
+	buf_put_cstring(&s->out, w->start != NULL ? w->start : "");
+	buf_put_u32(&s->out, 0);
+	buf_put_u32(&s->out, 0);
+	finish(s, mark);
+}
+
+void
+sftp_walk_read(struct sftp *s, const struct sftp_handle *h, sftp_done_fn done,
+    void *arg)
+{
+	int slot;
+	size_t mark = start_named(s, "walk-read@hpnssh.org", done, arg, &slot);
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
 	finish(s, mark);
 }
 
