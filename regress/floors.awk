@@ -25,7 +25,8 @@ BEGIN {
 	may["xfer/state"] = may["xfer/sftp"] " xfer/local xfer/state"
 	may["xfer/streams"] = may["xfer/state"] " xfer/streams"
 	may["xfer/trees"] = may["xfer/streams"] " xfer/trees"
-	may["xfer/transfer"] = may["xfer/trees"] " xfer/transfer"
+	may["xfer/orders"] = may["xfer/streams"] " xfer/orders"
+	may["xfer/transfer"] = may["xfer/trees"] " xfer/orders xfer/transfer"
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
@@ -45,7 +46,7 @@ BEGIN {
 	may["client/mux"] = may["client/session"] " client/mux"
 	may["client"] = may["client/mux"] " client"
 	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
-	    " xfer/transfer xfer/rcp client/copy"
+	    " xfer/orders xfer/transfer xfer/rcp client/copy"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
@@ -54,7 +55,7 @@ BEGIN {
 	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
 	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
-	    " xfer/trees xfer/transfer xfer/rcp xfer/shell program"
+	    " xfer/trees xfer/orders xfer/transfer xfer/rcp xfer/shell program"
 	may["test"] = may["program"] " crypto/fallback test"
 }
 

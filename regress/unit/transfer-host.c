@@ -505,31 +505,28 @@ host_reported(const char *line)
 	return found;
 }
 
-int
-host_copy(struct host *h, bool up, const char *from, const char *to,
-    struct xfer_opts opts)
+/* A transfer whose first stream is *first. */
+static struct xfer *
+run_begin(struct host *h, struct xfer_opts opts, struct sftp **first)
 {
 	const struct xfer_streams streams = { &host_ops, h };
-	struct sftp_attrs attrs;
-	struct sftp *first;
-	struct stat st;
 	struct xfer *x;
-	int r;
 
-	opts.report = report;
+	if (opts.report == NULL)
+		opts.report = report;
 	opts.clock_ms = host_clock_ms;
 	h->idle = 0;
 	h->gap_left = h->gap;
-	assert_int_equal(host_open(h, XFER_STREAM_CONNECTION, &first), 0);
-	assert_int_equal(xfer_new(&x, &streams, first, &opts), 0);
-	assert_int_equal(stat(from, &st), 0);
-	sftp_attrs_from_stat(&attrs, &st);
-	if (h->claimed != 0)
-		attrs.size = h->claimed;
-	assert_int_equal(up ? xfer_put(x, from, to) :
-			      xfer_get(x, from, &attrs, to), 0);
-	if (h->added != NULL)
-		h->added();
+	assert_int_equal(host_open(h, XFER_STREAM_CONNECTION, first), 0);
+	assert_int_equal(xfer_new(&x, &streams, *first, &opts), 0);
+	return x;
+}
+
+static int
+run_end(struct host *h, struct xfer *x, struct sftp *first)
+{
+	int r;
+
 	while (h->greeted && !sftp_is_ready(first))
 		(void)host_turn(h, 0);
 	h->run = x;
@@ -550,6 +547,37 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 	for (size_t i = 0; i < HOST_STREAMS; i++)
 		assert_null(h->streams[i].client);
 	return r;
+}
+
+int
+host_copy(struct host *h, bool up, const char *from, const char *to,
+    struct xfer_opts opts)
+{
+	struct sftp_attrs attrs;
+	struct sftp *first;
+	struct xfer *x = run_begin(h, opts, &first);
+	struct stat st;
+
+	assert_int_equal(stat(from, &st), 0);
+	sftp_attrs_from_stat(&attrs, &st);
+	if (h->claimed != 0)
+		attrs.size = h->claimed;
+	assert_int_equal(up ? xfer_put(x, from, to) :
+			      xfer_get(x, from, &attrs, to), 0);
+	if (h->added != NULL)
+		h->added();
+	return run_end(h, x, first);
+}
+
+int
+host_follow(struct host *h, bool up, const struct xfer_orders *orders,
+    struct xfer_opts opts)
+{
+	struct sftp *first;
+	struct xfer *x = run_begin(h, opts, &first);
+
+	assert_int_equal(xfer_follow(x, up, orders), 0);
+	return run_end(h, x, first);
 }
 
 /* ---- life --------------------------------------------------------------- */

@@ -92,5 +92,8 @@ bool host_reported(const char *line);
 /* One run, as of a program: its result, or -1 for failures of files. */
 int host_copy(struct host *h, bool up, const char *from, const char *to,
     struct xfer_opts opts);
+/* The same, of a plan. */
+int host_follow(struct host *h, bool up, const struct xfer_orders *orders,
+    struct xfer_opts opts);
 
 #endif

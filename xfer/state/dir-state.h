@@ -6,6 +6,7 @@
 #include <dirent.h>
 
 #include "xfer/local/local-tree.h"
+#include "xfer/state/orders.h"
 #include "xfer/state/stream-state.h"
 #include "xfer/state/transfer-exact.h"
 #include "xfer/state/transfer-limits.h"
@@ -22,6 +23,7 @@ struct xfer_found {
 	struct local_dir *at;
 	const struct sftp_attrs *attrs; /* NULL: unknown; of files only */
 	const struct xfer_exact *exact; /* NULL: unknown */
+	struct xfer_duty *duty; /* owned; of a plan's order; NULL: no plan */
 };
 
 /* One pass over a remote directory, from OPENDIR to CLOSE. */

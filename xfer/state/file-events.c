@@ -53,19 +53,19 @@ xfer_file_enter(struct xfer_file *f, enum xfer_state state)
 void
 xfer_file_touch(struct xfer_file *f)
 {
-	if (f->touched)
+	if (f->touched.is)
 		return;
-	f->touched = true;
-	TAILQ_INSERT_TAIL(&f->x->files.touched, f, touch);
+	f->touched.is = true;
+	TAILQ_INSERT_TAIL(&f->x->files.touched, f, touched.entry);
 }
 
 void
 xfer_file_untouch(struct xfer_file *f)
 {
-	if (!f->touched)
+	if (!f->touched.is)
 		return;
-	f->touched = false;
-	TAILQ_REMOVE(&f->x->files.touched, f, touch);
+	f->touched.is = false;
+	TAILQ_REMOVE(&f->x->files.touched, f, touched.entry);
 }
 
 void

@@ -8,6 +8,7 @@
 #include "xfer/part-name.h"
 #include "xfer/progress.h"
 #include "xfer/state/compare-state.h"
+#include "xfer/state/orders.h"
 #include "xfer/state/transfer-events.h"
 #include "xfer/state/transfer-exact.h"
 #include "xfer/state/transfer-limits.h"
@@ -76,9 +77,12 @@ struct xfer_file {
 	struct xfer_small small;
 	struct xfer_linking linking;
 	struct xfer_compare compare;
+	struct xfer_duty *duty; /* owned; of a plan's order; NULL: no plan */
 	struct progress_item item;
-	bool touched;	      /* in x->files.touched */
-	TAILQ_ENTRY(xfer_file) touch;
+	struct {
+		bool is; /* in x->files.touched */
+		TAILQ_ENTRY(xfer_file) entry;
+	} touched;
 	TAILQ_ENTRY(xfer_file) entry;
 };
 

@@ -40,6 +40,7 @@ enum {
 struct xfer;
 struct xfer_block;
 struct xfer_dir;
+struct xfer_duty;
 struct xfer_file;
 struct xfer_handle;
 struct xfer_pending;

@@ -60,6 +60,7 @@ xfer_file_free(struct xfer_file *f)
 
 	if (f->dir != NULL)
 		xfer_dir_unref(f->dir);
+	xfer_orders_file_ended(f);
 	while ((e = TAILQ_FIRST(&f->handles)) != NULL) {
 		TAILQ_REMOVE(&f->handles, e, entry);
 		free(e);

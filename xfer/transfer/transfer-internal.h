@@ -65,5 +65,7 @@ bool xfer_orders_turn(struct xfer *x);
 /* Are all orders of the plan carried out? */
 bool xfer_orders_done(const struct xfer *x);
 void xfer_orders_free(struct xfer *x);
+/* f is about to be freed: its order, if it has one, has ended. */
+void xfer_orders_file_ended(struct xfer_file *f);
 
 #endif

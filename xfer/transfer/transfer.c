@@ -194,6 +194,7 @@ file_new(struct xfer *x, struct xfer_dir *dir, const struct xfer_found *found)
 		.part_number = 1,
 		.resume = x->opts.resume,
 		.only_attrs = found->only_attrs,
+		.duty = found->duty,
 		.progress = XFER_PROGRESS_START };
 	if (find_place(f))
 		return f;
@@ -209,6 +210,7 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir,
 	struct xfer_file *f = file_new(x, dir, found);
 
 	if (f == NULL) {
+		free(found->duty);
 		local_dir_unref(found->at);
 		free(found->local);
 		free(found->remote);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Orders of a plan that comes from elsewhere, of one who has compared two trees
+ * by itself. xfer/transfer/transfer-orders.h has what is done with them.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_STATE_ORDERS_H
+#define HPN_XFER_STATE_ORDERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "xfer/local/local-tree.h"
+#include "xfer/sftp/sftp-engine.h"
+
+struct xfer_exact;
+
+enum xfer_order_kind {
+	/* A file's data, or a link (attrs say which). */
+	XFER_ORDER_COPY,
+	/* The target has the source's data: it gets the attributes that attrs
+	 * and exact name. One that cannot be read is copied. */
+	XFER_ORDER_ATTRS,
+	/* A directory is made; what is in it comes behind. It is writable for
+	 * its owner until its XFER_ORDER_DIR_ATTRS, which comes when all that
+	 * was ordered before has ended. */
+	XFER_ORDER_MAKE_DIR,
+	XFER_ORDER_DIR_ATTRS,
+	/* A name of the target, which is no directory; an empty directory.
+	 * These come last, what is in a directory before it. What is gone
+	 * already is no failure. */
+	XFER_ORDER_DELETE,
+	XFER_ORDER_DELETE_DIR,
+};
+
+struct xfer_order {
+	enum xfer_order_kind kind;
+	const char *local, *remote; /* one of them is NULL of a delete */
+	/* The root that the local path is below, which then begins with a name
+	 * of this directory. Each component is opened by itself, from held
+	 * descriptors, and no link is followed unless `links` allows it.
+	 * Borrowed; NULL: local is a path that the user has named. */
+	struct local_dir *at;
+	enum local_links links; /* of components below `at` */
+	/* What the target shall have: only what attrs->flags name is set. The
+	 * kind of file is in attrs->mode all the same. NULL of a delete. */
+	const struct sftp_attrs *attrs;
+	const struct xfer_exact *exact; /* NULL: unknown */
+	const char *text;   /* of a link; NULL: to be read */
+	const char *backup; /* path that the old target gets, before it is
+			     * replaced or deleted; NULL: none */
+	/* The target as it was when the plan was made; a name that is another
+	 * one by now is not deleted, nor replaced by another kind. NULL:
+	 * unknown. */
+	const struct sftp_attrs *was;
+	bool replaces_kind; /* the target is of another kind, and goes first */
+	bool remove_source; /* when the target is whole */
+	uint64_t id;	    /* for done */
+};
+
+struct xfer_orders {
+	/* 1: the next one, good until the next call. XFER_ORDERS_LATER: it is
+	 * not known yet; the run goes on, and asks again after each turn. 0:
+	 * there are no more. ERR_*: the plan is not whole; what it has had is
+	 * done, but nothing is deleted. */
+	int (*next)(void *arg, struct xfer_order *out);
+	/* An order has ended: bytes that its data had, and whether it did.
+	 * Failures were reported. May be NULL. */
+	void (*done)(void *arg, uint64_t id, bool ok, uint64_t bytes);
+	void *arg;
+};
+
+enum { XFER_ORDERS_LATER = 2 };
+
+/* What is kept of the order that a file is copied by. */
+struct xfer_duty {
+	uint64_t id;
+};
+
+#endif
