@@ -5,7 +5,7 @@ protocol see copy_model_legacy.py."""
 
 from dataclasses import dataclass
 
-from copy_world import Node
+from copy_world import Node, part_of
 
 UMASK = 0o022
 LINKS_MAX = 40
@@ -265,7 +265,7 @@ class Copy:
     def check_order(self):
         """Not mended: a file that is copied under the name which the part of
         another has is lost with that, or refused."""
-        if any((parent, self.part_name(name)) in self.made
+        if any((parent, part_of(name)) in self.made
                for parent, name in self.made):
             raise NoRule("part names")
         if self.through & self.made or any(map(self.there, self.missing)):
@@ -435,16 +435,13 @@ class Copy:
 
     # -- files --
 
-    def part_name(self, name):
-        return b"." + name + b".hpnpart"
-
     def settle_part(self, parent, name, renamed, ok):
         """What is left of a part that stood there. What is written through a
         link has none there."""
         c = self.c
         if (parent, name) in self.through:
             return
-        part = parent.names.get(self.part_name(name))
+        part = parent.names.get(part_of(name))
         if part is None or part.number is None or c.way == "between":
             return
         if part.kind != "file" or part.nlink > 1:
@@ -460,13 +457,13 @@ class Copy:
 
     def check_part(self, parent, name):
         """Not mended: another user's is taken for ours at first."""
-        part = parent.names.get(self.part_name(name))
+        part = parent.names.get(part_of(name))
         if part and part.data and self.c.way == "up":
             raise NoRule("part names")
 
     def has_part(self, parent, name):
         """One that -Z goes on with."""
-        part = parent.names.get(self.part_name(name))
+        part = parent.names.get(part_of(name))
         if part and part.data and self.c.program == "sftp":
             raise NoRule("part names")  # is it one? if not, it appends
         return not self.c.in_place and part is not None and \
@@ -519,7 +516,7 @@ class Copy:
 
     def copy_data(self, node, parent, name, there, through):
         c = self.c
-        if c.resume and self.part_name(name) in parent.names:
+        if c.resume and part_of(name) in parent.names:
             raise NoRule("part names")  # marks and digests tell what it is
         several = c.hard_links and node.nlink > 1
         stood = self.note_name(node, there) if several else set()
@@ -566,12 +563,10 @@ class Copy:
         if node.unsure or (there in self.written and
                            self.written[there] != node.data) or \
                 node in self.written:
-            there.unsure = self.unsure_exit = True
-            there.maybe_gone = self.c.verify and there.new
+            there.unsure = there.may_fail = self.unsure_exit = True
         if there in self.read and there.data != node.data:
             for made in self.read[there]:
-                made.unsure = True
-                made.maybe_gone = self.c.verify
+                made.unsure = made.may_fail = True
             there.unsure = self.unsure_exit = True
         self.written[there] = node.data
         self.read.setdefault(node, []).append(there)

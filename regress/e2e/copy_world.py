@@ -32,6 +32,9 @@ class Node:
     loose_setuid: bool = False  # setuid, setgid and sticky may have gone
     loose_names: bool = False  # may be one with another name, or none
     maybe_gone: bool = False  # a part that was left, which may go
+    # Its copy may fail, since the source is written while it is read: its part
+    # is there then, and of a new file nothing else.
+    may_fail: bool = False
 
 
 def snapshot(path):
@@ -90,11 +93,16 @@ def close_again(path, world):
                 os.chmod(below, node.mode)
 
 
+def part_of(name):
+    """The name that a file's part has, if nothing is in the way."""
+    return b"." + name + b".hpnpart"
+
+
 # ---- what there is, and what there should be ------------------------------
 
 def problems(want, have):
     """In words; none if all is as it should be."""
-    found, pairs, back = [], {}, {}
+    found, pairs, back, failures = [], {}, {}, failed_copies(want, have)
 
     def differ(path, what, wanted, got):
         found.append(f"{path!r}: {what}: {got!r}, should be {wanted!r}")
@@ -138,13 +146,33 @@ def problems(want, have):
         for name in sorted(w.names.keys() | h.names.keys()):
             below = os.path.join(path, name)
             if name not in h.names:
-                if not w.names[name].maybe_gone:
+                if not w.names[name].maybe_gone and below not in failures:
                     found.append(f"{below!r}: is gone")
-            elif name not in w.names:
+            elif name not in w.names and below not in failures:
                 found.append(f"{below!r}: a {h.names[name].kind} too many")
-            else:
+            elif name in w.names:
                 compare(below, w.names[name], h.names[name])
     compare(b"", want, have)
+    return found
+
+
+def failed_copies(want, have):
+    """Paths that show that copies which may fail did: of new files that are
+    not there, and of parts. Their failures have to be told."""
+    found = set()
+
+    def look(path, w, h):
+        for name, node in w.names.items():
+            if node.kind == "dir" and name in h.names:
+                look(os.path.join(path, name), node, h.names[name])
+            if not node.may_fail:
+                continue
+            if node.new and name not in h.names:
+                found.add(os.path.join(path, name))
+            part = part_of(name)
+            if part in h.names and part not in w.names:
+                found.add(os.path.join(path, part))
+    look(b"", want, have)
     return found
 
 

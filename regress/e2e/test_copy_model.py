@@ -27,7 +27,8 @@ import harness
 from copy_model import Copy, NoRule
 from copy_model_legacy import Legacy
 from copy_stories import HAVE_STOCK, OPTIONS, Here, Login, Story, argv_of
-from copy_world import build, close_again, problems, snapshot
+from copy_world import (build, close_again, failed_copies, problems,
+                        snapshot)
 from harness import IS_ROOT, clean_env, have
 
 STORIES = os.environ.get("HPN_STORIES", "2000")
@@ -109,6 +110,12 @@ def execute(argv, log):
     return status if ended else "no end"
 
 
+def tells_failure(log):
+    said = log.read_bytes()
+    return b"changed while it was being read" in said or \
+        b"NOT THE SAME at both ends" in said
+
+
 def play(story, place):
     """What is wrong then, in words. NoRule: nothing is expected."""
     real, bind = place.fresh()
@@ -129,6 +136,9 @@ def play(story, place):
     status = execute(argv, place.log)
     have_now = snapshot(b".")
     found = problems(world, have_now)
+    if failed_copies(world, have_now) and (
+            status == 0 or not tells_failure(place.log)):
+        found.insert(0, f"exit status {status}: a failed copy is not told")
     if rc is not None and status != rc:
         found.insert(0, f"exit status {status}, should be {rc}")
     elif status not in (0, 1, 255):
