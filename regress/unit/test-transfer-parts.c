@@ -5,6 +5,8 @@
  */
 #include "regress/unit/transfer-host.h"
 
+#include <sys/stat.h>
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,34 +46,123 @@ replaces(struct host *h, struct xfer *x)
 	all_lost(h);
 }
 
-/* It is neither written, nor renamed, nor removed, whatever it is like. */
+/* It is neither written, nor renamed, nor removed, whatever it is like. True if
+ * it came to a break. */
+static bool
+one_replaced(struct host h, size_t size, const char *change)
+{
+	const struct xfer_opts opts = { .retries = 3, .retry_wait_ms = 1,
+		.connections_max = 2 };
+
+	h.watch = replaces;
+	host_make_file("his", size, 2);
+	host_make_file("copy", size, 2);
+	assert_int_equal(system(change), 0);
+	assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+	assert_true(host_same("src", "dst"));
+	assert_true(host_same("copy", h.was_cut ? PART : "his"));
+	assert_int_equal(system("rm -f his copy dst .dst.*"), 0);
+	return h.was_cut;
+}
+
 static void
 test_replaced_at_a_break(void **state)
 {
 	static const size_t sizes[] = { 20, 700000, SIZE, SIZE + 40 };
-	const struct xfer_opts opts = { .retries = 3, .retry_wait_ms = 1,
-		.connections_max = 2 };
 	unsigned cut = 0;
 
 	(void)state;
 	host_make_file("src", SIZE, 1);
 	for (unsigned i = 0; i < 64; i++) {
-		size_t size = sizes[i % ARRAY_LEN(sizes)];
-		struct host h = { .seed = i, .watch = replaces,
-			.no_digests = i / 4 % 2, .stock = i / 4 % 4 == 2 };
+		struct host h = { .seed = i, .no_digests = i / 4 % 2,
+			.stock = i / 4 % 4 == 2 };
 
 		turn = 2 + i;
-		host_make_file("his", size, 2);
-		host_make_file("copy", size, 2);
-		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
-		assert_true(host_same("src", "dst"));
-		assert_true(host_same("copy", h.was_cut ? PART : "his"));
-		cut += h.was_cut;
-		assert_int_equal(system("rm -f his copy dst .dst.*"), 0);
+		cut += one_replaced(h, sizes[i % ARRAY_LEN(sizes)], "true");
 	}
 	assert_true(cut > 20);
 	assert_int_equal(unlink("src"), 0);
 	assert_int_equal(host_reports.n, 0);
+}
+
+/* A stock server shows of an empty file whose it is, its mode and its time. */
+static void
+test_empty_at_a_break(void **state)
+{
+	unsigned cut = 0;
+
+	(void)state;
+	host_make_file("src", SIZE, 1);
+	for (unsigned i = 0; i < 48; i++) {
+		struct host h = { .seed = i, .stock = true };
+
+		turn = 1 + i / 2;
+		cut += one_replaced(h, 0, i % 2 ? "chmod 640 his" :
+						  "touch -d '1 minute ago' his");
+	}
+	assert_true(cut > 20);
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
+/* It is lost when its attributes are known, and nothing was written to it. */
+static void
+breaks_empty(struct host *h, struct xfer *x)
+{
+	const struct xfer_file *f = active(x);
+	struct stat st;
+
+	if (h->was_cut || f == NULL || f->made.attrs.flags == 0 ||
+	    stat(PART, &st) != 0 || st.st_size > 0)
+		return;
+	h->was_cut = true;
+	all_lost(h);
+}
+
+/* It is known again, so no other part is made. */
+static void
+test_own_empty_at_a_break(void **state)
+{
+	const struct xfer_opts opts = { .retries = 3, .retry_wait_ms = 1,
+		.connections_max = 1 };
+
+	(void)state;
+	host_make_file("src", SIZE / 6, 1);
+	for (unsigned i = 0; i < 8; i++) {
+		struct host h = { .seed = i, .stock = i % 2, .in_order = true,
+			.watch = breaks_empty };
+
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		assert_true(h.was_cut);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(unlink("dst"), 0);
+		assert_int_not_equal(system("ls .dst* 2>/dev/null"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
+/* It takes no round trip to ask what the part is. */
+static void
+test_look_takes_no_turn(void **state)
+{
+	unsigned turns[4];
+
+	(void)state;
+	host_make_file("src", SIZE / 6, 1);
+	for (unsigned i = 0; i < ARRAY_LEN(turns); i++) {
+		const struct xfer_opts opts = { .retries = i % 2 * 3,
+			.connections_max = 1 };
+		struct host h = { .stock = i / 2, .greeted = true,
+			.steady = true };
+
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		turns[i] = h.turns;
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(turns[0], turns[1]);
+	assert_int_equal(turns[2], turns[3]);
+	assert_int_equal(unlink("src"), 0);
 }
 
 /* When it is being read, or digests of it are compared. */
@@ -161,6 +252,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_replaced_at_a_break),
+		cmocka_unit_test(test_empty_at_a_break),
+		cmocka_unit_test(test_own_empty_at_a_break),
+		cmocka_unit_test(test_look_takes_no_turn),
 		cmocka_unit_test(test_break_while_comparing),
 		cmocka_unit_test(test_left_is_told),
 	};

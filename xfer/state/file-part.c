@@ -129,7 +129,6 @@ xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply)
 	if (!f->up || f->target.reuse != XFER_REUSE_NOTHING ||
 	    f->opening.probe != NULL)
 		return;
-	f->made.asked |= reply->err != 0;
 	f->made.ours |= reply->err == 0 && reply->status == SFTP_OK;
 }
 

@@ -104,7 +104,7 @@ void xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply);
 void xfer_made_numbered(struct xfer_file *f, bool numbered);
 /* This run has made the part on this host, and fd is open on it. */
 void xfer_made_here(struct xfer_file *f, int fd);
-/* A server has told the attributes of the part, as it was written. */
+/* A server has told the attributes of the part, as it was made or written. */
 void xfer_made_written(struct xfer_file *f, const struct sftp_attrs *attrs);
 /* The part's handles are lost; so many bytes are in it. */
 void xfer_made_kept(struct xfer_file *f, uint64_t bytes);

@@ -101,13 +101,13 @@ struct xfer_part {
  * anew; by then somebody may have replaced it. */
 struct xfer_made {
 	bool ours;		 /* this run has made the part */
-	bool asked;		 /* it may have: the answer to OPEN was lost */
 	bool numbered;		 /* OPEN told the number of this copy */
 	uint64_t kept;		 /* bytes in it when its handles were lost */
 	bool seen;		 /* on this host: dev and ino are known */
 	dev_t dev;
 	ino_t ino;
-	struct sftp_attrs attrs; /* at a server, as written; flags 0: unknown */
+	struct sftp_attrs attrs; /* at a server: of the new, empty part, or as
+				  * it was written; flags 0: unknown */
 };
 
 /* OPEN of the first handle, and of those that follow. */

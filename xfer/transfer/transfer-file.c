@@ -211,23 +211,6 @@ next_part(struct xfer_file *f, const struct sftp_attrs *seen)
 	xfer_file_done(f);
 }
 
-/* Has this run made the file that has the part's name, and is it unchanged? It
- * must be empty, or as it was when this run wrote it. */
-static bool
-is_ours(const struct xfer_file *f, const struct sftp_attrs *found)
-{
-	const struct sftp_attrs *made = &f->made.attrs;
-	uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES | SFTP_A_MODE;
-
-	if ((!f->made.ours && !f->made.asked) ||
-	    (found->flags & known) != known || !S_ISREG(found->mode))
-		return false;
-	return found->size == 0 || (f->made.ours &&
-	    made->flags == found->flags && made->size == found->size &&
-	    made->mode == found->mode && made->mtime == found->mtime &&
-	    made->uid == found->uid && made->gid == found->gid);
-}
-
 /* Answer to LSTAT of the part's name, after OPEN could not make the part: does
  * something have that name? */
 static void
@@ -245,7 +228,7 @@ part_stated(void *arg, const struct sftp_reply *reply)
 		xfer_file_open(f); /* the name has become free */
 	} else if (reply->err != 0 || reply->status != SFTP_OK) {
 		start_fails(f);
-	} else if (is_ours(f, &reply->attrs) && !f->part.cleared) {
+	} else if (xfer_made_is(f, &reply->attrs) && !f->part.cleared) {
 		f->pending++;
 		xfer_part_remove(f, part_removed);
 	} else {
@@ -385,9 +368,10 @@ part_opened(struct xfer_file *f)
 		xfer_file_restart(f, false);
 		return;
 	}
+	/* It was taken because it was empty, and the right one. */
 	if (xfer_keeps_data(f) && f->part.old.size == 0 &&
-	    (f->part.made.flags == 0 || f->part.made.size != 0)) {
-		xfer_part_pass(f); /* it was taken because it was empty */
+	    !xfer_same_attrs(&f->part.made, &f->part.old)) {
+		xfer_part_pass(f);
 		return;
 	}
 	/* Our server checks an old part when it opens it: the attributes that
@@ -491,6 +475,8 @@ xfer_file_open(struct xfer_file *f)
 	xfer_file_enter(f, XFER_OPENING);
 	xfer_opening_begins(f);
 	xfer_handle_open(f, stream, xfer_open_name(f), flags);
+	if (flags & SFTP_O_EXCL)
+		xfer_made_look(f, stream);
 }
 
 static void

@@ -115,8 +115,8 @@ xfer_file_choose_reuse(struct xfer_file *f)
 	}
 	if (there && xfer_owner_probe(f))
 		return;
-	if (there && f->part.old.size == 0 && !f->made.ours &&
-	    !xfer_part_is_abandoned(f)) {
+	if (there && f->part.old.size == 0 &&
+	    !xfer_made_is(f, &f->part.old) && !xfer_part_is_abandoned(f)) {
 		xfer_part_pass(f);
 		return;
 	}

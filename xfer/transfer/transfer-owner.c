@@ -8,12 +8,57 @@
  * under a name that nobody else uses, is made and its owner is read. That is
  * done once, and only when there is an old part. Our own server refuses parts
  * of others itself. The time of the probe is the time at the server.
+ *
+ * A part that this run has made may be another file after a break. Of an empty
+ * one only its attributes tell. They are asked for when the part is made, by
+ * LSTAT directly behind OPEN, so that no break comes between the two answers.
  */
+#include <sys/stat.h>
+
 #include <stdlib.h>
 
 #include "xfer/transfer/transfer-internal.h"
 
 enum { ABANDONED_S = 3600 };
+
+static void
+made_seen(void *arg, const struct sftp_reply *reply)
+{
+	const struct sftp_attrs *a = &reply->attrs;
+	struct xfer_file *f = arg;
+	const struct xfer_handle *e = TAILQ_FIRST(&f->handles);
+
+	f->pending--;
+	if (reply->err != 0)
+		return;
+	/* Unless OPEN has made the part, it is another file. */
+	if (reply->type == SFTP_ATTRS && e != NULL &&
+	    e->state == XFER_HANDLE_OPEN &&
+	    (a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
+	    (a->flags & SFTP_A_SIZE) && a->size == 0)
+		xfer_made_written(f, a);
+	xfer_file_touch(f);
+}
+
+void
+xfer_made_look(struct xfer_file *f, struct xfer_stream *stream)
+{
+	const struct xfer *x = f->x;
+
+	if (!f->up || (x->opts.retries == 0 && x->stream_count < 2))
+		return; /* nothing goes on after a break */
+	f->pending++;
+	sftp_path_request(stream->s, SFTP_LSTAT, f->part.name, made_seen, f);
+}
+
+bool
+xfer_made_is(const struct xfer_file *f, const struct sftp_attrs *found)
+{
+	const uint32_t known = SFTP_A_SIZE | SFTP_A_TIMES | SFTP_A_MODE;
+
+	return f->made.ours && (found->flags & known) == known &&
+	    S_ISREG(found->mode) && xfer_same_attrs(&f->made.attrs, found);
+}
 
 void
 xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made)

@@ -88,6 +88,12 @@ bool xfer_parts_wait(struct xfer *x, const struct xfer_file *f);
 bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
 
 /* transfer-owner.c: whose is the old part of an upload? */
+/* Asks for the attributes of the part that OPEN makes on that stream. OPEN was
+ * sent just before. */
+void xfer_made_look(struct xfer_file *f, struct xfer_stream *stream);
+/* Is what was found under the part's name the file that this run has made, and
+ * unchanged since its attributes were seen? */
+bool xfer_made_is(const struct xfer_file *f, const struct sftp_attrs *found);
 /* made: attributes of a file that the server has just made for us. */
 void xfer_owner_learn(struct xfer *x, const struct sftp_attrs *made);
 /* Has the old part of an upload another owner than the files that the server
@@ -119,6 +125,8 @@ void xfer_part_remove(struct xfer_file *f, sftp_done_fn done);
 /* Removes the part whatever streams are lost. The caller makes no part of that
  * name, and does not end the file, before f->pending says that it is done. */
 void xfer_part_remove_surely(struct xfer_file *f);
+/* Are they those of one file, as far as attributes tell? */
+bool xfer_same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b);
 /* Does the request that renames the part close its handle? */
 bool xfer_renames_handle(const struct xfer_file *f);
 /* Renames the part to the target. The part is whole, and closed unless

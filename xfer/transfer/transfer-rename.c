@@ -168,10 +168,10 @@ is_written(const struct xfer_file *f, const struct sftp_attrs *found)
 		(!f->x->opts.preserve && w->mtime < found->mtime));
 }
 
-static bool
-same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b)
+bool
+xfer_same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b)
 {
-	return a->flags == b->flags && a->size == b->size &&
+	return a->flags != 0 && a->flags == b->flags && a->size == b->size &&
 	    a->uid == b->uid && a->gid == b->gid && a->mode == b->mode &&
 	    a->mtime == b->mtime;
 }
@@ -250,7 +250,7 @@ renamed(struct xfer_file *f)
 	else if (r->status == SFTP_OK && r->hidden)
 		not_shown(f);
 	else if (r->status == SFTP_OK && (!is_written(f, &r->before) ||
-	    !same_attrs(&r->before, &r->after)))
+	    !xfer_same_attrs(&r->before, &r->after)))
 		rename_fails(f, XFER_PART_EXCHANGED);
 	else if (r->status == SFTP_NO_SUCH_FILE &&
 	    !(r->lost && is_written(f, &r->after)))
