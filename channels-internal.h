@@ -305,8 +305,6 @@ int channel_advance_close(struct channel *c) must_check;
 bool channel_widen(struct channel *c, uint32_t more) must_check;
 /* Brings chs->offered up to date after c's window became wider or narrower. */
 void channel_count_offered(struct channel *c);
-/* Bytes that the peer may make us keep, in sum. */
-uint64_t channels_offered(const struct channels *chs);
 int channel_adjust_window(struct channel *c) must_check;
 
 /* channels-times.c. channels_count_time() is called at the beginning of a turn.

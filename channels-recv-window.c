@@ -126,15 +126,6 @@ recv_window_fair(size_t movers, bool exact)
 	return MIN(recv_window_share(movers), most);
 }
 
-uint64_t
-recv_window_sum_max(size_t channels)
-{
-	size_t first = MIN(channels, (size_t)CHANNELS_MANY);
-
-	return CHANNELS_BUDGET + (uint64_t)first * RECV_WINDOW_LEAST +
-	    (uint64_t)(channels - first) * RECV_WINDOW_LEAST_OF_MANY;
-}
-
 void
 recv_window_init(struct recv_window *w, uint32_t bytes)
 {

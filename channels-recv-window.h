@@ -151,8 +151,6 @@ bool recv_window_is_short(uint64_t offered);
  * queues for many round trips of the path, so that little seems to arrive in
  * one. */
 uint32_t recv_window_fair(size_t movers, bool exact);
-/* The most bytes that the windows of so many channels can add up to. */
-uint64_t recv_window_sum_max(size_t channels);
 /* What a window of max bytes shrinks to if it was not used for so long. */
 uint32_t recv_window_rested(uint32_t max, uint64_t idle_ms);
 

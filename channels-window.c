@@ -22,12 +22,6 @@ channel_count_offered(struct channel *c)
 	c->offered = now;
 }
 
-uint64_t
-channels_offered(const struct channels *chs)
-{
-	return chs->offered;
-}
-
 /* The most bytes that c's window may grow to, given those of other channels. */
 static uint32_t
 grow_limit(const struct channel *c)

@@ -30,7 +30,6 @@ enum {
 	CHANNEL_WINDOW_DEFAULT = 2 * 1024 * 1024, /* bytes */
 	CHANNEL_PACKET_DEFAULT = 32 * 1024,	  /* bytes of data */
 	CHANNEL_PACKET_LARGE = 252 * 1024,
-	CHANNEL_WINDOW_MAX = 128 * 1024 * 1024,
 	CHANNEL_EARLY_MAX = 4096, /* bytes of early data for a channel */
 	CHANNELS_MAX = 16384, /* channels of a connection at the same time */
 	CHANNEL_EXT_STDERR = 1, /* RFC 4254 section 5.2 */

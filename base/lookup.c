@@ -191,12 +191,6 @@ lookup_begin(void (*become)(const void *arg), const void *arg)
 	return 0;
 }
 
-bool
-lookup_has_starter(void)
-{
-	return starter != -1;
-}
-
 void
 lookup_end(void)
 {

@@ -31,10 +31,7 @@ enum lookup_kind {
  * into the starter. ERR_SYSTEM with errno. */
 int lookup_begin(void (*become)(const void *arg),
     const void *arg) must_check;
-/* Is there a starter? Then base/owners.h names only owners of files that it was
- * shown. */
-bool lookup_has_starter(void);
-/* For tests, which begin more than once. */
+/* For tests, which begin more than once: ends the starter. */
 void lookup_end(void);
 
 /* From now on the processes are executed, not forked, if there is no starter:

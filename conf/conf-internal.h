@@ -35,7 +35,6 @@
 /* A keyword with only these values, because they describe what happens
  * anyway. */
 #define ONLY(list) .type = &conf_fixed, .def = list
-#define REFUSED .type = &conf_refused
 /* Parameters of functions that are not built. No notice for the values in the
  * list, which describe what happens anyway. */
 #define UNBUILT(kind, list, what)                                             \

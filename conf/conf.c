@@ -110,12 +110,6 @@ conf_row_has_field(const struct conf_row *row)
 	    row->type != &conf_structure;
 }
 
-bool
-conf_row_accepted(const struct conf_row *row)
-{
-	return row->type != &conf_refused && row->type != &conf_deprecated;
-}
-
 const struct conf_row *
 conf_find(const struct conf_table *t, const char *keyword)
 {

@@ -205,8 +205,6 @@ const struct conf_row *conf_find(const struct conf_table *t,
 const struct conf_row *conf_find_or_log(const struct conf_table *t,
     const char *keyword, const struct conf_location *at);
 size_t conf_index(const struct conf_table *t, const struct conf_row *row);
-/* May the keyword be in a configuration? False: it is refused or deprecated. */
-bool conf_row_accepted(const struct conf_row *row);
 /* Has the row a field, and so a value of its own? */
 bool conf_row_has_field(const struct conf_row *row);
 

@@ -267,9 +267,10 @@ struct server_conf_spec {
 };
 /* The facts of -C: "user=x,host=y,addr=..,laddr=..,lport=..,
  * rdomain=..,invalid-user", repeatable. Strings are allocated, freed by
- * spec_clear(). */
+ * server_conf_spec_clear(). */
 int server_conf_spec_parse(struct server_conf_spec *s,
     const char *text) must_check;
+/* For tests: hpnsshd ends with what it parsed. */
 void server_conf_spec_clear(struct server_conf_spec *s);
 
 /* A finished copy of c with the matching blocks applied, without blocks of

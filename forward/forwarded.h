@@ -107,7 +107,8 @@ int forwarded_open_for(struct forwarded_list *l,
 int forwarded_take(struct forwarded_list *l,
     const struct forwarded_kind *kind, struct channel *c, int fd) must_check;
 
-/* The number of connections in the list: tied, or being connected or opened. */
+/* For tests: the number of connections in the list: tied, or being connected or
+ * opened. */
 size_t forwarded_count(const struct forwarded_list *l);
 
 /* Appends an originator's fields to an OPEN: address and port. */

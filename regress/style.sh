@@ -9,7 +9,7 @@ cd "$srcdir" || exit 1
 sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$|^regress/.*\.py$|^docs/.*\.md$')
 
 # shellcheck disable=SC2086
-LC_ALL=C awk '
+LC_ALL=C awk "$(cat regress/code.awk)"'
 BEGIN {
 	COLUMNS = 1; FUNCTION = 2; SOURCE = 3; STRUCT = 4; DOCS = 5
 	HEADER = 6
@@ -71,24 +71,9 @@ function width(s,   at, tab) {
 	return at + length(s)
 }
 
-# Without comments, strings and what is in parentheses. A comment of several
-# lines sets in_comment.
-function code(s,   from, to) {
-	if (in_comment) {
-		if ((to = index(s, "*/")) == 0)
-			return ""
-		s = substr(s, to + 2)
-		in_comment = 0
-	}
-	gsub(/"([^"\\]|\\.)*"/, "", s)
-	while ((from = index(s, "/*")) > 0) {
-		to = index(substr(s, from + 2), "*/")
-		if (to == 0) {
-			in_comment = 1
-			return substr(s, 1, from - 1)
-		}
-		s = substr(s, 1, from - 1) substr(s, from + to + 3)
-	}
+# The code of a line without what is in parentheses.
+function fields_of(s) {
+	s = code(s)
 	while (gsub(/\([^()]*\)/, "", s) > 0)
 		;
 	return s
@@ -182,7 +167,7 @@ buf_data_open && /^[ \t]*buf_len\([^)]*\) ?\}/ { other_form(SPAN) }
 in_struct && $0 ~ "^\t" itself " [*]next[;,]" && FILENAME !~ by_hand {
 	other_form(LIST)
 }
-in_struct { count_fields(code($0)) }
+in_struct { count_fields(fields_of($0)) }
 
 END {
 	end_of_source(last, lines)

@@ -50,14 +50,6 @@ user_lookup(const char *name)
 	return pw != NULL ? from_passwd(pw) : make_up(name);
 }
 
-struct user *
-user_self(void)
-{
-	struct passwd *pw = getpwuid(geteuid());
-
-	return pw != NULL ? from_passwd(pw) : make_up("");
-}
-
 void
 user_free(struct user *u)
 {

@@ -34,9 +34,6 @@ enum {
 /* The account of this name; made up if there is none. Never NULL: out of memory
  * ends the process. */
 struct user *user_lookup(const char *name);
-/* The account of the calling process. Never NULL; out of memory ends the
- * process. */
-struct user *user_self(void);
 void user_free(struct user *u);
 
 /* Appends the names of the user's groups. Errors: see user_groups(). A user who

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/gss-host.h"
+#include "regress/unit/own-account.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -142,7 +143,7 @@ gss_login_setup(const char *method)
 	log_set_level(LOG_LVL_QUIET);
 	gss_library = (struct gss_library){ 0 };
 	login = (struct login){ .name = "name", .service = "service",
-		.user = user_self(), .peer = &client_peer, .name_ok = true,
+		.user = own_account(), .peer = &client_peer, .name_ok = true,
 		.allowed = true,
 		.session_id = { (const uint8_t *)"id", 2 } };
 	server_conf_init(&login.conf);

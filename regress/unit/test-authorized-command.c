@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Programs that are asked for keys: what they get, and what bounds them. */
 #include "regress/unit/help.h"
+#include "regress/unit/own-account.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -20,7 +21,7 @@ set_up(void **state)
 	(void)state;
 	log_init("test", LOG_LVL_INFO);
 	messages_keep();
-	self = user_self();
+	self = own_account();
 	return 0;
 }
 

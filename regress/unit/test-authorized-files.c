@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "regress/unit/own-account.h"
 #include "server/monitor/authorized-files.h"
 
 static char dir[] = "/tmp/test-authorized-files-XXXXXX";
@@ -36,7 +37,7 @@ set_up(void **state)
 {
 	(void)state;
 	log_init("test", LOG_LVL_QUIET);
-	self = user_self();
+	self = own_account();
 	assert_non_null(mkdtemp(dir));
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		char *path = path_of(names[i]);

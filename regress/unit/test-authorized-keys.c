@@ -16,6 +16,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "regress/unit/own-account.h"
 #include "server/monitor/authorized-keys.h"
 
 /* Blobs with the frame of a key are all that the parser asks for. */
@@ -378,7 +379,7 @@ struct search {
 static void
 search(const struct search *s)
 {
-	struct user *u = user_self();
+	struct user *u = own_account();
 	struct authkeys_query q = { .user = u, .wanted = plain_a,
 		.address = "192.0.2.7", .host = "client.example.org",
 		.now = time(NULL),

@@ -17,6 +17,7 @@
 #include "channels-recv-window.h"
 #include "channels.h"
 #include "regress/unit/dice.h"
+#include "regress/unit/window-sum.h"
 
 static void
 test_window_next(void **state)
@@ -143,7 +144,7 @@ test_window_of_many(void **state)
 
 		assert_true(w >= 4096);
 		sum += w;
-		assert_true(sum <= recv_window_sum_max(n + 1));
+		assert_true(sum <= window_sum_max(n + 1));
 		if (n < 8)
 			assert_int_equal(w, CHANNEL_WINDOW_DEFAULT);
 		if (n < 1000)
@@ -359,7 +360,7 @@ test_budget_of_many(void **state)
 			sum += kept_by(&one->w) - own;
 		}
 		check(one);
-		assert_true(sum <= recv_window_sum_max(CHANNELS));
+		assert_true(sum <= window_sum_max(CHANNELS));
 	}
 	assert_true(sum > CHANNELS_BUDGET / 2);
 }
@@ -434,7 +435,7 @@ use(struct crowd *c, size_t i, uint64_t rtt_us)
 	recv_window_consume(&one->w, one->w.waiting);
 	adjust(one, &path);
 	c->sum += kept_by(&one->w) - own;
-	assert_true(c->sum <= recv_window_sum_max(c->n));
+	assert_true(c->sum <= window_sum_max(c->n));
 }
 
 /* All move data: soon their windows are equal, on a short path (where none

@@ -30,6 +30,12 @@ read_page(const char *name, struct strlist *lines)
 	buf_clear(&text);
 }
 
+static bool
+row_accepted(const struct conf_row *row)
+{
+	return row->type != &conf_refused && row->type != &conf_deprecated;
+}
+
 static void
 check_page(const struct conf_table *t, const char *name)
 {
@@ -44,14 +50,14 @@ check_page(const struct conf_table *t, const char *name)
 			continue;
 		keyword = lines.v[i] + strlen(item);
 		row = conf_find(t, keyword);
-		if (row == NULL || !conf_row_accepted(row) ||
+		if (row == NULL || !row_accepted(row) ||
 		    strcmp(row->name, keyword) != 0)
 			fail_msg("%s tells of %s", name, keyword);
 		else if (told[conf_index(t, row)]++ > 0)
 			fail_msg("%s tells of %s twice", name, keyword);
 	}
 	for (size_t i = 0; i < t->count; i++)
-		if (conf_row_accepted(&t->rows[i]) && told[i] == 0)
+		if (row_accepted(&t->rows[i]) && told[i] == 0)
 			fail_msg("%s does not tell of %s", name,
 			    t->rows[i].name);
 	strlist_clear(&lines);

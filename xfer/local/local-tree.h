@@ -62,7 +62,7 @@ const char *local_error_text(int error);
  * process's limit. The tree must be freed after all its directories. */
 struct local_tree *local_tree_new(unsigned fds_max);
 void local_tree_free(struct local_tree *t);
-/* How many descriptors of directories are open now. */
+/* For tests: how many descriptors of directories are open now. */
 unsigned local_tree_fds(const struct local_tree *t);
 
 /* A root at a path that the user has named, so links on the way to it are

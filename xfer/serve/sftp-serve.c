@@ -39,7 +39,10 @@ struct request {
 	uint8_t type;
 	uint32_t needs; /* rights that every use of the request needs */
 	serve_fn fn;  /* NULL for WRITE, which is handled here */
-	const char *counts_as; /* see sftp_serve_request_counts_as() */
+	/* A comma list of the standard requests that can do the same: this
+	 * one is allowed only if all of these are. NULL: it is a standard one
+	 * itself. */
+	const char *counts_as;
 };
 
 /* Short names of rights, for the table. NOTHING is for requests that tell

@@ -104,9 +104,7 @@ int sftp_serve_fd(const struct sftp_serve *s);
 
 /* The name of request i of all that there are; NULL past the end. */
 const char *sftp_serve_request_name(size_t i);
-/* A comma list of the standard requests that can do the same as request i: it
- * is allowed only if all of these are. NULL: request i is a standard one
- * itself, or i is past the end. */
+/* For tests: the counts_as of request i (sftp-serve.c); NULL past the end. */
 const char *sftp_serve_request_counts_as(size_t i);
 /* True if every name of a comma list is a request's. */
 bool sftp_serve_names_valid(const char *list);

@@ -37,8 +37,6 @@ void xfer_streams_wake(struct xfer *x);
 int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
 /* May one more file be opened on the stream l? */
 bool xfer_stream_takes_files(const struct xfer_stream *l);
-/* Does data have to wait until buffered requests are sent? */
-bool xfer_output_full(const struct xfer *x);
 /* The stream for one more file; NULL: no handle is free. */
 struct xfer_stream *xfer_stream_pick(struct xfer *x);
 /* done gets the server's answer, or ERR_NOMEM, or in xfer_free()

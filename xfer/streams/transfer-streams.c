@@ -341,8 +341,9 @@ let_idle(struct xfer *x, unsigned use)
 
 /* --- a turn --- */
 
-bool
-xfer_output_full(const struct xfer *x)
+/* Does data have to wait until buffered requests are sent? */
+static bool
+output_full(const struct xfer *x)
 {
 	const struct xfer_stream *l;
 
@@ -359,7 +360,7 @@ int
 xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 {
 	struct xfer_stream *l = TAILQ_FIRST(&x->streams);
-	bool full = xfer_output_full(x);
+	bool full = output_full(x);
 	uint64_t now;
 	int r;
 
@@ -375,7 +376,7 @@ xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 	}
 	if (more || full) {
 		r = x->host.ops->turn(x->host.arg, 0);
-		if (r < 0 || more || !xfer_output_full(x))
+		if (r < 0 || more || !output_full(x))
 			return r;
 	}
 	return x->host.ops->turn(x->host.arg, timeout_ms);

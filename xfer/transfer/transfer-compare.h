@@ -39,8 +39,6 @@ void xfer_marks_read(struct xfer_file *f);
 /* Called before the file is queued to go on over another stream: sets f->whole
  * if its part has all data. */
 void xfer_whole_learn(struct xfer_file *f);
-/* Is the old part the one that xfer_whole_learn() found to be whole? */
-bool xfer_is_whole(const struct xfer_file *f);
 /* Must the old part be read back to be compared? The server has no digests, and
  * the part, which is not longer than the source, has no marks. */
 bool xfer_part_is_read(const struct xfer_file *f);

@@ -540,44 +540,6 @@ state_source(struct xfer_file *f)
 	return waits;
 }
 
-/* Starts f, which is on the list of active files already. */
-void
-xfer_file_start(struct xfer_file *f)
-{
-	if (f->target.known) {
-		xfer_file_open(f);
-		return;
-	}
-	if (!f->up)
-		xfer_part_make_way(f->x, f->at, f->name);
-	if (f->up && f->dir != NULL && f->dir->there != NULL) {
-		prepare(f);
-		if (xfer_reuse_listed(f))
-			return;
-	}
-	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
-		not_opened(f);
-		return;
-	}
-	prepare(f);
-	if (!f->up && f->resume && f->source.exact.known) {
-		xfer_part_stat(f);
-		if (xfer_reuse_listed(f))
-			return;
-		xfer_source_doubted(f);
-	}
-	if (f->source.size > INT64_MAX) { /* the size that the server told */
-		xfer_report_errno(f->x, f->remote, EFBIG);
-		f->failed = true;
-		xfer_file_done(f);
-		return;
-	}
-	if (f->source.symlink)
-		xfer_symlink_start(f);
-	else if (!state_source(f))
-		xfer_file_begin(f);
-}
-
 /* The target is its own source: it is left alone, and not even opened for
  * writing. */
 static void
@@ -588,8 +550,9 @@ keep_target(struct xfer_file *f)
 	xfer_file_done(f);
 }
 
-void
-xfer_file_begin(struct xfer_file *f)
+/* The requests about the source are answered: the file begins. */
+static void
+begin_file(struct xfer_file *f)
 {
 	xfer_file_enter(f, XFER_STATING_TARGET);
 	if (xfer_plan(f) == TARGET_KEEP) {
@@ -625,6 +588,44 @@ xfer_file_begin(struct xfer_file *f)
 	}
 	xfer_target_known(f);
 	xfer_file_open(f);
+}
+
+/* Starts f, which is on the list of active files already. */
+void
+xfer_file_start(struct xfer_file *f)
+{
+	if (f->target.known) {
+		xfer_file_open(f);
+		return;
+	}
+	if (!f->up)
+		xfer_part_make_way(f->x, f->at, f->name);
+	if (f->up && f->dir != NULL && f->dir->there != NULL) {
+		prepare(f);
+		if (xfer_reuse_listed(f))
+			return;
+	}
+	if (f->up && !f->source.symlink && !f->x->origin.ops->open(f)) {
+		not_opened(f);
+		return;
+	}
+	prepare(f);
+	if (!f->up && f->resume && f->source.exact.known) {
+		xfer_part_stat(f);
+		if (xfer_reuse_listed(f))
+			return;
+		xfer_source_doubted(f);
+	}
+	if (f->source.size > INT64_MAX) { /* the size that the server told */
+		xfer_report_errno(f->x, f->remote, EFBIG);
+		f->failed = true;
+		xfer_file_done(f);
+		return;
+	}
+	if (f->source.symlink)
+		xfer_symlink_start(f);
+	else if (!state_source(f))
+		begin_file(f);
 }
 
 /* --- beginning anew --- */
@@ -678,7 +679,7 @@ settle(struct xfer_file *f)
 		if (f->failed)
 			xfer_file_done(f);
 		else
-			xfer_file_begin(f);
+			begin_file(f);
 		break;
 	case XFER_STATING_TARGET:
 		if (f->pending == 0)

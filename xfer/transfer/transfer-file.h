@@ -49,8 +49,6 @@ void xfer_file_free(struct xfer_file *f);
 void xfer_file_stop(struct xfer_file *f);
 /* The file has succeeded or failed, and has no request under way any more. */
 void xfer_file_done(struct xfer_file *f);
-/* The requests about the source are answered: the file begins. */
-void xfer_file_begin(struct xfer_file *f);
 /* Opens the file at the server: the source of a download, the part or target of
  * an upload. */
 void xfer_file_open(struct xfer_file *f);
@@ -111,8 +109,6 @@ bool xfer_between_same(const struct xfer_file *f);
 void xfer_between_free(struct xfer *x);
 
 /* transfer-retry.c */
-/* The stream is over, and with it the file's handle on it. */
-void xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream);
 /* The file's handles are lost: queues it, to go on over another stream, unless
  * answers are still under way. */
 void xfer_file_go_on(struct xfer_file *f);

@@ -66,8 +66,10 @@ xfer_plan_found(struct xfer *x, const char *target)
 	    !remember(&x->own.names, target);
 }
 
-bool
-xfer_is_found(const struct xfer *x, const char *path)
+/* Is path, a name of our own, the target of a source that was found so far?
+ * Also true if it may be, since too many were found to note them all. */
+static bool
+is_found(const struct xfer *x, const char *path)
 {
 	return x->own.many || has(x->own.names, path);
 }
@@ -81,7 +83,7 @@ xfer_free_name(const struct xfer *x, const char *target, unsigned *number,
 	while (++*number <= XFER_NAMES_TRIED) {
 		name = make(target, *number);
 		if (name == NULL || *number > XFER_PARTS_MAX ||
-		    !xfer_is_found(x, name))
+		    !is_found(x, name))
 			return name;
 		free(name);
 	}

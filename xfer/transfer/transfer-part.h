@@ -43,9 +43,6 @@ void xfer_plan_free(struct xfer *x);
  * our own (xfer/part-name.h) it is noted, so that it is not mistaken for what a
  * killed run has left. */
 void xfer_plan_found(struct xfer *x, const char *target);
-/* Is path, a name of our own, the target of a source that was found so far?
- * Also true if it may be, since too many were found to note them all. */
-bool xfer_is_found(const struct xfer *x, const char *path);
 /* The next name of our own, by make(), that no source was found for; *number
  * is that of the one before, or 0. The caller frees. NULL: no memory, or
  * XFER_NAMES_TRIED were tried. */

@@ -256,7 +256,7 @@ compare_file(struct xfer_file *f)
 	struct xfer_compare *c = &f->compare;
 	struct xfer_handle *e = TAILQ_FIRST(&f->handles);
 
-	/* Errors of a lost stream are no answers: see xfer_file_lost(). */
+	/* Errors of a lost stream are no answers: see lose_stream(). */
 	if (e == NULL || sftp_error(e->stream->s) != 0 ||
 	    f->late != XFER_LATE_NO)
 		return;
@@ -527,8 +527,9 @@ xfer_whole_learn(struct xfer_file *f)
 		f->x->retry.kept += f->source.size;
 }
 
-bool
-xfer_is_whole(const struct xfer_file *f)
+/* Is the old part the one that xfer_whole_learn() found to be whole? */
+static bool
+is_whole(const struct xfer_file *f)
 {
 	return f->whole.known && f->whole.size == f->source.size &&
 	    (f->source.attrs.flags & SFTP_A_TIMES) &&
@@ -542,7 +543,7 @@ xfer_part_is_read(const struct xfer_file *f)
 {
 	return f->target.reuse == XFER_REUSE_CHECKED && f->part.name != NULL &&
 	    f->part.old.size > 0 && f->part.old.size <= f->source.size &&
-	    !xfer_is_whole(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
+	    !is_whole(f) && !xfer_has(f->x, SFTP_EXT_CHECK_FILE);
 }
 
 static void
@@ -561,7 +562,7 @@ marks_known(struct xfer_file *f, const uint8_t *p, size_t len)
 	f->compare.why = XFER_COMPARE_NONE;
 	xfer_progress_from(f, 0);
 	/* Without marks it is no part, or a part of another source. */
-	if (len == 0 && xfer_is_whole(f)) {
+	if (len == 0 && is_whole(f)) {
 		take_whole(f);
 		right = true;
 	} else {

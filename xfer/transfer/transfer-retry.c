@@ -153,8 +153,9 @@ xfer_file_go_on(struct xfer_file *f)
 	}
 }
 
-void
-xfer_file_lost(struct xfer_file *f, struct xfer_stream *stream)
+/* The stream is over, and with it the file's handle on it. */
+static void
+lose_stream(struct xfer_file *f, struct xfer_stream *stream)
 {
 	struct xfer_handle *e, *next;
 	bool lost = false;
@@ -223,7 +224,7 @@ stream_gone(struct xfer_stream *l)
 	for (f = TAILQ_LAST(&x->files.active, xfer_files); f != NULL;
 	     f = before) {
 		before = TAILQ_PREV(f, xfer_files, entry);
-		xfer_file_lost(f, l);
+		lose_stream(f, l);
 		xfer_files_settle(x);
 	}
 	xfer_dirs_lost(x, l);

@@ -89,7 +89,7 @@ small_begin(struct xfer_file *f, struct xfer_stream *stream)
 }
 
 /* Counts an answer. True if it was the last one. False if others are to come,
- * or the session is over: then xfer_file_lost() begins the file anew. */
+ * or the session is over: then transfer-retry.c begins the file anew. */
 static bool
 small_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
