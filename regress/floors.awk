@@ -28,6 +28,7 @@ BEGIN {
 	may["xfer/orders"] = may["xfer/streams"] " xfer/orders"
 	may["xfer/transfer"] = may["xfer/trees"] " xfer/orders xfer/transfer"
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
+	may["xfer/sync"] = may["xfer/transfer"] " xfer/sync"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
 	may["agent"] = may["keys"] " agent"
@@ -46,7 +47,7 @@ BEGIN {
 	may["client/mux"] = may["client/session"] " client/mux"
 	may["client"] = may["client/mux"] " client"
 	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
-	    " xfer/orders xfer/transfer xfer/rcp client/copy"
+	    " xfer/orders xfer/transfer xfer/sync xfer/rcp client/copy"
 	may["server"] = may["conf"] " server gss"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
@@ -55,7 +56,7 @@ BEGIN {
 	may["program"] = may["client/copy"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
 	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
-	    " xfer/trees xfer/orders xfer/transfer xfer/rcp xfer/shell program"
+	    " xfer/trees xfer/orders xfer/transfer xfer/sync xfer/rcp xfer/shell program"
 	may["test"] = may["program"] " crypto/fallback test"
 }
 

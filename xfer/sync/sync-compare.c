@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/sync/sync-compare.h"
+
+#include <string.h>
+
+#include "xfer/sync/sync-chmod.h"
+
+enum {
+	PERMISSIONS = 0777, /* without -p nothing else is taken over */
+	EXECUTE = 0111,
+	LINK_MODE = 0777,
+	NSEC_UNIT_MIN = 100, /* of the coarser file systems' clocks */
+	NSEC_PER_SEC = 1000000000,
+};
+
+/* ---- times -------------------------------------------------------------- */
+
+/* Has the target the source's time as far as its file system keeps it? One that
+ * keeps seconds, or hundreds of nanoseconds, has cut the rest off. */
+static bool
+same_nsec(uint32_t source, uint32_t target)
+{
+	if (source == target)
+		return true;
+	for (uint32_t unit = NSEC_UNIT_MIN; unit <= NSEC_PER_SEC; unit *= 10)
+		if (target == source - source % unit)
+			return true;
+	return false;
+}
+
+/* How far the target's time is behind the source's: below 0 it is older, 0: the
+ * times count as equal. */
+static int
+time_cmp(const struct sync_opts *o, const struct sync_ends *ends,
+    const struct walk_item *source, const struct walk_item *target)
+{
+	int64_t s = source->mtime, t = target->mtime;
+	uint64_t apart = t > s ? (uint64_t)t - (uint64_t)s :
+				 (uint64_t)s - (uint64_t)t;
+
+	if (apart > o->modify_window)
+		return t > s ? 1 : -1;
+	if (apart != 0 || o->modify_window != 0 || !ends->ns ||
+	    same_nsec(source->nsec, target->nsec))
+		return 0;
+	return target->nsec > source->nsec ? 1 : -1;
+}
+
+/* Is the target to have the source's time? */
+static bool
+keeps_time(const struct sync_opts *o, enum walk_kind kind)
+{
+	return o->times && !(kind == WALK_DIR && o->omit_dir_times) &&
+	    !(kind == WALK_LINK && o->omit_link_times);
+}
+
+/* ---- attributes --------------------------------------------------------- */
+
+/* The mode of a file that there is already, where only whether it can be
+ * executed counts (-E): whoever may read it may execute it, or nobody. */
+static uint32_t
+executable_as(uint32_t source, uint32_t target)
+{
+	if ((source & EXECUTE) == 0)
+		return target & ~(uint32_t)EXECUTE;
+	if ((target & EXECUTE) != 0)
+		return target;
+	return target | (target & 0444) >> 2;
+}
+
+/* old: a target of the same kind, or NULL. */
+static uint32_t
+wanted_mode(const struct sync_opts *o, const struct sync_ends *ends,
+    const struct walk_item *source, const struct walk_item *old)
+{
+	uint32_t mode;
+
+	if (source->kind == WALK_LINK)
+		return LINK_MODE;
+	mode = sync_chmod_apply(o->chmod, source->mode,
+	    source->kind == WALK_DIR);
+	if (o->perms)
+		return mode;
+	if (old == NULL)
+		return mode & PERMISSIONS & ~ends->umask_target;
+	if (o->executability && source->kind == WALK_FILE)
+		return executable_as(mode, old->mode);
+	return old->mode;
+}
+
+static bool
+may_give_to(const struct sync_ends *ends, uint32_t gid)
+{
+	if (ends->target_is_root)
+		return true;
+	for (size_t i = 0; i < ends->n_groups; i++)
+		if (ends->groups[i] == gid)
+			return true;
+	return false;
+}
+
+static void
+want_owner(const struct sync_opts *o, const struct sync_ends *ends,
+    const struct walk_item *source, const struct walk_item *old,
+    struct sync_decision *d)
+{
+	d->uid = o->chown_user == SYNC_ANY_ID ? source->uid :
+						(uint32_t)o->chown_user;
+	d->gid = o->chown_group == SYNC_ANY_ID ? source->gid :
+						 (uint32_t)o->chown_group;
+	d->sets_owner = (o->owner || o->chown_user != SYNC_ANY_ID) &&
+	    ends->target_is_root && (old == NULL || old->uid != d->uid);
+	d->sets_group = (o->group || o->chown_group != SYNC_ANY_ID) &&
+	    may_give_to(ends, d->gid) && (old == NULL || old->gid != d->gid);
+}
+
+/* ---- what differs ------------------------------------------------------- */
+
+static bool
+same_digest(const struct walk_item *a, const struct walk_item *b)
+{
+	return a->digest != NULL && b->digest != NULL &&
+	    memcmp(a->digest, b->digest, WALK_DIGEST_LEN) == 0;
+}
+
+/* Adds what differs of two files. True: the data has to be copied. A file of
+ * which an end has no digest is one that differs. */
+static bool
+file_changed(const struct sync_opts *o, int time,
+    const struct walk_item *source, const struct walk_item *target,
+    struct sync_decision *d)
+{
+	if (source->size != target->size)
+		d->differs |= SYNC_DIFFERS_SIZE;
+	if (o->checksum && (source->size != target->size ||
+	    !same_digest(source, target)))
+		d->differs |= SYNC_DIFFERS_DIGEST;
+	if (source->size != target->size)
+		return true;
+	if (o->checksum)
+		return (d->differs & SYNC_DIFFERS_DIGEST) != 0;
+	if (o->size_only)
+		return false;
+	return o->ignore_times || time != 0;
+}
+
+static void
+attributes_differ(const struct sync_opts *o, int time,
+    const struct walk_item *source, const struct walk_item *target,
+    struct sync_decision *d)
+{
+	bool writes = d->action == SYNC_COPY || d->action == SYNC_MAKE_LINK;
+
+	if (keeps_time(o, source->kind)) {
+		if (time != 0)
+			d->differs |= SYNC_DIFFERS_TIME;
+	} else if (writes)
+		d->differs |= o->times ? SYNC_DIFFERS_TIME : SYNC_DIFFERS_NOW;
+	if (source->kind != WALK_LINK && d->mode != target->mode)
+		d->differs |= SYNC_DIFFERS_MODE;
+	if (d->sets_owner)
+		d->differs |= SYNC_DIFFERS_OWNER;
+	if (d->sets_group)
+		d->differs |= SYNC_DIFFERS_GROUP;
+	if (!writes && d->differs != 0)
+		d->action = SYNC_ATTRS;
+}
+
+/* ---- decision ----------------------------------------------------------- */
+
+/* What makes an entry of this kind, if it is asked for and can be made. */
+static enum sync_action
+made_by(const struct sync_opts *o, enum walk_kind kind)
+{
+	switch (kind) {
+	case WALK_FILE:
+		return SYNC_COPY;
+	case WALK_DIR:
+		return o->recursive || o->dirs ? SYNC_MAKE_DIR : SYNC_SKIP;
+	case WALK_LINK:
+		return o->links ? SYNC_MAKE_LINK : SYNC_SKIP;
+	default:
+		return SYNC_SKIP;
+	}
+}
+
+/* Does an option keep this name as it is in the target? */
+static bool
+left_alone(const struct sync_opts *o, int time, const struct walk_item *source,
+    const struct walk_item *target)
+{
+	bool file = source->kind == WALK_FILE;
+
+	if (target == NULL ? o->existing :
+	    o->ignore_existing &&
+	    !(source->kind == WALK_DIR && target->kind == WALK_DIR))
+		return true;
+	if (file && (source->size < o->size.min ||
+	    (o->size.max_given && source->size > o->size.max)))
+		return true;
+	return o->update && file && target != NULL &&
+	    target->kind == WALK_FILE && time > 0;
+}
+
+struct sync_decision
+sync_decide(const struct sync_opts *o, const struct sync_ends *ends,
+    const struct walk_item *source, const struct walk_item *target)
+{
+	bool same_kind = target != NULL && target->kind == source->kind;
+	int time = same_kind ? time_cmp(o, ends, source, target) : 0;
+	struct sync_decision d = {
+		.action = made_by(o, source->kind),
+		.is_new = !same_kind,
+		.replaces_kind = target != NULL && !same_kind,
+	};
+
+	if (d.action == SYNC_SKIP)
+		return d;
+	d.mode = wanted_mode(o, ends, source, same_kind ? target : NULL);
+	want_owner(o, ends, source, same_kind ? target : NULL, &d);
+	if (left_alone(o, time, source, target)) {
+		d.action = SYNC_NOTHING;
+		return d;
+	}
+	if (!same_kind)
+		return d;
+	if (source->kind == WALK_LINK &&
+	    strcmp(source->text, target->text) != 0)
+		d.differs |= SYNC_DIFFERS_TEXT;
+	else if (source->kind != WALK_FILE ||
+	    !file_changed(o, time, source, target, &d))
+		d.action = SYNC_NOTHING;
+	attributes_differ(o, time, source, target, &d);
+	return d;
+}
