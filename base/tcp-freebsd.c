@@ -27,12 +27,6 @@ ask(int fd, struct tcp_info *info)
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, info, &len) == 0;
 }
 
-static uint64_t
-segments(uint64_t bytes, uint64_t mss)
-{
-	return mss > 0 ? bytes / mss : 0;
-}
-
 void
 tcp_trips(int fd, struct tcp_trips *out)
 {
@@ -66,9 +60,10 @@ tcp_measure(int fd, struct tcp_numbers *out)
 	out->v[TCP_LAST_DATA_RECV] = info.tcpi_last_data_recv / 1000;
 	out->v[TCP_RTT] = info.tcpi_rtt;
 	out->v[TCP_RTTVAR] = info.tcpi_rttvar;
-	out->v[TCP_SND_SSTHRESH] = segments(info.tcpi_snd_ssthresh,
+	out->v[TCP_SND_SSTHRESH] = tcp_segments(info.tcpi_snd_ssthresh,
 	    info.tcpi_snd_mss);
-	out->v[TCP_SND_CWND] = segments(info.tcpi_snd_cwnd, info.tcpi_snd_mss);
+	out->v[TCP_SND_CWND] = tcp_segments(info.tcpi_snd_cwnd,
+	    info.tcpi_snd_mss);
 	out->v[TCP_RCV_SPACE] = info.tcpi_rcv_space;
 	out->v[TCP_SND_WND] = info.tcpi_snd_wnd;
 	out->v[TCP_TOTAL_RETRANS] = info.tcpi_snd_rexmitpack;

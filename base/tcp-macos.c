@@ -25,12 +25,6 @@ ask(int fd, struct tcp_connection_info *info)
 	    0;
 }
 
-static uint64_t
-segments(uint64_t bytes, uint64_t mss)
-{
-	return mss > 0 ? bytes / mss : 0;
-}
-
 void
 tcp_trips(int fd, struct tcp_trips *out)
 {
@@ -59,9 +53,10 @@ tcp_measure(int fd, struct tcp_numbers *out)
 	out->v[TCP_SND_MSS] = info.tcpi_maxseg;
 	out->v[TCP_RTT] = (uint64_t)info.tcpi_srtt * 1000;
 	out->v[TCP_RTTVAR] = (uint64_t)info.tcpi_rttvar * 1000;
-	out->v[TCP_SND_SSTHRESH] = segments(info.tcpi_snd_ssthresh,
+	out->v[TCP_SND_SSTHRESH] = tcp_segments(info.tcpi_snd_ssthresh,
 	    info.tcpi_maxseg);
-	out->v[TCP_SND_CWND] = segments(info.tcpi_snd_cwnd, info.tcpi_maxseg);
+	out->v[TCP_SND_CWND] = tcp_segments(info.tcpi_snd_cwnd,
+	    info.tcpi_maxseg);
 	out->v[TCP_RCV_SPACE] = info.tcpi_rcv_wnd;
 	out->v[TCP_SND_WND] = info.tcpi_snd_wnd;
 	out->v[TCP_BYTES_SENT] = info.tcpi_txbytes;

@@ -130,6 +130,13 @@ struct tcp_trips {
 	uint64_t arrived; /* bytes, at both ends together */
 };
 void tcp_trips(int fd, struct tcp_trips *out);
+/* For kernels whose windows are bytes, where Linux counts segments: the window
+ * in segments; 0 if their size is not known. */
+static inline uint64_t
+tcp_segments(uint64_t bytes, uint64_t segment_size)
+{
+	return segment_size > 0 ? bytes / segment_size : 0;
+}
 /* Largest receive (or send) buffer that the kernel grows a connection's to,
  * in bytes; 0 if not known. */
 uint64_t tcp_buffer_limit(bool receive);

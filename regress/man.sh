@@ -7,22 +7,8 @@ srcdir=${1:-.}
 man=$srcdir/man
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-failed=0
-n=0
-
-# result TEXT: complaints in $dir/bad, if there are any
-result()
-{
-	n=$((n + 1))
-	if [ -s "$dir/bad" ]; then
-		sed 's/^/# /' "$dir/bad"
-		echo "not ok $n - $1"
-		failed=1
-	else
-		echo "ok $n - $1"
-	fi
-	: >"$dir/bad"
-}
+# shellcheck source=result.sh
+. "$srcdir/regress/result.sh"
 
 : >"$dir/bad"
 for page in "$man"/*.[158]; do

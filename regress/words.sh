@@ -9,22 +9,8 @@ words=$srcdir/regress/data/words
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 tab=$(printf '\t')
-failed=0
-n=0
-
-# result TEXT: complaints in $dir/bad, if there are any
-result()
-{
-	n=$((n + 1))
-	if [ -s "$dir/bad" ]; then
-		sed 's/^/# /' "$dir/bad"
-		echo "not ok $n - $1"
-		failed=1
-	else
-		echo "ok $n - $1"
-	fi
-	: >"$dir/bad"
-}
+# shellcheck source=result.sh
+. "$srcdir/regress/result.sh"
 
 # rows NAME: the rows of a file
 rows()

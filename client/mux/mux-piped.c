@@ -65,14 +65,6 @@ on_message(void *arg, struct rd message)
 				      on_status(piped, message);
 }
 
-static int
-on_descriptor(void *arg, int fd)
-{
-	(void)arg;
-	fd_close(&fd);
-	return ERR_PROTOCOL; /* a master sends no descriptors */
-}
-
 static void
 on_transport_ended(void *arg, int err)
 {
@@ -126,7 +118,6 @@ begin(struct mux_piped *piped, const struct mux_piped_params *params, int in,
 	const struct mux_transport_hooks hooks = {
 		.arg = piped,
 		.message = on_message,
-		.descriptor = on_descriptor,
 		.ended = on_transport_ended,
 	};
 	int r = ask(piped, &params->wanted, in, out), fd = piped->conn.fd;

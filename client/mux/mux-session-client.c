@@ -129,14 +129,6 @@ on_message(void *arg, struct rd message)
 	return rd_end(&message);
 }
 
-static int
-on_descriptor(void *arg, int fd)
-{
-	(void)arg;
-	fd_close(&fd);
-	return ERR_PROTOCOL; /* a master sends no descriptors */
-}
-
 static void
 on_transport_ended(void *arg, int err)
 {
@@ -176,7 +168,6 @@ wait_for_end(struct mux_session_client *p)
 	struct mux_transport_hooks hooks = {
 		.arg = p,
 		.message = on_message,
-		.descriptor = on_descriptor,
 		.ended = on_transport_ended,
 	};
 	struct mux_transport *transport = NULL;

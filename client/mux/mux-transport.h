@@ -27,7 +27,8 @@ struct mux_transport_hooks {
 	 * transport. */
 	int (*message)(void *arg, struct rd message);
 	/* A descriptor that was awaited has come; the callee owns it. Returns
-	 * as message() does. */
+	 * as message() does. NULL: the owner never awaits one, as mux clients
+	 * do not; one that comes nevertheless is closed by the kernel. */
 	int (*descriptor)(void *arg, int fd);
 	/* Called once, when the transport has ended: err is 0 after
 	 * mux_transport_finish(), ERR_CLOSED if the other end is gone, or

@@ -198,6 +198,16 @@ shake_squeeze(struct keccak *k, uint8_t *out, size_t len)
 }
 
 void
+shake_begin_at(struct keccak *k, unsigned rate, const void *seed, size_t len,
+    const uint8_t at[2])
+{
+	shake_init(k, rate);
+	shake_absorb(k, seed, len);
+	shake_absorb(k, at, 2);
+	shake_finish(k);
+}
+
+void
 shake_clear(struct keccak *k)
 {
 	explicit_bzero(k, sizeof *k);

@@ -33,6 +33,10 @@ void shake_init(struct keccak *k, unsigned rate);
 void shake_absorb(struct keccak *k, const void *p, size_t len);
 void shake_finish(struct keccak *k);
 void shake_squeeze(struct keccak *k, uint8_t *out, size_t len);
+/* A SHAKE stream over a seed and two bytes behind it, ready to be squeezed:
+ * polynomials of both algorithms are sampled from such streams. */
+void shake_begin_at(struct keccak *k, unsigned rate, const void *seed,
+    size_t len, const uint8_t at[2]);
 /* Wipes k. This is needed if the input was secret. */
 void shake_clear(struct keccak *k);
 

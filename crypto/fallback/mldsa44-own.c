@@ -205,10 +205,7 @@ begin_numbered(struct keccak *xof, const uint8_t seed[CRH_LEN], unsigned n)
 {
 	const uint8_t number[2] = { (uint8_t)n, (uint8_t)(n >> 8) };
 
-	shake_init(xof, SHAKE256_RATE);
-	shake_absorb(xof, seed, CRH_LEN);
-	shake_absorb(xof, number, sizeof number);
-	shake_finish(xof);
+	shake_begin_at(xof, SHAKE256_RATE, seed, CRH_LEN, number);
 }
 
 /* Algorithm 30: uniform coefficients, by rejection, from the public seed
@@ -222,10 +219,7 @@ sample_uniform(struct poly *p, const uint8_t rho[SEED_LEN], uint8_t column,
 	struct keccak xof;
 	int n = 0;
 
-	shake_init(&xof, SHAKE128_RATE);
-	shake_absorb(&xof, rho, SEED_LEN);
-	shake_absorb(&xof, at, sizeof at);
-	shake_finish(&xof);
+	shake_begin_at(&xof, SHAKE128_RATE, rho, SEED_LEN, at);
 	while (n < N) {
 		shake_squeeze(&xof, block, sizeof block);
 		for (size_t i = 0; i < sizeof block && n < N; i += 3) {

@@ -310,10 +310,7 @@ sample_uniform(struct poly *p, const uint8_t rho[SYM_LEN], uint8_t column,
 	struct keccak xof;
 	int n = 0;
 
-	shake_init(&xof, SHAKE128_RATE);
-	shake_absorb(&xof, rho, SYM_LEN);
-	shake_absorb(&xof, at, sizeof at);
-	shake_finish(&xof);
+	shake_begin_at(&xof, SHAKE128_RATE, rho, SYM_LEN, at);
 	while (n < N) {
 		shake_squeeze(&xof, block, sizeof block);
 		for (size_t i = 0; i < sizeof block && n < N; i += 3) {

@@ -3,6 +3,7 @@
 a home directory of its own, and servers that are greedy."""
 
 import shutil
+import subprocess
 
 import pytest
 from ownetc import USER, OwnEtc, problem, short_place
@@ -41,6 +42,36 @@ def ask(wire, channel, name, *fields):
 
 def logged_in(server):
     return connect(server).login(USER, load_key(server.keys.path("ed25519")))
+
+
+class Session:
+    """A session that stays until its end is wanted: it runs a command that
+    writes one line, and then echoes. shown: the line without its brackets,
+    None if nothing was between them. errors: what the client wrote, which is
+    known when the session has ended."""
+
+    def __init__(self, client, command, *options, env, flags=()):
+        self.process = harness.start(
+            [*client.ssh_args(*options, flags=flags), command + "; cat"],
+            env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        line = self.process.stdout.readline().decode().strip()
+        self.shown = line[1:-1] or None
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        try:
+            _, err = self.process.communicate(timeout=harness.LONG)
+            self.errors = err.decode()
+        finally:
+            harness.kill_group(self.process)
+
+    def echo(self, text):
+        self.process.stdin.write(text)
+        self.process.stdin.flush()
+        return self.process.stdout.read(len(text)) == text
 
 
 class Greedy:

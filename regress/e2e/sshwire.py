@@ -3,6 +3,7 @@
 tests of what must not be possible. It knows one method of each kind:
 curve25519-sha256, ssh-ed25519, aes128-gcm or aes128-ctr with an -etm MAC."""
 
+import contextlib
 import hashlib
 import hmac
 import os
@@ -547,3 +548,18 @@ class FakeServer:
         self.thread.join(LONG)
         if kind is None and self.errors:
             raise self.errors[0]
+
+
+@contextlib.contextmanager
+def fake_servers(directory, keys):
+    """make(script, **options): a server that runs script(wire) for each
+    connection. At the end all stop, and the error of a script is raised."""
+    made = []
+
+    def make(script, **options):
+        made.append(FakeServer(directory, keys, script, **options))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.__exit__(None)

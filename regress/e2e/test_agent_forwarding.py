@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import stat
-import subprocess
 import threading
 import time
 from pathlib import Path
@@ -48,30 +47,13 @@ def env_of(agent):
     return harness.clean_env(SSH_AUTH_SOCK=agent and agent.path)
 
 
-class Session:
-    """One that stays until its end is wanted; socket: its SSH_AUTH_SOCK."""
+class Session(private_forwards.Session):
+    """socket: its SSH_AUTH_SOCK."""
 
     def __init__(self, client, agent, *options, flags=("-A",)):
-        self.process = harness.start(
-            [*client.ssh_args(*options, flags=flags), SHOW + "; cat"],
-            env=env_of(agent), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
-        line = self.process.stdout.readline().decode().strip()
-        self.socket = line[1:-1] or None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        try:
-            self.process.communicate(timeout=harness.LONG)
-        finally:
-            harness.kill_group(self.process)
-
-    def echo(self, text):
-        self.process.stdin.write(text)
-        self.process.stdin.flush()
-        return self.process.stdout.read(len(text)) == text
+        super().__init__(client, SHOW, *options, env=env_of(agent),
+                         flags=flags)
+        self.socket = self.shown
 
 
 def client_of(server, **kw):

@@ -13,7 +13,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      OPEN_FAILURE, REQUEST_FAILURE, REQUEST_SUCCESS,
                      SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_FAILURE,
                      USERAUTH_PK_OK, USERAUTH_REQUEST, USERAUTH_SUCCESS,
-                     FakeServer, Reader, message, string)
+                     Reader, fake_servers, message, string)
 from terminal import Terminal
 
 import harness
@@ -288,16 +288,8 @@ def test_nothing_through_a_changed_host(client, keys, tmp_path):
 @pytest.fixture
 def fake(tmp_path, keys):
     """fake(script, **options): runs script(wire) for each connection."""
-    made = []
-
-    def make(script, **options):
-        made.append(FakeServer(tmp_path, keys, script, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.__exit__(None)
-        assert not one.errors, one.errors
+    with fake_servers(tmp_path, keys) as make:
+        yield make
 
 
 def let_in(w, host):

@@ -17,8 +17,8 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_OPEN,
                      SERVICE_ACCEPT, SERVICE_REQUEST, UNIMPLEMENTED,
                      USERAUTH_BANNER, USERAUTH_FAILURE,
                      USERAUTH_INFO_REQUEST, USERAUTH_PK_OK, USERAUTH_REQUEST,
-                     SMALL_TALK, USERAUTH_SUCCESS, WINDOW_ADJUST, FakeServer, Host,
-                     message, mpint, string, u32)
+                     SMALL_TALK, USERAUTH_SUCCESS, WINDOW_ADJUST, Host,
+                     fake_servers, message, mpint, string, u32)
 from terminal import Terminal
 
 import harness
@@ -32,15 +32,8 @@ ESCAPES = "\x1b]0;owned\x07\x1b[2J\x9b31m\x08\x7f\u202e"
 @pytest.fixture
 def fake(tmp_path, keys):
     """fake(script, **options): runs script(wire) for each connection."""
-    made = []
-
-    def make(script, **options):
-        made.append(FakeServer(tmp_path, keys, script, **options))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.__exit__(None)
+    with fake_servers(tmp_path, keys) as make:
+        yield make
 
 
 def visit(server, *command, options=("ConnectTimeout=10",),

@@ -4,7 +4,6 @@ cookie, and X clients that have the forwarded one, or not."""
 
 import os
 import socket
-import subprocess
 import time
 
 import pytest
@@ -65,31 +64,13 @@ def client_of(server):
     return Client("hpn", server, user=USER, log_level="INFO")
 
 
-class Session:
-    """One that stays until its end is wanted; display: what it has."""
+class Session(private_forwards.Session):
+    """display: its DISPLAY."""
 
     def __init__(self, server, local, *options, flags=("-Y",)):
-        self.process = harness.start(
-            [*client_of(server).ssh_args(*options, flags=flags),
-             'echo "<$DISPLAY>"; cat'], env=local.env, stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        line = self.process.stdout.readline().decode().strip()
-        self.display = line[1:-1] or None
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        try:
-            _, err = self.process.communicate(timeout=harness.LONG)
-            self.errors = err.decode()
-        finally:
-            harness.kill_group(self.process)
-
-    def echo(self, text):
-        self.process.stdin.write(text)
-        self.process.stdin.flush()
-        return self.process.stdout.read(len(text)) == text
+        super().__init__(client_of(server), 'echo "<$DISPLAY>"', *options,
+                         env=local.env, flags=flags)
+        self.display = self.shown
 
     @property
     def port(self):

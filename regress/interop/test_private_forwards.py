@@ -16,7 +16,7 @@ from harness import Client, run, stock, wait_for
 sys.path.append(str(Path(harness.__file__).parent / "e2e"))
 import private_forwards  # noqa: E402
 from displays import FakeX, exactly, first_packet  # noqa: E402
-from private_forwards import own  # noqa: E402, F401
+from private_forwards import Session, own  # noqa: E402, F401
 from ownetc import USER  # noqa: E402
 
 XAUTH = "/usr/bin/xauth"
@@ -57,23 +57,6 @@ def server_of(own, kind, config=CONFIG):
     return own.server(config, kind=kind)
 
 
-class Session:
-    def __init__(self, client, command, env, flags):
-        self.process = harness.start(
-            [*client.ssh_args(flags=flags), command + "; cat"], env=env,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        self.line = self.process.stdout.readline().decode().strip()
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exc):
-        try:
-            self.process.communicate(timeout=harness.LONG)
-        finally:
-            harness.kill_group(self.process)
-
-
 @PAIRS
 def test_agent(own, agent, client_kind, server_kind):
     """OpenSSH's ssh-add lists the key on the server."""
@@ -94,9 +77,9 @@ def test_x11(own, tmp_path, client_kind, server_kind):
         run([XAUTH, "-f", authority, "add", display.name, ".",
              COOKIE.hex()]).ok()
         env = harness.clean_env(DISPLAY=display.name, XAUTHORITY=authority)
-        with Session(Client(client_kind, server, user=USER), "echo $DISPLAY",
-                     env, ["-Y"]) as session:
-            number = int(session.line.partition(":")[2].partition(".")[0])
+        with Session(Client(client_kind, server, user=USER), 'echo "<$DISPLAY>"',
+                     env=env, flags=["-Y"]) as session:
+            number = int(session.shown.partition(":")[2].partition(".")[0])
             known = run([XAUTH, "-f", own.home / ".Xauthority", "list",
                          f"unix:{number}"]).ok().text.split()
             cookie = bytes.fromhex(known[2])
@@ -133,9 +116,9 @@ def test_key_for_some_hosts(own, agent, keys, tmp_path, kind):
             f"HostKeyAlgorithms={host_key}", "IdentityFile=none",
             "IdentitiesOnly=no"))
 
-    with Session(client(first, "ssh-ed25519"), "echo $SSH_AUTH_SOCK", agent,
-                 ["-A"]) as session:
-        there = harness.clean_env(SSH_AUTH_SOCK=session.line)
+    with Session(client(first, "ssh-ed25519"), 'echo "<$SSH_AUTH_SOCK>"',
+                 env=agent, flags=["-A"]) as session:
+        there = harness.clean_env(SSH_AUTH_SOCK=session.shown)
         two = client(second, "ecdsa-sha2-nistp256")
         assert two.ssh("echo two", env=there).ok().text == "two\n"
         assert client(third, "rsa-sha2-512").ssh("true", env=there).rc == 255

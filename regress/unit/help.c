@@ -111,6 +111,21 @@ fill_file(const char *path, size_t len, unsigned seed)
 	free(p);
 }
 
+bool
+same_files(const char *one, const char *two)
+{
+	struct buf a = { 0 }, b = { 0 };
+	bool equal;
+
+	assert_int_equal(file_read(one, &a, 1 << 26), 0);
+	assert_int_equal(file_read(two, &b, 1 << 26), 0);
+	equal = buf_len(&a) == buf_len(&b) &&
+	    memcmp(buf_data(&a), buf_data(&b), buf_len(&a)) == 0;
+	buf_clear(&a);
+	buf_clear(&b);
+	return equal;
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
 char messages[2048];

@@ -25,6 +25,8 @@ int temp_leave(void **state);
 char *temp_file(const char *name, const char *content);
 /* len bytes that follow from the seed. */
 void fill_file(const char *path, size_t len, unsigned seed);
+/* Have two files the same content? */
+bool same_files(const char *one, const char *two);
 
 /* What was logged since they were forgotten, a line each. */
 extern char messages[2048];

@@ -78,21 +78,6 @@ copy(struct hosts *h, const char *source, const char *target,
 	return r;
 }
 
-static bool
-same(const char *one, const char *two)
-{
-	struct buf a = { 0 }, b = { 0 };
-	bool is;
-
-	assert_int_equal(file_read(one, &a, 1 << 26), 0);
-	assert_int_equal(file_read(two, &b, 1 << 26), 0);
-	is = buf_len(&a) == buf_len(&b) &&
-	    memcmp(buf_data(&a), buf_data(&b), buf_len(&a)) == 0;
-	buf_clear(&a);
-	buf_clear(&b);
-	return is;
-}
-
 /* ---- what arrives ------------------------------------------------------- */
 
 static void
@@ -115,7 +100,7 @@ test_files(void **state)
 		fill_file("out", 300000, 9);
 		assert_int_equal(copy(&h, "src", "out", variants[i % 3]), 0);
 		hosts_end(&h);
-		assert_true(same("src", "out"));
+		assert_true(same_files("src", "out"));
 	}
 	assert_int_equal(unlink("src") | unlink("out"), 0);
 }
@@ -184,7 +169,7 @@ test_no_size(void **state)
 	assert_int_equal(copy(&h, "/proc/version", "v",
 			     (struct xfer_opts){ .preserve = false }), 0);
 	hosts_end(&h);
-	assert_true(same("/proc/version", "v"));
+	assert_true(same_files("/proc/version", "v"));
 	assert_int_equal(unlink("v"), 0);
 }
 
@@ -225,7 +210,7 @@ test_failures(void **state)
 	/* What can be moved is moved. */
 	assert_int_equal(copy(&h, "d", "e", tree), 1);
 	expect("d/fifo: not a regular file");
-	assert_true(same("d/sub/g", "e/sub/g"));
+	assert_true(same_files("d/sub/g", "e/sub/g"));
 	assert_int_equal(system("rm -r e d/fifo"), 0);
 	/* Not even the target is made of what cannot be read. */
 	assert_int_equal(symlink("nowhere", "d/broken"), 0);

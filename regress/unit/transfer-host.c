@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/bsd.h"
+#include "regress/unit/help.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
@@ -455,30 +456,13 @@ static const struct xfer_streams_ops host_ops = { host_open, host_close,
 void
 host_make_file(const char *name, size_t len, unsigned seed)
 {
-	uint8_t *p = malloc(len + 1);
-	int fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-
-	for (size_t i = 0; i < len; i++)
-		p[i] = (uint8_t)((seed = seed * 69069 + 1) >> 24);
-	assert_true(fd >= 0);
-	assert_int_equal(fd_write_all(fd, p, len), 0);
-	close(fd);
-	free(p);
+	fill_file(name, len, seed);
 }
 
 bool
 host_same(const char *one, const char *two)
 {
-	struct buf a = { 0 }, b = { 0 };
-	bool equal;
-
-	assert_int_equal(file_read(one, &a, 1 << 26), 0);
-	assert_int_equal(file_read(two, &b, 1 << 26), 0);
-	equal = buf_len(&a) == buf_len(&b) &&
-	    memcmp(buf_data(&a), buf_data(&b), buf_len(&a)) == 0;
-	buf_clear(&a);
-	buf_clear(&b);
-	return equal;
+	return same_files(one, two);
 }
 
 struct strlist host_reports;
