@@ -118,17 +118,25 @@ static const struct xfer_carrier_ops memory_ops = {
 };
 
 void
-memory_begin(struct memory *m, unsigned seed, bool shuffle,
-    uint32_t data_max)
+memory_begin_denied(struct memory *m, unsigned seed, bool shuffle,
+    const char *denied)
 {
-	const struct sftp_serve_opts opts = { .home = temp_dir };
+	const struct sftp_serve_opts opts = { .home = temp_dir,
+		.denied = denied };
 
-	*m = (struct memory){ .dice = { seed }, .shuffle = shuffle,
-		.data_max = data_max };
+	*m = (struct memory){ .dice = { seed }, .shuffle = shuffle };
 	assert_int_equal(sftp_serve_new(&m->server, &opts), 0);
 	assert_int_equal(sftp_new(&m->client), 0);
 	sftp_attach(m->client,
 	    (struct xfer_carrier){ .ops = &memory_ops, .arg = m });
+}
+
+void
+memory_begin(struct memory *m, unsigned seed, bool shuffle,
+    uint32_t data_max)
+{
+	memory_begin_denied(m, seed, shuffle, NULL);
+	m->data_max = data_max;
 }
 
 void

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The entries of one directory: they come in any order, and are told sorted by
+ * the bytes of their names, each name once. More of them than memory is meant
+ * for go to an unnamed file, a sorted run at a time, and are merged when they
+ * are told.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SYNC_SYNC_SCAN_GROUP_H
+#define HPN_XFER_SYNC_SYNC_SCAN_GROUP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "xfer/sftp/walk-reader.h"
+
+enum { SCAN_RUN_ENTRIES = 32768 }; /* a run has about so many */
+
+struct scan_entry {
+	struct walk_item item; /* without name and text, until it is sorted */
+	size_t name;	       /* where it lies in the group's names */
+	char *text;	       /* of a link; owned, or NULL */
+	char *real;	       /* real path of a directory that a link leads to;
+				* owned, or NULL */
+	uint64_t dev;
+	unsigned looks; /* that were made at it: enum list_look_kind */
+	bool via_link;	/* it is what a link leads to */
+	bool dropped;	/* it is not told */
+};
+
+struct scan_run;
+
+/* Embedded; zeroed it is empty. */
+struct scan_group {
+	struct scan_entry *v; /* owned; not yet in a run */
+	size_t count, cap, next;
+	struct buf names;
+	struct scan_run *runs; /* owned */
+	size_t n_runs;
+	int fd; /* of the runs' file, if there are any */
+	uint64_t file_len;
+	size_t *heap; /* owned: runs by the names that come next in them */
+	size_t in_heap;
+	char before[WALK_NAME_MAX + 1]; /* the last name that was told */
+	bool any, merging;
+	uint64_t total;
+};
+
+void scan_group_clear(struct scan_group *g);
+/* Adds an entry; good until the next call. NULL: no memory. */
+struct scan_entry *scan_group_add(struct scan_group *g, const void *name,
+    size_t len, const struct walk_item *item);
+const char *scan_group_name(const struct scan_group *g,
+    const struct scan_entry *e);
+/* Memory that its entries take. */
+size_t scan_group_bytes(const struct scan_group *g);
+/* Moves the entries to the file. */
+int scan_group_spill(struct scan_group *g) must_check;
+/* Sorts the entries; then they are told one by one. 1; 0: there are no more;
+ * ERR_*. */
+int scan_group_sort(struct scan_group *g) must_check;
+int scan_group_next(struct scan_group *g, struct walk_item *item) must_check;
+
+#endif

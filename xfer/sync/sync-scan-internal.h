@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Inside of the scans: sync-scan.c begins one of three ways to learn what is in
+ * a tree, and each way tells items by itself.
+ *
+ *	sync-scan-walk.c	walk@hpnssh.org
+ *	sync-scan-list.c	directory by directory
+ *	sync-scan-names.c	name by name
+ *
+ * A way lives until the last of its requests is answered, also when its scan
+ * has been freed.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SYNC_SYNC_SCAN_INTERNAL_H
+#define HPN_XFER_SYNC_SYNC_SCAN_INTERNAL_H
+
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-scan.h"
+
+struct scan_way {
+	const struct scan_way_ops *ops;
+};
+
+struct scan_way_ops {
+	/* As sync_scan_next(). ERR_UNSUPPORTED: the server does not have this
+	 * way. */
+	int (*next)(struct scan_way *w, struct walk_item *item);
+	void (*end)(struct scan_way *w);
+};
+
+/* Each begins a way from the directory `top`; NULL: no memory. What o points
+ * to, and top, are borrowed. */
+struct scan_way *scan_walk_new(struct sftp *s, const char *top,
+    const struct sync_scan_opts *o);
+struct scan_way *scan_list_new(struct sftp *s, const char *top,
+    const struct sync_scan_opts *o);
+struct scan_way *scan_names_new(struct sftp *s, const char *top,
+    const struct sync_scan_opts *o);
+
+/* Sets what attributes tell. False: they do not tell the kind. */
+bool scan_take_attrs(struct walk_item *item, const struct sftp_attrs *a);
+/* Sets what stat-ns@hpnssh.org tells besides. */
+void scan_take_ns(struct walk_item *item, const struct sftp_stat_ns *st);
+/* Clears what was not asked for, since a walk does not tell it either. */
+void scan_leave_out_unasked(struct walk_item *item, uint32_t want);
+
+#endif
