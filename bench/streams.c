@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Many TCP connections at once, each as fast as it can: through a forward, or
- * by itself. Shown are the rate of all together and how equal they are (Jain's
- * index: 1 if all are, 1/n if one has everything).
+ * Many connections at once (TCP, or sockets of the system), each as fast as it
+ * can: through a forward, or by itself. Shown are the rate of all together and
+ * how equal they are (Jain's index: 1 if all are, 1/n if one has everything).
  *
- * usage: streams serve PORT
- *	  streams get|put PORT COUNT SECONDS [SOCKS-TARGET-PORT]
+ * usage: streams serve PORT|/SOCKET
+ *	  streams get|put PORT|/SOCKET COUNT SECONDS [SOCKS-TARGET-PORT]
  *
  * Prints a line when measuring begins, and one at the end.
- * The first byte of a connection tells the server whether to send or to read.
+ * The first byte of a connection tells the server whether to send or to read: d,
+ * D (one of many) or u.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -23,11 +24,12 @@
 #include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { CHUNK = 256 * 1024, EVENTS = 256, SETTLE_S = 2, SETTLE_MAX_S = 60,
-	LIMIT_S = 120 };
+enum { CHUNK = 256 * 1024, MANY = 1000, SEND_BUFFER = 32 * 1024,
+	EVENTS = 256, SETTLE_S = 2, SETTLE_MAX_S = 60, LIMIT_S = 120 };
 
 struct stream {
 	int fd;
@@ -53,12 +55,47 @@ now(void)
 	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static struct sockaddr_in
-at(int port)
+/* A socket, and the address that is meant by a port of this host, or by the
+ * path of a socket. */
+static int
+make_socket(const char *where, struct sockaddr_storage *sa, socklen_t *len)
 {
-	return (struct sockaddr_in){ .sin_family = AF_INET,
-		.sin_port = htons((uint16_t)port),
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_un *sun = (struct sockaddr_un *)sa;
+	struct sockaddr_in *sin = (struct sockaddr_in *)sa;
+
+	memset(sa, 0, sizeof *sa);
+	if (*where == '/') {
+		sun->sun_family = AF_UNIX;
+		snprintf(sun->sun_path, sizeof sun->sun_path, "%s", where);
+		*len = sizeof *sun;
+	} else {
+		sin->sin_family = AF_INET;
+		sin->sin_port = htons((uint16_t)atoi(where));
+		sin->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+		*len = sizeof *sin;
+	}
+	return socket(sa->ss_family, SOCK_STREAM, 0);
+}
+
+/* Bounds what the kernel keeps for a stream that sends. By itself it keeps up to
+ * 2.6 MB on loopback: for thousands of streams that is more than all sockets may
+ * have (net.ipv4.tcp_mem), and it drops packets of the SSH connection too. */
+static void
+bound(int fd)
+{
+	int bytes = SEND_BUFFER;
+
+	setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+/* What is not sent when fd is closed is forgotten at once: it would be in the
+ * way of the next measurement. */
+static void
+forget_at_end(int fd)
+{
+	const struct linger forget = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &forget, sizeof forget);
 }
 
 static void
@@ -92,21 +129,37 @@ take(int ep, int listener)
 		if ((s = calloc(1, sizeof *s)) == NULL)
 			die("memory");
 		s->fd = fd;
+		forget_at_end(fd);
 		watch(ep, s, EPOLLIN, EPOLL_CTL_ADD);
 	}
 }
 
-static void
-serve(int port)
+/* Takes the first byte. False: it is not there. */
+static bool
+greeted(struct stream *s)
 {
-	struct sockaddr_in sa = at(port);
+	char c;
+
+	if (read(s->fd, &c, 1) != 1)
+		return false;
+	if (c == 'D')
+		bound(s->fd);
+	s->what = c == 'D' ? 'd' : c;
+	return true;
+}
+
+static void
+serve(const char *where)
+{
+	struct sockaddr_storage sa;
+	socklen_t len;
 	int ep = epoll_create1(0), on = 1;
-	struct stream listener = { .fd = socket(AF_INET,
-	    SOCK_STREAM | SOCK_NONBLOCK, 0) };
+	struct stream listener = { .fd = make_socket(where, &sa, &len) };
 	struct epoll_event e[EVENTS];
 
+	fcntl(listener.fd, F_SETFL, O_NONBLOCK);
 	setsockopt(listener.fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-	if (bind(listener.fd, (struct sockaddr *)&sa, sizeof sa) == -1 ||
+	if (bind(listener.fd, (struct sockaddr *)&sa, len) == -1 ||
 	    listen(listener.fd, SOMAXCONN) == -1)
 		die("listen");
 	watch(ep, &listener, EPOLLIN, EPOLL_CTL_ADD);
@@ -120,7 +173,7 @@ serve(int port)
 				take(ep, s->fd);
 				continue;
 			}
-			if (s->what == 0 && read(s->fd, &s->what, 1) == 1) {
+			if (s->what == 0 && greeted(s)) {
 				if (s->what == 'd')
 					watch(ep, s, EPOLLOUT, EPOLL_CTL_MOD);
 				continue;
@@ -183,21 +236,26 @@ settle(int ep, bool sends, const struct stream *v, size_t count, size_t *ended)
 }
 
 static void
-call(bool sends, int port, size_t count, double seconds, int target)
+call(bool sends, const char *where, size_t count, double seconds, int target)
 {
 	struct stream *v = calloc(count, sizeof *v);
-	struct sockaddr_in sa = at(port);
+	struct sockaddr_storage sa;
+	socklen_t len;
 	double sum = 0, squares = 0, least = 1e30, most = 0, began;
 	int ep = epoll_create1(0);
 	size_t ended = 0;
+	const char *greeting = sends ? "u" : count > MANY ? "D" : "d";
 
 	for (size_t i = 0; i < count; i++) {
-		v[i].fd = socket(AF_INET, SOCK_STREAM, 0);
-		if (connect(v[i].fd, (struct sockaddr *)&sa, sizeof sa) == -1)
+		v[i].fd = make_socket(where, &sa, &len);
+		forget_at_end(v[i].fd);
+		if (sends && count > MANY)
+			bound(v[i].fd);
+		if (connect(v[i].fd, (struct sockaddr *)&sa, len) == -1)
 			die("connect");
 		if (target != 0)
 			by_socks(v[i].fd, target);
-		if (write(v[i].fd, sends ? "u" : "d", 1) != 1)
+		if (write(v[i].fd, greeting, 1) != 1)
 			die("write");
 		fcntl(v[i].fd, F_SETFL, O_NONBLOCK);
 		watch(ep, &v[i], sends ? EPOLLOUT : EPOLLIN, EPOLL_CTL_ADD);
@@ -236,14 +294,15 @@ main(int argc, char **argv)
 	}
 	signal(SIGPIPE, SIG_IGN);
 	if (argc == 3 && strcmp(argv[1], "serve") == 0)
-		serve(atoi(argv[2]));
+		serve(argv[2]);
 	if (argc < 5) {
-		fprintf(stderr, "usage: streams serve PORT\n       streams "
-				"get|put PORT COUNT SECONDS [SOCKS-TARGET]\n");
+		fprintf(stderr, "usage: streams serve PORT|/SOCKET\n       "
+				"streams get|put PORT|/SOCKET COUNT SECONDS "
+				"[SOCKS-TARGET]\n");
 		return 1;
 	}
 	alarm(LIMIT_S);
-	call(strcmp(argv[1], "put") == 0, atoi(argv[2]),
+	call(strcmp(argv[1], "put") == 0, argv[2],
 	    (size_t)atol(argv[3]), atof(argv[4]),
 	    argc > 5 ? atoi(argv[5]) : 0);
 	return 0;
