@@ -98,9 +98,10 @@ remote_conn_is_logging_in(const struct conn *conn)
 bool
 remote_conn_limit_reached(const struct remote *r)
 {
+	const struct conn *c;
 	unsigned n = 0;
 
-	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &r->conns, entry)
 		n += c->state != CONN_ENDED;
 	return n >= CONNS_MAX;
 }
@@ -108,9 +109,9 @@ remote_conn_limit_reached(const struct remote *r)
 struct conn *
 remote_conn_least_used(const struct remote *r)
 {
-	struct conn *least = NULL;
+	struct conn *c, *least = NULL;
 
-	for (struct conn *c = r->conns; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &r->conns, entry)
 		if (c->state == CONN_READY &&
 		    c->streams < (least != NULL ? least->streams : STREAMS_MAX))
 			least = c;
@@ -149,7 +150,9 @@ stream_error(const struct conn *conn, int err)
 static void
 give_up_others(struct remote *r, int err)
 {
-	for (struct conn *c = r->conns; c != NULL; c = c->next) {
+	struct conn *c;
+
+	TAILQ_FOREACH(c, &r->conns, entry) {
 		if (!awaits_login(c))
 			continue;
 		log_debug("connection %u is given up", c->number);
@@ -226,24 +229,18 @@ on_ended(void *arg, int err)
 struct conn *
 remote_conn_add(struct remote *r)
 {
-	struct conn *conn = xcalloc(1, sizeof *conn), **at;
+	struct conn *conn = xcalloc(1, sizeof *conn);
 
 	conn->r = r;
 	conn->number = r->conn_count++;
-	for (at = &r->conns; *at != NULL;)
-		at = &(*at)->next;
-	*at = conn;
+	TAILQ_INSERT_TAIL(&r->conns, conn, entry);
 	return conn;
 }
 
 void
 remote_conn_remove(struct conn *conn)
 {
-	struct conn **at;
-
-	for (at = &conn->r->conns; *at != conn;)
-		at = &(*at)->next;
-	*at = conn->next;
+	TAILQ_REMOVE(&conn->r->conns, conn, entry);
 	sshclient_free(conn->client);
 	remote_master_free(conn->piped);
 	free(conn);
@@ -254,8 +251,8 @@ remote_conn_remove_left(struct remote *r)
 {
 	struct conn *conn, *next;
 
-	for (conn = r->conns; conn != NULL; conn = next) {
-		next = conn->next;
+	for (conn = TAILQ_FIRST(&r->conns); conn != NULL; conn = next) {
+		next = TAILQ_NEXT(conn, entry);
 		if (conn->number > 0 && conn->state == CONN_ENDED &&
 		    conn->streams == 0)
 			remote_conn_remove(conn);
@@ -275,13 +272,13 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.proxy_may_ask = r->default_limit,
 		/* -A: only the first forwards the agent */
 		.private_forwards = conn->number == 0,
-		.first = conn->number > 0 ? r->conns->client : NULL,
+		.first = conn->number > 0 ? remote_first(r)->client : NULL,
 		.keys_only = standby,
 		.arg = conn,
 		/* Not beside a master: while nothing was sent for a stream, the
 		 * master can still carry it if this connection is refused. */
 		.send_optimistic =
-		    r->conns->piped != NULL ? NULL : on_login_expected,
+		    remote_first(r)->piped != NULL ? NULL : on_login_expected,
 		.ready = on_login_done,
 		.ended = on_ended,
 	};
@@ -304,8 +301,10 @@ remote_conn_use_pipe(struct conn *conn)
 static bool
 further_is_up(const struct remote *r)
 {
-	for (const struct conn *c = r->conns->next; c != NULL; c = c->next)
-		if (remote_conn_is_up(c))
+	const struct conn *c;
+
+	TAILQ_FOREACH(c, &r->conns, entry)
+		if (c->number > 0 && remote_conn_is_up(c))
 			return true;
 	return false;
 }
@@ -314,7 +313,7 @@ further_is_up(const struct remote *r)
 static unsigned
 logins_max(const struct remote *r)
 {
-	switch (sshclient_further(r->conns->client)) {
+	switch (sshclient_further(remote_first(r)->client)) {
 	case SSHCLIENT_FURTHER_LIKELY:
 		return LOGGING_IN_MAX;
 	case SSHCLIENT_FURTHER_POSSIBLE:
@@ -332,9 +331,10 @@ stay_with_one(struct remote *r)
 {
 	static const char why[] = "what this login asked for is not good for "
 				  "another one";
+	const struct conn *c;
 	bool was_demoted;
 
-	for (struct conn *c = r->conns; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &r->conns, entry)
 		if (awaits_login(c)) {
 			log_verbose("%s: everything goes over one connection",
 			    why);
@@ -366,9 +366,11 @@ log_in(struct conn *conn)
 static bool
 may_log_in_again(const struct remote *r)
 {
+	const struct conn *c;
+
 	if (r->p.watched)
 		return true;
-	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &r->conns, entry)
 		if (awaits_login(c) || c->state == CONN_LOGGING_IN)
 			return true;
 	return !r->no_further &&
@@ -378,23 +380,25 @@ may_log_in_again(const struct remote *r)
 void
 remote_conn_log_in_next(struct remote *r)
 {
+	struct conn *first = remote_first(r), *c;
 	unsigned n = 0, most;
 
-	if (r->conns == NULL || r->conns->client == NULL ||
-	    !has_login_result(r->conns))
+	if (first == NULL || first->client == NULL || !has_login_result(first))
 		return;
 	if ((most = logins_max(r)) == 0)
 		stay_with_one(r);
-	for (const struct conn *c = r->conns; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &r->conns, entry)
 		n += c->state == CONN_LOGGING_IN;
-	for (struct conn *c = r->conns; c != NULL && n < most; c = c->next) {
+	TAILQ_FOREACH(c, &r->conns, entry) {
+		if (n >= most)
+			break;
 		if (!awaits_login(c))
 			continue;
 		log_in(c);
 		n++;
 	}
 	if (!may_log_in_again(r))
-		sshclient_forget_answer(r->conns->client);
+		sshclient_forget_answer(first->client);
 }
 
 /* Waits, at the end of a copy, for logins that are under way. OpenSSH's servers
@@ -404,15 +408,15 @@ void
 remote_conn_finish_logins(struct remote *r)
 {
 	uint64_t now = clock_ms(), until = now + FINISH_MS;
-	const struct conn *conn;
+	const struct conn *first = remote_first(r), *conn;
 
-	if (r->conns == NULL || (!remote_conn_is_up(r->conns) &&
-	    r->conns->state != CONN_PIPED))
+	if (first == NULL || (!remote_conn_is_up(first) &&
+	    first->state != CONN_PIPED))
 		return;
 	for (; now < until; now = clock_ms()) {
-		conn = r->conns->next;
-		while (conn != NULL && !remote_conn_is_logging_in(conn))
-			conn = conn->next;
+		TAILQ_FOREACH(conn, &r->conns, entry)
+			if (conn != first && remote_conn_is_logging_in(conn))
+				break;
 		if (conn == NULL || loop_turn(r->p.loop, FINISH_STEP_MS) < 0)
 			return;
 	}

@@ -17,6 +17,7 @@
 #include "client/copy/remote.h"
 #include "client/session/client-session.h"
 #include "client/sshclient.h"
+#include "compat/queue.h"
 #include "conf/client-conf.h"
 #include "xfer/sftp/carrier.h"
 
@@ -65,7 +66,7 @@ struct conn {
 	/* In CONN_PIPED: the session of the master; NULL: a program. */
 	struct mux_piped *piped;
 	unsigned streams;
-	struct conn *next;
+	TAILQ_ENTRY(conn) entry;
 };
 
 struct stream {
@@ -81,7 +82,7 @@ struct stream {
 	/* It was made for a connection that was begun early, and no transfer
 	 * has asked for it yet. */
 	bool unclaimed;
-	struct stream *next;
+	TAILQ_ENTRY(stream) entry;
 };
 
 struct remote {
@@ -89,8 +90,9 @@ struct remote {
 	struct client_conf conf;
 	/* Command of -S or -D; empty: no program is spawned. */
 	struct strlist argv;
-	struct conn *conns;  /* list; the first connection stays its head */
-	struct stream *streams;
+	/* The first connection stays its first element. */
+	TAILQ_HEAD(conns, conn) conns;
+	TAILQ_HEAD(streams, stream) streams;
 	/* Connections ever made; the number of the next one. */
 	unsigned conn_count;
 	/* Round trip time of a master's path; 0: not known. */
@@ -109,6 +111,13 @@ void remote_note_end(int err);
 
 /* Whether a connection may go from one state to the other. */
 bool remote_conn_may_become(enum conn_state from, enum conn_state to);
+/* The first connection; NULL before it is made. */
+static inline struct conn *
+remote_first(const struct remote *r)
+{
+	return TAILQ_FIRST(&r->conns);
+}
+
 /* Adds a connection without streams at the end of the list, in CONN_PLANNED. */
 struct conn *remote_conn_add(struct remote *r);
 /* Removes and frees a connection without streams. */

@@ -63,7 +63,8 @@ stand_in(struct remote *r, const struct connection_identity *identity)
 
 	if (identity->address == NULL)
 		return;
-	err = sshclient_new_by_identity(&r->conns->client, &params, identity);
+	err = sshclient_new_by_identity(&remote_first(r)->client, &params,
+	    identity);
 	if (err != 0) {
 		log_debug("no connections beside the master's: %s",
 		    err_text(err));
@@ -86,7 +87,7 @@ new_piped(struct remote *r, const struct sharing *sharing,
 		.wanted = { .conf = &r->conf,
 			.command = server,
 			.subsystem = strchr(server, '/') == NULL },
-		.quiet = r->conns != NULL,
+		.quiet = remote_first(r) != NULL,
 	};
 	struct mux_conn conn;
 	int err;
@@ -169,7 +170,7 @@ begin(struct remote *r, struct connection_identity *identity)
 		if (is_made(conn))
 			return true;
 		remote_stream_remove(stream);
-		remote_conn_remove(r->conns);
+		remote_conn_remove(remote_first(r));
 	}
 	/* The caller's own connection shall be number 0, with status 0. */
 	r->conn_count = 0;

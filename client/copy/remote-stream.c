@@ -142,8 +142,9 @@ start_session(struct stream *stream, enum stream_state state)
 int
 remote_streams_login_expected(struct conn *conn)
 {
-	for (struct stream *stream = conn->r->streams; stream != NULL;
-	     stream = stream->next)
+	struct stream *stream;
+
+	TAILQ_FOREACH(stream, &conn->r->streams, entry)
 		if (stream->conn == conn)
 			return start_session(stream, STREAM_OPTIMISTIC);
 	return 0;
@@ -163,13 +164,13 @@ on_login_done(struct stream *stream)
 int
 remote_streams_login_done(struct conn *conn)
 {
-	int err = 0;
+	struct stream *stream;
+	int err;
 
-	for (struct stream *stream = conn->r->streams;
-	     stream != NULL && err == 0; stream = stream->next)
-		if (stream->conn == conn)
-			err = on_login_done(stream);
-	return err;
+	TAILQ_FOREACH(stream, &conn->r->streams, entry)
+		if (stream->conn == conn && (err = on_login_done(stream)) != 0)
+			return err;
+	return 0;
 }
 
 /* Lets a master carry a stream whose connection was refused, if the user asked
@@ -180,15 +181,17 @@ is_carried(struct stream *stream)
 {
 	const struct remote *r = stream->r;
 
-	return stream->state == STREAM_QUEUED && r->conns->piped != NULL &&
-	    r->p.connections > 1 && remote_master_carry(stream) == 0;
+	return stream->state == STREAM_QUEUED &&
+	    remote_first(r)->piped != NULL && r->p.connections > 1 &&
+	    remote_master_carry(stream) == 0;
 }
 
 void
 remote_streams_end(struct conn *conn, int err)
 {
-	for (struct stream *stream = conn->r->streams; stream != NULL;
-	     stream = stream->next) {
+	struct stream *stream;
+
+	TAILQ_FOREACH(stream, &conn->r->streams, entry) {
 		if (stream->conn != conn || is_carried(stream))
 			continue;
 		/* If the channel is closed already, the session's status was
@@ -233,7 +236,7 @@ static const struct xfer_carrier_ops carrier_ops = {
 int
 remote_stream_add(struct stream **out, struct conn *conn)
 {
-	struct stream *stream = xcalloc(1, sizeof *stream), **at;
+	struct stream *stream = xcalloc(1, sizeof *stream);
 	struct remote *r = conn->r;
 	int err = sftp_new(&stream->sftp);
 
@@ -244,13 +247,11 @@ remote_stream_add(struct stream **out, struct conn *conn)
 	stream->r = r;
 	stream->conn = conn;
 	stream->pipe.fd_in = stream->pipe.fd_out = -1;
-	stream->first = r->streams == NULL && conn->number == 0;
+	stream->first = TAILQ_EMPTY(&r->streams) && conn->number == 0;
 	conn->streams++;
 	sftp_attach(stream->sftp,
 	    (struct xfer_carrier){ .ops = &carrier_ops, .arg = stream });
-	for (at = &r->streams; *at != NULL;)
-		at = &(*at)->next;
-	*at = stream;
+	TAILQ_INSERT_TAIL(&r->streams, stream, entry);
 	*out = stream;
 	return 0;
 }
@@ -271,11 +272,8 @@ void
 remote_stream_remove(struct stream *stream)
 {
 	struct conn *conn = stream->conn;
-	struct stream **at;
 
-	for (at = &stream->r->streams; *at != stream;)
-		at = &(*at)->next;
-	*at = stream->next;
+	TAILQ_REMOVE(&stream->r->streams, stream, entry);
 	sftp_free(stream->sftp);
 	session_free(stream->session);
 	if (stream->state == STREAM_PIPED)
@@ -385,17 +383,26 @@ remote_stream_spawn(struct remote *r, struct sftp **out)
 
 /* ---- the streams of a transfer ------------------------------------------ */
 
+static struct stream *
+find_unclaimed(const struct remote *r)
+{
+	struct stream *stream;
+
+	TAILQ_FOREACH(stream, &r->streams, entry)
+		if (stream->unclaimed)
+			return stream;
+	return NULL;
+}
+
 /* Returns an unclaimed stream, if there is one, even if its connection was
  * refused meanwhile: that stream reports the refusal. Otherwise plans a new
  * connection, which begins in a later turn of the loop in which it may. */
 static int
 open_on_connection(struct remote *r, struct sftp **out)
 {
-	struct stream *stream = r->streams;
+	struct stream *stream = find_unclaimed(r);
 	int err = 0;
 
-	while (stream != NULL && !stream->unclaimed)
-		stream = stream->next;
 	if (stream == NULL &&
 	    (err = remote_stream_add_connected(r, &stream)) != 0)
 		return err;
@@ -440,12 +447,10 @@ open_on_master(struct remote *r, struct sftp **out)
 static bool
 has_only_master(const struct remote *r)
 {
-	const struct stream *stream = r->streams;
+	const struct conn *first = remote_first(r);
 
-	while (stream != NULL && !stream->unclaimed)
-		stream = stream->next;
-	return r->conns->piped != NULL && stream == NULL &&
-	    (r->conns->client == NULL || r->no_further);
+	return first->piped != NULL && find_unclaimed(r) == NULL &&
+	    (first->client == NULL || r->no_further);
 }
 
 static struct stream *
@@ -453,8 +458,9 @@ stream_of(const struct remote *r, const struct sftp *s)
 {
 	struct stream *stream;
 
-	for (stream = r->streams; stream != NULL && stream->sftp != s;)
-		stream = stream->next;
+	TAILQ_FOREACH(stream, &r->streams, entry)
+		if (stream->sftp == s)
+			break;
 	ENSURE(stream != NULL);
 	return stream;
 }

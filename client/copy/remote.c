@@ -155,7 +155,7 @@ on_turn(void *arg)
 static int
 connect_early(struct remote *r)
 {
-	struct sshclient *first = r->conns->client;
+	struct sshclient *first = remote_first(r)->client;
 	struct stream *stream;
 	unsigned n = 0;
 	int err = 0;
@@ -201,7 +201,7 @@ begin_here(struct remote *r)
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
 	if (remote_master_begin(r))
-		return r->conns->client != NULL ? plan_early(r) : 0;
+		return remote_first(r)->client != NULL ? plan_early(r) : 0;
 	conn = remote_conn_add(r);
 	if ((err = remote_stream_add(&stream, conn)) != 0)
 		return err;
@@ -260,14 +260,12 @@ free_all(struct remote *r)
 {
 	int status;
 
-	while (r->streams != NULL)
-		remote_stream_remove(r->streams);
+	while (!TAILQ_EMPTY(&r->streams))
+		remote_stream_remove(TAILQ_FIRST(&r->streams));
 	/* The first connection is freed last, because the others use its
 	 * client. */
-	while (r->conns != NULL && r->conns->next != NULL)
-		remote_conn_remove(r->conns->next);
-	if (r->conns != NULL)
-		remote_conn_remove(r->conns);
+	while (!TAILQ_EMPTY(&r->conns))
+		remote_conn_remove(TAILQ_LAST(&r->conns, conns));
 	loop_off_turn(r->p.loop, on_turn, r);
 	client_conf_clear(&r->conf);
 	strlist_clear(&r->argv);
@@ -306,14 +304,15 @@ remote_err_is_told(int err)
 bool
 remote_is_up(const struct remote *r)
 {
-	return r->conns != NULL && remote_conn_is_up(r->conns);
+	return remote_first(r) != NULL && remote_conn_is_up(remote_first(r));
 }
 
 struct sftp *
 remote_sftp(struct remote *r)
 {
-	return r->streams != NULL && r->streams->first ? r->streams->sftp
-						       : NULL;
+	struct stream *stream = TAILQ_FIRST(&r->streams);
+
+	return stream != NULL && stream->first ? stream->sftp : NULL;
 }
 
 int

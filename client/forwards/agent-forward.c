@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/wire.h"
 #include "compat/bsd.h"
+#include "compat/queue.h"
 #include "compat/sock.h"
 #include "keys/agent-client.h"
 
@@ -37,7 +38,7 @@ static const struct forwarded_kind kind = { .type = "auth-agent@openssh.com",
 /* A channel of the server whose socket to the agent is not ready: the agent has
  * not been connected to, or has not answered session-bind. */
 struct greeting {
-	struct greeting *next, **at;
+	TAILQ_ENTRY(greeting) entry;
 	struct agent_forward *all;
 	struct channel *channel;
 	struct dial *dial;
@@ -51,7 +52,7 @@ struct agent_forward {
 	struct agent_forward_params p;
 	char *path;
 	bool requested;
-	struct greeting *greetings;
+	TAILQ_HEAD(greetings, greeting) greetings;
 };
 
 /* ---- which agent -------------------------------------------------------- */
@@ -166,9 +167,7 @@ agent_forward_request(struct agent_forward *a, struct channel *session)
 static void
 free_greeting(struct greeting *g)
 {
-	*g->at = g->next;
-	if (g->next != NULL)
-		g->next->at = g->at;
+	TAILQ_REMOVE(&g->all->greetings, g, entry);
 	loop_unwatch(g->all->p.loop, g->watch);
 	loop_cancel(g->all->p.loop, g->timer);
 	loop_cancel(g->all->p.loop, g->retry);
@@ -389,11 +388,7 @@ agent_forward_open(struct agent_forward *a, struct channel *c)
 	g->all = a;
 	g->channel = c;
 	g->fd = -1;
-	g->at = &a->greetings;
-	g->next = a->greetings;
-	if (g->next != NULL)
-		g->next->at = &g->next;
-	a->greetings = g;
+	TAILQ_INSERT_HEAD(&a->greetings, g, entry);
 	if ((r = start(g)) != 0) {
 		free_greeting(g);
 		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED,
@@ -406,11 +401,13 @@ agent_forward_open(struct agent_forward *a, struct channel *c)
 void
 agent_forward_free(struct agent_forward *a)
 {
+	struct greeting *g;
+
 	if (a == NULL)
 		return;
-	while (a->greetings != NULL) {
-		channel_leave(a->greetings->channel);
-		free_greeting(a->greetings);
+	while ((g = TAILQ_FIRST(&a->greetings)) != NULL) {
+		channel_leave(g->channel);
+		free_greeting(g);
 	}
 	free(a->path);
 	free(a);

@@ -13,6 +13,7 @@
 #include "base/resolve.h"
 #include "base/wire.h"
 #include "client/forwards/forwards.h"
+#include "compat/queue.h"
 #include "forward/forwarded.h"
 #include "forward/listeners.h"
 
@@ -62,11 +63,12 @@ struct forwards {
 	struct forwarded_list *list;
 	/* For bind addresses; made when first needed. */
 	struct resolver *resolver;
-	struct forwards_local *locals;
-	struct forwards_remote *remotes;
-	struct forwards_opening *openings;
+	TAILQ_HEAD(forwards_locals, forwards_local) locals;
+	TAILQ_HEAD(forwards_remotes, forwards_remote) remotes;
+	TAILQ_HEAD(forwards_openings, forwards_opening) openings;
 	size_t unanswered; /* number of openings */
-	struct forwards_undecided *undecided; /* the newest first */
+	/* The newest first. */
+	TAILQ_HEAD(forwards_undecided_list, forwards_undecided) undecided;
 	size_t undecided_count;
 	unsigned warnings;  /* lines of forwards_warn() since warned_ms */
 	uint64_t warned_ms; /* on clock_ms() */

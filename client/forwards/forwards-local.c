@@ -16,7 +16,7 @@
 #include "forward/early-data.h"
 
 struct forwards_local {
-	struct forwards_local *next;
+	TAILQ_ENTRY(forwards_local) entry;
 	struct forwards *f;
 	struct forward_spec spec;
 	/* While the bind address is looked up; else NULL. */
@@ -30,7 +30,7 @@ struct forwards_local {
 enum { REPLY_MAX = 64 }; /* bytes of an answer of SOCKS */
 
 struct forwards_opening {
-	struct forwards_opening *next, **at;
+	TAILQ_ENTRY(forwards_opening) entry;
 	struct forwards *f;
 	struct channel *channel;
 	const struct forwarded_kind *kind;
@@ -43,7 +43,9 @@ struct forwards_opening {
 static void
 pause_all(struct forwards *f, bool pause)
 {
-	for (struct forwards_local *l = f->locals; l != NULL; l = l->next)
+	struct forwards_local *l;
+
+	TAILQ_FOREACH(l, &f->locals, entry)
 		if (l->listener != NULL)
 			listener_pause(l->listener, pause);
 }
@@ -55,11 +57,7 @@ add_opening(struct forwards *f, int fd)
 
 	o->f = f;
 	o->fd = fd;
-	o->at = &f->openings;
-	o->next = f->openings;
-	if (o->next != NULL)
-		o->next->at = &o->next;
-	f->openings = o;
+	TAILQ_INSERT_HEAD(&f->openings, o, entry);
 	if (++f->unanswered == FORWARDS_UNANSWERED_MAX)
 		pause_all(f, true);
 	return o;
@@ -72,9 +70,7 @@ free_opening(struct forwards_opening *o)
 {
 	struct forwards *f = o->f;
 
-	*o->at = o->next;
-	if (o->next != NULL)
-		o->next->at = o->at;
+	TAILQ_REMOVE(&f->openings, o, entry);
 	if (f->unanswered-- == FORWARDS_UNANSWERED_MAX)
 		pause_all(f, false);
 	early_data_end(&o->early);
@@ -231,11 +227,7 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 static void
 remove_local(struct forwards_local *l)
 {
-	struct forwards_local **at = &l->f->locals;
-
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
+	TAILQ_REMOVE(&l->f->locals, l, entry);
 	resolve_cancel(l->resolve);
 	listener_free(l->listener);
 	forward_spec_clear(&l->spec);
@@ -373,17 +365,17 @@ void
 forwards_add_local(struct forwards *f, const struct forward_spec *spec,
     forwards_done_fn done, void *arg)
 {
-	struct forwards_local *l = f->locals;
+	struct forwards_local *l;
 
-	while (l != NULL && !forward_spec_equals(&l->spec, spec))
-		l = l->next;
+	TAILQ_FOREACH(l, &f->locals, entry)
+		if (forward_spec_equals(&l->spec, spec))
+			break;
 	if (l == NULL) {
 		l = xcalloc(1, sizeof *l);
 		if (forward_spec_copy(&l->spec, spec) != 0)
 			fatal("%s", err_text(ERR_NOMEM));
 		l->f = f;
-		l->next = f->locals;
-		f->locals = l;
+		TAILQ_INSERT_HEAD(&f->locals, l, entry);
 		forwards_wait(&l->waiters, done, arg);
 		forwards_tell_wanted(f, spec, false);
 		start(l);
@@ -398,7 +390,9 @@ static struct forwards_local *
 find(const struct forwards *f, enum forward_kind kind,
     const struct forward_endpoint *listen, const struct forward_spec *spec)
 {
-	for (struct forwards_local *l = f->locals; l != NULL; l = l->next)
+	struct forwards_local *l;
+
+	TAILQ_FOREACH(l, &f->locals, entry)
 		if (l->spec.kind == kind &&
 		    (spec != NULL ? forward_spec_equals(&l->spec, spec) :
 				    forwards_listens(&l->spec, listen)))
@@ -429,19 +423,22 @@ forwards_cancel_local(struct forwards *f, enum forward_kind kind,
 void
 forwards_stop_listening(struct forwards *f)
 {
-	while (f->locals != NULL)
-		fail(f->locals, "The forward was cancelled.");
+	while (!TAILQ_EMPTY(&f->locals))
+		fail(TAILQ_FIRST(&f->locals), "The forward was cancelled.");
 }
 
 void
 forwards_free_locals(struct forwards *f)
 {
-	while (f->locals != NULL) {
-		forwards_forget(f->locals->waiters);
-		remove_local(f->locals);
+	struct forwards_local *l;
+	struct forwards_opening *o;
+
+	while ((l = TAILQ_FIRST(&f->locals)) != NULL) {
+		forwards_forget(l->waiters);
+		remove_local(l);
 	}
-	while (f->openings != NULL) {
-		channel_leave(f->openings->channel);
-		free_opening(f->openings);
+	while ((o = TAILQ_FIRST(&f->openings)) != NULL) {
+		channel_leave(o->channel);
+		free_opening(o);
 	}
 }

@@ -17,7 +17,7 @@
 enum { ADDRESS_MAX = 1025, TEXT_MAX = 256 };
 
 struct forwards_remote {
-	struct forwards_remote *next;
+	TAILQ_ENTRY(forwards_remote) entry;
 	struct forwards *f;
 	struct forward_spec spec;
 	/* The server has confirmed it; or its answer will not reach us, because
@@ -72,11 +72,7 @@ send_cancel(struct forwards_remote *m)
 static void
 remove_remote(struct forwards_remote *m)
 {
-	struct forwards_remote **at = &m->f->remotes;
-
-	while (*at != m)
-		at = &(*at)->next;
-	*at = m->next;
+	TAILQ_REMOVE(&m->f->remotes, m, entry);
 	forward_spec_clear(&m->spec);
 	free(m);
 }
@@ -195,7 +191,9 @@ static struct forwards_remote *
 find(const struct forwards *f, const struct forward_endpoint *listen,
     const struct forward_spec *spec)
 {
-	for (struct forwards_remote *m = f->remotes; m != NULL; m = m->next)
+	struct forwards_remote *m;
+
+	TAILQ_FOREACH(m, &f->remotes, entry)
 		if (!m->cancelled &&
 		    (spec != NULL ? forward_spec_equals(&m->spec, spec) :
 				    listens(m, listen)))
@@ -233,8 +231,7 @@ ask(struct forwards *f, const struct forward_spec *spec,
 	m->port = spec->listen.port;
 	/* OpenSSH's master does not pass the answer on to us. */
 	m->stands = f->p.proxied && m->port != 0;
-	m->next = f->remotes;
-	f->remotes = m;
+	TAILQ_INSERT_HEAD(&f->remotes, m, entry);
 	forwards_wait(&m->waiters, done, arg);
 	forwards_tell_wanted(f, spec, true);
 	if (!may_ask(f, spec) ||
@@ -294,9 +291,11 @@ forwards_cancel_remote(struct forwards *f,
 void
 forwards_free_remotes(struct forwards *f)
 {
-	while (f->remotes != NULL) {
-		forwards_forget(f->remotes->waiters);
-		remove_remote(f->remotes);
+	struct forwards_remote *m;
+
+	while ((m = TAILQ_FIRST(&f->remotes)) != NULL) {
+		forwards_forget(m->waiters);
+		remove_remote(m);
 	}
 }
 
@@ -321,7 +320,7 @@ forwards_opened_tcp(struct forwards *f, struct channel *c, struct rd *data)
 	char *host = rd_cstring(data, ADDRESS_MAX);
 	uint32_t port = rd_u32(data);
 	struct span from = rd_string(data);
-	struct forwards_remote *m = f->remotes;
+	struct forwards_remote *m;
 	int r;
 
 	(void)from;
@@ -330,10 +329,10 @@ forwards_opened_tcp(struct forwards *f, struct channel *c, struct rd *data)
 		free(host);
 		return r;
 	}
-	while (m != NULL &&
-	    (!m->stands || m->spec.listen.path != NULL || m->port != port ||
-		strcmp(address(m), host) != 0))
-		m = m->next;
+	TAILQ_FOREACH(m, &f->remotes, entry)
+		if (m->stands && m->spec.listen.path == NULL &&
+		    m->port == port && strcmp(address(m), host) == 0)
+			break;
 	free(host);
 	if (m != NULL)
 		return connect_target(m, &forwarded_listened_tcp, c);
@@ -347,7 +346,7 @@ forwards_opened_path(struct forwards *f, struct channel *c, struct rd *data)
 {
 	char *path = rd_cstring(data, ADDRESS_MAX), escaped[TEXT_MAX];
 	struct span reserved = rd_string(data);
-	struct forwards_remote *m = f->remotes;
+	struct forwards_remote *m;
 	int r;
 
 	(void)reserved;
@@ -355,10 +354,10 @@ forwards_opened_path(struct forwards *f, struct channel *c, struct rd *data)
 		free(path);
 		return r;
 	}
-	while (m != NULL &&
-	    (!m->stands || m->spec.listen.path == NULL ||
-		strcmp(m->spec.listen.path, path) != 0))
-		m = m->next;
+	TAILQ_FOREACH(m, &f->remotes, entry)
+		if (m->stands && m->spec.listen.path != NULL &&
+		    strcmp(m->spec.listen.path, path) == 0)
+			break;
 	str_escape(escaped, sizeof escaped, path);
 	free(path);
 	if (m != NULL)

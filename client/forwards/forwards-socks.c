@@ -20,7 +20,7 @@
 enum { READ_MAX = 4096, TEXT_MAX = 256 };
 
 struct forwards_undecided {
-	struct forwards_undecided *next, **at;
+	TAILQ_ENTRY(forwards_undecided) entry;
 	struct forwards *f;
 	struct socks socks;
 	struct loop_timer *timer;
@@ -37,9 +37,7 @@ remove_undecided(struct forwards_undecided *u)
 {
 	struct forwards *f = u->f;
 
-	*u->at = u->next;
-	if (u->next != NULL)
-		u->next->at = u->at;
+	TAILQ_REMOVE(&f->undecided, u, entry);
 	f->undecided_count--;
 	loop_unwatch(f->p.loop, u->watch);
 	loop_cancel(f->p.loop, u->timer);
@@ -66,31 +64,17 @@ on_timeout(void *arg)
 	drop(u);
 }
 
-static void
-drop_oldest(struct forwards *f)
-{
-	struct forwards_undecided *u = f->undecided;
-
-	while (u->next != NULL)
-		u = u->next;
-	drop(u);
-}
-
 static struct forwards_undecided *
 add(struct forwards *f)
 {
 	struct forwards_undecided *u;
 
 	if (f->undecided_count == FORWARDS_UNDECIDED_MAX)
-		drop_oldest(f);
+		drop(TAILQ_LAST(&f->undecided, forwards_undecided_list));
 	u = xcalloc(1, sizeof *u);
 	u->f = f;
 	u->from.fd = -1;
-	u->at = &f->undecided;
-	u->next = f->undecided;
-	if (u->next != NULL)
-		u->next->at = &u->next;
-	f->undecided = u;
+	TAILQ_INSERT_HEAD(&f->undecided, u, entry);
 	f->undecided_count++;
 	u->timer = loop_after(f->p.loop, FORWARDS_UNDECIDED_MS, on_timeout, u);
 	if (u->timer == NULL)
@@ -101,8 +85,8 @@ add(struct forwards *f)
 void
 forwards_free_undecided(struct forwards *f)
 {
-	while (f->undecided != NULL)
-		drop(f->undecided);
+	while (!TAILQ_EMPTY(&f->undecided))
+		drop(TAILQ_FIRST(&f->undecided));
 }
 
 /* ---- connections that were accepted here -------------------------------- */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/forwards/xauth.h"
+#include "compat/queue.h"
 #include "crypto/rand.h"
 #include "forward/x11-auth.h"
 #include "forward/x11-display.h"
@@ -28,7 +29,7 @@ static const struct forwarded_kind kind = { .type = "x11",
 /* A channel of the server whose first packet, with the cookie, is not complete
  * yet. */
 struct applicant {
-	struct applicant *next, **at;
+	TAILQ_ENTRY(applicant) entry;
 	struct x11_forward *all;
 	struct channel *channel;
 	struct x11_setup setup;
@@ -43,7 +44,7 @@ struct x11_forward {
 	uint64_t timeout_ms;
 	uint64_t ends_ms;
 	bool requested;
-	struct applicant *applicants;
+	TAILQ_HEAD(applicants, applicant) applicants;
 };
 
 /* ---- the display and its cookie ----------------------------------------- */
@@ -148,9 +149,7 @@ x11_forward_request(struct x11_forward *x, struct channel *session,
 static void
 free_applicant(struct applicant *a)
 {
-	*a->at = a->next;
-	if (a->next != NULL)
-		a->next->at = a->at;
+	TAILQ_REMOVE(&a->all->applicants, a, entry);
 	x11_setup_clear(&a->setup);
 	free(a);
 }
@@ -276,11 +275,7 @@ admit(struct x11_forward *x, struct channel *c)
 	a->all = x;
 	a->channel = c;
 	x11_setup_init(&a->setup, &x->fake, &x->real);
-	a->at = &x->applicants;
-	a->next = x->applicants;
-	if (a->next != NULL)
-		a->next->at = &a->next;
-	x->applicants = a;
+	TAILQ_INSERT_HEAD(&x->applicants, a, entry);
 	r = channel_accept(c, &applicant_ops, a, kind.window, kind.max_packet);
 	if (r != 0) {
 		free_applicant(a);
@@ -320,11 +315,13 @@ x11_forward_open(struct x11_forward *x, struct channel *c, struct rd *data)
 void
 x11_forward_free(struct x11_forward *x)
 {
+	struct applicant *a;
+
 	if (x == NULL)
 		return;
-	while (x->applicants != NULL) {
-		channel_leave(x->applicants->channel);
-		free_applicant(x->applicants);
+	while ((a = TAILQ_FIRST(&x->applicants)) != NULL) {
+		channel_leave(a->channel);
+		free_applicant(a);
 	}
 	mem_free_secret(x, sizeof *x);
 }

@@ -10,6 +10,7 @@
 #define HPN_CLIENT_MUX_MUX_FOREIGN_INTERNAL_H
 
 #include "client/mux/mux-foreign.h"
+#include "compat/queue.h"
 
 enum foreign_stage {
 	FOREIGN_ASKED,	 /* the peer has to answer the owner's OPEN */
@@ -46,7 +47,7 @@ struct foreign_channel {
 /* A port that the peer listens on for an owner, or (stands false) was asked to
  * listen on. */
 struct foreign_listen {
-	struct foreign_listen *next;
+	TAILQ_ENTRY(foreign_listen) entry;
 	struct foreign_all *all;
 	/* NULL: the owner went before the peer answered */
 	struct foreign *owner;
@@ -59,7 +60,7 @@ struct foreign_listen {
 struct foreign_all {
 	struct channels *chs;
 	size_t channels, listen_count;
-	struct foreign_listen *listens;
+	TAILQ_HEAD(foreign_listens, foreign_listen) listens;
 };
 
 struct foreign {

@@ -12,11 +12,7 @@ enum { HOST_MAX = 1025 };
 static void
 remove_listen(struct foreign_listen *l)
 {
-	struct foreign_listen **at = &l->all->listens;
-
-	while (*at != l)
-		at = &(*at)->next;
-	*at = l->next;
+	TAILQ_REMOVE(&l->all->listens, l, entry);
 	l->all->listen_count--;
 	if (l->owner != NULL)
 		l->owner->listens--;
@@ -27,8 +23,8 @@ remove_listen(struct foreign_listen *l)
 void
 foreign_clear_listens(struct foreign_all *all)
 {
-	while (all->listens != NULL)
-		remove_listen(all->listens);
+	while (!TAILQ_EMPTY(&all->listens))
+		remove_listen(TAILQ_FIRST(&all->listens));
 }
 
 static int
@@ -103,8 +99,7 @@ add_listen(struct foreign *f, char *host, uint32_t port, bool wants_reply)
 	l->owner = f;
 	l->port = port;
 	l->wants_reply = wants_reply;
-	l->next = all->listens;
-	all->listens = l;
+	TAILQ_INSERT_HEAD(&all->listens, l, entry);
 	all->listen_count++;
 	f->listens++;
 	/* l stays in the list after an error too: the request may have been
@@ -138,16 +133,16 @@ foreign_ask_to_listen(struct foreign *f, struct rd r)
 struct foreign *
 foreign_claim(const struct foreign_all *all, const char *type, struct rd r)
 {
-	const struct foreign_listen *l = all->listens;
+	const struct foreign_listen *l;
 	struct span host = rd_string(&r);
 	uint32_t port = rd_u32(&r);
 
 	if (strcmp(type, "forwarded-tcpip") != 0 || rd_err(&r) != 0)
 		return NULL;
-	while (l != NULL &&
-	    (!l->stands || l->port != port || !span_equals(host, l->host)))
-		l = l->next;
-	return l != NULL ? l->owner : NULL;
+	TAILQ_FOREACH(l, &all->listens, entry)
+		if (l->stands && l->port == port && span_equals(host, l->host))
+			return l->owner;
+	return NULL;
 }
 
 void
@@ -155,8 +150,8 @@ foreign_leave_listens(struct foreign *f)
 {
 	struct foreign_listen *l, *next;
 
-	for (l = f->all->listens; l != NULL; l = next) {
-		next = l->next;
+	for (l = TAILQ_FIRST(&f->all->listens); l != NULL; l = next) {
+		next = TAILQ_NEXT(l, entry);
 		if (l->owner != f)
 			continue;
 		if (l->stands) {

@@ -46,7 +46,7 @@ ask_next(struct mux_master *m)
 		return;
 	/* The newest client is first in the list: the oldest question is asked
 	 * first. */
-	for (c = m->clients; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &m->clients, entry)
 		if (c->question != NULL)
 			next = c;
 	if (next == NULL)

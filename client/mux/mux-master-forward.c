@@ -15,7 +15,7 @@
 enum { SIDE_MAX = 512 }; /* bytes of one side of a forward, in a question */
 
 struct mux_pending {
-	struct mux_pending *next;
+	TAILQ_ENTRY(mux_pending) entry;
 	struct mux_master *m;
 	struct mux_client *client; /* NULL: the client has gone meanwhile */
 	uint32_t id;
@@ -24,11 +24,7 @@ struct mux_pending {
 static void
 take_out(struct mux_pending *pending)
 {
-	struct mux_pending **at = &pending->m->pending;
-
-	while (*at != pending)
-		at = &(*at)->next;
-	*at = pending->next;
+	TAILQ_REMOVE(&pending->m->pending, pending, entry);
 	free(pending);
 }
 
@@ -70,8 +66,7 @@ add(struct mux_client *c, uint32_t id, const struct forward_spec *spec)
 	pending->m = c->m;
 	pending->client = c;
 	pending->id = id;
-	pending->next = c->m->pending;
-	c->m->pending = pending;
+	TAILQ_INSERT_HEAD(&c->m->pending, pending, entry);
 	mux_transport_pause(c->transport, true);
 	forwards_add(c->m->p.forwards, spec, on_done, pending);
 }
@@ -164,14 +159,16 @@ mux_client_cancels_forward(struct mux_client *c, uint32_t id, struct rd *r)
 void
 mux_client_leave_forwards(const struct mux_client *c)
 {
-	for (struct mux_pending *w = c->m->pending; w != NULL; w = w->next)
-		if (w->client == c)
-			w->client = NULL;
+	struct mux_pending *pending;
+
+	TAILQ_FOREACH(pending, &c->m->pending, entry)
+		if (pending->client == c)
+			pending->client = NULL;
 }
 
 void
 mux_master_drop_pending(struct mux_master *m)
 {
-	while (m->pending != NULL)
-		take_out(m->pending);
+	while (!TAILQ_EMPTY(&m->pending))
+		take_out(TAILQ_FIRST(&m->pending));
 }

@@ -12,6 +12,7 @@
 #include "client/mux/mux-master.h"
 #include "client/mux/mux-socket.h"
 #include "client/mux/mux-wire.h"
+#include "compat/queue.h"
 
 struct foreign;
 struct askpass;
@@ -29,7 +30,7 @@ enum mux_client_state {
 
 struct mux_client {
 	struct mux_master *m;
-	struct mux_client *next;
+	TAILQ_ENTRY(mux_client) entry;
 	struct mux_transport *transport;
 	enum mux_client_state state;
 	uint32_t request; /* id of the request that is not answered yet */
@@ -70,13 +71,13 @@ struct mux_master {
 	 * out. */
 	struct loop_timer *pause_timer;
 	struct loop_timer *idle_timer;
-	struct mux_client *clients;
+	TAILQ_HEAD(mux_clients, mux_client) clients; /* the newest first */
 	size_t count;
 	/* The user was told that there is no room for a client. Reset when the
 	 * last client has gone. */
 	bool told_full;
 	/* Forwards that the server has not answered for yet. */
-	struct mux_pending *pending;
+	TAILQ_HEAD(mux_pending_list, mux_pending) pending;
 	struct askpass *confirm; /* the question that is asked now, or NULL */
 	/* The client that this question is about. */
 	struct mux_client *asked;

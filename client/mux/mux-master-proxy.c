@@ -24,9 +24,10 @@ enum {
 static size_t
 backlog_of_all(const struct mux_master *m)
 {
+	const struct mux_client *c;
 	size_t sum = 0;
 
-	for (const struct mux_client *c = m->clients; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &m->clients, entry)
 		sum += mux_transport_backlog(c->transport);
 	return sum;
 }

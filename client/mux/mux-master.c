@@ -73,11 +73,7 @@ free_client(struct mux_client *c)
 static void
 unlink_client(struct mux_client *c)
 {
-	struct mux_client **at = &c->m->clients;
-
-	while (*at != c)
-		at = &(*at)->next;
-	*at = c->next;
+	TAILQ_REMOVE(&c->m->clients, c, entry);
 	c->m->count--;
 	if (c->m->count == 0)
 		c->m->told_full = false;
@@ -182,8 +178,7 @@ mux_master_take(struct mux_master *m, int fd)
 		free(c);
 		return;
 	}
-	c->next = m->clients;
-	m->clients = c;
+	TAILQ_INSERT_HEAD(&m->clients, c, entry);
 	m->count++;
 	uses_begin(m->p.uses, USE_MUX_CLIENT);
 	say_hello(c);
@@ -192,7 +187,9 @@ mux_master_take(struct mux_master *m, int fd)
 void
 mux_master_resized(struct mux_master *m)
 {
-	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
+	struct mux_client *c;
+
+	TAILQ_FOREACH(c, &m->clients, entry)
 		if (c->state == MUX_CLIENT_OPEN && c->session != NULL)
 			session_resized(c->session);
 }
@@ -274,16 +271,18 @@ mux_master_stop(struct mux_master *m)
 void
 mux_master_lost(struct mux_master *m)
 {
+	struct mux_client *c;
+
 	end_listening(m);
 	mux_socket_stop(&m->socket);
 	/* The question that is shown is dropped last: otherwise the next
 	 * question would be shown in its place. */
-	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &m->clients, entry)
 		if (c != m->asked)
 			mux_client_leave_question(c);
 	if (m->asked != NULL)
 		mux_client_leave_question(m->asked);
-	for (struct mux_client *c = m->clients; c != NULL; c = c->next)
+	TAILQ_FOREACH(c, &m->clients, entry)
 		if (c->session == NULL && c->forward == NULL)
 			mux_client_finish(c);
 }
@@ -381,7 +380,7 @@ mux_master_free(struct mux_master *m)
 	loop_off_turn(loop, on_turn, m);
 	loop_cancel(loop, m->pause_timer);
 	loop_cancel(loop, m->idle_timer);
-	while ((c = m->clients) != NULL) {
+	while ((c = TAILQ_FIRST(&m->clients)) != NULL) {
 		unlink_client(c);
 		free_client(c);
 	}

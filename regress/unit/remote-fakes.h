@@ -242,12 +242,13 @@ remote_master_begin(struct remote *r)
 
 	const struct sshclient_params stands = { .loop = f.loop };
 
-	assert_null(r->conns);
+	assert_null(remote_first(r));
 	if (!f.master || remote_master_add(r, &stream) != 0)
 		return false;
 	if (f.identity) {
 		r->master_rtt_us = 30000;
-		assert_int_equal(sshclient_new(&r->conns->client, &stands), 0);
+		assert_int_equal(sshclient_new(&remote_first(r)->client,
+				     &stands), 0);
 	}
 	return true;
 }
@@ -392,11 +393,12 @@ close_stream(struct remote *r, struct sftp *s)
 static inline struct conn *
 conn_number(const struct remote *r, unsigned number)
 {
-	struct conn *c = r->conns;
+	struct conn *c;
 
-	while (c != NULL && c->number != number)
-		c = c->next;
-	return c;
+	TAILQ_FOREACH(c, &r->conns, entry)
+		if (c->number == number)
+			return c;
+	return NULL;
 }
 
 static inline void

@@ -123,19 +123,19 @@ test_optimistic(void **state)
 	struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
 
 	(void)state;
-	assert_int_equal(r->streams->state, STREAM_QUEUED);
+	assert_int_equal(TAILQ_FIRST(&r->streams)->state, STREAM_QUEUED);
 	assert_int_equal(
 	    f.clients[0]->p.send_optimistic(f.clients[0]->p.arg), 0);
-	assert_int_equal(r->streams->state, STREAM_OPTIMISTIC);
+	assert_int_equal(TAILQ_FIRST(&r->streams)->state, STREAM_OPTIMISTIC);
 	assert_true(f.sessions[0]->p.attach_later);
 	assert_true(f.sessions[0]->optimistic);
 	assert_false(f.sessions[0]->attached);
 	client_login(f.clients[0]);
-	assert_int_equal(r->streams->state, STREAM_OPEN);
+	assert_int_equal(TAILQ_FIRST(&r->streams)->state, STREAM_OPEN);
 	assert_true(f.sessions[0]->attached);
 	assert_int_equal(f.sessions_made, 1);
 	session_close(f.sessions[0]);
-	assert_int_equal(r->streams->state, STREAM_ENDED);
+	assert_int_equal(TAILQ_FIRST(&r->streams)->state, STREAM_ENDED);
 	/* The connection's end does not replace the exit status. */
 	client_end(f.clients[0]);
 	assert_int_equal(finish(r), 7);
@@ -254,7 +254,7 @@ test_full(void **state)
 	session_close(f.sessions[1]);
 	assert_state(r, 0, CONN_FULL);
 	assert_null(open_stream(r, XFER_STREAM_CHANNEL));
-	assert_int_equal(r->streams->state, STREAM_OPEN);
+	assert_int_equal(TAILQ_FIRST(&r->streams)->state, STREAM_OPEN);
 	assert_int_equal(finish(r), 0);
 }
 
@@ -333,11 +333,11 @@ static void
 stream_event(struct remote *r)
 {
 	struct xfer_streams streams = remote_streams(r);
-	struct stream *stream = r->streams;
+	struct stream *stream = TAILQ_FIRST(&r->streams);
 	struct xfer_stream_stats stats;
 
 	for (unsigned n = dice_below(&dice, 8); n > 0 && stream != NULL; n--)
-		stream = stream->next;
+		stream = TAILQ_NEXT(stream, entry);
 	if (stream == NULL)
 		return;
 	streams.ops->path(streams.arg, stream->sftp, &stats);
@@ -361,7 +361,7 @@ one_event(struct remote *r)
 		f.fail_session = true;
 		break;
 	case 3:
-		if (r->conns->state == CONN_LOGGING_IN)
+		if (remote_first(r)->state == CONN_LOGGING_IN)
 			(void)begin_early(r);
 		break;
 	case 4:
@@ -422,9 +422,11 @@ static void
 check_all(const struct remote *r, enum conn_state *before)
 {
 	unsigned logging_in = 0, streams;
+	const struct conn *c;
+	const struct stream *s;
 
-	assert_int_equal(r->conns->number, 0);
-	for (const struct conn *c = r->conns; c != NULL; c = c->next) {
+	assert_int_equal(remote_first(r)->number, 0);
+	TAILQ_FOREACH(c, &r->conns, entry) {
 		assert_true(leads_to(conn_steps, CONN_STATES,
 		    (int)before[c->number], (int)c->state));
 		before[c->number] = c->state;
@@ -432,15 +434,14 @@ check_all(const struct remote *r, enum conn_state *before)
 		if (c->state != CONN_PLANNED && c->state != CONN_ENDED)
 			assert_non_null(c->client);
 		streams = 0;
-		for (const struct stream *s = r->streams; s != NULL;
-		     s = s->next)
+		TAILQ_FOREACH(s, &r->streams, entry)
 			streams += s->conn == c;
 		assert_int_equal(c->streams, streams);
 	}
 	assert_true(logging_in <= 4);
-	if (r->conns->state == CONN_LOGGING_IN)
+	if (remote_first(r)->state == CONN_LOGGING_IN)
 		assert_int_equal(logging_in, 0);
-	for (const struct stream *s = r->streams; s != NULL; s = s->next)
+	TAILQ_FOREACH(s, &r->streams, entry)
 		check_stream(s);
 }
 
@@ -453,12 +454,13 @@ test_any_order(void **state)
 	for (unsigned run = 0; run < RUNS; run++) {
 		enum conn_state before[FAKES_MAX] = { CONN_PLANNED };
 		struct remote *r = begin((enum sshclient_further)(run % 3));
+		const struct conn *c;
 
 		dice.state = run;
 		for (int i = 0; i < EVENTS; i++) {
 			one_event(r);
 			check_all(r, before);
-			for (struct conn *c = r->conns; c != NULL; c = c->next)
+			TAILQ_FOREACH(c, &r->conns, entry)
 				reached[c->state]++;
 		}
 		(void)finish(r);
@@ -495,7 +497,7 @@ test_master(void **state)
 	f.master = false;
 	assert_null(open_stream(r, XFER_STREAM_CONNECTION));
 	assert_int_equal(f.clients_made, 0);
-	fd_close(&r->conns->piped->out);
+	fd_close(&remote_first(r)->piped->out);
 	turn();
 	assert_int_equal(sftp_error(remote_sftp(r)), ERR_CLOSED);
 	assert_int_equal(finish(r), 9);

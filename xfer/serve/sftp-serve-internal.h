@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/owners.h"
 #include "base/wire.h"
+#include "compat/queue.h"
 #include "crypto/digest.h"
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/sftp/sftp-proto.h"
@@ -167,8 +168,7 @@ struct serve_op {
 	struct serve_walk *walking; /* the walk of the handle, borrowed */
 	struct serve_left left;
 
-	struct serve_op *next, *prev; /* list of the requests that workers
-				       * have */
+	TAILQ_ENTRY(serve_op) entry; /* while workers have the request */
 };
 
 /* The WRITE whose data is arriving. */

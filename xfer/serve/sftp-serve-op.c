@@ -42,8 +42,7 @@ enum {
 struct serve_io {
 	struct ring *rings[2]; /* short requests, long requests */
 	struct worker_pool *pool;
-	struct serve_op running; /* head of the list of requests that workers
-				  * have */
+	TAILQ_HEAD(serve_ops, serve_op) running; /* what workers have */
 	size_t count;
 	struct wake wake;
 };
@@ -115,8 +114,8 @@ serve_io_free(struct sftp_serve *s)
 	if (io == NULL)
 		return;
 	worker_stop(io->pool);
-	for (op = io->running.next; op != NULL; op = next) {
-		next = op->next;
+	for (op = TAILQ_FIRST(&io->running); op != NULL; op = next) {
+		next = TAILQ_NEXT(op, entry);
 		serve_op_clear(op);
 	}
 	ring_free(io->rings[0]);
@@ -241,10 +240,11 @@ conflict(const struct serve_op *a, const struct serve_op *b)
 bool
 serve_must_wait(const struct sftp_serve *s, const struct serve_op *op)
 {
+	const struct serve_op *at;
+
 	if (s->io == NULL)
 		return false;
-	for (const struct serve_op *at = s->io->running.next; at != NULL;
-	    at = at->next)
+	TAILQ_FOREACH(at, &s->io->running, entry)
 		if (conflict(at, op))
 			return true;
 	return false;
@@ -286,11 +286,7 @@ post(struct sftp_serve *s, const struct serve_op *op)
 	 * wait for it. */
 	if (op->hash != NULL)
 		job->order.touches = SERVE_TOUCHES_NOTHING;
-	job->prev = &io->running;
-	job->next = io->running.next;
-	if (job->next != NULL)
-		job->next->prev = job;
-	io->running.next = job;
+	TAILQ_INSERT_HEAD(&io->running, job, entry);
 	io->count++;
 	ring_post(r);
 	worker_kick(io->pool);
@@ -345,9 +341,7 @@ collect_one(struct sftp_serve *s, struct ring *r, struct serve_op *job)
 {
 	struct serve_op op = *job;
 
-	if (job->next != NULL)
-		job->next->prev = job->prev;
-	job->prev->next = job->next;
+	TAILQ_REMOVE(&s->io->running, job, entry);
 	s->io->count--;
 	/* The next request in this slot must not find pointers of this one. */
 	serve_op_init(job, 0);
