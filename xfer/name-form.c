@@ -46,7 +46,7 @@ name_is_ascii(const char *name)
 	return *name == '\0';
 }
 
-/* --- what the tables say --- */
+/* ---- what the tables say ------------------------------------------------ */
 
 static uint32_t
 small(uint32_t code)
@@ -94,7 +94,7 @@ parts_of(uint32_t code)
 	return NULL;
 }
 
-/* --- folding --- */
+/* ---- folding ------------------------------------------------------------ */
 
 static void
 add_hangul(struct codes *c, uint32_t code)

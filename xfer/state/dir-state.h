@@ -74,6 +74,7 @@ struct xfer_dir {
 	struct xfer_there *there; /* owned: names that the target held before
 				   * this run; NULL: not known */
 	struct xfer_names *names;  /* hashes of the names found so far */
+	struct xfer_meet *meet;	   /* owned; NULL: no names to ask about */
 	struct xfer_files held;	   /* upload: files that wait until the target
 				    * exists */
 	/* in x->dirs: waiting, walking, listing or fixing */

@@ -43,6 +43,7 @@ struct xfer_dir;
 struct xfer_duty;
 struct xfer_file;
 struct xfer_handle;
+struct xfer_meet;
 struct xfer_pending;
 struct xfer_stream;
 struct xfer_digests;

@@ -127,6 +127,7 @@ struct xfer {
 		bool refused;	/* it does not: uploads have no parts */
 	} parts;
 	uint64_t copy; /* the number of this run: see xfer/part-lock.h */
+	struct xfer_meet *meet; /* owned; of the named sources */
 	struct xfer_planned *planned; /* owned; of the named sources' targets
 				       * those that look like parts */
 	struct {

@@ -10,8 +10,8 @@
 /* A request that names files by their paths: any stream may make it, and
  * another stream repeats it if the first one is lost. */
 struct xfer_path_request {
-	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, SETSTAT, RENAME,
-			      * READLINK, SYMLINK, EXTENDED */
+	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, RMDIR, SETSTAT,
+			      * RENAME, READLINK, SYMLINK, EXTENDED */
 	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS,
 				  * LSETSTAT */
 	bool follow; /* STAT_NS: links */

@@ -15,6 +15,7 @@
 #include "crypto/rand.h"
 #include "xfer/part-lock.h"
 #include "xfer/transfer/transfer-internal.h"
+#include "xfer/trees/transfer-meet.h"
 
 enum {
 	BUDGET_DEFAULT = 64 * 1024 * 1024,
@@ -133,6 +134,7 @@ xfer_free(struct xfer *x)
 		files_free(&d->held);
 	xfer_hard_free(x);
 	xfer_plan_free(x);
+	xfer_meet_free(x->meet);
 	xfer_space_free(x);
 	xfer_dirs_free(x);
 	xfer_between_free(x);
@@ -288,6 +290,17 @@ start_files(struct xfer *x)
 
 #define IS_DIRECTORY "is a directory (use -r)"
 
+static int
+add_root(struct xfer *x, const struct xfer_found *found)
+{
+	const char *target = found->up ? found->remote : found->local;
+	unsigned meets = 0;
+
+	if (target != NULL)
+		meets = xfer_meet_note(x, NULL, target, NULL);
+	return xfer_meet_take(x, NULL, meets, found);
+}
+
 /* Adds a source on this host: `name` in the directory `above`. */
 static int
 add_local(struct xfer *x, struct local_dir *above, const char *name,
@@ -308,7 +321,7 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 	sftp_attrs_from_stat(&attrs, &st);
 	xfer_exact_from_stat(&exact, &st);
 	if (!S_ISDIR(st.st_mode))
-		return xfer_add_file(x, NULL, &(struct xfer_found){
+		return add_root(x, &(struct xfer_found){
 			.up = true, .links = links, .local = strdup(local),
 			.remote = strdup(remote), .attrs = &attrs });
 	if (!x->opts.recursive) {
@@ -316,7 +329,7 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 		return 0;
 	}
 	at = local_child(above, name, &st, links);
-	return at == NULL ? ERR_NOMEM : xfer_add_dir(x, NULL,
+	return at == NULL ? ERR_NOMEM : add_root(x,
 	    &(struct xfer_found){ .up = true, .at = at,
 		.local = strdup(local), .remote = strdup(remote),
 		.attrs = &attrs, .exact = &exact });
@@ -351,11 +364,11 @@ add_named(struct xfer *x, bool up, const char *local, const char *remote,
 	    (S_ISLNK(attrs->mode) && x->opts.links);
 
 	if (file)
-		return xfer_add_file(x, NULL, &(struct xfer_found){ .up = up,
+		return add_root(x, &(struct xfer_found){ .up = up,
 			.links = xfer_target_links(x), .local = strdup(local),
 			.remote = strdup(remote), .attrs = attrs });
 	if (dir && x->opts.recursive)
-		return xfer_add_dir(x, NULL, &(struct xfer_found){ .up = up,
+		return add_root(x, &(struct xfer_found){ .up = up,
 			.local = strdup(local), .remote = strdup(remote),
 			.attrs = attrs });
 	xfer_report(x, up ? local : remote,

@@ -40,13 +40,11 @@
 
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/wire.h"
-#include "crypto/digest.h"
 #include "xfer/trees/transfer-dir.h"
+#include "xfer/trees/transfer-meet.h"
 
 enum {
 	REQUESTS_MAX = 8192,
-	NAMES_FIRST = 64,
 	HANDLES_FEW = 128, /* usual limit of a server that does not tell
 			    * limits */
 	READS_MAX = 32,	   /* READDIRs in flight for one directory */
@@ -66,79 +64,13 @@ enum {
 			    * handle is tried */
 };
 
-/* --- names that were found --- */
-
-/* When a listing is lost and begins anew, names that were found before are
- * skipped. They are kept as 64 bits of their SHA-256, so that nobody can make
- * up a name with the hash of another one, whose file would be left out. */
-struct xfer_names {
-	size_t used, cap;
-	uint64_t *v; /* hashes; 0: the place is free */
-};
-
-static bool
-name_hash(const char *name, uint64_t *h)
-{
-	uint8_t sum[DIGEST_MAX_LEN];
-
-	if (digest_once(DIGEST_SHA256, name, strlen(name), sum) != 0)
-		return false;
-	*h = (uint64_t)wire_get_u32(sum) << 32 | wire_get_u32(sum + 4) | 1;
-	return true;
-}
-
-static bool
-names_insert(struct xfer_names *n, uint64_t h)
-{
-	size_t i = h & (n->cap - 1);
-
-	while (n->v[i] != 0 && n->v[i] != h)
-		i = (i + 1) & (n->cap - 1);
-	if (n->v[i] == h)
-		return false;
-	n->v[i] = h;
-	n->used++;
-	return true;
-}
-
-static int
-names_grow(struct xfer_names *n)
-{
-	struct xfer_names more = { .cap = n->cap != 0 ? n->cap * 2 :
-							NAMES_FIRST };
-
-	more.v = calloc(more.cap, sizeof *more.v);
-	if (more.v == NULL)
-		return ERR_NOMEM;
-	for (size_t i = 0; i < n->cap; i++)
-		if (n->v[i] != 0)
-			(void)names_insert(&more, n->v[i]);
-	free(n->v);
-	*n = more;
-	return 0;
-}
-
 /* Adds name to the names of d. False if it was found before. */
 static bool
 name_is_new(struct xfer_dir *d, const char *name)
 {
 	uint64_t h;
 
-	if (d->names == NULL &&
-	    (d->names = calloc(1, sizeof *d->names)) == NULL)
-		return true;
-	if (d->names->used * 2 >= d->names->cap && names_grow(d->names) < 0)
-		return true;
-	return !name_hash(name, &h) || names_insert(d->names, h);
-}
-
-static void
-names_free(struct xfer_dir *d)
-{
-	if (d->names != NULL)
-		free(d->names->v);
-	free(d->names);
-	d->names = NULL;
+	return !xfer_names_hash(name, &h) || xfer_names_add(&d->names, h);
 }
 
 /* --- handles --- */
@@ -244,7 +176,7 @@ xfer_dir_unlist(struct xfer_dir *d)
 	d->dirp = NULL;
 	free(d->listing.handle);
 	d->listing.handle = NULL;
-	names_free(d);
+	xfer_names_free(&d->names);
 }
 
 /* The stream that directories are listed over; NULL if there is none now. */
@@ -292,34 +224,38 @@ path_of(const struct xfer_dir *d)
 	return source_of(d, d->local, d->remote);
 }
 
+/* An entry of which attributes are still to come: a STAT is under way of a link
+ * that was listed, or of an entry without a mode. */
+struct lookup {
+	struct xfer_dir *dir; /* holds a reference while it is under way */
+	char *local, *remote;
+	unsigned meets; /* see xfer_meet_note() */
+};
+
 /* Adds an entry that a server has listed. by_link: the entry was a link, or
  * came without a type, and attrs are those that STAT has told. */
 static int
-add_remote(struct xfer_dir *d, char *local, char *remote,
+add_remote(struct xfer_dir *d, const struct lookup *l,
     const struct sftp_attrs *attrs, const struct xfer_exact *exact,
     bool by_link)
 {
+	char *local = l->local, *remote = l->remote;
+
 	if (S_ISDIR(attrs->mode))
-		return xfer_add_dir(d->x, d, &(struct xfer_found){
-			.up = d->up, .by_link = by_link, .local = local,
-			.remote = remote, .attrs = attrs });
+		return xfer_meet_take(d->x, d, l->meets,
+		    &(struct xfer_found){ .up = d->up, .by_link = by_link,
+			.local = local, .remote = remote, .attrs = attrs });
 	if (S_ISREG(attrs->mode) ||
 	    (S_ISLNK(attrs->mode) && d->x->opts.links))
-		return d->x->found->file(d->x, d, &(struct xfer_found){
-			.up = d->up, .links = xfer_target_links(d->x),
-			.local = local, .remote = remote, .attrs = attrs,
-			.exact = exact });
+		return xfer_meet_take(d->x, d, l->meets,
+		    &(struct xfer_found){ .up = d->up,
+			.links = xfer_target_links(d->x), .local = local,
+			.remote = remote, .attrs = attrs, .exact = exact });
 	xfer_report(d->x, source_of(d, local, remote), "not a regular file");
 	free(local);
 	free(remote);
 	return 0;
 }
-
-/* A STAT under way, of a link that was listed or of an entry without a mode. */
-struct lookup {
-	struct xfer_dir *dir; /* holds a reference */
-	char *local, *remote;
-};
 
 static void
 lookup_done(void *arg, const struct sftp_reply *reply)
@@ -331,8 +267,7 @@ lookup_done(void *arg, const struct sftp_reply *reply)
 		free(l->local);
 		free(l->remote);
 	} else if (reply->err == 0 && reply->type == SFTP_ATTRS) {
-		if (add_remote(d, l->local, l->remote, &reply->attrs,
-			NULL, true) < 0)
+		if (add_remote(d, l, &reply->attrs, NULL, true) < 0)
 			xfer_report(d->x, path_of(d), "out of memory");
 	} else {
 		xfer_report_reply(d->x, source_of(d, l->local, l->remote),
@@ -349,6 +284,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry,
     const struct xfer_exact *exact)
 {
 	char *name = span_dup(entry->name), *local, *remote;
+	unsigned meets = 0;
 	const struct sftp_attrs *a = &entry->attrs;
 	struct xfer_path_request q = { .origin = d->up,
 		.type = d->x->opts.links ? SFTP_LSTAT : SFTP_STAT };
@@ -360,6 +296,8 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry,
 	}
 	local = name != NULL ? str_join_path(d->local, name) : NULL;
 	remote = name != NULL ? str_join_path(d->remote, name) : NULL;
+	if (name != NULL)
+		meets = xfer_meet_note(d->x, d, name, NULL);
 	free(name);
 	if (d->x->opts.skip_links && (a->flags & SFTP_A_MODE) &&
 	    S_ISLNK(a->mode) && remote != NULL && local != NULL) {
@@ -372,7 +310,8 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry,
 	if ((a->flags & SFTP_A_MODE) && (a->mode & S_IFMT) != 0 &&
 	    (!S_ISLNK(a->mode) || d->x->opts.links) && local != NULL &&
 	    remote != NULL)
-		return add_remote(d, local, remote, a, exact, false);
+		return add_remote(d, &(struct lookup){ .local = local,
+			.remote = remote, .meets = meets }, a, exact, false);
 	l = malloc(sizeof *l);
 	if (l == NULL || local == NULL || remote == NULL) {
 		free(l);
@@ -380,7 +319,7 @@ found_remote(struct xfer_dir *d, const struct sftp_entry *entry,
 		free(remote);
 		return ERR_NOMEM;
 	}
-	*l = (struct lookup){ d, local, remote };
+	*l = (struct lookup){ d, local, remote, meets };
 	d->refs++;
 	q.path = source_of(d, local, remote);
 	xfer_request_path(d->x, &q, lookup_done, l);

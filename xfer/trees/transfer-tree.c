@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "xfer/trees/transfer-dir.h"
+#include "xfer/trees/transfer-meet.h"
 #include "xfer/trees/transfer-space.h"
 
 enum {
@@ -36,6 +37,7 @@ dir_free(struct xfer_dir *d)
 	x->dirs.count--;
 	xfer_dir_unlist(d);
 	xfer_there_free(d);
+	xfer_meet_free(d->meet);
 	local_dir_unref(d->at);
 	free(d->local);
 	free(d->remote);
@@ -237,6 +239,7 @@ dir_settled(struct xfer_dir *d, enum xfer_dir_state state)
 		else
 			TAILQ_INSERT_TAIL(&d->x->files.done, f, entry);
 	}
+	xfer_meet_turn(d->meet);
 	xfer_dir_unref(d);
 }
 

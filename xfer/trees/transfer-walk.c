@@ -11,6 +11,7 @@
 
 #include "base/str.h"
 #include "xfer/trees/transfer-dir.h"
+#include "xfer/trees/transfer-meet.h"
 
 enum {
 	WALK_CROWD = 1024, /* waiting directories: then depth first */
@@ -50,6 +51,7 @@ static int
 add_found(struct xfer_dir *d, const char *name, char *local, char *remote,
     const struct stat *st, enum local_links links)
 {
+	unsigned meets = xfer_meet_note(d->x, d, name, st);
 	struct xfer_exact exact;
 	struct sftp_attrs attrs;
 	struct local_dir *at;
@@ -57,14 +59,14 @@ add_found(struct xfer_dir *d, const char *name, char *local, char *remote,
 	sftp_attrs_from_stat(&attrs, st);
 	xfer_exact_from_stat(&exact, st);
 	if (!S_ISDIR(st->st_mode))
-		return d->x->found->file(d->x, d, &(struct xfer_found){
+		return xfer_meet_take(d->x, d, meets, &(struct xfer_found){
 			.up = true, .links = links, .local = local,
 			.remote = remote, .attrs = &attrs, .exact = &exact });
 	at = local_child(d->at, name, st, links);
 	if (at != NULL)
-		return xfer_add_dir(d->x, d, &(struct xfer_found){ .up = true,
-			.at = at, .local = local, .remote = remote,
-			.attrs = &attrs, .exact = &exact });
+		return xfer_meet_take(d->x, d, meets, &(struct xfer_found){
+			.up = true, .at = at, .local = local,
+			.remote = remote, .attrs = &attrs, .exact = &exact });
 	free(local);
 	free(remote);
 	return ERR_NOMEM;

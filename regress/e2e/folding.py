@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: ISC
+"""A file system in which capital and small letters are one name, files have no
+modes that last, and there is no link: as Windows' disks are in WSL, or a stick
+in a Mac. It is NTFS in a file, mounted by FUSE."""
+
+from contextlib import contextmanager
+
+from harness import IS_ROOT, run
+
+SIZE = 64 << 20
+
+
+def problem():
+    """Why there can be none; None: there can."""
+    if not IS_ROOT:
+        return "needs root: mounts a file system"
+    try:
+        with open("/dev/fuse", "rb"):
+            return None
+    except OSError as e:
+        return f"there is no FUSE here ({e.strerror})"
+
+
+@contextmanager
+def mounted(directory, options="ignore_case,fmask=0,dmask=0"):
+    """The file system, below the directory."""
+    image, place = directory / "image", directory / "disk"
+    place.mkdir()
+    with open(image, "wb") as f:
+        f.truncate(SIZE)
+    run(["mkntfs", "-QFq", image]).ok()
+    run(["lowntfs-3g", "-o", options, image, place]).ok()
+    try:
+        yield place
+    finally:
+        run(["umount", place]).ok()
+        image.unlink()
