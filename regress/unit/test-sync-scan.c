@@ -120,7 +120,7 @@ plant(void)
 				"chmod 640 t/a/g.o && ln -s a t/to-a && "
 				"ln -s gone t/b/dangling && "
 				"ln -s ../a.txt t/b/to-file && "
-				"find t -exec touch -h -d @1000000000 {} +"), 0);
+			"find t -exec touch -h -d @1000000000 {} +"), 0);
 }
 
 static void

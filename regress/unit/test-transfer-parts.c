@@ -98,7 +98,7 @@ test_empty_at_a_break(void **state)
 
 		turn = 1 + i / 2;
 		cut += one_replaced(h, 0, i % 2 ? "chmod 640 his" :
-						  "touch -d '1 minute ago' his");
+		    "touch -d '1 minute ago' his");
 	}
 	assert_true(cut > 20);
 	assert_int_equal(unlink("src"), 0);
