@@ -94,7 +94,7 @@ ask_walk(uint32_t h)
 {
 	(void)h;
 	buf_put_cstring(ask_ext("walk@hpnssh.org"), ".");
-	for (int i = 0; i < 5; i++) /* no wants, rules, start nor parts */
+	for (int i = 0; i < 3; i++) /* no wants, rules nor start */
 		buf_put_u32(&message, 0);
 }
 

@@ -113,8 +113,6 @@ test_walk(void **state)
 	buf_put_u32(&message, 0);
 	buf_put_cstring(&message, "");
 	buf_put_cstring(&message, "");
-	buf_put_u32(&message, 0);
-	buf_put_u32(&message, 0);
 	h = answer_handle();
 	put_handle(ask_ext("walk-read@hpnssh.org"), h);
 	reply = answer();

@@ -44,7 +44,7 @@ clear(void)
 }
 
 struct asked {
-	uint32_t want, part, parts;
+	uint32_t want;
 	const char *path, *rules, *start;
 	size_t rules_len;
 };
@@ -58,8 +58,6 @@ ask_walk(const struct asked *q)
 	buf_put_u32(b, q->want);
 	buf_put_string(b, q->rules != NULL ? q->rules : "", q->rules_len);
 	buf_put_cstring(b, q->start);
-	buf_put_u32(b, q->part);
-	buf_put_u32(b, q->parts);
 }
 
 static void
@@ -71,8 +69,6 @@ show(struct buf *out, uint32_t want, const struct walk_item *item)
 		buf_printf(out, "[%s]", item->path);
 		if (item->status != 0)
 			buf_printf(out, " error %u", item->status);
-		if (item->parts != 0)
-			buf_printf(out, " parts");
 		buf_printf(out, "\n");
 		return;
 	}
@@ -237,40 +233,47 @@ test_again(void **state)
 	clear();
 }
 
-/* A directory with more names than are held comes in parts; each name in one
- * of them. */
+/* A directory with more names than are held is told in order all the same, and
+ * so are the directories in it, of which there are more than are noted at a
+ * time. */
 static void
-test_parts(void **state)
+test_wide(void **state)
 {
-	enum { NAMES = 400 };
+	enum { NAMES = 1600 };
 	struct sftp_serve_opts little = all;
-	unsigned long names = 0, more;
-	struct buf out = { 0 };
+	struct buf out = { 0 }, want = { 0 };
 	char name[40];
 
 	(void)state;
 	little.walk_bytes = 4096;
 	assert_int_equal(mkdir("t", 0700), 0);
+	buf_printf(&want, "[]\n");
 	for (int i = 0; i < NAMES; i++) {
-		snprintf(name, sizeof name, "t/%d-a-name", i);
-		make_file(name, "");
+		snprintf(name, sizeof name, "t/%04d-a-name",
+		    i * 7919 % NAMES);
+		if (i % 8 == 0)
+			make_file(name, "");
+		else
+			assert_int_equal(mkdir(name, 0700), 0);
+		buf_printf(&want, "%s %04d-a-name%s\n", i % 8 == 0 ? "f" : "d",
+		    i, i % 8 == 0 ? " 0" : "");
 	}
+	for (int i = 0; i < NAMES; i++)
+		if (i % 8 != 0)
+			buf_printf(&want, "[%04d-a-name]\n", i);
+	buf_put_u8(&want, 0);
 	restart(&little);
-	expect_walk(&(struct asked){ .want = 0 }, "[] parts\n");
-	for (uint32_t part = 0; part < 12; part++) {
-		buf_reset(&out);
-		(void)walk(&(struct asked){ .part = part, .parts = 12 }, &out,
-		    NULL);
-		more = 0;
-		for (size_t i = 0; i < buf_len(&out); i++)
-			more += buf_data(&out)[i] == '\n';
-		assert_true(more > 1);
-		names += more - 1; /* the group */
-	}
-	assert_int_equal(names, NAMES);
-	ask_walk(&(struct asked){ .part = 12, .parts = 12 });
-	expect_status(SFTP_BAD_MESSAGE);
+	(void)walk(&(struct asked){ .want = 0 }, &out, NULL);
+	assert_string_equal((const char *)buf_data(&out),
+	    (const char *)buf_data(&want));
+	/* From the middle of its directories. */
+	buf_reset(&out);
+	(void)walk(&(struct asked){ .want = WALK_AFTER,
+	    .start = "1500-a-name" }, &out, NULL);
+	assert_string_equal((const char *)buf_data(&out),
+	    strstr((const char *)buf_data(&want), "[1501-a-name]"));
 	buf_clear(&out);
+	buf_clear(&want);
 	clear();
 }
 
@@ -420,7 +423,7 @@ main(void)
 		cmocka_unit_test(test_tree),
 		cmocka_unit_test(test_rules),
 		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_parts),
+		cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_many_at_once),

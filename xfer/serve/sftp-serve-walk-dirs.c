@@ -21,22 +21,30 @@
 struct walk_level {
 	struct local_dir *dir;
 	struct buf below;
+	size_t last_at; /* where the last of them is */
+	char *last;	/* its name, owned, if the list was cut there */
+	bool cut;	/* there are more directories behind the last one: they
+			 * are looked for when those before them are done */
 	size_t path_len; /* bytes of w->path up to it */
 };
 
 enum {
-	HELD_MAX = 16 * 1024 * 1024,
+	/* Bytes of the names of one directory that are held at a time. They
+	 * are read again, in order, as often as it takes. */
+	NAMES_MAX = 20 * 1024 * 1024,
+	NAMES_LEAST = 2048,
+	NAME_COST = sizeof(char *),
+	BELOW_LEAST = 16 * 1024, /* bytes of a level's directories, whatever
+				  * those of other levels take */
 	WALK_FDS = 32, /* most open descriptors of directories */
-	NAMES_MAX = 1000000, /* most names of a group; a directory with more is
-			      * told in parts */
-	NAME_COST = sizeof(char *) + 1,
 };
 
 int
 walk_dirs_begin(struct walk_dirs *w, int top)
 {
-	if (w->held_max == 0)
-		w->held_max = HELD_MAX;
+	if (w->names_max == 0)
+		w->names_max = NAMES_MAX;
+	w->names_max = MAX(w->names_max, (size_t)NAMES_LEAST);
 	w->tree = local_tree_new(WALK_FDS);
 	w->levels = calloc(1, sizeof *w->levels);
 	if (w->tree == NULL || w->levels == NULL) {
@@ -44,7 +52,6 @@ walk_dirs_begin(struct walk_dirs *w, int top)
 		return -1;
 	}
 	w->cap = 1;
-	buf_set_max(&w->bytes, HELD_MAX);
 	w->levels[0].dir = local_root_held(w->tree, top);
 	w->count = w->levels[0].dir != NULL;
 	return w->count == 1 ? 0 : -1;
@@ -55,8 +62,9 @@ leave(struct walk_dirs *w)
 {
 	struct walk_level *l = &w->levels[--w->count];
 
-	w->held -= buf_len(&l->below);
+	w->below_held -= buf_len(&l->below);
 	buf_clear(&l->below);
+	free(l->last);
 	local_dir_unref(l->dir);
 	w->path[w->count > 0 ? w->levels[w->count - 1].path_len : 0] = '\0';
 }
@@ -64,9 +72,7 @@ leave(struct walk_dirs *w)
 static void
 forget_names(struct walk_dirs *w)
 {
-	w->held -= w->names_count * NAME_COST + buf_len(&w->bytes);
 	buf_clear(&w->bytes);
-	buf_set_max(&w->bytes, HELD_MAX);
 	free(w->names);
 	w->names = NULL;
 	w->names_count = w->next = 0;
@@ -92,44 +98,27 @@ walk_dirs_here(const struct walk_dirs *w)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* Is the name in the part of the top directory that this walk tells? The hash
- * (FNV-1a) must be the same in all walks, so that the parts together have each
- * name once. */
-static bool
-is_in_part(const struct walk_dirs *w, const char *name)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-	if (w->count != 1 || w->parts < 2)
-		return true;
-	for (; *name != '\0'; name++)
-		h = (h ^ (uint8_t)*name) * UINT64_C(0x100000001b3);
-	return (h ^ h >> 32) % w->parts == w->part;
-}
-
 static int
 compare(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Makes the sorted list w->names of the names in w->bytes. */
-static int
-sort_names(struct walk_dirs *w, size_t count)
+/* A sorted list of the names in w->bytes; caller frees. */
+static const char **
+sorted(const struct walk_dirs *w, size_t count)
 {
 	const char *at = (const char *)buf_data(&w->bytes);
+	const char **names = calloc(count + 1, sizeof *names);
 
-	w->names = calloc(count + 1, sizeof *w->names);
-	if (w->names == NULL)
-		return -1;
+	if (names == NULL)
+		return NULL;
 	for (size_t i = 0; i < count; i++) {
-		w->names[i] = at;
+		names[i] = at;
 		at += strlen(at) + 1;
 	}
-	qsort(w->names, count, sizeof *w->names, compare);
-	w->names_count = count;
-	w->held += count * NAME_COST + buf_len(&w->bytes);
-	return 0;
+	qsort(names, count, sizeof *names, compare);
+	return names;
 }
 
 static bool
@@ -138,91 +127,136 @@ is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Bytes that are left for names. Names of directories still to be visited may
- * have exceeded the limit already: then 0. */
-static size_t
-room_of(const struct walk_dirs *w)
+/* Leaves in w->bytes only the lower half of the names, as they are sorted;
+ * w->upper is the last one of them. */
+static int
+keep_lower_half(struct walk_dirs *w, size_t *count)
 {
-	return w->held < w->held_max ? w->held_max - w->held : 0;
+	const char **names = sorted(w, *count);
+	char *at = (char *)buf_data(&w->bytes), *to = at;
+	const char *end = at + buf_len(&w->bytes);
+	size_t len;
+
+	if (names == NULL)
+		return -1;
+	strlcpy(w->upper, names[*count / 2 - 1], sizeof w->upper);
+	free(names);
+	for (*count = 0; at < end; at += len) {
+		len = strlen(at) + 1;
+		if (strcmp(at, w->upper) > 0)
+			continue;
+		memmove(to, at, len);
+		to += len;
+		(*count)++;
+	}
+	buf_truncate(&w->bytes, (size_t)(to - (char *)buf_data(&w->bytes)));
+	w->more = true;
+	return 0;
 }
 
-/* Reads the names of a directory into w->bytes. If they are too many, it only
- * goes on counting. Some file systems have names longer than a record can hold:
- * ENAMETOOLONG. */
+/* Reads the names of a directory behind w->last into w->bytes: those that come
+ * first of them, if they are too many, which sets w->more. Some file systems
+ * have names longer than a record can hold: ENAMETOOLONG. */
 static int
-read_names(struct walk_dirs *w, DIR *dir, size_t *count, size_t *bytes)
+read_names(struct walk_dirs *w, DIR *dir, size_t *count)
 {
 	const struct dirent *de;
-	size_t room = room_of(w), len;
+	size_t len;
 
-	*count = *bytes = 0;
-	for (;;) {
+	for (*count = 0;;) {
 		errno = 0;
 		de = readdir(dir);
 		if (de == NULL)
 			return errno == 0 ? 0 : -1;
-		if (is_dots(de->d_name) || !is_in_part(w, de->d_name))
-			continue;
 		len = strlen(de->d_name) + 1;
+		if (is_dots(de->d_name) || strcmp(de->d_name, w->last) <= 0 ||
+		    (w->more && strcmp(de->d_name, w->upper) > 0))
+			continue;
 		if (len > WALK_NAME_MAX + 1) {
 			errno = ENAMETOOLONG;
 			return -1;
 		}
+		buf_put(&w->bytes, de->d_name, len);
 		(*count)++;
-		*bytes += len + NAME_COST;
-		if (*count <= NAMES_MAX && *bytes <= room)
-			buf_put(&w->bytes, de->d_name, len);
+		errno = ENOMEM;
+		if (buf_err(&w->bytes) < 0 ||
+		    (*count * NAME_COST + buf_len(&w->bytes) > w->names_max &&
+			keep_lower_half(w, count) != 0))
+			return -1;
 	}
 }
 
-/* The number of parts in which to tell a directory with so many names. A
- * quarter of the memory is meant for the names of a part, since those of its
- * directories take more. The top directory, if it is a part already, is cut
- * into twice as many; 0: that would be too many. */
-static uint32_t
-parts_for(const struct walk_dirs *w, size_t count, size_t bytes)
-{
-	size_t n = MAX(count / (NAMES_MAX / 2), bytes / (w->held_max / 4)) + 2;
-
-	if (w->count == 1 && w->parts > 1)
-		return w->parts <= WALK_PARTS_MAX / 2 ? 2 * w->parts : 0;
-	return (uint32_t)MIN(n, (size_t)WALK_PARTS_MAX);
-}
-
+/* Loads the names of the present directory behind w->last, or as many of them
+ * as may be held. *error: why they cannot be read. 0, or -1: no memory. */
 static int
-load(struct walk_dirs *w, int *error, uint32_t *parts)
+load(struct walk_dirs *w, int *error)
 {
-	size_t count = 0, bytes = 0;
+	size_t count = 0;
 	DIR *dir = local_dir_list(walk_dirs_here(w));
 
 	*error = 0;
-	*parts = 0;
-	if (dir == NULL || read_names(w, dir, &count, &bytes) != 0)
+	w->more = false;
+	if (dir == NULL || read_names(w, dir, &count) != 0)
 		*error = errno;
 	if (dir != NULL)
 		closedir(dir);
-	if (*error == 0 && (count > NAMES_MAX || bytes > room_of(w))) {
-		*parts = parts_for(w, count, bytes);
-		*error = *parts == 0 ? EFBIG : 0;
-	}
-	if (*error != 0 || *parts != 0) {
+	if (*error == ENOMEM)
+		return -1;
+	if (*error != 0) {
 		buf_clear(&w->bytes);
-		buf_set_max(&w->bytes, HELD_MAX);
 		return 0;
 	}
-	return buf_err(&w->bytes) != 0 ? -1 : sort_names(w, count);
+	w->names = sorted(w, count);
+	w->names_count = count;
+	return w->names != NULL ? 0 : -1;
+}
+
+/* The names in memory have all been told, and there are more. */
+static int
+load_more(struct walk_dirs *w)
+{
+	int error;
+
+	strlcpy(w->last, w->names[w->names_count - 1], sizeof w->last);
+	forget_names(w);
+	if (load(w, &error) != 0)
+		error = ENOMEM;
+	w->broken = error;
+	return error == 0 ? 0 : -1;
 }
 
 const char *
 walk_dirs_name(struct walk_dirs *w)
 {
-	while (w->next < w->names_count && w->silent &&
-	    strcmp(w->names[w->next], w->after) < 0)
-		w->next++;
-	return w->next < w->names_count ? w->names[w->next++] : NULL;
+	do {
+		if (w->refilling && w->levels[w->count - 1].cut)
+			return NULL;
+		while (w->next < w->names_count && w->silent &&
+		    strcmp(w->names[w->next], w->after) < 0)
+			w->next++;
+		if (w->next < w->names_count)
+			return w->names[w->next++];
+	} while (w->more && load_more(w) == 0);
+	return NULL;
 }
 
 /* ---- the way ------------------------------------------------------------ */
+
+/* No further directory of this level is noted for now. */
+static int
+cut(struct walk_level *l)
+{
+	const char *last = (const char *)buf_data(&l->below) + l->last_at +
+	    2 * sizeof(uint64_t);
+
+	if (l->cut)
+		return 0;
+	free(l->last);
+	l->last = strdup(last);
+	l->cut = true;
+	errno = ENOMEM;
+	return l->last != NULL ? 0 : -1;
+}
 
 int
 walk_dirs_enter(struct walk_dirs *w, const char *name, const struct stat *found)
@@ -235,9 +269,13 @@ walk_dirs_enter(struct walk_dirs *w, const char *name, const struct stat *found)
 		errno = ENAMETOOLONG;
 		return -1;
 	}
+	if (l->cut || (before > BELOW_LEAST &&
+	    w->below_held > w->names_max / 4))
+		return cut(l);
+	l->last_at = before;
 	buf_put(&l->below, file, sizeof file);
 	buf_put(&l->below, name, strlen(name) + 1);
-	w->held += buf_len(&l->below) - before;
+	w->below_held += buf_len(&l->below) - before;
 	errno = ENOMEM;
 	return buf_err(&l->below) != 0 ? -1 : 0;
 }
@@ -282,7 +320,7 @@ descend(struct walk_dirs *w)
 	found.st_dev = (dev_t)file[0];
 	found.st_ino = (ino_t)file[1];
 	buf_consume(&l->below, len);
-	w->held -= len;
+	w->below_held -= len;
 	dir = local_child(l->dir, name, &found, LOCAL_LINKS_NONE);
 	if (dir == NULL)
 		return -1;
@@ -318,20 +356,41 @@ set_after(struct walk_dirs *w)
 						  * follows */
 }
 
-int
-walk_dirs_next(struct walk_dirs *w, int *error, uint32_t *parts)
+/* Goes through the names behind the last directory of this level that was
+ * noted, to note more of them. */
+static int
+refill(struct walk_dirs *w)
 {
+	struct walk_level *l = &w->levels[w->count - 1];
+	int error;
+
+	l->cut = false;
+	w->refilling = w->silent = true;
+	w->after[0] = '\0';
+	strlcpy(w->last, l->last, sizeof w->last);
+	if (load(w, &error) != 0 || error != 0)
+		return -1;
+	return 1;
+}
+
+int
+walk_dirs_next(struct walk_dirs *w, int *error)
+{
+	*error = 0;
 	forget_names(w);
-	if (w->begun) {
-		while (w->count > 0 &&
-		    buf_len(&w->levels[w->count - 1].below) == 0)
-			leave(w);
-		if (w->count == 0)
-			return 0;
-		if (descend(w) != 0)
-			return -1;
+	while (w->begun && w->count > 0 &&
+	    buf_len(&w->levels[w->count - 1].below) == 0) {
+		if (w->levels[w->count - 1].cut)
+			return refill(w);
+		leave(w);
 	}
+	if (w->begun && w->count == 0)
+		return 0;
+	if (w->begun && descend(w) != 0)
+		return -1;
 	w->begun = true;
+	w->refilling = false;
+	w->last[0] = '\0';
 	set_after(w);
-	return load(w, error, parts) != 0 ? -1 : 1;
+	return load(w, error) != 0 ? -1 : 1;
 }

@@ -47,16 +47,12 @@ put_front_coded(struct buf *b, char *before, size_t size, const char *s)
 }
 
 void
-walk_put_group(struct walk_put *p, struct buf *b, const char *path, int error,
-    uint32_t parts)
+walk_put_group(struct walk_put *p, struct buf *b, const char *path, int error)
 {
-	buf_put_u8(b, (uint8_t)(WALK_GROUP | (error != 0 ? WALK_GROUP_ERROR :
-		parts != 0 ? WALK_GROUP_WIDE : 0)));
+	buf_put_u8(b, WALK_GROUP | (error != 0 ? WALK_GROUP_ERROR : 0));
 	put_front_coded(b, p->path, sizeof p->path, path);
 	if (error != 0)
 		put_varint(b, sftp_status_from_errno(error));
-	else if (parts != 0)
-		put_varint(b, parts);
 	p->name[0] = '\0';
 }
 

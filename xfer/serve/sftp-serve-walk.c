@@ -170,16 +170,15 @@ entry(struct serve_walk *w, struct buf *b, const char *name)
 	return 0;
 }
 
-/* 0, or -1: no memory. */
+/* 0, or -1: the walk cannot go on. */
 static int
 next_group(struct serve_walk *w, struct buf *b)
 {
-	uint32_t parts;
-	int error, r = walk_dirs_next(&w->dirs, &error, &parts);
+	int error, r = walk_dirs_next(&w->dirs, &error);
 
 	w->ended = r == 0;
 	if (r > 0 && !w->dirs.silent)
-		walk_put_group(&w->put, b, w->dirs.path, error, parts);
+		walk_put_group(&w->put, b, w->dirs.path, error);
 	return r < 0 ? -1 : 0;
 }
 
@@ -193,6 +192,8 @@ step(struct serve_walk *w, struct buf *b)
 		return 0;
 	}
 	name = walk_dirs_name(&w->dirs);
+	if (name == NULL && w->dirs.broken != 0)
+		return -1;
 	return name != NULL ? entry(w, b, name) : next_group(w, b);
 }
 
@@ -207,7 +208,7 @@ run_read(struct serve_op *op)
 	while (!w->ended && buf_len(&op->data) < REPLY_FULL) {
 		if (step(w, &op->data) != 0 || buf_err(&op->data) != 0) {
 			w->ended = true;
-			errno = ENOMEM;
+			errno = w->dirs.broken != 0 ? w->dirs.broken : ENOMEM;
 			return -1;
 		}
 		if (clock_us() >= until)
@@ -314,13 +315,8 @@ get_fields(struct serve_walk *w, struct rd *r)
 	w->want = w->put.want = rd_u32(r);
 	rules = rd_string(r);
 	start = rd_cstring(r, WALK_PATH_MAX);
-	w->dirs.part = rd_u32(r);
-	w->dirs.parts = rd_u32(r);
 	if ((err = rd_end(r)) == 0)
 		err = get_rules(w, rules);
-	if (err == 0 && (w->dirs.parts > WALK_PARTS_MAX ||
-	    w->dirs.part >= MAX(w->dirs.parts, UINT32_C(1))))
-		err = ERR_FORMAT;
 	if (err == 0)
 		strlcpy(w->dirs.start, start, sizeof w->dirs.start);
 	w->dirs.skipping = (w->want & WALK_AFTER) != 0;
@@ -340,7 +336,7 @@ serve_walk(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (op->walk == NULL)
 		return ERR_NOMEM;
 	op->walk->file.fd = -1;
-	op->walk->dirs.held_max = s->opts.walk_bytes;
+	op->walk->dirs.names_max = s->opts.walk_bytes;
 	if ((err = get_fields(op->walk, r)) < 0)
 		return err;
 	serve_info(s, "opendir \"%s\"", op->path);

@@ -6,8 +6,9 @@
  *	sftp-serve-walk-dirs.c	which directory is next, and what is in it
  *	sftp-serve-walk-put.c	records
  *
- * Memory: the names of one directory, and those of the directories that are
- * still to come along the way to it; together they have a limit.
+ * Memory: names of one directory, and those of the directories that are still
+ * to come along the way to it. Both have a limit. A directory with more names
+ * is read several times: each time those that come next are picked out.
  *
  * Threads: one at a time for a walk; a worker, mostly.
  */
@@ -34,10 +35,10 @@ struct walk_put {
 	int64_t mtime;
 };
 
-/* Appends the record that begins a group (a directory). If error (an errno) or
- * parts is not 0, the group has no entries. */
+/* Appends the record that begins a group (a directory). If error (an errno) is
+ * set, the group has no entries. */
 void walk_put_group(struct walk_put *p, struct buf *b, const char *path,
-    int error, uint32_t parts);
+    int error);
 void walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
     int error);
 /* text: the target of a symbolic link. digest: NULL if there is none. */
@@ -55,15 +56,17 @@ struct walk_dirs {
 				    * directory */
 	size_t count, cap;
 	char path[WALK_PATH_MAX + 1]; /* of the present directory */
-	size_t held, held_max; /* bytes of names in memory, and their limit; 0:
-				* the default */
-	uint32_t part, parts;  /* of the top directory, only the names whose
-				* hash modulo `parts` is `part` are told; parts
-				* < 2: all */
+	size_t names_max;  /* bytes of names that are held; 0: the default */
+	size_t below_held; /* bytes of directories that are still to come */
 	char start[WALK_PATH_MAX + 1];
 	bool skipping; /* the walk continues an earlier one, and has not yet
 			* come to the directory `start` */
-	/* The names in the present directory, sorted. */
+	/* The names in the present directory, sorted: those behind `last`, up
+	 * to `upper` if there are more. */
+	char last[WALK_NAME_MAX + 1], upper[WALK_NAME_MAX + 1];
+	bool more;
+	int broken; /* errno: why names behind those that were told cannot be
+		     * read */
 	struct buf bytes;
 	const char **names; /* owned; the names lie in bytes */
 	size_t names_count, next;
@@ -72,20 +75,20 @@ struct walk_dirs {
 	 * them from an earlier walk. Names that sort before `after` are passed
 	 * over altogether. */
 	bool silent;
+	bool refilling; /* only further directories below it are looked for */
 	char after[WALK_NAME_MAX + 1];
 };
 
-/* Begins a walk. The caller has zeroed *w and set held_max, part, parts, start
- * and skipping. Takes over top, a descriptor of the top directory. 0, or -1
+/* Begins a walk. The caller has zeroed *w and set names_max, start and
+ * skipping. Takes over top, a descriptor of the top directory. 0, or -1
  * with errno. */
 int walk_dirs_begin(struct walk_dirs *w, int top) must_check;
 void walk_dirs_clear(struct walk_dirs *w);
-/* Goes to the next directory. 1; 0: the walk is at its end; -1: out of memory.
- * *error is an errno if the names of the directory cannot be told. *parts is
- * not 0 if they are too many: in so many parts the client is to ask for
- * them. */
-int walk_dirs_next(struct walk_dirs *w, int *error, uint32_t *parts) must_check;
-/* The next name in the present directory; NULL: there is none. */
+/* Goes to the next directory. 1; 0: the walk is at its end; -1: it cannot go
+ * on. *error is an errno if the names of the directory cannot be told. */
+int walk_dirs_next(struct walk_dirs *w, int *error) must_check;
+/* The next name in the present directory, valid until the next call; NULL:
+ * there is none, or w->broken says why it cannot be read. */
 const char *walk_dirs_name(struct walk_dirs *w);
 struct local_dir *walk_dirs_here(const struct walk_dirs *w);
 /* Puts a directory of the present one on the list of those to be visited. 0; -1

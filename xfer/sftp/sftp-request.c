@@ -527,8 +527,6 @@ sftp_walk(struct sftp *s, const struct sftp_walk *w, sftp_done_fn done,
 	buf_put_u32(&s->out, w->want);
 	buf_put_string(&s->out, w->rules, w->rules_len);
 	buf_put_cstring(&s->out, w->start != NULL ? w->start : "");
-	buf_put_u32(&s->out, 0);
-	buf_put_u32(&s->out, 0);
 	finish(s, mark);
 }
 

@@ -29,7 +29,6 @@ enum walk_want {
 enum {
 	WALK_GROUP = 0x80,
 	WALK_GROUP_ERROR = 1, /* an SFTP status follows, and no entries */
-	WALK_GROUP_WIDE = 2,  /* a number of parts follows, and no entries */
 
 	WALK_KIND = 0x0f,
 	WALK_SAME_MODE = 0x10,	/* the mode of the entry before */
@@ -58,7 +57,6 @@ enum {
 	WALK_NAME_MAX = 255,
 	WALK_NSEC_MAX = 999999999,
 	WALK_MODE_MAX = 07777,
-	WALK_PARTS_MAX = 65535,
 };
 
 #endif

@@ -124,8 +124,7 @@ read_group(struct walk_reader *r, uint8_t flags, struct walk_item *item)
 {
 	struct rd *in = &r->in;
 
-	if ((flags & ~(WALK_GROUP_ERROR | WALK_GROUP_WIDE)) != 0 ||
-	    flags == (WALK_GROUP_ERROR | WALK_GROUP_WIDE))
+	if ((flags & ~WALK_GROUP_ERROR) != 0)
 		rd_fail(in, ERR_FORMAT);
 	strcpy(r->before, r->path);
 	front_coded(in, r->path, WALK_PATH_MAX);
@@ -134,9 +133,6 @@ read_group(struct walk_reader *r, uint8_t flags, struct walk_item *item)
 		rd_fail(in, ERR_FORMAT);
 	if ((flags & WALK_GROUP_ERROR) != 0 &&
 	    (item->status = number(in, STATUS_MAX)) == 0)
-		rd_fail(in, ERR_FORMAT);
-	if ((flags & WALK_GROUP_WIDE) != 0 &&
-	    (item->parts = number(in, WALK_PARTS_MAX)) < 2)
 		rd_fail(in, ERR_FORMAT);
 	r->any = true;
 	r->in_group = flags == 0;

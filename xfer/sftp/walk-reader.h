@@ -27,8 +27,6 @@ struct walk_item {
 			  * 0: it can */
 	/* Of a group: */
 	const char *path; /* from the top of the walk, which is "" */
-	uint32_t parts; /* so many parts are to be asked for one by one; 0: the
-			 * entries follow */
 	/* Of an entry of the last group: */
 	const char *name;
 	enum walk_kind kind;

@@ -17,7 +17,7 @@ enum {
 	RUN_READ = 32 * 1024, /* bytes of a run that are read at a time */
 	RECORD_MAX = 128 + WALK_NAME_MAX + WALK_PATH_MAX,
 	WRITE_PIECE = 256 * 1024,
-	RUNS_MAX = 1024,
+	RUNS_MAX = 2048,
 };
 
 /* A sorted part of the entries, in the file. */

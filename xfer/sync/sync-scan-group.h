@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "xfer/sftp/walk-reader.h"
 
-enum { SCAN_RUN_ENTRIES = 32768 }; /* a run has about so many */
+enum { SCAN_RUN_ENTRIES = 16384 }; /* a run has about so many */
 
 struct scan_entry {
 	struct walk_item item; /* without name and text, until it is sorted */
