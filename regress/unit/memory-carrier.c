@@ -3,6 +3,8 @@
 
 #include <sys/resource.h>
 
+#include <limits.h>
+#include <poll.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -95,6 +97,13 @@ move_some(struct memory *m, int timeout_ms)
 	buf_consume(&m->wire, n);
 	assert_true(r == 0 || r == sftp_error(m->client));
 	assert_true(sftp_serve_input(m->server, (const uint8_t *)"", 0) == 0);
+	if (sftp_serve_has_work(m->server)) {
+		struct pollfd pfd = { .fd = sftp_serve_fd(m->server),
+			.events = POLLIN };
+
+		(void)poll(&pfd, 1, MIN(timeout_ms & INT_MAX, 10));
+		return;
+	}
 	if (timeout_ms < 0 && n == 0 && buf_len(&m->wire) == 0 &&
 	    buf_len(sftp_serve_output(m->server)) == 0 &&
 	    buf_len(sftp_output(m->client)) == 0)
@@ -118,14 +127,16 @@ static const struct xfer_carrier_ops memory_ops = {
 };
 
 void
-memory_begin_denied(struct memory *m, unsigned seed, bool shuffle,
-    const char *denied)
+memory_begin_at(struct memory *m, unsigned seed, bool shuffle,
+    const struct sftp_serve_opts *opts)
 {
-	const struct sftp_serve_opts opts = { .home = temp_dir,
-		.denied = denied };
+	struct sftp_serve_opts with = { .threads = 0 };
 
+	if (opts != NULL)
+		with = *opts;
+	with.home = temp_dir;
 	*m = (struct memory){ .dice = { seed }, .shuffle = shuffle };
-	assert_int_equal(sftp_serve_new(&m->server, &opts), 0);
+	assert_int_equal(sftp_serve_new(&m->server, &with), 0);
 	assert_int_equal(sftp_new(&m->client), 0);
 	sftp_attach(m->client,
 	    (struct xfer_carrier){ .ops = &memory_ops, .arg = m });
@@ -135,7 +146,7 @@ void
 memory_begin(struct memory *m, unsigned seed, bool shuffle,
     uint32_t data_max)
 {
-	memory_begin_denied(m, seed, shuffle, NULL);
+	memory_begin_at(m, seed, shuffle, NULL);
 	m->data_max = data_max;
 }
 

@@ -27,10 +27,10 @@ struct memory {
 
 /* For cmocka: allows files enough for both ends, and enters a directory. */
 int memory_setup(void **state);
-/* Makes a server engine and a client engine, connected by *m. denied: what the
- * server has not; NULL: it has all. */
-void memory_begin_denied(struct memory *m, unsigned seed, bool shuffle,
-    const char *denied);
+/* Makes a server engine and a client engine, connected by *m. The
+ * options, which may be NULL, are the server's. */
+void memory_begin_at(struct memory *m, unsigned seed, bool shuffle,
+    const struct sftp_serve_opts *opts);
 void memory_begin(struct memory *m, unsigned seed, bool shuffle,
     uint32_t data_max);
 void memory_end(struct memory *m);

@@ -72,6 +72,9 @@ leave(struct walk_dirs *w)
 static void
 forget_names(struct walk_dirs *w)
 {
+	if (w->list != NULL)
+		closedir(w->list);
+	w->list = NULL;
 	buf_clear(&w->bytes);
 	free(w->names);
 	w->names = NULL;
@@ -88,6 +91,12 @@ walk_dirs_clear(struct walk_dirs *w)
 	w->levels = NULL;
 	local_tree_free(w->tree);
 	w->tree = NULL;
+}
+
+int
+walk_dirs_fd(const struct walk_dirs *w)
+{
+	return dirfd(w->list);
 }
 
 struct local_dir *
@@ -192,14 +201,13 @@ static int
 load(struct walk_dirs *w, int *error)
 {
 	size_t count = 0;
-	DIR *dir = local_dir_list(walk_dirs_here(w));
 
 	*error = 0;
 	w->more = false;
-	if (dir == NULL || read_names(w, dir, &count) != 0)
+	w->loads++;
+	w->list = local_dir_list(walk_dirs_here(w));
+	if (w->list == NULL || read_names(w, w->list, &count) != 0)
 		*error = errno;
-	if (dir != NULL)
-		closedir(dir);
 	if (*error == ENOMEM)
 		return -1;
 	if (*error != 0) {

@@ -6,6 +6,8 @@
  * that are still to be visited, the names of the present one, and a file whose
  * digest is under way. Each walk-read is answered from there. A reply ends
  * after SLICE_US even if it is not full, so that the client sees progress.
+ * Where attributes take long, as on file systems of other machines, threads
+ * read them ahead from the next request on.
  */
 #include "xfer/serve/sftp-serve-walk.h"
 
@@ -29,6 +31,8 @@ enum {
 	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024, /* the largest record fits */
 	SLICE_US = 100 * 1000,
 	HASH_READ = 256 * 1024,
+	SLOW_STAT_US = 100, /* on average, */
+	SLOW_STATS = 4,     /* of at least so many */
 };
 
 struct serve_walk {
@@ -38,6 +42,9 @@ struct serve_walk {
 	struct walk_put put;
 	struct filter *filter; /* owned */
 	bool ended;
+	bool slow;		 /* attributes had better be read ahead */
+	unsigned stats;		 /* that were read for this reply */
+	struct walk_ahead *ahead; /* owned; NULL: nothing is read ahead */
 	struct {
 		int fd; /* -1: no digest is under way */
 		struct digest *digest;
@@ -53,6 +60,7 @@ serve_walk_free(struct serve_walk *w)
 {
 	if (w == NULL)
 		return;
+	walk_ahead_free(w->ahead);
 	walk_dirs_clear(&w->dirs);
 	filter_free(w->filter);
 	fd_close(&w->file.fd);
@@ -141,15 +149,23 @@ go_on_with_digest(struct serve_walk *w, struct buf *b)
 	tell(w, b, w->file.name, &w->file.st, false, whole ? out : NULL);
 }
 
+static int
+get_stat(struct serve_walk *w, const char *name, struct stat *st)
+{
+	w->stats++;
+	return w->ahead != NULL ? walk_ahead_stat(w->ahead, &w->dirs, st) :
+				  local_stat(walk_dirs_here(&w->dirs), name,
+				      LOCAL_LINKS_NONE, st);
+}
+
 /* 0, or -1: no memory. */
 static int
 entry(struct serve_walk *w, struct buf *b, const char *name)
 {
-	struct local_dir *here = walk_dirs_here(&w->dirs);
 	bool not_entered = false;
 	struct stat st;
 
-	if (local_stat(here, name, LOCAL_LINKS_NONE, &st) != 0) {
+	if (get_stat(w, name, &st) != 0) {
 		if (errno != ENOENT && !w->dirs.silent) /* ENOENT: removed */
 			walk_put_unknown(&w->put, b, name, errno);
 		return 0;
@@ -202,7 +218,7 @@ step(struct serve_walk *w, struct buf *b)
 static int
 run_read(struct serve_op *op)
 {
-	uint64_t until = clock_us() + SLICE_US;
+	uint64_t from = clock_us();
 	struct serve_walk *w = op->walking;
 
 	while (!w->ended && buf_len(&op->data) < REPLY_FULL) {
@@ -211,9 +227,14 @@ run_read(struct serve_op *op)
 			errno = w->dirs.broken != 0 ? w->dirs.broken : ENOMEM;
 			return -1;
 		}
-		if (clock_us() >= until)
+		if (clock_us() >= from + SLICE_US)
 			break;
 	}
+	/* Digests take their time, whatever the attributes do. */
+	if (w->stats >= SLOW_STATS && (w->want & WALK_DIGEST) == 0 &&
+	    clock_us() - from > (uint64_t)w->stats * SLOW_STAT_US)
+		w->slow = true;
+	w->stats = 0;
 	op->slice.unfinished = !w->ended && buf_len(&op->data) == 0;
 	return 0;
 }
@@ -221,6 +242,12 @@ run_read(struct serve_op *op)
 static void
 done_read(struct sftp_serve *s, struct serve_op *op)
 {
+	struct serve_walk *w = op->walking;
+
+	if (w->slow && w->ahead == NULL && !w->ended && s->opts.threads > 0) {
+		w->ahead = walk_ahead_new();
+		w->slow = false; /* it is not tried again and again */
+	}
 	if (op->error == 0 && buf_len(&op->data) == 0)
 		serve_status(s, op->id, SFTP_EOF);
 	else
@@ -258,6 +285,7 @@ run_walk(struct serve_op *op)
 		fd_close(&top);
 		return -1;
 	}
+	op->walk->slow = op->open.remote;
 	op->walk->dev = op->st.st_dev;
 	return walk_dirs_begin(&op->walk->dirs, top);
 }
@@ -289,6 +317,8 @@ done_walk(struct sftp_serve *s, struct serve_op *op)
 	s->remote = s->remote || op->open.remote;
 	h->kind = SERVE_WALK;
 	h->walk = op->walk;
+	if (s->opts.threads > 0 && (op->walk->slow || s->opts.eager))
+		h->walk->ahead = walk_ahead_new();
 	op->walk = NULL;
 	/* A key that no file has, so that only requests for the same walk wait
 	 * for each other. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * walk@hpnssh.org inside of the server, in three parts:
+ * walk@hpnssh.org inside of the server, in four parts:
  *
  *	sftp-serve-walk.c	the requests, and when a reply is full
  *	sftp-serve-walk-dirs.c	which directory is next, and what is in it
+ *	sftp-serve-walk-ahead.c	attributes, where they are slow
  *	sftp-serve-walk-put.c	records
  *
  * Memory: names of one directory, and those of the directories that are still
@@ -17,6 +18,7 @@
 
 #include <sys/stat.h>
 
+#include <dirent.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -70,6 +72,8 @@ struct walk_dirs {
 	struct buf bytes;
 	const char **names; /* owned; the names lie in bytes */
 	size_t names_count, next;
+	DIR *list;	/* of the present directory; NULL: it cannot be read */
+	uint64_t loads; /* how often names were loaded */
 	bool begun;
 	/* silent: no name of this directory is told, since the client knows
 	 * them from an earlier walk. Names that sort before `after` are passed
@@ -90,10 +94,29 @@ int walk_dirs_next(struct walk_dirs *w, int *error) must_check;
 /* The next name in the present directory, valid until the next call; NULL:
  * there is none, or w->broken says why it cannot be read. */
 const char *walk_dirs_name(struct walk_dirs *w);
+/* A descriptor of the present directory, which has names. */
+int walk_dirs_fd(const struct walk_dirs *w);
 struct local_dir *walk_dirs_here(const struct walk_dirs *w);
 /* Puts a directory of the present one on the list of those to be visited. 0; -1
  * with errno: ENOMEM, or ENAMETOOLONG. */
 int walk_dirs_enter(struct walk_dirs *w, const char *name,
     const struct stat *found) must_check;
+
+/* ---- attributes that are read ahead ------------------------------------- */
+
+struct walk_ahead;
+
+struct walk_stat {
+	struct stat st;
+	int error; /* errno of the call; 0: st is set */
+};
+
+/* Starts threads: by the loop, as is the end. NULL: there are none. */
+struct walk_ahead *walk_ahead_new(void);
+void walk_ahead_free(struct walk_ahead *a); /* NULL: nothing */
+/* Attributes of the last name that walk_dirs_name() told, which may be older
+ * than this call. 0, or -1 with errno. */
+int walk_ahead_stat(struct walk_ahead *a, const struct walk_dirs *w,
+    struct stat *st) must_check;
 
 #endif

@@ -13,7 +13,14 @@
 
 enum { READS = 8 };
 
-enum read_state { READ_FREE, READ_ASKED, READ_RECORDS, READ_END, READ_FAILED };
+enum read_state {
+	READ_FREE,
+	READ_ASKED,
+	READ_RECORDS,
+	READ_END,
+	READ_EARLY, /* it came before the handle was there */
+	READ_FAILED,
+};
 
 struct walk_read {
 	struct scan_walk *walk;
@@ -77,10 +84,12 @@ read_done(void *arg, const struct sftp_reply *reply)
 {
 	struct walk_read *r = arg;
 
-	r->state = READ_FAILED;
+	/* A server that opens slow directories in a thread refuses a guessed
+	 * handle until that is done. */
+	r->state = r->walk->answered ? READ_FAILED : READ_EARLY;
 	if (reply->err < 0) {
 		r->walk->err = reply->err;
-	} else if (reply->type == SFTP_EXTENDED_REPLY && reply->body.len > 0) {
+	} else if (reply->type == SFTP_EXTENDED_REPLY) {
 		r->state = READ_RECORDS;
 		if (!r->walk->dead)
 			buf_put(&r->records, reply->body.p, reply->body.len);
@@ -163,6 +172,10 @@ next_reply(struct scan_walk *w)
 		w->told = true;
 		close_handle(w);
 		return 0;
+	case READ_EARLY:
+		w->next++;
+		ask_more(w);
+		return 1;
 	case READ_FAILED:
 		return fail(w, ERR_EOF);
 	default:
@@ -170,6 +183,8 @@ next_reply(struct scan_walk *w)
 	}
 	if (buf_err(&r->records) < 0)
 		return fail(w, buf_err(&r->records));
+	if (buf_len(&r->records) == 0) /* such could come for ever */
+		return fail(w, ERR_PROTOCOL);
 	w->records = r->records;
 	buf_reset(&empty);
 	r->records = empty;

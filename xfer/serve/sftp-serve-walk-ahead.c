@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Attributes of a walk's names, read ahead by threads. On a file system of
+ * another machine each takes a round trip, and a walk that asks for one after
+ * the other does nothing but wait. Threads have only names and the descriptor
+ * of their directory, and do nothing but fstatat(2).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "base/ring.h"
+#include "base/worker.h"
+#include "xfer/serve/sftp-serve-walk.h"
+
+enum {
+	THREADS = 16,
+	JOBS = 64,
+	AHEAD = JOBS * 8, /* names at a time */
+};
+
+struct ahead_job {
+	int fd;
+	const char *const *names; /* borrowed, as all else here */
+	struct walk_stat *out;
+	size_t count;
+};
+
+struct walk_ahead {
+	struct ring *ring;
+	struct worker_pool *pool;
+	/* What was read: of `count` names from number `from` on, of the load of
+	 * names with this number. */
+	uint64_t load;
+	size_t from, count;
+	struct walk_stat stats[AHEAD];
+};
+
+static void
+run(void *arg, void **local)
+{
+	struct ahead_job *job = arg;
+
+	(void)local;
+	for (size_t i = 0; i < job->count; i++) {
+		struct walk_stat *s = &job->out[i];
+
+		s->error = fstatat(job->fd, job->names[i], &s->st,
+			       AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+	}
+}
+
+/* Never called, since nobody sleeps until a job is done. */
+static void
+wake(void *arg)
+{
+	(void)arg;
+}
+
+struct walk_ahead *
+walk_ahead_new(void)
+{
+	struct walk_ahead *a = calloc(1, sizeof *a);
+	struct worker_conf conf = { .threads = THREADS, .over_forks = true,
+		.run = run, .wake = wake };
+
+	if (a == NULL)
+		return NULL;
+	conf.rings[0] = a->ring = ring_new(JOBS, sizeof(struct ahead_job));
+	if (a->ring == NULL || worker_start(&a->pool, &conf) != 0) {
+		walk_ahead_free(a);
+		return NULL;
+	}
+	return a;
+}
+
+void
+walk_ahead_free(struct walk_ahead *a)
+{
+	if (a == NULL)
+		return;
+	worker_stop(a->pool);
+	ring_free(a->ring);
+	free(a);
+}
+
+static void
+fill(struct walk_ahead *a, const struct walk_dirs *w, size_t from)
+{
+	int fd = walk_dirs_fd(w);
+	size_t each, n;
+
+	a->load = w->loads;
+	a->from = from;
+	a->count = MIN(w->names_count - from, (size_t)AHEAD);
+	each = (a->count + JOBS - 1) / JOBS;
+	for (size_t i = 0; i < a->count; i += n) {
+		struct ahead_job *job = ring_next(a->ring);
+
+		n = MIN(a->count - i, each);
+		*job = (struct ahead_job){ fd, w->names + from + i,
+			a->stats + i, n };
+		ring_post(a->ring);
+	}
+	worker_kick(a->pool);
+	while (worker_wait(a->pool, a->ring) != NULL)
+		ring_release(a->ring);
+}
+
+int
+walk_ahead_stat(struct walk_ahead *a, const struct walk_dirs *w,
+    struct stat *st)
+{
+	size_t at = w->next - 1;
+	const struct walk_stat *s;
+
+	if (a->load != w->loads || at < a->from || at >= a->from + a->count)
+		fill(a, w, at);
+	s = &a->stats[at - a->from];
+	*st = s->st;
+	errno = s->error;
+	return s->error == 0 ? 0 : -1;
+}
