@@ -169,6 +169,22 @@ script_put_map(struct scripted *v, struct buf *b)
 	buf_put_bool(b, false);
 }
 
+/* Records of a walk: a piece of the script as it is, with its length in
+ * front. */
+static inline void
+script_put_records(struct scripted *v, struct buf *b, uint32_t id)
+{
+	size_t n = script_next(v);
+	struct span piece = rd_bytes(&v->script, MIN(n, v->script.len));
+
+	if (piece.len == 0) {
+		put_status(b, id, SFTP_EOF);
+		return;
+	}
+	put_head(b, SFTP_EXTENDED_REPLY, id);
+	buf_put(b, piece.p, piece.len);
+}
+
 /* ---- answers ------------------------------------------------------------- */
 
 static inline void
@@ -178,9 +194,21 @@ script_answer_extended(struct scripted *v, struct rd *in, uint32_t id,
 	static const uint8_t digests[1024];
 	struct span name = rd_string(in);
 
+	if (span_equals(name, "walk-read@hpnssh.org")) {
+		script_put_records(v, b, id);
+		return;
+	}
 	if (!script_allows(v, b, id))
 		return;
-	if (span_equals(name, "stat-ns@hpnssh.org")) {
+	if (span_equals(name, "walk@hpnssh.org")) {
+		put_head(b, SFTP_HANDLE, id);
+		buf_put_string(b, script_next(v) < 200 ? "\0\0\0\0" : "hand",
+		    4);
+	} else if (span_equals(name, "statvfs@openssh.com")) {
+		put_head(b, SFTP_EXTENDED_REPLY, id);
+		sftp_put_statvfs(b, &(struct sftp_statvfs){
+			.fsid = script_next(v) & 1 });
+	} else if (span_equals(name, "stat-ns@hpnssh.org")) {
 		put_head(b, SFTP_EXTENDED_REPLY, id);
 		script_put_stat_ns(v, b);
 	} else if (span_equals(name, "sparse-map@hpnssh.org")) {
