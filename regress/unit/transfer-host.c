@@ -152,13 +152,14 @@ host_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 	out->connection = (unsigned)(stream_of(h, s) - h->streams);
 }
 
-/* Makes an extension of VERSION one that nobody knows. */
+/* Makes all extensions of VERSION that have this in their names ones that
+ * nobody knows. */
 static void
 hide(uint8_t *p, size_t len, const char *name)
 {
-	uint8_t *at = memmem(p, len, name, strlen(name));
+	uint8_t *at;
 
-	if (at != NULL)
+	while ((at = memmem(p, len, name, strlen(name))) != NULL)
 		*at = '?';
 }
 
@@ -174,18 +175,16 @@ hide_some(const struct host *h, uint8_t *p, size_t len)
 		hide(p, len, "expand-path");
 	if (h->old_rename)
 		hide(p, len, "posix-rename");
-	if (h->no_small || h->stock || h->unordered) {
+	if (h->no_small) {
 		hide(p, len, "put-file");
 		hide(p, len, "get-file");
 	}
-	if (h->no_stat_ns || h->stock || h->unordered)
+	if (h->no_stat_ns)
 		hide(p, len, "stat-ns");
-	if (h->stock || h->unordered) {
-		hide(p, len, "times-ns");
-		hide(p, len, "sparse-map");
-		hide(p, len, "rename-part");
-		hide(p, len, "readdir-ns");
-	}
+	/* Whatever is our own, also what will be: a client knows our server
+	 * by any of them. */
+	if (h->stock || h->unordered)
+		hide(p, len, "@hpnssh.org");
 }
 
 /* Takes the replies that are there; of several, any first. */
