@@ -160,6 +160,13 @@ plan_run(struct host *h, struct xfer_opts opts)
 	return r;
 }
 
+struct host
+plan_host(int kind)
+{
+	return (struct host){ .seed = (unsigned)kind + 1, .stock = kind > 0,
+		.old_rename = kind == 2, .unordered = kind == 3 };
+}
+
 /* ---- files -------------------------------------------------------------- */
 
 void

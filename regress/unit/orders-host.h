@@ -45,6 +45,11 @@ void plan_was(struct xfer_order *o, const char *name);
 int plan_run(struct host *h, struct xfer_opts opts);
 void plan_end(void);
 
+/* Hosts of all kinds: our server; one as OpenSSH's; one that renames as SFTP 3
+ * does; one that keeps no order. */
+enum { PLAN_HOSTS = 4 };
+struct host plan_host(int kind);
+
 /* Files, by their whole paths. */
 void plan_file(const char *path, const char *text, int64_t mtime, mode_t mode);
 void plan_dir(const char *path, mode_t mode);

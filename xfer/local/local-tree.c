@@ -447,6 +447,21 @@ local_dir_set_mode(struct local_dir *d, mode_t mode)
 }
 
 int
+local_dir_set_owner(struct local_dir *d, uid_t uid, gid_t gid)
+{
+	int fd = fd_of(d);
+	char name[32];
+
+	if (fd < 0)
+		return -1;
+	if (fchown(fd, uid, gid) == 0)
+		return 0;
+	if (errno != EBADF || !file_name_of(fd, name))
+		return -1;
+	return chown(name, uid, gid);
+}
+
+int
 local_dir_set_times(struct local_dir *d, const struct timespec times[2])
 {
 	int fd = fd_of(d);
@@ -619,6 +634,22 @@ local_rename(struct local_dir *d, const char *from, const char *to)
 }
 
 int
+local_rename_to(struct local_dir *from, const char *name,
+    struct local_dir *to, const char *second)
+{
+	int at = fd_of(from), other, r = -1;
+	bool pinned = from->pinned;
+
+	if (at < 0)
+		return -1;
+	from->pinned = true;
+	if ((other = fd_of(to)) >= 0)
+		r = renameat(at, name, other, second);
+	from->pinned = pinned;
+	return r;
+}
+
+int
 local_symlink(const char *text, struct local_dir *d, const char *name)
 {
 	int at = fd_of(d);
@@ -647,6 +678,16 @@ local_read_link(struct local_dir *d, const char *name, char *text, size_t size)
 	int at = fd_of(d);
 
 	return at < 0 ? -1 : readlinkat(at, name, text, size);
+}
+
+int
+local_set_link_owner(struct local_dir *d, const char *name, uid_t uid,
+    gid_t gid)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 :
+	    fchownat(at, name, uid, gid, AT_SYMLINK_NOFOLLOW);
 }
 
 int

@@ -94,6 +94,7 @@ int local_dir_stat(struct local_dir *d, struct stat *st) must_check;
 int local_dir_set_mode(struct local_dir *d, mode_t mode) must_check;
 int local_dir_set_times(struct local_dir *d,
     const struct timespec times[2]) must_check;
+int local_dir_set_owner(struct local_dir *d, uid_t uid, gid_t gid) must_check;
 struct statvfs;
 int local_dir_space(struct local_dir *d, struct statvfs *v) must_check;
 /* Opens the directory to read its names; the caller closes it. */
@@ -127,6 +128,9 @@ int local_remove_dir(struct local_dir *d, const char *name);
 /* Renames within a directory. */
 int local_rename(struct local_dir *d, const char *from,
     const char *to) must_check;
+/* Renames from one directory to another. */
+int local_rename_to(struct local_dir *from, const char *name,
+    struct local_dir *to, const char *second) must_check;
 int local_symlink(const char *text, struct local_dir *d,
     const char *name) must_check;
 /* Gives a file, which is no directory and no link, a further name. */
@@ -135,7 +139,9 @@ int local_link(struct local_dir *from, const char *first,
 /* Reads the target of a link; returns its length, as readlink(2). */
 ssize_t local_read_link(struct local_dir *d, const char *name, char *text,
     size_t size) must_check;
-/* Sets the times of the link itself. */
+/* Sets the owner, and the times, of the link itself. */
+int local_set_link_owner(struct local_dir *d, const char *name, uid_t uid,
+    gid_t gid) must_check;
 int local_set_link_times(struct local_dir *d, const char *name,
     const struct timespec times[2]) must_check;
 

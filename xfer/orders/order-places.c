@@ -31,16 +31,17 @@ xfer_places_free(struct xfer_places *p)
 	*p = (struct xfer_places){ .root = NULL };
 }
 
-/* The way begins at the order's root. */
+/* The way begins at that root. */
 static void
-begin(struct xfer_places *p, const struct xfer_order *o)
+begin(struct xfer_places *p, struct local_dir *root, enum local_links links)
 {
-	if (p->root == o->at && p->links == o->links)
+	if (p->root == root && p->links == links)
 		return;
 	cut(p, 0);
+	local_dir_ref(root);
 	local_dir_unref(p->root);
-	p->root = local_dir_ref(o->at);
-	p->links = o->links;
+	p->root = root;
+	p->links = links;
 }
 
 /* Length of the first component of path, without a slash; 0: it is none. */
@@ -79,6 +80,28 @@ make_room(struct xfer_places *p)
 	return true;
 }
 
+/* Finds the directory s->name, or makes it: 0, or an errno. */
+static int
+open_step(const struct xfer_places *p, struct local_dir *above,
+    struct xfer_step *s)
+{
+	struct stat st;
+	bool made;
+
+	if (local_stat(above, s->name, p->links, &st) != 0) {
+		if (errno != ENOENT || !p->makes)
+			return errno;
+		return local_make(above, s->name, S_IRWXU, p->links, &s->dir,
+		    &made) == 0 ? 0 : errno;
+	}
+	if (S_ISLNK(st.st_mode))
+		return p->links == LOCAL_LINKS_NONE ? ELOOP : ENOLINK;
+	if (!S_ISDIR(st.st_mode))
+		return ENOTDIR;
+	s->dir = local_child(above, s->name, &st, p->links);
+	return s->dir != NULL ? 0 : ENOMEM;
+}
+
 /* Adds the directory of that name to the end of the way. 0, or -1 with
  * errno. */
 static int
@@ -87,20 +110,9 @@ step(struct xfer_places *p, const char *path, size_t len)
 	struct local_dir *above = p->n > 0 ? p->steps[p->n - 1].dir : p->root;
 	struct xfer_step s = { .name = strndup(path, len) };
 	int error = ENOMEM;
-	struct stat st;
 
-	if (s.name != NULL && make_room(p)) {
-		error = 0;
-		if (local_stat(above, s.name, p->links, &st) != 0)
-			error = errno;
-		else if (S_ISLNK(st.st_mode))
-			error = p->links == LOCAL_LINKS_NONE ? ELOOP : ENOLINK;
-		else if (!S_ISDIR(st.st_mode))
-			error = ENOTDIR;
-		else if ((s.dir = local_child(above, s.name, &st,
-		    p->links)) == NULL)
-			error = ENOMEM;
-	}
+	if (s.name != NULL && make_room(p))
+		error = open_step(p, above, &s);
 	if (error == 0) {
 		p->steps[p->n++] = s;
 		return 0;
@@ -150,34 +162,34 @@ is_root(const char *path)
 }
 
 struct local_dir *
-xfer_place_of(struct xfer_places *p, const struct xfer_order *o,
+xfer_place_of(struct xfer_places *p, const struct xfer_below *b,
     const char **name)
 {
-	begin(p, o);
-	*name = is_root(o->local) ? "." : follow(p, o->local, false);
-	if (is_root(o->local))
+	begin(p, b->root, b->links);
+	*name = is_root(b->path) ? "." : follow(p, b->path, false);
+	if (is_root(b->path))
 		cut(p, 0);
 	return *name != NULL ? end_of(p) : NULL;
 }
 
 struct local_dir *
-xfer_place_dir(struct xfer_places *p, const struct xfer_order *o)
+xfer_place_dir(struct xfer_places *p, const struct xfer_below *b)
 {
-	begin(p, o);
-	if (is_root(o->local))
+	begin(p, b->root, b->links);
+	if (is_root(b->path))
 		cut(p, 0);
-	else if (follow(p, o->local, true) == NULL)
+	else if (follow(p, b->path, true) == NULL)
 		return NULL;
 	return end_of(p);
 }
 
 void
-xfer_place_forget(struct xfer_places *p, const struct xfer_order *o)
+xfer_place_forget(struct xfer_places *p, const struct xfer_below *b)
 {
-	const char *path = o->local;
+	const char *path = b->path;
 	size_t n = 0, len;
 
-	if (p->root != o->at)
+	if (p->root != b->root)
 		return;
 	while ((len = component(path)) > 0 && leads_to(p, n, path, len)) {
 		n++;

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a plan's orders (xfer/state/orders.h) ask for beside copies of files:
- * places below a root, directories, and deletes. Whoever takes the orders is
- * xfer/transfer/transfer-orders.c.
+ * What a plan's orders (xfer/state/orders.h) ask for beside copies of files.
+ * Whoever takes the orders is xfer/transfer/transfer-orders.c.
+ *
+ *	order-ends.c	what whoever has the plan is told
+ *	order-places.c	paths below a root on this host
+ *	order-away.c	what goes from the target, for good or to a backup
+ *	order-way.c	what has a target's name makes way for it
+ *	order-delete.c	deletes, in the plan's order
+ *	order-dirs.c	directories, and their attributes
+ *	order-source.c	sources that go when their targets are whole
  *
  * Threads: one at a time.
  */
@@ -17,28 +24,159 @@
 #include "xfer/state/orders.h"
 #include "xfer/streams/transfer-stream.h"
 
-/* order-places.c */
+/* ---- order-places.c ----------------------------------------------------- */
+
+/* A path below a root. */
+struct xfer_below {
+	struct local_dir *root;
+	enum local_links links;
+	const char *path;
+};
+
 /* The way from a root to the directory that was asked for last. Orders follow
  * each other as in a walk of a tree, so most are in that directory or near. */
 struct xfer_places {
 	struct local_dir *root; /* holds a reference; NULL: no way yet */
 	enum local_links links;
+	bool makes; /* directories that are missing, for their owner alone */
 	struct xfer_step *steps; /* owned; downwards from the root */
 	size_t n, room;
 };
 
 void xfer_places_free(struct xfer_places *p);
-/* The directory in which the order's local path lies; *name is the path's last
- * part, within o->local. A path that is empty or "." is the root itself: then
- * *name is ".". The caller unrefs. NULL with errno; EINVAL: it is no path
- * below a root. */
+/* The directory in which the path lies; *name is the path's last part, within
+ * b->path. A path that is empty or "." is the root itself: then *name is ".".
+ * The caller unrefs. NULL with errno; EINVAL: it is no path below a root. */
 struct local_dir *xfer_place_of(struct xfer_places *p,
-    const struct xfer_order *o, const char **name) must_check;
-/* The directory that the order's local path names. */
+    const struct xfer_below *b, const char **name) must_check;
+/* The directory that the path names. */
 struct local_dir *xfer_place_dir(struct xfer_places *p,
-    const struct xfer_order *o) must_check;
+    const struct xfer_below *b) must_check;
 /* A name below the root is going to be another file, or none: the way does not
  * lead through it any more. */
-void xfer_place_forget(struct xfer_places *p, const struct xfer_order *o);
+void xfer_place_forget(struct xfer_places *p, const struct xfer_below *b);
+
+/* ---- a plan that is followed -------------------------------------------- */
+
+TAILQ_HEAD(xfer_deletions, xfer_deletion);
+
+struct xfer_ordered {
+	const struct xfer_orders *from; /* borrowed */
+	struct xfer_places places, backups;
+	struct xfer_order next;
+	bool taken; /* next holds an order that is not done yet */
+	bool up, ended;
+	/* Orders of one phase are done together, those of the next when all of
+	 * them have ended. */
+	enum xfer_orders_phase {
+		XFER_ORDERS_MAKE, /* files, links, directories */
+		XFER_ORDERS_DELETE,
+		XFER_ORDERS_FIX, /* attributes of directories */
+	} phase;
+	bool may_delete; /* nothing had failed when this phase began */
+	/* Orders that wait for answers. The deletions among them, in their
+	 * order, those first that were sent. */
+	size_t dirs, fixes, sources, deletes;
+	struct xfer_deletions deletions;
+	/* Directories that were asked for, of which the first so many are
+	 * there, or failed. */
+	uint64_t dirs_asked, dirs_answered;
+	size_t slow_dirs; /* under way: something else had their name */
+	TAILQ_HEAD(, xfer_order_dir) making;
+};
+
+/* ---- order-ends.c ------------------------------------------------------- */
+
+void xfer_duty_free(struct xfer_duty *d); /* d may be NULL */
+void xfer_order_ends(struct xfer *x, uint64_t id, bool ok, uint64_t bytes);
+/* It fails on this host. */
+void xfer_order_fails(struct xfer *x, const struct xfer_order *o, int error);
+/* The path that messages name: that of the target of o. */
+const char *xfer_order_target(const struct xfer *x, const struct xfer_order *o);
+struct xfer_below xfer_order_below(const struct xfer_order *o);
+/* The directory on this host in which the order's path lies, and the name
+ * there. The caller unrefs. NULL with errno. */
+struct local_dir *xfer_order_place(struct xfer *x, const struct xfer_order *o,
+    const char **name) must_check;
+
+/* ---- order-away.c ------------------------------------------------------- */
+
+enum xfer_away_end {
+	XFER_AWAY_DONE,
+	XFER_AWAY_GONE,	   /* it was not there any more */
+	XFER_AWAY_CHANGED, /* it is not what it was: left alone */
+	XFER_AWAY_KEPT,	   /* a directory that is not empty */
+	XFER_AWAY_FAILED,  /* error, or words */
+};
+
+/* What is to go from its name. */
+struct xfer_away {
+	struct xfer *x;
+	char *path, *backup; /* owned; backup NULL: for good */
+	bool dir;
+	bool only_looks; /* on this host: nothing is removed */
+	bool knows; /* `was` is known */
+	struct sftp_attrs was;
+	/* The outcome, and the server's or the system's text (owned; NULL:
+	 * the session ended). */
+	enum xfer_away_end end;
+	char *words;
+	/* The name was looked at, and is what it was; or it is not, as end
+	 * says. Then xfer_away_go() is called, or not. */
+	void (*looked)(struct xfer_away *a);
+	void (*done)(struct xfer_away *a);
+	size_t parents; /* of the backup's path: bytes that were made */
+	unsigned pending; /* requests that make them */
+	bool has_parents, cleared; /* the backup's parents; what had its name */
+};
+
+/* False: no memory. */
+bool xfer_away_init(struct xfer_away *a, struct xfer *x, const char *path,
+    const struct sftp_attrs *was, const char *backup) must_check;
+void xfer_away_clear(struct xfer_away *a);
+/* At a server. */
+void xfer_away_look(struct xfer_away *a);
+void xfer_away_go(struct xfer_away *a);
+/* On this host, at once: a->end and a->words. */
+void xfer_away_here(struct xfer_away *a, const struct xfer_below *backup,
+    struct local_dir *at, const char *name);
+/* Is what was found still what it was? Times and sizes of directories change
+ * with what is in them. */
+bool xfer_is_still(const struct sftp_attrs *was,
+    const struct sftp_attrs *found);
+/* Reports a failure, or that the name has changed. */
+void xfer_away_report(const struct xfer_away *a);
+
+/* ---- order-way.c -------------------------------------------------------- */
+
+/* At a server: may f be renamed to its target? False: it is asked first, and
+ * then touched. If nothing can be done, f has failed. */
+bool xfer_way_is_clear(struct xfer_file *f);
+/* On this host, at once. False: f fails, which was reported. */
+bool xfer_way_clear_here(struct xfer_file *f);
+/* f was not renamed: a backup that was made gets its name back, unless
+ * something else has that. */
+void xfer_way_back(struct xfer_file *f);
+
+/* ---- order-delete.c ----------------------------------------------------- */
+
+/* Deletes begin, if nothing has failed; else the user is told. */
+void xfer_order_may_delete(struct xfer *x, const struct xfer_order *o);
+/* False: o has to wait. */
+bool xfer_order_delete(struct xfer *x, const struct xfer_order *o);
+bool xfer_order_is_delete(const struct xfer_order *o);
+
+/* ---- order-dirs.c ------------------------------------------------------- */
+
+/* False: o has to wait. */
+bool xfer_order_make_dir(struct xfer *x, const struct xfer_order *o);
+bool xfer_order_fix_dir(struct xfer *x, const struct xfer_order *o);
+
+/* ---- order-source.c ----------------------------------------------------- */
+
+/* f is whole at the target: its source goes, if it is what was read. The
+ * order, of so many bytes, ends then. */
+void xfer_order_remove_source(struct xfer *x, const struct xfer_file *f,
+    uint64_t bytes);
 
 #endif

@@ -2,12 +2,42 @@
 /* What is known of a file's source: the owner of file->source. */
 #include "xfer/state/transfer-state.h"
 
+uint32_t
+xfer_sets(const struct xfer_file *f)
+{
+	if (f->duty != NULL)
+		return f->duty->sets;
+	return f->x->opts.preserve ? SFTP_A_MODE | SFTP_A_TIMES : 0;
+}
+
+uint32_t
+xfer_mode_bits(const struct xfer_file *f)
+{
+	return f->duty != NULL ? XFER_MODE_KEPT : XFER_MODE_PRESERVED;
+}
+
+/* Mode and owner are what the plan says, whatever those of the source are. */
+static void
+obey(struct xfer_file *f)
+{
+	const struct xfer_duty *d = f->duty;
+	struct sftp_attrs *a = &f->source.attrs;
+
+	if (d == NULL)
+		return;
+	a->flags |= SFTP_A_MODE;
+	a->mode = (a->mode & S_IFMT) | (d->mode & XFER_MODE_KEPT);
+	a->uid = d->uid;
+	a->gid = d->gid;
+}
+
 void
 xfer_source_found(struct xfer_file *f, const struct sftp_attrs *attrs,
     const struct xfer_exact *exact)
 {
 	if (attrs != NULL)
 		f->source.attrs = *attrs;
+	obey(f);
 	f->source.symlink = (f->source.attrs.flags & SFTP_A_MODE) &&
 	    S_ISLNK(f->source.attrs.mode);
 	if (exact != NULL)
@@ -19,6 +49,7 @@ xfer_source_seen(struct xfer_file *f, const struct stat *st)
 {
 	sftp_attrs_from_stat(&f->source.attrs, st);
 	xfer_exact_from_stat(&f->source.exact, st);
+	obey(f);
 }
 
 void
@@ -38,6 +69,7 @@ void
 xfer_source_read(struct xfer_file *f, const struct sftp_attrs *attrs)
 {
 	f->source.attrs = *attrs;
+	obey(f);
 }
 
 void

@@ -94,6 +94,11 @@ xfer_keeps_data(const struct xfer_file *f)
 	    f->target.reuse == XFER_REUSE_TRUSTED;
 }
 
+/* file-source.c */
+/* Which attributes the target gets, SFTP_A_*; and the bits of the mode. */
+uint32_t xfer_sets(const struct xfer_file *f);
+uint32_t xfer_mode_bits(const struct xfer_file *f);
+
 struct xfer_file_lists {
 	struct xfer_files queue, active, done, comparing;
 	struct xfer_files touched; /* see xfer_file_touch() */

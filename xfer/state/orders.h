@@ -22,13 +22,16 @@ enum xfer_order_kind {
 	/* The target has the source's data: it gets the attributes that attrs
 	 * and exact name. One that cannot be read is copied. */
 	XFER_ORDER_ATTRS,
-	/* A directory is made; what is in it comes behind. It is writable for
-	 * its owner until its XFER_ORDER_DIR_ATTRS, which comes when all that
-	 * was ordered before has ended. */
+	/* A directory is made, or is there (then `was` should say so); what is
+	 * in it comes behind. It is writable for its owner until its
+	 * XFER_ORDER_DIR_ATTRS, which is done when all that was ordered before
+	 * has ended, deletes too; those of directories below it come before.
+	 */
 	XFER_ORDER_MAKE_DIR,
 	XFER_ORDER_DIR_ATTRS,
-	/* A name of the target, which is no directory; an empty directory.
-	 * These come last, what is in a directory before it. What is gone
+	/* A name of the target, which is no directory; an empty directory,
+	 * behind what is in it. They are done when all that was ordered before
+	 * has ended, and what follows them waits for their end. What is gone
 	 * already is no failure. */
 	XFER_ORDER_DELETE,
 	XFER_ORDER_DELETE_DIR,
@@ -43,13 +46,19 @@ struct xfer_order {
 	 * Borrowed; NULL: local is a path that the user has named. */
 	struct local_dir *at;
 	enum local_links links; /* of components below `at` */
-	/* What the target shall have: only what attrs->flags name is set. The
-	 * kind of file is in attrs->mode all the same. NULL of a delete. */
+	/* What the target shall have: of mode, times and owner only what
+	 * attrs->flags name is set (an id of UINT32_MAX stays as it is); a new
+	 * file or directory has the permissions of attrs->mode, as the umask
+	 * leaves them, all the same. The kind of file is in attrs->mode in any
+	 * case. NULL of a delete. */
 	const struct sftp_attrs *attrs;
 	const struct xfer_exact *exact; /* NULL: unknown */
 	const char *text;   /* of a link; NULL: to be read */
-	const char *backup; /* path that the old target gets, before it is
-			     * replaced or deleted; NULL: none */
+	const char *backup; /* path that the old target gets, unless it is a
+			     * directory, before it is replaced or deleted,
+			     * below `at` if local; directories that are
+			     * missing above it are made, for their owner
+			     * alone; NULL: none */
 	/* The target as it was when the plan was made; a name that is another
 	 * one by now is not deleted, nor replaced by another kind. NULL:
 	 * unknown. */
@@ -76,6 +85,19 @@ enum { XFER_ORDERS_LATER = 2 };
 /* What is kept of the order that a file is copied by. */
 struct xfer_duty {
 	uint64_t id;
+	/* What the target gets, SFTP_A_*: these. */
+	uint32_t sets, mode, uid, gid;
+	uint64_t after; /* so many directories had been ordered before */
+	char *text;	/* owned; of a link; NULL: to be read */
+	/* What has the target's name goes first, or to a backup. */
+	char *backup;	/* owned; NULL: none */
+	struct local_dir *root; /* owned; of the backup's path; NULL: none */
+	enum local_links links;
+	bool knows;	/* what the target was: */
+	struct sftp_attrs was;
+	bool replaces_kind, remove_source;
+	bool way_clear; /* that is done */
+	bool set_aside; /* the old target is the backup now */
 };
 
 #endif

@@ -26,6 +26,7 @@ enum xfer_reuse {
 enum xfer_tail_step {
 	XFER_TAIL_SIZE,
 	XFER_TAIL_LENGTH, /* FSTAT: has the file the size that was set? */
+	XFER_TAIL_OWNER,
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
 	XFER_TAIL_SYNC,

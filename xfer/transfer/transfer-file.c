@@ -294,7 +294,7 @@ inspect_made(struct xfer_file *f, struct xfer_handle *e)
 {
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STAT_NS, .path = f->remote };
-	bool exists = f->target.attrs.flags != 0;
+	bool exists = f->target.attrs.flags != 0 && f->duty == NULL;
 	/* An old part was inspected by its path, and may be another file now.
 	 */
 	bool doubts = xfer_keeps_data(f) && (f->part.old.size == 0 ||
@@ -514,7 +514,9 @@ wants_exact(const struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 
-	return (o->preserve || o->hard_links || o->sparse) &&
+	if (f->duty != NULL && f->source.exact.known)
+		return false;
+	return ((xfer_sets(f) & SFTP_A_TIMES) || o->hard_links || o->sparse) &&
 	    xfer_has(f->x, SFTP_EXT_STAT_NS);
 }
 
@@ -582,7 +584,8 @@ begin_file(struct xfer_file *f)
 		return;
 	}
 	xfer_target_stat(f);
-	if (f->resume || (f->part.name == NULL && f->x->opts.links)) {
+	if (f->resume || (f->part.name == NULL &&
+	    (f->x->opts.links || f->duty != NULL))) {
 		xfer_file_touch(f);
 		return;
 	}
@@ -663,6 +666,16 @@ xfer_file_stop(struct xfer_file *f)
 	xfer_file_touch(f);
 }
 
+/* The way to the target's name is clear, or cannot be cleared. */
+static void
+rename_or_fail(struct xfer_file *f)
+{
+	if (f->failed)
+		xfer_file_done(f);
+	else
+		xfer_file_rename(f);
+}
+
 /* Does the next step of f. Only the state of f decides, because several events
  * may have come since the last call. */
 static void
@@ -684,6 +697,10 @@ settle(struct xfer_file *f)
 	case XFER_STATING_TARGET:
 		if (f->pending == 0)
 			xfer_file_choose_reuse(f);
+		break;
+	case XFER_LINKING:
+		if (f->pending == 0)
+			xfer_link_may_replace(f);
 		break;
 	case XFER_OPENING:
 		if (f->pending == 0)
@@ -722,10 +739,12 @@ settle(struct xfer_file *f)
 				break;
 		}
 		if (f->up && f->part.name != NULL && !f->failed &&
-		    f->target.reuse != XFER_REUSE_WHOLE)
-			xfer_file_rename(f);
-		else
+		    f->target.reuse != XFER_REUSE_WHOLE) {
+			if (xfer_way_is_clear(f))
+				rename_or_fail(f);
+		} else {
 			xfer_file_done(f);
+		}
 		break;
 	case XFER_RENAMING:
 		if (f->pending > 0)

@@ -36,18 +36,20 @@ static int
 set_local_attrs(struct xfer_file *f)
 {
 	const struct sftp_attrs *a = &f->source.attrs;
+	uint32_t sets = xfer_sets(f);
 
 	if (f->progress.needs_size && !f->tail.size_set &&
 	    ftruncate(f->fd, (off_t)end_of(f)) != 0)
 		return -1;
-	if (f->x->opts.preserve)
-		return ((a->flags & SFTP_A_MODE) &&
-			   fchmod(f->fd, a->mode & XFER_MODE_PRESERVED) !=
-			       0) ||
-			set_local_times(f) != 0 ?
-		    -1 :
-		    0;
-	return f->target.set_mode ? fchmod(f->fd, f->target.mode) : 0;
+	if ((sets & SFTP_A_OWNER) && fchown(f->fd, a->uid, a->gid) != 0)
+		return -1;
+	if ((sets & SFTP_A_MODE) && (a->flags & SFTP_A_MODE) &&
+	    fchmod(f->fd, a->mode & xfer_mode_bits(f)) != 0)
+		return -1;
+	if (!(sets & SFTP_A_MODE) && f->target.set_mode &&
+	    fchmod(f->fd, f->target.mode) != 0)
+		return -1;
+	return sets & SFTP_A_TIMES ? set_local_times(f) : 0;
 }
 
 static void
@@ -303,9 +305,19 @@ send_size(struct xfer_handle *e, uint64_t size)
 static bool
 wants_times_ns(struct xfer_handle *e)
 {
-	return e->file->x->opts.preserve &&
+	return (xfer_sets(e->file) & SFTP_A_TIMES) &&
 	    xfer_wants_times_ns(e->file->x, &e->file->source.exact) &&
 	    sftp_has(e->stream->s, SFTP_EXT_TIMES_NS);
+}
+
+/* To set the owner may clear bits of the mode, so it is done before. */
+static void
+send_owner(struct xfer_handle *e)
+{
+	struct sftp_attrs a = e->file->source.attrs;
+
+	a.flags = SFTP_A_OWNER;
+	set_attrs(e, &a);
 }
 
 static void
@@ -313,18 +325,19 @@ send_attrs(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 	struct sftp_attrs a = f->source.attrs;
+	uint32_t sets = xfer_sets(f);
 
-	if (f->x->opts.preserve) {
+	if (sets & SFTP_A_TIMES)
 		xfer_times_clamped(f->x, f->local, &f->source.exact);
-		a.flags &= wants_times_ns(e) ? SFTP_A_MODE :
-					       SFTP_A_MODE | SFTP_A_TIMES;
-		a.mode &= XFER_MODE_PRESERVED;
-		set_attrs(e, &a);
-	} else if (f->target.set_mode) {
-		a.flags = SFTP_A_MODE;
+	a.flags &= sets & (wants_times_ns(e) ? SFTP_A_MODE :
+					       SFTP_A_MODE | SFTP_A_TIMES);
+	a.mode &= xfer_mode_bits(f);
+	if (!(sets & SFTP_A_MODE) && f->target.set_mode) {
+		a.flags |= SFTP_A_MODE;
 		a.mode = f->target.mode;
-		set_attrs(e, &a);
 	}
+	if (a.flags != 0)
+		set_attrs(e, &a);
 }
 
 static void
@@ -362,6 +375,9 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 	else if (step == XFER_TAIL_LENGTH && f->progress.needs_size &&
 	    xfer_overwrites(f) && !f->failed)
 		xfer_handle_fstat(e, length_known);
+	else if (step == XFER_TAIL_OWNER && !f->failed &&
+	    (xfer_sets(f) & SFTP_A_OWNER))
+		send_owner(e);
 	else if (step == XFER_TAIL_ATTRS && !f->failed)
 		send_attrs(e);
 	else if (step == XFER_TAIL_TIMES && !f->failed && wants_times_ns(e))
@@ -510,7 +526,7 @@ xfer_file_sent(struct xfer_file *f)
 	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
 		return;
 	/* Times and fsync must follow the data of all streams. */
-	if (!close_helpers(f, !wait && !o->preserve && !o->fsync))
+	if (!close_helpers(f, !wait && xfer_sets(f) == 0 && !o->fsync))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;

@@ -203,12 +203,13 @@ xfer_target_stat(struct xfer_file *f)
 	if ((f->dir == NULL || f->dir->state != XFER_DIR_MADE ||
 		f->x->retry.begun) &&
 	    (f->part.name != NULL || f->resume || f->x->opts.links ||
+		f->duty != NULL ||
 		f->x->opts.hard_links)) {
 		f->pending++;
 		xfer_request_path(f->x, &q, target_done, f);
 		q.type = SFTP_EXTENDED;
 		q.ext = SFTP_EXT_STAT_NS;
-		if (f->resume && f->x->opts.preserve &&
+		if (f->resume && (xfer_sets(f) & SFTP_A_TIMES) &&
 		    xfer_has(f->x, q.ext)) {
 			f->pending++;
 			xfer_request_path(f->x, &q, target_exact, f);

@@ -42,6 +42,7 @@
 #ifndef HPN_XFER_TRANSFER_TRANSFER_INTERNAL_H
 #define HPN_XFER_TRANSFER_TRANSFER_INTERNAL_H
 
+#include "xfer/orders/ordered.h"
 #include "xfer/transfer/transfer.h"
 #include "xfer/transfer/transfer-compare.h"
 #include "xfer/transfer/transfer-file.h"
@@ -65,6 +66,8 @@ bool xfer_orders_turn(struct xfer *x);
 /* Are all orders of the plan carried out? */
 bool xfer_orders_done(const struct xfer *x);
 void xfer_orders_free(struct xfer *x);
+/* Must f wait for the directory that it is made in? */
+bool xfer_orders_wait(const struct xfer *x, const struct xfer_file *f);
 /* f is about to be freed: its order, if it has one, has ended. */
 void xfer_orders_file_ended(struct xfer_file *f);
 

@@ -52,6 +52,8 @@ static void
 linked(struct xfer_file *f, bool ok)
 {
 	f->failed |= !ok;
+	if (f->failed)
+		xfer_way_back(f);
 	xfer_file_done(f);
 }
 
@@ -186,7 +188,8 @@ rename_over(struct xfer_file *f, const struct xfer_hard *h)
 	}
 }
 
-/* Makes the link at the target. 0, or -1 and errno. */
+/* Makes the link at the target. 0, or -1 and errno; errno 0: it was
+ * reported. */
 static int
 link_local(struct xfer_file *f, const struct xfer_hard *h)
 {
@@ -204,7 +207,8 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 	if (local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) == 0 &&
 	    !may_replace(f, st.st_mode))
 		return -1;
-	return rename_over(f, h);
+	errno = 0;
+	return xfer_way_clear_here(f) ? rename_over(f, h) : -1;
 }
 
 /* --- at the server --- */
@@ -234,8 +238,10 @@ remote_linked(struct xfer_file *f)
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_LSETSTAT, .path = f->remote, .attrs = &a };
 
-	a.flags &= SFTP_A_TIMES;
-	if (!f->source.symlink || !f->x->opts.preserve || a.flags == 0 ||
+	if (f->duty != NULL && (f->duty->sets & SFTP_A_OWNER))
+		a.flags |= SFTP_A_OWNER;
+	a.flags &= xfer_sets(f) & (SFTP_A_TIMES | SFTP_A_OWNER);
+	if (!f->source.symlink || a.flags == 0 ||
 	    !xfer_has(f->x, SFTP_EXT_LSETSTAT)) {
 		linked(f, true);
 		return;
@@ -451,14 +457,25 @@ clear_target(struct xfer_file *f)
 	remove_remote(f, f->remote, true, cleared);
 }
 
-static void
-replace(struct xfer_file *f)
+void
+xfer_link_may_replace(struct xfer_file *f)
 {
+	if (f->failed) {
+		linked(f, false);
+		return;
+	}
 	f->linking = (struct xfer_linking){ .number = 0 };
 	if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME))
 		try_name(f);
 	else
 		clear_target(f);
+}
+
+static void
+replace(struct xfer_file *f)
+{
+	if (xfer_way_is_clear(f))
+		xfer_link_may_replace(f);
 }
 
 static void
@@ -521,7 +538,7 @@ link_remote(struct xfer_file *f)
 /* --- symbolic links --- */
 
 static void
-put_symlink(struct xfer_file *f)
+read_and_put(struct xfer_file *f)
 {
 	char text[PATH_MAX + 1];
 	ssize_t len = local_read_link(f->at, f->name, text, sizeof text);
@@ -543,13 +560,27 @@ put_symlink(struct xfer_file *f)
 	link_remote(f);
 }
 
+static void
+put_symlink(struct xfer_file *f)
+{
+	if (f->only_attrs)
+		remote_linked(f);
+	else if (f->link.text != NULL)
+		link_remote(f);
+	else
+		read_and_put(f);
+}
+
 static bool
-set_link_times(const struct xfer_file *f)
+set_link_attrs(const struct xfer_file *f)
 {
 	struct timespec ts[2];
 
+	if ((xfer_sets(f) & SFTP_A_OWNER) && local_set_link_owner(f->at,
+		f->name, f->source.attrs.uid, f->source.attrs.gid) != 0)
+		return false;
 	xfer_times(&f->source.attrs, &f->source.exact, ts);
-	return !f->x->opts.preserve ||
+	return (xfer_sets(f) & SFTP_A_TIMES) == 0 ||
 	    (f->source.attrs.flags & SFTP_A_TIMES) == 0 ||
 	    local_set_link_times(f->at, f->name, ts) == 0;
 }
@@ -560,8 +591,10 @@ got_symlink(struct xfer_file *f)
 {
 	bool ok = f->link.text != NULL;
 
-	if (ok && (link_local(f, NULL) != 0 || !set_link_times(f))) {
-		xfer_report_errno(f->x, f->local, errno);
+	if (ok && ((!f->only_attrs && link_local(f, NULL) != 0) ||
+	    !set_link_attrs(f))) {
+		if (errno != 0)
+			xfer_report_errno(f->x, f->local, errno);
 		ok = false;
 	}
 	linked(f, ok);
@@ -606,15 +639,29 @@ xfer_symlink_start(struct xfer_file *f)
 
 	xfer_file_enter(f, XFER_LINKING);
 	xfer_link_free(f);
+	if (f->duty != NULL && (f->duty->text != NULL || f->only_attrs)) {
+		f->link.text = strdup(f->duty->text != NULL ? f->duty->text :
+			"");
+		if (f->link.text == NULL) {
+			xfer_report_errno(f->x, f->remote, ENOMEM);
+			linked(f, false);
+			return;
+		}
+	}
 	if (f->up) {
 		put_symlink(f);
+		return;
+	}
+	if (f->link.text != NULL) {
+		got_symlink(f);
 		return;
 	}
 	f->pending++; /* until both requests are sent */
 	request(f, &q, link_read);
 	q.type = SFTP_EXTENDED;
 	q.ext = SFTP_EXT_STAT_NS;
-	if (f->x->opts.preserve && xfer_has(f->x, SFTP_EXT_STAT_NS))
+	if ((xfer_sets(f) & SFTP_A_TIMES) && !f->source.exact.known &&
+	    xfer_has(f->x, SFTP_EXT_STAT_NS))
 		request(f, &q, link_exact);
 	if (--f->pending == 0) /* out of memory */
 		got_symlink(f);

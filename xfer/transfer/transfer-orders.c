@@ -5,19 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "xfer/orders/ordered.h"
 #include "xfer/transfer/transfer-internal.h"
 
-struct xfer_ordered {
-	const struct xfer_orders *from; /* borrowed */
-	struct xfer_places places;
-	struct xfer_order next;
-	bool taken;	    /* next holds an order that is not done yet */
-	bool up, ended;
-	bool deleting;	    /* only deletes may follow */
-	bool may_delete;    /* nothing has failed when all else was done */
-	unsigned under_way; /* deletes */
-};
+enum { ORDERS_PER_TURN = 512 };
 
 int
 xfer_follow(struct xfer *x, bool up, const struct xfer_orders *orders)
@@ -28,22 +18,34 @@ xfer_follow(struct xfer *x, bool up, const struct xfer_orders *orders)
 		return ERR_NOMEM;
 	x->orders->from = orders;
 	x->orders->up = up;
+	TAILQ_INIT(&x->orders->deletions);
+	TAILQ_INIT(&x->orders->making);
 	return 0;
 }
 
 void
 xfer_orders_free(struct xfer *x)
 {
-	if (x->orders != NULL)
-		xfer_places_free(&x->orders->places);
+	if (x->orders == NULL)
+		return;
+	xfer_places_free(&x->orders->places);
+	xfer_places_free(&x->orders->backups);
 	free(x->orders);
 	x->orders = NULL;
+}
+
+/* How many orders wait for answers that no file waits for? */
+static size_t
+asked(const struct xfer_ordered *s)
+{
+	return s->dirs + s->fixes + s->sources + s->deletes;
 }
 
 bool
 xfer_orders_done(const struct xfer *x)
 {
-	return x->orders == NULL || x->orders->ended || x->stopped;
+	return x->orders == NULL ||
+	    ((x->orders->ended || x->stopped) && asked(x->orders) == 0);
 }
 
 static void
@@ -52,73 +54,81 @@ no_more(struct xfer *x)
 	x->orders->ended = true;
 }
 
-/* An order has ended. */
-static void
-ended(struct xfer *x, uint64_t id, bool ok, uint64_t bytes)
-{
-	const struct xfer_orders *from = x->orders->from;
-
-	if (from->done != NULL && !x->over)
-		from->done(from->arg, id, ok, bytes);
-}
-
-/* An order fails on this host, or for lack of memory (ENOMEM). */
-static void
-fails(struct xfer *x, const struct xfer_order *o, int error)
-{
-	xfer_report_errno(x, o->local != NULL ? o->local : o->remote, error);
-	ended(x, o->id, false, 0);
-}
-
 /* --- files --- */
 
+/* Copies a text that o may have. False: no memory. */
 static bool
-is_link(const struct xfer_order *o)
+keep(char **to, const char *text)
 {
-	return o->attrs != NULL && (o->attrs->flags & SFTP_A_MODE) &&
-	    S_ISLNK(o->attrs->mode);
+	*to = text != NULL ? strdup(text) : NULL;
+	return text == NULL || *to != NULL;
 }
 
-/* Adds the file or link of o, which is in the directory at; NULL: where its
- * path says. */
-static void
-add(struct xfer *x, const struct xfer_order *o, struct local_dir *at)
+static struct xfer_duty *
+duty_new(const struct xfer *x, const struct xfer_order *o)
 {
-	bool up = x->orders->up;
-	struct xfer_found found = { .up = up, .at = at,
-		.only_attrs = o->kind == XFER_ORDER_ATTRS && !is_link(o),
-		.links = xfer_target_links(x), .local = strdup(o->local),
-		.remote = strdup(o->remote), .attrs = o->attrs,
-		.exact = o->exact, .duty = calloc(1, sizeof *found.duty) };
+	const struct sftp_attrs *a = o->attrs;
+	struct xfer_duty *d = calloc(1, sizeof *d);
 
+	if (d == NULL)
+		return NULL;
+	*d = (struct xfer_duty){ .id = o->id, .mode = a->mode, .uid = a->uid,
+		.gid = a->gid, .after = x->orders->dirs_asked,
+		.links = o->links, .replaces_kind = o->replaces_kind,
+		.remove_source = o->remove_source,
+		.sets = a->flags &
+		    (SFTP_A_MODE | SFTP_A_TIMES | SFTP_A_OWNER) };
 	if (o->at != NULL)
-		found.links = up ? o->links : LOCAL_LINKS_NONE;
-	if (found.duty == NULL) {
-		local_dir_unref(at);
-		free(found.local);
-		free(found.remote);
-		fails(x, o, ENOMEM);
-		return;
+		d->root = local_dir_ref(o->at);
+	if (o->was != NULL) {
+		d->knows = true;
+		d->was = *o->was;
 	}
-	found.duty->id = o->id;
-	if (xfer_add_file(x, NULL, &found) != 0)
-		fails(x, o, ENOMEM);
+	if (keep(&d->backup, o->backup) && keep(&d->text, o->text))
+		return d;
+	xfer_duty_free(d);
+	return NULL;
 }
 
 static void
 copy(struct xfer *x, const struct xfer_order *o)
 {
-	struct local_dir *at = NULL;
+	struct xfer_found found = { .up = x->orders->up,
+		.only_attrs = o->kind == XFER_ORDER_ATTRS,
+		.links = xfer_target_links(x), .attrs = o->attrs,
+		.exact = o->exact };
 	const char *name;
 
 	if (o->at != NULL) {
-		at = xfer_place_of(&x->orders->places, o, &name);
-		if (at == NULL) {
-			fails(x, o, errno);
+		found.links = found.up ? o->links : LOCAL_LINKS_NONE;
+		found.at = xfer_order_place(x, o, &name);
+		if (found.at == NULL) {
+			xfer_order_fails(x, o, errno);
 			return;
 		}
 	}
-	add(x, o, at);
+	found.duty = duty_new(x, o);
+	if (found.duty == NULL) {
+		local_dir_unref(found.at);
+		xfer_order_fails(x, o, ENOMEM);
+		return;
+	}
+	found.local = strdup(o->local);
+	found.remote = strdup(o->remote);
+	if (xfer_add_file(x, NULL, &found) != 0)
+		xfer_order_fails(x, o, ENOMEM);
+}
+
+bool
+xfer_orders_wait(const struct xfer *x, const struct xfer_file *f)
+{
+	const struct xfer_ordered *s = x->orders;
+	const struct xfer_stream *first = TAILQ_FIRST(&x->streams);
+
+	if (f->duty == NULL || !f->up || f->duty->after <= s->dirs_answered)
+		return false;
+	return s->slow_dirs > 0 || x->stream_count != 1 ||
+	    !TAILQ_EMPTY(&x->requests.unsent) || !sftp_keeps_order(first->s);
 }
 
 void
@@ -131,125 +141,39 @@ xfer_orders_file_ended(struct xfer_file *f)
 		return;
 	if (ok && !f->only_attrs && !f->source.symlink)
 		bytes = f->source.size;
-	ended(f->x, f->duty->id, ok, bytes);
-	free(f->duty);
-}
-
-/* --- deletes --- */
-
-static bool
-is_delete(const struct xfer_order *o)
-{
-	return o->kind == XFER_ORDER_DELETE ||
-	    o->kind == XFER_ORDER_DELETE_DIR;
-}
-
-/* A request to delete path, which a server is to answer. */
-struct deletion {
-	struct xfer *x;
-	uint64_t id;
-	char path[];
-};
-
-static void
-deleted(void *arg, const struct sftp_reply *reply)
-{
-	struct deletion *d = arg;
-	bool gone = reply->err == 0 && (reply->status == SFTP_OK ||
-	    reply->status == SFTP_NO_SUCH_FILE);
-
-	d->x->orders->under_way--;
-	if (!gone && reply->err != ERR_CANCELLED)
-		xfer_report_reply(d->x, d->path, reply);
-	ended(d->x, d->id, gone, 0);
-	free(d);
-}
-
-static void
-delete_remote(struct xfer *x, const struct xfer_order *o)
-{
-	const struct xfer_path_request q = { .path = o->remote,
-		.type = o->kind == XFER_ORDER_DELETE ? SFTP_REMOVE :
-						       SFTP_RMDIR };
-	size_t size = strlen(o->remote) + 1;
-	struct deletion *d = malloc(sizeof *d + size);
-
-	if (d == NULL) {
-		fails(x, o, ENOMEM);
-		return;
-	}
-	d->x = x;
-	d->id = o->id;
-	memcpy(d->path, o->remote, size);
-	x->orders->under_way++;
-	xfer_request_path(x, &q, deleted, d);
-}
-
-static void
-delete_local(struct xfer *x, const struct xfer_order *o)
-{
-	struct local_dir *at;
-	const char *name;
-	int r;
-
-	at = o->at != NULL ? xfer_place_of(&x->orders->places, o, &name) :
-	    local_place(x->local, o->local, LOCAL_LINKS_OWN, &name);
-	if (at == NULL && errno == ENOENT) { /* with all that it was in */
-		ended(x, o->id, true, 0);
-		return;
-	}
-	if (at == NULL) {
-		fails(x, o, errno);
-		return;
-	}
-	r = o->kind == XFER_ORDER_DELETE ? local_remove(at, name) :
-					   local_remove_dir(at, name);
-	local_dir_unref(at);
-	if (r != 0 && errno != ENOENT)
-		fails(x, o, errno);
+	if (ok && f->duty->remove_source && !f->x->over)
+		xfer_order_remove_source(f->x, f, bytes);
 	else
-		ended(x, o->id, true, 0);
+		xfer_order_ends(f->x, f->duty->id, ok, bytes);
+	xfer_duty_free(f->duty);
 }
 
-/* Have all copies ended, so that deleting may begin? */
-static bool
-is_last(const struct xfer *x)
+/* --- phases --- */
+
+static enum xfer_orders_phase
+phase_of(const struct xfer_order *o)
 {
-	return x->files.queued == 0 && x->files.active_count == 0 &&
-	    TAILQ_EMPTY(&x->files.done) && TAILQ_EMPTY(&x->dirs.all) &&
-	    x->requests.count == x->orders->under_way;
+	if (o->kind == XFER_ORDER_DIR_ATTRS)
+		return XFER_ORDERS_FIX;
+	return xfer_order_is_delete(o) ? XFER_ORDERS_DELETE : XFER_ORDERS_MAKE;
 }
 
-/* False if nothing may be deleted, because a copy has failed; the user was
- * told. */
+/* Is the phase that of o? Another one begins when all that was ordered before
+ * has ended. */
 static bool
-begin_deleting(struct xfer *x, const struct xfer_order *o)
-{
-	if (x->failures == 0)
-		return true;
-	xfer_report(x, x->orders->up ? o->remote : o->local,
-	    "not deleted, nor what follows it: not all else could be done");
-	ended(x, o->id, false, 0);
-	no_more(x);
-	return false;
-}
-
-/* Deletes the target of o when all copies have ended. False: o has to wait. */
-static bool
-delete(struct xfer *x, const struct xfer_order *o)
+enter(struct xfer *x, const struct xfer_order *o)
 {
 	struct xfer_ordered *s = x->orders;
 
-	s->deleting = true;
-	if (!is_last(x) || s->under_way >= XFER_QUEUE_MAX)
-		return false;
-	if (!s->may_delete && !begin_deleting(x, o))
+	if (s->phase == phase_of(o))
 		return true;
-	s->may_delete = true;
-	if (s->up)
-		delete_remote(x, o);
-	else
-		delete_local(x, o);
+	if (x->files.queued > 0 || x->files.active_count > 0 ||
+	    !TAILQ_EMPTY(&x->files.done) || !TAILQ_EMPTY(&x->dirs.all) ||
+	    asked(s) > 0)
+		return false;
+	s->phase = phase_of(o);
+	if (s->phase == XFER_ORDERS_DELETE)
+		xfer_order_may_delete(x, o);
 	return true;
 }
 
@@ -259,16 +183,20 @@ delete(struct xfer *x, const struct xfer_order *o)
 static bool
 obey(struct xfer *x, const struct xfer_order *o)
 {
-	if (is_delete(o))
-		return delete(x, o);
-	if (x->orders->deleting) {
-		xfer_report(x, o->local, "is to be copied after a deletion");
-		ended(x, o->id, false, 0);
-		no_more(x);
+	if (!enter(x, o))
+		return false;
+	switch (o->kind) {
+	case XFER_ORDER_DELETE:
+	case XFER_ORDER_DELETE_DIR:
+		return xfer_order_delete(x, o);
+	case XFER_ORDER_DIR_ATTRS:
+		return xfer_order_fix_dir(x, o);
+	case XFER_ORDER_MAKE_DIR:
+		return xfer_order_make_dir(x, o);
+	default:
+		copy(x, o);
 		return true;
 	}
-	copy(x, o);
-	return true;
 }
 
 /* True if the next order is in s->next, where it is read to if need be. False
@@ -282,6 +210,8 @@ take(struct xfer *x)
 
 	if (s->taken)
 		return true;
+	if (s->ended)
+		return false;
 	r = s->from->next(s->from->arg, &s->next);
 	s->taken = r > 0 && r != XFER_ORDERS_LATER;
 	if (r < 0)
@@ -295,16 +225,18 @@ bool
 xfer_orders_turn(struct xfer *x)
 {
 	struct xfer_ordered *s = x->orders;
-	bool any = false;
+	int n = 0;
 
-	if (s != NULL && s->taken && x->stopped) {
+	if (s == NULL)
+		return false;
+	if (s->taken && x->stopped) {
 		s->taken = false;
-		ended(x, s->next.id, false, 0);
+		xfer_order_ends(x, s->next.id, false, 0);
 	}
-	while (!xfer_orders_done(x) && xfer_may_find_more(x) && take(x) &&
-	    obey(x, &s->next)) {
+	while (!x->stopped && n < ORDERS_PER_TURN && xfer_may_find_more(x) &&
+	    take(x) && obey(x, &s->next)) {
 		s->taken = false;
-		any = true;
+		n++;
 	}
-	return any;
+	return n > 0;
 }

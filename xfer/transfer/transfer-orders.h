@@ -16,8 +16,9 @@ struct xfer;
 
 /*
  * xfer_run() does what the plan has, taking orders as there is room for files.
- * Nothing is deleted before all else has ended, nor when anything has failed
- * by then: what is deleted may have been copied to another name. Each order
+ * Nothing is deleted before all that was ordered before has ended, nor when
+ * anything has failed by then: what is deleted may have been copied to another
+ * name. Each order
  * that was taken ends within the run. Borrowed until the run ends.
  */
 int xfer_follow(struct xfer *x, bool up,

@@ -21,6 +21,10 @@ xfer_plan(const struct xfer_file *f)
 	const struct sftp_attrs *t = &f->target.attrs, *made = &f->part.made;
 	unsigned facts = 0;
 
+	/* A plan's target is replaced, whatever hangs on it, unless it is
+	 * written in place. */
+	if (f->duty != NULL && f->part.name != NULL)
+		return TARGET_RENAME;
 	facts |= xfer_between_same(f) ? TARGET_IS_SOURCE : 0;
 	facts |= f->part.name == NULL ? TARGET_NO_PART : 0;
 	facts |= f->target.read_only ? TARGET_READ_ONLY : 0;
@@ -86,7 +90,8 @@ skip_link(struct xfer_file *f)
 void
 xfer_target_skip_replaced(struct xfer_file *f)
 {
-	if (f->x->opts.links && (f->target.attrs.flags & SFTP_A_MODE) &&
+	if ((f->x->opts.links || f->duty != NULL) &&
+	    (f->target.attrs.flags & SFTP_A_MODE) &&
 	    S_ISLNK(f->target.attrs.mode))
 		skip_link(f);
 	if (f->x->opts.hard_links)
@@ -141,10 +146,10 @@ xfer_part_first_mode(const struct xfer_file *f)
 	    f->source.attrs.mode & XFER_MODE_COPIED :
 	    0666;
 
-	if (!f->up && !f->x->opts.preserve)
+	if (!f->up && f->duty == NULL && !f->x->opts.preserve)
 		mode |= S_IWUSR;
 	if (f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
-	    !f->x->opts.preserve)
+	    (xfer_sets(f) & SFTP_A_MODE) == 0)
 		mode &= S_IRWXU;
 	return mode;
 }
@@ -156,7 +161,7 @@ xfer_part_is_lax(const struct xfer_file *f)
 						      f->source.attrs.mode;
 
 	return f->part.name != NULL && (f->target.attrs.flags & SFTP_A_MODE) &&
-	    !f->x->opts.preserve && !xfer_keeps_data(f) &&
+	    (xfer_sets(f) & SFTP_A_MODE) == 0 && !xfer_keeps_data(f) &&
 	    (mode & ~f->target.attrs.mode & (S_IRWXG | S_IRWXO)) != 0;
 }
 
@@ -378,12 +383,16 @@ xfer_part_rename(struct xfer_file *f, int lock)
 	struct stat st;
 	int error;
 
+	if (!xfer_way_clear_here(f))
+		return false;
+
 	/* Another file of this run may have made its part under the target's
 	 * name. */
 	xfer_part_make_way(f->x, f->at, f->name);
 	if (local_part_to_target(lock, f->at, part, f->name) == 0)
 		return true;
 	error = errno;
+	xfer_way_back(f);
 	if ((error == EPERM || error == EACCES) && link_instead(f))
 		return true;
 	if (error != ESTALE && error != ENOENT)

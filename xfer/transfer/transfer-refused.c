@@ -28,9 +28,21 @@ learn(struct xfer *x, enum sftp_renames renames)
 		sftp_set_renames(first->s, renames);
 }
 
+/* Does a plan want something done with what has the target's name? */
+static bool
+makes_way(const struct xfer_file *f)
+{
+	return f->duty != NULL &&
+	    (f->duty->backup != NULL || f->duty->replaces_kind);
+}
+
 bool
 xfer_has_parts(const struct xfer_file *f)
 {
+	/* Without a part, what makes way would be gone before there is
+	 * anything new. */
+	if (makes_way(f))
+		return true;
 	return !f->x->opts.in_place && !(f->up && f->x->parts.refused) &&
 	    !f->in_place;
 }
@@ -112,6 +124,7 @@ xfer_go_in_place(struct xfer_file *f, uint32_t status)
 		.path = f->part.name, .once = true };
 
 	if (!f->up || f->failed || f->in_place || f->x->stopped ||
+	    makes_way(f) ||
 	    f->part.name == NULL || f->source.symlink ||
 	    f->target.is_link || !is_refusal(status))
 		return false;

@@ -111,6 +111,7 @@ rename_fails(struct xfer_file *f, const char *text)
 {
 	xfer_report(f->x, f->remote, text);
 	xfer_file_fail(f);
+	xfer_way_back(f);
 	if (xfer_part_is_empty(f))
 		xfer_part_remove_surely(f);
 }
@@ -165,7 +166,8 @@ is_written(const struct xfer_file *f, const struct sftp_attrs *found)
 		(w->uid == found->uid && w->gid == found->gid)) &&
 	    (!(both & SFTP_A_MODE) || w->mode == found->mode) &&
 	    (!(both & SFTP_A_TIMES) || w->mtime == found->mtime ||
-		(!f->x->opts.preserve && w->mtime < found->mtime));
+		(!(xfer_sets(f) & SFTP_A_TIMES) &&
+		    w->mtime < found->mtime));
 }
 
 bool

@@ -35,7 +35,7 @@ xfer_may_resume(const struct xfer_file *f)
 	if (f->dir != NULL && f->dir->state == XFER_DIR_MADE &&
 	    !f->x->retry.begun)
 		return false;
-	if (f->source.size == 0 && !o->preserve)
+	if (f->source.size == 0 && (xfer_sets(f) & SFTP_A_TIMES) == 0)
 		return false;
 	if (f->up && xfer_there_lacks(f))
 		return false;
@@ -80,7 +80,7 @@ facts_of_options(const struct xfer_file *f)
 	unsigned facts = 0;
 
 	facts |= f->resume ? REUSE_WANTED : 0;
-	facts |= o->preserve ? REUSE_PRESERVES : 0;
+	facts |= xfer_sets(f) & SFTP_A_TIMES ? REUSE_PRESERVES : 0;
 	facts |= o->verify ? REUSE_VERIFIES : 0;
 	facts |= xfer_has(f->x, SFTP_EXT_CHECK_FILE) ? REUSE_DIGESTS : 0;
 	facts |= f->part.name == NULL ? REUSE_IN_PLACE : 0;
@@ -98,7 +98,9 @@ plan(const struct xfer_file *f)
 	if (f->part.name != NULL && f->source.size > 0 &&
 	    xfer_is_full_file(&f->part.old))
 		facts |= REUSE_PART;
-	if (is_file(there) && (f->source.attrs.flags & SFTP_A_SIZE)) {
+	/* A plan has compared the target already. */
+	if (f->duty == NULL && is_file(there) &&
+	    (f->source.attrs.flags & SFTP_A_SIZE)) {
 		facts |= REUSE_TARGET;
 		facts |= f->source.size > 0 && there->size > 0 ?
 		    REUSE_CONTENT : 0;
@@ -122,8 +124,9 @@ xfer_reuse_listed(struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 
-	if (!f->resume || !o->preserve || o->verify || o->append ||
-	    o->hard_links || f->source.symlink || !f->source.exact.known)
+	if (!f->resume || f->duty != NULL || !o->preserve || o->verify ||
+	    o->append || o->hard_links || f->source.symlink ||
+	    !f->source.exact.known)
 		return false;
 	if (f->up ? !xfer_there_find(f) : f->target.attrs.flags == 0 ||
 	    f->part.old.flags != 0)

@@ -27,9 +27,27 @@ enum {
 static bool
 wants_more_times(const struct xfer_file *f)
 {
-	return f->x->opts.preserve &&
+	return (xfer_sets(f) & SFTP_A_TIMES) &&
 	    (f->up ? xfer_wants_times_ns(f->x, &f->source.exact) :
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
+}
+
+/* Are mode and times set as with -p, or neither? A plan may ask for more, and
+ * for a backup. */
+static bool
+asks_little(const struct xfer_file *f)
+{
+	const struct xfer_duty *d = f->duty;
+
+	return d == NULL || (d->backup == NULL && !d->replaces_kind &&
+	    (d->sets == 0 || (d->sets == (SFTP_A_MODE | SFTP_A_TIMES) &&
+		(d->mode & ~XFER_MODE_PRESERVED & XFER_MODE_KEPT) == 0)));
+}
+
+static bool
+is_exact(const struct xfer_file *f)
+{
+	return (xfer_sets(f) & SFTP_A_TIMES) != 0;
 }
 
 /* Can f be copied by moving its data alone? No option may ask for more; what is
@@ -38,6 +56,9 @@ static bool
 is_plain(const struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
+
+	if (!asks_little(f))
+		return false;
 
 	return !f->small.refused && !f->source.symlink && !o->hard_links &&
 	    !o->sparse && !wants_more_times(f) && !o->append &&
@@ -173,7 +194,7 @@ static struct sftp_attrs
 new_attrs(const struct xfer_file *f)
 {
 	struct sftp_attrs a = f->source.attrs;
-	bool exact = f->x->opts.preserve;
+	bool exact = is_exact(f);
 
 	a.flags &= SFTP_A_MODE | (exact ? SFTP_A_TIMES : 0u);
 	a.mode &= exact ? XFER_MODE_PRESERVED : XFER_MODE_COPIED;
@@ -237,7 +258,7 @@ put(struct xfer_file *f, struct xfer_stream *stream)
 		return false;
 	small_begin(f, stream);
 	f->pending++;
-	sftp_put_file(stream->s, f->remote, f->x->opts.preserve, &a,
+	sftp_put_file(stream->s, f->remote, is_exact(f), &a,
 	    f->x->data.small, len, put_done, f);
 	return true;
 }
@@ -292,14 +313,14 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 	if (f->up && f->target.attrs.flags != 0 &&
 	    (xfer_plan(f) != TARGET_RENAME ||
 		target_asks_writable(f->target.attrs.mode) ||
-		(!f->x->opts.preserve &&
+		(!is_exact(f) &&
 		    f->target.attrs.mode != f->part.made.mode)))
 		f->small.outcome = XFER_GUESS_WRONG;
 	if (f->small.outcome == XFER_GUESS_WRONG) {
 		take_ordinary_steps(f);
 	} else if (f->up) {
 		count_moved(f);
-		if (f->x->opts.preserve)
+		if (is_exact(f))
 			xfer_times_clamped(f->x, f->local, &f->source.exact);
 		xfer_file_rename(f);
 	} else {
@@ -400,11 +421,11 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	 * before. And the data must not be readable by others before it is
 	 * known whether it replaces a file that they may not read. */
 	if (f->part.name == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
-	    (!f->x->opts.preserve && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
+	    (!is_exact(f) && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
 	small_begin(f, stream);
-	f->pending = 5 + f->x->opts.preserve;
+	f->pending = 5 + is_exact(f);
 	sftp_path_request(s, SFTP_LSTAT, f->remote, guess_target, f);
 	sftp_open(s, f->part.name, SFTP_O_WRITE | SFTP_O_CREAT | SFTP_O_EXCL,
 	    &a, guess_opened, f);
@@ -415,7 +436,7 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 		f->pending--; /* the session is over, as the answers to the
 			       * others will say */
 	}
-	if (f->x->opts.preserve)
+	if (is_exact(f))
 		sftp_fsetstat(s, h, &a, guess_done, f);
 	sftp_handle_request(s, SFTP_FSTAT, h, guess_made, f);
 	sftp_close(s, h, guess_closed, f);

@@ -212,7 +212,7 @@ xfer_add_file(struct xfer *x, struct xfer_dir *dir,
 	struct xfer_file *f = file_new(x, dir, found);
 
 	if (f == NULL) {
-		free(found->duty);
+		xfer_duty_free(found->duty);
 		local_dir_unref(found->at);
 		free(found->local);
 		free(found->remote);
@@ -274,7 +274,8 @@ start_files(struct xfer *x)
 	    x->files.active_count - x->files.renaming - x->files.small <
 		files_at_once(x) &&
 	    x->files.active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
-	    !xfer_small_waits(x, f) && !xfer_parts_wait(x, f)) {
+	    !xfer_small_waits(x, f) && !xfer_parts_wait(x, f) &&
+	    !xfer_orders_wait(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
 		TAILQ_REMOVE(&x->files.queue, f, entry);
