@@ -62,6 +62,26 @@ deletion_ends(struct xfer_deletion *d)
 	free(d);
 }
 
+/* Must the directory d wait for the answers of those before it? What gets a
+ * backup may take several requests. */
+static bool
+waits(const struct xfer_deletion *d, bool orderly)
+{
+	const struct xfer_deletion *before;
+
+	if (!d->away.dir || d == TAILQ_FIRST(&d->away.x->orders->deletions))
+		return false;
+	if (!orderly)
+		return true;
+	TAILQ_FOREACH(before, &d->away.x->orders->deletions, entry) {
+		if (before == d)
+			return false;
+		if (before->away.backup != NULL)
+			return true;
+	}
+	return false;
+}
+
 /* Removes what was looked at, up to the first that was not. Where the server
  * keeps no order, a directory waits for the answers of all before it. */
 static void
@@ -75,8 +95,7 @@ send_on(struct xfer *x)
 		next = TAILQ_NEXT(d, entry);
 		if (d->sent)
 			continue;
-		if (!d->looked || (d->away.dir && !orderly &&
-		    d != TAILQ_FIRST(&x->orders->deletions)))
+		if (!d->looked || waits(d, orderly))
 			return;
 		d->sent = true;
 		if (d->away.end == XFER_AWAY_DONE && !x->over)

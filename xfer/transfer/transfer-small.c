@@ -23,10 +23,12 @@ enum {
 };
 
 /* True if times to the nanosecond are to be kept, which takes requests of their
- * own. */
+ * own, unless a plan knows those of the source. */
 static bool
 wants_more_times(const struct xfer_file *f)
 {
+	if (f->duty != NULL && !f->up && f->source.exact.known)
+		return false;
 	return (xfer_sets(f) & SFTP_A_TIMES) &&
 	    (f->up ? xfer_wants_times_ns(f->x, &f->source.exact) :
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
