@@ -168,12 +168,25 @@ make_parents(struct xfer_away *a)
 		rename_it(a);
 }
 
+/* RENAME has found no such file: was it the one that becomes the backup, or
+ * could a directory above the backup not be made? */
+static void
+still_there(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_away *a = arg;
+
+	end(a, reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE ?
+		XFER_AWAY_GONE : XFER_AWAY_FAILED);
+}
+
 static void
 renamed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_away *a = arg;
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = a->backup };
+	const struct xfer_path_request look = { .type = SFTP_LSTAT,
+		.path = a->path };
 
 	if (reply->err == 0 && reply->status == SFTP_OK) {
 		end(a, XFER_AWAY_DONE);
@@ -182,7 +195,8 @@ renamed(void *arg, const struct sftp_reply *reply)
 		a->has_parents = true;
 		make_parents(a);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE) {
-		end(a, XFER_AWAY_GONE);
+		xfer_keep_words(&a->words, reply);
+		xfer_request_path(a->x, &look, still_there, a);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE &&
 	    !a->cleared && !xfer_has(a->x, SFTP_EXT_POSIX_RENAME)) {
 		/* The RENAME of SFTP 3 replaces nothing: an older backup
