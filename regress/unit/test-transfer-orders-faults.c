@@ -4,8 +4,8 @@
  * fails, and at whatever byte, what was there before is still there under its
  * name or the backup's, or its replacement is whole.
  *
- * System calls of this program fail where a test says so, also those of the server
- * engine, which is in this process.
+ * System calls of this program fail where a test says so, also those of the
+ * server engine, which is in this process.
  */
 #include "regress/unit/orders-host.h"
 

@@ -9,6 +9,7 @@
  *	order-way.c	what has a target's name makes way for it
  *	order-delete.c	deletes, in the plan's order
  *	order-dirs.c	directories, and their attributes
+ *	order-attrs.c	attributes of files on this host
  *	order-source.c	sources that go when their targets are whole
  *
  * Threads: one at a time.
@@ -171,6 +172,12 @@ bool xfer_order_is_delete(const struct xfer_order *o);
 /* False: o has to wait. */
 bool xfer_order_make_dir(struct xfer *x, const struct xfer_order *o);
 bool xfer_order_fix_dir(struct xfer *x, const struct xfer_order *o);
+
+/* ---- order-attrs.c ------------------------------------------------------ */
+
+/* Sets the attributes of a file of this host. False: it is no such order, or
+ * the file cannot be read, so it is copied. */
+bool xfer_order_fix_file(struct xfer *x, const struct xfer_order *o);
 
 /* ---- order-source.c ----------------------------------------------------- */
 

@@ -194,7 +194,8 @@ obey(struct xfer *x, const struct xfer_order *o)
 	case XFER_ORDER_MAKE_DIR:
 		return xfer_order_make_dir(x, o);
 	default:
-		copy(x, o);
+		if (!xfer_order_fix_file(x, o))
+			copy(x, o);
 		return true;
 	}
 }
