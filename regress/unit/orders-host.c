@@ -200,12 +200,10 @@ bool
 plan_holds(const char *name, const char *text)
 {
 	struct buf b = { 0 };
-	bool same;
-
-	if (file_read(name, &b, 1 << 20) != 0)
-		return false;
-	same = buf_len(&b) == strlen(text) &&
+	bool same = file_read(name, &b, 1 << 20) == 0 &&
+	    buf_len(&b) == strlen(text) &&
 	    memcmp(buf_data(&b), text, strlen(text)) == 0;
+
 	buf_clear(&b);
 	return same;
 }

@@ -85,12 +85,10 @@ static bool
 holds(const char *path, const char *text)
 {
 	struct buf b = { 0 };
-	bool same;
-
-	if (file_read(path, &b, 1 << 20) != 0)
-		return false;
-	same = buf_len(&b) == strlen(text) &&
+	bool same = file_read(path, &b, 1 << 20) == 0 &&
+	    buf_len(&b) == strlen(text) &&
 	    memcmp(buf_data(&b), text, strlen(text)) == 0;
+
 	buf_clear(&b);
 	return same;
 }
