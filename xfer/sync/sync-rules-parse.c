@@ -227,13 +227,14 @@ add_file_rule(const struct reading *in, enum rule_kind kind, unsigned flags,
 		return rules_error(in->r, ERR_SYNTAX, "not a file's name");
 	memcpy(name, p, len);
 	name[len] = '\0';
-	err = kind == KIND_MERGE ? merge(in, name, flags & for_rules) :
-				   dir_merge(in, name, flags & for_rules);
-	if (err < 0 || (flags & RULE_HIDES_FILE) == 0)
-		return err;
 	base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
-	return rules_add_pattern(in->r, in->to, true, flags & RULE_SIDES, base,
+	err = (flags & RULE_HIDES_FILE) == 0 ? 0 :
+	    rules_add_pattern(in->r, in->to, true, flags & RULE_SIDES, base,
 	    strlen(base));
+	if (err < 0)
+		return err;
+	return kind == KIND_MERGE ? merge(in, name, flags & for_rules) :
+				    dir_merge(in, name, flags & for_rules);
 }
 
 /* ---- one rule ----------------------------------------------------------- */

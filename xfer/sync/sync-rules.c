@@ -167,6 +167,11 @@ rules_add_slot(struct sync_rules *r, struct rule_list *to, const char *name,
 	struct rule rule = { .flags = flags };
 	int err = ERR_NOMEM;
 
+	for (size_t i = 0; i < to->count; i++)
+		if (to->v[i].slot != NULL &&
+		    strncmp(to->v[i].slot->name, name, len) == 0 &&
+		    to->v[i].slot->name[len] == '\0')
+			return 0;
 	if ((rule.slot = calloc(1, sizeof *rule.slot)) == NULL)
 		return ERR_NOMEM;
 	rule.slot->flags = flags;
