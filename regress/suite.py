@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from pathlib import Path
 
 UNSTEADY_MAX = 5
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
@@ -42,7 +43,10 @@ def run(arguments):
 
 def main(arguments):
     with tempfile.TemporaryDirectory(prefix="hpn-suite.") as cache:
-        cache = ["-o", f"cache_dir={cache}"]
+        # Above this directory pytest reads no conftest.py. Left to itself it
+        # starts below, when the current directory is another tree.
+        cache = [f"--rootdir={Path(__file__).resolve().parent}",
+                 "-o", f"cache_dir={cache}"]
         status, counts, failed = run([*cache, *arguments])
         if status != 1 or counts is None or counts[1] > UNSTEADY_MAX:
             return status

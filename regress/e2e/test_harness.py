@@ -71,6 +71,18 @@ def test_fourth(): assert False
     assert said == ["skip: 2 no moon tonight", "skip: 1 known"], done
 
 
+def test_suite_started_anywhere():
+    """Its conftest.py is above the files that are named."""
+    here = Path(__file__)
+    done = harness.run(
+        [sys.executable, here.parents[1] / "suite.py", "--collect-only",
+         "-p", "no:xdist", here.with_name("test_commit_message.py")],
+        cwd="/", timeout=60,
+        env=harness.clean_env(PYTHONDONTWRITEBYTECODE=1))
+    assert done.rc == 0, done
+    assert f"rootdir: {here.parents[1]}\n" in done.text, done
+
+
 def setup_sh(top, command):
     """A function of build-aux/setup.sh, for a tree."""
     return harness.run(["sh", "-c", f'top=$1; . "$top/build-aux/setup.sh"; {command}',
