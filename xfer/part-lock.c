@@ -88,7 +88,9 @@ xfer_part_hold(int fd, uint64_t copy, bool further)
 {
 	off_t byte = RANGE_FROM + (off_t)(copy % (uint64_t)RANGE_LEN);
 
-	if ((!further || is_locked(fd, byte, 1, true)) &&
+	bool there = is_locked(fd, byte, 1, further);
+
+	if ((further ? there : !there || copy == XFER_COPY_UNKNOWN) &&
 	    set(fd, F_RDLCK, byte)) {
 		if (!is_locked(fd, RANGE_FROM, byte - RANGE_FROM, false) &&
 		    !is_locked(fd, byte + 1,
@@ -98,6 +100,12 @@ xfer_part_hold(int fd, uint64_t copy, bool further)
 	}
 	errno = EBUSY;
 	return false;
+}
+
+bool
+xfer_part_is_shared(int fd)
+{
+	return is_locked(fd, RANGE_FROM, RANGE_LEN, false);
 }
 
 bool

@@ -30,9 +30,12 @@ int xfer_part_make(int at, const char *name, mode_t mode, uint64_t copy);
  * Returns a descriptor, or -1 with errno. */
 int xfer_part_take(int at, const char *name, uint64_t copy);
 /* Holds the file that fd is for copy. further: only if the copy has it open
- * already. False with EBUSY if it cannot be held. A handle that cannot read is
- * held as long as the copy's first handle. */
+ * already; else only if it has not, because the session of a lost connection
+ * may still write to it. False with EBUSY if it cannot be held. A handle that
+ * cannot read is held as long as the copy's first handle. */
 bool xfer_part_hold(int fd, uint64_t copy, bool further);
+/* Is the file that fd is held by another handle, too, of whatever copy? */
+bool xfer_part_is_shared(int fd);
 /* Does any copy hold the part of that name? */
 bool xfer_part_is_held(int at, const char *name);
 /* Is name still that of the file that fd is? */

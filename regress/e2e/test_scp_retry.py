@@ -224,6 +224,30 @@ def test_one_lane_stalls(shared_servers, tmp_path, kind, up):
 
 # ---- words --------------------------------------------------------------
 
+@pytest.mark.parametrize("lanes", [1, 3])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_comes_late_harms_nothing(shared_servers, tmp_path, kind, lanes):
+    """A connection falls silent. What it was sent gets to the server when the
+    copy is over, and somebody has changed the target."""
+    server = shared_servers(kind)
+    place = Place(tmp_path, server, "file", True)
+    target = place.target / "from/a/f0"
+    # All of several, if there are, so that a part with much in it goes on.
+    faults = [Fault("hold", "up", place.gap // lanes, conn=n)
+              for n in range(lanes)]
+    with Proxy(("127.0.0.1", server.port), for_connections(faults)) as proxy:
+        run(place.command(proxy, "--retry=2", f"-j{lanes}", options=QUICK),
+            timeout=60 * harness.SLOW).ok()
+        assert proxy.count("hold") > 0
+        place.check()
+        target.write_text("changed")
+        assert proxy.release() > 300_000
+        assert harness.wait_for(lambda: all(
+            c.over.is_set() for c in proxy.connections if c.held))
+    assert target.read_text() == "changed"
+    assert [p.name for p in target.parent.iterdir()] == ["f0"]
+
+
 def broken_once(place, meanwhile, **other):
     """The connection is cut in the middle, and another one is not made before
     meanwhile()."""

@@ -18,6 +18,7 @@ A FAULT is kind[:key=value...]. The keys, all optional:
     close    it is closed at both ends
     half     no more goes in that direction, whose end is told
     stall    nothing gets through any more, and nobody is told
+    hold     the same, but what comes up gets through later: release()
     corrupt  bytes are changed
     slow     what follows passes at that rate
 
@@ -36,8 +37,9 @@ import threading
 import time
 from dataclasses import dataclass
 
-KINDS = ("refuse", "cut", "close", "half", "stall", "corrupt", "slow")
+KINDS = ("refuse", "cut", "close", "half", "stall", "hold", "corrupt", "slow")
 CHUNK = 65536
+HELD_MAX = 8 << 20
 NOWHERE = bytes(16)  # an address of AF_UNSPEC
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -104,6 +106,7 @@ class Connection:
         self.over = threading.Event()
         self.corrupting = {"up": 0, "down": 0}  # bytes
         self.stalled, self.rate, self.far = False, 0, None
+        self.held = None  # bytes for the far end
 
     def run(self):
         if any(f.kind == "refuse" for f in self.faults):
@@ -148,16 +151,22 @@ class Connection:
             while chunk := source.recv(CHUNK):
                 if not self.take(direction, chunk, sink):
                     return
-            if not self.stalled:
+            if not self.stalled and self.held is None:
                 sink.shutdown(socket.SHUT_WR)
         except OSError:
-            if not self.stalled:
+            if not self.stalled and self.held is None:
                 self.end(True)
+        if self.held is not None and direction == "down":
+            self.over.set()  # the far end is done
 
     def take(self, direction, chunk, sink):
         """False: nothing more is to be carried."""
         while chunk:
-            if self.stalled:
+            if self.held is not None and len(self.held) < HELD_MAX:
+                if direction == "up":
+                    self.held += chunk
+                return True
+            if self.stalled or self.held is not None:
                 self.over.wait()
                 return False
             with self.lock:
@@ -195,6 +204,8 @@ class Connection:
             self.corrupting[direction] = fault.arg or 1
         if fault.kind == "stall":
             self.stalled = True
+        if fault.kind == "hold":
+            self.held = bytearray()
         if fault.kind == "slow":
             self.rate = fault.arg or 10000
         return True
@@ -247,6 +258,14 @@ class Proxy:
     def broken(self, connection, reset):
         for c in list(self.connections) if self.together else [connection]:
             c.end(reset)
+
+    def release(self):
+        """What was held gets through, and then the end. Bytes."""
+        held = [c for c in self.connections if c.held]
+        for c in held:
+            c.far.sendall(c.held)
+            c.far.shutdown(socket.SHUT_WR)
+        return sum(len(c.held) for c in held)
 
     def count(self, *kinds):
         return sum(kind in kinds for _, kind in self.happenings)

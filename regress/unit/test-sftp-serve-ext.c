@@ -482,6 +482,33 @@ ask_rename(uint32_t h, const char *part, const char *target)
 	buf_put_cstring(&message, target);
 }
 
+/* Another handle could still write to what has the target's name by then. */
+static void
+test_rename_part_in_use(void **state)
+{
+	uint32_t h, lost;
+
+	(void)state;
+	make_file("p", "old");
+	lost = made_part("new");
+	/* As a session would that does not know that it is lost. */
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 7, false);
+	expect_status(SFTP_FAILURE);
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 7, true);
+	h = answer_handle();
+	ask_rename(h, ".p.hpnpart", "p");
+	expect_status(SFTP_FAILURE);
+	close_handle(h, SFTP_FAILURE); /* it is closed all the same */
+	expect_file("p", "old");
+	close_handle(lost, SFTP_OK);
+	ask_open_for(".p.hpnpart", SFTP_O_WRITE, 7, false);
+	h = answer_handle();
+	ask_rename(h, ".p.hpnpart", "p");
+	expect_status(SFTP_OK);
+	expect_file("p", "new");
+	assert_int_equal(unlink("p"), 0);
+}
+
 /* What is renamed is what the handle is of, or nothing is. */
 static void
 test_rename_part(void **state)
@@ -712,6 +739,7 @@ main(void)
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_that_are_not_read),
 	cmocka_unit_test(test_rename_part),
+	cmocka_unit_test(test_rename_part_in_use),
 		cmocka_unit_test(test_parts_of_others),
 		cmocka_unit_test(test_part_is_private),
 		cmocka_unit_test(test_sparse_map),

@@ -279,24 +279,188 @@ test_all_are_silent(void **state)
 {
 	(void)state;
 	host_make_file("src", BULK, 1);
-	for (unsigned i = 0; i < 4; i++) {
+	for (unsigned i = 0; i < 12; i++) {
 		struct host h = { .seed = i + 1, .no_digests = i / 2 % 2,
-			.watch = stop_some };
-		struct xfer_opts opts = opts_of(FLAG_MANY);
+			.stock = i / 4 == 1, .watch = stop_some };
+		struct xfer_opts opts = opts_of(i < 8 ? FLAG_MANY : 0);
 
 		opts.silent_ms = SILENT_MS;
 		stop_which = HOST_STREAMS;
 		stop_at = 12 * MIB;
 		assert_int_equal(host_copy(&h, i % 2, "src", "dst", opts), 0);
+		assert_int_equal(stop_which, UINT_MAX);
 		assert_true(host_same("src", "dst"));
 		assert_in_range(h.moved, BULK, BULK + 8 * MIB);
+		edit("dst");
 		host_do_late(&h);
-		/* Late marks stay behind the data: docs/TRANSFERS.md. */
-		if (i % 2 == 0 || !h.no_digests)
-			assert_true(host_same("src", "dst"));
+		expect_edited("dst");
+		assert_false(exists(PART));
 		assert_int_equal(unlink("dst"), 0);
 	}
 	assert_int_equal(unlink("src"), 0);
+}
+
+static unsigned copy_turns; /* until it breaks while a part is copied */
+static bool copy_kills;	     /* the program is killed then */
+
+/* All are silent; then it breaks while the server copies the part. */
+static void
+stop_while_copied(struct host *h, struct xfer *x)
+{
+	const struct xfer_file *f = TAILQ_FIRST(&x->files.active);
+
+	stop_some(h, x);
+	if (h->was_cut || f == NULL || f->state != XFER_COPYING_PART ||
+	    ++h->most < copy_turns)
+		return;
+	h->was_cut = true;
+	h->fatal = copy_kills;
+	for (unsigned i = 0; i < HOST_STREAMS && !copy_kills; i++)
+		if (h->streams[i].server != NULL && !h->streams[i].stopped)
+			host_lose(h, h->streams[i].client);
+}
+
+/* It is copied again, by the same run or by one with -Z. */
+static void
+test_break_while_part_is_copied(void **state)
+{
+	unsigned cut = 0;
+
+	(void)state;
+	host_make_file("src", BULK, 1);
+	for (unsigned i = 0; i < 40; i++) {
+		struct host h = { .seed = i + 1, .stock = i % 2,
+			.watch = stop_while_copied };
+		struct xfer_opts opts = opts_of(i / 20 ? FLAG_MANY : 0);
+		int r;
+
+		copy_turns = 1 + i / 4 % 5;
+		copy_kills = i / 2 % 2;
+		opts.silent_ms = SILENT_MS;
+		stop_which = HOST_STREAMS;
+		stop_at = 12 * MIB;
+		r = host_copy(&h, true, "src", "dst", opts);
+		cut += h.was_cut;
+		assert_true((r == 0) != (h.was_cut && copy_kills));
+		assert_true(r != 0 || host_same("src", "dst"));
+		assert_true(r == 0 || !exists("dst"));
+		host_do_late(&h);
+		if (r == 0)
+			assert_int_not_equal(system("ls .dst.* 2>/dev/null"),
+			    0);
+		if (r != 0) {
+			opts = opts_of(FLAG_RESUME);
+			h = (struct host){ .seed = i, .stock = i % 2 };
+			assert_int_equal(host_copy(&h, true, "src", "dst",
+			    opts), 0);
+		}
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(host_reports.n, 0);
+		assert_int_equal(system("rm -f dst .dst.*"), 0);
+	}
+	assert_true(cut > 30);
+	assert_int_equal(unlink("src"), 0);
+}
+
+/* The client's end of some connections is cut, or of all; the server does not
+ * know that, and still has much to write. */
+static void
+cut_some(struct host *h, struct xfer *x)
+{
+	if (x->measured.acked < stop_at || stop_which > HOST_STREAMS)
+		return;
+	for (unsigned i = 0; i < HOST_STREAMS; i++) {
+		struct host_stream *l = &h->streams[i];
+
+		if ((i != stop_which && stop_which != HOST_STREAMS) ||
+		    l->server == NULL || sftp_error(l->client) != 0)
+			continue;
+		buf_commit(&l->taken, sftp_take(l->client,
+		    buf_reserve(&l->taken, 2 * MIB), 2 * MIB));
+		l->stopped = true;
+		(void)!sftp_feed_end(l->client, ERR_CLOSED);
+	}
+	stop_which = UINT_MAX;
+}
+
+/* Our server shows that a session still has the part open, also when it is to
+ * be renamed. */
+static void
+test_ends_at_one_side(void **state)
+{
+	(void)state;
+	host_make_file("src", BULK, 1);
+	for (unsigned i = 0; i < 16; i++) {
+		struct host h = { .seed = i + 1, .watch = cut_some,
+			.no_digests = i / 8 };
+		struct xfer_opts opts = opts_of(FLAG_MANY);
+
+		stop_which = i % 2 ? HOST_STREAMS : i / 2 % 2;
+		stop_at = (1 + i / 2 % 4 * 6) * MIB;
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		assert_int_equal(stop_which, UINT_MAX);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(host_reports.n, 0);
+		edit("dst");
+		host_do_late(&h);
+		expect_edited("dst");
+		assert_false(exists(PART));
+		assert_int_equal(unlink("dst"), 0);
+	}
+	assert_int_equal(unlink("src"), 0);
+}
+
+static void
+change_most(void)
+{
+	assert_int_equal(system("head -c 1M src >head"), 0);
+	host_make_file("src", BULK, 2);
+	assert_int_equal(system("dd if=head of=src conv=notrunc status=none && "
+	    "rm head"), 0);
+}
+
+/* Most of the source is another one then, and what is late comes while it is
+ * copied. */
+static void
+cut_and_change(struct host *h, struct xfer *x)
+{
+	const struct xfer_file *f = TAILQ_FIRST(&x->files.active);
+	bool before = stop_which == UINT_MAX;
+
+	if (h->most > 0)
+		stop_some(h, x);
+	else
+		cut_some(h, x);
+	if (!before && stop_which == UINT_MAX)
+		change_most();
+	if (before && f != NULL && f->progress.moved > BULK - 2 * MIB) {
+		h->was_cut = true;
+		host_do_late(h);
+	}
+}
+
+static void
+test_source_changes_at_a_break(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 12; i++) {
+		struct host h = { .seed = i + 1, .watch = cut_and_change,
+			.most = i % 3, .stock = i % 3 == 2,
+			.greeted = i / 3 % 2 };
+		struct xfer_opts opts = opts_of(0);
+
+		host_make_file("src", BULK, 1);
+		assert_int_equal(system("touch -d '1 hour ago' src"), 0);
+		opts.silent_ms = SILENT_MS;
+		stop_which = HOST_STREAMS;
+		stop_at = (1 + i / 3 * 6) * MIB;
+		assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+		assert_true(h.was_cut);
+		assert_true(host_same("src", "dst"));
+		assert_int_equal(unlink("dst"), 0);
+		assert_int_equal(unlink("src"), 0);
+		assert_int_equal(system("rm -f .dst.*"), 0);
+	}
 }
 
 /* Who only has much to do is not silent: answers come, though slowly. */
@@ -326,6 +490,9 @@ main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_one_is_silent),
 		cmocka_unit_test(test_all_are_silent),
+		cmocka_unit_test(test_break_while_part_is_copied),
+		cmocka_unit_test(test_ends_at_one_side),
+		cmocka_unit_test(test_source_changes_at_a_break),
 		cmocka_unit_test(test_slow_is_not_silent),
 	};
 

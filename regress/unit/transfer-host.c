@@ -105,6 +105,10 @@ keep_late(struct host *h, struct host_stream *l)
 void
 host_do_late(struct host *h)
 {
+	for (size_t i = 0; i < HOST_STREAMS; i++)
+		if (h->streams[i].client != NULL &&
+		    sftp_error(h->streams[i].client) != 0)
+			keep_late(h, &h->streams[i]);
 	for (size_t i = 0; i < HOST_STREAMS; i++) {
 		struct host_stream *l = &h->late[i];
 

@@ -46,6 +46,20 @@ serve_part_end(int *fd, int at, const char *part, int to_at,
 	return r;
 }
 
+/* Gives the part its target's name. EBUSY: another handle is open for writing,
+ * as of a session whose connection was lost. It could write to what has the
+ * target's name by then. */
+static int
+to_target(struct serve_op *op, const struct serve_place *part,
+    const struct serve_place *target)
+{
+	if (!xfer_part_is_shared(op->own.fd))
+		return serve_part_end(&op->own.fd, part->at, part->name,
+		    target->at, target->name, true);
+	errno = EBUSY;
+	return -1;
+}
+
 /* Renames a part to its target. If op->path2 is "", removes the part. */
 static int
 run_rename_part(struct serve_op *op)
@@ -58,8 +72,7 @@ run_rename_part(struct serve_op *op)
 	} else if (r == 0) {
 		r = serve_at(op, op->path2, &target);
 		if (r == 0)
-			r = serve_part_end(&op->own.fd, part.at, part.name,
-			    target.at, target.name, true);
+			r = to_target(op, &part, &target);
 		serve_leave(&target);
 	}
 	serve_leave(&part);

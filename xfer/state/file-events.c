@@ -13,9 +13,11 @@
  * anew, or goes on over another stream. */
 static const unsigned followers[] = {
 	[XFER_QUEUED] = STATE(QUEUED) | STATE(STATING_SOURCE) |
-	    STATE(STATING_TARGET) | STATE(LINKING) | STATE(OPENING) |
-	    STATE(DONE),
+	    STATE(COPYING_PART) | STATE(STATING_TARGET) | STATE(LINKING) |
+	    STATE(OPENING) | STATE(DONE),
 	[XFER_STATING_SOURCE] = STATE(STATING_TARGET) | STATE(DONE),
+	[XFER_COPYING_PART] = STATE(QUEUED) | STATE(STATING_TARGET) |
+	    STATE(DONE),
 	/* RENAMING: of a target that is complete already only the part is
 	 * removed. */
 	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |

@@ -133,6 +133,36 @@ xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply)
 }
 
 void
+xfer_made_proven(struct xfer_file *f)
+{
+	f->made.ours = true;
+}
+
+void
+xfer_made_lane_lost(struct xfer_file *f)
+{
+	f->made.lane_lost = true;
+}
+
+void
+xfer_made_late(struct xfer_file *f)
+{
+	f->made.late = true;
+}
+
+void
+xfer_made_copied(struct xfer_file *f, bool numbered)
+{
+	f->made = (struct xfer_made){ .ours = true, .numbered = numbered };
+}
+
+void
+xfer_made_again(struct xfer_file *f, const struct xfer_made *made)
+{
+	f->made = *made;
+}
+
+void
 xfer_made_numbered(struct xfer_file *f, bool numbered)
 {
 	f->made.numbered = numbered;

@@ -18,6 +18,7 @@
 enum xfer_state {
 	XFER_QUEUED,
 	XFER_STATING_SOURCE, /* the server tells more of the source */
+	XFER_COPYING_PART,   /* at the server: transfer-late.c */
 	XFER_STATING_TARGET, /* what the target and its part are */
 	XFER_LINKING,	     /* a link is made: transfer-links.c */
 	XFER_OPENING,	     /* the first OPEN is under way */
@@ -50,10 +51,14 @@ struct xfer_file {
 	} whole;
 	/* A stream that fell silent may still write the file's part, so the
 	 * file waits (transfer-late.c). */
-	enum {
-		XFER_LATE_NO,
-		XFER_LATE_DOUBT, /* do other streams answer? */
-		XFER_LATE_SURE,	 /* they do: the file gets another part */
+	struct {
+		enum {
+			XFER_LATE_NO,
+			XFER_LATE_DOUBT, /* do other streams answer? */
+			XFER_LATE_SURE,	 /* that is known: the file gets
+					  * another part */
+		} state;
+		struct xfer_late_copy *copy; /* owned; of XFER_COPYING_PART */
 	} late;
 	unsigned part_number; /* from 1 on: see xfer/part-name.h */
 	struct xfer_made made;

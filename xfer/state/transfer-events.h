@@ -104,6 +104,17 @@ void xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply);
 void xfer_made_numbered(struct xfer_file *f, bool numbered);
 /* This run has made the part on this host, and fd is open on it. */
 void xfer_made_here(struct xfer_file *f, int fd);
+/* An old part was shown to be this source's. */
+void xfer_made_proven(struct xfer_file *f);
+/* A stream that had the part open for writing has ended; and what it was sent
+ * may be written at any later time. */
+void xfer_made_lane_lost(struct xfer_file *f);
+void xfer_made_late(struct xfer_file *f);
+/* The part is a copy, made at the server, of the one that may be written late.
+ * numbered: see above. */
+void xfer_made_copied(struct xfer_file *f, bool numbered);
+/* What was known of the part before that was tried. */
+void xfer_made_again(struct xfer_file *f, const struct xfer_made *made);
 /* A server has told the attributes of the part, as it was made or written. */
 void xfer_made_written(struct xfer_file *f, const struct sftp_attrs *attrs);
 /* The part's handles are lost; so many bytes are in it. */

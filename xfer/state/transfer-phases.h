@@ -101,7 +101,10 @@ struct xfer_part {
 /* What this run has made under the part's name. It stays when the file is begun
  * anew; by then somebody may have replaced it. */
 struct xfer_made {
-	bool ours;		 /* this run has made the part */
+	bool ours;		 /* this run has made the part, or has found
+				  * that it is one of its source */
+	bool lane_lost;		 /* a stream that had it open has ended */
+	bool late;		 /* which may still write to it */
 	bool numbered;		 /* OPEN told the number of this copy */
 	uint64_t kept;		 /* bytes in it when its handles were lost */
 	bool seen;		 /* on this host: dev and ino are known */

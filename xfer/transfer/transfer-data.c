@@ -188,7 +188,7 @@ has_more(struct xfer_handle *e)
 	unsigned reads = f->up ? f->far.reads : f->blocks;
 
 	return f->state == XFER_MOVING && !f->failed && !f->part.unproven &&
-	    f->late == XFER_LATE_NO && e->state == XFER_HANDLE_OPEN &&
+	    f->late.state == XFER_LATE_NO && e->state == XFER_HANDLE_OPEN &&
 	    (f->source.size != 0 || reads == 0) && take_range(e);
 }
 

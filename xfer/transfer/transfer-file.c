@@ -71,6 +71,7 @@ xfer_file_free(struct xfer_file *f)
 	progress_forget(f->x->opts.progress, &f->item);
 	xfer_small_free(f);
 	xfer_link_free(f);
+	xfer_late_copy_free(f);
 	local_dir_unref(f->at);
 	free(f->local);
 	free(f->remote);
@@ -242,7 +243,9 @@ open_refused(struct xfer_file *f)
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
 
-	if (f->target.reuse != XFER_REUSE_NOTHING) {
+	if (xfer_keeps_data(f) && xfer_late_refused(f, f->opening.status)) {
+		xfer_file_restart(f, true);
+	} else if (f->target.reuse != XFER_REUSE_NOTHING) {
 		/* The old part or target cannot be opened: the file is copied
 		 * without it. */
 		xfer_file_restart(f, false);
@@ -552,9 +555,8 @@ keep_target(struct xfer_file *f)
 	xfer_file_done(f);
 }
 
-/* The requests about the source are answered: the file begins. */
-static void
-begin_file(struct xfer_file *f)
+void
+xfer_file_begin(struct xfer_file *f)
 {
 	xfer_file_enter(f, XFER_STATING_TARGET);
 	if (xfer_plan(f) == TARGET_KEEP) {
@@ -603,7 +605,8 @@ xfer_file_start(struct xfer_file *f)
 	}
 	if (!f->up)
 		xfer_part_make_way(f->x, f->at, f->name);
-	if (f->up && f->dir != NULL && f->dir->there != NULL) {
+	if (f->up && f->dir != NULL && f->dir->there != NULL &&
+	    !f->made.late) {
 		prepare(f);
 		if (xfer_reuse_listed(f))
 			return;
@@ -613,6 +616,10 @@ xfer_file_start(struct xfer_file *f)
 		return;
 	}
 	prepare(f);
+	if (f->made.late && f->part.name != NULL) {
+		xfer_late_copy_start(f);
+		return;
+	}
 	if (!f->up && f->resume && f->source.exact.known) {
 		xfer_part_stat(f);
 		if (xfer_reuse_listed(f))
@@ -628,7 +635,7 @@ xfer_file_start(struct xfer_file *f)
 	if (f->source.symlink)
 		xfer_symlink_start(f);
 	else if (!state_source(f))
-		begin_file(f);
+		xfer_file_begin(f);
 }
 
 /* --- beginning anew --- */
@@ -681,7 +688,7 @@ rename_or_fail(struct xfer_file *f)
 static void
 settle(struct xfer_file *f)
 {
-	if (f->late != XFER_LATE_NO) {
+	if (f->late.state != XFER_LATE_NO) {
 		xfer_late_settle(f);
 		return;
 	}
@@ -692,7 +699,10 @@ settle(struct xfer_file *f)
 		if (f->failed)
 			xfer_file_done(f);
 		else
-			begin_file(f);
+			xfer_file_begin(f);
+		break;
+	case XFER_COPYING_PART:
+		xfer_late_copy_settle(f);
 		break;
 	case XFER_STATING_TARGET:
 		if (f->pending == 0)

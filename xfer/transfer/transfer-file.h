@@ -49,6 +49,8 @@ void xfer_file_free(struct xfer_file *f);
 void xfer_file_stop(struct xfer_file *f);
 /* The file has succeeded or failed, and has no request under way any more. */
 void xfer_file_done(struct xfer_file *f);
+/* The requests about the source are answered: the file begins. */
+void xfer_file_begin(struct xfer_file *f);
 /* Opens the file at the server: the source of a download, the part or target of
  * an upload. */
 void xfer_file_open(struct xfer_file *f);
@@ -131,9 +133,13 @@ int xfer_streams_check(struct xfer *x) must_check;
 void xfer_streams_probe(struct xfer *x);
 
 /* transfer-late.c */
-/* The stream l is over. True: its server may still write the part of f with
- * what l had sent, so f waits. */
-bool xfer_late_begins(struct xfer_file *f, const struct xfer_stream *l);
+/* The stream l is over; opened: an OPEN of f was answered there. True: its
+ * server may still write the part of f with what l had sent, so f waits. */
+bool xfer_late_begins(struct xfer_file *f, const struct xfer_stream *l,
+    bool opened);
+/* The server refuses to open or to rename a part. True: a session that was lost
+ * may still write to it, so f has to begin anew. */
+bool xfer_late_refused(struct xfer_file *f, uint32_t status);
 /* Gives a file that waits another part, when its last answer has come. */
 void xfer_late_settle(struct xfer_file *f);
 /* A silent stream has ended: asks the others, to learn whether any answers. */
@@ -141,5 +147,10 @@ void xfer_late_doubt(struct xfer *x);
 /* Lets the files that wait go on, once another stream has answered, or all are
  * lost. */
 void xfer_late_decide(struct xfer *x);
+/* The part that may be written late is copied to another one, or given up. Then
+ * the file begins. */
+void xfer_late_copy_start(struct xfer_file *f);
+void xfer_late_copy_settle(struct xfer_file *f);
+void xfer_late_copy_free(struct xfer_file *f);
 
 #endif

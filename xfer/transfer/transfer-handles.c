@@ -183,9 +183,9 @@ open_done(void *arg, const struct sftp_reply *reply)
 }
 
 /* Does OPEN tell the server the number of this copy, by which it holds the
- * part? Either all OPENs of a part in this run tell it or none, because a part
- * that is held without a number counts as another copy's. The first OPEN may go
- * out before VERSION, when it is not known whether the server takes a
+ * part? Either all handles of a part that are open tell it or none, because a
+ * part that is held without a number counts as another copy's. The first OPEN
+ * may go out before VERSION, when it is not known whether the server takes a
  * number. */
 static bool
 tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)
@@ -194,8 +194,7 @@ tells_copy(const struct xfer_handle *e, uint32_t flags, const char *path)
 
 	if ((flags & SFTP_O_WRITE) == 0 || path != f->part.name)
 		return false;
-	if ((flags & SFTP_O_CREAT) ||
-	    (TAILQ_FIRST(&f->handles) == e && !f->made.ours))
+	if (TAILQ_FIRST(&f->handles) == e)
 		xfer_made_numbered(f,
 		    sftp_has(e->stream->s, SFTP_EXT_RENAME_PART));
 	return f->made.numbered;

@@ -181,6 +181,13 @@ note(struct xfer_file *f, const struct sftp_attrs *seen)
 	xfer_note(f->x, f->up ? f->remote : f->local, text);
 }
 
+void
+xfer_part_further(struct xfer_file *f)
+{
+	take_number(f, f->part_number + 1);
+	xfer_part_avoid_plan(f);
+}
+
 bool
 xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen)
 {
@@ -191,8 +198,7 @@ xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen)
 		xfer_report(f->x, path, "no name is left for its part");
 		return false;
 	}
-	take_number(f, f->part_number + 1);
-	xfer_part_avoid_plan(f);
+	xfer_part_further(f);
 	if (f->part.name == NULL)
 		xfer_report_errno(f->x, path, ENOMEM);
 	return f->part.name != NULL;

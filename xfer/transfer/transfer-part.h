@@ -56,6 +56,9 @@ bool xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen);
 /* The same for an old part that was looked at with -Z; then the copy of the
  * file begins anew. */
 void xfer_part_pass(struct xfer_file *f);
+/* Gives the part the next name that no source has. Of the one before nothing is
+ * known any more. */
+void xfer_part_further(struct xfer_file *f);
 /* The old part's data is not this source's. A download's part that this run has
  * made, before the source was changed, is removed; others are left alone as by
  * xfer_part_pass(). The copy of the file begins anew. */

@@ -343,6 +343,11 @@ handle_renamed(void *arg, const struct sftp_reply *reply)
 	if (xfer_handle_answered(e, reply)) {
 		if (reply->status == SFTP_NO_SUCH_FILE)
 			rename_fails(f, XFER_PART_EXCHANGED);
+		else if (!f->x->stopped &&
+		    xfer_late_refused(f, reply->status)) {
+			xfer_file_note_kept(f);
+			xfer_renaming_again(f);
+		}
 		else if (reply->status != SFTP_OK &&
 		    !link_instead(f, reply->status) &&
 		    !xfer_go_in_place(f, reply->status))

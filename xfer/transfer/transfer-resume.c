@@ -258,7 +258,7 @@ compare_file(struct xfer_file *f)
 
 	/* Errors of a lost stream are no answers: see lose_stream(). */
 	if (e == NULL || sftp_error(e->stream->s) != 0 ||
-	    f->late != XFER_LATE_NO)
+	    f->late.state != XFER_LATE_NO)
 		return;
 	if (c->differs || f->failed)
 		c->next = c->size;

@@ -133,6 +133,9 @@ xfer_file_go_on(struct xfer_file *f)
 	if (f->pending > 0 || f->blocks > 0)
 		return;
 	xfer_handles_drop(f);
+	if (f->up && f->part.name != NULL && xfer_keeps_data(f) &&
+	    f->progress.begun && !f->part.unproven)
+		xfer_made_proven(f);
 	xfer_whole_learn(f);
 	xfer_opening_inspected(f, f->progress.begun);
 	xfer_tail_forget(f);
@@ -158,7 +161,7 @@ static void
 lose_stream(struct xfer_file *f, struct xfer_stream *stream)
 {
 	struct xfer_handle *e, *next;
-	bool lost = false;
+	bool lost = false, opened = false;
 
 	for (e = TAILQ_FIRST(&f->handles); e != NULL; e = next) {
 		next = TAILQ_NEXT(e, entry);
@@ -170,11 +173,12 @@ lose_stream(struct xfer_file *f, struct xfer_stream *stream)
 			/* without a size, what is left is no range to give
 			 * back */
 			xfer_progress_begun(f, false);
+		opened |= e->state != XFER_HANDLE_OPENING;
 		xfer_handle_free(e);
 		lost = true;
 	}
 	lost |= f->state == XFER_MOVING_SMALL && f->pending == 0;
-	if (!lost || xfer_late_begins(f, stream))
+	if (!lost || xfer_late_begins(f, stream, opened))
 		return;
 	if (f->state == XFER_MOVING_SMALL) {
 		xfer_file_restart(f, f->resume);
