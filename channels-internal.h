@@ -141,6 +141,7 @@ struct channel {
 	struct channel *next_active, *row_next, *row_prev;
 	struct channel_row *row; /* where c waits to be served, or NULL */
 	bool active; /* the next turn looks at it */
+	uint32_t ahead; /* bytes of a large packet that others may catch up */
 	uint32_t id, peer_id;
 	enum channel_state state;
 	bool optimistic; /* used as open before its confirmation arrived */

@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "channels-internal.h"
 
+enum { ROUND_BYTES = 16 * 1024 }; /* the share of a channel in a round */
+
 static void
 append(struct channel_list *list, struct channel *c)
 {
@@ -108,6 +110,30 @@ join_touched(struct channels *chs)
 			join_row(c);
 }
 
+/* c, at the head of its row, has sent more in one packet than others could, who
+ * can read less at once: it goes to the end of the row instead of sending. */
+static bool
+lets_others_pass(struct channel *c)
+{
+	if (c->ahead == 0 || c->row->n == 1)
+		return false;
+	c->ahead -= MIN(c->ahead, (uint32_t)ROUND_BYTES);
+	leave_row(c);
+	join_row(c);
+	return true;
+}
+
+static int
+send_one(struct channel *c, bool *moved)
+{
+	uint32_t before = c->peer_window;
+	int r = channel_pump(c, moved);
+	uint32_t sent = before - c->peer_window;
+
+	c->ahead = sent > ROUND_BYTES ? sent - ROUND_BYTES : 0;
+	return r;
+}
+
 /* Each channel that is in the row now sends one packet, from the head of the
  * row on. A channel that sent goes to the end; a channel that has nothing
  * leaves the row. If the output ring is full the channel stays at the head, and
@@ -122,7 +148,9 @@ turn_row(struct channels *chs, struct channel_row *row)
 	int r;
 
 	while (n-- > 0 && (c = row->first) != NULL) {
-		if ((r = channel_pump(c, &moved)) != 0)
+		if (lets_others_pass(c))
+			continue;
+		if ((r = send_one(c, &moved)) != 0)
 			return r;
 		if (!moved && chs->tx_blocked != 0)
 			return 0;
@@ -136,9 +164,10 @@ turn_row(struct channels *chs, struct channel_row *row)
 	return 0;
 }
 
-/* Sends packets in rounds, in each of them one packet for each channel, and the
- * interactive channels first: so no channel waits for another's bulk. Ends when
- * the output ring is full or no channel has more to send. */
+/* Sends packets in rounds, the interactive channels first: so no channel waits
+ * for another's bulk. In a round each channel sends one packet, or none if its
+ * last was large. Ends when the output ring is full or no channel has more to
+ * send. */
 static int
 pump_all(struct channels *chs)
 {

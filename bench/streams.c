@@ -8,8 +8,8 @@
  *	  streams get|put PORT|/SOCKET COUNT SECONDS [SOCKS-TARGET-PORT]
  *
  * Prints a line when measuring begins, and one at the end.
- * The first byte of a connection tells the server whether to send or to read: d,
- * D (one of many) or u.
+ * The first byte of a connection tells the server whether to send or to read:
+ * d, D (one of many) or u.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -77,9 +77,9 @@ make_socket(const char *where, struct sockaddr_storage *sa, socklen_t *len)
 	return socket(sa->ss_family, SOCK_STREAM, 0);
 }
 
-/* Bounds what the kernel keeps for a stream that sends. By itself it keeps up to
- * 2.6 MB on loopback: for thousands of streams that is more than all sockets may
- * have (net.ipv4.tcp_mem), and it drops packets of the SSH connection too. */
+/* Bounds what the kernel keeps for a stream that sends. By itself it keeps up
+ * to 2.6 MB on loopback: for thousands of streams that is more than all sockets
+ * may have (net.ipv4.tcp_mem), and it drops packets of the SSH connection. */
 static void
 bound(int fd)
 {

@@ -28,6 +28,7 @@ struct party {
 	struct channel *c;
 	uint64_t read, arrived, looks;
 	uint64_t gives; /* bytes that the source still has */
+	size_t at_once; /* the most bytes that a read gets; 0: any number */
 	bool stopped;	/* the sink takes nothing */
 	uint64_t *common; /* bytes that arrived anywhere */
 	uint64_t seen;	  /* common when it got its last bytes */
@@ -39,6 +40,8 @@ party_read(void *arg, uint8_t *p, size_t max)
 	struct party *q = arg;
 	size_t n = (size_t)MIN((uint64_t)max, q->gives);
 
+	if (q->at_once != 0)
+		n = MIN(n, q->at_once);
 	q->looks++;
 	if (n == 0)
 		return ERR_AGAIN;
@@ -228,6 +231,37 @@ test_equal_shares(void **state)
 	world_close(&w);
 }
 
+/* Sources of which less can be read at once, as pipes that hold less, do not
+ * get less. */
+static void
+test_equal_bytes(void **state)
+{
+	enum { NARROW = 16 * 1024 };
+	struct pair p[BULKS];
+	uint64_t least = UINT64_MAX, most = 0;
+	struct world w;
+
+	(void)state;
+	memset(p, 0, sizeof p);
+	world_open(&w);
+	for (int i = 0; i < BULKS; i++) {
+		open_pair(&w, &p[i]);
+		p[i].from.at_once = i % 2 == 0 ? NARROW : 0;
+	}
+	for (int i = 0; i < BULKS; i++) {
+		p[i].from.gives = UINT64_MAX;
+		channel_wake(p[i].from.c);
+	}
+	assert_int_equal(world_run(&w, TURNS), 0);
+	for (int i = 0; i < BULKS; i++) {
+		least = MIN(least, p[i].from.read);
+		most = MAX(most, p[i].from.read);
+	}
+	assert_true(least > 2 * CHUNK);
+	assert_in_range(most - least, 0, least / 8);
+	world_close(&w);
+}
+
 /* A keystroke among bulk: what arrives between the moment when it can be read
  * and its own arrival is no more than may wait for the socket, and what the
  * socket holds. */
@@ -371,6 +405,7 @@ main(void)
 		cmocka_unit_test(test_idle_ones_are_left_alone),
 		cmocka_unit_test(test_nobody_is_forgotten),
 		cmocka_unit_test(test_equal_shares),
+		cmocka_unit_test(test_equal_bytes),
 		cmocka_unit_test(test_interactive_first),
 		cmocka_unit_test(test_stopped_sink_stops_alone),
 		cmocka_unit_test(test_equal_windows),

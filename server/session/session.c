@@ -19,7 +19,6 @@
 #include "compat/bsd.h"
 #include "compat/proc.h"
 #include "compat/queue.h"
-#include "compat/sock.h"
 #include "peer-version.h"
 #include "server/session/forward-agent.h"
 #include "server/session/forward-tunnel.h"
@@ -27,11 +26,11 @@
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
+#include "server/session/session-pipes.h"
 
 enum {
 	TERM_MAX = 256,	    /* bytes of TERM */
 	NAME_MAX_BYTES = 256, /* bytes of a name in a request */
-	PIPE_BYTES = 1024 * 1024, /* capacity of a pipe that is asked for */
 };
 
 /* A state can only change to the next one. */
@@ -316,30 +315,19 @@ on_peer_closed(void *arg, struct channel *c)
 
 /* ---- starting --------------------------------------------------------- */
 
-/* Makes a pipe; *ours becomes this process's end, which does not block. The
- * pipe is large, so that this loop and the child wake up less often. */
-static int
-make_pipe(int *ours, int *theirs, bool we_read)
-{
-	int ends[2];
-
-	if (sock_pipe(ends, SOCK_WAITS) == -1)
-		return ERR_SYSTEM;
-	sock_pipe_room(ends[0], PIPE_BYTES);
-	*ours = ends[we_read ? 0 : 1];
-	*theirs = ends[we_read ? 1 : 0];
-	return fd_set_nonblock(*ours, true);
-}
-
 static int
 make_pipes(struct session *s, struct session_start *start)
 {
-	int r;
+	struct session_pipe v[3];
+	int r = session_pipes_make(v, s->all->count);
 
-	if ((r = make_pipe(&s->fd_in, &start->fd_in, false)) != 0 ||
-	    (r = make_pipe(&s->fd_out, &start->fd_out, true)) != 0)
-		return r;
-	return make_pipe(&s->fd_err, &start->fd_err, true);
+	s->fd_in = v[0].ours;
+	s->fd_out = v[1].ours;
+	s->fd_err = v[2].ours;
+	start->fd_in = v[0].theirs;
+	start->fd_out = v[1].theirs;
+	start->fd_err = v[2].theirs;
+	return r;
 }
 
 static int
