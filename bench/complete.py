@@ -39,7 +39,8 @@ def make_large(directory, size):
 
 def copy_of(source, target, seconds):
     """Made on the disk; seconds: its files have that time instead of the
-    source's."""
+    source's. Both may be written by all, so that no mode is to be set."""
+    timed(["chmod", "-R", "a+rwX", source], 600)
     timed(["cp", "-a", "--sparse=always", source, target], 600)
     for top, _, names in os.walk(target):
         for name in names if seconds else ():
