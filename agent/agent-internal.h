@@ -24,11 +24,12 @@ struct agentd {
 	struct identities *keys;
 	struct shield *shield;
 
-	/* Passphrases that failed since the agent was unlocked last, and when
-	 * the next one may be tried (clock_ms). */
+	/* wrong: passphrases that failed since the agent was unlocked last. The
+	 * other field is the time (clock_ms) from which the next one may be
+	 * tried. */
 	unsigned wrong;
 	uint64_t next_try_ms;
-	unsigned dialogs; /* that are shown now */
+	unsigned dialogs; /* dialogs that are shown now */
 
 	TAILQ_HEAD(providers, provider) providers;
 	struct helper_line fido;
@@ -38,13 +39,14 @@ struct agentd {
 	struct loop_fd *watch;
 	struct loop_timer *pause; /* no client is taken before it is over */
 	TAILQ_HEAD(clients, client) clients;
-	size_t n_clients, buffered; /* bytes of their requests */
+	/* how many clients there are; bytes of all their requests */
+	size_t n_clients, buffered;
 };
 
 /* What a client's first request waits for: one of these, or nothing. */
 struct waiting {
 	struct dialog *dialog;
-	void *job; /* of a signer */
+	void *job; /* the job of a signer */
 	void (*cancel)(void *job);
 	struct loop_timer *timer;
 };
@@ -53,7 +55,8 @@ struct client {
 	struct agentd *a;
 	int fd;
 	struct loop_fd *watch;
-	struct loop_timer *turn; /* for its next request */
+	/* fires when the client's next request is run */
+	struct loop_timer *turn;
 	struct buf in, out;	 /* in begins with its first request */
 	struct binds binds;
 	struct waiting waiting;
@@ -70,19 +73,20 @@ struct client {
  * client_again(). */
 enum outcome { ANSWERED, WAITS };
 
-/* A request that is looked at. body is behind its type. */
+/* A request while it is answered. body is what follows the byte of its type. */
 struct request {
 	struct agentd *a;
 	struct client *c;
 	uint8_t type;
 	struct rd body;
-	struct buf *answer; /* its message, from the type on */
+	struct buf *answer; /* the answer's message, from its type on */
 };
 
-/* requests.c: the table of them. ANSWERED: answer has the message. */
+/* requests.c: runs the request of message by the table of requests. ANSWERED:
+ * answer has the message to send. */
 enum outcome requests_run(struct client *c, struct span message,
     struct buf *answer);
-/* Fills the answer; for those who return ANSWERED. */
+/* These fill the answer, and return ANSWERED. */
 enum outcome request_fail(struct request *q);
 enum outcome request_succeed(struct request *q);
 
@@ -100,28 +104,30 @@ enum outcome request_sign(struct request *q);
 enum outcome request_lock(struct request *q);
 enum outcome request_unlock(struct request *q);
 
-/* clients.c: end the wait of the client's first request, with an answer or by
- * running it once more; then its next request is run. Not to be called inside
- * of requests_run(). */
+/* clients.c: the wait of the client's first request ends. client_answer() sends
+ * the message as its answer, client_again() runs the request once more. Then
+ * the client's next request is run. Not to be called inside of
+ * requests_run(). */
 void client_answer(struct client *c, const struct buf *message);
 void client_fail(struct client *c);
 void client_again(struct client *c);
 void client_end(struct client *c);
 
-/* agentd.c: helper processes that were killed are waited for, soon. */
+/* agentd.c: has the loop wait for helper processes that were killed, a moment
+ * later. */
 void agentd_reap_soon(struct agentd *a);
-/* Ends all helpers; keys stay. */
+/* Ends all helpers of tokens. The keys stay. */
 void agentd_stop_tokens(struct agentd *a);
 
 /* dialogs.c: why the user cannot be asked now; NULL: dialog_ask() may be
  * called. */
 const char *dialog_refusal(const struct agentd *a);
-/* A dialog asks the user, as askpass_ask(). */
+/* A dialog that asks the user as askpass_ask() does. */
 struct dialog *dialog_ask(struct agentd *a, enum askpass_kind kind,
     const char *text, askpass_fn told, void *arg);
 void dialog_drop(struct dialog *d); /* NULL is fine */
 
-/* sealed-keys.c; as shield_seal(), shield_open(). */
+/* sealed-keys.c: shield_seal() and shield_open() for a private key. */
 int sealed_key_make(struct shield *s, const struct key *k,
     struct buf *out) must_check;
 int sealed_key_open(const struct shield *s, const struct buf *sealed,

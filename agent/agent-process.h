@@ -14,18 +14,20 @@
 
 enum agent_shell { AGENT_SHELL_GUESS, AGENT_SHELL_BOURNE, AGENT_SHELL_C };
 
-/* How to run. Strings are borrowed. */
+/* How the agent is to run. Strings are borrowed. */
 struct agent_run {
 	struct agent_params params;
-	const char *path; /* of the socket; NULL: below the user's home */
+	const char *path; /* path of the socket; NULL: below the user's home */
 	enum agent_shell shell;
-	bool stays, debug; /* in the foreground; and logs what it does */
+	bool stays, debug; /* stay in the foreground; log to stderr */
 	bool temporary;	   /* the socket is in a directory of its own */
-	bool keeps_stale;  /* does not look for sockets left behind */
-	char **command;	   /* to live as long as this runs; NULL: none */
+	bool keeps_stale;  /* sockets left behind are not removed */
+	/* command as long as which the agent lives; NULL: none */
+	char **command;
 };
 
-/* The exit status of the process: the command's, or the agent's. */
+/* Runs the agent. Returns the exit status of the process, which is that of the
+ * command if there is one. */
 int agent_process_run(const struct agent_run *run) must_check;
 /* Ends the agent that SSH_AGENT_PID names. */
 int agent_process_kill(enum agent_shell shell) must_check;

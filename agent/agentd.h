@@ -18,15 +18,19 @@ struct agentd;
 
 /* Strings are borrowed. */
 struct agent_params {
-	uint32_t lifetime_s; /* of keys that come without one; 0: for ever */
-	enum digest_alg fingerprint; /* how keys are shown */
+	/* lifetime of keys that come without one; 0: no limit */
+	uint32_t lifetime_s;
+	/* digest by which keys are shown to the user */
+	enum digest_alg fingerprint;
 	/* Programs on other hosts may name libraries for tokens. */
 	bool remote_providers;
 	const char *providers; /* patterns of paths of such libraries */
-	/* FIDO keys of applications that match none of these patterns sign
-	 * logins and files only, not what web pages want. NULL: all do all. */
+	/* Patterns of applications. A FIDO key of any other application signs
+	 * logins and files only, not what web pages want. NULL: no key is
+	 * restricted. */
 	const char *websafe;
-	unsigned token_limit_ms; /* for each act of a token; 0: the usual */
+	/* time for each act of a token; 0: the usual limit */
+	unsigned token_limit_ms;
 };
 
 int agentd_new(struct agentd **out, struct loop *loop,
@@ -34,9 +38,10 @@ int agentd_new(struct agentd **out, struct loop *loop,
 /* Wipes all keys, ends all connections. */
 void agentd_free(struct agentd *a);
 
-/* Takes clients from a socket that listens, and does not block; borrowed. */
+/* Accepts clients from fd, a socket that listens and does not block. fd is
+ * borrowed. */
 int agentd_listen(struct agentd *a, int fd) must_check;
-/* Takes fd, a client's connection, which is owned from now on. The caller has
+/* Serves the client at fd, which the agent owns from now on. The caller has
  * checked which user is at its other end. */
 void agentd_take(struct agentd *a, int fd);
 void agentd_remove_keys(struct agentd *a);

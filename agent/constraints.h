@@ -10,7 +10,8 @@
 
 #include "agent/destinations.h"
 
-/* The request that constraints are of: not each of them fits each. */
+/* The request that the constraints belong to: some constraints are for keys
+ * only, others for providers only. */
 enum constraints_for { CONSTRAINTS_OF_KEY, CONSTRAINTS_OF_PROVIDER };
 
 struct constraints {
@@ -18,14 +19,16 @@ struct constraints {
 	uint32_t lifetime_s;
 	struct destinations destinations;
 	char *sk_provider;   /* NULL: the request names none */
-	bool certs_only;     /* of a provider: its plain keys are not added */
-	struct key **certs;  /* of a provider: certificates for its keys */
+	/* provider: add no plain keys, only certificates */
+	bool certs_only;
+	struct key **certs;  /* provider: certificates for its keys */
 	size_t n_certs;
 };
 
-/* Constraints are all of rd. One that is not known, stands twice or does not
- * fit makes it fail: a key must not be held with less than was asked for. The
- * caller calls constraints_clear() also then. */
+/* Parses all of rd as constraints. A constraint that is unknown, stands twice
+ * or does not fit the request is an error: a key must not be held with fewer
+ * constraints than were asked for. The caller calls constraints_clear(), also
+ * after an error. */
 int constraints_parse(struct rd *rd, enum constraints_for what,
     struct constraints *out) must_check;
 void constraints_clear(struct constraints *c);

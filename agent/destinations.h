@@ -32,7 +32,8 @@
 #include "keys/key.h"
 
 struct dest_key {
-	size_t at, len; /* its blob, in blobs of the list */
+	/* where the blob of the key lies in blobs of the list */
+	size_t at, len;
 	bool is_ca;
 };
 
@@ -55,8 +56,8 @@ struct destinations {
 	struct buf blobs;
 };
 
-/* The body of the constraint, a row of destinations. out is cleared by the
- * caller also if it fails. An empty list is ERR_FORMAT. */
+/* Parses the body of the constraint, one destination after the other. The
+ * caller clears out, also after an error. An empty list is ERR_FORMAT. */
 int destinations_parse(struct rd list, struct destinations *out) must_check;
 void destinations_clear(struct destinations *d);
 /* Copies d to out, which was zeroed. The caller clears out, also after an
@@ -68,8 +69,8 @@ enum { BINDS_MAX = 16 };
 
 struct bind {
 	struct key *host_key;
-	struct buf blob; /* of it */
-	struct buf id;	 /* of the session */
+	struct buf blob; /* blob of host_key */
+	struct buf id;	 /* identifier of the session */
 	bool forwarding; /* the agent is forwarded over it */
 };
 
@@ -77,15 +78,14 @@ struct bind {
 struct binds {
 	struct bind v[BINDS_MAX];
 	size_t n;
-	bool tried; /* the client has tried to bind, be it in vain */
+	bool tried; /* the client has tried to bind, perhaps without success */
 };
 
-/*
- * The fields of the request: string host key, string session id, string
- * signature, bool forwarding. ERR_DENIED: the connection was bound to a login
- * before, or to another key by the same session; ERR_LIMIT: too many;
- * ERR_SIGNATURE. The same once more is no error, and no news.
- */
+/* Adds the bind that the fields of the request describe: string host key,
+ * string session id, string signature, bool forwarding. ERR_DENIED: the
+ * connection was bound to a login before, or the same session to another key;
+ * ERR_LIMIT: there are too many binds; ERR_SIGNATURE. A bind that is there
+ * already is no error, and is not added again. */
 int binds_add(struct binds *b, struct rd *fields) must_check;
 void binds_clear(struct binds *b);
 

@@ -9,7 +9,7 @@
 #include "keys/sk-client.h"
 
 enum {
-	RUNNING_MAX = 8, /* helpers at a time, each for another provider */
+	RUNNING_MAX = 8, /* helpers at a time, each for a provider of its own */
 	LIMIT_MS = 120 * 1000, /* users have to find their security key */
 };
 
@@ -226,7 +226,8 @@ run_next(void *owner)
 		job = TAILQ_NEXT(job, entry);
 	if (job == NULL)
 		return;
-	helper_line_schedule(&a->fido); /* another job may run, too */
+	/* perhaps another job may run as well */
+	helper_line_schedule(&a->fido);
 	j = fido_job_of(job);
 	j->running = true;
 	r = begin(j, NULL);

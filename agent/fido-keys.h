@@ -14,8 +14,8 @@
 
 /* Sets up the agent's line of FIDO jobs, before the other functions. */
 void fido_start(struct agentd *a);
-/* Has id stand for k, a private key of an authenticator. provider: "internal",
- * or the path of a library that the agent may use. */
+/* Lets id sign by k, the private half of a FIDO key. provider: "internal", or
+ * the path of a library that the agent may use. */
 int fido_hold(struct agentd *a, const struct key *k, const char *provider,
     struct identity *id) must_check;
 /* Ends the signatures that are under way. */

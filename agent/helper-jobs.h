@@ -18,7 +18,8 @@
 struct agentd;
 struct dialog;
 
-/* A signature that is wanted: the first field of what its kind knows of it. */
+/* A signature that is wanted. Each kind of job has a struct of its own, whose
+ * first field is this one. */
 struct helper_job {
 	struct helper_line *line;
 	char *alg;
@@ -28,12 +29,13 @@ struct helper_job {
 	TAILQ_ENTRY(helper_job) entry;
 };
 
-/* A kind of job: what its source does. */
+/* What the source of a kind of jobs (providers.c, fido-keys.c) does for it. */
 struct helper_kind {
-	/* It is the turn of the first job of the line. */
+	/* Begins the first job of the line, whose turn it is. */
 	void (*run)(void *owner);
-	/* The job ends, and is out of its line: ends its call of the helper,
-	 * frees the fields that the kind added, but not the job itself. */
+	/* Called when the job ends and is out of its line: ends its call of the
+	 * helper, and frees the fields that the kind added, but not the job
+	 * itself. */
 	void (*ended)(struct helper_job *j);
 };
 
@@ -43,18 +45,18 @@ struct helper_line {
 	const struct helper_kind *kind;
 	void *owner;
 	TAILQ_HEAD(helper_jobs, helper_job) jobs;
-	struct loop_timer *turn; /* NULL: none is due */
+	struct loop_timer *turn; /* NULL: no turn is due */
 };
 
 void helper_line_init(struct helper_line *line, struct agentd *a,
     const struct helper_kind *kind, void *owner);
-/* Frees the jobs; nobody is told. */
+/* Frees the jobs without calling their done(). */
 void helper_line_clear(struct helper_line *line);
-/* If there are jobs, run() is called, from the loop. */
+/* If the line has jobs, the loop calls run() in its next turn. */
 void helper_line_schedule(struct helper_line *line);
 
 /* Fills j, which is on the heap and otherwise zero, and puts it at the end of
- * the line. An error leaves it to the caller to free. */
+ * the line. After an error the caller frees j. */
 int helper_job_start(struct helper_job *j, struct helper_line *line,
     const char *alg, struct span data, signer_done_fn done,
     void *arg) must_check;
@@ -63,18 +65,20 @@ void helper_job_end(struct helper_job *j);
 void helper_job_finish(struct helper_job *j, int r, struct span signature);
 void helper_job_fail(struct helper_job *j, int r);
 
-/* A call of a helper. Zeros are none. */
+/* A helper that is working for us. Zeroed: none is. */
 struct helper_call {
 	struct agentd *a;
 	struct loop_fd *watch;
 	struct loop_timer *limit;
-	struct dialog *notice; /* what the user is told meanwhile */
+	struct dialog *notice; /* what the user is shown meanwhile */
 };
 
-/* Watches a helper: on_events when it may be read. */
+/* Watches the descriptor fd of a helper: on_events() is called when it can be
+ * read. */
 int helper_call_watch(struct helper_call *c, int fd,
     void (*on_events)(void *arg, int fd, int events), void *arg) must_check;
-/* What the helper waits for: that it may be written to, or be read. */
+/* Sets what is waited for: that the helper can be written to, or that it can be
+ * read. */
 void helper_call_want(struct helper_call *c, bool writes);
 /* Calls on_limit after ms, the time that a user or a card has; tests set
  * another time for all of them (agent_params.token_limit_ms). */
@@ -86,7 +90,7 @@ int helper_call_limit(struct helper_call *c, unsigned ms,
 void helper_call_show(struct helper_call *c, const char *text);
 /* The helper has answered: ends the limit, and takes the notice away. */
 void helper_call_over(struct helper_call *c);
-/* The same, and the helper is no longer watched. */
+/* As helper_call_over(), and the helper is no longer watched. */
 void helper_call_end(struct helper_call *c);
 
 #endif

@@ -17,24 +17,25 @@
 
 enum {
 	IDENTITIES_MAX = AGENT_KEYS_MAX,
-	/* Bytes of the messages by which all were added. */
+	/* Bytes of the messages by which all identities were added, in sum. */
 	IDENTITIES_COST_MAX = 16 * 1024 * 1024,
 };
 
 struct identity {
-	uint64_t serial; /* another one each time something is added */
+	uint64_t serial; /* a new number for each identity that is added */
 	struct key *key; /* without its private half */
 	struct buf blob;
 	char *comment;
-	struct buf secret; /* sealed private key; empty: it has a signer */
-	const struct signer_ops *ops; /* of the signer; NULL: there is none */
-	void *signer; /* owned, by ops->release */
-	char *application; /* of a FIDO key; else NULL */
-	char *provider;	   /* that it came from; else NULL */
+	struct buf secret; /* sealed private key; empty: a signer has it */
+	/* functions of the signer; NULL: there is none */
+	const struct signer_ops *ops;
+	void *signer; /* owned; ends with ops->release() */
+	char *application; /* application of a FIDO key; else NULL */
+	char *provider;	   /* library that the key came from; else NULL */
 	bool confirm;
 	uint64_t expires_ms; /* clock_boot_ms(); 0: never */
 	struct destinations destinations;
-	size_t cost; /* bytes of its message */
+	size_t cost; /* bytes of the message by which it was added */
 	struct identity *next;
 };
 
@@ -48,14 +49,14 @@ void identities_free(struct identities *t);
 int identity_new(const struct key *k, struct identity **out) must_check;
 void identity_free(struct identity *id);
 
-/* The identity is added, and owned also when that fails. ERR_LIMIT: it does not
- * fit in. */
+/* Adds id, which the table owns from now on, also after an error. ERR_LIMIT:
+ * there is no room for it. */
 int identities_add(struct identities *t, struct identity *id) must_check;
-/* The identity with this blob; NULL: it is not there. Expired ones are not. */
+/* The identity with this blob; NULL: there is none, or it has expired. */
 struct identity *identities_find(struct identities *t, struct span blob);
 struct identity *identities_first(struct identities *t); /* and id->next */
 void identities_remove(struct identities *t, struct identity *id);
-/* All identities of a provider are removed; returns how many. */
+/* Removes all identities of a provider. Returns how many there were. */
 size_t identities_remove_provider(struct identities *t, const char *provider);
 void identities_remove_all(struct identities *t);
 

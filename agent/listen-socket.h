@@ -14,10 +14,10 @@
 #include "base/err.h"
 
 struct listen_socket {
-	int fd;	       /* listens; -1: none */
-	char *path;    /* as it is told to others */
+	int fd;	       /* the socket, which listens; -1: none */
+	char *path;    /* path as other programs are told it */
 	char *whole;   /* absolute path; NULL: it is not ours to remove */
-	char *directory; /* made for it alone; NULL: none */
+	char *directory; /* directory made for the socket alone; NULL: none */
 	dev_t dev;
 	ino_t ino;
 };

@@ -30,8 +30,8 @@ struct opening {
 	int failure; /* the last login's error; 0: none */
 };
 
-/* A PIN that the user was asked for. Until the answer comes, the helper may
- * work for other jobs. */
+/* A question for a PIN. Until the user answers it, the helper may work for
+ * other jobs. */
 struct question {
 	struct provider_job *job; /* NULL: there is no question */
 	struct dialog *dialog;	  /* NULL: the user has answered */
@@ -51,7 +51,8 @@ struct provider {
 	struct question question;
 	struct opening *opening; /* NULL: the library has been opened */
 	struct helper_line line;
-	struct provider_job *job; /* the helper works for it; IDLE: NULL */
+	/* job that the helper works for; NULL: none (IDLE) */
+	struct provider_job *job;
 	size_t keys;
 	TAILQ_ENTRY(provider) entry;
 };
@@ -248,7 +249,8 @@ opened(struct provider *p, int r)
 		provider_end(p);
 }
 
-/* Ends what the helper does. An opening fails; p stays if it holds keys. */
+/* Makes what the helper is doing fail with r: the opening of its library, or
+ * all jobs. p stays if it has keys. */
 static void
 stop(struct provider *p, int r)
 {

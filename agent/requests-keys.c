@@ -60,8 +60,8 @@ request_constrain(const struct agentd *a, const struct constraints *c,
 	return destinations_copy(&c->destinations, &id->destinations);
 }
 
-/* Holds a FIDO key. Without a provider in the request, the built-in one is
- * used. */
+/* Lets id sign by the FIDO key k. Without a provider in the request, the
+ * built-in one is used. */
 static int
 hold_fido(struct request *q, const struct key *k, const char *provider,
     struct identity *id)

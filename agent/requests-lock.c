@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * Locking and unlocking the agent. A wrong passphrase is answered only after a
- * delay, which grows with each wrong one. Also, two tries have a gap between
- * them, whichever clients make them. So a client with many connections cannot
- * guess faster, and does not keep the agent busy.
- */
+/* Locking and unlocking the agent. A wrong passphrase is answered only after a
+ * delay, which grows with each wrong one. The tries of all clients together
+ * take turns with a pause in between, so a client with many connections cannot
+ * guess faster, and does not keep the agent busy. */
 #include "agent/agent-internal.h"
 #include "base/clock.h"
 #include "base/log.h"

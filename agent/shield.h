@@ -21,17 +21,19 @@ struct shield;
 int shield_new(struct shield **out) must_check;
 void shield_free(struct shield *s); /* wipes; NULL is fine */
 
-/* seal appends to out; open appends to out, which is to be a secret buffer.
- * ERR_DENIED: the shield is locked. ERR_MAC: sealed is nothing that seal has
- * made. ERR_LIMIT: plain is too long, or seal was called too often. */
+/* shield_seal() appends the sealed form of plain to out, shield_open() the
+ * plain form of sealed; its out is to be a secret buffer. ERR_DENIED: the
+ * shield is locked. ERR_MAC: sealed was not made by this shield. ERR_LIMIT:
+ * plain is too long, or shield_seal() was called too often. */
 int shield_seal(struct shield *s, const struct buf *plain,
     struct buf *out) must_check;
 int shield_open(const struct shield *s, const struct buf *sealed,
     struct buf *out) must_check;
 
-/* Both hash the passphrase, which takes some milliseconds. lock: ERR_ARGUMENT
- * if the passphrase is empty, ERR_DENIED if the shield is locked. unlock:
- * ERR_PASSPHRASE; ERR_DENIED if the shield is not locked. */
+/* Lock and unlock the shield. Both hash the passphrase, which takes some
+ * milliseconds. shield_lock(): ERR_ARGUMENT if the passphrase is empty,
+ * ERR_DENIED if the shield is locked already. shield_unlock(): ERR_PASSPHRASE
+ * if it is the wrong one, ERR_DENIED if the shield is not locked. */
 int shield_lock(struct shield *s, struct span passphrase) must_check;
 int shield_unlock(struct shield *s, struct span passphrase) must_check;
 bool shield_is_locked(const struct shield *s);

@@ -23,8 +23,9 @@ struct sign_data {
 	struct span host_key; /* p NULL: the request does not name one */
 };
 
-/* Reads what data is. A login counts as one only if it is with the key k, whose
- * blob is blob. The caller calls sign_data_clear(). */
+/* Finds out what data is, and fills the result. A login counts as one only if
+ * it is with the key k, whose blob is `blob`. The caller calls
+ * sign_data_clear(). */
 void sign_data_read(struct span data, const struct key *k, struct span blob,
     struct sign_data *out);
 void sign_data_clear(struct sign_data *d);

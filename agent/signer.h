@@ -10,17 +10,19 @@
 
 #include "base/wire.h"
 
-/* r: 0, and the signature in its wire form; or why there is none. */
+/* Called with the result. r: 0, and the signature in its wire form; or the
+ * error. */
 typedef void (*signer_done_fn)(void *arg, int r, struct span signature);
 
 struct signer_ops {
-	/* Begins a signature by alg, in which done is called once: later, and
-	 * not at all after cancel. data is valid during the call only. *job
-	 * stands for it until done is called. */
+	/* Begins a signature of data by the algorithm alg. done is called once,
+	 * in a later turn of the loop, and not at all after cancel(*job). data
+	 * is valid during this call only. */
 	int (*sign)(void *key, const char *alg, struct span data,
 	    signer_done_fn done, void *arg, void **job);
 	void (*cancel)(void *job);
-	/* The key was removed. Signatures under way end: done is called. */
+	/* Called when the key was removed. Signatures under way end, and their
+	 * done is called. */
 	void (*release)(void *key);
 };
 

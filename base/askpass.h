@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Asking the user by a program that shows a window (SSH_ASKPASS): while the
- * loop goes on, for processes that have no terminal, or must not wait; or
- * waiting for the answer.
+ * Asking the user by a program that shows a window (SSH_ASKPASS). askpass_ask()
+ * asks while the loop goes on, for processes that must not wait; askpass_wait()
+ * waits for the answer.
  *
  * Threads: loop thread only.
  */
@@ -14,23 +14,26 @@
 
 #include "base/loop.h"
 
-/* Bytes of an answer that is taken; a longer one is refused, as a part of a
- * secret is none. Some institutions' tokens have many. */
+/* The most bytes of an answer. A longer one is refused, because the first part
+ * of a secret is useless. The tokens that some institutions have users paste
+ * are long. */
 enum {
 	ASKPASS_ANSWER_MAX = 16 * 1024,
-	/* Of its buffer: one byte too many is noticed, and a NUL. */
+	/* Size of the buffer for an answer: one byte more, by which a longer
+	 * answer is noticed, and a NUL. */
 	ASKPASS_BUFFER_BYTES = ASKPASS_ANSWER_MAX + 2,
 };
 
 enum askpass_kind {
 	ASKPASS_CONFIRM, /* yes or no */
-	ASKPASS_SECRET,	 /* something is to be typed */
-	ASKPASS_NOTICE,	 /* shown until it is dropped, or the user ends it */
+	ASKPASS_SECRET,	 /* the user types a secret */
+	/* text is shown until askpass_drop(), or until the user closes it */
+	ASKPASS_NOTICE,
 };
 
 struct askpass;
 
-/* The program, as SSH_ASKPASS or our default says. */
+/* The path of the program: that of SSH_ASKPASS, or our default. */
 const char *askpass_program(void);
 /* Is there a display that the program could show a window on (X11 or
  * Wayland)? */
@@ -42,26 +45,28 @@ bool askpass_possible(void);
 
 /* Asks, and waits for the answer, which is empty for a confirmation; the caller
  * calls askpass_free(). NULL: the user cancelled or did not agree, nobody could
- * be asked, or the answer is too long, which was logged. */
+ * be asked, or the answer was too long, which was logged. */
 char *askpass_wait(enum askpass_kind kind, const char *text);
 void askpass_free(char *answer); /* wipes; NULL is fine */
 
-/* Shows text until askpass_hide(), if askpass_possible(). 0: text is not shown,
- * and nothing is to hide. */
+/* Shows text until askpass_hide() is called with the result. 0: the text could
+ * not be shown, so there is nothing to hide. */
 pid_t askpass_show(const char *text);
 void askpass_hide(pid_t window);
 
-/* answer: what was typed, for ASKPASS_SECRET only, without its line end and
- * wiped afterwards. agreed: the program exited well; for ASKPASS_CONFIRM
- * also: it printed nothing else than yes. */
+/* Called with the answer. answer: what was typed, for ASKPASS_SECRET only,
+ * without the end of its line; it is wiped after the call. agreed: the program
+ * exited with 0, and for ASKPASS_CONFIRM printed nothing but "yes". */
 typedef void (*askpass_fn)(void *arg, bool agreed, const char *answer);
 
-/* Asks while the loop goes on. text is shown as it is: escape what a peer sent.
- * told is called once, later, unless askpass_drop() comes before. NULL: nobody
- * can be asked, which is no consent; why was logged. */
+/* Asks while the loop goes on. text is shown as it is, so what a peer sent must
+ * be escaped. told is called once, in a later turn, unless askpass_drop() comes
+ * before. NULL: nobody can be asked, and the reason was logged; this is no
+ * consent. */
 struct askpass *askpass_ask(struct loop *loop, enum askpass_kind kind,
     const char *text, askpass_fn told, void *arg);
-/* The question is no longer of interest: the program is ended. NULL is fine. */
+/* Ends the program of a question whose answer is not wanted any more. NULL is
+ * fine. */
 void askpass_drop(struct askpass *a);
 
 #endif

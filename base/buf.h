@@ -27,26 +27,28 @@ struct buf {
 	bool secret;	  /* wiped on growth, consumption and free */
 };
 
-/* Life. A zeroed struct buf is an empty buffer too. */
+/* Make an empty buffer. A zeroed struct buf is one, too. */
 void buf_init(struct buf *b);
 void buf_init_secret(struct buf *b);
 void buf_set_max(struct buf *b, size_t max);
 void buf_clear(struct buf *b); /* empties and frees; usable again */
 void buf_reset(struct buf *b); /* empties, clears the error, keeps memory */
 
-/* Ask. The pointer is valid until the next modifying call. */
+/* The content, its length, and the error. The pointer is valid until the next
+ * call that changes the buffer. */
 const uint8_t *buf_data(const struct buf *b);
 size_t buf_len(const struct buf *b);
 int buf_err(const struct buf *b) must_check;
 
-/* Raw access: room for len bytes at the end (NULL on error, which sticks),
- * then as many as were written are committed. */
+/* Writing without a copy: buf_reserve() makes room for len bytes at the end
+ * (NULL on an error, which the buffer keeps), the caller writes there, and
+ * buf_commit() appends as many as were written. */
 uint8_t *buf_reserve(struct buf *b, size_t len);
 void buf_commit(struct buf *b, size_t len);
 void buf_consume(struct buf *b, size_t len);	  /* from the front */
 void buf_truncate(struct buf *b, size_t new_len); /* from the end */
 
-/* Use: append. Lengths over UINT32_MAX set ERR_LIMIT. */
+/* Append values in their wire forms. Lengths over UINT32_MAX set ERR_LIMIT. */
 void buf_put(struct buf *b, const void *p, size_t len);
 void buf_put_u8(struct buf *b, uint8_t v);
 void buf_put_bool(struct buf *b, bool v);
@@ -60,7 +62,9 @@ void buf_put_string_buf(struct buf *b, const struct buf *src); /* string */
 /* RFC 4251 mpint from an unsigned big-endian number. */
 void buf_put_mpint(struct buf *b, const void *be, size_t len);
 void buf_printf(struct buf *b, const char *fmt, ...) printf_like(2, 3);
-/* A length that is filled in later: open returns a mark for close. */
+/* A string that is appended in pieces: buf_open_string() makes room for its
+ * length, which buf_close_string() fills in. The mark connects the two
+ * calls. */
 size_t buf_open_string(struct buf *b);
 void buf_close_string(struct buf *b, size_t mark);
 

@@ -15,8 +15,8 @@ const char *called_as(const char *argv0, const char *usual);
 /* What called_as() has found, or usual before it is called. */
 const char *called_name(const char *usual);
 
-/* For messages of hpnssh, also where another program connects: "hpnssh", or
- * "ssh" where this one was not called by a name of ours. */
+/* The name for messages of hpnssh, also where hpnscp or hpnsftp connects:
+ * "hpnssh", or "ssh" if this program was called by a name of OpenSSH's. */
 const char *called_ssh(void);
 
 #endif

@@ -50,7 +50,8 @@ child_spawn(pid_t *pid, char *const argv[], int in, int out)
 		posix_spawn_file_actions_adddup2(&actions, in, STDIN_FILENO);
 	if (out >= 0)
 		posix_spawn_file_actions_adddup2(&actions, out, STDOUT_FILENO);
-	/* This process ignores SIGPIPE; the child starts with its default. */
+	/* The child has the default action for SIGPIPE, which this process
+	 * ignores. */
 	sigemptyset(&defaults);
 	sigaddset(&defaults, SIGPIPE);
 	posix_spawnattr_setsigdefault(&attr, &defaults);

@@ -10,11 +10,12 @@
 
 #include <stdint.h>
 
-/* Real time that passes, also while the process does not run. */
+/* Time that passes, also while this process does not run. */
 uint64_t clock_ns(void);
 uint64_t clock_us(void);
 uint64_t clock_ms(void);
-/* The same, and also while the machine sleeps, where the system can tell. */
+/* Time that passes, also while the machine sleeps, on systems that can tell
+ * that. */
 uint64_t clock_boot_ms(void);
 /* CPU time that the calling thread has used. */
 uint64_t clock_thread_us(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Masks for code whose timing must not depend on secrets: all ones or zero,
- * in place of a condition.
+ * Masks for code whose timing must not depend on secrets. A mask stands for a
+ * condition: all its bits are ones if the condition is true, else zeros.
  *
  * Threads: any.
  */
@@ -10,11 +10,9 @@
 
 #include <stdint.h>
 
-/*
- * From here on branches and indices may depend on these bytes of a secret: the
- * design of the algorithm gives them away. Compiles to nothing; the test that
- * looks for other dependences has one of its own.
- */
+/* Marks bytes of a secret on which branches and indices may depend from here
+ * on, because the design of the algorithm gives them away. It compiles to
+ * nothing; the test that looks for forbidden dependences defines its own. */
 #ifndef ct_reveal
 #define ct_reveal(p, len) ((void)(p), (void)(len))
 #endif
@@ -29,7 +27,7 @@ ct_opaque(uint32_t v)
 	return v;
 }
 
-/* All ones if the top bit is set. */
+/* All ones if the top bit of v is set. */
 static inline uint32_t
 ct_mask_top(uint32_t v)
 {

@@ -27,13 +27,13 @@ enum {
 struct dial_address {
 	struct sockaddr_storage sa;
 	socklen_t len;
-	unsigned round; /* never lower than that of the one in front */
+	unsigned round; /* not below the round of the address in front */
 };
 
 struct dial_times {
-	uint32_t next_ms;    /* between the starts of two in a round */
+	uint32_t next_ms;    /* between the starts of two attempts of a round */
 	uint32_t round_ms;   /* from the beginning of one round to the next */
-	uint64_t timeout_ms; /* for all together; 0: none */
+	uint64_t timeout_ms; /* limit for the whole dial; 0: none */
 };
 
 enum dial_state {
@@ -54,29 +54,27 @@ struct dial_plan {
 	} attempts[DIAL_ADDRESSES_MAX];
 	struct {
 		bool begun;
-		bool failed; /* one did since the last start */
+		bool failed; /* an attempt failed since the last start */
 		uint64_t last_start_ms;
 	} rounds[DIAL_ROUNDS_MAX];
 };
 
-/* running_max 0: no limit but the number of addresses. */
+/* Begins a plan. running_max: most attempts at the same time; 0: no limit. */
 void dial_plan_init(struct dial_plan *p, const struct dial_address *addresses,
     size_t n, const struct dial_times *times, size_t running_max,
     uint64_t now_ms);
 
-/*
- * The address to try now, which counts as running from here on; -1: none.
- * Then *wait_ms is how long nothing has to be done if nothing happens
- * (UINT64_MAX: for ever).
- *
- * An address is tried when one of its round failed since the last start, when
- * the last start in its round is next_ms ago, or when nothing else runs. A
- * round begins when all before it failed, or at its time.
- */
+/* Returns the address to try now, which counts as running from here on; or -1,
+ * and *wait_ms is the time after which to ask again if nothing happens before
+ * (UINT64_MAX: never). An address is tried when an attempt of its round has
+ * failed since the last start, when the last start of its round is next_ms ago,
+ * or when no attempt runs. A round begins when all attempts of the rounds
+ * before it have failed, or at its time. */
 int dial_plan_next(struct dial_plan *p, uint64_t now_ms, uint64_t *wait_ms);
 
-/* What became of a running one. The first that connects is the winner, and
- * there is no other: false for those that come later. */
+/* Tell what became of a running attempt. The first that connects is the winner.
+ * dial_plan_connected() is false for all later ones, whose sockets the caller
+ * closes. */
 bool dial_plan_connected(struct dial_plan *p, size_t which);
 void dial_plan_failed(struct dial_plan *p, size_t which);
 

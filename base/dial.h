@@ -40,15 +40,15 @@ int dial_start(struct dial **out, struct loop *l,
 /* Dials without a loop, and returns when the dial is over. ERR_NOMEM. */
 int dial_and_wait(struct dial **out,
     const struct dial_params *params) must_check;
-/* Closes the sockets of all attempts that run, and of a winner that was not
- * taken. NULL is fine. */
+/* Frees the dial, and closes the sockets of attempts that run and of a winner
+ * that was not taken. NULL is fine. */
 void dial_free(struct dial *d);
 
 /* The socket of the winner, connected and non-blocking, and which address it
  * is; the caller closes it. -1: none connected. */
 int dial_take_winner(struct dial *d, size_t *which);
-/* Why this one did not connect, as errno says it; ETIMEDOUT also for those
- * that still ran, or were never tried, when it was over. */
+/* The errno of the attempt at an address that did not connect; ETIMEDOUT also
+ * if it still ran, or was never begun, when the dial was over. */
 int dial_error(const struct dial *d, size_t which);
 
 #endif

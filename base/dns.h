@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Records of the DNS that are not addresses, through the system's resolver;
- * what it has not validated is by this program where it can
- * (base/dns-validate.h). Asking and reading are the work of a child.
+ * Records of the DNS other than addresses, by the system's resolver. An answer
+ * that the resolver has not validated is validated here, where that is possible
+ * (base/dns-validate.h). A child process asks, and reads the answer.
  *
  * Threads: loop thread only; dns_read(): any.
  */
@@ -17,7 +17,8 @@
 
 enum {
 	DNS_TYPE_SSHFP = 44, /* RFC 4255 */
-	DNS_RECORDS_MAX = 32, /* of an answer; with more it is refused */
+	/* records of an answer; with more it is refused */
+	DNS_RECORDS_MAX = 32,
 	DNS_DATA_MAX = 256,   /* bytes of a record; longer ones are refused */
 	DNS_WAIT_S = 10,
 };
@@ -30,18 +31,19 @@ struct dns_record {
 struct dns_answer {
 	struct dns_record v[DNS_RECORDS_MAX];
 	size_t n;
-	/* It is validated (RFC 4035): by us, or the resolver says so, and the
-	 * system's configuration says that it may be believed. */
+	/* The answer is validated (RFC 4035): by us; or by a resolver that says
+	 * so and that, by the system's configuration, may be believed. */
 	bool authentic;
 };
 
-/* Waits for the resolver, DNS_WAIT_S seconds at most. No such record: 0, with
- * n = 0. ERR_SIGNATURE: the owner has signed something else. Other ERR_*:
- * there is no answer, or one that makes no sense. */
+/* Asks for records, and waits for the answer for DNS_WAIT_S seconds at most. 0:
+ * there is an answer, perhaps that no such record exists (n is 0).
+ * ERR_SIGNATURE: the owner of the name has signed something else. Other ERR_*:
+ * there is no answer, or it is malformed. */
 int dns_look_up(const char *name, uint16_t type,
     struct dns_answer *out) must_check;
-/* The part that reads: the records of that type which the message has for the
- * name, or for what the name is an alias of. */
+/* Reads from a message the records of that type for the name, or for the name
+ * of which it is an alias. */
 int dns_read(const uint8_t *message, size_t len, const char *name,
     uint16_t type, struct dns_answer *out) must_check;
 

@@ -23,39 +23,45 @@ int fd_set_cloexec(int fd, bool on) must_check;
 /* Closes if open and sets *fd to -1; errno is kept. */
 void fd_close(int *fd);
 
-/* As read(2), write(2) ... but begun again where a signal interrupted them. */
+/* As read(2), write(2) and so on, but a call that a signal has interrupted is
+ * made again. */
 ssize_t fd_read(int fd, void *p, size_t max);
 ssize_t fd_write(int fd, const void *p, size_t len);
 ssize_t fd_writev(int fd, const struct iovec *iov, int count);
 ssize_t fd_pread(int fd, void *p, size_t max, uint64_t offset);
-/* Goes on until len bytes are read, or the file ends: bytes, or -1. */
+/* Reads until there are len bytes, or the file ends. Returns how many there
+ * are, or -1. */
 ssize_t fd_pread_all(int fd, void *p, size_t len, uint64_t offset);
-/* Does the file that st is of take less room than its size? */
+/* Does the file with the status st take less room than its size, so that it has
+ * holes? */
 bool fd_stat_has_holes(const struct stat *st);
-/* Does the file at fd take less room than its size? Is there nothing but a hole
- * in that range of it, so that it reads as zeros? What the file system cannot
- * tell is no hole. The position of the descriptor changes. */
+/* fd_has_holes(): does the file at fd take less room than its size? The other
+ * function: is that range of the file nothing but a hole, which reads as zeros?
+ * Where the file system cannot tell, there is no hole. Both change the position
+ * of the descriptor. */
 bool fd_has_holes(int fd);
 bool fd_is_hole(int fd, uint64_t offset, uint64_t len);
 /* Writes all len bytes, or returns -1 with errno. */
 int fd_pwrite_all(int fd, const void *p, size_t len,
     uint64_t offset) must_check;
 
-/* Whole length or error: ERR_EOF, ERR_SYSTEM. Retries EINTR, waits on
- * EAGAIN. */
+/* Read or write all len bytes, and wait where the descriptor is not ready.
+ * ERR_EOF: the end came before; ERR_SYSTEM. */
 int fd_read_all(int fd, void *p, size_t len) must_check;
 int fd_write_all(int fd, const void *p, size_t len) must_check;
-/* The same of a non-blocking descriptor, or ERR_TIMEOUT when clock_ms() is
- * end_ms. */
+/* As fd_read_all(), of a non-blocking descriptor. ERR_TIMEOUT: clock_ms() has
+ * reached end_ms. */
 int fd_read_until(int fd, void *p, size_t len, uint64_t end_ms) must_check;
 int fd_write_until(int fd, const void *p, size_t len,
     uint64_t end_ms) must_check;
 
-/* Whole regular file or pipe, at most max bytes (ERR_LIMIT). Appends. */
+/* Append the content of a regular file, or of a pipe until its end. ERR_LIMIT:
+ * it is more than max bytes. */
 int fd_read_file(int fd, struct buf *out, size_t max) must_check;
 int file_read(const char *path, struct buf *out, size_t max) must_check;
-/* Writes beside path and renames over it, so that readers never see half
- * of it and a full disk loses nothing. */
+/* Replaces the file at path: writes a new file beside it, and renames that over
+ * it. So readers never see half of it, and nothing is lost when the disk is
+ * full. */
 int file_replace(const char *path, const void *p, size_t len,
     mode_t mode) must_check;
 
@@ -74,8 +80,9 @@ int fd_receive_fds(int sock, int *fds, size_t n) must_check;
 /* Sends one message over a socket that keeps messages apart (SOCK_SEQPACKET),
  * with a descriptor or (-1) without. */
 int fd_send_with(int sock, const void *p, size_t len, int fd) must_check;
-/* Waits for such a message: its bytes, 0 at the end, or -1. *fd, which is owned
- * by the caller, is -1 if no descriptor came with it. */
+/* Waits for such a message. Returns the number of its bytes, 0 if the other end
+ * is closed, or -1. *fd, which the caller owns, is -1 if no descriptor came
+ * with the message. */
 ssize_t fd_receive_with(int sock, void *p, size_t max, int *fd);
 
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
@@ -88,18 +95,18 @@ void fd_set_nodelay(int fd);
  * no time. Holds for the next packets only. */
 void fd_set_quickack(int fd);
 
-/* The first raises the limit of descriptors of this process as far as the
- * system lets it. Programs that it starts are to have the old limit, since some
- * are slow with, or cannot use, a larger one: the second is called in the
- * child, before exec. The third is the limit now. */
+/* fd_raise_limit() raises the limit of descriptors of this process as far as
+ * the system lets it. The second function gives the old limit back: it is
+ * called in a child before exec, because some programs are slow with a larger
+ * limit, or cannot use one. The third returns the present limit. */
 void fd_raise_limit(void);
 void fd_restore_limit(void);
 size_t fd_limit(void);
 
-/* The first thing that a program does: 0, 1 and 2 are /dev/null where they are
- * closed, as cron and daemons may start it. Nothing that is opened later gets
- * their numbers: not a key file, into which an error would be written. Where
- * there is no /dev/null for them, the program ends. */
+/* Opens /dev/null as 0, 1 and 2 where these are closed, as cron and daemons may
+ * leave them. A program does this first, so that nothing that it opens later
+ * gets their numbers: an error message would be written into a key file. If
+ * there is no /dev/null, the program ends. */
 void fd_sanitise_stdio(void);
 
 #endif

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/*
- * getopt(3) that says what was wrong in the words of OpenSSH's programs, which
- * are without the program's name: scripts that try for a flag look for them.
- */
+/* getopt(3) with the messages of OpenSSH's programs, which do not begin with
+ * the program's name: scripts that find out whether a flag exists look for
+ * these messages. */
 #ifndef HPN_BASE_FLAGS_GETOPT_H
 #define HPN_BASE_FLAGS_GETOPT_H
 

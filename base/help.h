@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a program says of itself: --help, and -V where that is free. Both only
- * as the one argument, so that no command line of stock's means something else.
+ * What a program tells of itself: --help, and -V where that is no other flag.
+ * Both count only as the single argument, so that no command line for OpenSSH's
+ * programs changes its meaning.
  *
  * Threads: any.
  */

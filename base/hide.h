@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
-/* This process and those it forks (until they run another program) leave no
- * core, and can be traced by the superuser only. That it fails is no reason
- * to refuse work: where tracing cannot be forbidden, it is as it was. */
+/* Makes this process and those that it forks (until they run another program)
+ * leave no core, and lets only the superuser trace them. If the system cannot
+ * do that, the process goes on: it is no worse off than without the call. */
 void hide_process(void);
 
 /* Zeroed memory in pages of its own, which are neither swapped out nor

@@ -33,8 +33,9 @@ label_read(const char *path)
 	return label;
 }
 
-/* One write: what is written is a command to the kernel. An empty one would
- * not reach it, a line's end alone says that there is none. */
+/* The attribute is written in one call, because each write is a command to the
+ * kernel. An empty write would not reach the kernel; the end of a line alone
+ * removes the attribute. */
 int
 label_write(const char *path, const char *label)
 {

@@ -18,7 +18,7 @@
 
 enum { LISTEN_MAX = 64 }; /* sockets of one set */
 
-/* Close-on-exec and non-blocking; owned. Zeroed: none. */
+/* Sockets that listen, close-on-exec and non-blocking; owned. Zeroed: none. */
 struct listen_set {
 	int fd[LISTEN_MAX];
 	size_t n;
@@ -38,29 +38,29 @@ struct listen_spec {
 	int family;	  /* AF_UNSPEC, AF_INET, AF_INET6 */
 	bool mptcp;	  /* Multipath TCP where the system has it */
 	const char *device; /* interface, or VRF; NULL: any */
-	bool bind_only;	    /* only to see if it could be had */
+	/* bind, to see whether the address is free, but do not listen */
+	bool bind_only;
 	void *arg;
-	/* May be NULL. error: errno. */
+	/* Called for each address on which a step failed, with its errno. May
+	 * be NULL. */
 	void (*failed)(void *arg, enum listen_step step,
 	    const struct sockaddr *sa, socklen_t len, int error);
 };
 
-/*
- * Adds a socket for each address that is possible, where as many connections
- * may wait as the system lets; that some addresses are not possible is no
- * error, and the set may stay empty. A socket for IPv6 takes no connections
- * of IPv4, and an address that was in use a moment ago can be used again.
- * ERR_NOT_FOUND: the host has no address, *why (static) says why.
- * ERR_LIMIT: they are more than LISTEN_MAX.
- */
+/* Adds a socket for each address at which it is possible to listen. Addresses
+ * that are not possible are no error, and the set may stay empty. As many
+ * connections may wait as the system allows. A socket for IPv6 takes no
+ * connections of IPv4, and an address that was in use a moment ago can be used
+ * again. ERR_NOT_FOUND: the host has no address, and *why (static) is the
+ * reason. ERR_LIMIT: there are more than LISTEN_MAX addresses. */
 int listen_open(struct listen_set *set, const struct listen_spec *spec,
     const char **why) must_check;
 /* The port of the first socket of the set. 0: it has none. */
 uint16_t listen_port(const struct listen_set *set);
 
-/* Adds a socket of the system, which nobody can connect to whose rights mask
- * takes away (as umask(2) does). replace: one that is there already is removed
- * first, if it is a socket. ERR_LIMIT: the path is too long; ERR_SYSTEM. */
+/* Adds a socket of the system (AF_UNIX) at path. mask takes rights to connect
+ * away, as umask(2) does. replace: a socket that is there already is removed
+ * first. ERR_LIMIT: the path is too long; ERR_SYSTEM. */
 int listen_open_path(struct listen_set *set, const char *path, mode_t mask,
     bool replace) must_check;
 void listen_close(struct listen_set *set);

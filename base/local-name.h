@@ -9,11 +9,12 @@
 
 #include <stdbool.h>
 
-/* The name of our address of the connection fd. Where that address has no name,
- * or not one of this host, or fd is no connection, it is the system's name of
- * the host. Caller frees; NULL: there is no name. */
+/* The name of this host's address on the connection fd. It is the name that the
+ * system has for the host if that address has no name, or one of another host,
+ * or if fd is no connection. The caller frees it; NULL: there is no name. */
 char *local_name(int fd);
-/* Is sent, the host that a request names, name with a dot at its end? */
+/* Is sent, the host name in a request, the name `name` with a dot at its
+ * end? */
 bool local_name_is(const char *name, const char *sent);
 
 #endif

@@ -26,39 +26,41 @@ enum log_level {
 	LOG_LVL_DEBUG3,
 };
 
-/* Gets each message that passes the level, or that log_set_locations() asks
- * for, escaped, without newline. */
+/* Gets each message that is to be logged, because of its level or of
+ * log_set_locations(): escaped, without a newline. */
 typedef void (*log_sink_fn)(void *arg, enum log_level level, const char *text);
 
-/* Life. name is borrowed for ever (a literal or argv[0]'s base name). */
+/* Begins logging to stderr. name is borrowed for ever (a literal, or the base
+ * name of argv[0]). */
 void log_init(const char *name, enum log_level level);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 void log_to_stderr(void);
-/* facility is one of syslog(3)'s LOG_* facilities. */
+/* Logs to syslog(3) from now on; facility is one of its LOG_* facilities. */
 void log_to_syslog(int facility);
-/* Connects to the system's log now, not with the first line: for processes
- * that change their root directory. Others are left as they are. */
+/* Connects to syslog now rather than with the first line, for processes that
+ * change their root directory. If the log goes elsewhere nothing happens. */
 void log_connect(void);
 /* Appends to a file; ERR_SYSTEM if it cannot be opened. */
 int log_to_file(const char *path) must_check;
-/* While on, lines from VERBOSE to ERROR are DEBUG1: they are about something
- * that nobody asked for. Gives how it was before. */
+/* While on is true, lines from VERBOSE to ERROR are logged as DEBUG1, because
+ * they are about something that the user has not asked for. Returns what was
+ * set before. */
 bool log_demote(bool on);
-/* The last ERROR line that was demoted, escaped: why something did not succeed
- * that was tried without a word. "": there was none. */
+/* The last ERROR line that was demoted, escaped: the reason why something
+ * failed that the user was not told of. "": there was none. */
 const char *log_demoted_error(void);
 /* The last ERROR line, shown or not, escaped; "": there was none. */
 const char *log_last_error(void);
 void log_to_sink(log_sink_fn sink, void *arg);
-/* LogVerbose: lines of these places are logged whatever the level is, with
+/* LogVerbose: lines of these places in the source are logged at any level, with
  * their place in front: "file.c:function():12 (bin=hpnssh, pid=1): text". Each
- * item is a list of patterns for the part before the blank. Copied; none: as
- * it was in the beginning. */
+ * item of the list, which is copied, is a list of patterns for the part before
+ * the blank. An empty list ends that. */
 int log_set_locations(const struct strlist *lists) must_check;
 const struct strlist *log_locations(void);
-/* For a sink: did log_set_locations() ask for this line, whether the level lets
- * it pass or not? */
+/* For a sink: is this line logged because of log_set_locations(), whatever its
+ * level is? */
 bool log_is_forced(void);
 /* Lines end with CR LF, for a terminal that is raw. */
 void log_set_crlf(bool crlf);
@@ -69,7 +71,7 @@ const char *log_level_name(enum log_level level);
 int log_facility_parse(const char *name);
 const char *log_facility_name(int facility);
 
-/* Use. No newline in fmt. */
+/* The functions that log. fmt has no newline at its end. */
 #ifdef __FILE_NAME__
 #define LOG_FILE __FILE_NAME__
 #else
@@ -94,9 +96,9 @@ void log_at(const struct log_location *location, enum log_level level,
 #define log_debug2(...) log_msg(LOG_LVL_DEBUG2, __VA_ARGS__)
 #define log_debug3(...) log_msg(LOG_LVL_DEBUG3, __VA_ARGS__)
 
-/* Logs a line of another process, which has compared its place with the
- * locations already: forced, as of log_is_forced(), lets it pass at any level.
- * mark stands behind the text, which is cut if the line would be too long. */
+/* Logs a line of another process. forced: that process found log_is_forced(),
+ * so the line is logged at any level. mark is appended to the text, which is
+ * cut if the line would be too long. */
 void log_relay(enum log_level level, bool forced, const char *text,
     const char *mark);
 

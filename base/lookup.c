@@ -18,8 +18,9 @@
 #include "compat/sock.h"
 
 enum {
-	FD_SOCK = STDERR_FILENO + 1, /* of each of these processes */
-	PROCESSES_MAX = 8,	     /* of a starter, at the same time */
+	FD_SOCK = STDERR_FILENO + 1, /* the socket in each of these processes */
+	/* processes of a starter at the same time */
+	PROCESSES_MAX = 8,
 };
 
 static int starter = -1; /* our end */

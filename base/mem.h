@@ -19,12 +19,13 @@
 #define MIN(a, b) ((a) < (b) ? (a) : (b))
 #define MAX(a, b) ((a) > (b) ? (a) : (b))
 
-/* Our own invariant; never used on what a peer sent. Aborts with the place. */
+/* Ends the process, telling the place, if cond is false: an error of this
+ * program. Never for what a peer has sent. */
 #define ENSURE(cond)                                                          \
 	((cond) ? (void)0 : mem_ensure_failed(#cond, __FILE__, __LINE__))
 _Noreturn void mem_ensure_failed(const char *what, const char *file, int line);
 
-/* Constant-time in len: true if both areas are equal. */
+/* Are both areas equal? The time depends on len only, not on their content. */
 bool mem_equal_ct(const void *a, const void *b, size_t len);
 /* Wipes, then frees. p may be NULL. */
 void mem_free_secret(void *p, size_t len);
@@ -33,7 +34,8 @@ void mem_free_secret(void *p, size_t len);
  * after much was freed. */
 void mem_give_back(void);
 
-/* These end the process when memory runs out. Caller frees the result. */
+/* The functions whose names begin with x end the process when memory runs out.
+ * The caller frees the result. */
 void *xmalloc(size_t size);
 void *xcalloc(size_t count, size_t size);
 void *xrecallocarray(void *p, size_t old_count, size_t count, size_t size);

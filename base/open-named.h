@@ -27,15 +27,15 @@
 /* As open(2), always with O_CLOEXEC and O_NOCTTY. -1 sets errno. */
 int open_named(const char *path, int flags, mode_t mode);
 
-/* A handle (O_PATH) of a socket, to connect by /proc/self/fd, by that rule: in
- * a directory that others can write it has to be root's or ours, and to have no
- * other name: else somebody could lead us to another socket of ours. Whether
- * it is a socket is not looked at. -1 sets errno. */
+/* Opens a handle (O_PATH) of a socket, to connect to it by /proc/self/fd. By
+ * the rule above, a socket in a directory that others can write must be root's
+ * or ours and have no other name: otherwise somebody could lead us to another
+ * socket of ours. The file may turn out not to be a socket. -1 sets errno. */
 int open_named_socket(const char *path);
 
-/* The directory that the last component of path is in, for *at() calls, and
- * that component, within path; it is not looked at itself. Links on the way as
- * above. -1 sets errno. */
+/* Opens the directory that has the last component of path, for *at() calls.
+ * *last points to that component within path, which may or may not exist. Links
+ * on the way are followed by the rule above. -1 sets errno. */
 int open_named_parent(const char *path, const char **last);
 
 #endif

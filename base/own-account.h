@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The account that this program runs for: by the system's table of accounts,
- * and where that does not have the user (accounts of LDAP for a program that
- * cannot ask it, a container), by USER or LOGNAME, and HOME. The environment is
- * not believed as root, nor in a program with rights that its user has not.
+ * The account that this program runs for. The system's table of accounts names
+ * it. If that table does not have the user (accounts of LDAP for a program that
+ * cannot ask it, a container), USER or LOGNAME, and HOME, do. The environment
+ * is not believed if the program runs as root, or has rights that its user has
+ * not.
  *
  * Threads: one at a time.
  */
 #ifndef HPN_BASE_OWN_ACCOUNT_H
 #define HPN_BASE_OWN_ACCOUNT_H
 
-/* Borrowed, until the next question for any account; NULL: nobody knows. */
+/* The account's name, borrowed until the next call that asks for any account;
+ * NULL: it is not known. */
 const char *own_account_name(void);
 const char *own_account_home(void);
 

@@ -12,13 +12,14 @@
 
 enum prompt_echo { PROMPT_HIDDEN, PROMPT_VISIBLE };
 
-/* The answer without line end; NULL if there is no terminal and no program to
- * ask with, or the user cancelled. text is shown as it is: escape what a peer
- * sent. Caller frees with prompt_free(). */
+/* Asks, and returns the answer without the end of its line. NULL: there is no
+ * terminal and no program to ask with, or the user cancelled. text is shown as
+ * it is, so what a peer sent must be escaped. The caller calls
+ * prompt_free(). */
 char *prompt_ask(const char *text, enum prompt_echo echo);
-/* For programs that scripts feed: where the standard input is no terminal, the
- * program is preferred to the terminal; and without either of them the answer
- * is a line of the standard input. */
+/* As prompt_ask(), for programs that scripts write to. If standard input is no
+ * terminal, the program of SSH_ASKPASS is asked before the terminal; without
+ * program and terminal a line of standard input is the answer. */
 char *prompt_ask_or_read(const char *text);
 void prompt_free(char *answer); /* wipes; NULL is fine */
 

@@ -101,7 +101,7 @@ ready_want(struct ready_set *s, int fd, int events, bool fresh)
 	int r;
 
 	if (fd < 0)
-		return 0; /* poll(2) ignores such descriptors, too */
+		return 0; /* poll(2) ignores such descriptors as well */
 	if ((r = make_slot(s, fd)) != 0)
 		return r;
 	t = &s->slots[fd];

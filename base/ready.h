@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which of many descriptors are ready: epoll(7) where there is one, so that
- * those with nothing to do cost nothing, and poll(2) elsewhere. What the two do
- * differently is hidden here: files that epoll(7) refuses are always ready, as
- * poll(2) says of them, and a child of fork(2) that goes on gets a set of its
- * own in the kernel.
+ * Which of many descriptors are ready: by epoll(7) where the system has it, so
+ * that descriptors with nothing to do cost nothing, else by poll(2). Both
+ * behave alike here: files that epoll(7) refuses are always ready, as with
+ * poll(2), and a child of fork(2) that goes on gets a set of its own in the
+ * kernel.
  *
  * Threads: one set belongs to one thread.
  */
@@ -22,22 +22,26 @@ struct ready_set;
 
 struct ready {
 	int fd;
-	int events; /* those of the wanted ones; hang-up and error are all */
+	/* events that are ready, of those wanted; after a hang-up or an error
+	 * all of them */
+	int events;
 };
 
-/* portable: poll(2) in any case. ERR_NOMEM, ERR_SYSTEM. */
+/* Makes a set. portable: it uses poll(2) on every system. ERR_NOMEM,
+ * ERR_SYSTEM. */
 int ready_new(struct ready_set **out, bool portable) must_check;
 void ready_free(struct ready_set *s);
 
-/* From now on these events of fd are wanted, and no others. fresh: it may be
- * another file than it was. ERR_NOMEM only for a descriptor that was never
- * named before. Takes effect when the set is waited for. */
+/* Sets the events of fd that are wanted, from the next ready_wait() on. fresh:
+ * the number may belong to another file than before. ERR_NOMEM is possible only
+ * for a number that the set has never seen. */
 int ready_want(struct ready_set *s, int fd, int events, bool fresh) must_check;
-/* Nothing of fd is wanted any more, at once: it is about to be closed. */
+/* Takes fd out of the set at once, because it is about to be closed. */
 void ready_forget(struct ready_set *s, int fd);
 
-/* Waits for the first (timeout as for poll(2)): how many of v are filled, or
- * ERR_SYSTEM. What does not find room in v is told the next time. */
+/* Waits until a descriptor is ready (timeout as for poll(2)). Returns how many
+ * elements of v are filled, or ERR_SYSTEM. Descriptors for which v has no room
+ * come with the next call. */
 int ready_wait(struct ready_set *s, struct ready *v, size_t max,
     int timeout_ms) must_check;
 

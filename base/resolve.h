@@ -23,8 +23,9 @@ struct resolve; /* one host name that is looked up */
 
 enum { RESOLVE_HOST_MAX = 1024 }; /* bytes of a host name */
 
-/* Either n addresses (at most DIAL_ADDRESSES_MAX, all of round 0), or none
- * and a text that says why. The struct resolve is gone when this returns. */
+/* Called with the result of a look-up: n addresses (at most DIAL_ADDRESSES_MAX,
+ * all of round 0), or none and a text with the reason. Afterwards the struct
+ * resolve is freed. */
 typedef void (*resolve_fn)(void *arg, const struct dial_address *v, size_t n,
     const char *why);
 
@@ -33,16 +34,18 @@ struct resolver *resolver_new(struct loop *l);
 /* Frees the resolver, and cancels its look-ups. NULL is fine. */
 void resolver_free(struct resolver *r);
 
-/* Is host an address already? Then *out is set, and nothing is to look up. */
+/* Is host an address? Then *out is that address, and no look-up is needed. */
 bool resolve_address(const char *host, uint16_t port, int family,
     struct dial_address *out);
-/* family: AF_UNSPEC, AF_INET, AF_INET6. fn is called in a later turn. */
+/* Starts a look-up, and calls fn in a later turn of the loop. family:
+ * AF_UNSPEC, AF_INET, AF_INET6. */
 int resolve_start(struct resolve **out, struct resolver *r, const char *host,
     uint16_t port, int family, resolve_fn fn, void *arg) must_check;
 /* Ends a look-up: its fn will not be called. NULL is fine. */
 void resolve_cancel(struct resolve *q);
 
-/* What such a process runs: answers at sock until the other end is gone. */
+/* The main function of such a process: answers at sock until the other end is
+ * closed. */
 void resolve_serve(int sock);
 
 #endif

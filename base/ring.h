@@ -24,28 +24,30 @@
 
 struct ring;
 
-/* Life. slots is a power of two. NULL when memory is out. Nobody may hold
- * a job any more when it is freed; the slots' memory is wiped. */
+/* Make and free a ring. slots is a power of two. NULL: out of memory. No thread
+ * may have a job of a ring that is freed; the memory of its slots is wiped. */
 struct ring *ring_new(size_t slots, size_t job_size);
 void ring_free(struct ring *r);
 
-/* Posting. The slot of the next job, NULL if the ring is full; then the same
- * slot made ready. */
+/* Posting a job: ring_next() returns a free slot (NULL: the ring is full),
+ * which the caller fills; ring_post() makes that slot ready. */
 void *ring_next(struct ring *r);
 void ring_post(struct ring *r);
 
-/* Collecting. The oldest job if it is done, else NULL; then its slot given
- * back. */
+/* Collecting a job: ring_oldest() returns the oldest job if it is done, else
+ * NULL; ring_release() frees its slot. */
 void *ring_oldest(struct ring *r);
 void ring_release(struct ring *r);
-/* Jobs posted and not released. */
+/* The number of jobs that were posted and not released. */
 size_t ring_pending(const struct ring *r);
-/* True if the oldest job is not done: then whoever finishes it is told to
- * wake the loop. False if there is something to collect, or nothing at all. */
+/* Waiting for the oldest job. True: it is not done, and the thread that
+ * finishes it will be told to wake the loop. False: it can be collected, or
+ * there is no job. */
 bool ring_await(struct ring *r);
 
-/* Working. The next ready job, NULL if there is none; ticket is for finish.
- * finish returns true if the loop waits for just this job. */
+/* Doing a job: ring_take() returns the next ready job (NULL: there is none) and
+ * a ticket for ring_finish(), which returns true if the loop waits for this
+ * very job. */
 void *ring_take(struct ring *r, size_t *ticket);
 bool ring_finish(struct ring *r, size_t ticket);
 bool ring_has_ready(struct ring *r);

@@ -11,13 +11,13 @@
 
 enum {
 	BINN_OBJECT = 0xe2,
-	BINN_STORAGE = 0xe0, /* of a type: how many bytes follow */
+	BINN_STORAGE = 0xe0, /* bits of a type that say how many bytes follow */
 	BINN_U8 = 0x20,
 	BINN_U16 = 0x40,
 	BINN_U32 = 0x60,
 	BINN_U64 = 0x80,
 	BINN_SHORT_MAX = 127,
-	ENTRIES_MAX = 1024, /* of an object from the peer */
+	ENTRIES_MAX = 1024, /* entries of an object from the peer */
 };
 
 #define BINN_LONG ((uint32_t)1 << 31)

@@ -16,23 +16,23 @@
 #include "base/err.h"
 #include "base/wire.h"
 
-/* False, and a line in the log (VERBOSE), if the kernel does not allow it;
- * the connection works on with what it had. name NULL: nothing is done. */
+/* Sets the congestion control of a connection. False: the kernel does not allow
+ * it, which was logged at VERBOSE, and the connection keeps what it had. name
+ * NULL: nothing is done. */
 bool tcp_set_congestion(int fd, const char *name);
 bool tcp_congestion_is(int fd, const char *name);
 
-/* The byte that was the type of service, and holds the DSCP now, of packets
- * sent from here on: of IPv4 or IPv6, as the connection is. Anything else
- * than a connection of these, and a value below 0, is left alone. */
+/* Sets the type of service (DSCP) of the packets that a connection of IPv4 or
+ * IPv6 sends from now on. Nothing happens if tos is below 0, or fd is anything
+ * else. */
 void tcp_set_tos(int fd, int tos);
 
 #define TCP_KERNEL(major, minor) ((uint32_t)(major) << 16 | (minor) << 8)
 
-/*
- * The fields in the order of HPN-SSH's tables: our name, the column's name,
- * the kernel that had it first. On the wire a field is called "tcpi_" and
- * the kernel's name, which is the column's but for data_seg_out.
- */
+/* The fields in the order of HPN-SSH's tables: our name, the name of its
+ * column, the first kernel that has it. On the wire a field is called "tcpi_"
+ * and the kernel's name for it, which is the name of the column except for
+ * data_seg_out. */
 #define TCP_FIELDS(F)                                                         \
 	F(STATE, "state", 0, 0)                                               \
 	F(CA_STATE, "ca_state", 0, 0)                                         \
@@ -106,28 +106,30 @@ const char *tcp_field_key(enum tcp_field f);
 /* Does that kernel have the field? */
 bool tcp_field_in(enum tcp_field f, uint32_t kernel);
 
-/* ERR_UNSUPPORTED if fd is no TCP socket, or this is not Linux. */
+/* Reads the numbers of a connection. ERR_UNSUPPORTED: fd is no TCP socket, or
+ * the system does not tell them. */
 int tcp_measure(int fd, struct tcp_numbers *out) must_check;
 /* Bytes that wait in the kernel without having been sent once; 0 if that is
  * not known. */
 uint64_t tcp_unsent(int fd);
-/* Bytes a second that the kernel got through to the peer lately; 0 if that is
- * not known. */
+/* The rate, bytes a second, at which the kernel has sent to the peer in the
+ * last moments; 0 if that is not known. */
 uint64_t tcp_send_rate(int fd);
-/* The socket takes more only while less than so many bytes wait in the kernel
- * without having been sent once. False if it cannot be told so. */
+/* Lets the socket be writable only while fewer than `bytes` wait in the kernel
+ * without having been sent once. False: the system cannot do that. */
 bool tcp_set_unsent(int fd, size_t bytes);
-/* The reply to stack-metrics@hpnssh.org. get: ERR_FORMAT and the like. */
+/* Write and read the reply to stack-metrics@hpnssh.org. The reader returns
+ * ERR_FORMAT and other errors of struct rd. */
 void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
 int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;
 /* Round trip time without queues, microseconds; 0 if not known. */
 uint64_t tcp_rtt_us(int fd);
 /* What the kernel has measured of a connection; 0: not known. */
 struct tcp_trips {
-	/* Microseconds of a round trip: without queues; and of late, of what is
-	 * sent, and of what is received. */
+	/* Microseconds of a round trip: the least, without queues; and the
+	 * present ones of what is sent, and of what is received. */
 	uint64_t least, sent, received;
-	uint64_t arrived; /* bytes, at both ends together */
+	uint64_t arrived; /* bytes that have arrived, at both ends together */
 };
 void tcp_trips(int fd, struct tcp_trips *out);
 /* For kernels whose windows are bytes, where Linux counts segments: the window

@@ -21,7 +21,7 @@ struct tree_node {
 	uint32_t rank;
 };
 
-/* Below 0: a comes first; 0: they are the same. */
+/* Compares two elements. Below 0: a comes first; 0: they are the same. */
 typedef int tree_compare(const struct tree_node *a, const struct tree_node *b);
 
 /* Adds n. The set must have no element that compares as the same. */
@@ -34,7 +34,7 @@ void tree_remove(struct tree_node **set, struct tree_node *n,
 /* The element that compares as the same as wanted; NULL: there is none. */
 struct tree_node *tree_find(struct tree_node *set,
     const struct tree_node *wanted, tree_compare *compare);
-/* The one that comes first; NULL: the set is empty. */
+/* The element that comes first; NULL: the set is empty. */
 struct tree_node *tree_first(struct tree_node *set);
 
 #endif

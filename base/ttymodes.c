@@ -19,7 +19,9 @@ static const struct {
 	uint8_t op;
 	enum where where;
 	tcflag_t what; /* index in c_cc, or the bits of the flag */
-	tcflag_t mask; /* of all values `what` can have; 0: a single bit */
+	/* the bits of the field that `what` is a value of; 0: `what` is a
+	 * single bit */
+	tcflag_t mask;
 } modes[] = {
 	{ 1, CC, VINTR, 0 },
 	{ 2, CC, VQUIT, 0 },

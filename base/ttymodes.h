@@ -17,8 +17,8 @@
 
 /* Appends opcodes, arguments and the end mark (not the string's length). */
 void ttymodes_encode(const struct termios *t, struct buf *out);
-/* Changes what the modes name and this system has; opcodes from 160 on end
- * the list, unknown ones below are passed over. ERR_TRUNCATED. */
+/* Sets in t the modes that the string names and this system has. An opcode from
+ * 160 on ends the list; other unknown opcodes are ignored. ERR_TRUNCATED. */
 int ttymodes_apply(struct span modes, struct termios *t) must_check;
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Network interfaces whose packets a program reads and writes: tunN for IP
- * packets, tapN for Ethernet frames. They are not configured here; packets
- * move when somebody has given them an address and switched them on.
+ * packets, tapN for Ethernet frames. Somebody else has to give them an address
+ * and switch them on; before that no packets move.
  *
  * Threads: any.
  */
@@ -22,12 +22,12 @@ enum {
 struct tun_device {
 	int fd; /* non-blocking, close-on-exec; one packet a read or write */
 	bool ethernet;
-	char name[TUN_NAME_MAX]; /* of the interface */
+	char name[TUN_NAME_MAX]; /* name of the interface */
 };
 
-/* unit: the number in the name, or TUN_UNIT_ANY. It needs CAP_NET_ADMIN, or an
- * interface that was made for this user. ERR_SYSTEM with errno;
- * ERR_UNSUPPORTED: this system has none. */
+/* Opens an interface. unit: the number in its name, or TUN_UNIT_ANY. This needs
+ * CAP_NET_ADMIN, or an interface that was made for this user. ERR_SYSTEM with
+ * errno; ERR_UNSUPPORTED: this system has no such interfaces. */
 int tun_device_open(struct tun_device *out, bool ethernet,
     int64_t unit) must_check;
 

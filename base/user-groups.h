@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Names of the groups that an account is in, for rules about groups: where the
- * system does not answer, that is an error and not a group less, since a rule
- * may be there to keep somebody out.
+ * Names of the groups that an account is in, for rules about groups. If the
+ * system does not answer, that is an error rather than an empty list, because a
+ * rule may be there to keep somebody out.
  *
  * Threads: one at a time.
  */

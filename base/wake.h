@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How a worker thread wakes a loop that waits for descriptors: the loop waits
- * for `fd`, too. An eventfd where the system has these, else a pipe.
+ * How a worker thread wakes a loop that waits for descriptors: by a descriptor
+ * that the loop waits for as well, an eventfd where the system has these, else
+ * a pipe.
  *
  * Threads: any may call wake_up(), the loop's all others.
  */
@@ -11,8 +12,8 @@
 #include "base/err.h"
 
 struct wake {
-	int fd;	/* to wait for; -1: closed */
-	int to;	/* what is written to: fd itself, perhaps */
+	int fd;	/* the loop waits for it; -1: closed */
+	int to;	/* the end that wake_up() writes to; may be fd itself */
 };
 
 #define WAKE_CLOSED { .fd = -1, .to = -1 }

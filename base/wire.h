@@ -57,7 +57,7 @@ int rd_end(const struct rd *r) must_check;
 /* Sets the sticky error if there is none. */
 void rd_fail(struct rd *r, int err);
 
-/* All of b, until b changes. */
+/* All bytes of b; valid until b changes. */
 struct span buf_span(const struct buf *b);
 bool span_equals(struct span s, const char *cstring);
 /* NUL-terminated copy, caller frees; NULL if memory is out or s holds NUL. */

@@ -86,9 +86,10 @@ END {
 		} else if (!(name in used)) {
 			if (!marked[name] && name !~ early)
 				fault(CALLED, name)
-		} else if (marked[name])
-			fault(MARKED, name)
-		else if (only[name] == home[name] && !(name in tested))
+		} else if (only[name] != home[name]) {
+			if (marked[name])
+				fault(MARKED, name)
+		} else if (!(name in tested))
 			fault(SHARED, name)
 		count++
 	}
