@@ -11,7 +11,7 @@
 
 struct agent {
 	int fd; /* non-blocking, if there is a limit */
-	unsigned limit_ms; /* for a call; 0: none */
+	unsigned limit_ms; /* limit for each call; 0: none */
 };
 
 /* Sends the request and reads the answer, which must be of type want; *rd is

@@ -18,10 +18,11 @@ struct agent_key {
 	char *comment;
 };
 
-/* path NULL = $SSH_AUTH_SOCK; ERR_NOT_FOUND if there is none. */
+/* Connects to the agent at path, or if that is NULL at $SSH_AUTH_SOCK.
+ * ERR_NOT_FOUND: neither is set. */
 int agent_open(struct agent **out, const char *path) must_check;
-/* The same with a limit: this call, and each later one that uses *out, ends
- * with ERR_TIMEOUT after limit_ms; then *out is of no use any more. */
+/* As agent_open(), with a limit for this call and for each later one that uses
+ * *out: after limit_ms it returns ERR_TIMEOUT, and *out can only be closed. */
 int agent_open_within(struct agent **out, const char *path,
     unsigned limit_ms) must_check;
 void agent_close(struct agent *a);
@@ -38,11 +39,13 @@ int agent_bind(struct agent *a, struct span hostkey, struct span session_id,
  * that must not block. The answer is one message with a length. */
 void agent_put_bind(struct buf *b, struct span hostkey,
     struct span session_id, struct span signature, bool forwarding);
-/* Leaves out keys of unknown type. The caller calls agent_keys_free(). */
+/* Lists the keys that the agent holds, except those of unknown types. The
+ * caller calls agent_keys_free(). */
 int agent_list(struct agent *a, struct agent_key **keys,
     size_t *count) must_check;
 void agent_keys_free(struct agent_key *keys, size_t count);
-/* Appends the wire signature; ERR_AGENT if refused. */
+/* Has the agent sign data by k, and appends the signature in its wire form.
+ * ERR_AGENT: it refuses. */
 int agent_sign(struct agent *a, const struct key *k, const char *alg,
     struct span data, struct buf *signature) must_check;
 
@@ -51,12 +54,13 @@ int agent_sign(struct agent *a, const struct key *k, const char *alg,
 /* A host's key, by which an agent_hop knows the host. */
 struct agent_host_key {
 	struct key *key;
-	bool is_ca; /* it certifies the host's keys */
+	/* key is that of an authority that certifies the host's keys */
+	bool is_ca;
 };
-/* One end of a way that a key may be used on. */
+/* One end of a hop, a connection by which a key may be used. */
 struct agent_hop {
 	char *user; /* pattern; NULL: any. Only in agent_destination.to */
-	char *host; /* NULL: this host, where the way begins */
+	char *host; /* NULL: this host, where the first hop begins */
 	struct agent_host_key *keys;
 	size_t n;
 };
@@ -66,15 +70,15 @@ struct agent_destination {
 
 /* What an agent may do with a key. Zeroed: everything. All is borrowed. */
 struct agent_constraints {
-	uint32_t lifetime; /* s; 0: no end */
-	bool confirm;	   /* it asks the user before each use */
+	uint32_t lifetime; /* seconds; 0: no limit */
+	bool confirm;	   /* the agent asks the user before each use */
 	const char *sk_provider; /* library for a security key; NULL: none */
 	const struct agent_destination *destinations;
 	size_t n_destinations; /* 0: no restriction */
 	/* The certificates that belong to a library's keys. */
 	struct key *const *certs;
 	size_t n_certs;
-	bool certs_only; /* the plain keys are not wanted */
+	bool certs_only; /* add certificates only, no plain keys */
 };
 
 /* Adds k, a private key or a certificate with its private key. A key that the
@@ -89,8 +93,8 @@ int agent_add_provider(struct agent *a, const char *library, const char *pin,
     const struct agent_constraints *constraints) must_check;
 int agent_remove_provider(struct agent *a, const char *library,
     const char *pin) must_check;
-/* The agent is locked: until it is unlocked with the same passphrase, it has no
- * keys to show. */
+/* Locks the agent: it shows no keys until it is unlocked with the same
+ * passphrase. */
 int agent_lock(struct agent *a, const char *passphrase) must_check;
 int agent_unlock(struct agent *a, const char *passphrase) must_check;
 /* Appends the names of the extensions that the agent knows. */

@@ -17,22 +17,24 @@
 enum { AGENT_SOCKET_NAME_MAX = 32 };
 
 enum agent_socket_kind {
-	AGENT_SOCKET_OWN,	/* of an agent on this host */
-	AGENT_SOCKET_FORWARDED, /* of hpnsshd, for an agent elsewhere */
+	AGENT_SOCKET_OWN,	/* the socket of an agent on this host */
+	/* the socket of hpnsshd for a forwarded agent */
+	AGENT_SOCKET_FORWARDED,
 };
 
-/* HOME/.ssh/agent/s.HASH.KIND.RAND, where nothing is yet; makes the directories
- * that are missing. Called as the user. Caller frees. ERR_SYSTEM;
- * ERR_PERMISSION: others could put something of theirs in the way. */
+/* Sets *out to a new path, HOME/.ssh/agent/s.HASH.KIND.RAND, and makes the
+ * directories that are missing. To be called as the user. The caller frees it.
+ * ERR_SYSTEM; ERR_PERMISSION: other users could replace the directories or
+ * their content. */
 int agent_socket_path(const char *home, enum agent_socket_kind kind,
     char **out) must_check;
 /* The last part of that path: the name of a socket that host makes. */
 int agent_socket_name(const char *host, enum agent_socket_kind kind, char *out,
     size_t size) must_check;
 
-/* Removes sockets of that directory, of either kind, that are over an hour old
- * and at which nobody listens: those that this host made, or any. 0 also if
- * there is no such directory. */
+/* Removes sockets of that directory that are more than an hour old and at which
+ * nobody listens. any_host: also those that other hosts made. 0 also if there
+ * is no such directory. */
 int agent_socket_clean(const char *home, bool any_host) must_check;
 
 #endif

@@ -18,18 +18,20 @@ enum agent_message {
 	AGENT_EXTENSION_RESPONSE = 29, /* string name, what it says */
 
 	/* Requests. */
-	AGENT_REMOVE_ALL_V1 = 9, /* of protocol 1: as AGENT_REMOVE_ALL */
+	AGENT_REMOVE_ALL_V1 = 9, /* removes all keys of protocol 1 */
 	AGENT_REQUEST_IDENTITIES = 11,
 	AGENT_SIGN_REQUEST = 13,     /* string blob, data; u32 flags */
 	AGENT_ADD_IDENTITY = 17,     /* private key, string comment */
 	AGENT_REMOVE_IDENTITY = 18,  /* string blob */
 	AGENT_REMOVE_ALL = 19,
 	AGENT_ADD_PROVIDER = 20,     /* string library, PIN */
-	AGENT_REMOVE_PROVIDER = 21,  /* the same */
+	AGENT_REMOVE_PROVIDER = 21,  /* string library, PIN */
 	AGENT_LOCK = 22,	     /* string passphrase */
-	AGENT_UNLOCK = 23,	     /* the same */
-	AGENT_ADD_CONSTRAINED = 25,  /* as 17, constraints to the end */
-	AGENT_ADD_PROVIDER_CONSTRAINED = 26, /* as 20, the same */
+	AGENT_UNLOCK = 23,	     /* string passphrase */
+	/* as AGENT_ADD_IDENTITY, then constraints */
+	AGENT_ADD_CONSTRAINED = 25,
+	/* as AGENT_ADD_PROVIDER, then constraints */
+	AGENT_ADD_PROVIDER_CONSTRAINED = 26,
 	AGENT_EXTENSION = 27,		     /* string name, its fields */
 };
 
@@ -55,12 +57,13 @@ enum agent_constraint {
 #define AGENT_EXT_BIND	"session-bind@openssh.com"
 #define AGENT_EXT_QUERY "query"
 
-/* What both sides take at most. */
+/* Limits that both sides set to what they receive. */
 enum {
 	AGENT_MESSAGE_MAX = 256 * 1024, /* bytes behind the length */
-	AGENT_KEYS_MAX = 2048,		/* of a list */
-	AGENT_DESTINATIONS_MAX = 1024,	/* of a key */
-	AGENT_CERTS_MAX = 1024,		/* of AGENT_CONSTRAIN_CERTS */
+	AGENT_KEYS_MAX = 2048,		/* keys in a list */
+	AGENT_DESTINATIONS_MAX = 1024,	/* destinations of a key */
+	/* certificates of AGENT_CONSTRAIN_CERTS */
+	AGENT_CERTS_MAX = 1024,
 	AGENT_SESSION_ID_MAX = 128,	/* bytes */
 };
 

@@ -13,7 +13,7 @@
 #include "base/str.h"
 #include "keys/key.h"
 
-/* One line. Clear with signer_clear(). */
+/* A line of such a file. Clear it with signer_clear(). */
 struct signer {
 	char *principals;
 	bool is_ca;
@@ -22,18 +22,19 @@ struct signer {
 	struct key *key;
 };
 
-/* ERR_NOT_FOUND: a blank line or a comment. ERR_FORMAT: *why says what is wrong
- * with the line, static; out->principals says whose it is, or is NULL. out is
- * to be cleared in any case. */
+/* Parses a line. ERR_NOT_FOUND: it is blank or a comment. ERR_FORMAT: *why
+ * (static) says what is wrong with it; out->principals, if it could be read,
+ * says whose line it is, else it is NULL. The caller clears out in any case. */
 int signer_parse(const char *line, struct signer *out,
     const char **why) must_check;
 void signer_clear(struct signer *s);
 bool signer_is_named(const struct signer *s, const char *principal);
 
-/* A signature that was right, and what is asked about it. */
+/* The question about a signature that was verified: may its signer have made
+ * it? */
 struct signer_query {
 	const struct key *key; /* perhaps a certificate */
-	const char *principal; /* NULL: who may it be? */
+	const char *principal; /* NULL: names is to get the principals */
 	const char *namespace; /* NULL: any */
 	uint64_t when;	       /* seconds since 1970 */
 };

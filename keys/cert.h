@@ -28,28 +28,29 @@ enum {
 #define CERT_FOREVER UINT64_MAX
 
 struct cert {
-	uint64_t serial; /* 0: the authority does not number */
+	uint64_t serial; /* serial number; 0: the authority gives none */
 	enum cert_kind kind;
 	char *id;
 	struct strlist principals;
 	uint64_t valid_after, valid_before; /* seconds since 1970 */
-	struct span critical, extensions;   /* in blob; well-formed */
+	struct span critical, extensions;   /* parts of blob; well-formed */
 	struct key *ca;			    /* a plain key */
-	const char *signature_alg;	    /* of the authority; static */
+	/* the authority's algorithm; static */
+	const char *signature_alg;
 	struct buf blob;
 };
 
-/* NULL if k is no certificate. Borrowed from k. */
+/* The certificate that k is, borrowed from k; NULL: k is none. */
 const struct cert *key_cert(const struct key *k);
 
 /* ---- making ------------------------------------------------------------- */
 
-/* An option that is to be written. value NULL: it stands by its name alone. */
+/* An option that is to be written. value NULL: the option has only a name. */
 struct cert_option {
 	char *name, *value;
 };
 
-/* Sorted by name, as readers of other programs expect. Zeroed = empty. */
+/* Options, sorted by name, because other programs expect that. Zeroed: none. */
 struct cert_options {
 	struct cert_option *v;
 	size_t n;
@@ -69,30 +70,32 @@ struct cert_request {
 	struct cert_options critical, extensions;
 };
 
-/* Appends the authority's signature, in its wire form. */
+/* Called to sign: appends the authority's signature over data, in its wire
+ * form. */
 typedef int (*cert_sign_fn)(void *arg, struct span data,
     struct buf *signature);
 
-/* A certificate for the plain key k, private if that is. ERR_ARGUMENT: k or ca
- * is a certificate itself; ERR_SIGNATURE: sign made one that is not ca's. */
+/* Makes a certificate for the plain key k; it is private if k is. ERR_ARGUMENT:
+ * k or ca is a certificate; ERR_SIGNATURE: the signature that sign() made is
+ * not by ca. */
 int cert_make(const struct key *k, const struct cert_request *request,
     const struct key *ca, cert_sign_fn sign, void *arg,
     struct key **out) must_check;
 
 /* ---- checking ----------------------------------------------------------- */
 
-/*
- * Is the certificate of this kind, does it hold now, and does it name name?
- * NULL if so; else the reason, static. Users are compared as they are; the
- * names of hosts are patterns, for a name in lower case. name NULL: it is the
- * caller who compares (key lines with principals="..."), but a certificate
- * that names nobody is refused then, too.
- */
+/* The reason (static) to refuse the certificate: it is of another kind, is not
+ * valid now, or does not have `name` among its principals. NULL: there is none.
+ * Principals of users are compared as they are; those of hosts are patterns,
+ * for a name in lower case. name NULL: the caller compares the principals
+ * itself (key lines with principals="..."), and only a certificate without any
+ * is refused. */
 const char *cert_refusal(const struct cert *c, enum cert_kind kind,
     uint64_t now, const char *name);
 /* Did the authority sign by one of these algorithms (comma list)? */
 bool cert_alg_allowed(const struct cert *c, const char *algorithms);
-/* The reason to refuse the certificate of a host, all of it; or NULL. */
+/* The reason (static) to refuse the certificate of a host, also because of its
+ * options; NULL: there is none. */
 const char *cert_host_refusal(const struct cert *c, uint64_t now,
     const char *host, const char *ca_algorithms);
 
@@ -101,22 +104,25 @@ struct cert_grants {
 	bool pty, user_rc;
 	bool agent_forwarding, port_forwarding, x11_forwarding;
 	bool no_touch;	      /* a security key need not be touched */
-	bool verify_required; /* a security key must know its user */
+	bool verify_required; /* a security key must verify its user */
 	char *command;	      /* forced; NULL: any */
-	char *addresses; /* of clients, as in from=; not parsed; NULL: any */
+	/* addresses of clients, as in from=; not parsed; NULL: any */
+	char *addresses;
 	struct strlist ignored; /* extensions that are not known here */
 };
 
-/* ERR_DENIED: a critical option that is not known, or stands twice, or an
- * option with data that do not belong to it; *why is static. */
+/* Reads the options of a user's certificate. ERR_DENIED, and *why (static): a
+ * critical option is unknown or stands twice, or the data of an option are
+ * malformed. */
 int cert_grants_read(const struct cert *c, struct cert_grants *out,
     const char **why) must_check;
 void cert_grants_clear(struct cert_grants *g);
 
-/* The next option of c->critical or c->extensions; false at the end. */
+/* Reads the next option from r, a cursor in c->critical or c->extensions; false
+ * at the end. */
 bool cert_option_next(struct rd *r, struct span *name, struct span *data);
-/* The one string that the data of a valued option hold, without NUL; caller
- * frees. NULL: they hold something else. */
+/* The value of an option: its data have to be one string without NUL. The
+ * caller frees it. NULL: the data are something else. */
 char *cert_option_value(struct span data);
 
 #endif

@@ -16,12 +16,14 @@
 
 struct cert;
 
-/* A certificate is a key with cert and certified; its pkey is NULL, and all
- * that is to be computed is computed with certified. */
+/* A key. One that has cert and certified is a certificate: its pkey is NULL,
+ * and certified, the plain key, is what signatures are made and verified
+ * with. */
 struct key {
 	const struct key_alg *kind; /* first row of its key type */
-	EVP_PKEY *pkey;		    /* owned; never changed, so shareable;
-				     * NULL where mldsa is the key */
+	/* owned; never changed, so that copies share it; NULL if mldsa is the
+	 * key */
+	EVP_PKEY *pkey;
 	bool is_private;
 	struct key_sk *sk;     /* owned; NULL: this is no security key */
 	struct key_mldsa *mldsa; /* owned; NULL: pkey is the key */
@@ -29,22 +31,22 @@ struct key {
 	struct cert *cert;     /* owned; NULL: this is no certificate */
 };
 
-/*
- * One family. param is that of the table's row: the curve's bits for ecdsa,
- * the digest of the signature for rsa. The get_ functions read the fields
- * behind the type name and check them; the put_ functions append them.
- */
+/* The operations of a family of keys. param is a column of the table in
+ * key-table.c: for ecdsa the bits of the curve, for rsa the digest of the
+ * signature. The functions get_*() read the fields behind the name of the type
+ * and check them; put_*() append them. */
 struct key_ops {
 	/* The key is in an authenticator: behind the fields of the functions
 	 * below come those of key-sk.c, and there is no private half. */
 	bool is_sk, webauthn;
-	/* Two keys in one: the functions of key-mldsa.c are called in place of
-	 * those below, except for bits. */
+	/* The key is made of two (ML-DSA and Ed25519): key.c calls the
+	 * functions of key-mldsa.c in place of those below, except for
+	 * bits(). */
 	bool is_mldsa;
 	/* Is this OpenSSL key one of the row's key type? */
 	bool (*owns)(const EVP_PKEY *pkey, int param);
-	/* ERR_KEY_LENGTH if this row does not make keys of so many bits;
-	 * 0 asks for the default. */
+	/* Makes a new key. bits 0: the default. ERR_KEY_LENGTH: there are no
+	 * keys of so many bits. */
 	int (*generate)(int param, unsigned bits, EVP_PKEY **out) must_check;
 	int (*get_public)(int param, struct rd *r, EVP_PKEY **out) must_check;
 	int (*put_public)(int param, const EVP_PKEY *pkey,
@@ -56,7 +58,7 @@ struct key_ops {
 	 * certificate holds already. NULL: there are none. */
 	int (*put_lead)(int param, const EVP_PKEY *pkey,
 	    struct buf *out) must_check;
-	/* Raw signature, without algorithm name. */
+	/* Makes a signature without the name of its algorithm in front. */
 	int (*sign)(int param, EVP_PKEY *pkey, struct span data,
 	    struct buf *out) must_check;
 	int (*verify)(int param, EVP_PKEY *pkey, struct span data,
@@ -75,35 +77,37 @@ extern const struct key_ops key_ops_mldsa44_ed25519;
  * known. */
 const struct key_alg *key_kind_by_type(struct span key_type,
     bool *certificate);
-/* Makes a key and takes ownership of pkey, also when it fails. For the
- * functions below, and for keys that are no security keys. */
+/* Makes a key of pkey, which it takes, also on an error. For
+ * key_get_public_fields(), and for keys that are no security keys. */
 int key_make(const struct key_alg *kind, EVP_PKEY *pkey, bool is_private,
     struct key **out) must_check;
 
-/* The fields of a plain key behind its type's name. */
+/* Read and append the fields of a plain key that follow the name of its
+ * type. */
 int key_get_public_fields(const struct key_alg *kind, struct rd *r,
     struct key **out) must_check;
 int key_put_public_fields(const struct key *k, struct buf *out) must_check;
-/* The same key once more. */
+/* Makes a copy of k. */
 int key_dup(const struct key *k, struct key **out) must_check;
 
-/* key-sk.c: what security keys have besides. get_private adds to what
- * get_public has made. */
+/* key-sk.c: the fields that only security keys have. key_sk_get_private() adds
+ * the private ones to what key_sk_get_public() has made. */
 void key_sk_free(struct key_sk *sk);
 int key_sk_dup(const struct key_sk *sk, struct key_sk **out) must_check;
 int key_sk_get_public(struct rd *r, struct key_sk **out) must_check;
 int key_sk_put_public(const struct key_sk *sk, struct buf *out) must_check;
 int key_sk_get_private(struct rd *r, struct key_sk *sk) must_check;
 int key_sk_put_private(const struct key_sk *sk, struct buf *out) must_check;
-/* raw is the signature proper, rest what follows it. */
+/* Verify a signature by a security key: `verify` checks the signature raw as
+ * that of an ordinary key; rest are the fields that follow it. */
 typedef int (*key_sk_verify_fn)(const struct key *k, struct span data,
     struct span raw);
 int key_sk_verify(const struct key *k, bool webauthn, key_sk_verify_fn verify,
     struct span message, struct span raw, struct rd *rest,
     struct key_sk_seen *seen) must_check;
 
-/* key-mldsa.c: keys of ML-DSA-44 and Ed25519. get_private checks that both
- * halves belong together. */
+/* key-mldsa.c: keys of ML-DSA-44 and Ed25519. key_mldsa_get_private() checks
+ * that the private half belongs to the public one. */
 void key_mldsa_free(struct key_mldsa *m); /* wipes */
 int key_mldsa_dup(const struct key_mldsa *m,
     struct key_mldsa **out) must_check;
@@ -114,14 +118,14 @@ int key_mldsa_put_public(const struct key_mldsa *m,
 int key_mldsa_get_private(struct rd *r, struct key_mldsa **out) must_check;
 int key_mldsa_put_private(const struct key_mldsa *m,
     struct buf *out) must_check;
-/* The raw signature, as of struct key_ops. */
+/* Make and verify a signature as sign() and verify() of struct key_ops do. */
 int key_mldsa_sign(const struct key_mldsa *m, struct span data,
     struct buf *out) must_check;
 int key_mldsa_verify(const struct key_mldsa *m, struct span data,
     struct span signature) must_check;
 
-/* What keys/cert.c knows of certificates. read: r stands behind the type name
- * of blob. */
+/* keys/cert.c: read, free and write certificates. cert_read(): r is a cursor in
+ * blob, behind the name of the type. */
 int cert_read(const struct key_alg *kind, struct span blob, struct rd r,
     struct key **out) must_check;
 void cert_free(struct cert *c);
@@ -131,22 +135,23 @@ int cert_put_blob(const struct cert *c, struct buf *out) must_check;
 int key_from_pkey(const EVP_PKEY *pkey, bool is_private,
     struct key **out) must_check;
 
-/* Common steps over EVP. */
+/* Steps that several families need, by EVP of OpenSSL. */
 
-/* Makes a key of the fields in bld, which it wipes and frees. */
+/* Makes a key of the fields in bld, which is wiped and freed. */
 int key_evp_build(const char *type, int selection, OSSL_PARAM_BLD *bld,
     EVP_PKEY **out) must_check;
-/* Appends a number of the key as mpint. No copy of it stays in memory. */
+/* Appends the number `param` of the key as mpint. No copy of it stays in
+ * memory. */
 int key_evp_put_number(const EVP_PKEY *pkey, const char *param,
     struct buf *out) must_check;
-/* digest NULL: the algorithm has its own. */
+/* Sign and verify data. digest NULL: the algorithm prescribes its own. */
 int key_evp_sign(EVP_PKEY *pkey, const char *digest, struct span data,
     uint8_t **signature, size_t *len) must_check;
 int key_evp_put_signature(EVP_PKEY *pkey, const char *digest,
     struct span data, struct buf *out) must_check;
 int key_evp_verify(EVP_PKEY *pkey, const char *digest, struct span data,
     struct span signature) must_check;
-/* ERR_CRYPTO; empties OpenSSL's error queue. */
+/* Returns ERR_CRYPTO, and empties the error queue of OpenSSL. */
 int key_evp_failed(void);
 
 #endif

@@ -10,8 +10,9 @@
 
 #include "keys/key.h"
 
-/* *subject: one line that names it; caller frees. ERR_KEY_TYPE: a key that SSH
- * has no type for. */
+/* Makes a key of the public key in the certificate der. *subject is one line
+ * with the name in the certificate, which the caller frees. ERR_KEY_TYPE: SSH
+ * has no type for such a key. */
 int key_from_x509(struct span der, struct key **out,
     char **subject) must_check;
 

@@ -12,7 +12,7 @@
 #define KEYFILE_V1_BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define KEYFILE_V1_END "-----END OPENSSH PRIVATE KEY-----"
 
-/* Ciphers of openssh-key-v1 (keyfile-cipher.c). */
+/* A cipher of openssh-key-v1 (keyfile-cipher.c). */
 struct keyfile_cipher {
 	const char *name;
 	const char *evp; /* OpenSSL's name; NULL for the none cipher */
@@ -22,14 +22,16 @@ struct keyfile_cipher {
 enum { KEYFILE_KEY_IV_MAX = 64 + 16 };
 
 const struct keyfile_cipher *keyfile_cipher_find(struct span name);
-/* key_iv holds the key, then the IV. out gets in.len bytes appended; a tag
- * is made (seal) or checked (open: ERR_PASSPHRASE if it is wrong). */
+/* Encrypt and decrypt: append in.len bytes to out. key_iv has the key, then the
+ * IV. keyfile_cipher_seal() makes a tag; the other function checks it
+ * (ERR_PASSPHRASE: it is wrong). */
 int keyfile_cipher_seal(const struct keyfile_cipher *c, const uint8_t *key_iv,
     struct span in, uint8_t *tag, struct buf *out) must_check;
 int keyfile_cipher_open(const struct keyfile_cipher *c, const uint8_t *key_iv,
     struct span in, const uint8_t *tag, struct buf *out) must_check;
 
-/* openssh-key-v1 (keyfile-v1.c). content begins with KEYFILE_V1_BEGIN. */
+/* keyfile-v1.c: files of openssh-key-v1, whose content begins with
+ * KEYFILE_V1_BEGIN. */
 int keyfile_v1_parse(struct span content, const char *pass, struct key **out,
     char **comment) must_check;
 int keyfile_v1_parse_public(struct span content, struct key **out) must_check;
@@ -37,14 +39,14 @@ int keyfile_v1_format(const struct key *k, const char *pass,
     const char *comment, const char *cipher, uint32_t rounds,
     struct buf *out) must_check;
 
-/* PEM (keyfile-pem.c): PKCS#1, SEC1, PKCS#8. */
+/* keyfile-pem.c: PEM files (PKCS#1, SEC1, PKCS#8). */
 int keyfile_pem_parse(struct span content, const char *pass,
     struct key **out) must_check;
 int keyfile_pem_format(const struct key *k, enum keyfile_format format,
     const char *pass, struct buf *out) must_check;
 
-/* Collects the base64 between the line begin and one that ends (RFC 4716).
- * text is cut into lines. ERR_FORMAT: there is no such body. */
+/* Appends the base64 text between the line `begin` and the end line (RFC 4716).
+ * text is cut into lines. ERR_FORMAT: there is no such text. */
 int keyfile_rfc4716_body(char *text, const char *begin,
     struct buf *out) must_check;
 

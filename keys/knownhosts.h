@@ -20,12 +20,14 @@ enum knownhosts_marker {
 	KNOWNHOSTS_CA,
 };
 
-/* One line, as parsed. Fields are owned; clear with knownhosts_line_clear. */
+/* A parsed line. Its fields are owned; clear it with
+ * knownhosts_line_clear(). */
 struct knownhosts_line {
 	enum knownhosts_marker marker;
 	char *hosts; /* the first field as written */
-	struct key *key; /* NULL: of no known type. A certificate makes no key
-			  * known, and may be revoked. */
+	/* NULL: its type is unknown. A line with a certificate makes no key
+	 * known, but may revoke. */
+	struct key *key;
 	char *comment;
 };
 
@@ -43,7 +45,8 @@ char *knownhosts_hash(const char *name);
 enum knownhosts_verdict {
 	KNOWNHOSTS_OK,	    /* key is known */
 	KNOWNHOSTS_NEW,	    /* no key of this host */
-	KNOWNHOSTS_CHANGED, /* only other keys are, of whatever type */
+	/* only other keys of this host are known, of any type */
+	KNOWNHOSTS_CHANGED,
 	KNOWNHOSTS_IS_REVOKED,
 };
 
@@ -51,45 +54,47 @@ struct knownhosts_found {
 	enum knownhosts_verdict verdict;
 	char *path; /* file of the line that decided; owned */
 	unsigned line;
-	const char *type; /* of the key that this line has, as key_short_name */
+	const char *type; /* short name of the type of this line's key */
 };
 
-/*
- * What files have of some names: they are read once for all of these at the
- * first lookup, and again when one of them was changed. So a lookup finds what
- * it would find by reading them. files is borrowed, names are copied. One
- * thread at a time.
- */
+/* The lines that files have for some names. The files are read once for all
+ * names, at the first look-up, and again after one of them has changed; so a
+ * look-up finds what reading the files would find. files is borrowed, names are
+ * copied. One thread at a time. */
 struct knownhosts_seen;
 int knownhosts_seen_new(struct knownhosts_seen **out,
     const struct strlist *files, const struct strlist *names) must_check;
 void knownhosts_seen_free(struct knownhosts_seen *s);
 
-/* Where to look: in the files, of which a missing one counts as empty, and then
- * in lines that came from elsewhere. All is borrowed. */
+/* Where keys are looked up: in files, and then in lines that a program printed.
+ * A file that does not exist counts as empty. All is borrowed. */
 struct knownhosts_sources {
 	const struct strlist *files;
-	struct knownhosts_seen *seen; /* of files, or NULL: they are read */
+	/* lines of files that were read already; NULL: the files are read */
+	struct knownhosts_seen *seen;
 	struct span lines;
-	const char *lines_name; /* in place of the path of a file */
+	/* name of lines in results, in place of a path */
+	const char *lines_name;
 };
 
-/* Looks in all the sources for the key's identity. A certificate is revoked by
- * its authority, too. */
+/* Looks for the key's identity in all sources. A certificate is also revoked if
+ * the key of its authority is. */
 int knownhosts_check(const struct knownhosts_sources *sources, const char *name,
     const struct key *k, struct knownhosts_found *found) must_check;
-/* The first line by which ca (NULL: anybody) may certify a host of this name:
- * KNOWNHOSTS_OK, or KNOWNHOSTS_NEW if there is none. */
+/* Finds the first line that lets the authority ca (NULL: any) certify hosts of
+ * this name: KNOWNHOSTS_OK, or KNOWNHOSTS_NEW if there is none. */
 int knownhosts_find_ca(const struct knownhosts_sources *sources,
     const char *name, const struct key *ca,
     struct knownhosts_found *found) must_check;
 void knownhosts_found_clear(struct knownhosts_found *f);
-/* Types of the keys that are known for a name ("ssh-ed25519"...) and not
- * marked as revoked for it, to order the proposal. */
+/* Adds the types ("ssh-ed25519"...) of the keys that are known for the name,
+ * and not revoked for it. The proposal of host key algorithms is ordered by
+ * them. */
 int knownhosts_types(const struct knownhosts_sources *sources,
     const char *name, struct strlist *types) must_check;
-/* Appends a line; makes the file (0600) and its directory (0700).
- * ERR_ARGUMENT: the name is a pattern or a list, or no word at all. */
+/* Appends a line to the file. Makes the file (0600) and its directory (0700) if
+ * they are missing. ERR_ARGUMENT: the name is a pattern or a list, or not a
+ * single word. */
 int knownhosts_add(const char *path, const char *name, const struct key *k,
     bool hash) must_check;
 
@@ -99,8 +104,8 @@ typedef int (*knownhosts_line_fn)(void *arg, const char *path,
     unsigned number, const struct knownhosts_line *line);
 int knownhosts_each_line(const char *path, const char *name,
     knownhosts_line_fn fn, void *arg) must_check;
-/* The same for lines that have this very key, compared as text. Of the line
- * that fn gets only hosts and marker are set. */
+/* Calls fn for each line that has this very key, compared as text. Only hosts
+ * and marker of the line that fn gets are set. */
 int knownhosts_each_of_key(const char *path, const struct key *k,
     knownhosts_line_fn fn, void *arg) must_check;
 
@@ -135,7 +140,7 @@ enum knownhosts_note {
  * marker, is hashed, or (*pattern) has a pattern. */
 bool knownhosts_may_be_hashed(enum knownhosts_marker marker,
     const char *hosts, bool *pattern);
-/* Appends these lines. */
+/* Appends a line with a hash for each name of hosts. */
 int knownhosts_hash_line(const char *hosts, struct span rest,
     struct buf *out) must_check;
 typedef void (*knownhosts_note_fn)(void *arg, enum knownhosts_note note,
@@ -159,15 +164,15 @@ int knownhosts_hash_all(const char *path, knownhosts_note_fn fn, void *arg,
 enum { KNOWNHOSTS_RENEW_MAX = 64, KNOWNHOSTS_RENEW_NAMES = 2 };
 struct knownhosts_renewal {
 	const char *name;
-	/* What the same host is called as well (NULL: nothing): its keys may
-	 * stand under these. */
+	/* Other names of the same host (NULL: none), under which its keys may
+	 * stand as well. */
 	const char *also[KNOWNHOSTS_RENEW_NAMES];
 	const struct key *shown;
 	struct key **keys; /* all, with shown; borrowed */
 	size_t n;
 	bool hash;
-	/* The result: which keys had a line already; how many lines were
-	 * added and dropped. */
+	/* The result: which of the keys had a line before, and how many lines
+	 * were added and dropped. */
 	bool had[KNOWNHOSTS_RENEW_MAX];
 	unsigned added, dropped;
 	const char *why;

@@ -26,13 +26,13 @@ enum {
 	KRL_CERT_EXTENSION = 0x39,
 };
 
-/* first to last, of serial numbers. */
+/* A range of serial numbers, from first to last. */
 struct krl_range {
 	uint64_t first, last;
 };
 
-/* Appends sections, as small as they may be. The ranges are in their order, and
- * do not touch. */
+/* Appends sections with the serial numbers of the ranges, as short as possible.
+ * The ranges are sorted and do not touch each other. */
 int krl_put_serials(struct buf *out, const struct krl_range *v,
     size_t n) must_check;
 

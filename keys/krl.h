@@ -30,15 +30,15 @@
 bool krl_is(struct span content);
 
 enum krl_what {
-	KRL_SERIALS, /* of certificates: first to last */
-	KRL_ID,	     /* of certificates: bytes */
-	KRL_KEY,     /* bytes: its blob */
-	KRL_SHA1,    /* bytes: of the blob of a key */
+	KRL_SERIALS, /* certificates by serial numbers, first to last */
+	KRL_ID,	     /* certificates by their id, which is in bytes */
+	KRL_KEY,     /* a key, whose blob is in bytes */
+	KRL_SHA1,    /* a key, by the digest of its blob in bytes */
 	KRL_SHA256,
 };
 
-/* Something that is revoked. ca: the blob of the authority whose certificates
- * are meant; empty: of any. */
+/* An item of the list: what it revokes. ca: the blob of the authority whose
+ * certificates are meant; empty: those of any. */
 struct krl_item {
 	enum krl_what what;
 	uint64_t first, last;
@@ -47,7 +47,7 @@ struct krl_item {
 
 struct krl_header {
 	uint64_t version, generated; /* seconds since 1970 */
-	struct span comment;	     /* of content */
+	struct span comment;	     /* part of content */
 };
 
 /* Gets one item. A value other than 0 stops krl_read(), which returns it. */
@@ -59,8 +59,8 @@ typedef int (*krl_item_fn)(void *arg, const struct krl_item *item);
 int krl_read(struct span content, struct krl_header *header, krl_item_fn fn,
     void *arg) must_check;
 
-/* Is the key k revoked? A certificate is, too, if the key that it certifies,
- * its serial number, its id or the key of its CA is. */
+/* Is the key k revoked? A certificate is revoked if it is itself, or if the key
+ * that it certifies, its serial number, its id or the key of its CA is. */
 int krl_find(struct span content, const struct key *k,
     bool *revoked) must_check;
 

@@ -11,14 +11,15 @@
 
 #include "keys/p11-client.h"
 
-/* may_ask: false with BatchMode. *asked becomes true if the user was. */
+/* How the user may be asked. may_ask: false with BatchMode. *asked becomes true
+ * when the user was asked. */
 struct p11_ask {
 	bool may_ask;
 	bool asked;
 };
 
-/* Starts a helper for the library, and lists its keys. Without any, it logs in
- * to the tokens that may have some then. */
+/* Starts a helper for the library, and lists its keys. If there are none, logs
+ * in to the tokens that may show keys after a login. */
 int p11_ask_open(struct p11_ask *a, const char *path, struct p11 **out,
     struct p11_list *list) must_check;
 int p11_ask_sign(struct p11_ask *a, struct p11 *p, const struct key *k,

@@ -18,35 +18,38 @@ struct p11; /* a helper with one provider */
 struct p11_pin {
 	enum p11_pin_kind kind;
 	const char *text; /* with P11_PIN_GIVEN */
-	uint32_t token;	  /* of a list: whose it is */
+	uint32_t token;	  /* for a list: the token that the PIN is for */
 };
 
 /* Starts a helper (SSH_PKCS11_HELPER, or ours) for the library at path. */
 int p11_start(struct p11 **out, const char *path) must_check;
 void p11_end(struct p11 *p); /* ends the helper; NULL is fine */
 
-/* For event loops: one call at a time. A step gives ERR_AGAIN until the answer
+/* For event loops: p11_begin_*() begins a call, one at a time, and p11_*_step()
+ * is called when p11_fd() is ready. A step returns ERR_AGAIN until the answer
  * is there. */
 int p11_fd(const struct p11 *p);
-bool p11_writes(const struct p11 *p); /* it waits to write, not to read */
+/* is p11_fd() waited for to be writable? else readable */
+bool p11_writes(const struct p11 *p);
 int p11_begin_list(struct p11 *p, const struct p11_pin *pin) must_check;
 int p11_list_step(struct p11 *p, struct p11_list *out) must_check;
 int p11_begin_sign(struct p11 *p, const struct key *k, const char *alg,
     struct span data, const struct p11_pin *pin) must_check;
-/* Appends the signature's wire form, which was checked. */
+/* Appends the signature in its wire form, which was verified. */
 int p11_sign_step(struct p11 *p, struct buf *signature) must_check;
 
 /*
- * The same, waiting for limit_ms at most (0: the default). ERR_PIN_NEEDED:
- * p11_wanted() says by whom; ERR_PIN: it is wrong; ERR_PIN_LOCKED;
- * ERR_P11: the provider, or the helper, is of no use; ERR_TIMEOUT.
+ * The same calls for programs that wait for the answer, limit_ms at most (0:
+ * the default). ERR_PIN_NEEDED: p11_wanted() names the token; ERR_PIN: the PIN
+ * is wrong; ERR_PIN_LOCKED; ERR_P11: the provider or the helper has failed;
+ * ERR_TIMEOUT.
  */
 int p11_get_list(struct p11 *p, const struct p11_pin *pin, unsigned limit_ms,
     struct p11_list *out) must_check;
 int p11_sign(struct p11 *p, const struct key *k, const char *alg,
     struct span data, const struct p11_pin *pin, unsigned limit_ms,
     struct buf *signature) must_check;
-/* The label of the token that wants a PIN, after ERR_PIN_NEEDED; borrowed.
+/* After ERR_PIN_NEEDED: the label of the token that wants a PIN; borrowed.
  * *on_reader: the PIN is typed on the token's own reader. */
 const char *p11_wanted(const struct p11 *p, bool *on_reader);
 

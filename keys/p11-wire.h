@@ -29,7 +29,8 @@ enum {
 	P11_LABEL_MAX = 255,		/* bytes */
 	P11_PIN_MAX = 255,		/* bytes */
 	P11_PATH_MAX = 4096,		/* bytes */
-	P11_REQUEST_MAX = 320 * 1024,	/* an agent's message, and some more */
+	/* a message of an agent, and room for the other fields */
+	P11_REQUEST_MAX = 320 * 1024,
 	P11_ANSWER_MAX = 1024 * 1024,
 };
 /* The PIN is for all tokens that want one. */
@@ -50,11 +51,11 @@ enum p11_status {
 	P11_PIN_WRONG,
 	P11_PIN_LOCKED,
 	P11_NO_KEY,
-	P11_NO_LIBRARY, /* it could not be loaded */
+	P11_NO_LIBRARY, /* the library could not be loaded */
 	P11_STATUS_COUNT,
 };
 
-/* Spans are borrowed. */
+/* A request. Its spans are borrowed. */
 struct p11_request {
 	enum p11_op op;
 	enum p11_pin_kind pin_kind;
@@ -74,11 +75,11 @@ struct p11_key {
 
 struct p11_token {
 	char *label;
-	bool wants_login; /* it may show more keys after a login */
+	bool wants_login; /* the token may show more keys after a login */
 	bool on_reader;
 };
 
-/* Zeroed = empty. */
+/* The keys and tokens of a provider. Zeroed: none. */
 struct p11_list {
 	struct p11_key *keys;
 	struct p11_token *tokens;
@@ -86,26 +87,26 @@ struct p11_list {
 };
 
 void p11_list_clear(struct p11_list *l);
-/* A key is added, which the list takes; label is copied. ERR_LIMIT: there are
- * too many. A key that is there already is dropped. */
+/* Adds key, which the list takes; label is copied. A key that is in the list
+ * already is dropped. ERR_LIMIT: there are too many keys. */
 int p11_list_add_key(struct p11_list *l, struct key *key, const char *label,
     uint32_t token) must_check;
 int p11_list_add_token(struct p11_list *l, const char *label,
     bool wants_login, bool on_reader) must_check;
 
-/* Bodies are appended. p11_read_request(): clear what it made, also after an
- * error. */
+/* Append and read the body of a request. The caller clears what was read, also
+ * after an error. */
 int p11_put_request(const struct p11_request *q, struct buf *out) must_check;
 int p11_read_request(struct span body, struct p11_request *out) must_check;
 void p11_request_clear(struct p11_request *q);
 
 void p11_put_head(struct buf *out, enum p11_op op, enum p11_status status);
 int p11_put_list(const struct p11_list *l, struct buf *out) must_check;
-/* *rd stands behind the head. */
+/* Reads the head of an answer; *rd is then behind it. */
 int p11_read_head(struct span body, enum p11_op op, struct rd *rd,
     enum p11_status *status) must_check;
 int p11_read_list(struct rd *rd, struct p11_list *out) must_check;
-/* What follows P11_NEEDS_PIN; the caller frees *label. */
+/* Reads the fields that follow P11_NEEDS_PIN. The caller frees *label. */
 int p11_read_wanted(struct rd *rd, char **label, bool *on_reader) must_check;
 
 #endif

@@ -18,7 +18,7 @@
 
 #include "keys/key.h"
 
-/* Borrowed during the call. */
+/* The parameters of each call, borrowed during the call. */
 struct sk_params {
 	const char *provider; /* "internal", or the path of a library */
 	const char *device;   /* NULL: any */
@@ -26,12 +26,13 @@ struct sk_params {
 	unsigned limit_ms;    /* 0: the default, for calls that block */
 };
 
-/* The provider that a setting means: "$NAME" is that variable's value. NULL:
- * there is none. Borrowed from text or the environment. */
+/* The provider that a setting names; for "$NAME" it is the value of that
+ * environment variable. NULL: there is none. Borrowed from text or the
+ * environment. */
 const char *sk_provider(const char *text);
 
-/* Why nothing can sign with that provider (NULL: none) here; NULL: something
- * can, or will say itself why not. */
+/* The reason why this program cannot sign by that provider (NULL: none). NULL:
+ * it can, or the helper will tell the reason. */
 const char *sk_why_unusable(const char *provider);
 
 /* Can a signature by alg be made here? Those of browsers cannot. */
@@ -39,8 +40,8 @@ bool sk_can_sign(const char *alg);
 
 /* ---- calls that block, at most limit_ms --------------------------------- */
 
-/* k is private, and a security key or a certificate of one. Appends the
- * signature in its wire form, after having verified it. */
+/* Has k sign data, verifies the signature, and appends it in its wire form. k
+ * is the private half of a security key, or a certificate with that. */
 int sk_client_sign(const struct sk_params *p, const struct key *k,
     const char *alg, struct span data, struct buf *signature) must_check;
 
@@ -52,7 +53,7 @@ struct sk_enroll {
 	struct span challenge;
 };
 
-/* Clear with sk_enrolled_clear(). */
+/* A new key. Clear it with sk_enrolled_clear(). */
 struct sk_enrolled {
 	struct key *key; /* private */
 	struct buf cert, signature, authdata; /* attestation */
@@ -64,7 +65,7 @@ void sk_enrolled_clear(struct sk_enrolled *e);
 
 struct sk_resident {
 	struct key *key; /* private */
-	struct buf user; /* whose: a name, or any bytes */
+	struct buf user; /* the user of the key: a name, or any bytes */
 };
 
 int sk_client_load(const struct sk_params *p, struct sk_resident **out,
@@ -75,14 +76,15 @@ void sk_residents_free(struct sk_resident *v, size_t n);
 
 struct sk_call;
 
-/* Starts a helper; limit_ms is not looked at. */
+/* Starts a helper that signs data by k. limit_ms is ignored. */
 int sk_sign_begin(struct sk_call **out, const struct sk_params *p,
     const struct key *k, const char *alg, struct span data) must_check;
-/* To be watched: for reading, and for writing while sk_call_writes(). */
+/* The descriptor to be watched: until it is readable, or while sk_call_writes()
+ * until it is writable. */
 int sk_call_fd(const struct sk_call *c);
 bool sk_call_writes(const struct sk_call *c);
-/* When the descriptor is ready. ERR_AGAIN: there is more to come; 0: the
- * signature was appended. */
+/* To be called when the descriptor is ready. 0: the signature was appended.
+ * ERR_AGAIN: it is not complete yet. */
 int sk_sign_step(struct sk_call *c, struct buf *signature) must_check;
 /* Ends the helper, whatever it does. NULL is fine. */
 void sk_call_end(struct sk_call *c);

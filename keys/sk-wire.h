@@ -17,17 +17,18 @@
 enum {
 	SK_REQUEST_MAX = 512 * 1024, /* bytes of a message */
 	SK_ANSWER_MAX = 1024 * 1024,
-	SK_FIELD_MAX = 64 * 1024, /* of a field of an answer */
-	SK_TEXT_MAX = 4096,	  /* of a text, with its NUL */
+	SK_FIELD_MAX = 64 * 1024, /* bytes of a field of an answer */
+	SK_TEXT_MAX = 4096,	  /* bytes of a text, with its NUL */
 	SK_FOUND_MAX = 512,	  /* resident keys */
 };
 
 enum sk_op { SK_SIGN = 1, SK_ENROLL = 2, SK_LOAD = 3 };
 
-/* The numbers by which libraries of providers are told. */
+/* The numbers of the algorithms for the libraries of providers. */
 enum { SK_ALG_ECDSA = 0, SK_ALG_ED25519 = 1 };
 
-/* How it went; without its sign what a library of a provider returns. */
+/* The result of a request: the negative numbers that libraries of providers
+ * return, without their sign. */
 enum sk_status {
 	SK_DONE = 0,
 	SK_FAILED = 1,
@@ -37,7 +38,8 @@ enum sk_status {
 	SK_HAS_KEY = 5,
 };
 
-/* Texts and spans are borrowed: of what is read, from the message. */
+/* A request. Texts and spans are borrowed; in one that was read, from the
+ * message. */
 struct sk_request {
 	enum sk_op op;
 	const char *provider; /* "internal", or the path of a library */
@@ -55,7 +57,8 @@ int sk_read_request(struct span message, struct sk_request *q) must_check;
 struct sk_signed {
 	uint8_t flags;
 	uint32_t counter;
-	/* Ed25519: r is all of it; ECDSA: numbers, high byte first. */
+	/* The signature. Ed25519: r has all of it. ECDSA: two numbers, high
+	 * byte first. */
 	struct span r, s;
 };
 
@@ -73,14 +76,15 @@ struct sk_found {
 	struct span user, public_key, handle;
 };
 
-/* An answer: its head, and if the status is SK_DONE what belongs to op:
- * one struct, or with SK_LOAD a number and so many of them. */
+/* Append the parts of an answer: its head, and after SK_DONE the result of op:
+ * one struct, or for SK_LOAD a number and as many structs. */
 void sk_put_head(struct buf *out, enum sk_op op, enum sk_status status);
 void sk_put_signed(struct buf *out, const struct sk_signed *s);
 void sk_put_made(struct buf *out, const struct sk_made *m);
 void sk_put_found(struct buf *out, const struct sk_found *f);
 
-/* *rd stands behind the head. ERR_PROTOCOL: this is no answer to op. */
+/* Reads the head of an answer; *rd is then behind it. ERR_PROTOCOL: this is no
+ * answer to op. */
 int sk_read_head(struct span answer, enum sk_op op, struct rd *rd,
     enum sk_status *status) must_check;
 int sk_read_signed(struct rd *rd, struct sk_signed *s) must_check;

@@ -10,17 +10,17 @@
 #include "base/wire.h"
 #include "keys/key.h"
 
-/* Is there a number for this digest? */
+/* Have SSHFP records a number for this digest? */
 bool sshfp_digest_ok(enum digest_alg alg);
-/* Appends a line for a zone file; generic: in the form that servers take which
- * do not know these records (RFC 3597). ERR_UNSUPPORTED: there is no number for
- * the key's type, as for certificates. */
+/* Appends a record of k as a line for a zone file. generic: in the form of RFC
+ * 3597, for servers that do not know SSHFP. ERR_UNSUPPORTED: SSHFP has no
+ * number for the type of the key; it has none for certificates. */
 int sshfp_put(const char *name, const struct key *k, enum digest_alg alg,
     bool generic, struct buf *out) must_check;
 
-/* What the data of a record says of a key: 1: it is this one; -1: the key of
- * this type is another one; 0: nothing, because it is about a key of another
- * type, or its digest is of no known kind or of the wrong length. */
+/* Compares the data of a record with a key. 1: they match; -1: the host has
+ * another key of this type; 0: the record tells nothing of the key, because it
+ * is about another type, or its digest is unknown or has the wrong length. */
 int sshfp_compare(const struct key *k, struct span record);
 
 enum sshfp_verdict {
@@ -28,8 +28,8 @@ enum sshfp_verdict {
 	SSHFP_MATCH,
 	SSHFP_MISMATCH,
 };
-/* SSHFP_MATCH needs a record that fits k, and none that names another key of
- * k's type. */
+/* Compares all records with a key. SSHFP_MATCH: a record matches k, and none is
+ * about another key of its type. */
 enum sshfp_verdict sshfp_judge(const struct key *k,
     const struct span *records, size_t n);
 

@@ -19,25 +19,29 @@ struct sshsig {
 	struct key *key; /* public, or a certificate */
 	char *namespace;
 	enum digest_alg hash;
-	const char *alg;      /* of the signature; static */
-	struct span reserved, signature; /* in blob */
+	const char *alg;      /* algorithm of the signature; static */
+	struct span reserved, signature; /* parts of blob */
 	struct buf blob;
 };
 
-/* The hash for its name in a signature, "sha256" or "sha512"; -1: none. */
+/* The hash (enum digest_alg) that a signature names "sha256" or "sha512"; -1:
+ * another name. */
 int sshsig_hash(const char *name);
 
-/* The text of a signature's file. ERR_FORMAT: it is none. ERR_UNSUPPORTED: a
- * version, a hash or an algorithm that is not taken: SHA-1 of RSA never is. */
+/* Parses the text of a signature's file. ERR_FORMAT: it is none.
+ * ERR_UNSUPPORTED: its version, hash or algorithm is not accepted; RSA with
+ * SHA-1 never is. */
 int sshsig_parse(struct span text, struct sshsig *out) must_check;
 void sshsig_clear(struct sshsig *s);
 
-/* digest: of the message, by s->hash. ERR_SIGNATURE. Who signed is another
- * question, see keys/allowed-signers.h. */
+/* Verifies the signature; digest is that of the message by s->hash.
+ * ERR_SIGNATURE: it is wrong. Whether the key may sign is asked of
+ * keys/allowed-signers.h. */
 int sshsig_verify(const struct sshsig *s, const char *namespace,
     const uint8_t *digest) must_check;
 
-/* Appends the signature of k over data by alg, in its wire form. */
+/* Called to sign: appends the signature of k over data by alg, in its wire
+ * form. */
 typedef int (*sshsig_sign_fn)(void *arg, const struct key *k, const char *alg,
     struct span data, struct buf *signature);
 

@@ -12,9 +12,9 @@
 
 #include "base/err.h"
 
-/* YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, in local time, or in UTC if "Z" or
- * "UTC" follows; out: seconds since 1970. ERR_SYNTAX: also for a day that is in
- * no calendar, or that is before 1970. */
+/* Reads YYYYMMDD, YYYYMMDDHHMM or YYYYMMDDHHMMSS, in local time, or in UTC if
+ * "Z" or "UTC" follows. out: seconds since 1970. ERR_SYNTAX also if there is no
+ * such day, or it is before 1970. */
 int timestamp_parse(const char *text, uint64_t *out) must_check;
 
 /* "2026-11-22T04:37:23" in local time, or the number of seconds if there is no
