@@ -26,7 +26,8 @@ struct help {
 };
 
 extern const struct help add_help, agent_help, keygen_help, keyscan_help,
-    scp_help, sftp_help, sftp_server_help, ssh_help, sshd_help;
+    scp_help, sftp_help, sftp_server_help, ssh_help, sshd_help,
+    sync_help;
 
 /* Will help_answer() answer? For a program that has to give up its privileges
  * before that. */

@@ -36,7 +36,7 @@ esac
 version=$(sed -n 's/^AC_INIT(\[HPN-SSH\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
 name=hpn-ssh-$version-static-$machine
 prefix=/opt/hpn-ssh
-programs='hpnssh hpnscp hpnsftp hpnsftp-server hpnssh-keygen hpnssh-keyscan
+programs='hpnssh hpnscp hpnsftp hpnsync hpnsftp-server hpnssh-keygen hpnssh-keyscan
 	hpnssh-add hpnssh-agent'
 dir=$(build_dir "static/$machine")
 

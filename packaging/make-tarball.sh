@@ -63,7 +63,7 @@ done
 mkdir -p share/modulefiles
 cp "$top"/packaging/modulefiles/* share/modulefiles/
 cp "$top/LICENSE" .
-strip bin/hpnssh bin/hpnscp bin/hpnsftp bin/hpnssh-[!c]* sbin/hpnsshd \
+strip bin/hpnssh bin/hpnscp bin/hpnsftp bin/hpnsync bin/hpnssh-[!c]* sbin/hpnsshd \
 	libexec/hpnssh/hpns[!s]* libexec/hpnssh/hpnssh-sk-helper \
 	libexec/hpnssh/hpnsshd-*
 programs=$(find bin sbin libexec -type f -perm /100 ! -name '*-copy-id' \

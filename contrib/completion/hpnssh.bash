@@ -40,5 +40,5 @@ _hpnssh()
 	return 0
 }
 
-complete -F _hpnssh hpnssh hpnscp hpnsftp hpnssh-agent hpnssh-copy-id \
+complete -F _hpnssh hpnssh hpnscp hpnsftp hpnsync hpnssh-agent hpnssh-copy-id \
 	hpnssh-keygen hpnssh-keyscan

@@ -18,6 +18,6 @@ function __hpnssh_complete
     end
 end
 
-for program in hpnssh hpnscp hpnsftp hpnssh-agent hpnssh-copy-id hpnssh-keygen hpnssh-keyscan
+for program in hpnssh hpnscp hpnsftp hpnsync hpnssh-agent hpnssh-copy-id hpnssh-keygen hpnssh-keyscan
     complete -c $program -f -a '(__hpnssh_complete)'
 end

@@ -101,17 +101,16 @@ may_give_to(const struct sync_ends *ends, uint32_t gid)
 
 static void
 want_owner(const struct sync_opts *o, const struct sync_ends *ends,
-    const struct walk_item *source, const struct walk_item *old,
-    struct sync_decision *d)
+    const struct walk_item *source, struct sync_decision *d)
 {
 	d->uid = o->chown_user == SYNC_ANY_ID ? source->uid :
 						(uint32_t)o->chown_user;
 	d->gid = o->chown_group == SYNC_ANY_ID ? source->gid :
 						 (uint32_t)o->chown_group;
 	d->sets_owner = (o->owner || o->chown_user != SYNC_ANY_ID) &&
-	    ends->target_is_root && (old == NULL || old->uid != d->uid);
+	    ends->target_is_root;
 	d->sets_group = (o->group || o->chown_group != SYNC_ANY_ID) &&
-	    may_give_to(ends, d->gid) && (old == NULL || old->gid != d->gid);
+	    may_give_to(ends, d->gid);
 }
 
 /* ---- what differs ------------------------------------------------------- */
@@ -158,9 +157,9 @@ attributes_differ(const struct sync_opts *o, int time,
 		d->differs |= o->times ? SYNC_DIFFERS_TIME : SYNC_DIFFERS_NOW;
 	if (source->kind != WALK_LINK && d->mode != target->mode)
 		d->differs |= SYNC_DIFFERS_MODE;
-	if (d->sets_owner)
+	if (d->sets_owner && d->uid != target->uid)
 		d->differs |= SYNC_DIFFERS_OWNER;
-	if (d->sets_group)
+	if (d->sets_group && d->gid != target->gid)
 		d->differs |= SYNC_DIFFERS_GROUP;
 	if (!writes && d->differs != 0)
 		d->action = SYNC_ATTRS;
@@ -217,9 +216,10 @@ sync_decide(const struct sync_opts *o, const struct sync_ends *ends,
 	if (d.action == SYNC_SKIP)
 		return d;
 	d.mode = wanted_mode(o, ends, source, same_kind ? target : NULL);
-	want_owner(o, ends, source, same_kind ? target : NULL, &d);
+	want_owner(o, ends, source, &d);
 	if (left_alone(o, time, source, target)) {
 		d.action = SYNC_NOTHING;
+		d.left_alone = true;
 		return d;
 	}
 	if (!same_kind)

@@ -45,7 +45,8 @@ struct sync_decision {
 	bool replaces_kind;   /* there is one of another kind, which goes */
 	unsigned differs;     /* of enum sync_differs; 0 of what is new */
 	uint32_t mode;	      /* that the target shall have, without the kind */
-	/* Its owner and group, which are set only if they differ. */
+	bool left_alone;      /* an option keeps the target as it is */
+	/* Its owner and group, if these are asked for and can be set. */
 	bool sets_owner, sets_group;
 	uint32_t uid, gid;
 };

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/sync/sync-args.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/called.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/sync/sync-exit.h"
+#include "client/sync/sync-options.h"
+
+_Noreturn static void
+refuse(enum sync_exit status, const char *option, const char *text)
+{
+	char *shown = xstr_escape(option);
+
+	fprintf(stderr, "%s: %s %s\n", called_name("hpnsync"), shown, text);
+	exit(status);
+}
+
+/* The text of a refusal: "--iconv is not here: use rsync -e hpnssh". */
+_Noreturn static void
+refuse_row(const struct sync_option *o, const char *given)
+{
+	char *text;
+
+	xasprintf(&text, "is not here: %s", o->text);
+	refuse(SYNC_EXIT_REFUSED, given, text);
+}
+
+static const struct sync_option *
+by_name(const char *name, size_t len)
+{
+	for (size_t i = 0; i < sync_option_count; i++) {
+		const struct sync_option *o = &sync_options[i];
+
+		if (o->name != NULL && strlen(o->name) == len &&
+		    memcmp(o->name, name, len) == 0)
+			return o;
+		/* --no-r, as --no-recursive */
+		if (len == 1 && o->letter == name[0])
+			return o;
+	}
+	return NULL;
+}
+
+static const struct sync_option *
+by_letter(char letter)
+{
+	for (size_t i = 0; i < sync_option_count; i++)
+		if (sync_options[i].letter == letter)
+			return &sync_options[i];
+	return NULL;
+}
+
+static void *
+field(struct sync_args *a, const struct sync_option *o)
+{
+	return (char *)a + o->at;
+}
+
+static void
+apply(struct sync_args *a, const struct sync_option *o, const char *given,
+    const char *value)
+{
+	const char *why = NULL;
+
+	switch (o->kind) {
+	case SYNC_OPT_FLAG:
+		*(bool *)field(a, o) = true;
+		break;
+	case SYNC_OPT_NOT:
+		*(bool *)field(a, o) = false;
+		break;
+	case SYNC_OPT_COUNT:
+		++*(unsigned *)field(a, o);
+		break;
+	case SYNC_OPT_TEXT:
+		*(const char **)field(a, o) = value;
+		break;
+	case SYNC_OPT_CALL:
+		why = o->take(a, value);
+		break;
+	case SYNC_OPT_TRUE:
+		break;
+	case SYNC_OPT_REFUSED:
+		refuse_row(o, given);
+	}
+	if (why != NULL)
+		refuse(SYNC_EXIT_USAGE, given, why);
+}
+
+/* --no-NAME. False: there is no such option. */
+static bool
+negate(struct sync_args *a, const char *given, const char *name)
+{
+	const struct sync_option *o = by_name(name, strlen(name));
+
+	if (o == NULL)
+		return false;
+	switch (o->kind) {
+	case SYNC_OPT_FLAG:
+		*(bool *)field(a, o) = false;
+		return true;
+	case SYNC_OPT_NOT:
+		*(bool *)field(a, o) = true;
+		return true;
+	case SYNC_OPT_COUNT:
+		*(unsigned *)field(a, o) = 0;
+		return true;
+	case SYNC_OPT_CALL:
+		if (o->letter != 'D' && o->letter != 'r' &&
+		    strcmp(name, "progress") != 0)
+			return false;
+		return o->take(a, "off") == NULL;
+	case SYNC_OPT_TRUE: /* --no-i-r */
+	case SYNC_OPT_REFUSED:
+		/* What is not here is not done either way. */
+		return true;
+	case SYNC_OPT_TEXT:
+		break;
+	}
+	refuse(SYNC_EXIT_USAGE, given, "cannot be turned off");
+}
+
+_Noreturn static void
+unknown(const char *given)
+{
+	refuse(SYNC_EXIT_USAGE, given,
+	    "is no option of hpnsync (hpnsync --help lists them)");
+}
+
+/* Handles "--name", "--name=value", or "--name" with *next as its value.
+ * Returns how many words of argv after it were taken. */
+static int
+take_long(struct sync_args *a, const char *given, const char *next)
+{
+	const char *name = given + 2, *value = strchr(name, '=');
+	size_t len = value != NULL ? (size_t)(value - name) : strlen(name);
+	const struct sync_option *o = by_name(name, len);
+
+	if (o != NULL && o->name == NULL && len == 1)
+		o = NULL; /* "--D" */
+	if (o == NULL) {
+		if (value == NULL && strncmp(name, "no-", 3) == 0 &&
+		    negate(a, given, name + 3))
+			return 0;
+		unknown(given);
+	}
+	if (o->kind == SYNC_OPT_REFUSED)
+		refuse_row(o, given);
+	if (value != NULL) {
+		/* --progress=WORD and --retry=N may have a value. */
+		if (!o->has_value && strcmp(o->name, "progress") != 0 &&
+		    strcmp(o->name, "retry") != 0)
+			refuse(SYNC_EXIT_USAGE, given, "takes no value");
+		apply(a, o, given, value + 1);
+		return 0;
+	}
+	if (o->has_value && next == NULL)
+		refuse(SYNC_EXIT_USAGE, given, "needs a value");
+	apply(a, o, given, o->has_value ? next : NULL);
+	return o->has_value ? 1 : 0;
+}
+
+/* Handles "-avz", "-e ssh", "-essh". Returns as take_long(). */
+static int
+take_letters(struct sync_args *a, const char *given, const char *next)
+{
+	char shown[3] = "-?";
+
+	for (const char *p = given + 1; *p != '\0'; p++) {
+		const struct sync_option *o = by_letter(*p);
+
+		shown[1] = *p;
+		if (o == NULL)
+			unknown(shown);
+		if (o->kind == SYNC_OPT_REFUSED)
+			refuse_row(o, shown);
+		if (!o->has_value) {
+			apply(a, o, shown, NULL);
+			continue;
+		}
+		if (p[1] != '\0') {
+			apply(a, o, shown, p[1] == '=' ? p + 2 : p + 1);
+			return 0;
+		}
+		if (next == NULL)
+			refuse(SYNC_EXIT_USAGE, shown, "needs a value");
+		apply(a, o, shown, next);
+		return 1;
+	}
+	return 0;
+}
+
+static void
+protect_backups(struct sync_args *a)
+{
+	const char *why = NULL;
+	char *rule;
+
+	xasprintf(&rule, "P *%s", a->opts.suffix);
+	if (sync_rules_add(a->rules, rule, &why) != 0)
+		refuse(SYNC_EXIT_USAGE, "--suffix", why != NULL ? why :
+		    "cannot be a rule");
+	free(rule);
+}
+
+/* Refuses what makes no sense together, and sets what follows from several
+ * options. */
+static void
+complete(struct sync_args *a)
+{
+	struct sync_opts *o = &a->opts;
+
+	if (a->files_from != NULL) {
+		/* As rsync: -R and -d, and -a without -r. */
+		a->relative = true;
+		o->dirs = true;
+		if (a->archive_recursive)
+			o->recursive = false;
+	}
+	if (o->delete_excluded) {
+		o->delete = true;
+		sync_rules_sender_only(a->rules);
+	}
+	if (o->delete && !o->recursive && !o->dirs)
+		refuse(SYNC_EXIT_USAGE, "--delete",
+		    "does not work without -r or -d");
+	if (o->suffix == NULL)
+		o->suffix = o->backup_dir != NULL ? "" : "~";
+	if (o->backup_dir != NULL)
+		o->backup = true;
+	if (o->backup && o->backup_dir == NULL && o->suffix[0] == '\0')
+		refuse(SYNC_EXIT_USAGE, "--suffix", "may not be empty without "
+		    "--backup-dir");
+	if (o->suffix[strcspn(o->suffix, "/")] != '\0')
+		refuse(SYNC_EXIT_USAGE, "--suffix", "may not have a slash");
+	if (o->backup && o->backup_dir == NULL) {
+		/* As rsync: backups are not deleted, and they change times of
+		 * directories. */
+		o->omit_dir_times = true;
+		if (o->delete && !o->delete_excluded)
+			protect_backups(a);
+	}
+	if (o->prune_empty && o->delete)
+		refuse(SYNC_EXIT_REFUSED, "-m", "is not here with --delete");
+	if (o->in_place && o->backup)
+		refuse(SYNC_EXIT_REFUSED, "--inplace", "is not here with "
+		    "--backup: the file would be its own backup");
+	if (a->json && a->style_given)
+		refuse(SYNC_EXIT_USAGE, "--json", "and --progress=WORD: only "
+		    "one of them");
+	if (a->compress && strlist_add(&a->ssh, "-oCompression=yes") < 0)
+		fatal("%s", err_text(ERR_NOMEM));
+	if (a->quiet > 0)
+		a->verbose = 0;
+	a->xfer.in_place = o->in_place;
+}
+
+char **
+sync_args_read(struct sync_args *a, int argc, char **argv, int *n)
+{
+	char **names = xcalloc((size_t)argc + 1, sizeof *names);
+	bool only_names = false;
+
+	a->opts.chown_user = a->opts.chown_group = SYNC_ANY_ID;
+	a->xfer.check_space = true;
+	a->style = PROGRESS_NONE;
+	if ((a->rules = sync_rules_new()) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	*n = 0;
+	for (int i = 1; i < argc; i++) {
+		const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+
+		if (only_names || argv[i][0] != '-' || argv[i][1] == '\0')
+			names[(*n)++] = argv[i];
+		else if (strcmp(argv[i], "--") == 0)
+			only_names = true;
+		else if (argv[i][1] == '-')
+			i += take_long(a, argv[i], next);
+		else
+			i += take_letters(a, argv[i], next);
+	}
+	complete(a);
+	return names;
+}
+
+void
+sync_args_clear(struct sync_args *a)
+{
+	sync_rules_free(a->rules);
+	sync_chmod_free(a->chmod);
+	strlist_clear(&a->ssh);
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The command line of hpnsync. Its options have rsync's letters and names, and
+ * mean what they mean there (rsync(1)); the table in sync-options.c has a row
+ * for each, also for those that are refused, with what to write instead.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_SYNC_SYNC_ARGS_H
+#define HPN_CLIENT_SYNC_SYNC_ARGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "xfer/progress.h"
+#include "xfer/state/transfer-opts.h"
+#include "xfer/sync/sync-chmod.h"
+#include "xfer/sync/sync-opts.h"
+#include "xfer/sync/sync-rules.h"
+
+struct sync_args {
+	struct sync_opts opts;
+	struct xfer_opts xfer;
+	struct sync_rules *rules;
+	struct sync_chmod *chmod;
+
+	/* The connection: options for hpnssh, the program in its place (-e),
+	 * its port. */
+	struct strlist ssh;
+	const char *ssh_program;
+	int port;
+	bool compress;		 /* -z */
+	const char *sftp_server; /* --sftp-server: command at the host */
+	bool connections_given, retry_given;
+
+	/* -r comes from -a only: it does not hold with --files-from. */
+	bool archive_recursive;
+
+	/* Names. */
+	bool relative;		/* -R */
+	bool no_implied_dirs;
+	bool make_path;		/* --mkpath */
+	const char *files_from; /* NULL: none */
+	bool from0;
+	bool numeric_ids;
+	bool break_lock;
+
+	/* What is told. */
+	unsigned verbose, quiet, itemize, human, filters; /* -v -q -i -h -F */
+	bool stats, progress, partial, whole_file;
+	bool names_off; /* --info=name0 */
+	const char *out_format, *log_file, *log_format;
+	bool json;
+	bool style_given;
+	enum progress_style style;
+	unsigned timeout_s;
+	uint64_t stop_after_s; /* 0: never */
+};
+
+/* Reads the options; what is left of argv are the sources and the target, of
+ * which *n is the number. Ends the program on an error. */
+char **sync_args_read(struct sync_args *a, int argc, char **argv, int *n);
+void sync_args_clear(struct sync_args *a);
+
+#endif

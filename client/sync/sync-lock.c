@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The lock of a run that deletes: a file in each directory that it makes the
+ * same as a source. It says whose run it is. As nobody else knows what is in
+ * it, it also shows whether source and target are one directory by two names:
+ * then the source has it, too.
+ */
+#include "client/sync/sync-run.h"
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/own-account.h"
+#include "base/str.h"
+#include "crypto/rand.h"
+#include "xfer/sftp/sftp-engine.h"
+
+#define LOCK_NAME ".hpnsync-lock"
+
+enum { LOCK_MAX = 1024 };
+
+/* ---- requests ----------------------------------------------------------- */
+
+struct call {
+	bool done;
+	uint32_t status;
+	struct sftp_handle h;
+	char text[LOCK_MAX + 1];
+	size_t len;
+};
+
+static void
+on_reply(void *arg, const struct sftp_reply *reply)
+{
+	struct call *c = arg;
+
+	c->status = reply->err != 0 ? SFTP_CONNECTION_LOST : reply->status;
+	if (c->status == SFTP_OK && reply->type == SFTP_HANDLE)
+		sftp_keep_handle(&c->h, reply);
+	c->done = true;
+}
+
+static void
+on_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	struct call *c = arg;
+
+	len = MIN(len, LOCK_MAX - c->len);
+	(void)offset;
+	memcpy(c->text + c->len, p, len);
+	c->len += len;
+}
+
+static uint32_t
+wait_for(struct sync_run *run, struct sftp *s, struct call *c)
+{
+	int r = sftp_run_until(s, &c->done);
+
+	if (r < 0)
+		sync_lost(run, r);
+	c->done = false;
+	return c->status;
+}
+
+static uint32_t
+open_lock(struct sync_run *run, struct sftp *s, const char *path,
+    uint32_t flags, struct call *c)
+{
+	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
+		.mode = 0644 };
+
+	*c = (struct call){ .done = false };
+	sftp_open(s, path, flags, &attrs, on_reply, c);
+	return wait_for(run, s, c);
+}
+
+/* Reads a lock; c->text is empty if there is none. */
+static void
+read_lock(struct sync_run *run, struct sftp *s, const char *path,
+    struct call *c)
+{
+	if (open_lock(run, s, path, SFTP_O_READ, c) != SFTP_OK)
+		return;
+	sftp_read(s, &c->h, 0, LOCK_MAX, on_data, on_reply, c);
+	(void)wait_for(run, s, c);
+	c->text[c->len] = '\0';
+	sftp_close(s, &c->h, NULL, NULL);
+}
+
+/* False: somebody else has it. */
+static bool
+make_lock(struct sync_run *run, struct sftp *s, const char *path,
+    const char *text)
+{
+	size_t len = strlen(text);
+	struct call c;
+	uint8_t *p;
+
+	if (open_lock(run, s, path, SFTP_O_WRITE | SFTP_O_CREAT |
+		SFTP_O_EXCL, &c) != SFTP_OK)
+		return false;
+	p = sftp_write_begin(s, &c.h, 0, (uint32_t)len);
+	if (p != NULL) {
+		memcpy(p, text, len);
+		sftp_write_finish(s, (uint32_t)len, on_reply, &c);
+		if (wait_for(run, s, &c) != SFTP_OK)
+			sync_die(run, SYNC_EXIT_OUTPUT, path,
+			    "cannot be written");
+	}
+	sftp_close(s, &c.h, NULL, NULL);
+	return true;
+}
+
+static void
+remove_lock(struct sync_run *run, struct sftp *s, const char *path)
+{
+	struct call c = { .done = false };
+
+	sftp_path_request(s, SFTP_REMOVE, path, on_reply, &c);
+	(void)wait_for(run, s, &c);
+}
+
+/* ---- whose -------------------------------------------------------------- */
+
+static char *
+lock_text(void)
+{
+	uint8_t token[16];
+	char hex[2 * sizeof token + 1], host[256] = "?", *text;
+	const char *user = own_account_name();
+
+	rand_bytes(token, sizeof token);
+	for (size_t i = 0; i < sizeof token; i++)
+		snprintf(hex + 2 * i, 3, "%02x", token[i]);
+	if (gethostname(host, sizeof host) == -1)
+		snprintf(host, sizeof host, "?");
+	host[sizeof host - 1] = '\0';
+	xasprintf(&text, "%s on %s, process %ld, since %lld\n%s\n",
+	    user != NULL ? user : "?", host, (long)getpid(),
+	    (long long)time(NULL), hex);
+	return text;
+}
+
+_Noreturn static void
+tell_held(struct sync_run *run, const char *path, const struct call *c)
+{
+	size_t line = strcspn(c->text, "\n");
+	char *first = xstrndup(c->text, line), *shown = xstr_escape(first);
+	char *text;
+
+	xasprintf(&text, "another run has this directory: %s; if that is dead, "
+	    "--break-lock", *shown != '\0' ? shown : "(unknown)");
+	sync_die(run, SYNC_EXIT_AGAIN, path, text);
+}
+
+/* ---- times -------------------------------------------------------------- */
+
+static struct walk_item
+top_of(struct sync_run *run, struct sync_scan *scan)
+{
+	struct walk_item item = { .kind = WALK_UNKNOWN };
+	int r;
+
+	while ((r = sync_scan_top(scan, &item)) == SYNC_SCAN_LATER)
+		sync_hosts_turn(run, 1000);
+	if (r < 0)
+		item.kind = WALK_UNKNOWN;
+	return item;
+}
+
+/* The lock comes and goes in the target's top. So the time of that directory
+ * has to be set afterwards: to that of the source, or as it was. */
+static void
+note_time(struct sync_run *run, struct sync_pair_ends *p)
+{
+	const struct sync_opts *o = &run->args.opts;
+	bool copied = o->times && !o->omit_dir_times && !p->root->names_only;
+	struct walk_item top = top_of(run, copied ? p->sources[0] : p->target);
+
+	p->has_time = top.kind == WALK_DIR;
+	p->time = (struct timespec){ .tv_sec = (time_t)top.mtime,
+		.tv_nsec = top.nsec };
+}
+
+static void
+set_time(struct sync_run *run, struct sftp *s, const char *dir,
+    const struct timespec *time)
+{
+	const struct timespec both[2] = { *time, *time };
+	const struct sftp_attrs attrs = { .flags = SFTP_A_TIMES,
+		.mtime = (uint32_t)time->tv_sec,
+		.atime = (uint32_t)time->tv_sec };
+	struct call c = { .done = false };
+
+	if (!sftp_has(s, SFTP_EXT_TIMES_NS)) {
+		sftp_attrs_request(s, SFTP_SETSTAT, dir, &attrs, on_reply, &c);
+		(void)wait_for(run, s, &c);
+		return;
+	}
+	sftp_path_request(s, SFTP_OPENDIR, dir, on_reply, &c);
+	if (wait_for(run, s, &c) != SFTP_OK)
+		return;
+	sftp_times_ns(s, &c.h, both, on_reply, &c);
+	(void)wait_for(run, s, &c);
+	sftp_close(s, &c.h, NULL, NULL);
+}
+
+/* ---- the locks of a run ------------------------------------------------- */
+
+static char *
+lock_path(const char *dir)
+{
+	char *path;
+
+	xasprintf(&path, "%s%s" LOCK_NAME, dir,
+	    dir[strlen(dir) - 1] == '/' ? "" : "/");
+	return path;
+}
+
+void
+sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
+{
+	char *path = lock_path(p->target_root), *text = lock_text(), *other;
+	struct sftp *target = sync_end_of(run, false)->s;
+	struct sftp *source = sync_end_of(run, true)->s;
+	struct call c;
+
+	note_time(run, p);
+	if (run->args.break_lock)
+		remove_lock(run, target, path);
+	if (!make_lock(run, target, path, text)) {
+		read_lock(run, target, path, &c);
+		if (c.status == SFTP_NO_SUCH_FILE)
+			goto out; /* the directory is still to be made */
+		tell_held(run, path, &c);
+	}
+	p->locked = true;
+	for (unsigned i = 0; i < p->source_roots.n; i++) {
+		other = lock_path(p->source_roots.v[i]);
+		read_lock(run, source, other, &c);
+		free(other);
+		if (strcmp(c.text, text) != 0)
+			continue;
+		sync_lock_release(run, p);
+		sync_die(run, SYNC_EXIT_FILES, p->source_roots.v[i],
+		    "is the same directory as the target");
+	}
+out:
+	free(text);
+	free(path);
+}
+
+void
+sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
+{
+	struct sftp *target = sync_end_of(run, false)->s;
+	char *path;
+
+	if (!p->locked)
+		return;
+	path = lock_path(p->target_root);
+	remove_lock(run, target, path);
+	if (p->has_time)
+		set_time(run, target, p->target_root, &p->time);
+	p->locked = false;
+	free(path);
+}

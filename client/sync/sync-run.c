@@ -1,0 +1,735 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A run of hpnsync: its pairs of trees are scanned and compared, and a transfer
+ * does what the plan has.
+ */
+#include "client/sync/sync-run.h"
+
+#include "config.h"
+
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/open-named.h"
+#include "base/str.h"
+#include "compat/file.h"
+#include "xfer/transfer/transfer-orders.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/sftp/sftp-rights.h"
+
+static void
+check_memory(int err)
+{
+	if (err < 0)
+		fatal("%s", err_text(err));
+}
+
+/* ---- sources ------------------------------------------------------------ */
+
+static enum sync_kind
+kind_here(const struct sync_run *run, const char *path)
+{
+	size_t len = strlen(path);
+	struct stat st;
+	int r = run->args.opts.copy_links || path[len - 1] == '/' ?
+	    stat(path, &st) : lstat(path, &st);
+
+	if (r == -1)
+		return SYNC_KIND_MISSING;
+	return S_ISDIR(st.st_mode) ? SYNC_KIND_DIR : SYNC_KIND_OTHER;
+}
+
+static bool
+sources_are_remote(const struct sync_run *run)
+{
+	return !run->up;
+}
+
+static enum sync_kind
+source_kind(void *arg, const char *path)
+{
+	struct sync_run *run = arg;
+
+	return sources_are_remote(run) ? sync_host_kind(run, path) :
+					 kind_here(run, path);
+}
+
+static void
+source_missing(void *arg, const char *path)
+{
+	sync_tell_fail(arg, path, strerror(ENOENT));
+}
+
+static void
+source_skipped(void *arg, const char *path)
+{
+	sync_tell_note(arg, path, "is a directory, and is skipped: -r");
+}
+
+/* Adds what a source of the host stands for, which may be a pattern. */
+static void
+add_remote(struct sync_run *run, const struct sync_names *n, const char *path)
+{
+	struct strlist names = { NULL, 0 };
+	char *full = sync_host_path(run, path);
+	int r = 0;
+
+	if (remote_glob_has_magic(full))
+		r = remote_glob(run->host.s, full, &names);
+	if (r < 0)
+		sync_lost(run, r);
+	if (names.n == 0)
+		xstrlist_add(&names, full);
+	for (size_t i = 0; i < names.n; i++)
+		if (sync_names_add(&run->roots, n, names.v[i]) != 0)
+			sync_die(run, SYNC_EXIT_FILES, names.v[i],
+			    "has a \"..\", which -R cannot keep");
+	strlist_clear(&names);
+	free(full);
+}
+
+/* Reads the list of --files-from; NULL: it is told why not. */
+static void
+read_list(struct sync_run *run, struct buf *out)
+{
+	enum { LIST_MAX = 1 << 30 };
+	const char *path = run->args.files_from;
+	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) :
+					  open_named(path, O_RDONLY, 0);
+	uint8_t block[65536];
+	ssize_t n;
+
+	if (fd < 0)
+		sync_die(run, SYNC_EXIT_FILES, path, strerror(errno));
+	while ((n = fd_read(fd, block, sizeof block)) > 0) {
+		buf_put(out, block, (size_t)n);
+		if (buf_len(out) > LIST_MAX)
+			sync_die(run, SYNC_EXIT_FILES, path, "is too long");
+	}
+	if (n < 0)
+		sync_die(run, SYNC_EXIT_FILES, path, strerror(errno));
+	close(fd);
+}
+
+static void
+add_list(struct sync_run *run, const struct sync_names *n)
+{
+	char *top = sources_are_remote(run) ?
+	    sync_host_path(run, run->sources[0].path) :
+	    xstrdup(run->sources[0].path);
+	struct buf text;
+
+	if (run->n_sources != 1)
+		sync_die(run, SYNC_EXIT_USAGE, "--files-from",
+		    "takes one source, which its names are below");
+	buf_init(&text);
+	read_list(run, &text);
+	if (sync_names_add_list(&run->roots, n, top,
+		(const char *)buf_data(&text), buf_len(&text),
+		run->args.from0) != 0)
+		sync_die(run, SYNC_EXIT_FILES, run->args.files_from,
+		    "has a name with \"..\"");
+	buf_clear(&text);
+	free(top);
+}
+
+static void
+find_roots(struct sync_run *run)
+{
+	const struct sync_names n = { .recursive = run->args.opts.recursive,
+		.relative = run->args.relative,
+		.implied_dirs = !run->args.no_implied_dirs,
+		.kind = source_kind, .missing = source_missing,
+		.skipped = source_skipped, .arg = run };
+
+	TAILQ_INIT(&run->roots);
+	if (run->args.files_from != NULL) {
+		add_list(run, &n);
+	} else {
+		for (int i = 0; i < run->n_sources; i++) {
+			const char *path = run->sources[i].path;
+
+			if (sources_are_remote(run))
+				add_remote(run, &n, path);
+			else if (sync_names_add(&run->roots, &n, path) != 0)
+				sync_die(run, SYNC_EXIT_FILES, path,
+				    "has a \"..\", which -R cannot keep");
+		}
+	}
+	check_memory(sync_names_finish(&run->roots));
+}
+
+/* ---- the target --------------------------------------------------------- */
+
+static const struct sync_root *
+only_root(const struct sync_run *run)
+{
+	const struct sync_root *r = TAILQ_FIRST(&run->roots);
+
+	return r != NULL && TAILQ_NEXT(r, entry) == NULL ? r : NULL;
+}
+
+/* May the target be the name of one file, and not a directory? */
+static bool
+may_be_file(const struct sync_run *run)
+{
+	const struct sync_root *r = only_root(run);
+	size_t len = strlen(run->target_path);
+
+	return r != NULL && r->names_only && r->names.n == 1 &&
+	    !run->args.relative && run->target_path[len - 1] != '/';
+}
+
+/* The target's last name is that of the file, and the rest is the target. */
+static void
+split_target(struct sync_run *run)
+{
+	struct sync_root *r = TAILQ_FIRST(&run->roots);
+	char *slash = strrchr(run->target_path, '/');
+
+	r->as = xstrdup(slash != NULL ? slash + 1 : run->target_path);
+	if (slash == NULL) {
+		free(run->target_path);
+		run->target_path = xstrdup(".");
+	} else {
+		slash[slash == run->target_path ? 1 : 0] = '\0';
+	}
+}
+
+static void
+make_target(struct sync_run *run)
+{
+	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
+		.mode = 0777 };
+	struct sftp *s = sync_end_of(run, false)->s;
+	int r;
+
+	run->target_made = true;
+	if (run->args.opts.dry_run)
+		return;
+	r = sftp_call_mkdir(s, run->target_path, &attrs);
+	if (r < 0)
+		sync_lost(run, r);
+	if (r > 0)
+		sync_die(run, SYNC_EXIT_OUTPUT, run->target_path,
+		    sftp_call_words(r));
+	if (run->args.verbose > 0)
+		printf("created directory %s\n", run->target_path);
+}
+
+static enum sync_kind
+kind_of(struct sync_run *run, bool source, const char *path)
+{
+	struct sftp_attrs attrs;
+	int r = sftp_call_stat(sync_end_of(run, source)->s, path, true,
+	    &attrs);
+
+	if (r < 0)
+		sync_lost(run, r);
+	if (r > 0 && r != SFTP_NO_SUCH_FILE)
+		sync_die(run, SYNC_EXIT_FILES, path, sftp_call_words(r));
+	if (r > 0)
+		return SYNC_KIND_MISSING;
+	return (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode) ?
+	    SYNC_KIND_DIR : SYNC_KIND_OTHER;
+}
+
+static void
+find_target(struct sync_run *run)
+{
+	run->target_path = run->target.remote ?
+	    sync_host_path(run, run->target.path) :
+	    xstrdup(run->target.path);
+	if (may_be_file(run) &&
+	    kind_of(run, false, run->target_path) != SYNC_KIND_DIR)
+		split_target(run);
+}
+
+/* ---- scans -------------------------------------------------------------- */
+
+/* Scans borrow their paths, so these live as long as the run. Takes over
+ * path. */
+static const char *
+keep(struct sync_run *run, char *path)
+{
+	const char *kept;
+
+	xstrlist_add(&run->kept, path);
+	kept = run->kept.v[run->kept.n - 1];
+	free(path);
+	return kept;
+}
+
+static uint32_t
+wanted(const struct sync_run *run, bool source)
+{
+	const struct sync_opts *o = &run->args.opts;
+	uint32_t want = WALK_MODE | WALK_OWNER | WALK_MTIME;
+
+	if (o->links)
+		want |= WALK_TEXT;
+	if (o->checksum)
+		want |= WALK_DIGEST;
+	if (o->one_device || !source)
+		want |= WALK_ONE_DEVICE;
+	if (o->devices)
+		want |= WALK_DEVICE;
+	return want;
+}
+
+static struct sync_scan *
+scan(struct sync_run *run, bool source, const char *root,
+    const struct strlist *names, bool at_top)
+{
+	const struct sync_opts *o = &run->args.opts;
+	struct sync_end *end = sync_end_of(run, source);
+	const char *confined = end->top != NULL ?
+	    keep(run, sync_end_path(end, root)) : NULL;
+	struct sync_scan_opts opts = { .root = root,
+		.confined_root = confined,
+		.want = wanted(run, source),
+		.recursive = o->recursive,
+		.copy_links = source && o->copy_links,
+		.copy_dirlinks = source ? o->copy_dirlinks :
+					  o->keep_dirlinks,
+		.names = names != NULL ? (const char *const *)names->v : NULL,
+		.n_names = names != NULL ? names->n : 0 };
+	struct sync_scan *c;
+
+	if (source && at_top)
+		opts.rules = sync_rules_wire(run->args.rules,
+		    &opts.rules_len);
+	check_memory(sync_scan_new(&c, end->s, &opts));
+	return c;
+}
+
+static char *
+below(const char *top, const char *mount)
+{
+	char *path;
+
+	if (*mount == '\0')
+		return xstrdup(top);
+	xasprintf(&path, "%s%s%s", top,
+	    top[strlen(top) - 1] == '/' ? "" : "/", mount);
+	return path;
+}
+
+static void
+scan_target(struct sync_run *run, struct sync_pair_ends *p)
+{
+	const struct sync_root *r = p->root;
+	const char *path = keep(run, below(run->target_path, r->mount));
+
+	if (r->as != NULL && p->as.n == 0)
+		xstrlist_add(&p->as, r->as);
+	p->target = scan(run, false, path, r->as != NULL ? &p->as :
+		r->names_only ? &r->names : NULL, false);
+}
+
+static void
+begin_pair(struct sync_run *run, struct sync_root *r)
+{
+	struct sync_pair_ends *p = xcalloc(1, sizeof *p);
+
+	p->root = r;
+	p->sources = xcalloc(r->sources.n, sizeof(struct sync_scan *));
+	for (size_t i = 0; i < r->sources.n; i++)
+		p->sources[i] = scan(run, true, r->sources.v[i],
+		    r->names_only ? &r->names : NULL,
+		    !r->names_only && *r->mount == '\0');
+	scan_target(run, p);
+	TAILQ_INSERT_TAIL(&run->pairs, p, entry);
+}
+
+/* ---- both ends ---------------------------------------------------------- */
+
+static uint32_t
+rights(const struct sync_run *run, bool source)
+{
+	if (source)
+		return SFTP_MAY_LIST | SFTP_MAY_READ |
+		    (run->args.opts.remove_source ? SFTP_MAY_DELETE : 0);
+	return SFTP_MAY_ALL;
+}
+
+/* The servers keep to the tree that they serve, from the first request on. A
+ * source that is several trees has no such directory. */
+static void
+confine_ends(struct sync_run *run)
+{
+	const struct sync_root *r = only_root(run);
+	const struct sync_opts *o = &run->args.opts;
+
+	if (r != NULL && r->sources.n == 1 && !o->copy_links &&
+	    !o->copy_dirlinks)
+		sync_end_confine(sync_end_of(run, true), r->sources.v[0],
+		    rights(run, true));
+	if (!o->keep_dirlinks)
+		sync_end_confine(sync_end_of(run, false), run->target_path,
+		    rights(run, false));
+}
+
+struct question {
+	bool done;
+	uint32_t status;
+	struct sftp_attrs attrs;
+};
+
+static void
+on_stat(void *arg, const struct sftp_reply *reply)
+{
+	struct question *q = arg;
+
+	q->status = reply->err != 0 ? SFTP_CONNECTION_LOST : reply->status;
+	q->attrs = reply->attrs;
+	q->done = true;
+}
+
+static void
+ask(struct sftp *s, const char *path, struct question *q)
+{
+	*q = (struct question){ .done = false };
+	sftp_path_request(s, SFTP_STAT, path, on_stat, q);
+}
+
+static void
+wait_for(struct sync_run *run, const bool *done)
+{
+	while (!*done)
+		sync_hosts_turn(run, 1000);
+}
+
+/* The server can give files to anybody, if its process is root's. */
+static void
+take_owner(struct sync_run *run, const struct question *self)
+{
+	struct sync_end *target = sync_end_of(run, false);
+
+	if (target != &run->here)
+		target->is_root = self->status == SFTP_OK &&
+		    (self->attrs.flags & SFTP_A_OWNER) &&
+		    self->attrs.uid == 0;
+	run->ends.target_is_root = target->is_root;
+}
+
+/* Begins all again below a target that was made just now. */
+static void
+begin_again(struct sync_run *run)
+{
+	struct sync_end *target = sync_end_of(run, false);
+	struct sync_pair_ends *p;
+
+	make_target(run);
+	if (target->top != NULL && !run->args.opts.dry_run)
+		sync_end_confine(target, target->top, rights(run, false));
+	TAILQ_FOREACH(p, &run->pairs, entry) {
+		sync_scan_free(p->target);
+		scan_target(run, p);
+	}
+}
+
+/* Sends all that is known to be asked in one flight, and takes the answers that
+ * decide how to go on. */
+static void
+begin(struct sync_run *run)
+{
+	struct sync_end *source = sync_end_of(run, true);
+	struct sync_end *target = sync_end_of(run, false);
+	struct question self, top;
+	struct sync_root *r;
+
+	ask(target->s, "/proc/self", &self);
+	ask(target->s, run->target_path, &top);
+	confine_ends(run);
+	TAILQ_FOREACH(r, &run->roots, entry)
+		begin_pair(run, r);
+	wait_for(run, &self.done);
+	take_owner(run, &self);
+	wait_for(run, &top.done);
+	if (top.status == SFTP_NO_SUCH_FILE)
+		begin_again(run);
+	else if (top.status != SFTP_OK)
+		sync_die(run, SYNC_EXIT_FILES, run->target_path,
+		    sftp_status_text(top.status));
+	else if (!S_ISDIR(top.attrs.mode))
+		sync_die(run, SYNC_EXIT_FILES, run->target_path,
+		    "is no directory");
+	if (target->top != NULL)
+		wait_for(run, &target->answered);
+	if (source->top != NULL)
+		wait_for(run, &source->answered);
+}
+
+/* ---- the plan ----------------------------------------------------------- */
+
+static void
+add_locals(struct sync_run *run, struct sync_pair_ends *p, const char *target)
+{
+	const struct strlist *sources = &p->root->sources;
+	size_t n = run->up ? sources->n : 1;
+
+	p->n_locals = n;
+	p->locals = xcalloc(n, sizeof(struct local_dir *));
+	for (size_t i = 0; i < n; i++) {
+		p->locals[i] = run->up ?
+		    local_root(run->tree, sources->v[i], LOCAL_LINKS_ALL) :
+		    local_root(run->tree, target, LOCAL_LINKS_OWN);
+		check_memory(p->locals[i] == NULL ? ERR_NOMEM : 0);
+	}
+}
+
+static void
+add_pair(struct sync_run *run, struct sync_pair_ends *p)
+{
+	const struct sync_root *r = p->root;
+	struct sync_pair pair = { .sources = p->sources,
+		.n_sources = (unsigned)r->sources.n, .target = p->target,
+		.shown = r->mount, .names_only = r->names_only, .as = r->as,
+		.target_made = run->target_made && *r->mount == '\0' };
+	char *path = below(run->target_path, r->mount);
+
+	for (size_t i = 0; i < r->sources.n; i++) {
+		char *named = sync_end_path(sync_end_of(run, true),
+		    r->sources.v[i]);
+
+		xstrlist_add(&p->source_roots, named);
+		free(named);
+	}
+	pair.source_roots = (const char *const *)p->source_roots.v;
+	pair.target_root = p->target_root = sync_end_path(
+	    sync_end_of(run, false), path);
+	add_locals(run, p, path);
+	pair.locals = p->locals;
+	check_memory(sync_plan_add(run->plan, &pair));
+	free(path);
+}
+
+static bool
+locks(const struct sync_run *run)
+{
+	const struct sync_opts *o = &run->args.opts;
+
+	return (o->delete || o->remove_source) && !o->dry_run;
+}
+
+/* The text of a file of rules in a directory of a local source. */
+static int
+read_rules(void *arg, const struct sync_pair *pair, unsigned source,
+    const char *path, const char *name, const char **text, size_t *len)
+{
+	struct sync_run *run = arg;
+	struct local_dir *dir = local_dir_ref(pair->locals[source]);
+	struct stat st;
+	int fd;
+
+	for (const char *p = path; dir != NULL && *p != '\0';) {
+		size_t n = strcspn(p, "/");
+		char *one = xstrndup(p, n);
+		struct local_dir *child = NULL;
+
+		if (local_stat(dir, one, LOCAL_LINKS_NONE, &st) == 0 &&
+		    S_ISDIR(st.st_mode))
+			child = local_child(dir, one, &st, LOCAL_LINKS_NONE);
+		local_dir_unref(dir);
+		free(one);
+		dir = child;
+		p += n + (p[n] == '/');
+	}
+	if (dir == NULL)
+		return 0;
+	fd = local_open_source(dir, name, LOCAL_LINKS_OWN, &st);
+	local_dir_unref(dir);
+	if (fd < 0)
+		return 0;
+	buf_reset(&run->rules_text);
+	if (S_ISREG(st.st_mode) && st.st_size <= SYNC_RULES_FILE_MAX) {
+		uint8_t *to = buf_reserve(&run->rules_text,
+		    (size_t)st.st_size + 1);
+		ssize_t n = fd_pread_all(fd, to, (size_t)st.st_size, 0);
+
+		buf_commit(&run->rules_text, n > 0 ? (size_t)n : 0);
+	}
+	close(fd);
+	*text = (const char *)buf_data(&run->rules_text);
+	*len = buf_len(&run->rules_text);
+	return 1;
+}
+
+static void
+make_plan(struct sync_run *run)
+{
+	const struct sync_plan_params params = { .opts = &run->args.opts,
+		.rules = run->args.rules, .ends = &run->ends, .up = run->up,
+		.here = run->both_here,
+		.tell_equal = run->args.itemize > 1 || run->args.verbose > 1,
+		.hooks = { .item = sync_tell_item, .note = sync_tell_note,
+			.fail = sync_tell_fail,
+			.vanished = sync_tell_vanished,
+			.dir_rules = read_rules, .arg = run } };
+	struct sync_pair_ends *p;
+
+	check_memory(sync_plan_new(&run->plan, &params));
+	TAILQ_FOREACH(p, &run->pairs, entry) {
+		add_pair(run, p);
+		if (locks(run))
+			sync_lock_take(run, p);
+	}
+}
+
+static void
+end_pairs(struct sync_run *run)
+{
+	struct sync_pair_ends *p;
+
+	while ((p = TAILQ_FIRST(&run->pairs)) != NULL) {
+		TAILQ_REMOVE(&run->pairs, p, entry);
+		sync_lock_release(run, p);
+		strlist_clear(&p->source_roots);
+		strlist_clear(&p->as);
+		for (size_t i = 0; i < p->n_locals; i++)
+			local_dir_unref(p->locals[i]);
+		free(p->locals);
+		free(p->target_root);
+		free(p->sources);
+		free(p);
+	}
+}
+
+/* ---- the run ------------------------------------------------------------ */
+
+static void
+on_stop(void *arg, int signo)
+{
+	struct sync_run *run = arg;
+
+	run->stop = true;
+	run->stopped = signo == SIGTERM ? SYNC_EXIT_AGAIN : SYNC_EXIT_SIGNAL;
+}
+
+static void
+on_time(void *arg)
+{
+	struct sync_run *run = arg;
+
+	run->stop = true;
+	run->stopped = SYNC_EXIT_AGAIN;
+}
+
+static void
+catch_signals(struct sync_run *run)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		loop_on_signal_if_wanted(run->loop, signals[i], on_stop, run);
+	if (run->args.stop_after_s > 0 &&
+	    loop_after(run->loop, run->args.stop_after_s * 1000, on_time,
+		run) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+}
+
+static void
+plan_only(struct sync_run *run)
+{
+	struct xfer_order order;
+	int r;
+
+	while (!run->stop && (r = sync_plan_next(run->plan, &order)) != 0) {
+		if (r == XFER_ORDERS_LATER)
+			sync_hosts_turn(run, 1000);
+		else if (r < 0)
+			return;
+	}
+}
+
+static void
+carry_out(struct sync_run *run)
+{
+	const struct xfer_orders orders = { .next = sync_plan_next,
+		.done = sync_plan_done, .arg = run->plan };
+	struct xfer_streams streams = sync_streams(run);
+	struct xfer_opts opts = run->args.xfer;
+	int r;
+
+	if (!run->args.connections_given)
+		opts.connections_max = run->host.copy.connections;
+	if (!run->args.retry_given)
+		opts.retries = run->host.copy.retries;
+	opts.verify |= run->host.copy.verify;
+	check_memory(xfer_new(&run->x, &streams, run->host.s, &opts));
+	check_memory(xfer_follow(run->x, run->up, &orders));
+	r = xfer_run(run->x);
+	loop_take_signals(run->loop);
+	run->partial |= xfer_failures(run->x) > 0;
+	run->full = xfer_is_full(run->x);
+	xfer_free(run->x);
+	if (r < 0 && r != ERR_CANCELLED)
+		sync_lost(run, r);
+}
+
+static enum sync_exit
+exit_of(const struct sync_run *run)
+{
+	if (run->stopped != SYNC_EXIT_OK)
+		return run->stopped;
+	if (sync_plan_deletes(run->plan) == SYNC_DELETE_TOO_MANY)
+		return SYNC_EXIT_DELETES;
+	if (run->partial ||
+	    sync_plan_deletes(run->plan) == SYNC_DELETE_NOT_WHOLE)
+		return SYNC_EXIT_PARTIAL;
+	return run->vanished ? SYNC_EXIT_VANISHED : SYNC_EXIT_OK;
+}
+
+enum sync_exit
+sync_run(struct sync_run *run)
+{
+	struct xfer_opts *x = &run->args.xfer;
+	enum sync_exit status;
+
+	run->started_ms = clock_ms();
+	sync_tell_begin(run);
+	x->report = sync_tell_report;
+	x->note = sync_tell_note;
+	x->report_arg = run;
+	x->stop = &run->stop;
+	x->silent_ms = run->args.timeout_s * 1000;
+	sync_hosts_open(run);
+	catch_signals(run);
+	if ((run->tree = local_tree_new(0)) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	find_roots(run);
+	find_target(run);
+	run->ends = (struct sync_ends){ .ns = true, .digests = true,
+		.umask_target = 022 };
+	TAILQ_INIT(&run->pairs);
+	begin(run);
+	make_plan(run);
+	if (run->args.opts.dry_run)
+		plan_only(run);
+	else
+		carry_out(run);
+	sync_tell_sums(run);
+	status = exit_of(run);
+	sync_plan_free(run->plan);
+	end_pairs(run);
+	sync_names_clear(&run->roots);
+	strlist_clear(&run->kept);
+	local_tree_free(run->tree);
+	sync_hosts_close(run);
+	return status;
+}

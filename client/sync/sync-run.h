@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * One run of hpnsync: its ends, what it tells, and how it ends.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_SYNC_SYNC_RUN_H
+#define HPN_CLIENT_SYNC_SYNC_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "client/copy/remote.h"
+#include "client/sync/sync-args.h"
+#include "client/sync/sync-exit.h"
+#include "client/sync/sync-names.h"
+#include "compat/queue.h"
+#include "xfer/local/local-tree.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-plan.h"
+#include "xfer/target.h"
+#include "xfer/transfer/transfer.h"
+
+/* An SFTP session with one end: a host, or a server of this machine, which
+ * scans local trees (and is the target of a copy on this machine). */
+struct sync_end {
+	struct remote *remote;
+	struct sftp *s;
+	struct remote_copy copy; /* what its configuration says */
+	bool is_root;		 /* the server can give files to anybody */
+	/* The directory that the session keeps to (confine@hpnssh.org), where
+	 * its server can do that; owned; NULL: it was not asked to. */
+	char *top;
+	struct sftp_confine confine;
+	/* The answer to that. */
+	bool answered;
+	uint32_t status;
+};
+
+/* A pair of the plan, and its locks. */
+struct sync_pair_ends {
+	struct sync_scan **sources, *target;
+	struct strlist source_roots; /* as the session names them */
+	struct strlist as; /* the target's one name, if it is another */
+	char *target_root;
+	struct local_dir **locals; /* see struct sync_pair */
+	size_t n_locals;
+	bool locked, has_time;
+	struct timespec time; /* that the target's top gets at the end */
+	struct sync_root *root;
+	TAILQ_ENTRY(sync_pair_ends) entry;
+};
+TAILQ_HEAD(sync_pairs, sync_pair_ends);
+
+struct sync_run {
+	struct sync_args args;
+	struct loop *loop;
+	struct xfer_target *sources, target;
+	int n_sources;
+	bool up;		/* the host, or its stand-in, is the target */
+	bool both_here;		/* source and target are local */
+	struct sync_end host, here;
+	struct sync_roots roots;
+	struct sync_pairs pairs;
+	struct strlist kept; /* paths that scans borrow */
+	struct buf rules_text; /* of the file of rules that was read last */
+	struct sync_ends ends;
+	char *target_path;	/* without "~" */
+	bool target_made;
+	struct local_tree *tree; /* of the local roots */
+	struct sync_plan *plan;
+	struct xfer *x;
+
+	bool stop;		/* it was told to end */
+	enum sync_exit stopped; /* why; SYNC_EXIT_OK: it was not */
+	bool partial, vanished, full;
+	uint64_t started_ms;
+	int log_fd; /* of --log-file; -1: none */
+};
+
+/* Ends the program with a message. */
+_Noreturn void sync_die(struct sync_run *run, enum sync_exit status,
+    const char *path, const char *text);
+/* Ends it because a connection is lost. */
+_Noreturn void sync_lost(struct sync_run *run, int err);
+
+/* sync-hosts.c: connects to both ends. Requests may be sent at once. */
+void sync_hosts_open(struct sync_run *run);
+void sync_hosts_close(struct sync_run *run);
+/* The path without "~". The caller frees it. */
+char *sync_host_path(struct sync_run *run, const char *path);
+enum sync_kind sync_host_kind(struct sync_run *run, const char *path);
+/* A session of that end: the source's, or the target's. */
+struct sync_end *sync_end_of(struct sync_run *run, bool source);
+/* Asks the end's server to keep to a directory. */
+void sync_end_confine(struct sync_end *end, const char *top, uint32_t rights);
+/* How the end's session names a path that is the top, or below it. The caller
+ * frees it. */
+char *sync_end_path(const struct sync_end *end, const char *path);
+/* sync-streams.c: streams of the host whose sessions keep to its top, too. */
+struct xfer_streams sync_streams(struct sync_run *run);
+/* A turn of both ends. */
+void sync_hosts_turn(struct sync_run *run, int timeout_ms);
+
+/* sync-lock.c: locks the target of a pair. Ends the program if another run has
+ * it, or if the source is the same directory. */
+void sync_lock_take(struct sync_run *run, struct sync_pair_ends *p);
+void sync_lock_release(struct sync_run *run, struct sync_pair_ends *p);
+
+/* sync-tell.c */
+void sync_tell_begin(struct sync_run *run);
+void sync_tell_item(void *run, const char *letters, const char *path,
+    const struct walk_item *source);
+void sync_tell_note(void *run, const char *path, const char *text);
+void sync_tell_fail(void *run, const char *path, const char *text);
+void sync_tell_vanished(void *run, const char *path);
+void sync_tell_report(void *run, const char *tried, const char *path,
+    const char *text);
+void sync_tell_sums(struct sync_run *run);
+/* Checks the formats of --out-format and --log-file-format. NULL, or what is
+ * wrong. */
+const char *sync_tell_check(const char *format);
+
+/* sync-run.c: all of it; returns the exit status. */
+enum sync_exit sync_run(struct sync_run *run);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The streams of the host, for the transfer: each further session begins with
+ * the same confine@hpnssh.org as the first, if the first is confined. So a path
+ * means the same in all of them.
+ */
+#include "client/sync/sync-run.h"
+
+/* Borrowed by the transfer; there is one run. */
+static struct xfer_streams inner;
+static const struct sync_end *host;
+
+/* A session that cannot be confined must not be used: its paths would be
+ * others. */
+static void
+on_confined(void *arg, const struct sftp_reply *reply)
+{
+	struct sftp *s = arg;
+
+	if (reply->err == 0 && reply->status != SFTP_OK)
+		(void)!sftp_feed_end(s, ERR_PROTOCOL);
+}
+
+static int
+open_stream(void *arg, enum xfer_stream_kind kind, struct sftp **out)
+{
+	int r = inner.ops->open(arg, kind, out);
+
+	if (r == 0 && host->answered && host->status == SFTP_OK)
+		sftp_confine(*out, host->top, &host->confine, on_confined,
+		    *out);
+	return r;
+}
+
+static void
+close_stream(void *arg, struct sftp *s)
+{
+	inner.ops->close(arg, s);
+}
+
+static void
+path_of(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
+{
+	inner.ops->path(arg, s, out);
+}
+
+static int
+turn(void *arg, int timeout_ms)
+{
+	return inner.ops->turn(arg, timeout_ms);
+}
+
+static const struct xfer_streams_ops confined = {
+	.open = open_stream,
+	.close = close_stream,
+	.path = path_of,
+	.turn = turn,
+};
+
+struct xfer_streams
+sync_streams(struct sync_run *run)
+{
+	inner = remote_streams(run->host.remote);
+	host = &run->host;
+	return (struct xfer_streams){ .ops = &confined, .arg = inner.arg };
+}

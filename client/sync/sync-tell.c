@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a run tells: the lines of -v, -i and --out-format, the log file, errors,
+ * and the sums at the end. Scripts parse these, so their forms are rsync's.
+ */
+#include "client/sync/sync-run.h"
+
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/called.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/open-named.h"
+#include "base/screen.h"
+#include "base/str.h"
+#include "xfer/sftp/sftp-engine.h"
+
+/* ---- lines -------------------------------------------------------------- */
+
+static void
+add_text(struct buf *b, const char *text)
+{
+	buf_put(b, text, strlen(text));
+}
+
+static void
+add_time(struct buf *b, time_t t, const char *form)
+{
+	struct tm tm;
+	char text[64];
+
+	if (localtime_r(&t, &tm) == NULL ||
+	    strftime(text, sizeof text, form, &tm) == 0)
+		snprintf(text, sizeof text, "%lld", (long long)t);
+	add_text(b, text);
+}
+
+static void
+add_mode(struct buf *b, uint32_t mode)
+{
+	static const char letters[] = "rwxrwxrwx";
+	char text[10] = "---------";
+
+	for (unsigned i = 0; i < 9; i++)
+		if (mode & (0400u >> i))
+			text[i] = letters[i];
+	if (mode & 04000)
+		text[2] = text[2] == 'x' ? 's' : 'S';
+	if (mode & 02000)
+		text[5] = text[5] == 'x' ? 's' : 'S';
+	if (mode & 01000)
+		text[8] = text[8] == 'x' ? 't' : 'T';
+	add_text(b, text);
+}
+
+static void
+add_number(struct buf *b, uint64_t n)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%" PRIu64, n);
+	add_text(b, text);
+}
+
+/* What an item's line is made of. */
+struct item {
+	const struct sync_run *run;
+	const char *letters, *path;
+	const struct walk_item *source; /* NULL of a delete */
+};
+
+static bool
+is_delete(const struct item *i)
+{
+	return i->letters[0] == '*';
+}
+
+static void
+add_letters(struct buf *b, const struct item *i)
+{
+	add_text(b, i->letters);
+}
+
+static void
+add_name(struct buf *b, const struct item *i)
+{
+	char *shown = xstr_escape(i->path);
+
+	add_text(b, shown);
+	free(shown);
+}
+
+static void
+add_link(struct buf *b, const struct item *i)
+{
+	char *shown;
+
+	if (i->source == NULL || i->source->kind != WALK_LINK)
+		return;
+	shown = xstr_escape(i->source->text);
+	add_text(b, " -> ");
+	add_text(b, shown);
+	free(shown);
+}
+
+static void
+add_size(struct buf *b, const struct item *i)
+{
+	add_number(b, i->source != NULL ? i->source->size : 0);
+}
+
+static void
+add_operation(struct buf *b, const struct item *i)
+{
+	add_text(b, is_delete(i) ? "del." : i->run->up ? "send" : "recv");
+}
+
+static void
+add_mtime(struct buf *b, const struct item *i)
+{
+	add_time(b, i->source != NULL ? (time_t)i->source->mtime : 0,
+	    "%Y/%m/%d-%H:%M:%S");
+}
+
+static void
+add_now(struct buf *b, const struct item *i)
+{
+	(void)i;
+	add_time(b, time(NULL), "%Y/%m/%d %H:%M:%S");
+}
+
+static void
+add_pid(struct buf *b, const struct item *i)
+{
+	(void)i;
+	add_number(b, (uint64_t)getpid());
+}
+
+static void
+add_permissions(struct buf *b, const struct item *i)
+{
+	add_mode(b, i->source != NULL ? i->source->mode : 0);
+}
+
+static void
+add_user(struct buf *b, const struct item *i)
+{
+	add_number(b, i->source != NULL ? i->source->uid : 0);
+}
+
+static void
+add_group(struct buf *b, const struct item *i)
+{
+	add_number(b, i->source != NULL ? i->source->gid : 0);
+}
+
+static const struct {
+	char letter;
+	void (*add)(struct buf *b, const struct item *i);
+} escapes[] = {
+	{ 'i', add_letters },
+	{ 'n', add_name },
+	{ 'f', add_name },
+	{ 'L', add_link },
+	{ 'l', add_size },
+	{ 'o', add_operation },
+	{ 'M', add_mtime },
+	{ 't', add_now },
+	{ 'p', add_pid },
+	{ 'B', add_permissions },
+	{ 'U', add_user },
+	{ 'G', add_group },
+};
+
+static size_t
+escape_of(char letter)
+{
+	size_t i = 0;
+
+	while (i < ARRAY_LEN(escapes) && escapes[i].letter != letter)
+		i++;
+	return i;
+}
+
+const char *
+sync_tell_check(const char *format)
+{
+	for (const char *p = format; (p = strchr(p, '%')) != NULL; p += 2)
+		if (p[1] != '%' && escape_of(p[1]) == ARRAY_LEN(escapes))
+			return "has a letter behind % that is not here: there "
+			       "are %i %n %f %L %l %o %M %t %p %B %U %G %%";
+	return NULL;
+}
+
+static void
+format_item(struct buf *b, const char *format, const struct item *i)
+{
+	for (const char *p = format; *p != '\0'; p++) {
+		if (*p == '%' && p[1] != '%' && p[1] != '\0')
+			escapes[escape_of(*++p)].add(b, i);
+		else
+			buf_put(b, *p == '%' ? ++p : p, 1);
+	}
+	add_text(b, "\n");
+}
+
+/* ---- where they go ------------------------------------------------------ */
+
+static void
+write_log(struct sync_run *run, const char *line, size_t len)
+{
+	struct buf b;
+
+	if (run->log_fd < 0)
+		return;
+	buf_init(&b);
+	add_time(&b, time(NULL), "%Y/%m/%d %H:%M:%S");
+	add_text(&b, " [");
+	add_number(&b, (uint64_t)getpid());
+	add_text(&b, "] ");
+	buf_put(&b, line, len);
+	/* A log that cannot be written must not end a backup. */
+	if (fd_write_all(run->log_fd, buf_data(&b), buf_len(&b)) != 0) {
+		(void)close(run->log_fd);
+		run->log_fd = -1;
+		sync_tell_fail(run, run->args.log_file, strerror(errno));
+	}
+	buf_clear(&b);
+}
+
+void
+sync_tell_begin(struct sync_run *run)
+{
+	const char *path = run->args.log_file;
+
+	run->log_fd = -1;
+	if (path == NULL)
+		return;
+	run->log_fd = open_named(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	if (run->log_fd < 0)
+		sync_die(run, SYNC_EXIT_OUTPUT, path, strerror(errno));
+}
+
+void
+sync_tell_item(void *arg, const char *letters, const char *path,
+    const struct walk_item *source)
+{
+	struct sync_run *run = arg;
+	const struct sync_args *a = &run->args;
+	const struct item item = { run, letters, path, source };
+	const char *format = a->out_format;
+	bool named = a->verbose > 0 && !a->names_off;
+	struct buf b;
+
+	buf_init(&b);
+	if (format == NULL && a->itemize > 0)
+		format = "%i %n%L";
+	else if (format == NULL && named)
+		format = is_delete(&item) ? "deleting %n" : "%n%L";
+	if (format != NULL && a->quiet == 0 && !a->json) {
+		format_item(&b, format, &item);
+		screen_clear();
+		fwrite(buf_data(&b), 1, buf_len(&b), stdout);
+	}
+	if (run->log_fd >= 0) {
+		buf_clear(&b);
+		buf_init(&b);
+		format_item(&b, a->log_format != NULL ? a->log_format :
+							"%i %n%L", &item);
+		write_log(run, (const char *)buf_data(&b), buf_len(&b));
+	}
+	buf_clear(&b);
+}
+
+static void
+error_line(struct sync_run *run, const char *path, const char *text)
+{
+	char *shown = path != NULL ? xstr_escape(path) : NULL, *line;
+
+	if (shown != NULL)
+		xasprintf(&line, "%s: %s\n", shown, text);
+	else
+		xasprintf(&line, "%s\n", text);
+	(void)fflush(stdout);
+	screen_clear();
+	fprintf(stderr, "%s: %s", called_name("hpnsync"), line);
+	write_log(run, line, strlen(line));
+	free(line);
+	free(shown);
+}
+
+void
+sync_tell_note(void *arg, const char *path, const char *text)
+{
+	struct sync_run *run = arg;
+
+	if (run->args.quiet == 0)
+		error_line(run, path, text);
+}
+
+void
+sync_tell_fail(void *arg, const char *path, const char *text)
+{
+	struct sync_run *run = arg;
+
+	run->partial = true;
+	progress_error(run->args.xfer.progress, "file", path, text);
+	error_line(run, path, text);
+}
+
+void
+sync_tell_vanished(void *arg, const char *path)
+{
+	struct sync_run *run = arg;
+
+	run->vanished = true;
+	error_line(run, path, "is gone: it vanished meanwhile");
+}
+
+void
+sync_tell_report(void *arg, const char *tried, const char *path,
+    const char *text)
+{
+	(void)tried;
+	sync_tell_fail(arg, path, text);
+}
+
+_Noreturn void
+sync_die(struct sync_run *run, enum sync_exit status, const char *path,
+    const char *text)
+{
+	error_line(run, path, text);
+	progress_error(run->args.xfer.progress, "program", path, text);
+	progress_end_events(run->args.xfer.progress, clock_ms());
+	exit(status);
+}
+
+/* ---- sums --------------------------------------------------------------- */
+
+/* "Number of files: 5 (reg: 3, dir: 2)" */
+static void
+print_kinds(const char *what, uint64_t all, uint64_t reg, uint64_t dir,
+    uint64_t link, uint64_t special)
+{
+	const struct {
+		const char *name;
+		uint64_t n;
+	} kinds[] = { { "reg", reg }, { "dir", dir }, { "link", link },
+		{ "special", special } };
+	const char *before = " (";
+
+	printf("%s: %" PRIu64, what, all);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		if (kinds[i].n == 0)
+			continue;
+		printf("%s%s: %" PRIu64, before, kinds[i].name, kinds[i].n);
+		before = ", ";
+	}
+	puts(strcmp(before, ", ") == 0 ? ")" : "");
+}
+
+static void
+print_stats(const struct sync_counts *c)
+{
+	puts("");
+	print_kinds("Number of files", c->entries, c->files, c->dirs, c->links,
+	    c->specials);
+	print_kinds("Number of created files",
+	    c->made_files + c->made_dirs + c->made_links, c->made_files,
+	    c->made_dirs, c->made_links, 0);
+	printf("Number of deleted files: %" PRIu64 "\n", c->deleted);
+	printf("Number of regular files transferred: %" PRIu64 "\n",
+	    c->copied_files);
+	printf("Total file size: %" PRIu64 " bytes\n", c->bytes);
+	printf("Total transferred file size: %" PRIu64 " bytes\n",
+	    c->copied_bytes);
+	printf("Literal data: %" PRIu64 " bytes\n", c->copied_bytes);
+	puts("Matched data: 0 bytes");
+}
+
+void
+sync_tell_sums(struct sync_run *run)
+{
+	const struct sync_args *a = &run->args;
+	const struct sync_counts *c = sync_plan_counts(run->plan);
+	uint64_t ms = clock_ms() - run->started_ms;
+
+	screen_clear();
+	if (a->quiet > 0 || a->json)
+		return;
+	if (a->stats)
+		print_stats(c);
+	if (a->verbose > 0 || a->stats) {
+		printf("\ncopied %" PRIu64 " files, %" PRIu64
+		    " bytes, in %" PRIu64 ".%02u seconds%s\n",
+		    c->copied_files, c->copied_bytes, ms / 1000,
+		    (unsigned)(ms % 1000 / 10),
+		    a->opts.dry_run ? " (DRY RUN)" : "");
+		printf("total size is %" PRIu64 "\n", c->bytes);
+	}
+	(void)fflush(stdout);
+}

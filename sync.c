@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * hpnsync: makes a directory the same as another one, here or on another host.
+ * The command line is read in client/sync/, trees are compared in xfer/sync/,
+ * and xfer/transfer/ moves the data.
+ */
+#include "config.h"
+
+#include <locale.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/called.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/help.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "base/str.h"
+#include "cipher.h"
+#include "client/sync/sync-args.h"
+#include "client/sync/sync-run.h"
+#include "crypto/library.h"
+#include "xfer/progress.h"
+#include "xfer/target.h"
+
+static struct sync_run run = { .log_fd = -1 };
+
+_Noreturn static void
+usage(const char *text)
+{
+	fprintf(stderr, "%s: %s\n"
+	    "usage: %s [option ...] source ... target\n"
+	    "       %s --help\n", called_name("hpnsync"), text,
+	    called_name("hpnsync"), called_name("hpnsync"));
+	exit(SYNC_EXIT_USAGE);
+}
+
+/* rsync://host/ and host::module are the daemon's, which this is not. */
+static bool
+is_daemon(const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	return str_has_prefix(name, "rsync://") ||
+	    (colon != NULL && colon[1] == ':' &&
+		memchr(name, '/', (size_t)(colon - name)) == NULL);
+}
+
+static void
+read_name(struct xfer_target *t, const char *name)
+{
+	if (is_daemon(name))
+		usage("an rsync daemon is not spoken to: rsync does that");
+	if (*name == '\0' || xfer_target_parse(t, name) < 0)
+		usage("a name is not a path, nor [user@]host:path");
+}
+
+static void
+read_names(char **names, int n)
+{
+	if (n < 2)
+		usage("a source and a target are needed");
+	run.n_sources = n - 1;
+	run.sources = xcalloc((size_t)n, sizeof *run.sources);
+	for (int i = 0; i < n - 1; i++)
+		read_name(&run.sources[i], names[i]);
+	read_name(&run.target, names[n - 1]);
+	for (int i = 1; i < n - 1; i++)
+		if (!xfer_target_same_host(&run.sources[0], &run.sources[i]))
+			usage("all sources have to be on one host");
+	if (run.sources[0].remote && run.target.remote)
+		usage("source and target cannot both be on other hosts");
+	run.both_here = !run.sources[0].remote && !run.target.remote;
+	run.up = !run.sources[0].remote;
+}
+
+static void
+start_progress(void)
+{
+	struct sync_args *a = &run.args;
+
+	a->xfer.progress = progress_new(STDOUT_FILENO);
+	if (a->xfer.progress == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	if (a->json)
+		a->style = PROGRESS_JSON;
+	if (!a->progress || a->json || a->style_given)
+		progress_set_style(a->xfer.progress, a->style);
+	if (a->quiet > 0)
+		progress_set_style(a->xfer.progress, PROGRESS_NONE);
+	progress_begin_events(a->xfer.progress, clock_ms());
+}
+
+int
+main(int argc, char **argv)
+{
+	enum sync_exit status;
+	char **names;
+	int n;
+
+	fd_sanitise_stdio();
+	setlocale(LC_CTYPE, "");
+	crypto_library_start();
+	cipher_use_wide_gcm();
+	signal(SIGPIPE, SIG_IGN);
+	log_init(called_as(argc > 0 ? argv[0] : NULL, "hpnsync"),
+	    LOG_LVL_INFO);
+	log_to_stderr();
+	help_answer(&sync_help, argc, argv, crypto_library_version());
+	names = sync_args_read(&run.args, argc, argv, &n);
+	read_names(names, n);
+	free(names);
+	if ((run.loop = loop_new()) == NULL)
+		fatal("%s", err_text(ERR_SYSTEM));
+	start_progress();
+	status = sync_run(&run);
+	progress_end_events(run.args.xfer.progress, clock_ms());
+	progress_free(run.args.xfer.progress);
+	for (int i = 0; i < run.n_sources; i++)
+		xfer_target_clear(&run.sources[i]);
+	xfer_target_clear(&run.target);
+	free(run.sources);
+	free(run.target_path);
+	loop_free(run.loop);
+	sync_args_clear(&run.args);
+	return status;
+}

@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: ISC */
+/* From the entries of one name to records: orders of a plan in their bare
+ * form. */
+#include "config.h"
+
+#include <sys/stat.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "xfer/part-name.h"
+#include "xfer/sync/sync-plan-internal.h"
+#include "xfer/sync/sync-rules.h"
+
+/* ---- records ------------------------------------------------------------ */
+
+static mode_t
+kind_bits(enum walk_kind kind)
+{
+	static const mode_t bits[WALK_KINDS] = {
+		[WALK_FILE] = S_IFREG,
+		[WALK_DIR] = S_IFDIR,
+		[WALK_LINK] = S_IFLNK,
+		[WALK_FIFO] = S_IFIFO,
+		[WALK_CHAR] = S_IFCHR,
+		[WALK_BLOCK] = S_IFBLK,
+		[WALK_SOCKET] = S_IFSOCK,
+	};
+
+	return bits[kind];
+}
+
+/* What a server tells of the target now, to see later if it is still so. */
+static struct sftp_attrs
+attrs_of(const struct walk_item *t)
+{
+	struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_TIMES,
+		.mode = (uint32_t)kind_bits(t->kind) | t->mode,
+		.mtime = (uint32_t)t->mtime, .atime = (uint32_t)t->mtime };
+
+	if (t->kind == WALK_FILE) {
+		a.flags |= SFTP_A_SIZE;
+		a.size = t->size;
+	}
+	return a;
+}
+
+static bool
+keeps_time(const struct sync_opts *o, enum walk_kind kind)
+{
+	return o->times && !(kind == WALK_DIR && o->omit_dir_times) &&
+	    !(kind == WALK_LINK && o->omit_link_times);
+}
+
+/* Which attributes the target gets. A new file, and one that takes an old one's
+ * place, has none of the old one's. */
+static uint32_t
+to_set(const struct sync_plan *p, const struct sync_decision *d,
+    enum walk_kind kind)
+{
+	const struct sync_opts *o = p->p.opts;
+	uint32_t set = 0;
+
+	if (kind != WALK_LINK && (o->perms ||
+		(o->chmod != NULL && d->is_new) ||
+		(d->differs & SYNC_DIFFERS_MODE) != 0))
+		set |= SFTP_A_MODE;
+	if (keeps_time(o, kind))
+		set |= SFTP_A_TIMES;
+	if (d->sets_owner || d->sets_group)
+		set |= SFTP_A_OWNER;
+	return set;
+}
+
+static struct sync_record
+record_of(struct sync_plan *p, const struct sync_decision *d,
+    unsigned source, const struct walk_item *s, const struct walk_item *t)
+{
+	struct sync_record r = { .pair = p->now->number, .source = source,
+		.set = to_set(p, d, s->kind),
+		.mode = (uint32_t)kind_bits(s->kind) | d->mode,
+		.uid = d->sets_owner ? d->uid : UINT32_MAX,
+		.gid = d->sets_group ? d->gid : UINT32_MAX,
+		.replaces_kind = d->replaces_kind, .item = *s,
+		.text = s->kind == WALK_LINK ? s->text : "" };
+
+	sync_itemise(d, p->p.up && !p->p.here, s, r.letters);
+	if (t != NULL) {
+		r.has_was = true;
+		r.was = attrs_of(t);
+	}
+	return r;
+}
+
+/* ---- directories -------------------------------------------------------- */
+
+static struct sync_child *
+add_child(struct sync_plan *p, const char *path)
+{
+	struct sync_frame *f = TAILQ_LAST(&p->frames, sync_frames);
+	const char *slash = strrchr(path, '/');
+	size_t room = f->room;
+
+	if (f->n == room) {
+		f->room = room == 0 ? 16 : room * 2;
+		f->children = xrecallocarray(f->children, room, f->room,
+		    sizeof *f->children);
+	}
+	f->children[f->n].name = xstrdup(slash != NULL ? slash + 1 : path);
+	return &f->children[f->n++];
+}
+
+/* Makes the directories on the way that are made only if something is in them
+ * (-m), and lets the owner write to the directory that is open. */
+static void
+touch(struct sync_plan *p)
+{
+	struct sync_frame *f;
+	struct sync_record r;
+
+	TAILQ_FOREACH(f, &p->frames, entry) {
+		if (!f->has_self || !f->self.pending)
+			continue;
+		f->self.pending = false;
+		r = f->self.make;
+		r.path = f->path;
+		sync_emit(p, &r);
+	}
+	f = TAILQ_LAST(&p->frames, sync_frames);
+	if (f->has_self && !f->touched && f->self.locked) {
+		r = f->self.make;
+		r.path = f->path;
+		r.silent = true;
+		sync_emit(p, &r);
+	}
+	f->touched = true;
+}
+
+/* A directory of the source: it is made if need be, and gets its attributes
+ * when all else is done. */
+static void
+take_dir(struct sync_plan *p, struct sync_child *c,
+    const struct sync_decision *d, const struct sync_record *r,
+    const char *path)
+{
+	bool is_there = !d->is_new;
+	bool owner_writes = r->has_was && (r->was.mode & 0300) == 0300;
+
+	c->attrs = c->make = *r;
+	c->attrs.kind = XFER_ORDER_DIR_ATTRS;
+	c->attrs.silent = true;
+	c->attrs.has_was = c->attrs.replaces_kind = false;
+	c->make.kind = XFER_ORDER_MAKE_DIR;
+	c->attrs_differ = d->action != SYNC_NOTHING;
+	c->locked = is_there && !owner_writes && !p->p.ends->target_is_root;
+	if (c->locked) {
+		/* It was opened to its owner: so its mode is set again. */
+		c->attrs.set |= SFTP_A_MODE;
+	}
+	if (d->action == SYNC_MAKE_DIR && p->p.opts->prune_empty) {
+		c->pending = true;
+	} else if (d->action == SYNC_MAKE_DIR) {
+		struct sync_record make = c->make;
+
+		touch(p);
+		make.path = path;
+		sync_emit(p, &make);
+	} else if (d->action == SYNC_ATTRS || p->p.tell_equal) {
+		/* The item is told with the attributes. */
+		c->attrs.silent = false;
+		c->attrs_differ = true;
+	}
+}
+
+void
+sync_frame_end(struct sync_plan *p, struct sync_frame *f)
+{
+	struct sync_record r;
+
+	if (!f->has_self || f->self.pending ||
+	    (!f->touched && !f->self.attrs_differ))
+		return;
+	r = f->self.attrs;
+	r.path = f->path;
+	sync_record_put(p, &p->dirs, &r);
+}
+
+void
+sync_top(struct sync_plan *p, const struct walk_item *s,
+    const struct walk_item *t)
+{
+	struct sync_frame *f = TAILQ_FIRST(&p->frames);
+	const struct sync_pair *pair = &p->now->pair;
+	bool is_there = t->kind == WALK_DIR;
+	struct sync_decision d = sync_decide(p->p.opts, p->p.ends, s,
+	    is_there ? t : NULL);
+	struct sync_record r;
+
+	if (is_there && pair->target_made) {
+		/* It is new, and made by the program. */
+		d.action = SYNC_ATTRS;
+		d.is_new = true;
+	}
+	r = record_of(p, &d, 0, s, is_there ? t : NULL);
+	if (pair->target_made)
+		memcpy(r.letters, "cd+++++++++", sizeof r.letters);
+	f->has_self = true;
+	take_dir(p, &f->self, &d, &r, "");
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+static void
+count(struct sync_plan *p, const struct walk_item *s)
+{
+	p->counts.entries++;
+	switch (s->kind) {
+	case WALK_FILE:
+		p->counts.files++;
+		p->counts.bytes += s->size;
+		break;
+	case WALK_DIR:
+		p->counts.dirs++;
+		break;
+	case WALK_LINK:
+		p->counts.links++;
+		p->counts.bytes += strlen(s->text);
+		break;
+	default:
+		p->counts.specials++;
+	}
+}
+
+static void
+skip(struct sync_plan *p, const char *path, const struct walk_item *s,
+    const struct walk_item *t)
+{
+	const struct sync_opts *o = p->p.opts;
+	char *shown = sync_shown(&p->now->pair, path, false);
+	bool device = s->kind == WALK_CHAR || s->kind == WALK_BLOCK;
+
+	if (s->kind == WALK_DIR)
+		p->p.hooks.note(p->p.hooks.arg, shown, "is a directory, and "
+		    "is skipped: -r");
+	else if (s->kind == WALK_LINK)
+		p->p.hooks.note(p->p.hooks.arg, shown, "is a link, and is "
+		    "skipped: -l");
+	else if (!(device ? o->devices : o->specials))
+		p->p.hooks.note(p->p.hooks.arg, shown, "is no regular file, "
+		    "and is skipped");
+	else if (t == NULL || t->kind != s->kind)
+		p->p.hooks.fail(p->p.hooks.arg, shown, "cannot be made "
+		    "through SFTP: --no-D leaves such files out");
+	free(shown);
+}
+
+/* A file or link in place of a directory: what is in that has to go first. */
+static void
+replace_dir(struct sync_plan *p, const char *path, struct sync_record *r,
+    const struct walk_item *t)
+{
+	const struct sync_opts *o = p->p.opts;
+	struct sync_record gone = { .kind = XFER_ORDER_DELETE_DIR,
+		.pair = r->pair, .silent = true, .path = path, .text = "",
+		.has_was = true, .was = attrs_of(t) };
+	char *shown;
+
+	if (!o->delete && !o->force) {
+		shown = sync_shown(&p->now->pair, path, false);
+		p->p.hooks.fail(p->p.hooks.arg, shown, "is a directory at the "
+		    "target, and is not deleted without --delete or --force");
+		free(shown);
+		return;
+	}
+	add_child(p, path)->gone = true;
+	sync_record_put(p, &p->to_delete, &gone);
+	r->path = path;
+	r->has_was = r->replaces_kind = false;
+	sync_record_put(p, &p->late, r);
+}
+
+static void
+take_file(struct sync_plan *p, const char *path,
+    const struct sync_decision *d, struct sync_record *r,
+    const struct walk_item *s, const struct walk_item *t)
+{
+	const struct sync_opts *o = p->p.opts;
+
+	r->path = path;
+	r->remove_source = o->remove_source && !d->left_alone &&
+	    s->kind == WALK_FILE;
+	r->kind = d->action == SYNC_COPY || d->action == SYNC_MAKE_LINK ?
+	    XFER_ORDER_COPY : XFER_ORDER_ATTRS;
+	if (d->action == SYNC_NOTHING) {
+		r->set = 0;
+		if (p->p.tell_equal)
+			sync_tell(p, r);
+		r->silent = true;
+		if (r->remove_source)
+			sync_emit(p, r);
+		return;
+	}
+	touch(p);
+	if (d->replaces_kind && t != NULL && t->kind == WALK_DIR)
+		replace_dir(p, path, r, t);
+	else
+		sync_emit(p, r);
+}
+
+void
+sync_one(struct sync_plan *p, const char *path, unsigned source,
+    const struct walk_item *s, const struct walk_item *t)
+{
+	struct sync_decision d;
+	struct sync_record r;
+
+	count(p, s);
+	d = sync_decide(p->p.opts, p->p.ends, s, t);
+	if (d.action == SYNC_SKIP) {
+		skip(p, path, s, t);
+		return;
+	}
+	r = record_of(p, &d, source, s, t);
+	if (s->kind != WALK_DIR)
+		take_file(p, path, &d, &r, s, t);
+	else if (d.action != SYNC_NOTHING || !d.is_new)
+		take_dir(p, add_child(p, path), &d, &r, path);
+}
+
+/* ---- names that are only at the target ---------------------------------- */
+
+void
+sync_keep(struct sync_plan *p, const char *path)
+{
+	const struct sync_record r = { .kind = XFER_ORDER_DELETE,
+		.pair = p->now->number, .kept = true, .path = path,
+		.text = "" };
+
+	sync_record_put(p, &p->to_delete, &r);
+}
+
+static bool
+stays(struct sync_plan *p, const char *path, const struct walk_item *t)
+{
+	char *shown;
+	bool is_protected;
+
+	if (t->kind == WALK_UNKNOWN || t->not_entered ||
+	    xfer_is_part(path) || xfer_is_own_name(path))
+		return true;
+	shown = sync_shown(&p->now->pair, path, false);
+	is_protected = sync_rules_excludes(p->p.rules, SYNC_RECEIVER, shown,
+	    t->kind == WALK_DIR);
+	free(shown);
+	return is_protected;
+}
+
+void
+sync_gone(struct sync_plan *p, const char *path, const struct walk_item *t)
+{
+	struct sync_record r = { .pair = p->now->number, .path = path,
+		.text = "", .kind = t->kind == WALK_DIR ?
+		    XFER_ORDER_DELETE_DIR : XFER_ORDER_DELETE,
+		.item = *t, .has_was = true, .was = attrs_of(t) };
+
+	if (!p->p.opts->delete || p->now->pair.names_only) {
+		if (p->now->group_gone)
+			goto deleted; /* --force: all of it */
+		return;
+	}
+	if (stays(p, path, t)) {
+		sync_keep(p, path);
+		return;
+	}
+deleted:
+	memcpy(r.letters, "*deleting  ", sizeof r.letters);
+	if (t->kind == WALK_DIR)
+		add_child(p, path)->gone = true;
+	TAILQ_LAST(&p->frames, sync_frames)->touched = true;
+	p->n_deletes++;
+	sync_record_put(p, &p->to_delete, &r);
+}

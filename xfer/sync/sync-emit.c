@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: ISC */
+/* From records to orders, and to items when these are done. */
+#include "config.h"
+
+#include <sys/stat.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/wire.h"
+#include "xfer/sync/sync-plan-internal.h"
+
+/* ---- records on a list -------------------------------------------------- */
+
+void
+sync_record_put(struct sync_plan *p, struct sync_spool *s,
+    const struct sync_record *r)
+{
+	const struct walk_item *i = &r->item;
+	struct buf b;
+	int err;
+
+	buf_init(&b);
+	buf_put_u8(&b, (uint8_t)r->kind);
+	buf_put_u32(&b, r->pair);
+	buf_put_u32(&b, r->source);
+	buf_put_bool(&b, r->silent);
+	buf_put_bool(&b, r->kept);
+	buf_put_bool(&b, r->replaces_kind);
+	buf_put_bool(&b, r->remove_source);
+	buf_put_bool(&b, r->has_was);
+	buf_put_u32(&b, r->set);
+	buf_put_u32(&b, r->mode);
+	buf_put_u32(&b, r->uid);
+	buf_put_u32(&b, r->gid);
+	buf_put_u32(&b, r->was.flags);
+	buf_put_u32(&b, r->was.mode);
+	buf_put_u64(&b, r->was.size);
+	buf_put_u32(&b, r->was.mtime);
+	buf_put(&b, r->letters, sizeof r->letters);
+	buf_put_u8(&b, (uint8_t)i->kind);
+	buf_put_u32(&b, i->mode);
+	buf_put_u32(&b, i->uid);
+	buf_put_u32(&b, i->gid);
+	buf_put_u64(&b, i->size);
+	buf_put_u64(&b, (uint64_t)i->mtime);
+	buf_put_u32(&b, i->nsec);
+	buf_put(&b, r->path, strlen(r->path) + 1);
+	buf_put(&b, r->text, strlen(r->text) + 1);
+	err = buf_err(&b);
+	if (err == 0)
+		err = sync_spool_put(s, buf_data(&b), buf_len(&b));
+	if (err != 0) {
+		p->not_whole = true;
+		p->p.hooks.fail(p->p.hooks.arg, r->path, err_text(err));
+	}
+	buf_clear(&b);
+}
+
+bool
+sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len)
+{
+	struct rd in = rd_from(bytes, len);
+	struct walk_item *i = &r->item;
+	struct span rest;
+
+	*r = (struct sync_record){ .kind = rd_u8(&in) };
+	r->pair = rd_u32(&in);
+	r->source = rd_u32(&in);
+	r->silent = rd_bool(&in);
+	r->kept = rd_bool(&in);
+	r->replaces_kind = rd_bool(&in);
+	r->remove_source = rd_bool(&in);
+	r->has_was = rd_bool(&in);
+	r->set = rd_u32(&in);
+	r->mode = rd_u32(&in);
+	r->uid = rd_u32(&in);
+	r->gid = rd_u32(&in);
+	r->was.flags = rd_u32(&in);
+	r->was.mode = rd_u32(&in);
+	r->was.size = rd_u64(&in);
+	r->was.mtime = r->was.atime = rd_u32(&in);
+	rest = rd_bytes(&in, sizeof r->letters);
+	if (rest.len == sizeof r->letters)
+		memcpy(r->letters, rest.p, rest.len);
+	i->kind = rd_u8(&in);
+	i->mode = rd_u32(&in);
+	i->uid = rd_u32(&in);
+	i->gid = rd_u32(&in);
+	i->size = rd_u64(&in);
+	i->mtime = (int64_t)rd_u64(&in);
+	i->nsec = rd_u32(&in);
+	rest = rd_rest(&in);
+	if (rd_err(&in) != 0 || rest.len < 2 || rest.p[rest.len - 1] != '\0')
+		return false;
+	r->path = (const char *)rest.p;
+	if (strlen(r->path) + 1 >= rest.len)
+		return false;
+	r->text = r->path + strlen(r->path) + 1;
+	i->text = r->text;
+	return true;
+}
+
+/* ---- paths -------------------------------------------------------------- */
+
+static char *
+below(const char *top, const char *path)
+{
+	char *out;
+
+	if (*path == '\0')
+		return xstrdup(top);
+	xasprintf(&out, "%s%s%s", top,
+	    *top == '\0' || top[strlen(top) - 1] == '/' ? "" : "/", path);
+	return out;
+}
+
+char *
+sync_shown(const struct sync_pair *pair, const char *path, bool is_dir)
+{
+	char *plain = below(pair->shown, path), *shown;
+
+	if (*plain == '\0') {
+		free(plain);
+		return xstrdup("./");
+	}
+	if (!is_dir)
+		return plain;
+	xasprintf(&shown, "%s/", plain);
+	free(plain);
+	return shown;
+}
+
+static const struct sync_pair *
+pair_of(const struct sync_plan *p, uint32_t number)
+{
+	const struct sync_pair_state *s;
+
+	TAILQ_FOREACH(s, &p->pairs, entry)
+		if (s->number == number)
+			return &s->pair;
+	return NULL;
+}
+
+/* Where the old target goes, before it is replaced or deleted. */
+static char *
+backup_of(const struct sync_plan *p, const struct sync_pair *pair,
+    const struct sync_record *r, const char *name)
+{
+	const struct sync_opts *o = p->p.opts;
+	char *path, *full;
+
+	if (!o->backup || !r->has_was || S_ISDIR(r->was.mode) ||
+	    (r->kind != XFER_ORDER_COPY && r->kind != XFER_ORDER_DELETE))
+		return NULL;
+	if (o->backup_dir != NULL)
+		xasprintf(&path, "%s/%s%s", o->backup_dir, name, o->suffix);
+	else
+		xasprintf(&path, "%s%s", name, o->suffix);
+	if (!p->p.up)
+		return path;
+	full = below(pair->target_root, path);
+	free(path);
+	return full;
+}
+
+/* ---- orders ------------------------------------------------------------- */
+
+static void
+set_attrs(struct sync_ready *y)
+{
+	const struct sync_record *r = &y->record;
+
+	y->attrs = (struct sftp_attrs){ .flags = r->set, .mode = r->mode,
+		.uid = r->uid, .gid = r->gid };
+	y->attrs.mtime = (uint32_t)r->item.mtime;
+	y->attrs.atime = y->attrs.mtime;
+	if (r->item.kind == WALK_FILE) {
+		y->attrs.flags |= SFTP_A_SIZE;
+		y->attrs.size = r->item.size;
+	}
+	y->exact = (struct xfer_exact){ .known = true };
+	y->exact.times[1].tv_sec = (time_t)r->item.mtime;
+	y->exact.times[1].tv_nsec = r->item.nsec;
+	y->exact.times[0] = y->exact.times[1];
+}
+
+static enum local_links
+links_of(const struct sync_plan *p)
+{
+	const struct sync_opts *o = p->p.opts;
+
+	if (p->p.up)
+		return o->copy_links || o->copy_dirlinks ? LOCAL_LINKS_ALL :
+							   LOCAL_LINKS_NONE;
+	return o->keep_dirlinks ? LOCAL_LINKS_OWN : LOCAL_LINKS_NONE;
+}
+
+static void
+set_paths(const struct sync_plan *p, struct sync_ready *y)
+{
+	const struct sync_record *r = &y->record;
+	const struct sync_pair *pair = pair_of(p, r->pair);
+	bool is_delete = r->kind == XFER_ORDER_DELETE ||
+	    r->kind == XFER_ORDER_DELETE_DIR;
+	/* The one name's name at the target. */
+	const char *name = pair->as != NULL ? pair->as : r->path;
+	struct xfer_order *o = &y->order;
+
+	if (p->p.up) {
+		y->remote = below(pair->target_root, name);
+		y->local = is_delete ? NULL : xstrdup(r->path);
+	} else {
+		y->local = xstrdup(name);
+		y->remote = is_delete ? NULL :
+		    below(pair->source_roots[r->source], r->path);
+	}
+	if (y->local != NULL && *y->local == '\0') {
+		free(y->local);
+		y->local = xstrdup(".");
+	}
+	o->at = pair->locals[p->p.up ? r->source : 0];
+	o->links = links_of(p);
+	y->backup = backup_of(p, pair, r, name);
+	o->local = y->local;
+	o->remote = y->remote;
+	o->backup = y->backup;
+}
+
+void
+sync_emit(struct sync_plan *p, const struct sync_record *r)
+{
+	struct sync_ready *y;
+
+	if (p->p.opts->dry_run) {
+		sync_tell(p, r);
+		return;
+	}
+	y = xcalloc(1, sizeof *y);
+	y->record = *r;
+	y->path = xstrdup(r->path);
+	y->text = xstrdup(r->text);
+	y->record.path = y->path;
+	y->record.text = y->record.item.text = y->text;
+	y->was = r->was;
+	set_attrs(y);
+	y->order = (struct xfer_order){ .kind = r->kind,
+		.attrs = &y->attrs, .exact = &y->exact,
+		.text = r->item.kind == WALK_LINK ? y->text : NULL,
+		.was = r->has_was ? &y->was : NULL,
+		.replaces_kind = r->replaces_kind,
+		.remove_source = r->remove_source, .id = p->next_id++ };
+	if (r->kind == XFER_ORDER_DELETE || r->kind == XFER_ORDER_DELETE_DIR) {
+		y->order.attrs = NULL;
+		y->order.exact = NULL;
+		y->order.text = NULL;
+	}
+	set_paths(p, y);
+	TAILQ_INSERT_TAIL(&p->ready, y, entry);
+}
+
+void
+sync_ready_free(struct sync_ready *r)
+{
+	free(r->local);
+	free(r->remote);
+	free(r->backup);
+	free(r->path);
+	free(r->text);
+	free(r);
+}
+
+/* ---- items -------------------------------------------------------------- */
+
+static void
+count_done(struct sync_plan *p, const struct sync_record *r)
+{
+	bool is_new = strcmp(r->letters + 2, "+++++++++") == 0;
+
+	switch (r->kind) {
+	case XFER_ORDER_DELETE:
+	case XFER_ORDER_DELETE_DIR:
+		p->counts.deleted++;
+		break;
+	case XFER_ORDER_MAKE_DIR:
+		p->counts.made_dirs++;
+		break;
+	case XFER_ORDER_COPY:
+		if (r->item.kind == WALK_LINK) {
+			p->counts.made_links += is_new;
+			break;
+		}
+		p->counts.made_files += is_new;
+		p->counts.copied_files++;
+		p->counts.copied_bytes += r->item.size;
+		break;
+	default:
+		break;
+	}
+}
+
+void
+sync_tell(struct sync_plan *p, const struct sync_record *r)
+{
+	bool is_delete = r->kind == XFER_ORDER_DELETE ||
+	    r->kind == XFER_ORDER_DELETE_DIR;
+	char *shown;
+
+	if (r->silent || r->letters[0] == '\0')
+		return;
+	count_done(p, r);
+	shown = sync_shown(pair_of(p, r->pair), r->path,
+	    r->item.kind == WALK_DIR);
+	p->p.hooks.item(p->p.hooks.arg, r->letters, shown,
+	    is_delete ? NULL : &r->item);
+	free(shown);
+}

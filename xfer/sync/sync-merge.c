@@ -1,0 +1,560 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The merge of a pair: its sources and its target tell groups in one order,
+ * and names of a group in one order. Frames are the groups that are open, or
+ * above the open one, with the directories that are in them: a later group is
+ * one of these, or does not count.
+ */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "xfer/sftp/sftp-proto.h"
+#include "xfer/sync/sync-plan-internal.h"
+#include "xfer/sync/sync-rules.h"
+
+#define LOCK_NAME ".hpnsync-lock"
+
+/* ---- cursors ------------------------------------------------------------ */
+
+/* Reads the next item, unless there is one. 1: there is one or the scan is
+ * over. */
+static int
+fill(struct sync_cursor *c)
+{
+	int r;
+
+	while (!c->have && !c->ended) {
+		r = sync_scan_next(c->scan, &c->item);
+		if (r == SYNC_SCAN_LATER || r < 0)
+			return r;
+		c->ended = r == 0;
+		c->have = r == 1 && (c->item.is_group || !c->skips);
+	}
+	return 1;
+}
+
+static int
+fill_all(struct sync_plan *p)
+{
+	struct sync_pair_state *s = p->now;
+	int r = fill(&s->target);
+
+	if (r < 0)
+		return r;
+	for (unsigned i = 0; i < s->pair.n_sources; i++) {
+		int one = fill(&s->sources[i]);
+
+		if (one < 0)
+			return one;
+		if (one == SYNC_SCAN_LATER)
+			r = one;
+	}
+	return r;
+}
+
+static bool
+at_group(const struct sync_cursor *c)
+{
+	return c->have && c->item.is_group;
+}
+
+static bool
+at_name(const struct sync_cursor *c)
+{
+	return c->in_group && c->have && !c->item.is_group;
+}
+
+/* ---- frames ------------------------------------------------------------- */
+
+static void
+free_frame(struct sync_frame *f)
+{
+	for (size_t i = 0; i < f->n; i++)
+		free(f->children[i].name);
+	free(f->children);
+	free(f->path);
+	free(f);
+}
+
+static void
+pop_frame(struct sync_plan *p)
+{
+	struct sync_frame *f = TAILQ_LAST(&p->frames, sync_frames);
+	struct sync_frame *above = TAILQ_PREV(f, sync_frames, entry);
+
+	/* What was made below is also in the directories above. */
+	if (above != NULL && f->has_self && f->self.pending)
+		f->touched = false;
+	sync_frame_end(p, f);
+	TAILQ_REMOVE(&p->frames, f, entry);
+	free_frame(f);
+}
+
+static struct sync_frame *
+push_frame(struct sync_plan *p, const char *path)
+{
+	struct sync_frame *f = xcalloc(1, sizeof *f);
+
+	f->path = xstrdup(path);
+	TAILQ_INSERT_TAIL(&p->frames, f, entry);
+	return f;
+}
+
+static bool
+is_parent(const char *dir, const char *path)
+{
+	size_t len = strlen(dir);
+	const char *slash = strrchr(path, '/');
+
+	if (len == 0)
+		return slash == NULL;
+	return slash == path + len && strncmp(dir, path, len) == 0;
+}
+
+static bool
+is_above(const char *dir, const char *path)
+{
+	size_t len = strlen(dir);
+
+	return len == 0 || (strncmp(dir, path, len) == 0 && path[len] == '/');
+}
+
+/* A directory of the frame that gets no group any more: its end is now. */
+static void
+end_children(struct sync_plan *p, struct sync_frame *f, const char *up_to)
+{
+	struct sync_frame end = { .has_self = true };
+	char *path;
+
+	for (; f->at < f->n; f->at++) {
+		struct sync_child *c = &f->children[f->at];
+
+		if (up_to != NULL && strcmp(c->name, up_to) >= 0)
+			return;
+		if (c->gone)
+			continue;
+		if (*f->path == '\0')
+			path = xstrdup(c->name);
+		else
+			xasprintf(&path, "%s/%s", f->path, c->name);
+		end.path = path;
+		end.self = *c;
+		sync_frame_end(p, &end);
+		free(path);
+	}
+}
+
+/* Leaves the directories that path is not in. */
+static void
+leave(struct sync_plan *p, const char *path)
+{
+	struct sync_frame *f;
+
+	while ((f = TAILQ_LAST(&p->frames, sync_frames)) != NULL &&
+	    !is_above(f->path, path)) {
+		end_children(p, f, NULL);
+		pop_frame(p);
+	}
+}
+
+/* The directory of that path, as the group that it is in has it; NULL: it does
+ * not count. */
+static struct sync_child *
+find_child(struct sync_plan *p, const char *path)
+{
+	struct sync_frame *f;
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+
+	leave(p, path);
+	f = TAILQ_LAST(&p->frames, sync_frames);
+	if (f == NULL || !is_parent(f->path, path))
+		return NULL;
+	end_children(p, f, name);
+	if (f->at == f->n || strcmp(f->children[f->at].name, name) != 0)
+		return NULL;
+	return &f->children[f->at++];
+}
+
+/* ---- groups ------------------------------------------------------------- */
+
+static void
+skip_group(struct sync_cursor *c)
+{
+	c->have = false;
+	c->in_group = false;
+	c->skips = true;
+}
+
+static void
+join_group(struct sync_cursor *c)
+{
+	c->have = false;
+	c->in_group = true;
+	c->skips = false;
+}
+
+/* A group that cannot be read, of a source: what is in the target is not
+ * compared, and stays. */
+static void
+unreadable(struct sync_plan *p, const struct sync_cursor *c)
+{
+	char *shown = sync_shown(&p->now->pair, c->item.path, true);
+
+	if (c->item.status == SFTP_NO_SUCH_FILE)
+		p->p.hooks.vanished(p->p.hooks.arg, shown);
+	else
+		p->p.hooks.fail(p->p.hooks.arg, shown,
+		    sftp_status_text(c->item.status));
+	p->not_whole = true;
+	free(shown);
+}
+
+/* The sources whose next group is at path join it. Returns how many did; one
+ * that cannot be read leaves the others without deletes. */
+static unsigned
+join_sources(struct sync_plan *p, const char *path, bool counts)
+{
+	struct sync_pair_state *s = p->now;
+	unsigned joined = 0;
+
+	for (unsigned i = 0; i < s->pair.n_sources; i++) {
+		struct sync_cursor *c = &s->sources[i];
+
+		c->in_group = false;
+		if (!at_group(c) || strcmp(c->item.path, path) != 0)
+			continue;
+		if (counts && c->item.status != 0)
+			unreadable(p, c);
+		if (!counts || c->item.status != 0) {
+			skip_group(c);
+			continue;
+		}
+		join_group(c);
+		joined++;
+	}
+	return joined;
+}
+
+static void
+enter_rules(struct sync_plan *p, const char *path)
+{
+	enum { FILES_MAX = 16 };
+	const struct sync_pair_state *s = p->now;
+	const char *texts[FILES_MAX] = { NULL }, *name, *why = NULL;
+	size_t lens[FILES_MAX] = { 0 };
+	char *shown = sync_shown(&s->pair, path, false);
+	const char *at = strcmp(shown, "./") == 0 ? "" : shown;
+
+	for (size_t i = 0; i < FILES_MAX &&
+	    (name = sync_rules_dir_file(p->p.rules, i)) != NULL; i++)
+		if (s->sources[0].in_group && p->p.hooks.dir_rules != NULL)
+			(void)p->p.hooks.dir_rules(p->p.hooks.arg, &s->pair, 0,
+			    path, name, &texts[i], &lens[i]);
+	if (sync_rules_enter(p->p.rules, at, texts, lens, &why) != 0) {
+		p->p.hooks.fail(p->p.hooks.arg, shown, why != NULL ? why :
+		    "has rules that cannot be read");
+		p->not_whole = true;
+	}
+	free(shown);
+}
+
+/* The target's group may be unreadable: then nothing is compared. */
+static bool
+target_reads(struct sync_plan *p)
+{
+	const struct sync_cursor *t = &p->now->target;
+	char *shown;
+
+	if (t->item.status == 0 || t->item.status == SFTP_NO_SUCH_FILE)
+		return true;
+	shown = sync_shown(&p->now->pair, t->item.path, true);
+	p->p.hooks.fail(p->p.hooks.arg, shown,
+	    sftp_status_text(t->item.status));
+	p->not_whole = true;
+	free(shown);
+	return false;
+}
+
+static void
+set_group(struct sync_plan *p, const char *path, bool gone)
+{
+	struct sync_pair_state *s = p->now;
+
+	free(s->group);
+	s->group = xstrdup(path);
+	s->group_gone = gone;
+	s->open = true;
+}
+
+/* Opens a group that one or more sources have. */
+static void
+open_sources(struct sync_plan *p, char *path, bool with_target)
+{
+	struct sync_pair_state *s = p->now;
+	struct sync_child *c = *path == '\0' ? NULL : find_child(p, path);
+	/* The parents of given names need not be entries themselves. */
+	bool counts = *path == '\0' || c != NULL || s->pair.names_only;
+	struct sync_frame *f;
+
+	if (c != NULL && c->gone)
+		counts = false;
+	if (counts && with_target && !target_reads(p))
+		counts = false;
+	if (!counts || join_sources(p, path, true) == 0) {
+		(void)join_sources(p, path, false);
+		if (with_target)
+			skip_group(&s->target);
+		return;
+	}
+	if (with_target)
+		join_group(&s->target);
+	else
+		s->target.in_group = false;
+	if (*path != '\0' || TAILQ_EMPTY(&p->frames)) {
+		leave(p, path);
+		f = push_frame(p, path);
+		f->has_self = c != NULL;
+		if (c != NULL)
+			f->self = *c;
+		f->self.name = NULL;
+	}
+	set_group(p, path, false);
+	enter_rules(p, path);
+}
+
+/* A group that only the target has: what is in it is deleted if its directory
+ * is. */
+static void
+open_target(struct sync_plan *p, const char *path)
+{
+	struct sync_pair_state *s = p->now;
+	struct sync_child *c = *path == '\0' ? NULL : find_child(p, path);
+
+	if (c == NULL || !c->gone) {
+		skip_group(&s->target);
+		return;
+	}
+	if (s->target.item.status != 0) {
+		sync_keep(p, path);
+		skip_group(&s->target);
+		return;
+	}
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		s->sources[i].in_group = false;
+	push_frame(p, path)->gone = true;
+	set_group(p, path, true);
+	join_group(&s->target);
+}
+
+/* The next group. False: there is none. */
+static bool
+next_group(struct sync_plan *p)
+{
+	struct sync_pair_state *s = p->now;
+	const char *first = NULL;
+	char *path;
+	int order;
+
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		if (at_group(&s->sources[i]) && (first == NULL ||
+		    walk_path_cmp(s->sources[i].item.path, first) < 0))
+			first = s->sources[i].item.path;
+	if (first == NULL && !at_group(&s->target))
+		return false;
+	order = first == NULL ? -1 : !at_group(&s->target) ? 1 :
+	    walk_path_cmp(s->target.item.path, first);
+	path = xstrdup(order < 0 ? s->target.item.path : first);
+	if (order < 0)
+		open_target(p, path);
+	else
+		open_sources(p, path, order == 0);
+	free(path);
+	return true;
+}
+
+/* ---- names -------------------------------------------------------------- */
+
+/* The first of the names that are next; NULL: the group is over. */
+static const char *
+first_name(const struct sync_pair_state *s)
+{
+	const char *first = at_name(&s->target) ? s->target.item.name : NULL;
+
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		if (at_name(&s->sources[i]) && (first == NULL ||
+		    strcmp(s->sources[i].item.name, first) < 0))
+			first = s->sources[i].item.name;
+	return first;
+}
+
+/* The source whose entry counts: the first, but a directory before all else. */
+static unsigned
+source_of(const struct sync_pair_state *s, const char *name)
+{
+	unsigned best = s->pair.n_sources;
+
+	for (unsigned i = s->pair.n_sources; i-- > 0;) {
+		const struct sync_cursor *c = &s->sources[i];
+
+		if (at_name(c) && strcmp(c->item.name, name) == 0 &&
+		    (best == s->pair.n_sources ||
+			s->sources[best].item.kind != WALK_DIR ||
+			c->item.kind == WALK_DIR))
+			best = i;
+	}
+	return best;
+}
+
+static bool
+is_hidden(struct sync_plan *p, const char *path, bool is_dir)
+{
+	char *shown = sync_shown(&p->now->pair, path, false);
+	bool hidden = sync_rules_excludes(p->p.rules, SYNC_SENDER, shown,
+	    is_dir);
+
+	free(shown);
+	return hidden;
+}
+
+/* An entry of a source of which nothing is known: it is left as it is. */
+static void
+unknown(struct sync_plan *p, const char *path, const struct walk_item *s)
+{
+	char *shown = sync_shown(&p->now->pair, path, false);
+
+	if (s->status == SFTP_NO_SUCH_FILE)
+		p->p.hooks.vanished(p->p.hooks.arg, shown);
+	else
+		p->p.hooks.fail(p->p.hooks.arg, shown,
+		    sftp_status_text(s->status));
+	p->not_whole = true;
+	free(shown);
+}
+
+static void
+handle(struct sync_plan *p, const char *path, unsigned source,
+    const struct walk_item *s, const struct walk_item *t)
+{
+	if (s != NULL && is_hidden(p, path, s->kind == WALK_DIR))
+		s = NULL;
+	if (s != NULL && s->kind == WALK_UNKNOWN)
+		unknown(p, path, s);
+	else if (s != NULL)
+		sync_one(p, path, source, s, t);
+	else if (t != NULL)
+		sync_gone(p, path, t);
+}
+
+/* With `as` the one name of the source and that of the target are one. */
+static bool
+is_renamed(const struct sync_pair_state *s)
+{
+	return s->pair.as != NULL && at_name(&s->sources[0]) &&
+	    at_name(&s->target);
+}
+
+static void
+next_name(struct sync_plan *p, const char *first)
+{
+	struct sync_pair_state *s = p->now;
+	bool renamed = is_renamed(s);
+	char *name = xstrdup(renamed ? s->sources[0].item.name : first), *path;
+	unsigned source = source_of(s, name);
+	const struct walk_item *from = source < s->pair.n_sources ?
+	    &s->sources[source].item : NULL;
+	bool in_target = renamed || (at_name(&s->target) &&
+	    strcmp(s->target.item.name, name) == 0);
+
+	p->counts.target_entries += in_target;
+	if (*s->group == '\0')
+		path = xstrdup(name);
+	else
+		xasprintf(&path, "%s/%s", s->group, name);
+	if (strcmp(path, LOCK_NAME) != 0)
+		handle(p, path, source, from, in_target ? &s->target.item :
+							  NULL);
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		if (at_name(&s->sources[i]) &&
+		    strcmp(s->sources[i].item.name, name) == 0)
+			s->sources[i].have = false;
+	if (in_target)
+		s->target.have = false;
+	free(path);
+	free(name);
+}
+
+/* ---- the pair ----------------------------------------------------------- */
+
+/* Compares the tops. 1; SYNC_SCAN_LATER; ERR_*. */
+static int
+begin(struct sync_plan *p)
+{
+	struct sync_pair_state *s = p->now;
+	struct walk_item from, to;
+	int r;
+
+	if (!s->pair.names_only) {
+		r = sync_scan_top(s->sources[0].scan, &from);
+		if (r != 1)
+			return r;
+		r = sync_scan_top(s->target.scan, &to);
+		if (r != 1)
+			return r;
+		(void)push_frame(p, "");
+		if (from.kind == WALK_DIR)
+			sync_top(p, &from, &to);
+	}
+	s->begun = true;
+	return 1;
+}
+
+static void
+end(struct sync_plan *p)
+{
+	struct sync_frame *f;
+
+	while ((f = TAILQ_LAST(&p->frames, sync_frames)) != NULL) {
+		end_children(p, f, NULL);
+		pop_frame(p);
+	}
+}
+
+int
+sync_merge(struct sync_plan *p)
+{
+	struct sync_pair_state *s = p->now;
+	const char *name;
+	int r;
+
+	if (!s->begun)
+		return begin(p);
+	if ((r = fill_all(p)) != 1)
+		return r;
+	if (s->open) {
+		name = first_name(s);
+		if (name != NULL) {
+			next_name(p, name);
+			return 1;
+		}
+		s->open = false;
+	}
+	if (next_group(p))
+		return 1;
+	end(p);
+	return 0;
+}
+
+void
+sync_plan_free_frames(struct sync_plan *p)
+{
+	struct sync_frame *f;
+
+	while ((f = TAILQ_FIRST(&p->frames)) != NULL) {
+		TAILQ_REMOVE(&p->frames, f, entry);
+		free_frame(f);
+	}
+}

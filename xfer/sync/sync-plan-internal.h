@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: ISC */
+/* The plan: its state, and what its files know of each other. */
+#ifndef HPN_XFER_SYNC_SYNC_PLAN_INTERNAL_H
+#define HPN_XFER_SYNC_SYNC_PLAN_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/str.h"
+#include "compat/queue.h"
+#include "xfer/state/transfer-exact.h"
+#include "xfer/sync/sync-plan.h"
+#include "xfer/sync/sync-spool.h"
+
+/* An order in its bare form, as it is kept until it is given out. */
+struct sync_record {
+	enum xfer_order_kind kind;
+	uint32_t pair, source;
+	bool silent;	    /* no item is told of it */
+	bool kept;	    /* of a delete: it is none; the name stays, and with
+			     * it the directories that it is in */
+	bool replaces_kind, remove_source, has_was;
+	uint32_t set;	    /* SFTP_A_*: what the target gets */
+	uint32_t mode, uid, gid; /* with the kind of file */
+	struct sftp_attrs was;
+	char letters[SYNC_ITEM_LEN + 1];
+	struct walk_item item; /* of the source; only what an item tells */
+	const char *path;      /* below the pair's top */
+	const char *text;      /* of a link; or "" */
+};
+
+/* A directory that is in the group that was read last, or in one above. */
+struct sync_child {
+	char *name; /* owned */
+	bool gone;  /* it is to be deleted, and so is what is in it */
+	struct sync_record attrs; /* XFER_ORDER_DIR_ATTRS; without path */
+	bool attrs_differ;
+	bool pending;	    /* -m: it is made when something is put into it */
+	struct sync_record make; /* how; without path */
+	bool locked;	    /* its owner cannot write to it */
+};
+
+/* A group that is open, or of which a later group may be a child. */
+struct sync_frame {
+	char *path;
+	struct sync_child *children; /* owned, in the order of names */
+	size_t n, room, at;
+	bool gone;
+	struct sync_child self; /* name is NULL of a top that has no child */
+	bool has_self, touched;
+	TAILQ_ENTRY(sync_frame) entry;
+};
+TAILQ_HEAD(sync_frames, sync_frame);
+
+/* A scan, with the item that was read last. */
+struct sync_cursor {
+	struct sync_scan *scan;
+	bool have, ended;
+	struct walk_item item;
+	bool in_group; /* the open group is also this scan's */
+	bool skips;    /* entries up to the next group do not count */
+};
+
+struct sync_pair_state {
+	struct sync_pair pair;
+	uint32_t number;
+	struct sync_cursor *sources, target;
+	bool begun, open, target_has_it;
+	char *group; /* path of the open group */
+	bool group_gone;
+	TAILQ_ENTRY(sync_pair_state) entry;
+};
+
+/* An order that waits to be given out, or to end. */
+struct sync_ready {
+	struct xfer_order order;
+	struct sync_record record;
+	struct sftp_attrs attrs, was;
+	struct xfer_exact exact;
+	char *local, *remote, *backup, *path, *text, *shown; /* owned */
+	TAILQ_ENTRY(sync_ready) entry;
+};
+TAILQ_HEAD(sync_ready_list, sync_ready);
+
+enum { SYNC_BUCKETS = 1024 };
+
+enum sync_phase {
+	SYNC_PHASE_MERGE,
+	SYNC_PHASE_DELETE,
+	SYNC_PHASE_LATE,
+	SYNC_PHASE_DIRS,
+	SYNC_PHASE_END,
+};
+
+struct sync_plan {
+	struct sync_plan_params p;
+	TAILQ_HEAD(sync_pair_states, sync_pair_state) pairs;
+	struct sync_pair_state *now;
+	uint32_t n_pairs;
+	struct sync_frames frames; /* of the pair `now`, downwards */
+	enum sync_phase phase;
+	bool not_whole;
+	enum sync_deletes deletes;
+	struct sync_spool to_delete, late, dirs;
+	uint64_t n_deletes;    /* without those that are kept */
+	struct strlist kept;   /* directories that stay for what is in them */
+	struct sync_ready_list ready;	 /* to be given out */
+	struct sync_ready *given;	 /* the last one that was */
+	struct sync_ready_list under_way[SYNC_BUCKETS];
+	uint64_t next_id;
+	struct sync_counts counts;
+};
+
+/* sync-merge.c: goes on with the pair `now`. 1: orders may be ready; 0: the
+ * pair is over; SYNC_SCAN_LATER; ERR_*. */
+int sync_merge(struct sync_plan *p) must_check;
+/* Frees the frames of a pair that was not merged to its end. */
+void sync_plan_free_frames(struct sync_plan *p);
+/* sync-decide.c: what is to be done for one name of the open group. */
+void sync_one(struct sync_plan *p, const char *path, unsigned source,
+    const struct walk_item *s, const struct walk_item *t);
+void sync_top(struct sync_plan *p, const struct walk_item *s,
+    const struct walk_item *t);
+/* A name that the source does not have. */
+void sync_gone(struct sync_plan *p, const char *path,
+    const struct walk_item *t);
+/* The name stays, also if all around it is deleted. */
+void sync_keep(struct sync_plan *p, const char *path);
+/* The directory of the frame gets its attributes at the end, if it needs to. */
+void sync_frame_end(struct sync_plan *p, struct sync_frame *f);
+/* sync-emit.c: puts a record's order behind those that are ready; without one
+ * (dry_run) its item is told. */
+void sync_emit(struct sync_plan *p, const struct sync_record *r);
+void sync_ready_free(struct sync_ready *r);
+void sync_tell(struct sync_plan *p, const struct sync_record *r);
+char *sync_shown(const struct sync_pair *pair, const char *path, bool is_dir);
+void sync_record_put(struct sync_plan *p, struct sync_spool *s,
+    const struct sync_record *r);
+/* False: the record's bytes are none. */
+bool sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len);
+/* sync-plan-delete.c: decides whether to delete, once all pairs are merged. */
+void sync_deletes_decide(struct sync_plan *p);
+/* The next delete: 1, an order may be ready; 0: there is none; ERR_*. */
+int sync_deletes_next(struct sync_plan *p) must_check;
+
+#endif

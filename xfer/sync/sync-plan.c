@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/sync/sync-plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "xfer/sync/sync-plan-internal.h"
+
+/* ---- life --------------------------------------------------------------- */
+
+int
+sync_plan_new(struct sync_plan **out, const struct sync_plan_params *params)
+{
+	struct sync_plan *p = xcalloc(1, sizeof *p);
+
+	p->p = *params;
+	TAILQ_INIT(&p->pairs);
+	TAILQ_INIT(&p->frames);
+	TAILQ_INIT(&p->ready);
+	for (size_t i = 0; i < SYNC_BUCKETS; i++)
+		TAILQ_INIT(&p->under_way[i]);
+	sync_spool_init(&p->to_delete);
+	sync_spool_init(&p->late);
+	sync_spool_init(&p->dirs);
+	*out = p;
+	return 0;
+}
+
+static void
+free_list(struct sync_ready_list *list)
+{
+	struct sync_ready *r;
+
+	while ((r = TAILQ_FIRST(list)) != NULL) {
+		TAILQ_REMOVE(list, r, entry);
+		sync_ready_free(r);
+	}
+}
+
+static void
+free_pair(struct sync_pair_state *s)
+{
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		sync_scan_free(s->sources[i].scan);
+	sync_scan_free(s->target.scan);
+	free(s->sources);
+	free(s->group);
+	free(s);
+}
+
+void
+sync_plan_free(struct sync_plan *p)
+{
+	struct sync_pair_state *s;
+
+	if (p == NULL)
+		return;
+	while ((s = TAILQ_FIRST(&p->pairs)) != NULL) {
+		TAILQ_REMOVE(&p->pairs, s, entry);
+		free_pair(s);
+	}
+	sync_plan_free_frames(p);
+	free_list(&p->ready);
+	for (size_t i = 0; i < SYNC_BUCKETS; i++)
+		free_list(&p->under_way[i]);
+	sync_spool_clear(&p->to_delete);
+	sync_spool_clear(&p->late);
+	sync_spool_clear(&p->dirs);
+	strlist_clear(&p->kept);
+	free(p);
+}
+
+int
+sync_plan_add(struct sync_plan *p, const struct sync_pair *pair)
+{
+	struct sync_pair_state *s = xcalloc(1, sizeof *s);
+
+	s->pair = *pair;
+	s->number = p->n_pairs++;
+	s->sources = xcalloc(pair->n_sources, sizeof *s->sources);
+	for (unsigned i = 0; i < pair->n_sources; i++)
+		s->sources[i].scan = pair->sources[i];
+	s->target.scan = pair->target;
+	TAILQ_INSERT_TAIL(&p->pairs, s, entry);
+	if (p->now == NULL && p->phase == SYNC_PHASE_MERGE && s->number == 0)
+		p->now = s;
+	return 0;
+}
+
+/* ---- phases ------------------------------------------------------------- */
+
+/* Emits the first record of a list. 1; 0: there is none; ERR_*. */
+static int
+from_spool(struct sync_plan *p, struct sync_spool *spool)
+{
+	const uint8_t *bytes;
+	struct sync_record r;
+	size_t len;
+	int err = sync_spool_take_first(spool, &bytes, &len);
+
+	if (err <= 0)
+		return err;
+	if (!sync_record_get(&r, bytes, len))
+		return ERR_FORMAT;
+	sync_emit(p, &r);
+	return 1;
+}
+
+/* One step. 1; 0: the phase is over; SYNC_SCAN_LATER; ERR_*. */
+static int
+step(struct sync_plan *p)
+{
+	int r;
+
+	switch (p->phase) {
+	case SYNC_PHASE_MERGE:
+		if (p->now == NULL)
+			return 0;
+		if ((r = sync_merge(p)) != 0)
+			return r;
+		p->now = TAILQ_NEXT(p->now, entry);
+		return 1;
+	case SYNC_PHASE_DELETE:
+		return sync_deletes_next(p);
+	case SYNC_PHASE_LATE:
+		return from_spool(p, &p->late);
+	case SYNC_PHASE_DIRS:
+		return from_spool(p, &p->dirs);
+	case SYNC_PHASE_END:
+		break;
+	}
+	return 0;
+}
+
+static struct sync_ready_list *
+bucket(struct sync_plan *p, uint64_t id)
+{
+	return &p->under_way[id % SYNC_BUCKETS];
+}
+
+/* Gives out the first order that is ready. */
+static bool
+give(struct sync_plan *p, struct xfer_order *out)
+{
+	struct sync_ready *y = TAILQ_FIRST(&p->ready);
+
+	if (y == NULL)
+		return false;
+	TAILQ_REMOVE(&p->ready, y, entry);
+	TAILQ_INSERT_TAIL(bucket(p, y->order.id), y, entry);
+	*out = y->order;
+	return true;
+}
+
+int
+sync_plan_next(void *plan, struct xfer_order *out)
+{
+	struct sync_plan *p = plan;
+	int r;
+
+	while (!give(p, out)) {
+		if (p->phase == SYNC_PHASE_END)
+			return 0;
+		r = step(p);
+		if (r == SYNC_SCAN_LATER)
+			return XFER_ORDERS_LATER;
+		if (r < 0) {
+			p->not_whole = true;
+			return r;
+		}
+		if (r > 0)
+			continue;
+		p->phase++;
+		if (p->phase == SYNC_PHASE_DELETE)
+			sync_deletes_decide(p);
+	}
+	return 1;
+}
+
+void
+sync_plan_done(void *plan, uint64_t id, bool ok, uint64_t bytes)
+{
+	struct sync_plan *p = plan;
+	struct sync_ready_list *list = bucket(p, id);
+	struct sync_ready *y;
+
+	(void)bytes;
+	TAILQ_FOREACH(y, list, entry)
+		if (y->order.id == id)
+			break;
+	if (y == NULL)
+		return;
+	if (ok)
+		sync_tell(p, &y->record);
+	TAILQ_REMOVE(list, y, entry);
+	sync_ready_free(y);
+}
+
+enum sync_deletes
+sync_plan_deletes(const struct sync_plan *p)
+{
+	return p->deletes;
+}
+
+const struct sync_counts *
+sync_plan_counts(const struct sync_plan *p)
+{
+	return &p->counts;
+}

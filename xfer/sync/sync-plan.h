@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Compares source trees with target trees, as scans tell them (sync-scan.h),
+ * and says what is to be done, as orders for a transfer
+ * (xfer/transfer/transfer-orders.h). It keeps one group of each side, what it
+ * must know of the directories above, and the list of what is to be deleted,
+ * which goes to an unnamed file when it is long.
+ *
+ * Copies come first, then deletes, then copies that had to wait for deletes,
+ * then attributes of directories. Nothing is deleted unless the plan is whole:
+ * docs/SYNC.md has the rules.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SYNC_SYNC_PLAN_H
+#define HPN_XFER_SYNC_SYNC_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "xfer/state/orders.h"
+#include "xfer/sync/sync-compare.h"
+#include "xfer/sync/sync-opts.h"
+#include "xfer/sync/sync-scan.h"
+
+struct local_dir;
+struct sync_plan;
+struct sync_rules;
+
+/* A target tree and the sources that are to be in it. */
+struct sync_pair {
+	/* In the order in which they count for a name that several have; the
+	 * paths are as the session names them. */
+	struct sync_scan *const *sources;
+	const char *const *source_roots;
+	unsigned n_sources;
+	struct sync_scan *target;
+	const char *target_root;
+	/* What stands before the paths in messages, and for rules: "" or
+	 * "dir". */
+	const char *shown;
+	/* The tops of the local side, held: one for each source, or one for the
+	 * target. */
+	struct local_dir *const *locals;
+	bool names_only; /* the scans are of given names: nothing is deleted */
+	/* With one name: what that file is called at the target; NULL: the
+	 * same. */
+	const char *as;
+	bool target_made; /* the target's top was made just now */
+};
+
+/* What there is to tell, for --stats and the summary. */
+struct sync_counts {
+	uint64_t entries, files, dirs, links, specials; /* of the sources */
+	uint64_t made_files, made_dirs, made_links, deleted;
+	uint64_t bytes, copied_files, copied_bytes;
+	uint64_t target_entries;
+};
+
+struct sync_plan_hooks {
+	/* A line of -i: letters are of sync_itemise(), or "*deleting  ". With
+	 * dry_run it is called when decided, else when done. path ends in a
+	 * slash if it is a directory's. source is NULL of a delete. */
+	void (*item)(void *arg, const char *letters, const char *path,
+	    const struct walk_item *source);
+	/* What is no failure, and what is one (exit status 23), and what was
+	 * gone when it was to be read (24). */
+	void (*note)(void *arg, const char *path, const char *text);
+	void (*fail)(void *arg, const char *path, const char *text);
+	void (*vanished)(void *arg, const char *path);
+	/* The text of a file of rules (sync_rules_dir_file()) in a directory of
+	 * a source, whose path is below its top: 1; 0: there is none. */
+	int (*dir_rules)(void *arg, const struct sync_pair *pair,
+	    unsigned source, const char *path, const char *name,
+	    const char **text, size_t *len);
+	void *arg;
+};
+
+struct sync_plan_params {
+	const struct sync_opts *opts;
+	struct sync_rules *rules;
+	const struct sync_ends *ends;
+	bool up;	 /* the local side is the source */
+	bool here;	 /* both are on this machine: letters are ">" */
+	bool tell_equal; /* items of what is equal, too */
+	struct sync_plan_hooks hooks;
+};
+
+/* What params and pairs point to is borrowed until the plan is freed; scans of
+ * a pair are the plan's from sync_plan_add() on. */
+int sync_plan_new(struct sync_plan **out,
+    const struct sync_plan_params *params) must_check;
+void sync_plan_free(struct sync_plan *p); /* NULL: nothing */
+/* Adds a pair behind the others. */
+int sync_plan_add(struct sync_plan *p, const struct sync_pair *pair) must_check;
+/* For xfer_follow(): arg is the plan. With dry_run there are no orders. */
+int sync_plan_next(void *plan, struct xfer_order *out) must_check;
+void sync_plan_done(void *plan, uint64_t id, bool ok, uint64_t bytes);
+/* What became of the deletes. */
+enum sync_deletes {
+	SYNC_DELETE_DONE,      /* or there were none */
+	SYNC_DELETE_TOO_MANY,  /* exit status 25 */
+	SYNC_DELETE_NOT_WHOLE, /* not all of the sources could be read */
+};
+enum sync_deletes sync_plan_deletes(const struct sync_plan *p);
+const struct sync_counts *sync_plan_counts(const struct sync_plan *p);
+
+#endif
