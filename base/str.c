@@ -507,7 +507,8 @@ xstr_shorten_path(const char *path)
 {
 	char *shown = str_shorten_path(path);
 
-	return shown != NULL ? shown : xstrdup(path); /* exits: no memory */
+	/* no memory: xstrdup() ends the process */
+	return shown != NULL ? shown : xstrdup(path);
 }
 
 bool

@@ -518,7 +518,8 @@ struct level {
 	int n;
 	uint16_t m[P];
 	uint16_t low[P / 2];   /* low bytes of a joined pair */
-	uint32_t shift[P / 2]; /* 256 to the number of these bytes */
+	/* 256 to the power of the number of these bytes */
+	uint32_t shift[P / 2];
 };
 
 static const uint8_t *

@@ -37,7 +37,7 @@ struct way {
 /* How a range in a certain form follows the range before it. */
 struct step {
 	uint8_t form; /* the form of the range before it */
-	bool continues; /* it is in the section of that range, too */
+	bool continues; /* the range is in the section of the range before it */
 };
 
 static uint64_t

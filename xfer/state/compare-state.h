@@ -18,9 +18,9 @@ struct xfer_compare {
 	} why;
 	bool differs;
 	bool listed; /* in x->files.comparing */
-	bool sparse; /* this end has holes */
-	bool reads;  /* there are no digests */
-	bool lost;   /* a request of it was not answered */
+	bool sparse; /* this end's file has holes */
+	bool reads;  /* the far end is read back, as it has no digests */
+	bool lost;   /* a request of the comparison was not answered */
 	uint64_t shown; /* bytes of a target that the progress counts */
 	int status; /* the server's reason why it gave no digests */
 	uint64_t next, size;

@@ -14,31 +14,36 @@
 /* A source that was found. */
 struct xfer_found {
 	bool up;
-	bool by_link;	 /* a server's link led to it, or may have */
+	/* a link at the server led to the source, or may have */
+	bool by_link;
 	bool only_attrs; /* a file whose target has its data already */
-	enum local_links links; /* of a file: see struct xfer_file */
+	/* links of struct xfer_file, if this is a file */
+	enum local_links links;
 	char *local, *remote; /* NULL: no memory */
-	/* Of one on this host: of a directory it is that, of a file where it
-	 * is; NULL: where the path says. */
+	/* The directory itself, or the directory of a file, if the source is on
+	 * this host. NULL: it is where its path says. */
 	struct local_dir *at;
-	const struct sftp_attrs *attrs; /* NULL: unknown; of files only */
+	const struct sftp_attrs *attrs; /* of files only; NULL: unknown */
 	const struct xfer_exact *exact; /* NULL: unknown */
 	struct xfer_duty *duty; /* owned; of a plan's order; NULL: no plan */
 };
 
 /* One pass over a remote directory, from OPENDIR to CLOSE. */
 struct xfer_listing {
-	struct xfer_stream *stream;	 /* of the handle, or OPENDIR */
+	/* stream of the handle, or of OPENDIR */
+	struct xfer_stream *stream;
 	struct sftp_handle *handle; /* owned; NULL: none yet */
 	bool alone;		 /* OPENDIR: no other handle was in use */
-	unsigned number;	 /* OPENDIR: how many the stream had sent */
+	/* how many OPENDIRs the stream had sent before */
+	unsigned number;
 	bool guessed;		 /* READDIRs were sent along with OPENDIR */
 	bool ready;		 /* in x->dirs.ready */
 	bool ended;		 /* no more READDIRs are to be sent */
 	bool closed;		 /* CLOSE was sent, or the stream is gone */
 	bool dropped;		 /* names were dropped: list it again */
-	bool read_out;		 /* the server said that it ends */
-	bool any;		 /* there was a name, be it "." */
+	/* the server said that there are no more names */
+	bool read_out;
+	bool any;		 /* a name has come, perhaps only "." */
 	unsigned reads;		 /* READDIRs and OPENDIR in flight */
 	unsigned reads_max;
 	unsigned reserved;	 /* names expected of the first answer */
@@ -49,25 +54,28 @@ struct xfer_listing {
 struct xfer_dir {
 	struct xfer *x;
 	struct xfer_dir *parent; /* holds a reference; NULL: a root */
-	unsigned refs;		 /* children, and itself while listed */
+	/* directories in it, and one more while it is listed */
+	unsigned refs;
 	bool up;
 	enum xfer_dir_state {
 		XFER_DIR_WANTED,
-		XFER_DIR_FOUND,	 /* it was there before */
-		XFER_DIR_MADE,	 /* by us just now, so it is empty */
+		XFER_DIR_FOUND,	 /* the directory was there before */
+		XFER_DIR_MADE,	 /* we have made it just now, so it is empty */
 		XFER_DIR_FAILED, /* what is in it fails as well */
-	} state; /* of the target */
+	} state; /* state of the target directory */
 	bool fix;		 /* attributes are set at the end */
 	bool no_early_close;	 /* its CLOSE was sent early once: not again */
-	unsigned large;		 /* names in an answer that was dropped */
-	unsigned tries;		 /* of MKDIR */
-	unsigned refusals;	 /* of OPENDIR so far */
-	unsigned depth, links;	 /* directories above it; those of them that
-				  * a server's links led to */
+	/* names in the answer that was dropped as too large */
+	unsigned large;
+	unsigned tries;		 /* MKDIRs sent so far */
+	unsigned refusals;	 /* OPENDIRs that were refused so far */
+	/* number of directories above it, and of those among them that a link
+	 * at the server led to */
+	unsigned depth, links;
 	char *local, *remote;	 /* owned */
 	struct local_dir *at;	 /* owned; NULL: it is not on this host, or
 				  * not there */
-	struct sftp_attrs attrs; /* of the source */
+	struct sftp_attrs attrs; /* attributes of the source */
 	struct xfer_exact exact;
 	DIR *dirp;		 /* upload: NULL until listed */
 	struct xfer_listing listing; /* download */
@@ -79,7 +87,7 @@ struct xfer_dir {
 				    * exists */
 	/* in x->dirs: waiting, walking, listing or fixing */
 	TAILQ_ENTRY(xfer_dir) entry;
-	TAILQ_ENTRY(xfer_dir) turn; /* ready, or looking */
+	TAILQ_ENTRY(xfer_dir) turn; /* in x->dirs: ready, or looking */
 	TAILQ_ENTRY(xfer_dir) all;
 };
 
@@ -103,12 +111,15 @@ struct xfer_dir_lists {
 	bool any;	   /* the transfer has had a directory */
 	size_t walking_max; /* directories of an upload that may be open, half
 			     * read */
-	size_t names_max;  /* names that are known; with more of them, answers
-			    * that are larger than expected are dropped */
-	unsigned readdirs; /* in flight */
-	unsigned expected; /* names expected from these, and from those that
-			    * follow OPENDIRs in flight */
-	/* By depth: names, and directories among them, in the first answer. */
+	/* limit for names that are known: above it, answers larger than
+	 * expected are dropped */
+	size_t names_max;
+	unsigned readdirs; /* READDIRs in flight */
+	/* names expected from the READDIRs in flight, and from those that will
+	 * follow OPENDIRs in flight */
+	unsigned expected;
+	/* What first answers have had so far, by depth of the directory: names,
+	 * and directories among them. */
 	unsigned usual[XFER_USUAL_DEPTHS], usual_dirs[XFER_USUAL_DEPTHS];
 	unsigned no_early_close; /* CLOSE is not sent early for so many
 				  * directories from here on */

@@ -35,17 +35,19 @@ struct xfer_handle {
 	} state;
 	uint64_t sent_ms; /* when OPEN was sent */
 	bool moving;	 /* in stream->moving */
-	uint64_t next, until; /* what is left of the range it has taken */
+	/* what is left of the range that the handle has taken */
+	uint64_t next, until;
 	uint64_t data_until; /* no hole before that offset; 0: unknown */
 	unsigned pending;     /* requests under way, of any kind */
-	unsigned blocks;      /* of data, among them */
+	unsigned blocks;      /* requests for data among them */
 	TAILQ_ENTRY(xfer_handle) entry; /* in file->handles */
 	TAILQ_ENTRY(xfer_handle) turn;  /* in stream->moving */
 };
 struct xfer_stream {
 	struct xfer *x;
 	struct sftp *s;
-	enum xfer_stream_kind kind; /* what it was opened as */
+	/* whether it was opened as a channel or a connection */
+	enum xfer_stream_kind kind;
 	bool borrowed;	      /* the session is the caller's */
 	bool gone;	      /* its session is over; the loop frees it */
 	bool proved;	      /* the stream has moved data */
@@ -53,7 +55,7 @@ struct xfer_stream {
 			       * is one too many */
 	unsigned connection;  /* number of the connection that carries it */
 	struct xfer_handles moving;
-	unsigned handles;     /* of files, from OPEN to CLOSE */
+	unsigned handles;     /* handles of files, from OPEN to CLOSE */
 	unsigned blocks;
 	/* Handles of directories, counted from OPENDIR to CLOSE, both when
 	 * they are sent. */

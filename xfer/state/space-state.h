@@ -14,11 +14,12 @@ struct xfer_space {
 		XFER_SPACE_NEW,
 		XFER_SPACE_ASKED,
 		XFER_SPACE_KNOWN,
-		XFER_SPACE_UNKNOWN, /* nobody tells */
-		XFER_SPACE_OFF,	    /* it is decided */
+		XFER_SPACE_UNKNOWN, /* the free space is not known */
+		XFER_SPACE_OFF,	    /* the check is over, or is not wanted */
 	} state;
 	bool up;
-	bool tree;	 /* there are directories: decided when all is listed */
+	/* there are directories, so the check waits until all is listed */
+	bool tree;
 	char *path;	 /* owned; the first target; NULL: none yet */
 	struct local_dir *at; /* owned; a directory that a download fills */
 	uint64_t free;	 /* bytes free at the target */

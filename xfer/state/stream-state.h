@@ -15,32 +15,35 @@ struct xfer_growth {
 			     * all do */
 	unsigned asked;	    /* connections, with those being opened; 0: none
 			     * was asked for */
-	/* Rates, bytes a second. */
-	double best;	    /* of all samples */
-	double mean;	    /* of the last ones */
-	uint64_t risen_ms;  /* when best rose by a quarter last */
+	/* Rates in bytes a second, and when they rose. */
+	double best;	    /* the best rate of all samples */
+	double mean;	    /* the mean rate of the last samples */
+	uint64_t risen_ms;  /* time when best last rose by a quarter */
 	/* The last step up, to more connections. */
-	unsigned had;	    /* connections before it; 0: there was none */
-	double before;	    /* best rate with these */
-	uint64_t since_ms;  /* when the last new one had moved data */
-	/* The queue on the path, which stands when round trips are long. */
+	/* connections before the step; 0: there was no step up */
+	unsigned had;
+	double before;	    /* the best rate with these connections */
+	uint64_t since_ms;  /* when the last new connection had moved data */
+	/* The standing queue: round trips that stay long mean that data waits
+	 * somewhere on the path. */
 	uint64_t least_us;  /* the shortest round trip so far; 0: unknown */
-	double level;	    /* the highest rate since the queue stands; 0: it
-			     * does not stand */
-	uint64_t level_ms;  /* when level was raised last, by 10 % or more */
-	double filled;	    /* the rate when the queue stood last */
-	uint64_t filled_ms; /* when that was; 0: never */
+	/* the highest rate since there is a standing queue; 0: there is none */
+	double level;
+	uint64_t level_ms;  /* time when level last rose by 10 % or more */
+	double filled;	    /* the rate at the end of the last standing queue */
+	uint64_t filled_ms; /* when that queue ended; 0: there was none */
 	/* The last step down, to fewer connections. */
-	unsigned used;	    /* connections before it; 0: there was no step
-			     * down, or it was right */
-	double used_rate;   /* the rate with these */
+	/* connections before the step; 0: there was no step down, or it was
+	 * right */
+	unsigned used;
+	double used_rate;   /* the rate with these connections */
 	uint64_t used_ms;   /* when the step was taken */
-	bool was_full;	    /* the path was full then */
+	bool was_full;	    /* the path was full at that time */
 	unsigned floor;	    /* fewer connections than these were too few */
 };
 struct xfer_sample {
 	uint64_t now_ms, rtt_ms;
-	/* Of the connections that take work, 0: unknown. */
+	/* Measures of the connections that take work; 0: unknown. */
 	uint64_t least_us;  /* round trip without a queue */
 	uint64_t trip_us;   /* round trip now */
 	double rate;	    /* bytes a second, all streams */
@@ -48,16 +51,18 @@ struct xfer_sample {
 	double top;	    /* the fastest connection's share of rate */
 	double seconds_left; /* until all work is done, at that rate */
 	uint64_t bulk_left;  /* bytes left of the files that move */
-	unsigned connections; /* those that have moved data */
-	unsigned ready;	      /* those that can move data */
-	unsigned max;	    /* most connections; 0: as it pays */
+	unsigned connections; /* connections that have moved data */
+	unsigned ready;	      /* connections that can move data */
+	/* limit for connections; 0: as many as make the transfer faster */
+	unsigned max;
 };
 
 /* What all streams show together. */
 struct xfer_streams_view {
-	uint64_t rtt_ms;  /* the longest */
-	uint64_t rate, top; /* bytes a second; of the fastest connection */
-	uint64_t windows; /* of the peer's channels, bytes */
+	uint64_t rtt_ms;  /* the longest round trip */
+	/* bytes a second of all, and of the fastest connection */
+	uint64_t rate, top;
+	uint64_t windows; /* bytes of the peer's channel windows */
 	uint64_t arrived; /* bytes of all connections together */
 	uint64_t stalled_ms, bulk_left;
 	unsigned connections, ready; /* see xfer_sample */
@@ -69,15 +74,16 @@ struct xfer_streams_view {
 /* Streams that were opened, and whether more are. */
 struct xfer_grow {
 	struct xfer_growth connections;
-	unsigned to_open;      /* connections */
-	unsigned channels;     /* the first included */
+	unsigned to_open;      /* connections that are to be opened */
+	unsigned channels;     /* channels, with the first one */
 	bool channels_stopped;
 };
 
-/* When all streams were lost. */
+/* What is known when all streams were lost, and are opened anew (--retry). */
 struct xfer_retry {
-	unsigned used;	 /* tries, in a row without a byte that is kept */
-	uint64_t at_ms; /* no stream is opened before */
+	/* tries in a row that have moved no byte which is kept */
+	unsigned used;
+	uint64_t at_ms; /* time before which no stream is opened */
 	bool answered;	/* a server has answered at least once */
 	bool begun;	/* streams were opened anew at least once */
 	/* Bytes that no later try has to move again, and files and directories
@@ -98,8 +104,8 @@ struct xfer_watch {
 };
 
 struct xfer_path_requests {
-	struct xfer_pending_list unsent; /* those under way are in no list */
-	size_t count; /* unsent ones, and those under way */
+	struct xfer_pending_list unsent; /* requests that are not sent yet */
+	size_t count; /* requests that are unsent or under way */
 };
 
 #endif

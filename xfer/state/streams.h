@@ -25,17 +25,21 @@ enum xfer_stream_kind {
 /* What is known of a stream's path. Counters run from its connection's start.
  */
 struct xfer_stream_stats {
-	uint64_t rtt_us;	   /* without queues; 0: unknown */
-	uint64_t sent_us;	   /* of late, of what is sent; and of what */
-	uint64_t received_us;	   /* is received. 0: unknown */
+	uint64_t rtt_us;	   /* round trip without queues; 0: unknown */
+	/* present round trip of what is sent; 0: unknown */
+	uint64_t sent_us;
+	/* present round trip of what is received; 0: unknown */
+	uint64_t received_us;
 	uint64_t arrived; /* bytes of its connection, both ends; 0: unknown */
-	uint64_t window_stall_ms;  /* it had data to send, but the peer's
-				    * channel windows were used up */
-	uint64_t network_stall_ms; /* the kernel had what it could not send
-				    * yet */
+	/* time that it had data to send, but the peer's channel windows were
+	 * used up */
+	uint64_t window_stall_ms;
+	/* time that the kernel had data which it could not send yet */
+	uint64_t network_stall_ms;
 	uint32_t send_window; /* the widest window that the peer gave on this
 			       * channel; 0: unknown */
-	unsigned connection;  /* which one carries it; 0: the first */
+	/* number of the connection that carries the stream; 0: the first one */
+	unsigned connection;
 	/* While the kernel has much that is not sent: bytes that the peer has
 	 * taken. Else 0. */
 	uint64_t backlog_acked;
@@ -43,10 +47,10 @@ struct xfer_stream_stats {
 };
 
 struct xfer_streams_ops {
-	/* Begins one more. *out takes requests at once, wakes what carries it
-	 * by itself (sftp_attach), and may fail later (sftp_error) without a
-	 * message. Connections log in one after the other. ERR_LIMIT: there
-	 * are no more of the kind. */
+	/* Begins one more stream. Its session *out takes requests at once, is
+	 * attached to what carries it (sftp_attach()), and may fail later
+	 * (sftp_error()) without a message. Connections log in one after the
+	 * other. ERR_LIMIT: no more streams of that kind are possible. */
 	int (*open)(void *arg, enum xfer_stream_kind kind, struct sftp **out);
 	/* Frees the session, its channel, and its connection with the last of
 	 * its streams. Not inside of a callback of any session. */

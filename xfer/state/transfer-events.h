@@ -16,7 +16,8 @@
 #include "xfer/state/transfer-phases.h"
 
 /* file-source.c */
-/* A listing, or the caller, has told of it; either may be NULL. */
+/* A listing, or the caller, has told of the source; either argument may be
+ * NULL. */
 void xfer_source_found(struct xfer_file *f, const struct sftp_attrs *attrs,
     const struct xfer_exact *exact);
 /* stat(2) has told of a source on this host. */
@@ -47,7 +48,7 @@ void xfer_target_seen(struct xfer_file *f, const struct sftp_attrs *attrs,
     const struct xfer_exact *exact);
 /* The target is a link, which is replaced: it counts as not there. */
 void xfer_target_link(struct xfer_file *f);
-/* Whether we may not write the target. */
+/* Whether this user may not write the target (read_only). */
 void xfer_target_refused(struct xfer_file *f, bool read_only);
 /* It was decided how much of the existing target, or part, is used. */
 void xfer_target_use(struct xfer_file *f, enum xfer_reuse reuse);
@@ -85,9 +86,9 @@ void xfer_part_opened(struct xfer_file *f, const struct sftp_attrs *made);
 void xfer_part_remade(struct xfer_file *f);
 /* Our own part was removed. False: perhaps not, the answer was lost. */
 void xfer_part_cleared(struct xfer_file *f, bool cleared);
-/* Is the data of an old part the source's? Nothing shows it yet; something
- * does; the comparison has ended, and a part that is unproven still is
- * refused. */
+/* Whether the data of an old part is the source's. xfer_part_unproven():
+ * nothing shows that yet. The second function: something does. The third: the
+ * comparison has ended, and a part that is still unproven is refused. */
 void xfer_part_unproven(struct xfer_file *f);
 void xfer_part_proven(struct xfer_file *f);
 void xfer_part_judged(struct xfer_file *f);

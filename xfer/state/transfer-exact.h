@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* Attributes that SFTP 3 has no place for. */
+/* Attributes of files beyond those of SFTP 3: exact times, file numbers. */
 #ifndef HPN_XFER_STATE_TRANSFER_EXACT_H
 #define HPN_XFER_STATE_TRANSFER_EXACT_H
 
@@ -12,7 +12,7 @@
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/state/transfer-limits.h"
 
-/* What the attributes of SFTP 3 have no place for. */
+/* Attributes that SFTP 3 has no fields for. */
 struct xfer_exact {
 	bool known;
 	struct timespec times[2]; /* atime, mtime */
@@ -25,7 +25,8 @@ struct xfer_exact {
 void xfer_times(const struct sftp_attrs *a, const struct xfer_exact *e,
     struct timespec out[2]);
 void xfer_exact_from_stat(struct xfer_exact *e, const struct stat *st);
-/* False: they are no times. */
+/* Takes the times from the numbers of a request or a reply. False: they are no
+ * times. */
 bool xfer_exact_from_numbers(struct xfer_exact *e,
     const struct sftp_stat_ns *st);
 bool xfer_exact_from_reply(struct xfer_exact *e,

@@ -11,23 +11,23 @@
 
 struct xfer;
 
-/* What failed, in the words that scripts look for in what scp says. */
+/* What failed, in the words of scp, which scripts look for. */
 #define XFER_TRIED_STAT_LOCAL "stat local"
 #define XFER_TRIED_OPEN_LOCAL "open local" /* a source or a target */
 #define XFER_TRIED_OPEN_SOURCE "remote open"
-#define XFER_TRIED_OPEN_TARGET "dest open" /* at the server */
+#define XFER_TRIED_OPEN_TARGET "dest open" /* the target at the server */
 
-/* What a copy that does not fit is reported with begins so. */
+/* The beginning of the report of a copy that does not fit. */
 #define XFER_NO_ROOM "does not fit: "
 
 struct xfer_opts {
 	bool recursive, preserve;
 	bool explain;	/* time is measured, for xfer_why() */
 	bool links;	/* copy them, instead of what they lead to */
-	bool hard_links; /* names of one file stay so */
+	bool hard_links; /* several names of one file become hard links */
 	bool sparse;	/* holes stay holes */
-	bool fsync;	/* where the server can */
-	bool in_place;	/* no part files */
+	bool fsync;	/* fsync each target, where the server can */
+	bool in_place;	/* write targets directly, without part files */
 	bool resume;	/* go on with parts, skip what is complete */
 	bool append;	/* with resume: a target without a part is the
 			 * beginning of the file, and is not compared; a
@@ -37,29 +37,35 @@ struct xfer_opts {
 	bool check_space; /* a copy that does not fit is not begun */
 	const char *resume_by; /* what the user gives to go on with a part, for
 				* messages; NULL: there is nothing */
-	/* Times that lost streams are opened anew, in a row without a byte that
+	/* How often lost streams are opened anew, in a row without a byte that
 	 * is kept. */
 	unsigned retries;
-	unsigned retry_wait_ms; /* before the first; doubles; 0: 1 s */
+	/* wait before the first try, then twice as long each time; 0: 1 s */
+	unsigned retry_wait_ms;
 	unsigned silent_ms; /* a stream that owes answers for so long is lost,
 			     * if another answers; 0: a minute */
-	uint64_t (*clock_ms)(void); /* measures that; NULL: the system's */
-	unsigned connections_max; /* 0: as it pays */
+	/* clock for these times; NULL: the system's */
+	uint64_t (*clock_ms)(void);
+	/* most connections; 0: as many as make it faster */
+	unsigned connections_max;
 	const bool *stop; /* becomes true in a turn: the run ends early */
-	uint64_t rate_bytes;	/* limit, a second; 0: none */
-	size_t budget_bytes;	/* under way in all; 0: 64 MiB */
-	uint32_t block_bytes;	/* of a request; 0: what the server takes */
-	unsigned requests_max;	/* of data, under way; 0: by the budget */
-	unsigned files_max; /* open at a time; 0: 512, over long paths 1024 */
+	uint64_t rate_bytes;	/* limit of bytes a second; 0: none */
+	size_t budget_bytes;	/* bytes under way, of all files; 0: 64 MiB */
+	/* bytes of a READ or WRITE; 0: what the server takes */
+	uint32_t block_bytes;
+	/* most READs and WRITEs under way; 0: by the budget */
+	unsigned requests_max;
+	unsigned files_max; /* most open files; 0: 512, over long paths 1024 */
 	struct progress *progress; /* borrowed; may be NULL */
-	/* A failure, as one line for the user. path is not escaped; tried is
-	 * one of XFER_TRIED_*, or NULL. */
+	/* Called for each failure, with one line for the user. path is not
+	 * escaped; tried is one of XFER_TRIED_*, or NULL. */
 	void (*report)(void *arg, const char *tried, const char *path,
 	    const char *text);
-	/* What is no failure; may be NULL. path may be NULL. */
+	/* Called for what the user should know but is no failure. May be NULL.
+	 * path may be NULL. */
 	void (*note)(void *arg, const char *path, const char *text);
-	/* A directory of a tree begins: its path at the end that is read; may
-	 * be NULL. */
+	/* Called when a directory of a tree begins, with its path at the end
+	 * that is read. May be NULL. */
 	void (*entered)(void *arg, bool up, const char *path);
 	void *report_arg;
 };

@@ -13,7 +13,7 @@
 #include "xfer/state/transfer-exact.h"
 #include "xfer/state/transfer-limits.h"
 
-/* What is used of what is at the target already. */
+/* How much of the existing target or part is used. */
 enum xfer_reuse {
 	XFER_REUSE_NOTHING,
 	XFER_REUSE_CHECKED, /* the data of the part, or of the target, that
@@ -37,11 +37,12 @@ enum xfer_tail_step {
 
 /* --- a file, by phases: xfer_file_restart() clears most of them --- */
 
-/* What is read. It stays when the file is begun anew. */
+/* The source of a file. The struct stays when the file is begun anew. */
 struct xfer_source {
 	struct sftp_attrs attrs;
 	struct xfer_exact exact;
-	uint64_t size;		 /* expected; 0: until it ends */
+	/* bytes that are expected; 0: all until the source ends */
+	uint64_t size;
 	bool symlink;		 /* a symbolic link, copied as such */
 };
 
@@ -49,17 +50,19 @@ struct xfer_source {
 struct xfer_far_source {
 	struct sftp_handle *handle; /* owned; also while OPEN is under way;
 				     * NULL: none */
-	unsigned reads;		 /* under way there */
+	unsigned reads;		 /* READs under way at the second host */
 };
 
 /* A file that is a link, or becomes one. It stays when the file is begun
  * anew. */
 struct xfer_link {
-	char *text;		 /* owned; what the link that is made says: of
-				  * a symbolic one, or the first name of a
-				  * hard one */
-	struct xfer_hard *hard;	 /* of several names, this one is copied */
-	bool copied;		 /* copied, though it could be a hard link */
+	/* owned; target of the symbolic link, or the first name of the hard
+	 * link, that is made */
+	char *text;
+	/* set for the name that is copied, if the source has several names */
+	struct xfer_hard *hard;
+	/* the data is copied, though it could be a hard link */
+	bool copied;
 };
 
 /* What is at the target's name, and what of it is used. */
@@ -70,12 +73,13 @@ struct xfer_target {
 				  * or equal to it */
 	bool known;		 /* the requests before OPEN are answered */
 	enum xfer_reuse reuse;
-	bool same;		 /* with XFER_REUSE_WHOLE: it is complete, and
-				  * needs attributes only */
-	bool read_only;		 /* we may not write it */
+	/* with XFER_REUSE_WHOLE: the target is complete, and needs attributes
+	 * only */
+	bool same;
+	bool read_only;		 /* this user may not write the target */
 	bool is_link;		 /* a link that is replaced; attrs.flags is 0 */
-	uint64_t old_size;	 /* its size when it was opened in place; 0:
-				  * unknown */
+	/* size of the target when it was opened in place; 0: unknown */
+	uint64_t old_size;
 	bool set_mode;		 /* mode is to be set at the end */
 	uint32_t mode;
 };
@@ -85,17 +89,21 @@ struct xfer_part {
 	char *name;		 /* owned; NULL: the target in place */
 	bool there;		 /* a file bears that name already: the old
 				  * part */
-	struct sftp_attrs old;	 /* of the old part; flags 0: none of use */
+	/* attributes of the old part; flags 0: there is none that can be
+	 * used */
+	struct sftp_attrs old;
 	uint32_t old_nlink;	 /* 0: unknown */
-	struct sftp_attrs made;	 /* what OPEN made, or opened */
-	bool foreign;		 /* the old one is somebody else's */
+	struct sftp_attrs made;	 /* attributes of what OPEN made, or opened */
+	bool foreign;		 /* the old part is somebody else's */
 	bool plan_asked, planned; /* a source has that name */
-	bool unproven;		 /* the old one is open, and nothing of it has
-				  * been found to be the source's yet: it is
-				  * not written */
-	bool refused;		 /* nothing was found: the next name is tried */
-	bool cleared;		 /* the one that we had made was removed */
-	bool remade;		 /* its first mode let others read it */
+	/* the old part is open, but nothing in it was found to be the source's
+	 * so far: it must not be written */
+	bool unproven;
+	/* nothing in the old part is the source's: the next name is tried */
+	bool refused;
+	bool cleared;		 /* our own part was removed */
+	/* the part is made again, as its first mode let others read it */
+	bool remade;
 };
 
 /* What this run has made under the part's name. It stays when the file is begun
@@ -106,39 +114,50 @@ struct xfer_made {
 	bool lane_lost;		 /* a stream that had it open has ended */
 	bool late;		 /* which may still write to it */
 	bool numbered;		 /* OPEN told the number of this copy */
-	uint64_t kept;		 /* bytes in it when its handles were lost */
-	bool seen;		 /* on this host: dev and ino are known */
+	/* bytes in the part when its handles were lost */
+	uint64_t kept;
+	/* the part is on this host, and dev and ino are known */
+	bool seen;
 	dev_t dev;
 	ino_t ino;
-	struct sftp_attrs attrs; /* at a server: of the new, empty part, or as
-				  * it was written; flags 0: unknown */
+	/* attributes of a part at a server: when it was made, or after writing;
+	 * flags 0: unknown */
+	struct sftp_attrs attrs;
 };
 
 /* OPEN of the first handle, and of those that follow. */
 struct xfer_opening {
-	uint32_t status;	 /* of the first OPEN, if it was refused */
-	char *words;		 /* owned; the server's text with it; or NULL */
-	bool inspected;		 /* FSTAT of what OPEN made was sent */
+	/* status of the first OPEN, if it was refused */
+	uint32_t status;
+	/* owned; the server's text with the status; or NULL */
+	char *words;
+	/* FSTAT was sent for what OPEN made, or is not needed */
+	bool inspected;
 	bool no_more;		 /* the server gives no further handle */
 	unsigned gone;		 /* times that the part's name was free again
 				  * after OPEN had found it taken */
-	bool waits_for_fds;	 /* this host has no descriptor for it now */
-	char *probe;		 /* owned; what is opened is a file that shows
-				  * who we are: see transfer-owner.c */
+	/* this host has no free descriptor for the file now */
+	bool waits_for_fds;
+	/* owned; name of a probe, which is opened to see by its owner who we
+	 * are there (transfer-owner.c) */
+	char *probe;
 };
 
 /* Which data has moved, and which has not. */
 struct xfer_progress {
-	bool begun;		 /* what follows is set: go on with it */
-	bool all_taken;		 /* nothing behind next is to be taken */
+	/* the fields below are valid, and moving goes on with them */
+	bool begun;
+	bool all_taken;		 /* all ranges from next on are taken */
 	uint64_t next;		 /* offset of the next range */
-	struct xfer_range *todo; /* owned; before next */
+	/* owned; ranges before next that are still to be moved */
+	struct xfer_range *todo;
 	uint64_t chunk;		 /* bytes of a range */
 	uint64_t moved;		 /* bytes that are at the target */
-	uint64_t skipped;	 /* those of them that are holes */
+	uint64_t skipped;	 /* bytes of moved that are holes */
 	uint64_t received_until; /* highest offset received */
 	uint64_t eof_at;	 /* lowest offset where the source ended */
-	bool end_checked;	 /* it was asked what size the source has now */
+	/* the present size of the source was asked for */
+	bool end_checked;
 	bool needs_size;	 /* what is written may be longer than the
 				  * source, or shorter */
 	bool write_failed;	 /* a write to the target failed */
@@ -146,38 +165,45 @@ struct xfer_progress {
 };
 #define XFER_PROGRESS_START ((struct xfer_progress){ .eof_at = UINT64_MAX })
 
-/* What of a part is marked as whole: docs/TRANSFERS.md. */
+/* The marks of a part: which of its chunks are whole (docs/TRANSFERS.md). */
 struct xfer_marks {
-	uint32_t *left;		 /* owned: bytes of each chunk; NULL: no marks
-				  * are made */
+	/* owned; bytes that each chunk still lacks; NULL: no marks are made */
+	uint32_t *left;
 };
 
 struct xfer_holes {
 	bool sparse;		 /* the source has holes, or is searched for
 				  * zeros */
 	bool map_pending;	 /* the server is asked where the holes are */
-	unsigned maps;		 /* answers to such requests */
-	uint64_t occupied;	 /* before that offset the target held data,
-				  * so that zeros are written too */
+	unsigned maps;		 /* how often the server has told holes */
+	/* the target held data before that offset, so zeros are written there
+	 * as well */
+	uint64_t occupied;
 };
 
-/* What is done when all data is sent. */
+/* The steps when all data is sent. */
 struct xfer_tail {
-	enum xfer_tail_step step; /* the next one */
+	enum xfer_tail_step step; /* the next step */
 	bool size_set;		 /* the target was cut, or grown, to its size */
-	uint32_t size_status;	 /* why that was refused; 0: it was not */
+	/* status by which the server refused to set the size; 0: it did not */
+	uint32_t size_status;
 	bool verified;
-	bool lost;		 /* the stream ended before it had answered */
-	struct sftp_attrs written; /* what the handle is of; flags 0: unknown */
+	/* the stream ended before the step was answered */
+	bool lost;
+	/* attributes of the file that was written; flags 0: unknown */
+	struct sftp_attrs written;
 };
 
 /* The part gets its target's name. */
 struct xfer_renaming {
 	struct sftp_attrs before, after; /* of the two names; flags 0: none */
 	uint32_t status;
-	char *words;		 /* owned; the server's text with it; or NULL */
-	bool lost_now;		 /* this RENAME was not answered */
-	bool lost;		 /* one before was not: it may have been done */
+	/* owned; the server's text with the status; or NULL */
+	char *words;
+	/* the stream ended before this RENAME was answered */
+	bool lost_now;
+	/* an earlier RENAME was not answered, and may have been done */
+	bool lost;
 	unsigned tries;
 	bool hidden; /* LSTAT of the part was refused */
 	bool again; /* the file is written again, in place */
@@ -187,7 +213,8 @@ struct xfer_renaming {
 struct xfer_linking {
 	int err; /* the answer to the first request */
 	uint32_t status;
-	unsigned number; /* of the name under which it is made first */
+	/* number of the name under which the link is made first */
+	unsigned number;
 	bool cleared; /* what a killed run had left there was removed */
 	unsigned tries;
 };
@@ -198,13 +225,14 @@ struct xfer_small {
 	struct xfer_stream *stream;
 	enum {
 		XFER_GUESS_RIGHT, /* so far */
-		XFER_GUESS_WRONG, /* or something else was refused */
+		/* the guess was wrong, or something else was refused */
+		XFER_GUESS_WRONG,
 		XFER_GUESS_LOST,  /* the session is over */
 	} outcome;
 	struct sftp_handle guess, handle;
 	bool opened;		 /* handle is what the server has given */
 	bool guess_closed;	 /* guess, which may be another handle */
-	uint8_t *data;		 /* owned: of a download */
+	uint8_t *data;		 /* owned; data of a download */
 };
 
 #endif

@@ -15,10 +15,10 @@
 #include "xfer/state/stream-state.h"
 #include "xfer/state/transfer-opts.h"
 
-/* Of files that were found, and of those that are whole. */
+/* Counts of the files that were found, and of those that are whole. */
 struct xfer_sum {
 	uint64_t files, bytes, files_done, bytes_done;
-	uint64_t bytes_kept; /* of those that failed */
+	uint64_t bytes_kept; /* bytes kept of files that failed */
 };
 
 /* Where the time went, microseconds of one clock. */
@@ -45,16 +45,14 @@ struct xfer_measured {
 	uint64_t at_ms;
 	uint64_t acked; /* bytes */
 	uint64_t sample_ms, sample_acked; /* when the rate was taken last */
-	uint64_t sample_arrived; /* as xfer_streams_view has it, then */
-	uint64_t stalled_ms;   /* window_stall_ms of all streams, then */
+	uint64_t sample_arrived; /* arrived of xfer_streams_view at that time */
+	uint64_t stalled_ms;   /* window_stall_ms of all streams at that time */
 	uint64_t left_ms;      /* until the files that move are done */
-	uint64_t rtt_ms;       /* the longest */
+	uint64_t rtt_ms;       /* the longest round trip */
 	struct xfer_stream *fastest; /* NULL: there is no choice */
 };
 
-/*
- * What the room of trees finds, told to whoever copies it.
- */
+/* Calls by which the room of trees tells what it finds to whoever copies it. */
 struct xfer_found_ops {
 	/* A file of dir (NULL: of none). Owns both names and `at` from then
 	 * on, also when it fails. */

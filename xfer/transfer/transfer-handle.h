@@ -28,8 +28,8 @@ const char *xfer_open_name(const struct xfer_file *f);
 uint32_t xfer_open_flags(const struct xfer_file *f);
 /* Lets idle streams help with large files. */
 void xfer_streams_spread(struct xfer *x);
-/* Has the stream l move data of f, too, over a further handle if it has none.
- * False: it can have none. */
+/* Has the stream l move data of f as well, over a further handle if it has none
+ * of f. False: no further handle is possible. */
 bool xfer_stream_help(struct xfer_file *f, struct xfer_stream *l);
 
 /* transfer-data.c */
