@@ -155,11 +155,13 @@ struct channel {
 	uint32_t peer_window_top; /* the widest that peer_window ever was */
 	uint32_t early; /* bytes sent, or received, before a window was given */
 	uint32_t peer_max_packet;
-	uint32_t max_packet; /* bytes of data that the peer may put in one */
+	/* bytes of data that the peer may put into a packet */
+	uint32_t max_packet;
 	struct recv_window window;
-	uint64_t offered; /* bytes of window, as added to chs->offered */
+	uint64_t offered; /* bytes of window that c has added to chs->offered */
 	uint64_t mover; /* period in which it moved data; recv_movers_note() */
-	struct channel_waits waits; /* as added to chs->waiting_... */
+	/* what c has added to the counters chs->waiting_... */
+	struct channel_waits waits;
 	struct channel_clock clock;
 
 	struct source source[2]; /* data, stderr */
@@ -167,7 +169,7 @@ struct channel {
 	const struct channel_io *io;
 	void *io_arg;
 	bool io_write_blocked;
-	struct buf send; /* channel_send_data() put it; waits for window */
+	struct buf send; /* data of channel_send_data() that waits for window */
 
 	enum channel_sending sending;	  /* set by channels-close.c only */
 	enum channel_receiving receiving; /* set by channels-close.c only */
@@ -218,19 +220,23 @@ struct channels {
 	/* The peer's global requests that we have not answered yet. */
 	TAILQ_HEAD(owed_list, channels_owed) owed;
 	size_t owed_count;
-	bool reply_wanted; /* by the global request being handled */
+	/* does the global request that is being handled want a reply? */
+	bool reply_wanted;
 	struct channels_times times;
-	uint64_t counted_ms;	/* end of the time that is in times */
+	uint64_t counted_ms;	/* time up to which times has been counted */
 	bool exact_windows;	/* see channels_set_exact_windows() */
 	bool fixed_windows;	/* see channels_set_dynamic() */
-	uint32_t rcvbuf;	/* struct recv_path, as sampled last */
+	/* fields of struct recv_path at the last sample */
+	uint32_t rcvbuf;
 	uint64_t rtt_us;
 	uint64_t sampled_ms;
-	uint64_t asked_us;	/* channels_measure_path(): the last request */
-	uint64_t answer_us;	/* its quickest answer; 0: none came yet */
-	unsigned answers;	/* to channels_measure_path() */
+	/* time of the last request of channels_measure_path() */
+	uint64_t asked_us;
+	/* microseconds of its quickest answer; 0: none has come yet */
+	uint64_t answer_us;
+	unsigned answers;	/* answers to channels_measure_path() so far */
 	uint64_t tx_blocked; /* packets that had to wait in this turn */
-	size_t turn_bytes;   /* read from sources in this turn */
+	size_t turn_bytes;   /* bytes read from sources in this turn */
 	const struct channels_raw_ops *raw; /* NULL: none was set */
 	void *raw_arg;
 	struct channels_early early;

@@ -34,7 +34,8 @@ struct connection_hooks {
 	void (*ended)(void *arg, int err);
 };
 
-/* err means that the peer is gone, and not that something went wrong. */
+/* Does err mean only that the peer has gone, and not that something went
+ * wrong? */
 bool connection_is_lost(int err);
 
 /* All pointers are borrowed, and must outlive the connection. There are no
@@ -46,8 +47,8 @@ void connection_set_channels(struct connection *c, struct channels *ch);
 
 /* Settings from the configuration, for client and server. */
 struct connection_settings {
-	bool dynamic_windows; /* they follow the path */
-	int threads;	      /* most of them; or PACKET_THREADS_AUTO */
+	bool dynamic_windows; /* windows follow the path */
+	int threads;	      /* most threads; or PACKET_THREADS_AUTO */
 	enum packet_form form;
 	bool deny_keystream;
 };

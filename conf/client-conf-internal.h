@@ -31,9 +31,9 @@ int client_conf_canonicalize(struct client_conf *c,
  * system's ssh may have it. */
 bool client_conf_is_ignored(const struct client_conf *c, const char *keyword);
 
-/* Called when all files are read. The first sets the defaults of -W; the other
- * drops what ClearAllForwardings forbids, and expands the tokens in the paths
- * of forwards. */
+/* To be called when all files are read. client_conf_default_forwards() sets the
+ * defaults of -W. The other function drops what ClearAllForwardings forbids,
+ * and expands the tokens in the paths of forwards. */
 void client_conf_default_forwards(struct client_conf *c);
 int client_conf_settle_forwards(struct client_conf *c) must_check;
 

@@ -55,8 +55,8 @@ enum {
 /* AddKeysToAgent. confirm: the agent asks before each use. */
 enum { CLIENT_ADD_NO, CLIENT_ADD_YES, CLIENT_ADD_ASK, CLIENT_ADD_CONFIRM };
 enum { CLIENT_CANONICAL_NO, CLIENT_CANONICAL_YES, CLIENT_CANONICAL_ALWAYS };
-enum { CLIENT_CANONICAL_MAX = 1024 }; /* most domains, and most rules for
-				       * aliases */
+/* limit for domains, and for rules of aliases */
+enum { CLIENT_CANONICAL_MAX = 1024 };
 enum { CLIENT_PERSIST_NO = -1, CLIENT_PERSIST_FOREVER = 0 };
 
 /*
@@ -128,7 +128,7 @@ struct client_conf {
 		int happy_delay; /* ms between two addresses; < 1: default */
 	} tcp;
 
-	/* Algorithms: final comma lists. */
+	/* Algorithms: comma lists, already merged with the defaults. */
 	struct {
 		char *kex_algorithms;
 		char *host_key_algorithms;
@@ -171,7 +171,7 @@ struct client_conf {
 		int verify, resume, preserve; /* flags */
 	} copy;
 
-	/* Knowing the host. Paths: tokens not expanded. */
+	/* How the host is recognized. Tokens in paths are not expanded. */
 	struct {
 		struct strlist global_known_hosts_file;
 		struct strlist user_known_hosts_file;
@@ -180,7 +180,7 @@ struct client_conf {
 		int hash_known_hosts;	      /* flag */
 		int update_host_keys; /* CLIENT_ASK_*: learn the host's other
 					 keys */
-		int check_host_ip; /* flag: known_hosts has addresses, too */
+		int check_host_ip; /* flag: known_hosts has addresses as well */
 		int verify_host_key_dns; /* CLIENT_ASK_*: SSHFP records */
 		int no_host_authentication_for_localhost; /* flag */
 		int visual_host_key;			  /* flag */
@@ -188,12 +188,13 @@ struct client_conf {
 		char *known_hosts_command; /* words and tokens as written */
 	} known;
 
-	/* Who we are. */
+	/* Who the user is, and how that is proven. */
 	struct {
 		struct strlist
 		    identity_file; /* as written; tokens not expanded */
 		bool identity_file_given;     /* false: only default names */
-		struct strlist certificate_file; /* the same */
+		/* as written; tokens not expanded */
+		struct strlist certificate_file;
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
@@ -307,7 +308,8 @@ struct client_conf {
 void client_conf_init(struct client_conf *c);
 void client_conf_clear(struct client_conf *c); /* frees the fields */
 
-/* One -o "Keyword=value" or "Keyword value". Logs; ERR_*. */
+/* Sets what one -o says: "Keyword=value" or "Keyword value". Errors were
+ * logged. */
 int client_conf_set_option(struct client_conf *c,
     const char *option) must_check;
 /* Sets a keyword for a flag of the command line: ("Port", "22"). value is used
@@ -339,7 +341,7 @@ typedef int (*client_conf_resolve_fn)(const char *name, int family,
 struct client_conf_context {
 	const char *host;    /* as typed, without user@ and port */
 	const char *command; /* to be run remotely; NULL: a shell */
-	/* -F: NULL = both default files, "none" = no file at all. */
+	/* The file of -F. NULL: both default files; "none": no file at all. */
 	const char *config_path;
 	/* -W: forwards that fail end the program, and others are forgotten,
 	 * unless the configuration says otherwise. */
@@ -392,8 +394,9 @@ struct client_host_tokens {
 	/* %t %f %K; NULL: no key was shown yet. */
 	const char *key_type, *fingerprint, *base64;
 };
-/* Caller frees *out. Logs; ERR_SYNTAX for an unknown token. what names the
- * keyword in messages. Uses the present hostname and port of c. */
+/* Expands the tokens in a text. `what` names the keyword in messages; hostname
+ * and port are those that c has now. The caller frees *out. ERR_SYNTAX, which
+ * was logged: a token is unknown. */
 int client_conf_expand(const struct client_conf *c, enum client_tokens set,
     const char *what, const char *text, char **out) must_check;
 /* Expands the tokens in the value of a NAME=value of SetEnv. */
@@ -409,8 +412,8 @@ int client_conf_expand_list(const struct client_conf *c, const char *what,
  * system's file or nobody? */
 bool client_conf_is_explicit(const struct client_conf *c, const char *path);
 
-/* Socket of the agent: $SSH_AUTH_SOCK, or what IdentityAgent says; NULL:
- * none. Caller frees. */
+/* The path of the agent's socket: that of IdentityAgent, or $SSH_AUTH_SOCK.
+ * NULL: there is none. The caller frees it. */
 char *client_conf_agent(const struct client_conf *c);
 
 /* The user's home directory from passwd, not from $HOME, as OpenSSH does. */

@@ -35,14 +35,15 @@
 /* A keyword with only these values, because they describe what happens
  * anyway. */
 #define ONLY(list) .type = &conf_fixed, .def = list
-/* Parameters of functions that are not built. No notice for the values in the
- * list, which describe what happens anyway. */
+/* A keyword of a function that is not built. The values in `list` give no
+ * notice, because they describe what happens anyway. */
 #define UNBUILT(kind, list, what)                                             \
 	.type = &conf_unbuilt, .as = &conf_##kind, .def = list, .notice = what
 #define UNBUILT_FLAG(what) UNBUILT(flag, "no,false", what)
 #define UNBUILT_ANY(what) .type = &conf_unbuilt, .notice = what
-/* Of Kerberos logins, where these are built or not. In a flag off is what its
- * UNBUILT form gives no notice for, or NULL. GSS_OFF can only be off. */
+/* Rows of Kerberos logins, with and without GSSAPI in the build. GSS_FLAG:
+ * `off` has the values that give no notice in a build without it; NULL: none.
+ * GSS_OFF: a keyword that can only be off. */
 #ifdef HAVE_GSSAPI
 #define GSS_FLAG(field, value, off) FLAG(field, value)
 #define GSS_TEXT(field) TEXTUAL(field)

@@ -170,7 +170,8 @@ extern const struct conf_type conf_deprecated;
 /* No field: Host, Match, Include: handled by the reader. */
 extern const struct conf_type conf_structure;
 
-/* 1 to 65535; -1 if the word is neither a number nor a TCP service. */
+/* The port that the word names, 1 to 65535; -1: it is neither a number nor a
+ * TCP service. */
 int conf_port_number(const char *word);
 
 /* Checks for rows: a pattern for names of environment variables; the name of

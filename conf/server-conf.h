@@ -215,7 +215,7 @@ struct server_conf {
 				       * MAC */
 		int hpn_disabled;     /* flag: windows do not follow the path */
 		int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
-		int cipher_threads;   /* most of them; or PACKET_THREADS_AUTO */
+		int cipher_threads;   /* most threads; or PACKET_THREADS_AUTO */
 		int cipher_form;      /* enum packet_form */
 		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
@@ -241,7 +241,8 @@ struct server_conf {
 void server_conf_init(struct server_conf *c);
 void server_conf_clear(struct server_conf *c); /* frees the fields */
 
-/* One -o "Keyword=value" or "Keyword value"; before read_file. Logs. */
+/* Sets what one -o says: "Keyword=value" or "Keyword value". To be called
+ * before server_conf_read_file(). Errors were logged. */
 int server_conf_set_option(struct server_conf *c,
     const char *option) must_check;
 /* Sets a keyword for a flag of the command line: ("Port", "22"); value is used

@@ -18,8 +18,10 @@ enum { NAMES_MAX = 2 };
 struct renew {
 	struct knownhosts_renewal *rn;
 	bool only_look, shown_is_there;
-	struct knownhosts_matcher name, also; /* of rn's names */
-	struct strlist offered, outdated; /* by knownhosts_key_text() */
+	/* rn's name, and its other names */
+	struct knownhosts_matcher name, also;
+	/* keys as texts, made by knownhosts_key_text() */
+	struct strlist offered, outdated;
 	struct buf out; /* the new content; empty with only_look */
 };
 

@@ -48,7 +48,7 @@ int sk_client_sign(const struct sk_params *p, const struct key *k,
 struct sk_enroll {
 	const char *type; /* "ed25519-sk", "ecdsa-sk" */
 	const char *application;
-	const char *user; /* NULL: nobody in particular */
+	const char *user; /* name of the user for whom the key is; NULL: none */
 	uint8_t flags;	  /* KEY_SK_* */
 	struct span challenge;
 };

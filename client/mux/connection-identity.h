@@ -30,11 +30,13 @@
 
 /* Texts are owned. */
 struct connection_identity {
-	char *address; /* numeric, of the server */
+	char *address; /* numeric address of the server */
 	uint16_t port;
 	char *user;
 	char *login; /* key of the login, as userauth_key_hint() */
-	struct buf host_key; /* public key blob; of a certificate its key */
+	/* blob of the public key; for a certificate, of the key that it
+	 * certifies */
+	struct buf host_key;
 	uint64_t rtt_us; /* round trip time of the path; 0: not known */
 };
 

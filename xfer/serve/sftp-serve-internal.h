@@ -71,7 +71,7 @@ struct serve_handle {
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
 	int write_error; /* the last errno that was logged; 0: none */
-	int next_free; /* of a free slot: the next free one, or -1 */
+	int next_free; /* in a free slot: index of the next free one, or -1 */
 };
 
 /* What confine@hpnssh.org lets the session still do; UINT64_MAX: no limit. */
@@ -89,9 +89,9 @@ struct serve_place {
 
 /* The target of an op that works on an open handle. */
 struct serve_target {
-	int slot; /* of the handle in s->handles, or -1 */
+	int slot; /* index of the handle in s->handles, or -1 */
 	int fd;	  /* borrowed from the handle */
-	DIR *dir; /* borrowed from the handle, too */
+	DIR *dir; /* borrowed from the handle as well */
 	uint64_t offset;
 };
 

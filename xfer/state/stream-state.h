@@ -19,8 +19,8 @@ struct xfer_growth {
 	double best;	    /* the best rate of all samples */
 	double mean;	    /* the mean rate of the last samples */
 	uint64_t risen_ms;  /* time when best last rose by a quarter */
-	/* The last step up, to more connections. */
-	/* connections before the step; 0: there was no step up */
+	/* The last step up, to more connections. had: connections before the
+	 * step; 0: there was no step up. */
 	unsigned had;
 	double before;	    /* the best rate with these connections */
 	uint64_t since_ms;  /* when the last new connection had moved data */
@@ -32,9 +32,8 @@ struct xfer_growth {
 	uint64_t level_ms;  /* time when level last rose by 10 % or more */
 	double filled;	    /* the rate at the end of the last standing queue */
 	uint64_t filled_ms; /* when that queue ended; 0: there was none */
-	/* The last step down, to fewer connections. */
-	/* connections before the step; 0: there was no step down, or it was
-	 * right */
+	/* The last step down, to fewer connections. used: connections before
+	 * the step; 0: there was no step down, or it was right. */
 	unsigned used;
 	double used_rate;   /* the rate with these connections */
 	uint64_t used_ms;   /* when the step was taken */
