@@ -22,9 +22,11 @@ enum peer_trait {
 	/* A server answers each of several authentication requests, in their
 	 * order. (Others drop a request when the next one arrives.) */
 	PEER_ANSWERS_IN_ORDER = 1U << 1,
-	/* Knows eow@openssh.com; a server also no-more-sessions@openssh.com. */
+	/* The peer knows eow@openssh.com, and if it is a server also
+	 * no-more-sessions@openssh.com. */
 	PEER_KNOWS_EOW = 1U << 2,
-	/* As a sender, loses no time by a window wider than the path. */
+	/* As a sender, the peer loses no time by a window that is wider than
+	 * the path. */
 	PEER_TAKES_WIDE_WINDOWS = 1U << 3,
 	/* A server ignores messages of an authentication method that it has
 	 * refused. (OpenSSH ends the connection then.) */

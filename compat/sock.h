@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sockets and pipes, where systems differ. No program that is run inherits
- * those that are made here, and a write to one whose reader is gone is an
- * error, with MSG_NOSIGNAL or a system's own way.
+ * Sockets and pipes, where systems differ. Programs that this process runs do
+ * not inherit the descriptors that are made here. Writing to one whose reader
+ * is gone is an error and no SIGPIPE: by MSG_NOSIGNAL, or by the system's own
+ * way.
  *
- * Threads: any, while no other one forks: some systems take two calls.
+ * Threads: any, while no other thread forks: some systems need two calls to
+ * make a descriptor that is not inherited.
  */
 #ifndef HPN_COMPAT_SOCK_H
 #define HPN_COMPAT_SOCK_H
@@ -13,31 +15,35 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
-/* What a read or write does that cannot be done now. */
+/* What a read or a write does if it cannot be done at once. */
 enum sock_mode {
 	SOCK_WAITS,
 	SOCK_AT_ONCE, /* fails with EAGAIN */
 };
 
-/* A descriptor, or -1 with errno. The mode of an accepted socket is this one,
- * whatever the mode is of the one that listens. */
+/* Return a new descriptor, or -1 with errno. `mode` is that of the new
+ * descriptor, also of an accepted one, whatever the mode of the listening
+ * socket is. */
 int sock_open(int domain, int type, int protocol, enum sock_mode mode);
 int sock_accept(int fd, struct sockaddr *sa, socklen_t *len,
     enum sock_mode mode);
-/* 0, or -1 with errno. A pair is of UNIX sockets, and waits. */
+/* Make a pair of UNIX sockets, whose reads and writes wait, or a pipe. 0, or -1
+ * with errno. */
 int sock_pair(int type, int ends[2]);
 int sock_pipe(int ends[2], enum sock_mode mode);
-/* Asks for a pipe that holds so many bytes; some systems choose themselves. */
+/* Asks the system to let a pipe hold so many bytes. Some systems choose the
+ * size themselves. */
 void sock_pipe_room(int fd, size_t bytes);
-/* As dup2(), but no program inherits the copy. */
+/* As dup2(), but programs do not inherit the copy. */
 int sock_copy_to(int fd, int to);
-/* As recvmsg(), and no program inherits what descriptors come. */
+/* As recvmsg(). Programs do not inherit the descriptors that come with the
+ * message. */
 ssize_t sock_receive(int fd, struct msghdr *msg);
 
-/* AF_UNIX and the like; -1: it is no socket. */
+/* The domain of a socket (AF_UNIX and the like); -1: fd is no socket. */
 int sock_domain(int fd);
-/* Who the process at the other end of a UNIX socket was when it connected: 0,
- * or -1 with errno. */
+/* Gets the user and group of the process at the other end of a UNIX socket, as
+ * they were when it connected. 0, or -1 with errno. */
 int sock_peer_ids(int fd, uid_t *uid, gid_t *gid);
 
 #endif

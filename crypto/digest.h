@@ -27,13 +27,15 @@ enum { DIGEST_MAX_LEN = 64 }; /* bytes of the longest digest */
 
 struct digest; /* a computation that is under way */
 
-/* Names are as fingerprints show them ("SHA256"). digest_parse() ignores case
- * and returns -1 for an unknown name. */
+/* The name of an algorithm as fingerprints show it ("SHA256"), and the
+ * algorithm with a name. digest_parse() ignores case; -1: the name is
+ * unknown. */
 const char *digest_name(enum digest_alg alg);
 int digest_parse(const char *name);
 size_t digest_len(enum digest_alg alg); /* bytes */
 
-/* out must have room for digest_len(alg) bytes. */
+/* Compute a digest or an HMAC at once. out must have room for digest_len(alg)
+ * bytes. */
 int digest_once(enum digest_alg alg, const void *p, size_t len,
     uint8_t *out) must_check;
 int digest_hmac(enum digest_alg alg, const void *key, size_t key_len,

@@ -38,7 +38,7 @@ struct kem_alg {
 	int param;
 };
 
-/* NULL if there is no method of this name. */
+/* The method with this name; NULL: there is none. */
 const struct kem_alg *kem_by_name(const char *name);
 /* All methods: kem_at() has those without GSSAPI, kem_gss_at() those of GSSAPI.
  * NULL behind the last one. */
@@ -49,9 +49,9 @@ const struct kem_alg *kem_gss_at(size_t index);
 char *kem_gss_names(const char *prefixes);
 
 int kem_new(struct kem **out, const struct kem_alg *alg) must_check;
-/* For group exchange, in the group of prime and generator (big-endian bytes).
- * ERR_KEX_VALUE: less than 2048 or more than 8192 bits, an even prime, or a
- * trivial generator. */
+/* Makes the state for a group exchange in the group of prime and generator,
+ * which are big-endian bytes. ERR_KEX_VALUE: the prime has fewer than 2048 or
+ * more than 8192 bits, or is even, or the generator is trivial. */
 int kem_new_group(struct kem **out, const struct kem_alg *alg,
     struct span prime, struct span generator) must_check;
 void kem_free(struct kem *k); /* wipes */

@@ -37,7 +37,7 @@ const struct mac_alg *mac_at(size_t index);
 int mac_new(struct mac **out, const struct mac_alg *alg,
     const uint8_t *key) must_check;
 void mac_free(struct mac *m); /* wipes */
-/* tag must have room for alg->tag_len bytes. */
+/* Computes the tag of a packet; tag must have room for alg->tag_len bytes. */
 int mac_compute(struct mac *m, uint32_t seqnr, const void *p, size_t len,
     uint8_t *tag) must_check;
 

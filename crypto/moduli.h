@@ -32,15 +32,16 @@ struct modulus {
 	uint32_t type;	      /* MODULI_TYPE_* */
 	uint32_t tests;	      /* bits of MODULI_TEST_* */
 	uint32_t trials;      /* rounds of Miller-Rabin */
-	uint32_t bits;	      /* of the prime */
+	uint32_t bits;	      /* bits of the prime */
 	struct buf prime;     /* owned; big-endian */
 	struct buf generator; /* owned; big-endian */
 };
 
 void moduli_clear(struct modulus *m);
 
-/* Replaces the content of m; m is empty after an error. ERR_NOT_FOUND: the line
- * is a comment or empty. ERR_FORMAT: it is malformed. */
+/* Parses a line into m, in place of what m had; m is empty after an error.
+ * ERR_NOT_FOUND: the line is a comment or empty. ERR_FORMAT: it is
+ * malformed. */
 int moduli_parse(const char *line, struct modulus *m) must_check;
 /* Appends m as a line of the file, with a newline. */
 int moduli_format(struct buf *out, const struct modulus *m) must_check;

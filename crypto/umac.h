@@ -20,11 +20,11 @@ enum {
 
 struct umac;
 
-/* tag_len is 8 or 16 bytes. */
+/* Makes the state for a key of UMAC_KEY_LEN bytes. tag_len is 8 or 16 bytes. */
 int umac_new(struct umac **out, size_t tag_len, const uint8_t *key) must_check;
 void umac_free(struct umac *u); /* wipes */
-/* tag must have room for tag_len bytes, as given to umac_new(). ERR_LIMIT: the
- * message is longer than UMAC_MAX_MSG. */
+/* Computes the tag of a message; tag must have room for the tag_len of
+ * umac_new(). ERR_LIMIT: the message is longer than UMAC_MAX_MSG. */
 int umac_compute(struct umac *u, uint64_t nonce, const void *p, size_t len,
     uint8_t *tag) must_check;
 

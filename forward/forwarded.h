@@ -48,7 +48,8 @@ struct forwarded_list;
 struct forwarded_params {
 	struct loop *loop;
 	struct channels *channels;
-	int family; /* of addresses to connect to: AF_UNSPEC, AF_INET... */
+	/* family of addresses to connect to: AF_UNSPEC, AF_INET... */
+	int family;
 	void *arg;
 	/* The number of tied connections changes: by 1, or by -1 when one ends.
 	 * May be NULL. */
@@ -67,8 +68,8 @@ struct forwarded_target {
 	const char *host;
 	uint16_t port;
 	const char *path; /* NULL: host and port */
-	/* Is written to the socket before the peer's data; for small, private
-	 * messages. Usually empty. */
+	/* Bytes that are written to the socket before the peer's data, for
+	 * small messages of ours; usually empty. */
 	struct span first;
 };
 

@@ -40,7 +40,8 @@ void mldsa44_own_public(uint8_t public[MLDSA44_PUBLIC_LEN],
 int mldsa44_own_sign(uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t seed[MLDSA44_SEED_LEN], const struct mldsa44_message *m,
     const uint8_t random[MLDSA44_RANDOM_LEN]) must_check;
-/* ERR_SIGNATURE if the signature is not one of this message by this key. */
+/* Verifies a signature. ERR_SIGNATURE: it is not one of this message by this
+ * key. */
 int mldsa44_own_verify(const uint8_t signature[MLDSA44_SIGNATURE_LEN],
     const uint8_t public[MLDSA44_PUBLIC_LEN],
     const struct mldsa44_message *m) must_check;

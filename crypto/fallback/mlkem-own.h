@@ -24,11 +24,12 @@ enum {
 
 void mlkem_own_keygen(uint8_t ek[MLKEM_EK_LEN], uint8_t dk[MLKEM_DK_LEN],
     const uint8_t d[MLKEM_SEED_LEN], const uint8_t z[MLKEM_SEED_LEN]);
-/* ERR_KEX_VALUE if ek contains a number that is not below the modulus (section
- * 7.2). */
+/* Makes a shared secret and its ciphertext for ek. ERR_KEX_VALUE: ek contains a
+ * number that is not below the modulus (section 7.2). */
 int mlkem_own_encaps(uint8_t ct[MLKEM_CT_LEN], uint8_t ss[MLKEM_SS_LEN],
     const uint8_t ek[MLKEM_EK_LEN], const uint8_t m[MLKEM_SEED_LEN]) must_check;
-/* For a wrong ciphertext ss becomes a secret that the peer does not know. */
+/* Computes the shared secret of a ciphertext. For a wrong one ss becomes a
+ * secret that the peer does not know. */
 void mlkem_own_decaps(uint8_t ss[MLKEM_SS_LEN], const uint8_t ct[MLKEM_CT_LEN],
     const uint8_t dk[MLKEM_DK_LEN]);
 

@@ -70,9 +70,10 @@ send_later(struct xfer_handle *e, uint32_t len)
 	    later_done, b);
 }
 
-/* The source may be read later only if it does no harm that it ends before
- * its size: not when written in place, and not where the size means little,
- * as that of the small files of /sys. */
+/* Sends a block of the source, which is read now, or only when the request
+ * leaves. It may be read later only if no harm is done when the source turns
+ * out shorter than its size: not if the target is written in place, and not for
+ * files like those of /sys, whose size means little. */
 static void
 local_send(struct xfer_handle *e)
 {

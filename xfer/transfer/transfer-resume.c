@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is there already, and is it the same?
+ * Compares what is at the target already with the source.
  *
  * With check-file, digests of blocks of both ends are compared while data
  * moves, and what differs of a part is moved. Without it the content of a
