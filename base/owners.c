@@ -61,7 +61,8 @@ show(struct shown *s, uint32_t id)
 		s->v[s->n++] = id;
 }
 
-/* A descriptor proves what the file says that it is of. */
+/* Notes the owner and group of a file that was shown as a descriptor: it proves
+ * that the user can reach a file with that owner. */
 static void
 take_file(int fd)
 {
@@ -73,8 +74,8 @@ take_file(int fd)
 	show(&shown_groups, st.st_gid);
 }
 
-/* A name is put into the answer. One that could do something to a terminal, or
- * to the columns of a listing, is none. */
+/* Puts a name into the answer, unless it has characters that could upset a
+ * terminal or the columns of a listing. */
 static void
 put_name(char *text, size_t size, const char *name)
 {

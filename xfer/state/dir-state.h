@@ -99,14 +99,14 @@ xfer_dir_is_there(const struct xfer_dir *d)
 }
 
 struct xfer_dir_lists {
-	/* Waiting to be listed, newest first; uploads that are being read;
-	 * downloads with a handle or an OPENDIR in flight; of these, the ones
-	 * that READDIRs may be sent for; uploads that wait for a handle to
-	 * have their times set; uploads whose targets are to be listed; and
-	 * all there are. */
+	/* waiting: to be listed, the newest first. walking: uploads that are
+	 * being read. listing: downloads with a handle or an OPENDIR in flight.
+	 * ready: those of listing for which READDIRs may be sent. fixing:
+	 * uploads that wait for a handle to have their times set. looking:
+	 * uploads whose target is to be listed. all: all directories. */
 	struct xfer_dirs waiting, walking, listing, ready, fixing, looking;
 	struct xfer_dirs all;
-	size_t names_there; /* in all d->there */
+	size_t names_there; /* names in the `there` of all directories */
 	size_t count, waiting_count, walking_count, listing_count;
 	bool any;	   /* the transfer has had a directory */
 	size_t walking_max; /* directories of an upload that may be open, half

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Room at the target. */
+/* Whether what is copied fits at the target: the free space there, and what the
+ * copy needs. */
 #ifndef HPN_XFER_STATE_SPACE_STATE_H
 #define HPN_XFER_STATE_SPACE_STATE_H
 

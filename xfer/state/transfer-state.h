@@ -131,7 +131,9 @@ struct xfer {
 	struct {
 		struct xfer_planned *names; /* owned */
 		unsigned count;
-		bool many; /* too many: any may be one of them */
+		/* there are too many to note all, so any such name may be a
+		 * target */
+		bool many;
 	} own; /* targets that have names of our own: xfer_plan_found() */
 	unsigned long failures;
 	struct {
