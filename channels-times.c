@@ -6,7 +6,8 @@
 #include "base/tcp.h"
 #include "channels-internal.h"
 
-/* NETWORK_BUSY_BYTES: replies and window adjusts alone leave fewer unsent. */
+/* NETWORK_BUSY_BYTES: from so many unsent bytes on, the network is what is
+ * waited for. Replies and window adjusts alone are fewer. */
 enum { NETWORK_BUSY_BYTES = 16 * 1024 };
 
 static bool

@@ -12,8 +12,8 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* The port of a connection that is no inet socket, as in OpenSSH: in log lines
- * and in variables such as SSH_CONNECTION. */
+/* The port that log lines and variables such as SSH_CONNECTION show for a
+ * connection that is no inet socket; it is OpenSSH's number. */
 enum { PEER_PORT_UNKNOWN = 65535 };
 
 struct peer {
