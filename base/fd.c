@@ -510,17 +510,22 @@ fd_receive_fds(int sock, int *fds, size_t n)
 }
 
 ssize_t
-fd_receive_with(int sock, void *p, size_t max, int *fd)
+fd_receive_with(int sock, void *p, size_t len, int *fd)
 {
 	int got[FD_PASS_MAX];
 	bool left_out;
 	size_t count;
-	ssize_t len = receive_message(sock, p, max, got, &count, &left_out);
+	ssize_t n = receive_message(sock, p, len, got, &count, &left_out);
 
 	*fd = count > 0 ? got[0] : -1;
 	while (count > 1)
 		fd_close(&got[--count]);
-	return len;
+	/* A descriptor comes with the first bytes, which may be few. */
+	if (n <= 0 || (size_t)n == len ||
+	    fd_read_all(sock, (uint8_t *)p + n, len - (size_t)n) == 0)
+		return n <= 0 ? n : (ssize_t)len;
+	fd_close(fd);
+	return -1;
 }
 
 int

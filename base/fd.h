@@ -77,13 +77,13 @@ int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 enum { FD_PASS_MAX = 4 };
 int fd_send_fds(int sock, const int *fds, size_t n) must_check;
 int fd_receive_fds(int sock, int *fds, size_t n) must_check;
-/* Sends one message over a socket that keeps messages apart (SOCK_SEQPACKET),
- * with a descriptor or (-1) without. */
+/* Sends one message over a socket of the system, with a descriptor or (-1)
+ * without. Both ends know its length: not all systems have sockets that keep
+ * messages apart (SOCK_SEQPACKET; macOS). */
 int fd_send_with(int sock, const void *p, size_t len, int fd) must_check;
-/* Waits for such a message. Returns the number of its bytes, 0 if the other end
- * is closed, or -1. *fd, which the caller owns, is -1 if no descriptor came
- * with the message. */
-ssize_t fd_receive_with(int sock, void *p, size_t max, int *fd);
+/* Waits for such a message. Returns len, 0 if the other end is closed, or -1.
+ * *fd, which the caller owns, is -1 if no descriptor came with the message. */
+ssize_t fd_receive_with(int sock, void *p, size_t len, int *fd);
 
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
  * fd is no socket. */

@@ -171,7 +171,7 @@ lookup_begin(void (*become)(const void *arg), const void *arg)
 	int ends[2];
 	pid_t pid;
 
-	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
+	if (sock_pair(SOCK_STREAM, ends) == -1)
 		return ERR_SYSTEM;
 	pid = fork();
 	if (pid == 0) {

@@ -43,7 +43,7 @@ void lookup_execute(const char *name);
 void lookup_main(const char *argument);
 
 /* Starts a process of that kind, which gets sock, an end of a socket pair
- * (SOCK_SEQPACKET); the caller then closes sock. ERR_SYSTEM with errno. If the
+ * (SOCK_STREAM); the caller then closes sock. ERR_SYSTEM with errno. If the
  * process fails later, the other end is closed. */
 int lookup_process(enum lookup_kind kind, int sock) must_check;
 

@@ -26,7 +26,7 @@ enum {
 	KIND_HOME = OWNERS_GROUP + 1,
 };
 
-/* A question is one message, and so is its answer. */
+/* A question is one message, and so is its answer; each of one length. */
 struct question {
 	uint32_t kind; /* enum owners_kind, KIND_HOME */
 	uint32_t id;   /* for KIND_HOME: a number that the answer repeats */
@@ -138,6 +138,8 @@ struct owners {
 	int sock;	    /* -1: not started */
 	bool failed;	    /* the process could not be started: no retry */
 	bool late;	    /* a question was given up waiting for */
+	struct answer next; /* which is arriving: that many bytes of it */
+	size_t arrived;
 	uint32_t homes;	    /* KIND_HOME questions so far */
 	struct name users[CACHE_SIZE], groups[CACHE_SIZE];
 };
@@ -169,7 +171,7 @@ owners_start(struct owners *o)
 	if (o->sock != -1 || o->failed)
 		return o->sock;
 	o->failed = true; /* until the process has started */
-	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
+	if (sock_pair(SOCK_STREAM, ends) == -1)
 		return -1;
 	if (lookup_process(LOOKUP_OWNERS, ends[1]) == 0) {
 		o->failed = false;
@@ -225,12 +227,22 @@ remember(struct owners *o, const struct answer *a)
 static int
 take_answer(struct owners *o, struct answer *a)
 {
-	ssize_t n = recv(o->sock, a, sizeof *a, MSG_DONTWAIT);
+	ssize_t n;
 
-	if (n == -1 && (errno == EAGAIN || errno == EINTR))
-		return ERR_AGAIN;
-	if (n != (ssize_t)sizeof *a ||
-	    memchr(a->text, '\0', sizeof a->text) == NULL) {
+	while (o->arrived < sizeof *a) {
+		n = recv(o->sock, (uint8_t *)&o->next + o->arrived,
+		    sizeof *a - o->arrived, MSG_DONTWAIT);
+		if (n == -1 && (errno == EAGAIN || errno == EINTR))
+			return ERR_AGAIN;
+		if (n <= 0) {
+			give_up(o);
+			return ERR_EOF;
+		}
+		o->arrived += (size_t)n;
+	}
+	o->arrived = 0;
+	*a = o->next;
+	if (memchr(a->text, '\0', sizeof a->text) == NULL) {
 		give_up(o);
 		return ERR_EOF;
 	}

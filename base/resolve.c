@@ -21,7 +21,8 @@ enum {
 	TEXT_MAX = 128,	   /* bytes of the reason for a failure */
 };
 
-/* A question goes to a process as one message, and so does the answer. */
+/* A question has one length. An answer begins with the number of addresses that
+ * follow. */
 struct question {
 	int family;
 	char port[8];
@@ -46,6 +47,8 @@ struct process {
 	int sock; /* -1: not started */
 	struct loop_fd *watch;
 	struct resolve *current; /* its question; NULL: it is free */
+	struct answer answer; /* which is arriving: that many bytes of it */
+	size_t arrived;
 	struct resolver *resolver;
 };
 
@@ -118,12 +121,11 @@ resolve_serve(int sock)
 	static struct answer answer;
 	struct question q;
 
-	while (recv(sock, &q, sizeof q, 0) == (ssize_t)sizeof q) {
+	while (fd_read_all(sock, &q, sizeof q) == 0) {
 		q.port[sizeof q.port - 1] = '\0';
 		q.host[sizeof q.host - 1] = '\0';
 		look_up(&q, &answer);
-		if (send(sock, &answer, answer_len(&answer), MSG_NOSIGNAL) ==
-		    -1)
+		if (fd_send_with(sock, &answer, answer_len(&answer), -1) != 0)
 			return;
 	}
 }
@@ -148,6 +150,33 @@ finish(struct resolve *q, const struct answer *a)
 	free(q);
 }
 
+/* Reads more of an answer. 0: it is whole; ERR_AGAIN; or the process has
+ * ended. */
+static int
+read_answer(struct process *p)
+{
+	struct answer *a = &p->answer;
+	size_t len = offsetof(struct answer, v);
+	ssize_t n;
+
+	for (;;) {
+		if (p->arrived >= offsetof(struct answer, v)) {
+			if (p->current == NULL || a->n > DIAL_ADDRESSES_MAX)
+				return ERR_PROTOCOL;
+			len = answer_len(a);
+		}
+		if (p->arrived == len)
+			return 0;
+		n = recv(p->sock, (uint8_t *)a + p->arrived, len - p->arrived,
+		    MSG_DONTWAIT);
+		if (n == -1 && (errno == EAGAIN || errno == EINTR))
+			return ERR_AGAIN;
+		if (n <= 0)
+			return ERR_EOF;
+		p->arrived += (size_t)n;
+	}
+}
+
 static void
 on_answer(void *arg, int fd, int events)
 {
@@ -155,16 +184,18 @@ on_answer(void *arg, int fd, int events)
 	struct resolver *r = p->resolver;
 	struct resolve *q = p->current;
 	struct answer a;
-	ssize_t n = recv(fd, &a, sizeof a, MSG_DONTWAIT);
+	int e = read_answer(p);
 
+	(void)fd;
 	(void)events;
-	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+	if (e == ERR_AGAIN)
 		return;
-	if (n < (ssize_t)offsetof(struct answer, v) ||
-	    a.n > DIAL_ADDRESSES_MAX || (size_t)n != answer_len(&a)) {
+	if (e != 0) {
 		end_process(p);
-		memset(&a, 0, sizeof a);
+		memset(&p->answer, 0, sizeof p->answer);
 	}
+	p->arrived = 0;
+	a = p->answer;
 	a.why[sizeof a.why - 1] = '\0';
 	if (a.n == 0 && a.why[0] == '\0')
 		snprintf(a.why, sizeof a.why, "the resolver has ended");
@@ -181,7 +212,7 @@ open_process(struct process *p)
 
 	if (p->sock != -1)
 		return true;
-	if (sock_pair(SOCK_SEQPACKET, ends) == -1)
+	if (sock_pair(SOCK_STREAM, ends) == -1)
 		return false;
 	p->sock = ends[0];
 	p->watch = loop_watch(p->resolver->loop, p->sock, LOOP_READ, on_answer,
@@ -198,7 +229,8 @@ give(struct process *p, struct resolve *q)
 	if (!open_process(p))
 		return false;
 	if (send(p->sock, &q->question, sizeof q->question,
-		MSG_NOSIGNAL | MSG_DONTWAIT) == -1) {
+		MSG_NOSIGNAL | MSG_DONTWAIT) !=
+	    (ssize_t)sizeof q->question) {
 		end_process(p);
 		return false;
 	}

@@ -115,6 +115,40 @@ test_passed(void **state)
 	}
 }
 
+/* A message of a known length is waited for; its descriptor comes with the
+ * first bytes. One that breaks off leaves nothing open. */
+static void
+test_message(void **state)
+{
+	int sock[2], got, before, status;
+	char text[8] = "";
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sock), 0);
+	before = count_open();
+	pid = fork();
+	if (pid == 0) {
+		if (fd_send_with(sock[0], "mes", 3, sock[0]) != 0 ||
+		    usleep(20000) != 0 || fd_write_all(sock[0], "sage", 4) != 0)
+			_exit(1);
+		_exit(fd_send_with(sock[0], "half", 4, sock[0]) != 0);
+	}
+	assert_int_equal(fd_receive_with(sock[1], text, 7, &got), 7);
+	assert_string_equal(text, "message");
+	assert_true(got >= 0);
+	close(got);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(shutdown(sock[0], SHUT_WR), 0);
+	assert_int_equal(fd_receive_with(sock[1], text, 7, &got), -1);
+	assert_int_equal(got, -1);
+	assert_int_equal(count_open(), before);
+	assert_int_equal(fd_receive_with(sock[1], text, 7, &got), 0);
+	close(sock[0]);
+	close(sock[1]);
+}
+
 /* Others than were expected are not kept open. */
 static void
 test_wrong_number(void **state)
@@ -177,6 +211,7 @@ main(void)
 		cmocka_unit_test(test_interrupted_read),
 		cmocka_unit_test(test_at_offsets),
 		cmocka_unit_test(test_passed),
+		cmocka_unit_test(test_message),
 		cmocka_unit_test(test_wrong_number),
 		cmocka_unit_test(test_limit),
 	};
