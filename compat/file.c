@@ -7,6 +7,7 @@
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/sendfile.h>
+#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #else
 #include <sys/mount.h>
@@ -117,4 +118,16 @@ file_send(int to, int from, off_t *at, size_t len)
 		*at += n;
 	return n;
 #endif
+}
+
+unsigned
+file_device_major(dev_t device)
+{
+	return (unsigned)major(device);
+}
+
+unsigned
+file_device_minor(dev_t device)
+{
+	return (unsigned)minor(device);
 }

@@ -72,6 +72,10 @@ bool file_is_of_kernel(int fd);
 /* Is fd in a file system that another host or another process serves? */
 bool file_is_remote(int fd);
 
+/* The two numbers of a device, st_rdev. */
+unsigned file_device_major(dev_t device);
+unsigned file_device_minor(dev_t device);
+
 /* As fsync(); also makes the disk write its cache, where the system can ask for
  * that. */
 int file_sync(int fd);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /* Records of walk@hpnssh.org; see sftp-serve-walk.h, and docs/SFTP.md. */
-#include <sys/sysmacros.h>
-
 #include <string.h>
 
 #include "base/mem.h"
 #include "compat/bsd.h"
+#include "compat/file.h"
 #include "xfer/serve/sftp-serve-walk.h"
 #include "xfer/sftp/sftp-proto.h"
 
@@ -146,8 +145,8 @@ walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
 		put_varint(b, (uint64_t)st->st_blocks);
 	if ((p->want & WALK_DEVICE) != 0 &&
 	    (S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode))) {
-		put_varint(b, major(st->st_rdev));
-		put_varint(b, minor(st->st_rdev));
+		put_varint(b, file_device_major(st->st_rdev));
+		put_varint(b, file_device_minor(st->st_rdev));
 	}
 	if ((p->want & WALK_TEXT) != 0 && S_ISLNK(st->st_mode))
 		put_text(b, text);
