@@ -5,6 +5,7 @@
  * are there, and whoever changes the way meanwhile.
  */
 #include "compat/bsd.h"
+#include "compat/file.h"
 #include "regress/unit/dice.h"
 #include "regress/unit/sftp-host.h"
 
@@ -630,7 +631,7 @@ expect_above(uint32_t h, const char *dir)
 			continue;
 		found = true;
 		assert_int_equal(ns.ino, st.st_ino);
-		assert_int_equal(ns.mtime, st.st_mtim.tv_sec);
+		assert_int_equal(ns.mtime, st.FILE_MTIME.tv_sec);
 		assert_int_equal(e.attrs.mode, st.st_mode);
 	}
 	assert_true(found);

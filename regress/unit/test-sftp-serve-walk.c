@@ -16,6 +16,7 @@
 
 #include "base/mem.h"
 #include "compat/bsd.h"
+#include "compat/file.h"
 #include "crypto/digest.h"
 #include "xfer/sftp/sftp-rights.h"
 #include "xfer/sftp/walk-reader.h"
@@ -153,8 +154,8 @@ look(const struct walk_item *item)
 	assert_int_equal(item->mode, st.st_mode & 07777);
 	assert_int_equal(item->uid, st.st_uid);
 	assert_int_equal(item->gid, st.st_gid);
-	assert_int_equal(item->mtime, st.st_mtim.tv_sec);
-	assert_int_equal(item->nsec, st.st_mtim.tv_nsec);
+	assert_int_equal(item->mtime, st.FILE_MTIME.tv_sec);
+	assert_int_equal(item->nsec, st.FILE_MTIME.tv_nsec);
 	assert_int_equal(item->nlink, st.st_nlink);
 	if (!S_ISDIR(st.st_mode) && st.st_nlink > 1) {
 		assert_int_equal(item->dev, st.st_dev);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compat/bsd.h"
+#include "compat/bsd-mem.h"
 #include "xfer/orders/ordered.h"
 
 struct xfer_step {

@@ -117,10 +117,10 @@ put_attributes(struct walk_put *p, struct buf *b, uint8_t head,
 	if (S_ISREG(st->st_mode))
 		put_varint(b, (uint64_t)st->st_size);
 	if ((p->want & WALK_MTIME) != 0) {
-		put_delta(b, (int64_t)((uint64_t)st->st_mtim.tv_sec -
+		put_delta(b, (int64_t)((uint64_t)st->FILE_MTIME.tv_sec -
 		    (uint64_t)p->mtime));
-		put_varint(b, (uint64_t)st->st_mtim.tv_nsec);
-		p->mtime = st->st_mtim.tv_sec;
+		put_varint(b, (uint64_t)st->FILE_MTIME.tv_nsec);
+		p->mtime = st->FILE_MTIME.tv_sec;
 	}
 	if ((p->want & WALK_NAMES) == 0)
 		return;
