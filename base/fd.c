@@ -528,15 +528,27 @@ fd_receive_with(int sock, void *p, size_t len, int *fd)
 	return -1;
 }
 
-int
-fd_rcvbuf(int fd)
+static int
+buffer_of(int fd, int option)
 {
 	socklen_t len = sizeof(int);
 	int size;
 
-	if (getsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, &len) == -1)
+	if (getsockopt(fd, SOL_SOCKET, option, &size, &len) == -1)
 		return 0;
 	return size;
+}
+
+int
+fd_rcvbuf(int fd)
+{
+	return buffer_of(fd, SO_RCVBUF);
+}
+
+int
+fd_sndbuf(int fd)
+{
+	return buffer_of(fd, SO_SNDBUF);
 }
 
 void

@@ -88,6 +88,7 @@ ssize_t fd_receive_with(int sock, void *p, size_t len, int *fd);
 /* Bytes of the kernel's receive buffer of a TCP socket (SO_RCVBUF); 0 if
  * fd is no socket. */
 int fd_rcvbuf(int fd);
+int fd_sndbuf(int fd); /* likewise, of the send buffer */
 /* TCP_NODELAY; harmless on other descriptors. */
 void fd_set_nodelay(int fd);
 /* Acknowledges at once what has arrived, as far as the system can be asked

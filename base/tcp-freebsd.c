@@ -100,4 +100,11 @@ tcp_buffer_limit(bool receive)
 		   NULL, 0) == 0 && limit > 0 ? (uint64_t)limit : 0;
 }
 
+const char *
+tcp_buffer_setting(bool receive)
+{
+	return receive ? "net.inet.tcp.recvbuf_max" :
+			 "net.inet.tcp.sendbuf_max";
+}
+
 #endif

@@ -160,4 +160,11 @@ tcp_buffer_limit(bool receive)
 	return limit;
 }
 
+const char *
+tcp_buffer_setting(bool receive)
+{
+	return receive ? "the last number of net.ipv4.tcp_rmem" :
+			 "the last number of net.ipv4.tcp_wmem";
+}
+
 #endif

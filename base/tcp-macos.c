@@ -59,6 +59,10 @@ tcp_measure(int fd, struct tcp_numbers *out)
 	    info.tcpi_maxseg);
 	out->v[TCP_RCV_SPACE] = info.tcpi_rcv_wnd;
 	out->v[TCP_SND_WND] = info.tcpi_snd_wnd;
+	out->v[TCP_DATA_SEGS_OUT] = tcp_segments(info.tcpi_txbytes,
+	    info.tcpi_maxseg);
+	out->v[TCP_TOTAL_RETRANS] = tcp_segments(info.tcpi_txretransmitbytes,
+	    info.tcpi_maxseg);
 	out->v[TCP_BYTES_SENT] = info.tcpi_txbytes;
 	out->v[TCP_BYTES_RETRANS] = info.tcpi_txretransmitbytes;
 	out->v[TCP_BYTES_RECEIVED] = info.tcpi_rxbytes;
@@ -92,6 +96,13 @@ tcp_buffer_limit(bool receive)
 	return sysctlbyname(receive ? "net.inet.tcp.autorcvbufmax" :
 				      "net.inet.tcp.autosndbufmax", &limit,
 		   &len, NULL, 0) == 0 && limit > 0 ? (uint64_t)limit : 0;
+}
+
+const char *
+tcp_buffer_setting(bool receive)
+{
+	return receive ? "net.inet.tcp.autorcvbufmax" :
+			 "net.inet.tcp.autosndbufmax";
 }
 
 #endif

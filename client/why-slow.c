@@ -78,10 +78,12 @@ power_of_two(uint64_t at_least)
 }
 
 static uint64_t
-lost_per_million(const struct tcp_numbers *t)
+lost_per_million(const struct why_slow *w, const struct tcp_numbers *t)
 {
 	uint64_t sent = t->v[TCP_DATA_SEGS_OUT];
 
+	if (sent == 0 && w->measured && t == &w->local) /* FreeBSD */
+		sent = tcp_segments(w->sent, t->v[TCP_SND_MSS]);
 	return sent > 0 ? t->v[TCP_TOTAL_RETRANS] * 1000000 / sent : 0;
 }
 
@@ -97,10 +99,23 @@ path_us(const struct tcp_numbers *t)
 	    t->v[TCP_BUSY_TIME] - buffers : 0;
 }
 
-static void
-put_path(const struct tcp_numbers *t, bool bbr, struct buf *b)
+/* The setting of a buffer's limit on the client. */
+static const char *
+setting(const struct why_slow *w, bool receive)
 {
-	uint64_t lost = lost_per_million(t);
+	const char *name = receive ? w->rcvbuf_setting : w->sndbuf_setting;
+
+	if (name != NULL)
+		return name;
+	return receive ? "the last number of net.ipv4.tcp_rmem" :
+			 "the last number of net.ipv4.tcp_wmem";
+}
+
+static void
+put_path(const struct why_slow *w, const struct tcp_numbers *t, bool bbr,
+    struct buf *b)
+{
+	uint64_t lost = lost_per_million(w, t);
 
 	buf_printf(b, "the path: congestion window of %" PRIu64
 		      " packets, round trip %" PRIu64 ".%" PRIu64 " ms, %"
@@ -134,8 +149,9 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 		 * window, so twice the present buffer is four times the
 		 * window. */
 		if (window > 0)
-			buf_printf(b, ": raise the last number of "
-				      "net.ipv4.tcp_rmem there to %" PRIu64,
+			buf_printf(b, ": raise %s there to %" PRIu64,
+			    t == &w->remote ? setting(w, true) :
+			    "the last number of net.ipv4.tcp_rmem",
 			    power_of_two(window * 4));
 	}
 	b = add(r, share(t->v[TCP_SNDBUF_LIMITED], us));
@@ -153,7 +169,37 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 		path = MIN(path, w->times.network_ms * 1000);
 	b = add(r, share(path, us));
 	if (b != NULL)
-		put_path(t, t == &w->local && w->bbr, b);
+		put_path(w, t, t == &w->local && w->bbr, b);
+}
+
+/* Adds the reason that the windows show where the kernel counts no times. The
+ * smallest of three is what held data back while we waited for the kernel: the
+ * send buffer, what the receiver takes, and the congestion window. */
+static void
+window_reason(const struct why_slow *w, struct reasons *r)
+{
+	const struct tcp_numbers *t = &w->local;
+	uint64_t path = t->v[TCP_SND_CWND] * t->v[TCP_SND_MSS];
+	uint64_t window = t->v[TCP_SND_WND];
+	struct buf *b = add(r, share(w->times.network_ms, w->elapsed_ms));
+
+	if (b == NULL)
+		return;
+	if (w->sndbuf > 0 && w->sndbuf <= MIN(path, window)) {
+		buf_printf(b, "the send buffer of TCP on the client, most "
+			      "likely");
+		if (w->sndbuf_limit > 0)
+			buf_printf(b, ": raise %s here to %" PRIu64,
+			    setting(w, false),
+			    power_of_two(w->sndbuf_limit * 2));
+	} else if (window > 0 && window < path) {
+		buf_printf(b, "the receive buffer of TCP on the server, most "
+			      "likely: it lets pass ");
+		put_bytes(b, window);
+		buf_printf(b, " in a round trip");
+	} else {
+		put_path(w, t, w->bbr, b);
+	}
 }
 
 /* Appends the reason why an upload waited for the server's SSH window. If less
@@ -188,7 +234,10 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 	if (b != NULL)
 		buf_printf(b, "the source here (a disk or program): nothing "
 			      "came from it");
-	tcp_reasons(w, &w->local, "client", "server", r);
+	if (w->measured && w->local.kernel == 0)
+		window_reason(w, r);
+	else
+		tcp_reasons(w, &w->local, "client", "server", r);
 }
 
 /* Adds our receive buffer as a reason if it has grown to its limit and was in
@@ -197,7 +246,11 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 static void
 guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 {
-	uint64_t per_trip = w->local.v[TCP_RCV_SPACE];
+	bool linux_here = w->local.kernel != 0;
+	/* Elsewhere that is the window, however little of it is used. */
+	uint64_t per_trip = linux_here || !w->measured ?
+	    w->local.v[TCP_RCV_SPACE] :
+	    w->received * w->local.v[TCP_RTT] / 1000 / w->elapsed_ms;
 	struct buf *b;
 
 	if (w->remote.kernel != 0 || w->rcvbuf_limit == 0 ||
@@ -211,8 +264,8 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 	buf_printf(b, "the receive buffer of TCP on the client, most likely: "
 		      "it has grown to its limit of ");
 	put_bytes(b, w->rcvbuf_limit);
-	buf_printf(b, "; raise the last number of net.ipv4.tcp_rmem here to "
-		      "%" PRIu64, power_of_two(w->rcvbuf_limit * 2));
+	buf_printf(b, "; raise %s here to %" PRIu64, setting(w, true),
+	    power_of_two(w->rcvbuf_limit * 2));
 }
 
 /* Adds our SSH window as a reason if it has a fixed size and the server used it
@@ -225,7 +278,7 @@ fixed_window(const struct why_slow *w, struct reasons *r)
 	uint64_t per_trip = w->received * rtt_us / 1000 / w->elapsed_ms;
 	struct buf *b;
 
-	if (!w->fixed_windows || w->local.kernel == 0 ||
+	if (!w->fixed_windows || (w->local.kernel == 0 && !w->measured) ||
 	    per_trip < CHANNEL_WINDOW_DEFAULT * 6 / 10 ||
 	    (b = add(r, PERCENT_MIN)) == NULL)
 		return false;
@@ -355,7 +408,11 @@ why_slow_log(const struct why_slow_start *s, const struct packet *p,
 							       PACKET_RX);
 	w.times = channels_times(chs);
 	if (tcp_measure(packet_fd_in(p), &w.local) == 0) {
+		w.measured = true;
 		w.rcvbuf = (uint64_t)fd_rcvbuf(packet_fd_in(p));
+		w.sndbuf = (uint64_t)fd_sndbuf(packet_fd_out(p));
+		w.rcvbuf_setting = tcp_buffer_setting(true);
+		w.sndbuf_setting = tcp_buffer_setting(false);
 		w.rcvbuf_limit = tcp_buffer_limit(true);
 		w.sndbuf_limit = tcp_buffer_limit(false);
 		w.bbr = tcp_congestion_is(packet_fd_in(p), "bbr");

@@ -26,11 +26,17 @@ struct why_slow {
 			     * HPNDisabled or TcpRcvBufPoll */
 	struct channels_times times;
 	/* The kernel's numbers about the connection, here and at the server;
-	 * kernel 0: not known, as the server's if it was not asked. */
+	 * kernel 0: not known, as the server's if it was not asked; but here,
+	 * where measured is true, those of another system than Linux, which
+	 * tells windows and no times. */
 	struct tcp_numbers local, remote;
+	bool measured;
 	uint64_t remote_ms; /* as elapsed_ms, when remote arrived */
 	bool bbr; /* our kernel uses BBR as congestion control */
-	uint64_t rcvbuf, rcvbuf_limit, sndbuf_limit; /* bytes; 0: not known */
+	/* Bytes; 0: not known. And what the limits are set with here; NULL: as
+	 * on Linux. */
+	uint64_t rcvbuf, rcvbuf_limit, sndbuf, sndbuf_limit;
+	const char *rcvbuf_setting, *sndbuf_setting;
 };
 
 /* Appends the paragraph. Returns false, and appends nothing, if too little was

@@ -150,6 +150,52 @@ test_download(void **state)
 	check(&w, "49 % of the time: the path");
 }
 
+/* FreeBSD and macOS tell windows, and no times: the verdicts are the same, and
+ * the settings that are named are their own. */
+static void
+test_windows_only(void **state)
+{
+	struct why_slow w = upload();
+
+	(void)state;
+	w.local.kernel = 0;
+	w.local.v[TCP_DATA_SEGS_OUT] = 0;
+	w.local.v[TCP_SND_MSS] = 1448;
+	w.sndbuf_setting = "net.inet.tcp.sendbuf_max";
+	w.rcvbuf_setting = "net.inet.tcp.recvbuf_max";
+	w.sndbuf_limit = w.sndbuf = 8388608;
+	w.times.network_ms = 9000;
+	check(&w, "Nothing here did"); /* nothing was measured */
+	w.measured = true;
+	check(&w, "90 % of the time: the receive buffer of TCP on the server, "
+		  "most likely|2929 KiB in a round trip|!the path|!rmem");
+	w.local.v[TCP_SND_WND] = 30000000;
+	check(&w, "90 % of the time: the path: congestion window of 4000 "
+		  "packets|100.5 ms|0.00 %|!buffer");
+	w.local.v[TCP_TOTAL_RETRANS] = 700;
+	check(&w, "0.10 % of the packets sent again|bbr");
+	w.sndbuf_limit = w.sndbuf = 2097152;
+	check(&w, "90 % of the time: the send buffer of TCP on the client, "
+		  "most likely: raise net.inet.tcp.sendbuf_max here to "
+		  "4194304|!the path|!wmem");
+	w.times.network_ms = 100;
+	check(&w, "Nothing here did|!buffer");
+
+	w = download();
+	w.local.kernel = 0;
+	w.measured = true;
+	w.rcvbuf_setting = "net.inet.tcp.recvbuf_max";
+	w.rcvbuf = w.rcvbuf_limit = 2097152;
+	w.local.v[TCP_RCV_SPACE] = 2097152;
+	check(&w, "receive buffer of TCP on the client, most likely|"
+		  "net.inet.tcp.recvbuf_max here to 4194304|!rmem");
+	w.local.v[TCP_RTT] = 1000; /* far less is on the way */
+	check(&w, "gave no more|!buffer");
+	w.local.v[TCP_RTT] = 100500;
+	w.fixed_windows = true;
+	check(&w, "the SSH window of the client, most likely: HPNDisabled");
+}
+
 int
 main(void)
 {
@@ -157,6 +203,7 @@ main(void)
 		cmocka_unit_test(test_too_little),
 		cmocka_unit_test(test_upload),
 		cmocka_unit_test(test_download),
+		cmocka_unit_test(test_windows_only),
 	};
 
 	return cmocka_run_group_tests_name("why-slow", tests, NULL, NULL);
