@@ -7,6 +7,7 @@ import socket
 
 import pytest
 
+import folding
 import harness
 from agents import Running
 from harness import MIB, Client, free_port, hpn, noise, run, wait_for
@@ -92,3 +93,51 @@ def test_forwarding(ssh, background):
             return False
 
     assert wait_for(banner)
+
+
+# ---- as in WSL: a disk of Windows, where capital and small letters are one
+# name, and every file has all modes
+
+@pytest.fixture
+def windows(tmp_path):
+    why = folding.problem()
+    if why is not None:
+        pytest.skip(why)
+    with folding.mounted(tmp_path) as place:
+        yield place
+
+
+def test_disk_of_windows(ssh, windows, tmp_path):
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "large").write_bytes(noise(3 * MIB + 1))
+    (tree / "Name").write_text("one")
+    for flags in ["-r"], ["-rp"], ["-rpZ"]:
+        ssh.scp(f":{tree}", windows / "down", flags=flags).ok()
+        ssh.scp(windows / "down", f":{tmp_path}/{flags[0]}", flags=flags).ok()
+    here = windows / "down/tree"
+    assert (here / "large").read_bytes() == (tree / "large").read_bytes()
+    assert (here / "NAME").read_text() == "one"
+    (tree / "name").write_text("two")
+    done = ssh.scp(f":{tree}", windows / "pair", flags=["-r"])
+    assert done.rc == 1
+    assert "the same name as another one of this copy" in done.errors
+    assert (windows / "pair/name").read_text() in ("one", "two")
+
+
+def test_files_of_windows(sshd, keys, windows):
+    """Hosts may be known there. A key that all may read is refused, as by any
+    ssh, and the disk can have no other mode."""
+    known = windows / "known_hosts"
+    client = Client("hpn", sshd, known_hosts=known)
+    client.fixed[:] = [o.replace("=yes", "=accept-new") if
+                       o.startswith("StrictHost") else o for o in client.fixed]
+    assert client.ssh("echo in").ok().text == "in\n"
+    assert known.read_text().count("\n") >= 1
+    key = windows / "key"
+    key.write_bytes(keys.path("ed25519").read_bytes())
+    key.chmod(0o600)
+    client.key = key
+    done = client.ssh("echo in")
+    assert done.rc == 255 and "in\n" not in done.text
+    assert "UNPROTECTED PRIVATE KEY FILE" in done.errors
