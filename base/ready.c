@@ -8,18 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "config.h"
-
-#ifdef HAVE_EPOLL
-#include <sys/epoll.h>
-#endif
-
 #include "base/fd.h"
 #include "base/forkid.h"
 #include "base/mem.h"
+#include "base/ready-internal.h"
 #include "compat/bsd-mem.h"
 
-enum { SLOTS_FIRST = 64, BATCH_MAX = 256 };
+enum { SLOTS_FIRST = 64 };
 
 /* The state of a descriptor. */
 struct slot {
@@ -29,6 +24,7 @@ struct slot {
 	bool fresh;	/* tell the kernel even if wanted == kernel */
 	bool always;	/* no waiting for such a file: it is always ready */
 	bool listed;	/* the descriptor is in the list `always` */
+	size_t place;	/* of its entry in what is told now; 0: none */
 };
 
 /* The lists `changes` and `always` have room for every slot. */
@@ -71,12 +67,14 @@ make_slot(struct ready_set *s, int fd)
 	return 0;
 }
 
+static void close_kernel_set(struct ready_set *s);
+
 void
 ready_free(struct ready_set *s)
 {
 	if (s == NULL)
 		return;
-	fd_close(&s->kernel_fd);
+	close_kernel_set(s);
 	free(s->slots);
 	free(s->changes);
 	free(s->always);
@@ -174,9 +172,9 @@ wait_poll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 	return (int)n;
 }
 
-/* ---- epoll(7) ----------------------------------------------------------- */
+/* ---- the kernel's set --------------------------------------------------- */
 
-#ifdef HAVE_EPOLL
+#if defined(READY_BY_EPOLL) || defined(READY_BY_KQUEUE)
 
 /* The kernel's set was made by this process. In a child of fork(2) it is still
  * the parent's. */
@@ -186,31 +184,11 @@ is_ours(const struct ready_set *s)
 	return s->kernel_fd != -1 && s->fork_id == fork_id();
 }
 
-static int
-control(struct ready_set *s, int op, int fd, int events)
+static void
+close_kernel_set(struct ready_set *s)
 {
-	struct epoll_event e = { .events =
-		(events & READY_READ ? (uint32_t)EPOLLIN : 0) |
-		(events & READY_WRITE ? (uint32_t)EPOLLOUT : 0) };
-
-	e.data.fd = fd;
-	return epoll_ctl(s->kernel_fd, op, fd, &e);
-}
-
-/* Tells the kernel what is wanted of fd. The descriptor may have been closed
- * and opened again since the kernel was told of it, so the kernel may know it
- * when we think that it does not, or the reverse. */
-static int
-add_or_change(struct ready_set *s, int fd, const struct slot *t)
-{
-	int op = t->kernel != 0 ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
-	int r = control(s, op, fd, t->wanted);
-
-	if (r == -1 && errno == ENOENT)
-		r = control(s, EPOLL_CTL_ADD, fd, t->wanted);
-	else if (r == -1 && errno == EEXIST)
-		r = control(s, EPOLL_CTL_MOD, fd, t->wanted);
-	return r;
+	if (s->kernel_fd != -1)
+		ready_kernel_close(&s->kernel_fd, is_ours(s));
 }
 
 static void
@@ -229,17 +207,14 @@ static bool
 apply(struct ready_set *s, int fd)
 {
 	struct slot *t = &s->slots[fd];
-	int r = 0;
+	int r;
 
 	if (t->fresh)
 		t->always = false;
 	if (t->always || (t->wanted == t->kernel && !t->fresh))
 		return true;
 	t->fresh = false;
-	if (t->wanted != 0)
-		r = add_or_change(s, fd, t);
-	else if (t->kernel != 0)
-		(void)control(s, EPOLL_CTL_DEL, fd, 0);
+	r = ready_kernel_tell(s->kernel_fd, fd, t->kernel, t->wanted);
 	t->kernel = r == 0 ? t->wanted : 0;
 	if (r == 0)
 		return true;
@@ -268,10 +243,10 @@ apply_changes(struct ready_set *s)
 static bool
 renew(struct ready_set *s)
 {
-	fd_close(&s->kernel_fd);
+	close_kernel_set(s);
 	s->stale = false;
 	s->fork_id = fork_id();
-	if ((s->kernel_fd = epoll_create1(EPOLL_CLOEXEC)) == -1)
+	if ((s->kernel_fd = ready_kernel_open()) == -1)
 		return false;
 	for (size_t i = 0; i < s->cap; i++) {
 		s->slots[i].kernel = 0;
@@ -307,38 +282,45 @@ take_always(struct ready_set *s, struct ready *v, size_t max)
 	return n;
 }
 
+/* What is told of one descriptor is one entry of v. */
 static size_t
-translate(struct ready_set *s, const struct epoll_event *got, size_t count,
+translate(struct ready_set *s, const struct ready_told *got, size_t count,
     struct ready *v)
 {
 	size_t n = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		const struct slot *t = &s->slots[got[i].data.fd];
-		uint32_t e = got[i].events;
-		int events = events_of(t, (e & EPOLLIN) != 0,
-		    (e & EPOLLOUT) != 0, (e & (EPOLLERR | EPOLLHUP)) != 0);
+		struct slot *t = &s->slots[got[i].fd];
+		int events = events_of(t, got[i].in, got[i].out,
+		    got[i].broken);
 
 		/* fd was closed here without ready_forget(), and another
 		 * process still has it open. */
-		if (t->kernel == 0)
+		if (t->kernel == 0) {
 			s->stale = true;
-		else if (events != 0)
-			v[n++] = (struct ready){ got[i].data.fd, events };
+		} else if (events != 0 && t->place != 0) {
+			v[t->place - 1].events |= events;
+		} else if (events != 0) {
+			v[n++] = (struct ready){ got[i].fd, events };
+			t->place = n;
+		}
 	}
+	for (size_t i = 0; i < n; i++)
+		s->slots[v[i].fd].place = 0;
 	return n;
 }
 
 static int
-wait_epoll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
+wait_kernel(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 {
-	struct epoll_event got[BATCH_MAX];
+	struct ready_told got[READY_BATCH_MAX];
 	size_t n = take_always(s, v, max);
-	int room = (int)MIN(max - n, (size_t)BATCH_MAX);
-	int r = epoll_wait(s->kernel_fd, got, room, n > 0 ? 0 : timeout_ms);
+	int room = (int)MIN(max - n, (size_t)READY_BATCH_MAX);
+	int r = ready_kernel_look(s->kernel_fd, got, room,
+	    n > 0 ? 0 : timeout_ms);
 
 	if (r == -1 && errno == EINTR)
-		r = epoll_wait(s->kernel_fd, got, room, 0);
+		r = ready_kernel_look(s->kernel_fd, got, room, 0);
 	if (r == -1 && errno != EINTR)
 		return ERR_SYSTEM;
 	return (int)(n + translate(s, got, (size_t)MAX(r, 0), v + n));
@@ -354,7 +336,7 @@ kernel_set_is_current(struct ready_set *s)
 		return false;
 	if (apply_changes(s))
 		return true;
-	fd_close(&s->kernel_fd);
+	close_kernel_set(s);
 	return false;
 }
 
@@ -369,10 +351,17 @@ static void
 forget_in_kernel(struct ready_set *s, int fd)
 {
 	if (is_ours(s) && s->slots[fd].kernel != 0)
-		(void)control(s, EPOLL_CTL_DEL, fd, 0);
+		(void)ready_kernel_tell(s->kernel_fd, fd, s->slots[fd].kernel,
+		    0);
 }
 
 #else
+
+static void
+close_kernel_set(struct ready_set *s)
+{
+	(void)s;
+}
 
 static bool
 kernel_set_is_current(struct ready_set *s)
@@ -382,7 +371,7 @@ kernel_set_is_current(struct ready_set *s)
 }
 
 static int
-wait_epoll(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
+wait_kernel(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 {
 	return wait_poll(s, v, max, timeout_ms);
 }
@@ -435,7 +424,7 @@ ready_wait(struct ready_set *s, struct ready *v, size_t max, int timeout_ms)
 {
 	ENSURE(max > 1);
 	if (kernel_set_is_current(s))
-		return wait_epoll(s, v, max, timeout_ms);
+		return wait_kernel(s, v, max, timeout_ms);
 	/* poll(2) needs no list of changes, which must not grow for ever. */
 	while (s->change_count > 0)
 		s->slots[s->changes[--s->change_count]].changed = false;
