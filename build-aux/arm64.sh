@@ -1,0 +1,127 @@
+#!/bin/sh
+# SPDX-License-Identifier: ISC
+# arm64.sh [-b] [-j N] [TEST...]: builds all programs and unit tests for Linux on
+# arm64 with the C library and the packages of Debian's arm64, on a machine of
+# another kind (warnings are errors), and runs unit tests by qemu-user: all, or
+# those that are named. The machine gets a compiler and qemu; the packages for
+# arm64 are unpacked in build/arm64/root and installed nowhere.
+#   -b   builds only
+#   -j   that many compilers at a time (1)
+# Closing line: N passed, N failed.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/hpn-arm64.XXXXXX") || exit 1
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 130' INT TERM HUP
+. "$top/build-aux/setup.sh"
+
+# Limits of qemu-user, and what starts programs that the kernel would have to hand
+# to it: no filter of system calls, no TCP_INFO, a missing program that starts.
+not_here='sandbox tcp remote helper known-hosts-command p11-client agent-tokens
+	sk-client hostkeys passwd monitor-spawn'
+jobs=1 only=
+while getopts bj: option; do
+	case $option in
+	b) only=yes ;;
+	j) jobs=$OPTARG ;;
+	*) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+	esac
+done
+shift $((OPTIND - 1))
+dir=$(build_dir arm64)
+root=$dir/root
+passed=0 failed=0
+
+# Another apt beside this machine's, which knows arm64 alone.
+apt_arm64()
+{
+	apt-get -q -o APT::Architecture=arm64 -o APT::Architectures::=arm64 \
+		-o Dir::State="$dir/apt/state" -o Dir::Cache="$dir/apt/cache" \
+		-o Dir::State::status="$dir/apt/status" -o APT::Sandbox::User=root \
+		"$@" >"$scratch/apt.log" 2>&1 && return
+	tail -n 20 "$scratch/apt.log" >&2
+	die "apt-get $* failed"
+}
+
+# unpack PACKAGE...: these, and what they depend on.
+unpack()
+{
+	[ "$(cat "$root/.packages" 2>/dev/null)" != "$*" ] || return 0
+	rm -rf "$root" "$dir/apt"
+	mkdir -p "$root" "$dir/apt/state/lists/partial" \
+		"$dir/apt/cache/archives/partial"
+	: >"$dir/apt/status"
+	apt_arm64 update
+	apt_arm64 --download-only --no-install-recommends -y install "$@"
+	for package in "$dir"/apt/cache/archives/*.deb; do
+		dpkg -x "$package" "$root" || return
+	done
+	# links that begin at / lead out of it
+	find "$root" -lname '/*' | while read -r link; do
+		ln -sfn "$root$(readlink "$link")" "$link"
+	done
+	printf '%s\n' "$*" >"$root/.packages"
+}
+
+# one TEST
+one()
+{
+	name=${1##*/test-}
+	case " $(echo $not_here) " in
+	*" $name "*) return 0 ;;
+	esac
+	if (cd "$scratch" && timeout 600 nice "$qemu" -L "$root" "$1") \
+		>"$scratch/log" 2>&1; then
+		passed=$((passed + 1))
+	else
+		failed=$((failed + 1))
+		say "FAIL $name: $(tail -n 3 "$scratch/log")"
+	fi
+}
+
+[ "$(uname -m)" != aarch64 ] || die "this machine is one: ./run-tests"
+need_packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+qemu=$(command -v qemu-aarch64-static) || die "no qemu-aarch64-static"
+# shellcheck disable=SC2046,SC2086
+unpack libc6-dev libgcc-12-dev $(printf '%s\n' $build_packages $unit_packages |
+	grep -e '-dev$' | grep -v ipsec-mb) || die "no packages"
+[ -e "$top/configure" ] || (cd "$top" && autoreconf -fi) || exit 1
+libs=$root/usr/lib/aarch64-linux-gnu
+cat >"$dir/cc" <<END
+#!/bin/sh
+exec aarch64-linux-gnu-gcc --sysroot="$root" -B"$libs" -L"$libs" \
+	-isystem "$root/usr/include/aarch64-linux-gnu" \
+	-Wl,-rpath-link="$libs" "\$@"
+END
+chmod 755 "$dir/cc"
+cd "$dir" || exit 1
+# shellcheck disable=SC3013
+if [ ! -e config.status ] || [ "$top/configure" -nt config.status ]; then
+	env PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_PATH= \
+		PKG_CONFIG_LIBDIR="$libs/pkgconfig:$root/usr/share/pkgconfig" \
+		"$top/configure" --host=aarch64-linux-gnu --enable-werror \
+		CC="${CCACHE:-} $dir/cc" CFLAGS=-O0 >"$scratch/log" 2>&1 || {
+		tail -n 20 "$scratch/log" >&2
+		die "configure failed (see $dir/config.log)"
+	}
+fi
+for goal in all unit-tests; do
+	if nice make -s -j"$jobs" "$goal" >"$scratch/log" 2>&1; then
+		passed=$((passed + 1))
+	else
+		grep -v '^  [A-Z]' "$scratch/log" | tail -n 20
+		say "FAIL $goal"
+		failed=$((failed + 1))
+	fi
+done
+[ -n "$only" ] || [ $# != 0 ] || set -- regress/unit/test-*[!.]?
+for test in "$@"; do
+	case $test in
+	*.o | *.d | *.c) continue ;;
+	regress/*) ;;
+	*) test=regress/unit/test-$test ;;
+	esac
+	one "$dir/$test"
+done
+say "$passed passed, $failed failed"
+[ "$failed" = 0 ]
