@@ -508,7 +508,8 @@ test_many_names(void **state)
 static void
 test_group_of_runs(void **state)
 {
-	struct scan_group g = { 0 };
+	struct scan_file file = { 0 };
+	struct scan_group g = { .file = &file };
 	struct walk_item item = { .kind = WALK_FILE, .nlink = 2, .ino = 7,
 		.mtime = -5, .size = 1 };
 	struct dice d = { 9 };
@@ -543,6 +544,7 @@ test_group_of_runs(void **state)
 	assert_in_range(n, 4000, 4500);
 	assert_int_equal(scan_group_next(&g, &item), 0);
 	scan_group_clear(&g);
+	scan_file_close(&file);
 }
 
 static void

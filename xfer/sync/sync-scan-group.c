@@ -19,6 +19,7 @@ enum {
 	WRITE_PIECE = 256 * 1024,
 	RUNS_MAX = 2048,
 };
+#define FILE_MAX (UINT64_C(16) << 30) /* bytes */
 
 /* A sorted part of the entries, in the file. */
 struct scan_run {
@@ -52,9 +53,16 @@ scan_group_clear(struct scan_group *g)
 	}
 	free(g->runs);
 	free(g->heap);
-	if (g->n_runs > 0)
-		fd_close(&g->fd);
-	*g = (struct scan_group){ .count = 0 };
+	free(g->before);
+	*g = (struct scan_group){ .file = g->file };
+}
+
+void
+scan_file_close(struct scan_file *f)
+{
+	if (f->open)
+		fd_close(&f->fd);
+	*f = (struct scan_file){ .open = false };
 }
 
 struct scan_entry *
@@ -177,11 +185,13 @@ get_record(struct scan_run *r)
 }
 
 static int
-open_file(struct scan_group *g)
+open_file(struct scan_file *f)
 {
 	const char *dir = getenv("TMPDIR");
 	char path[4096];
 
+	if (f->open)
+		return 0;
 	if (dir == NULL || dir[0] == '\0')
 		dir = "/var/tmp";
 	strlcpy(path, dir, sizeof path);
@@ -189,9 +199,10 @@ open_file(struct scan_group *g)
 		errno = ENAMETOOLONG;
 		return ERR_SYSTEM;
 	}
-	g->fd = mkostemp(path, O_CLOEXEC);
-	if (g->fd < 0)
+	f->fd = mkostemp(path, O_CLOEXEC);
+	if (f->fd < 0)
 		return ERR_SYSTEM;
+	f->open = true;
 	unlink(path);
 	return 0;
 }
@@ -201,9 +212,11 @@ flush(struct scan_group *g, struct buf *b)
 {
 	if (buf_err(b) < 0)
 		return buf_err(b);
-	if (fd_write_all(g->fd, buf_data(b), buf_len(b)) != 0)
+	if (g->file->len > FILE_MAX)
+		return ERR_LIMIT;
+	if (fd_write_all(g->file->fd, buf_data(b), buf_len(b)) != 0)
 		return ERR_SYSTEM;
-	g->file_len += buf_len(b);
+	g->file->len += buf_len(b);
 	buf_reset(b);
 	return 0;
 }
@@ -230,27 +243,24 @@ int
 scan_group_spill(struct scan_group *g)
 {
 	struct scan_run *grown;
-	uint64_t from = g->file_len;
+	uint64_t from = g->file->len;
 	int err;
 
 	if (g->n_runs >= RUNS_MAX)
 		return ERR_LIMIT;
-	if (g->n_runs == 0 && (err = open_file(g)) < 0)
+	if ((err = open_file(g->file)) < 0)
 		return err;
 	grown = recallocarray(g->runs, g->n_runs, g->n_runs + 1,
 	    sizeof *grown);
-	if (grown == NULL) {
-		if (g->n_runs == 0)
-			fd_close(&g->fd);
+	if (grown == NULL)
 		return ERR_NOMEM;
-	}
 	g->runs = grown;
 	g->n_runs++;
 	sort(g);
 	if ((err = write_entries(g)) < 0)
 		return err;
 	g->runs[g->n_runs - 1].at = from;
-	g->runs[g->n_runs - 1].end = g->file_len;
+	g->runs[g->n_runs - 1].end = g->file->len;
 	forget_entries(g);
 	return 0;
 }
@@ -268,7 +278,7 @@ fill(struct scan_group *g, struct scan_run *r)
 	p = buf_reserve(&r->bytes, want);
 	if (p == NULL)
 		return ERR_NOMEM;
-	if (fd_pread(g->fd, p, want, r->at) != (ssize_t)want)
+	if (fd_pread(g->file->fd, p, want, r->at) != (ssize_t)want)
 		return ERR_SYSTEM;
 	buf_commit(&r->bytes, want);
 	r->at += want;
@@ -355,6 +365,17 @@ pass(struct scan_group *g)
 }
 
 static int
+note_told(struct scan_group *g, const char *name)
+{
+	if (g->before == NULL &&
+	    (g->before = malloc(WALK_NAME_MAX + 1)) == NULL)
+		return ERR_NOMEM;
+	strlcpy(g->before, name, WALK_NAME_MAX + 1);
+	g->any = true;
+	return 1;
+}
+
+static int
 next_merged(struct scan_group *g, struct walk_item *item)
 {
 	const struct scan_run *r;
@@ -371,9 +392,7 @@ next_merged(struct scan_group *g, struct walk_item *item)
 			*item = r->item;
 			item->name = r->name;
 			item->text = r->text != NULL ? r->text : "";
-			strlcpy(g->before, r->name, sizeof g->before);
-			g->any = true;
-			return 1;
+			return note_told(g, r->name);
 		}
 		err = pass(g);
 	}
@@ -404,10 +423,8 @@ scan_group_next(struct scan_group *g, struct walk_item *item)
 		if (e->dropped || (g->any &&
 		    strcmp(e->item.name, g->before) == 0))
 			continue;
-		strlcpy(g->before, e->item.name, sizeof g->before);
-		g->any = true;
 		*item = e->item;
-		return 1;
+		return note_told(g, e->item.name);
 	}
 	return 0;
 }

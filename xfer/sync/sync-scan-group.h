@@ -34,18 +34,26 @@ struct scan_entry {
 
 struct scan_run;
 
-/* Embedded; zeroed it is empty. */
+/* The unnamed file, for any number of groups. It is made when it is needed.
+ * Embedded; zeroed it is none. */
+struct scan_file {
+	bool open;
+	int fd;
+	uint64_t len;
+};
+void scan_file_close(struct scan_file *f);
+
+/* Embedded; zeroed, but for the file, it is empty. */
 struct scan_group {
 	struct scan_entry *v; /* owned; not yet in a run */
 	size_t count, cap, next;
 	struct buf names;
 	struct scan_run *runs; /* owned */
 	size_t n_runs;
-	int fd; /* of the runs' file, if there are any */
-	uint64_t file_len;
+	struct scan_file *file; /* borrowed; for the runs */
 	size_t *heap; /* owned: runs by the names that come next in them */
 	size_t in_heap;
-	char before[WALK_NAME_MAX + 1]; /* the last name that was told */
+	char *before; /* the last name that was told; owned, or NULL */
 	bool any, merging;
 	uint64_t total;
 };

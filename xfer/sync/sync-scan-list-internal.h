@@ -34,7 +34,7 @@ struct list_dir {
 	unsigned refs; /* requests, directories below it, and the order */
 	enum list_state state;
 	uint32_t status; /* why it cannot be read */
-	struct sftp_handle handle;
+	struct sftp_handle *handle; /* owned; NULL: none */
 	bool is_open, at_end, group_told;
 	unsigned reads, looks; /* requests without an answer */
 	unsigned width;	       /* READDIRs that may be under way */
@@ -68,6 +68,8 @@ struct scan_list {
 	struct list_dir *head; /* is told next; NULL: not chosen */
 	uint32_t ranks;	       /* state of random numbers */
 	size_t bytes;	       /* memory of the groups */
+	struct scan_file file; /* of groups that do not fit there */
+	unsigned ahead;	       /* directories that were not told */
 	size_t below_bytes;
 	size_t reply_bytes; /* what answers to READDIR take, on average */
 	unsigned reads;	    /* READDIRs without an answer, of all */
@@ -99,6 +101,6 @@ void list_look(struct list_dir *d);
 void list_look_at_top(struct list_dir *d);
 bool list_looks_done(const struct list_dir *d);
 
-enum { LIST_ASKED_MAX = 1024 /* requests under way */ };
+enum { LIST_ASKED_MAX = 3072 /* requests under way */ };
 
 #endif

@@ -20,7 +20,9 @@
 enum {
 	OPEN_MAX = 512,		       /* most handles */
 	WIDTH_MAX = 64,		       /* most READDIRs of a directory */
-	BYTES_MAX = 16 * 1024 * 1024,  /* of groups that wait */
+	BYTES_MAX = 24 * 1024 * 1024,  /* of groups in memory */
+	WHOLE_BYTES_MAX = 8 * 1024 * 1024, /* then what waits goes to a file */
+	AHEAD_MAX = 65536, /* most directories that are known, not told */
 	BELOW_MAX = 256 * 1024 * 1024, /* of names of directories */
 	ENTRIES_MAX = 20000000,	       /* of a directory */
 	REPLY_BYTES = 4096,	       /* of a READDIR, to begin with */
@@ -62,6 +64,7 @@ dir_free(struct list_dir *d)
 	TAILQ_REMOVE(&d->list->all, d, all);
 	scan_group_clear(&d->group);
 	buf_clear(&d->below);
+	free(d->handle);
 	free(d->real);
 	free(d);
 }
@@ -75,6 +78,7 @@ list_free(struct scan_list *l)
 		dir_free(d);
 	filter_free(l->filter);
 	buf_clear(&l->path);
+	scan_file_close(&l->file);
 	free(l->real);
 	free(l);
 }
@@ -187,11 +191,13 @@ dir_new(struct scan_list *l, struct list_dir *parent, const char *name,
 	}
 	strcpy(d->path + len, name);
 	d->list = l;
+	d->group.file = &l->file;
 	d->parent = parent;
 	if (parent != NULL)
 		parent->refs++;
 	d->refs = 1;
 	d->width = 2;
+	l->ahead++;
 	TAILQ_INSERT_TAIL(&l->all, d, all);
 	tree_insert(&l->order, &d->order, rank(l), compare_order);
 	tree_insert(&l->waiting, &d->waiting, rank(l), compare_waiting);
@@ -278,8 +284,6 @@ take_entries(struct list_dir *d, const struct sftp_reply *reply)
 	if (d->group.total > ENTRIES_MAX)
 		list_fail(l, ERR_LIMIT);
 	count_bytes(d, before);
-	l->reply_bytes += (reply->body.len * 2) / 8;
-	l->reply_bytes -= l->reply_bytes / 8;
 }
 
 static void
@@ -290,6 +294,8 @@ readdir_done(void *arg, const struct sftp_reply *reply)
 
 	l->reads--;
 	d->reads--;
+	l->reply_bytes += reply->body.len * 2 / 8;
+	l->reply_bytes -= l->reply_bytes / 8;
 	if (reply->err < 0) {
 		list_fail(l, reply->err);
 	} else if (l->dead || d->status != SFTP_OK) {
@@ -327,7 +333,9 @@ close_dir(struct list_dir *d)
 	d->is_open = false;
 	l->open--;
 	if (l->err == 0)
-		sftp_close(l->s, &d->handle, NULL, NULL);
+		sftp_close(l->s, d->handle, NULL, NULL);
+	free(d->handle);
+	d->handle = NULL;
 }
 
 static void
@@ -346,10 +354,10 @@ read_more(struct list_dir *d)
 		l->reads++;
 		list_asked(d);
 		if (l->exact)
-			sftp_ext_handle(l->s, SFTP_EXT_READDIR_NS, &d->handle,
+			sftp_ext_handle(l->s, SFTP_EXT_READDIR_NS, d->handle,
 			    readdir_done, d);
 		else
-			sftp_handle_request(l->s, SFTP_READDIR, &d->handle,
+			sftp_handle_request(l->s, SFTP_READDIR, d->handle,
 			    readdir_done, d);
 	}
 }
@@ -366,8 +374,10 @@ open_done(void *arg, const struct sftp_reply *reply)
 		d->status = reply->status;
 		d->at_end = true;
 		l->open--;
+	} else if ((d->handle = malloc(sizeof *d->handle)) == NULL) {
+		list_fail(l, ERR_NOMEM);
 	} else {
-		sftp_keep_handle(&d->handle, reply);
+		sftp_keep_handle(d->handle, reply);
 		d->is_open = true;
 		l->exact = sftp_has(l->s, SFTP_EXT_READDIR_NS);
 		if (l->dead)
@@ -408,6 +418,7 @@ open_more(struct scan_list *l)
 	while (l->err == 0 && l->waiting != NULL) {
 		d = of_waiting(tree_first(l->waiting));
 		if (d != l->head && (l->open >= most || is_tight(l) ||
+		    l->ahead >= AHEAD_MAX ||
 		    l->under_way >= LIST_ASKED_MAX))
 			return;
 		open_dir(d);
@@ -513,7 +524,13 @@ make_whole(struct list_dir *d)
 		buf_clear(&d->below);
 	} else {
 		note_below(d);
-		if ((err = scan_group_sort(&d->group)) == 0)
+		/* What is told later leaves room for what is told soon. */
+		if (d != l->head && d->group.count > 0 &&
+		    l->bytes > WHOLE_BYTES_MAX)
+			err = scan_group_spill(&d->group);
+		if (err == 0)
+			err = scan_group_sort(&d->group);
+		if (err == 0)
 			err = sort_below(d);
 	}
 	if (err < 0)
@@ -556,6 +573,7 @@ leave(struct scan_list *l)
 	scan_group_clear(&d->group);
 	count_bytes(d, before);
 	tree_remove(&l->order, &d->order, compare_order);
+	l->ahead--;
 	l->head = NULL;
 	unref(d);
 }
@@ -615,7 +633,7 @@ list_next(struct scan_way *way, struct walk_item *item)
 			open_more(l);
 			continue;
 		}
-		if (l->stalled)
+		if (l->head->state != LIST_WHOLE && l->stalled)
 			wake_others(l);
 		if (l->head->state != LIST_WHOLE)
 			return l->err < 0 ? l->err : SYNC_SCAN_LATER;
