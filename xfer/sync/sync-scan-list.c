@@ -301,9 +301,10 @@ readdir_done(void *arg, const struct sftp_reply *reply)
 	} else if (l->dead || d->status != SFTP_OK) {
 		d->at_end = true;
 	} else if (reply->type == SFTP_STATUS) {
-		d->at_end = true;
-		if (reply->status != SFTP_EOF)
+		/* Behind the end the handle may be closed already. */
+		if (reply->status != SFTP_EOF && !d->at_end)
 			d->status = reply->status;
+		d->at_end = true;
 	} else {
 		take_entries(d, reply);
 		d->at_end |= d->status != SFTP_OK;
@@ -550,6 +551,9 @@ list_go_on(struct list_dir *d)
 
 	if (d->state != LIST_READING || l->err < 0)
 		return;
+	/* READDIRs that are still under way will find the end, too. */
+	if (d->at_end)
+		close_dir(d);
 	list_look(d);
 	looked = d->reads == 0 && list_looks_done(d);
 	if (looked && !d->at_end && d->group.count >= SCAN_RUN_ENTRIES)
