@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which of many descriptors are ready: by epoll(7) or kqueue(2) where the system
- * has one, so that descriptors with nothing to do cost nothing, else by poll(2).
- * All behave alike here: files that the first two refuse are always ready, as
- * with poll(2), and a child of fork(2) that goes on gets a set of its own in the
- * kernel.
+ * Which of many descriptors are ready: by epoll(7) or kqueue(2) where the
+ * system has one, so that descriptors with nothing to do cost nothing, else by
+ * poll(2). All behave alike here: files that the first two refuse are always
+ * ready, as with poll(2), and a child of fork(2) that goes on gets a set of its
+ * own in the kernel.
  *
  * Threads: one set belongs to one thread.
  */
