@@ -478,7 +478,7 @@ begin(struct sync_run *run)
 /* ---- the plan ----------------------------------------------------------- */
 
 static void
-add_locals(struct sync_run *run, struct sync_pair_ends *p, const char *target)
+add_locals(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct strlist *sources = &p->root->sources;
 	size_t n = run->up ? sources->n : 1;
@@ -488,7 +488,8 @@ add_locals(struct sync_run *run, struct sync_pair_ends *p, const char *target)
 	for (size_t i = 0; i < n; i++) {
 		p->locals[i] = run->up ?
 		    local_root(run->tree, sources->v[i], LOCAL_LINKS_ALL) :
-		    local_root(run->tree, target, LOCAL_LINKS_OWN);
+		    local_root(run->tree, run->target_path,
+			LOCAL_LINKS_OWN);
 		check_memory(p->locals[i] == NULL ? ERR_NOMEM : 0);
 	}
 }
@@ -513,7 +514,7 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 	pair.source_roots = (const char *const *)p->source_roots.v;
 	pair.target_root = p->target_root = sync_end_path(
 	    sync_end_of(run, false), path);
-	add_locals(run, p, path);
+	add_locals(run, p);
 	pair.locals = p->locals;
 	check_memory(sync_plan_add(run->plan, &pair));
 	free(path);

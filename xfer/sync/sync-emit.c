@@ -145,12 +145,14 @@ pair_of(const struct sync_plan *p, uint32_t number)
 	return NULL;
 }
 
-/* Where the old target goes, before it is replaced or deleted. */
+/* Where the old target goes, before it is replaced or deleted: a path below the
+ * top of all targets. name is a path below that top. */
 static char *
 backup_of(const struct sync_plan *p, const struct sync_pair *pair,
     const struct sync_record *r, const char *name)
 {
 	const struct sync_opts *o = p->p.opts;
+	size_t top = strlen(pair->target_root) - strlen(pair->shown);
 	char *path, *full;
 
 	if (!o->backup || !r->has_was || S_ISDIR(r->was.mode) ||
@@ -162,7 +164,10 @@ backup_of(const struct sync_plan *p, const struct sync_pair *pair,
 		xasprintf(&path, "%s%s", name, o->suffix);
 	if (!p->p.up)
 		return path;
-	full = below(pair->target_root, path);
+	if (*pair->shown != '\0')
+		xasprintf(&full, "%.*s%s", (int)top, pair->target_root, path);
+	else
+		full = below(pair->target_root, path);
 	free(path);
 	return full;
 }
@@ -208,13 +213,14 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	    r->kind == XFER_ORDER_DELETE_DIR;
 	/* The one name's name at the target. */
 	const char *name = pair->as != NULL ? pair->as : r->path;
+	char *in_top = below(pair->shown, name);
 	struct xfer_order *o = &y->order;
 
 	if (p->p.up) {
 		y->remote = below(pair->target_root, name);
 		y->local = is_delete ? NULL : xstrdup(r->path);
 	} else {
-		y->local = xstrdup(name);
+		y->local = xstrdup(in_top);
 		y->remote = is_delete ? NULL :
 		    below(pair->source_roots[r->source], r->path);
 	}
@@ -224,7 +230,8 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	}
 	o->at = pair->locals[p->p.up ? r->source : 0];
 	o->links = links_of(p);
-	y->backup = backup_of(p, pair, r, name);
+	y->backup = backup_of(p, pair, r, in_top);
+	free(in_top);
 	o->local = y->local;
 	o->remote = y->remote;
 	o->backup = y->backup;

@@ -38,11 +38,11 @@ struct sync_pair {
 	unsigned n_sources;
 	struct sync_scan *target;
 	const char *target_root;
-	/* What stands before the paths in messages, and for rules: "" or
-	 * "dir". */
+	/* Where the target is below the one that the user has named: "" or
+	 * "dir". It stands before the paths in messages, and for rules. */
 	const char *shown;
-	/* The tops of the local side, held: one for each source, or one for the
-	 * target. */
+	/* The tops of the local side, held: those of the sources, or the one
+	 * that the user has named as the target. */
 	struct local_dir *const *locals;
 	bool names_only; /* the scans are of given names: nothing is deleted */
 	/* With one name: what that file is called at the target; NULL: the

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: ISC
+"""hpnsync: up, down and on this machine, with our server and with a stock one.
+rsync is the judge of what is left to do."""
+
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from harness import have, hpn, run, start
+
+SYNC, OURS = hpn("sync"), hpn("sftp-server")
+STOCK = "/usr/lib/openssh/sftp-server"
+SERVERS = {"hpn": OURS} | ({"stock": STOCK} if os.path.exists(STOCK) else {})
+RSYNC = shutil.which("rsync")
+
+pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
+                                reason="hpnsync is not built")
+
+
+@pytest.fixture(params=[f"{way}-{server}" for way in ("up", "down")
+                        for server in SERVERS] + ["here"])
+def ends(request, tmp_path):
+    """Makes the arguments for a source and a target of a way: a program in
+    place of the connection starts the server, so nobody has to log in."""
+    if request.param == "here":
+        return lambda source, target: [source, target]
+    way, server = request.param.split("-")
+    shell = tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\nexec {SERVERS[server]}\n")
+    shell.chmod(0o755)
+
+    def arguments(source, target):
+        return ["-e", shell, *([source, f"h:{target}"] if way == "up" else
+                               [f"h:{source}", target])]
+    return arguments
+
+
+def sync(ends, source, target, *options, **kw):
+    return run([SYNC, *options, *ends(source, target)], **kw)
+
+
+def make(top, files):
+    for name, text in files.items():
+        path = top / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if text is None:
+            path.mkdir()
+        else:
+            path.write_text(text)
+            os.utime(path, (10**9, 10**9))
+    return top
+
+
+def left_to_do(source, target, *options):
+    """What rsync would still do, a line each."""
+    if not RSYNC:
+        pytest.skip("rsync is not installed")
+    done = run([RSYNC, "-ani", *options, f"{source}/", f"{target}/"])
+    assert done.rc == 0, done
+    return done.out.decode().splitlines()
+
+
+def names(top):
+    return sorted(str(p.relative_to(top)) for p in top.rglob("*"))
+
+
+@pytest.fixture
+def source(tmp_path):
+    top = make(tmp_path / "from", {"a/b/f": "one", "a/g": "two", "h": "three",
+                                   "empty": None})
+    (top / "link").symlink_to("a/g")
+    (top / "a/g").chmod(0o640)
+    os.utime(top / "a", (10**9 + 5, 10**9 + 5))
+    return top
+
+
+def test_mirror(ends, source, tmp_path):
+    """New, unchanged, changed and gone: afterwards both are the same."""
+    target = tmp_path / "to"
+    done = sync(ends, f"{source}/", target, "-ai", "--delete")
+    assert done.rc == 0 and not done.err, done
+    assert left_to_do(source, target, "--delete") == []
+    done = sync(ends, f"{source}/", target, "-ai", "--delete")
+    assert (done.rc, done.out) == (0, b""), done
+    make(target, {"a/junk/one": "x", "a/b/two": "y"})
+    make(source, {"a/new": "of now", "h": "longer than before"})
+    done = sync(ends, f"{source}/", target, "-ai", "--delete")
+    assert done.rc == 0 and not done.err, done
+    assert left_to_do(source, target, "--delete") == []
+    assert names(source) == names(target)
+
+
+def test_dry_run_says_what_a_run_does(ends, source, tmp_path):
+    """-n changes nothing, and tells the lines of the run."""
+    target = make(tmp_path / "to", {"a/g": "old", "junk/x": "1", "h": "three",
+                                    "junk/y": "2"})
+    before = names(target)
+    dry = sync(ends, f"{source}/", f"{target}/", "-ani", "--delete",
+               "--max-delete=99")
+    assert dry.rc == 0 and names(target) == before, dry
+    wet = sync(ends, f"{source}/", f"{target}/", "-ai", "--delete",
+               "--max-delete=99")
+    assert sorted(dry.out.splitlines()) == sorted(wet.out.splitlines())
+
+
+def test_directory_or_what_is_in_it(ends, source, tmp_path):
+    """A slash behind the source means what is in it."""
+    target = tmp_path / "to"
+    assert sync(ends, source, target, "-a").rc == 0
+    assert left_to_do(source, target / "from") == []
+    assert sync(ends, f"{source}/", tmp_path / "other", "-a").rc == 0
+    assert left_to_do(source, tmp_path / "other") == []
+
+
+def test_one_file_to_a_name(ends, source, tmp_path):
+    """The target of one file may be a name that is not there."""
+    assert sync(ends, source / "h", tmp_path / "named", "-a").rc == 0
+    assert (tmp_path / "named").read_text() == "three"
+    (tmp_path / "dir").mkdir()
+    assert sync(ends, source / "h", tmp_path / "dir", "-a").rc == 0
+    assert (tmp_path / "dir/h").read_text() == "three"
+
+
+def test_more_than_half_is_not_deleted(ends, source, tmp_path):
+    """A source that was thinned out, or whose disk is not mounted, does not
+    empty its target: 25."""
+    target = make(tmp_path / "to", {f"d/{i}": "x" for i in range(40)})
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete")
+    assert done.rc == 25 and len(list((target / "d").iterdir())) == 40, done
+    assert b"--max-delete" in done.err
+    (tmp_path / "nothing").mkdir()
+    few = make(tmp_path / "few", {"one": "x"})
+    done = sync(ends, f"{tmp_path}/nothing/", f"{few}/", "-a", "--delete")
+    assert done.rc == 25 and names(few) == ["one"], done
+
+
+def test_max_delete_deletes_nothing(ends, source, tmp_path):
+    """One more than --max-delete: none is deleted."""
+    target = make(tmp_path / "to", {"x1": "", "x2": "", "x3": ""})
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete",
+                "--max-delete=2")
+    assert done.rc == 25 and (target / "x1").exists(), done
+    assert (target / "a/b/f").exists()
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete",
+                "--max-delete=3")
+    assert done.rc == 0 and left_to_do(source, target, "--delete") == [], done
+
+
+def test_what_cannot_be_read_keeps_the_target(ends, source, tmp_path):
+    """A directory of the source that cannot be read: nothing is deleted, and
+    the exit status is 23."""
+    if os.geteuid() == 0:
+        pytest.skip("root reads all")
+    target = make(tmp_path / "to", {"a/b/keep": "x", "junk": "y"})
+    (source / "a").chmod(0)
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete")
+    (source / "a").chmod(0o755)
+    assert done.rc == 23 and (target / "junk").exists(), done
+
+
+def test_excluded_names_stay(ends, source, tmp_path):
+    """What a rule excludes is not copied, and not deleted."""
+    target = make(tmp_path / "to", {"a/mine.o": "x", "junk": "y"})
+    make(source, {"b.o": "object"})
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete",
+                "--exclude=*.o")
+    assert done.rc == 0, done
+    assert (target / "a/mine.o").exists() and not (target / "b.o").exists()
+    assert not (target / "junk").exists()
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete-excluded",
+                "--exclude=*.o")
+    assert done.rc == 0 and not (target / "a/mine.o").exists(), done
+
+
+def test_backup(ends, source, tmp_path):
+    """What is replaced or deleted goes to --backup-dir."""
+    target = make(tmp_path / "to", {"h": "of before", "junk": "y"})
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete",
+                "--backup-dir=.old")
+    assert done.rc == 0, done
+    assert (target / ".old/h").read_text() == "of before"
+    assert (target / ".old/junk").read_text() == "y"
+    assert (target / "h").read_text() == "three"
+
+
+def test_move(ends, source, tmp_path):
+    """--remove-source-files leaves directories, and files that differ."""
+    target = tmp_path / "to"
+    done = sync(ends, f"{source}/", target, "-a", "--remove-source-files")
+    assert done.rc == 0, done
+    assert (target / "a/b/f").read_text() == "one"
+    assert [p for p in source.rglob("*") if p.is_file() and
+            not p.is_symlink()] == []
+
+
+@pytest.mark.parametrize("option", ["--delete", "--remove-source-files"])
+def test_onto_itself(ends, source, tmp_path, option):
+    """One directory by two names is refused, and stays whole."""
+    before = names(source)
+    other = tmp_path / "other"
+    other.symlink_to(source)
+    done = sync(ends, f"{source}/", f"{other}/", "-a", option)
+    assert done.rc == 3 and b"same directory" in done.err, done
+    assert names(source) == before and (source / "h").read_text() == "three"
+
+
+def test_lock(ends, source, tmp_path):
+    """A second run that deletes is refused while there is a lock; --break-lock
+    takes it."""
+    target = make(tmp_path / "to", {"h": "x"})
+    (target / ".hpnsync-lock").write_text("me on host, process 1\nabc\n")
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete")
+    assert done.rc == 75 and b"me on host" in done.err, done
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete",
+                "--break-lock")
+    assert done.rc == 0 and not (target / ".hpnsync-lock").exists(), done
+
+
+def test_links_and_directories_swap(ends, source, tmp_path):
+    """A name of another kind is replaced; a directory goes only with
+    --delete."""
+    target = make(tmp_path / "to", {"h/inner": "x", "link/inner": "y",
+                                    "a": "a file"})
+    done = sync(ends, f"{source}/", f"{target}/", "-a")
+    assert done.rc == 23 and (target / "h/inner").exists(), done
+    assert (target / "a/b/f").read_text() == "one"
+    done = sync(ends, f"{source}/", f"{target}/", "-a", "--delete",
+                "--max-delete=99")
+    assert done.rc == 0, done
+    assert left_to_do(source, target, "--delete") == []
+
+
+def test_read_only_target(ends, source, tmp_path):
+    """A file that is write-protected is replaced, as rsync does."""
+    target = make(tmp_path / "to", {"h": "old text"})
+    (target / "h").chmod(0o444)
+    done = sync(ends, f"{source}/", f"{target}/", "-a")
+    assert done.rc == 0 and (target / "h").read_text() == "three", done
+    assert stat.S_IMODE((target / "h").stat().st_mode) == \
+        stat.S_IMODE((source / "h").stat().st_mode)
+
+
+def test_checksum(ends, source, tmp_path):
+    """-c sees what size and time do not, where the server has digests."""
+    target = tmp_path / "to"
+    assert sync(ends, f"{source}/", target, "-a").rc == 0
+    (target / "h").write_text("THREE")
+    os.utime(target / "h", (10**9, 10**9))
+    assert sync(ends, f"{source}/", f"{target}/", "-a").rc == 0
+    assert (target / "h").read_text() == "THREE"
+    done = sync(ends, f"{source}/", f"{target}/", "-ac")
+    assert (target / "h").read_text() == "three" or done.rc != 0, done
+
+
+def test_files_from(ends, source, tmp_path):
+    """Only what the list names, with its directories."""
+    wanted = tmp_path / "list"
+    wanted.write_text("# a comment\na/g\nh\n")
+    done = sync(ends, f"{source}/", tmp_path / "to", "-a",
+                f"--files-from={wanted}")
+    assert done.rc == 0, done
+    assert names(tmp_path / "to") == ["a", "a/g", "h"]
+
+
+def test_missing_source(ends, source, tmp_path):
+    """The others are copied: 23."""
+    target = tmp_path / "to"
+    target.mkdir()
+    done = sync(ends, source / "gone", f"{target}/", "-a")
+    assert done.rc == 23 and b"gone" in done.err, done
+
+
+def test_log_and_formats(ends, source, tmp_path):
+    """--out-format and --log-file write a line for each name."""
+    log = tmp_path / "log"
+    done = sync(ends, f"{source}/", tmp_path / "to", "-a",
+                "--out-format=%o %n %l", f"--log-file={log}")
+    assert done.rc == 0, done
+    assert b" h 5\n" in done.out
+    assert " >f+++++++++ h\n" in log.read_text() or \
+        " <f+++++++++ h\n" in log.read_text()
+
+
+def test_term(ends, tmp_path):
+    """A batch system's SIGTERM: what is whole stays, the exit status is 75,
+    and the same command goes on."""
+    top = tmp_path / "from"
+    top.mkdir()
+    for i in range(30):
+        (top / f"f{i}").write_bytes(os.urandom(200000))
+    target = tmp_path / "to"
+    process = start([SYNC, "-a", "--bwlimit=1000", *ends(f"{top}/", target)],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (
+            target.exists() and any(p.name[0] == "f"
+                                    for p in target.iterdir())):
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) == 75
+    process.communicate()
+    done = sync(ends, f"{top}/", target, "-a")
+    assert done.rc == 0 and left_to_do(top, target) == [], done
+
+
+@pytest.mark.parametrize("arguments,status,word", [
+    (["-a", "--bogus", "a", "b"], 1, b"--bogus"),
+    (["-aH", "a", "b"], 4, b"-H"),
+    (["-a", "--delete-before", "a", "b"], 4, b"--delete"),
+    (["-a", "--rsync-path=sudo rsync", "a", "b"], 4, b"--sftp-server"),
+    (["-a", "rsync://host/x", "b"], 1, b"rsync"),
+    (["-a", "host::x", "b"], 1, b"rsync"),
+    (["-a", "x:a", "y:b"], 1, b"both"),
+    (["-a", "a"], 1, b"usage"),
+    (["--delete", "a", "b"], 1, b"-r"),
+    (["-a", "--max-delete=x", "a", "b"], 1, b"--max-delete"),
+    (["-a", "--bwlimit=fast", "a", "b"], 1, b"--bwlimit"),
+])
+def test_bad_command_lines(arguments, status, word, tmp_path):
+    """One clear line, and the right exit status."""
+    done = run([SYNC, *arguments], cwd=tmp_path)
+    assert done.rc == status and word in done.err, done
+
+
+def test_backup_of_a_directory_below(ends, source, tmp_path):
+    """With a source that keeps its name, --backup-dir is below the target."""
+    target = make(tmp_path / "to", {"from/h": "of before"})
+    done = sync(ends, source, f"{target}/", "-a", "--backup-dir=.old")
+    assert done.rc == 0, done
+    assert (target / ".old/from/h").read_text() == "of before"
+    assert (target / "from/h").read_text() == "three"
