@@ -14,12 +14,12 @@
 #include "xfer/state/transfer-limits.h"
 #include "xfer/state/transfer-phases.h"
 
-/* Of a file. */
+/* The states of a file. file-events.c has the table of allowed changes. */
 enum xfer_state {
 	XFER_QUEUED,
-	XFER_STATING_SOURCE, /* the server tells more of the source */
+	XFER_STATING_SOURCE, /* requests about the source are under way */
 	XFER_COPYING_PART,   /* at the server: transfer-late.c */
-	XFER_STATING_TARGET, /* what the target and its part are */
+	XFER_STATING_TARGET, /* requests about target and part are under way */
 	XFER_LINKING,	     /* a link is made: transfer-links.c */
 	XFER_OPENING,	     /* the first OPEN is under way */
 	XFER_MOVING,	     /* data moves, through handles */
@@ -33,17 +33,21 @@ enum xfer_state {
 
 struct xfer_file {
 	struct xfer *x;
-	struct xfer_dir *dir; /* holds a reference; may be NULL */
+	/* the directory of the tree that the file was found in, with a
+	 * reference; NULL: none */
+	struct xfer_dir *dir;
 	char *local, *remote; /* owned */
-	struct local_dir *at; /* owned; where it is on this host; or NULL */
-	const char *name;     /* in the directory at; within local */
+	/* owned; directory on this host that has the file; or NULL */
+	struct local_dir *at;
+	const char *name;     /* name in the directory `at`; a part of local */
 	enum local_links links; /* what a link of that name may lead to */
 	enum xfer_state state;
 	bool up, failed;
 	bool resume;	      /* an old part or target may be used */
 	bool only_attrs;      /* the target has the data: none moves */
-	/* An upload's part was whole when its stream was lost, so its marks
-	 * may be cut off already. size, mtime: the source's, then. */
+	/* Set if the part of an upload was whole when its stream was lost, so
+	 * that its marks may have been cut off. size, mtime: those of the
+	 * source at that time. */
 	struct {
 		bool known;
 		uint64_t size;
@@ -60,13 +64,14 @@ struct xfer_file {
 		} state;
 		struct xfer_late_copy *copy; /* owned; of XFER_COPYING_PART */
 	} late;
-	unsigned part_number; /* from 1 on: see xfer/part-name.h */
+	/* number in the name of the part (xfer/part-name.h), from 1 */
+	unsigned part_number;
 	struct xfer_made made;
 	bool in_place;	      /* the server refused to rename its part */
 	bool part_noted;      /* the user was told of a part left alone */
-	int fd;		      /* owned; -1 */
+	int fd;		      /* owned; the file on this host; -1: closed */
 	struct xfer_handles handles;
-	unsigned blocks;      /* of data, under way */
+	unsigned blocks;      /* blocks of data under way */
 	unsigned pending;     /* other requests under way */
 	struct xfer_source source;
 	struct xfer_far_source far;
@@ -109,18 +114,21 @@ struct xfer_file_lists {
 	struct xfer_files touched; /* see xfer_file_touch() */
 	bool settling;		   /* xfer_files_settle() runs */
 	size_t queued, active_count;
-	size_t held;	 /* wait for their directory, or for another name */
-	size_t renaming; /* in that state: they have no handle */
-	size_t small;	 /* moving as small files: they have none either */
-	size_t max;	 /* with handles, at a time */
+	/* files that wait for their directory, or for another name of the same
+	 * source */
+	size_t held;
+	size_t renaming; /* files in XFER_RENAMING, which have no handle */
+	/* files in XFER_MOVING_SMALL, which have none either */
+	size_t small;
+	size_t max;	 /* most files with handles at a time */
 };
 
 /* file-events.c */
 /* Changes the state, by the table of allowed changes in file-events.c. */
 void xfer_file_enter(struct xfer_file *f, enum xfer_state state);
 void xfer_file_fail(struct xfer_file *f);
-/* Something has happened to f: the loop moves it on, if it waits for nothing
- * any more. */
+/* Notes that something has happened to f: the loop takes its next step, if f
+ * waits for nothing any more. */
 void xfer_file_touch(struct xfer_file *f);
 void xfer_file_untouch(struct xfer_file *f);
 /* A path request of f was answered: touches f, unless the transfer is being

@@ -53,7 +53,8 @@ struct xfer_order {
 	 * case. NULL of a delete. */
 	const struct sftp_attrs *attrs;
 	const struct xfer_exact *exact; /* NULL: unknown */
-	const char *text;   /* of a link; NULL: to be read */
+	/* target of a symbolic link; NULL: it has to be read */
+	const char *text;
 	const char *backup; /* path that the old target gets, unless it is a
 			     * directory, before it is replaced or deleted,
 			     * below `at` if local; directories that are
@@ -64,8 +65,8 @@ struct xfer_order {
 	 * unknown. */
 	const struct sftp_attrs *was;
 	bool replaces_kind; /* the target is of another kind, and goes first */
-	bool remove_source; /* when the target is whole */
-	uint64_t id;	    /* for done */
+	bool remove_source; /* remove the source when the target is whole */
+	uint64_t id;	    /* number of the order, for done() */
 };
 
 struct xfer_orders {
