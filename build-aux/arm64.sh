@@ -70,7 +70,7 @@ one()
 	case " $(echo $not_here) " in
 	*" $name "*) return 0 ;;
 	esac
-	if (cd "$scratch" && timeout 600 nice "$qemu" -L "$root" "$1") \
+	if (cd "$dir" && srcdir=$top timeout 600 nice "$qemu" -L "$root" "$1") \
 		>"$scratch/log" 2>&1; then
 		passed=$((passed + 1))
 	else
