@@ -196,6 +196,16 @@ struct xfer_tail {
 
 /* The part gets its target's name. */
 struct xfer_renaming {
+	/* What was asked of the server, and is looked at once all of it is
+	 * answered. */
+	enum {
+		XFER_RENAME_NOTHING, /* no request, or it was looked at */
+		XFER_RENAME_NAME,    /* LSTAT, RENAME, LSTAT: by names */
+		XFER_RENAME_HANDLE,  /* to rename what the handle is of */
+		XFER_RENAME_REMOVE,  /* to remove the target, before RENAME */
+		XFER_RENAME_LINK,    /* to link the target to the part */
+	} step;
+	int err; /* of the answer, but for XFER_RENAME_NAME */
 	struct sftp_attrs before, after; /* of the two names; flags 0: none */
 	uint32_t status;
 	/* owned; the server's text with the status; or NULL */

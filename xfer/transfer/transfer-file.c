@@ -757,7 +757,7 @@ settle(struct xfer_file *f)
 		}
 		break;
 	case XFER_RENAMING:
-		if (f->pending > 0)
+		if (f->pending > 0 || xfer_rename_continue(f))
 			break;
 		f->failed |= f->renaming.again && f->x->stopped;
 		if (f->renaming.again && !f->failed)

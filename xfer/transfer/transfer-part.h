@@ -132,5 +132,8 @@ bool xfer_renames_handle(const struct xfer_file *f);
 /* Renames the part to the target. The part is whole, and closed unless
  * xfer_renames_handle(). */
 void xfer_file_rename(struct xfer_file *f);
+/* Does what the answers to a rename ask for, once all have come. True: the
+ * rename goes on. */
+bool xfer_rename_continue(struct xfer_file *f);
 
 #endif

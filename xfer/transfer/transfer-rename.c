@@ -116,163 +116,12 @@ rename_fails(struct xfer_file *f, const char *text)
 		xfer_part_remove_surely(f);
 }
 
-/* Answer to the hard link in place of a rename, in a directory where names may
- * be added but not removed. */
-static void
-linked(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == 0 && reply->status == SFTP_OK)
-		xfer_part_remove_surely(f);
-	else if (reply->err != 0)
-		rename_fails(f, err_text(reply->err));
-	else if (!xfer_go_in_place(f, SFTP_PERMISSION_DENIED))
-		rename_fails(f, sftp_status_text(SFTP_PERMISSION_DENIED));
-	xfer_path_answered(f, reply);
-}
-
-/* Makes the target's name a hard link to the part, which replaces nothing. True
- * if the request was sent. */
-static bool
-link_instead(struct xfer_file *f, uint32_t status)
-{
-	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
-		.ext = SFTP_EXT_HARDLINK, .path = f->part.name,
-		.second = f->remote };
-
-	if (status != SFTP_PERMISSION_DENIED || f->target.attrs.flags != 0 ||
-	    !xfer_has(f->x, SFTP_EXT_HARDLINK))
-		return false;
-	f->pending++;
-	xfer_request_path(f->x, &q, linked, f);
-	return true;
-}
-
-/* Is what was found the file that was written, as far as attributes tell? A
- * server may set a later time when it closes a file: so without -p, which sets
- * the time, a later time says nothing. */
-static bool
-is_written(const struct xfer_file *f, const struct sftp_attrs *found)
-{
-	const struct sftp_attrs *w = &f->tail.written;
-	uint32_t both = w->flags & found->flags;
-
-	if (found->flags == 0)
-		return false;
-	return (!(both & SFTP_A_SIZE) || w->size == found->size) &&
-	    (!(both & SFTP_A_OWNER) ||
-		(w->uid == found->uid && w->gid == found->gid)) &&
-	    (!(both & SFTP_A_MODE) || w->mode == found->mode) &&
-	    (!(both & SFTP_A_TIMES) || w->mtime == found->mtime ||
-		(!(xfer_sets(f) & SFTP_A_TIMES) &&
-		    w->mtime < found->mtime));
-}
-
-bool
-xfer_same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b)
-{
-	return a->flags != 0 && a->flags == b->flags && a->size == b->size &&
-	    a->uid == b->uid && a->gid == b->gid && a->mode == b->mode &&
-	    a->mtime == b->mtime;
-}
-
-void
-xfer_renaming_forget(struct xfer_file *f)
-{
-	free(f->renaming.words);
-	f->renaming = (struct xfer_renaming){ .tries = 0 };
-}
-
-void
-xfer_renaming_again(struct xfer_file *f)
-{
-	f->renaming.again = true;
-}
-
-static void
-target_removed(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	/* After a timeout the server may carry out the REMOVE at any time: then
-	 * it would hit the part, if that had the target's name by now. */
-	if (reply->err == ERR_TIMEOUT) {
-		rename_fails(f, "the server does not answer");
-		xfer_path_answered(f, reply);
-	} else if (reply->err == 0 && xfer_go_in_place(f, reply->status)) {
-		return; /* the server refused to remove the target */
-	} else if (!f->x->over) {
-		xfer_file_rename(f);
-	}
-}
-
-/* The RENAME of SFTP 3 replaces nothing: so the target is removed first, but
- * only if the part is there. True if RENAME will be tried again. */
-static bool
-clear_target(struct xfer_file *f)
-{
-	const struct xfer_path_request q = { .type = SFTP_REMOVE,
-		.path = f->remote, .once = true };
-
-	if (f->renaming.status != SFTP_FAILURE ||
-	    xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ||
-	    !is_written(f, &f->renaming.before) ||
-	    f->renaming.tries > RENAMES_MAX)
-		return false;
-	f->pending++;
-	xfer_request_path(f->x, &q, target_removed, f);
-	return true;
-}
-
-/* The server cannot show that the part was what was renamed. The file is
- * written again, in place, or fails. */
-static void
-not_shown(struct xfer_file *f)
-{
-	if (!xfer_go_in_place(f, SFTP_PERMISSION_DENIED))
-		rename_fails(f, XFER_PART_EXCHANGED);
-}
-
-/* Goes on when all requests of a rename are answered. */
-static void
-renamed(struct xfer_file *f)
-{
-	const struct xfer_renaming *r = &f->renaming;
-
-	if (r->lost_now && r->tries <= RENAMES_MAX) {
-		f->renaming.lost = true;
-		xfer_file_rename(f);
-		return;
-	}
-	if (r->lost_now)
-		rename_fails(f, sftp_status_text(SFTP_CONNECTION_LOST));
-	else if (r->status == SFTP_OK && r->hidden)
-		not_shown(f);
-	else if (r->status == SFTP_OK && (!is_written(f, &r->before) ||
-	    !xfer_same_attrs(&r->before, &r->after)))
-		rename_fails(f, XFER_PART_EXCHANGED);
-	else if (r->status == SFTP_NO_SUCH_FILE &&
-	    !(r->lost && is_written(f, &r->after)))
-		rename_fails(f, XFER_PART_GONE);
-	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE) {
-		if (clear_target(f) || link_instead(f, r->status) ||
-		    xfer_go_in_place(f, r->status))
-			return;
-		rename_fails(f, r->words != NULL ? r->words :
-			sftp_status_text(r->status));
-	}
-	xfer_file_touch(f);
-}
-
 static void
 answered(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	f->renaming.lost_now |= reply->err != 0;
-	if (--f->pending == 0 && !f->x->over && reply->err != ERR_CANCELLED)
-		renamed(f);
+	f->pending--;
+	xfer_path_answered(f, reply);
 }
 
 static void
@@ -318,7 +167,8 @@ rename_by_name(struct xfer_file *f)
 	f->renaming.before.flags = f->renaming.after.flags = 0;
 	f->renaming.lost_now = false;
 	f->renaming.tries++;
-	f->pending += 4; /* 1 more until all are sent: f must not settle */
+	f->renaming.step = XFER_RENAME_NAME;
+	f->pending += 3;
 	xfer_request_path(f->x, &q, before_seen, f);
 	q.type = xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ? SFTP_EXTENDED :
 							 SFTP_RENAME;
@@ -328,35 +178,218 @@ rename_by_name(struct xfer_file *f)
 	q = (struct xfer_path_request){ .type = SFTP_LSTAT,
 		.path = f->remote, .once = true };
 	xfer_request_path(f->x, &q, after_seen, f);
-	if (--f->pending == 0)
-		renamed(f);
 }
 
-/* --- by the handle --- */
+/* Notes the answer to the request of a step that has one. */
+static void
+step_answered(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	f->renaming.err = reply->err;
+	f->renaming.status = reply->status;
+	xfer_path_answered(f, reply);
+}
+
+/* Sends the request of a step that has one. */
+static void
+begin_step(struct xfer_file *f, const struct xfer_path_request *q,
+    unsigned step)
+{
+	f->renaming.step = step;
+	f->pending++;
+	xfer_request_path(f->x, q, step_answered, f);
+}
+
+/* Goes on after the hard link in place of a rename, in a directory where names
+ * may be added but not removed. */
+static void
+linked(struct xfer_file *f)
+{
+	const struct xfer_renaming *r = &f->renaming;
+
+	if (r->err == 0 && r->status == SFTP_OK)
+		xfer_part_remove_surely(f);
+	else if (r->err != 0)
+		rename_fails(f, err_text(r->err));
+	else if (!xfer_go_in_place(f, SFTP_PERMISSION_DENIED))
+		rename_fails(f, sftp_status_text(SFTP_PERMISSION_DENIED));
+}
+
+/* Makes the target's name a hard link to the part, which replaces nothing. True
+ * if the request was sent. */
+static bool
+link_instead(struct xfer_file *f, uint32_t status)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_HARDLINK, .path = f->part.name,
+		.second = f->remote };
+
+	if (status != SFTP_PERMISSION_DENIED || f->target.attrs.flags != 0 ||
+	    !xfer_has(f->x, SFTP_EXT_HARDLINK))
+		return false;
+	begin_step(f, &q, XFER_RENAME_LINK);
+	return true;
+}
+
+/* Is what was found the file that was written, as far as attributes tell? A
+ * server may set a later time when it closes a file: so without -p, which sets
+ * the time, a later time says nothing. */
+static bool
+is_written(const struct xfer_file *f, const struct sftp_attrs *found)
+{
+	const struct sftp_attrs *w = &f->tail.written;
+	uint32_t both = w->flags & found->flags;
+
+	if (found->flags == 0)
+		return false;
+	return (!(both & SFTP_A_SIZE) || w->size == found->size) &&
+	    (!(both & SFTP_A_OWNER) ||
+		(w->uid == found->uid && w->gid == found->gid)) &&
+	    (!(both & SFTP_A_MODE) || w->mode == found->mode) &&
+	    (!(both & SFTP_A_TIMES) || w->mtime == found->mtime ||
+		(!(xfer_sets(f) & SFTP_A_TIMES) &&
+		    w->mtime < found->mtime));
+}
+
+bool
+xfer_same_attrs(const struct sftp_attrs *a, const struct sftp_attrs *b)
+{
+	return a->flags != 0 && a->flags == b->flags && a->size == b->size &&
+	    a->uid == b->uid && a->gid == b->gid && a->mode == b->mode &&
+	    a->mtime == b->mtime;
+}
+
+void
+xfer_renaming_forget(struct xfer_file *f)
+{
+	free(f->renaming.words);
+	f->renaming = (struct xfer_renaming){ .tries = 0 };
+}
+
+void
+xfer_renaming_again(struct xfer_file *f)
+{
+	f->renaming.again = true;
+}
 
 static void
-handle_renamed(void *arg, const struct sftp_reply *reply)
+target_removed(struct xfer_file *f)
+{
+	const struct xfer_renaming *r = &f->renaming;
+
+	/* After a timeout the server may carry out the REMOVE at any time: then
+	 * it would hit the part, if that had the target's name by now. */
+	if (r->err == ERR_TIMEOUT)
+		rename_fails(f, "the server does not answer");
+	else if (r->err != 0 || !xfer_go_in_place(f, r->status))
+		rename_by_name(f); /* it was not refused */
+}
+
+/* The RENAME of SFTP 3 replaces nothing: so the target is removed first, but
+ * only if the part is there. True if RENAME will be tried again. */
+static bool
+clear_target(struct xfer_file *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
+		.path = f->remote, .once = true };
+
+	if (f->renaming.status != SFTP_FAILURE ||
+	    xfer_has(f->x, SFTP_EXT_POSIX_RENAME) ||
+	    !is_written(f, &f->renaming.before) ||
+	    f->renaming.tries > RENAMES_MAX)
+		return false;
+	begin_step(f, &q, XFER_RENAME_REMOVE);
+	return true;
+}
+
+/* The server cannot show that the part was what was renamed. The file is
+ * written again, in place, or fails. */
+static void
+not_shown(struct xfer_file *f)
+{
+	if (!xfer_go_in_place(f, SFTP_PERMISSION_DENIED))
+		rename_fails(f, XFER_PART_EXCHANGED);
+}
+
+/* Goes on when the three requests of a rename by name are answered. */
+static void
+renamed(struct xfer_file *f)
+{
+	const struct xfer_renaming *r = &f->renaming;
+
+	if (r->lost_now && r->tries <= RENAMES_MAX) {
+		f->renaming.lost = true;
+		rename_by_name(f);
+	} else if (r->lost_now)
+		rename_fails(f, sftp_status_text(SFTP_CONNECTION_LOST));
+	else if (r->status == SFTP_OK && r->hidden)
+		not_shown(f);
+	else if (r->status == SFTP_OK && (!is_written(f, &r->before) ||
+	    !xfer_same_attrs(&r->before, &r->after)))
+		rename_fails(f, XFER_PART_EXCHANGED);
+	else if (r->status == SFTP_NO_SUCH_FILE &&
+	    !(r->lost && is_written(f, &r->after)))
+		rename_fails(f, XFER_PART_GONE);
+	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE &&
+	    !clear_target(f) && !link_instead(f, r->status) &&
+	    !xfer_go_in_place(f, r->status))
+		rename_fails(f, r->words != NULL ? r->words :
+			sftp_status_text(r->status));
+}
+
+static void
+handle_answered(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
 
-	if (xfer_handle_answered(e, reply)) {
-		if (reply->status == SFTP_NO_SUCH_FILE)
-			rename_fails(f, XFER_PART_EXCHANGED);
-		else if (!f->x->stopped &&
-		    xfer_late_refused(f, reply->status)) {
-			xfer_file_note_kept(f);
-			xfer_renaming_again(f);
-		}
-		else if (reply->status != SFTP_OK &&
-		    !link_instead(f, reply->status) &&
-		    !xfer_go_in_place(f, reply->status))
-			rename_fails(f, reply->words);
-		xfer_file_touch(f);
-	} else if (reply->err != ERR_CANCELLED && !f->x->over) {
+	(void)xfer_handle_answered(e, reply);
+	f->renaming.err = reply->err;
+	f->renaming.status = reply->status;
+	xfer_keep_words(&f->renaming.words, reply);
+	xfer_path_answered(f, reply);
+}
+
+static void
+handle_renamed(struct xfer_file *f)
+{
+	const struct xfer_renaming *r = &f->renaming;
+
+	if (r->err != 0) {
 		f->renaming.lost = true;
 		rename_by_name(f);
+	} else if (r->status == SFTP_NO_SUCH_FILE) {
+		rename_fails(f, XFER_PART_EXCHANGED);
+	} else if (!f->x->stopped && xfer_late_refused(f, r->status)) {
+		xfer_file_note_kept(f);
+		xfer_renaming_again(f);
+	} else if (r->status != SFTP_OK && !link_instead(f, r->status) &&
+	    !xfer_go_in_place(f, r->status)) {
+		rename_fails(f, r->words != NULL ? r->words :
+			sftp_status_text(r->status));
 	}
+}
+
+/* --- all ways --- */
+
+bool
+xfer_rename_continue(struct xfer_file *f)
+{
+	static void (*const steps[])(struct xfer_file *f) = {
+		[XFER_RENAME_NAME] = renamed,
+		[XFER_RENAME_HANDLE] = handle_renamed,
+		[XFER_RENAME_REMOVE] = target_removed,
+		[XFER_RENAME_LINK] = linked,
+	};
+	unsigned step = f->renaming.step;
+
+	if (step == XFER_RENAME_NOTHING)
+		return false;
+	f->renaming.step = XFER_RENAME_NOTHING;
+	steps[step](f);
+	return f->pending > 0 || f->renaming.step != XFER_RENAME_NOTHING;
 }
 
 void
@@ -372,7 +405,8 @@ xfer_file_rename(struct xfer_file *f)
 		rename_by_name(f);
 		return;
 	}
+	f->renaming.step = XFER_RENAME_HANDLE;
 	e->pending++;
 	f->pending++;
-	end_handle(f, f->remote, handle_renamed, e);
+	end_handle(f, f->remote, handle_answered, e);
 }
