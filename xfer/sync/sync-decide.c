@@ -338,8 +338,30 @@ sync_keep(struct sync_plan *p, const char *path)
 	const struct sync_record r = { .kind = XFER_ORDER_DELETE,
 		.pair = p->now->number, .kept = true, .path = path,
 		.text = "" };
+	struct sync_frame *f;
 
+	for (f = TAILQ_LAST(&p->frames, sync_frames); f != NULL;
+	    f = TAILQ_PREV(f, sync_frames, entry)) {
+		if (!f->gone || f->stays)
+			break;
+		f->stays = true;
+		p->n_deletes -= f->counted;
+	}
 	sync_record_put(p, &p->to_delete, &r);
+}
+
+/* Is the path the directory of the backups, in it, or above it? */
+static bool
+is_of_backups(const struct sync_opts *o, const char *path)
+{
+	size_t len = strlen(path), dir_len;
+
+	if (!o->backup || o->backup_dir == NULL)
+		return false;
+	dir_len = strlen(o->backup_dir);
+	return strncmp(path, o->backup_dir, MIN(len, dir_len)) == 0 &&
+	    (len == dir_len ||
+		(len < dir_len ? o->backup_dir[len] : path[dir_len]) == '/');
 }
 
 static bool
@@ -352,8 +374,9 @@ stays(struct sync_plan *p, const char *path, const struct walk_item *t)
 	    xfer_is_part(path) || xfer_is_own_name(path))
 		return true;
 	shown = sync_shown(&p->now->pair, path, false);
-	is_protected = sync_rules_excludes(p->p.rules, SYNC_RECEIVER, shown,
-	    t->kind == WALK_DIR);
+	is_protected = is_of_backups(p->p.opts, shown) ||
+	    sync_rules_excludes(p->p.rules, p->now->group_gone ?
+	    SYNC_RECEIVER_GONE : SYNC_RECEIVER, shown, t->kind == WALK_DIR);
 	free(shown);
 	return is_protected;
 }
@@ -365,21 +388,24 @@ sync_gone(struct sync_plan *p, const char *path, const struct walk_item *t)
 		.text = "", .kind = t->kind == WALK_DIR ?
 		    XFER_ORDER_DELETE_DIR : XFER_ORDER_DELETE,
 		.item = *t, .has_was = true, .was = attrs_of(t) };
+	struct sync_child *c;
 
-	if (!p->p.opts->delete || p->now->pair.names_only) {
-		if (p->now->group_gone)
-			goto deleted; /* --force: all of it */
+	/* What is in a directory that goes, goes also with --force alone. */
+	if (!p->now->group_gone && (!p->p.opts->delete ||
+	    p->now->pair.names_only || p->now->group_unsure))
 		return;
-	}
 	if (stays(p, path, t)) {
-		sync_keep(p, path);
+		if (p->now->group_gone)
+			sync_keep(p, path);
 		return;
 	}
-deleted:
 	memcpy(r.letters, "*deleting  ", sizeof r.letters);
-	if (t->kind == WALK_DIR)
-		add_child(p, path)->gone = true;
-	TAILQ_LAST(&p->frames, sync_frames)->touched = true;
+	touch(p);
+	if (t->kind == WALK_DIR) {
+		c = add_child(p, path);
+		c->gone = c->counted = true;
+	}
 	p->n_deletes++;
+	p->now->n_gone++;
 	sync_record_put(p, &p->to_delete, &r);
 }

@@ -221,6 +221,7 @@ join_sources(struct sync_plan *p, const char *path, bool counts)
 	struct sync_pair_state *s = p->now;
 	unsigned joined = 0;
 
+	s->group_unsure = false;
 	for (unsigned i = 0; i < s->pair.n_sources; i++) {
 		struct sync_cursor *c = &s->sources[i];
 
@@ -230,6 +231,7 @@ join_sources(struct sync_plan *p, const char *path, bool counts)
 		if (counts && c->item.status != 0)
 			unreadable(p, c);
 		if (!counts || c->item.status != 0) {
+			s->group_unsure |= counts;
 			skip_group(c);
 			continue;
 		}
@@ -290,6 +292,33 @@ set_group(struct sync_plan *p, const char *path, bool gone)
 	s->open = true;
 }
 
+/* Opens the target's group of a directory that goes: so does what is in it. */
+static void
+open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
+{
+	struct sync_pair_state *s = p->now;
+	bool can_read = s->target.item.status == 0;
+	struct sync_frame *f;
+	char *inside;
+
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		s->sources[i].in_group = false;
+	f = push_frame(p, path);
+	f->gone = true;
+	f->counted = c->counted;
+	if (can_read) {
+		set_group(p, path, true);
+		enter_rules(p, path);
+		join_group(&s->target);
+	} else {
+		/* Some name in it: none is known. */
+		xasprintf(&inside, "%s/.", path);
+		sync_keep(p, inside);
+		free(inside);
+		skip_group(&s->target);
+	}
+}
+
 /* Opens a group that one or more sources have. */
 static void
 open_sources(struct sync_plan *p, char *path, bool with_target)
@@ -300,8 +329,12 @@ open_sources(struct sync_plan *p, char *path, bool with_target)
 	bool counts = *path == '\0' || c != NULL || s->pair.names_only;
 	struct sync_frame *f;
 
-	if (c != NULL && c->gone)
-		counts = false;
+	if (c != NULL && c->gone) {
+		(void)join_sources(p, path, false);
+		if (with_target)
+			open_gone(p, path, c);
+		return;
+	}
 	if (counts && with_target && !target_reads(p))
 		counts = false;
 	if (!counts || join_sources(p, path, true) == 0) {
@@ -338,16 +371,7 @@ open_target(struct sync_plan *p, const char *path)
 		skip_group(&s->target);
 		return;
 	}
-	if (s->target.item.status != 0) {
-		sync_keep(p, path);
-		skip_group(&s->target);
-		return;
-	}
-	for (unsigned i = 0; i < s->pair.n_sources; i++)
-		s->sources[i].in_group = false;
-	push_frame(p, path)->gone = true;
-	set_group(p, path, true);
-	join_group(&s->target);
+	open_gone(p, path, c);
 }
 
 /* The next group. False: there is none. */
@@ -470,6 +494,7 @@ next_name(struct sync_plan *p, const char *first)
 	    strcmp(s->target.item.name, name) == 0);
 
 	p->counts.target_entries += in_target;
+	s->entries += from != NULL;
 	if (*s->group == '\0')
 		path = xstrdup(name);
 	else
@@ -521,6 +546,8 @@ end(struct sync_plan *p)
 		end_children(p, f, NULL);
 		pop_frame(p);
 	}
+	if (p->now->entries == 0 && p->now->n_gone > 0)
+		p->emptied = true;
 }
 
 int

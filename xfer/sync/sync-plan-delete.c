@@ -42,8 +42,8 @@ sync_deletes_decide(struct sync_plan *p)
 		    (unsigned long long)n, (unsigned long long)o->max_delete);
 		refuse(p, SYNC_DELETE_TOO_MANY, text);
 		free(text);
-	} else if (!o->max_delete_given && p->counts.entries == 0) {
-		refuse(p, SYNC_DELETE_TOO_MANY, "the source is empty: nothing "
+	} else if (!o->max_delete_given && p->emptied) {
+		refuse(p, SYNC_DELETE_TOO_MANY, "a source is empty: nothing "
 		    "is deleted without --max-delete");
 	} else if (!o->max_delete_given &&
 	    p->counts.target_entries >= FEW &&
@@ -102,6 +102,26 @@ takes_kept(struct sync_plan *p, const struct sync_record *r)
 	return found;
 }
 
+static void
+remember_in_way(struct sync_plan *p, const struct sync_record *r)
+{
+	char *key = key_of(r, strlen(r->path));
+
+	xstrlist_add(&p->in_way, key);
+	free(key);
+}
+
+bool
+sync_is_in_way(const struct sync_plan *p, const struct sync_record *r)
+{
+	char *key = key_of(r, strlen(r->path));
+	bool is = p->deletes != SYNC_DELETE_DONE ||
+	    strlist_has(&p->in_way, key);
+
+	free(key);
+	return is;
+}
+
 int
 sync_deletes_next(struct sync_plan *p)
 {
@@ -118,6 +138,8 @@ sync_deletes_next(struct sync_plan *p)
 		keep_parent(p, &r);
 	} else if (r.kind == XFER_ORDER_DELETE_DIR && takes_kept(p, &r)) {
 		keep_parent(p, &r);
+		if (r.silent)
+			remember_in_way(p, &r);
 		p->p.hooks.note(p->p.hooks.arg, r.path,
 		    "is not deleted: not all that is in it is deleted");
 	} else {

@@ -34,6 +34,7 @@ struct sync_record {
 struct sync_child {
 	char *name; /* owned */
 	bool gone;  /* it is to be deleted, and so is what is in it */
+	bool counted; /* among the deletes */
 	struct sync_record attrs; /* XFER_ORDER_DIR_ATTRS; without path */
 	bool attrs_differ;
 	bool pending;	    /* -m: it is made when something is put into it */
@@ -46,7 +47,8 @@ struct sync_frame {
 	char *path;
 	struct sync_child *children; /* owned, in the order of names */
 	size_t n, room, at;
-	bool gone;
+	bool gone, counted; /* as of the child that it is */
+	bool stays;	    /* though it is gone: something in it stays */
 	struct sync_child self; /* name is NULL of a top that has no child */
 	bool has_self, touched;
 	TAILQ_ENTRY(sync_frame) entry;
@@ -69,6 +71,8 @@ struct sync_pair_state {
 	bool begun, open, target_has_it;
 	char *group; /* path of the open group */
 	bool group_gone;
+	bool group_unsure; /* a source of it cannot be read */
+	uint64_t entries, n_gone; /* of the sources; to be deleted */
 	TAILQ_ENTRY(sync_pair_state) entry;
 };
 
@@ -101,10 +105,12 @@ struct sync_plan {
 	struct sync_frames frames; /* of the pair `now`, downwards */
 	enum sync_phase phase;
 	bool not_whole;
+	bool emptied; /* a source is empty, and its target is not */
 	enum sync_deletes deletes;
 	struct sync_spool to_delete, late, dirs;
 	uint64_t n_deletes;    /* without those that are kept */
 	struct strlist kept;   /* directories that stay for what is in them */
+	struct strlist in_way; /* of them: those that a file should replace */
 	struct sync_ready_list ready;	 /* to be given out */
 	struct sync_ready *given;	 /* the last one that was */
 	struct sync_ready_list under_way[SYNC_BUCKETS];
@@ -125,7 +131,7 @@ void sync_top(struct sync_plan *p, const struct walk_item *s,
 /* A name that the source does not have. */
 void sync_gone(struct sync_plan *p, const char *path,
     const struct walk_item *t);
-/* The name stays, also if all around it is deleted. */
+/* A name in a directory that goes stays, and so does the directory. */
 void sync_keep(struct sync_plan *p, const char *path);
 /* The directory of the frame gets its attributes at the end, if it needs to. */
 void sync_frame_end(struct sync_plan *p, struct sync_frame *f);
@@ -141,6 +147,8 @@ void sync_record_put(struct sync_plan *p, struct sync_spool *s,
 bool sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len);
 /* sync-plan-delete.c: decides whether to delete, once all pairs are merged. */
 void sync_deletes_decide(struct sync_plan *p);
+/* Is the record's directory there still, in the way of a file? */
+bool sync_is_in_way(const struct sync_plan *p, const struct sync_record *r);
 /* The next delete: 1, an order may be ready; 0: there is none; ERR_*. */
 int sync_deletes_next(struct sync_plan *p) must_check;
 

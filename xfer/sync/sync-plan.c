@@ -68,6 +68,7 @@ sync_plan_free(struct sync_plan *p)
 	sync_spool_clear(&p->late);
 	sync_spool_clear(&p->dirs);
 	strlist_clear(&p->kept);
+	strlist_clear(&p->in_way);
 	free(p);
 }
 
@@ -90,6 +91,24 @@ sync_plan_add(struct sync_plan *p, const struct sync_pair *pair)
 
 /* ---- phases ------------------------------------------------------------- */
 
+/* A file does not get a directory's place where that stays. */
+static void
+tell_in_way(struct sync_plan *p, const struct sync_record *r)
+{
+	struct sync_pair_state *s;
+	char *shown;
+
+	TAILQ_FOREACH(s, &p->pairs, entry)
+		if (s->number == r->pair)
+			break;
+	if (s == NULL)
+		return;
+	shown = sync_shown(&s->pair, r->path, false);
+	p->p.hooks.fail(p->p.hooks.arg, shown, "is a directory at the target, "
+	    "and not all that is in it is deleted");
+	free(shown);
+}
+
 /* Emits the first record of a list. 1; 0: there is none; ERR_*. */
 static int
 from_spool(struct sync_plan *p, struct sync_spool *spool)
@@ -103,7 +122,10 @@ from_spool(struct sync_plan *p, struct sync_spool *spool)
 		return err;
 	if (!sync_record_get(&r, bytes, len))
 		return ERR_FORMAT;
-	sync_emit(p, &r);
+	if (spool == &p->late && sync_is_in_way(p, &r))
+		tell_in_way(p, &r);
+	else
+		sync_emit(p, &r);
 	return 1;
 }
 
