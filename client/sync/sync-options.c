@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/sync/sync-args.h"
+#include "client/sync/sync-format.h"
 #include "conf/client-conf.h"
 
 /* ---- groups of options -------------------------------------------------- */
@@ -336,6 +337,20 @@ take_ipv6(struct sync_args *a, const char *value)
 /* ---- attributes --------------------------------------------------------- */
 
 static const char *
+take_out_format(struct sync_args *a, const char *value)
+{
+	a->out_format = value;
+	return sync_format_check(value);
+}
+
+static const char *
+take_log_format(struct sync_args *a, const char *value)
+{
+	a->log_format = value;
+	return sync_format_check(value);
+}
+
+static const char *
 take_chmod(struct sync_args *a, const char *value)
 {
 	mode_t mask = umask(0);
@@ -548,10 +563,10 @@ const struct sync_option sync_options[] = {
 	FLAG("stats", 0, stats),
 	CALL("progress", 0, take_progress),
 	VALUE("info", 0, take_info),
-	TEXT("out-format", 0, out_format),
-	TEXT("log-format", 0, out_format),
+	VALUE("out-format", 0, take_out_format),
+	VALUE("log-format", 0, take_out_format),
 	TEXT("log-file", 0, log_file),
-	TEXT("log-file-format", 0, log_format),
+	VALUE("log-file-format", 0, take_log_format),
 	FLAG("json", 0, json),
 	/* always so */
 	TRUE("secluded-args", 's'), /* names never go through a shell */

@@ -475,6 +475,27 @@ begin(struct sync_run *run)
 		wait_for(run, &source->answered);
 }
 
+/* What the scans can tell. Without digests -c cannot see what is equal. */
+static void
+take_abilities(struct sync_run *run)
+{
+	const struct sync_pair_ends *p;
+	bool digests = true;
+
+	run->ends.ns = true;
+	TAILQ_FOREACH(p, &run->pairs, entry) {
+		for (size_t i = 0; i < p->root->sources.n; i++) {
+			run->ends.ns &= sync_scan_has_ns(p->sources[i]);
+			digests &= sync_scan_has_digests(p->sources[i]);
+		}
+		run->ends.ns &= sync_scan_has_ns(p->target);
+		digests &= sync_scan_has_digests(p->target);
+	}
+	if (run->args.opts.checksum && !digests)
+		sync_tell_note(run, NULL, "-c copies all files: an end has no "
+		    "digests to compare");
+}
+
 /* ---- the plan ----------------------------------------------------------- */
 
 static void
@@ -715,10 +736,11 @@ sync_run(struct sync_run *run)
 		fatal("%s", err_text(ERR_NOMEM));
 	find_roots(run);
 	find_target(run);
-	run->ends = (struct sync_ends){ .ns = true, .digests = true,
-		.umask_target = 022 };
+	/* The end that makes a file applies its umask itself. */
+	run->ends = (struct sync_ends){ .umask_target = 0 };
 	TAILQ_INIT(&run->pairs);
 	begin(run);
+	take_abilities(run);
 	make_plan(run);
 	if (run->args.opts.dry_run)
 		plan_only(run);

@@ -120,10 +120,6 @@ void sync_tell_vanished(void *run, const char *path);
 void sync_tell_report(void *run, const char *tried, const char *path,
     const char *text);
 void sync_tell_sums(struct sync_run *run);
-/* Checks the formats of --out-format and --log-file-format. NULL, or what is
- * wrong. */
-const char *sync_tell_check(const char *format);
-
 /* sync-run.c: all of it; returns the exit status. */
 enum sync_exit sync_run(struct sync_run *run);
 

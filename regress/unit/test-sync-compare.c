@@ -168,7 +168,7 @@ static const struct row {
 };
 
 static const struct sync_ends root_ends = { .target_is_root = true,
-	.umask_target = 022, .digests = true };
+	.umask_target = 022 };
 
 static void
 test_rows(void **state)

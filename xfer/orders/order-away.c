@@ -36,8 +36,10 @@ xfer_away_clear(struct xfer_away *a)
 	a->path = a->backup = a->words = NULL;
 }
 
-bool
-xfer_is_still(const struct sftp_attrs *was, const struct sftp_attrs *found)
+/* Is what was found still what it was? Times and sizes of directories change
+ * with what is in them. */
+static bool
+is_still(const struct sftp_attrs *was, const struct sftp_attrs *found)
 {
 	uint32_t known = was->flags & found->flags;
 
@@ -91,7 +93,7 @@ seen(void *arg, const struct sftp_reply *reply)
 		xfer_keep_words(&a->words, reply);
 		a->end = XFER_AWAY_FAILED;
 	} else if (!(reply->attrs.flags & SFTP_A_MODE) ||
-	    !xfer_is_still(&a->was, &reply->attrs)) {
+	    !is_still(&a->was, &reply->attrs)) {
 		a->end = XFER_AWAY_CHANGED;
 	}
 	a->looked(a);
@@ -306,7 +308,7 @@ xfer_away_here(struct xfer_away *a, const struct xfer_below *backup,
 	if (r == 0) {
 		sftp_attrs_from_stat(&found, &st);
 		a->end = XFER_AWAY_CHANGED;
-		if (a->knows && !xfer_is_still(&a->was, &found))
+		if (a->knows && !is_still(&a->was, &found))
 			return;
 		if (a->only_looks)
 			r = 0;

@@ -141,10 +141,6 @@ void xfer_away_go(struct xfer_away *a);
 /* On this host, at once: a->end and a->words. */
 void xfer_away_here(struct xfer_away *a, const struct xfer_below *backup,
     struct local_dir *at, const char *name);
-/* Is what was found still what it was? Times and sizes of directories change
- * with what is in them. */
-bool xfer_is_still(const struct sftp_attrs *was,
-    const struct sftp_attrs *found);
 /* Reports a failure, or that the name has changed. */
 void xfer_away_report(const struct xfer_away *a);
 

@@ -54,7 +54,6 @@ struct sync_decision {
 /* What the ends can tell and do. */
 struct sync_ends {
 	bool ns;	    /* both tell nanoseconds */
-	bool digests;	    /* both tell digests */
 	bool target_is_root; /* owners can be set */
 	/* Groups that a user who is not root can give files to. */
 	const uint32_t *groups;
