@@ -73,7 +73,8 @@ remove_here(struct source *s)
 {
 	struct stat st;
 
-	if (s->exact.known &&
+	/* A plan does not know which inode a link was. */
+	if (s->exact.known && s->exact.ino != 0 &&
 	    local_stat(s->at, s->name, LOCAL_LINKS_NONE, &st) == 0 &&
 	    (st.st_dev != s->exact.dev || st.st_ino != s->exact.ino)) {
 		s->away.end = XFER_AWAY_CHANGED;

@@ -183,6 +183,17 @@ made_by(const struct sync_opts *o, enum walk_kind kind)
 	}
 }
 
+/* Is the target newer, for -u? As with rsync, one that is older by less than
+ * --modify-window is. */
+static bool
+is_newer(const struct sync_opts *o, const struct walk_item *source,
+    const struct walk_item *target)
+{
+	return target->mtime > source->mtime ||
+	    (uint64_t)source->mtime - (uint64_t)target->mtime <
+	    o->modify_window;
+}
+
 /* Does an option keep this name as it is in the target? */
 static bool
 left_alone(const struct sync_opts *o, int time, const struct walk_item *source,
@@ -198,7 +209,8 @@ left_alone(const struct sync_opts *o, int time, const struct walk_item *source,
 	    (o->size.max_given && source->size > o->size.max)))
 		return true;
 	return o->update && file && target != NULL &&
-	    target->kind == WALK_FILE && time > 0;
+	    target->kind == WALK_FILE &&
+	    (time > 0 || is_newer(o, source, target));
 }
 
 struct sync_decision

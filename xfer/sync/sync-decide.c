@@ -285,13 +285,12 @@ replace_dir(struct sync_plan *p, const char *path, struct sync_record *r,
 static void
 take_file(struct sync_plan *p, const char *path,
     const struct sync_decision *d, struct sync_record *r,
-    const struct walk_item *s, const struct walk_item *t)
+    const struct walk_item *t)
 {
 	const struct sync_opts *o = p->p.opts;
 
 	r->path = path;
-	r->remove_source = o->remove_source && !d->left_alone &&
-	    s->kind == WALK_FILE;
+	r->remove_source = o->remove_source && !d->left_alone;
 	r->kind = d->action == SYNC_COPY || d->action == SYNC_MAKE_LINK ?
 	    XFER_ORDER_COPY : XFER_ORDER_ATTRS;
 	if (d->action == SYNC_NOTHING) {
@@ -325,7 +324,7 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 	}
 	r = record_of(p, &d, source, s, t);
 	if (s->kind != WALK_DIR)
-		take_file(p, path, &d, &r, s, t);
+		take_file(p, path, &d, &r, t);
 	else if (d.action != SYNC_NOTHING || !d.is_new)
 		take_dir(p, add_child(p, path), &d, &r, path);
 }
