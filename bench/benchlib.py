@@ -207,7 +207,8 @@ class Suite:
     def __init__(self, name, directories, prefix=""):
         self.name, self.hpn = name, prefix == "hpn"
         self.found = {}
-        for short in ("ssh", "sshd", "scp", "sftp-server", "ssh-keygen"):
+        for short in ("ssh", "sshd", "scp", "sync", "sftp-server",
+                      "ssh-keygen"):
             for directory in directories:
                 path = Path(directory) / (prefix + short)
                 if path.is_file() and os.access(path, os.X_OK):
