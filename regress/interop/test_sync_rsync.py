@@ -125,7 +125,8 @@ def compare(story, tmp_path):
     copy(tmp_path / "t1", tmp_path / "t2")
     # With -n first; a limit that is never reached lets ours delete anything.
     ours = [hpn("sync"), "-i", *words, *(["--max-delete=99999"]
-                                         if "--delete" in words else [])]
+                                         if {"--delete", "--force"} & {*words}
+                                         else [])]
     theirs = [RSYNC, "-i", *words]
     told = {}
     for dry in (["-n"], []):

@@ -785,6 +785,28 @@ test_excluded(void **state)
 	assert_null(find(&target, "d"));
 }
 
+static void
+test_replaced_directory(void **state)
+{
+	(void)state;
+	some_files(10, 0);
+	put(&source, "e", WALK_FILE);
+	put(&target, "e", WALK_DIR);
+	put(&source, "n", WALK_FILE);
+	put(&target, "n", WALK_DIR);
+	put(&target, "n/x", WALK_FILE);
+	opts.delete = false;
+	(void)deletes_of(NULL);
+	assert_int_equal(find(&target, "e")->kind, WALK_FILE);
+	assert_int_equal(find(&target, "n")->kind, WALK_DIR);
+	assert_non_null(find(&target, "n/x"));
+	assert_int_equal(run.failures, 1);
+	opts.force = true;
+	(void)deletes_of(NULL);
+	assert_int_equal(find(&target, "n")->kind, WALK_FILE);
+	assert_int_equal(run.failures, 0);
+}
+
 int
 main(void)
 {
@@ -797,6 +819,7 @@ main(void)
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_one_level),
 		cmocka_unit_test(test_excluded),
+		cmocka_unit_test(test_replaced_directory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -257,24 +257,16 @@ skip(struct sync_plan *p, const char *path, const struct walk_item *s,
 	free(shown);
 }
 
-/* A file or link in place of a directory: what is in that has to go first. */
+/* A file or link in place of a directory: what is in that has to go first. An
+ * empty one needs no --delete. */
 static void
 replace_dir(struct sync_plan *p, const char *path, struct sync_record *r,
     const struct walk_item *t)
 {
-	const struct sync_opts *o = p->p.opts;
 	struct sync_record gone = { .kind = XFER_ORDER_DELETE_DIR,
 		.pair = r->pair, .silent = true, .path = path, .text = "",
 		.has_was = true, .was = attrs_of(t) };
-	char *shown;
 
-	if (!o->delete && !o->force) {
-		shown = sync_shown(&p->now->pair, path, false);
-		p->p.hooks.fail(p->p.hooks.arg, shown, "is a directory at the "
-		    "target, and is not deleted without --delete or --force");
-		free(shown);
-		return;
-	}
 	add_child(p, path)->gone = true;
 	sync_record_put(p, &p->to_delete, &gone);
 	r->path = path;
@@ -393,7 +385,7 @@ sync_gone(struct sync_plan *p, const char *path, const struct walk_item *t)
 	if (!p->now->group_gone && (!p->p.opts->delete ||
 	    p->now->pair.names_only || p->now->group_unsure))
 		return;
-	if (stays(p, path, t)) {
+	if ((!p->p.opts->delete && !p->p.opts->force) || stays(p, path, t)) {
 		if (p->now->group_gone)
 			sync_keep(p, path);
 		return;

@@ -105,7 +105,7 @@ tell_in_way(struct sync_plan *p, const struct sync_record *r)
 		return;
 	shown = sync_shown(&s->pair, r->path, false);
 	p->p.hooks.fail(p->p.hooks.arg, shown, "is a directory at the target, "
-	    "and not all that is in it is deleted");
+	    "and not all in it is deleted (--delete and --force do that)");
 	free(shown);
 }
 
