@@ -39,6 +39,14 @@ usage(const char *text)
 	exit(SYNC_EXIT_USAGE);
 }
 
+_Noreturn static void
+refuse(const char *option, const char *with)
+{
+	fprintf(stderr, "%s: %s with %s: not in this version\n",
+	    called_name("hpnsync"), option, with);
+	exit(SYNC_EXIT_REFUSED);
+}
+
 /* rsync://host/ and host::module are the daemon's, which this is not. */
 static bool
 is_daemon(const char *name)
@@ -78,6 +86,22 @@ read_names(char **names, int n)
 	run.up = !run.sources[0].remote;
 }
 
+/* What cannot be done safely yet, or not at all, between these ends. */
+static void
+check_ends(void)
+{
+	const struct sync_opts *o = &run.args.opts;
+	bool dir_rules = sync_rules_dir_file(run.args.rules, 0) != NULL;
+
+	if (dir_rules && !run.up)
+		refuse("rules of directories (-F, dir-merge)",
+		    "a source on another host");
+	if (dir_rules && o->delete)
+		refuse("rules of directories (-F, dir-merge)", "--delete");
+	if (o->keep_dirlinks && o->delete)
+		refuse("-K", "--delete");
+}
+
 static void
 start_progress(void)
 {
@@ -114,6 +138,7 @@ main(int argc, char **argv)
 	names = sync_args_read(&run.args, argc, argv, &n);
 	read_names(names, n);
 	free(names);
+	check_ends();
 	if ((run.loop = loop_new()) == NULL)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();

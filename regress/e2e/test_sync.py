@@ -258,6 +258,17 @@ def test_checksum(ends, source, tmp_path):
     assert (target / "h").read_text() == "three" or done.rc != 0, done
 
 
+def test_rules_of_directories(tmp_path):
+    """-F reads .rsync-filter in each directory of a local source."""
+    source = make(tmp_path / "from", {"a/keep": "1", "a/junk": "2",
+                                      "b/junk": "3"})
+    (source / "a/.rsync-filter").write_text("- junk\n")
+    done = run([SYNC, "-aF", f"{source}/", tmp_path / "to"])
+    assert done.rc == 0, done
+    assert names(tmp_path / "to") == ["a", "a/.rsync-filter", "a/keep", "b",
+                                      "b/junk"]
+
+
 def test_files_from(ends, source, tmp_path):
     """Only what the list names, with its directories."""
     wanted = tmp_path / "list"
@@ -320,6 +331,11 @@ def test_term(ends, tmp_path):
     (["-a", "a"], 1, b"usage"),
     (["--delete", "a", "b"], 1, b"-r"),
     (["-a", "--max-delete=x", "a", "b"], 1, b"--max-delete"),
+    (["-aF", "--delete", "a", "b"], 4, b"--delete"),
+    (["-aF", "h:a", "b"], 4, b"-F"),
+    (["-aK", "--delete", "a", "b"], 4, b"-K"),
+    (["-am", "--delete", "a", "b"], 4, b"-m"),
+    (["-a", "--out-format=%z", "a", "b"], 1, b"--out-format"),
     (["-a", "--bwlimit=fast", "a", "b"], 1, b"--bwlimit"),
 ])
 def test_bad_command_lines(arguments, status, word, tmp_path):

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: ISC
+"""hpnsync where somebody else works against it: directories that become links
+while they are read, written or deleted, at either end; and runs that are
+killed. Nothing outside of the two trees is read, written or deleted."""
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import threading
+import time
+
+import pytest
+
+from harness import clean_env, have, hpn, run
+
+SYNC, OURS = hpn("sync"), hpn("sftp-server")
+# HPN_TURNS: the long form has 10,000.
+TURNS = int(os.environ.get("HPN_TURNS", "12"))
+KILLS = int(os.environ.get("HPN_KILLS", "8"))
+
+pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
+                                reason="hpnsync is not built")
+
+
+@pytest.fixture(params=["up", "down", "here"])
+def ends(request, tmp_path):
+    """See test_sync.py."""
+    if request.param == "here":
+        return lambda source, target: [source, target]
+    shell = tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\nexec {OURS}\n")
+    shell.chmod(0o755)
+
+    def arguments(source, target):
+        return ["-e", shell, *([source, f"h:{target}"]
+                               if request.param == "up" else
+                               [f"h:{source}", target])]
+    return arguments
+
+
+def fill(top, text, dirs=6, files=6):
+    for i in range(dirs):
+        (top / f"d{i}/sub").mkdir(parents=True)
+        for k in range(files):
+            (top / f"d{i}/f{k}").write_text(text)
+            (top / f"d{i}/sub/g{k}").write_text(text)
+
+
+class Swapper(threading.Thread):
+    """Puts a link to `outside` in the place of each directory of a tree, and
+    the directory back, until it is told to end."""
+
+    def __init__(self, top, outside):
+        super().__init__(daemon=True)
+        self.top, self.outside, self.end = top, outside, threading.Event()
+        self.aside = top.parent / "aside"
+
+    def run(self):
+        chosen = random.Random(1)
+        while not self.end.is_set():
+            place = self.top / f"d{chosen.randrange(6)}"
+            if chosen.randrange(2):
+                place /= "sub"
+            try:
+                os.rename(place, self.aside)
+                os.symlink(self.outside, place)
+                time.sleep(chosen.random() / 2000)
+                os.unlink(place)
+                os.rename(self.aside, place)
+            except OSError:
+                # The other one was faster: what is aside goes away, and the
+                # next run makes the directory again.
+                shutil.rmtree(self.aside, ignore_errors=True)
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.end.set()
+        self.join()
+
+
+def state(top):
+    return sorted((str(p.relative_to(top)), p.lstat().st_mode,
+                   p.lstat().st_mtime_ns,
+                   p.read_bytes() if p.is_file() else b"")
+                  for p in top.rglob("*"))
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """What must neither be read nor changed."""
+    top = tmp_path / "outside"
+    (top / "sub").mkdir(parents=True)
+    for k in range(6):
+        (top / f"f{k}").write_text("secret")
+        (top / f"sub/g{k}").write_text("secret")
+        (top / f"only{k}").write_text("secret")
+    return top
+
+
+def test_target_is_swapped(ends, tmp_path, outside):
+    """Whoever may write to the target leads no write or delete out of it."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    fill(source, "good")
+    before = state(outside)
+    for turn in range(TURNS):
+        if turn % 4 == 0:
+            shutil.rmtree(target, ignore_errors=True)
+            fill(target, "old")
+            for i in range(6):
+                for k in range(6):
+                    (target / f"d{i}/only{k}").write_text("to go")
+        with Swapper(target, outside):
+            run([SYNC, "-a", "--delete", "--max-delete=10000", "--break-lock",
+                 *ends(f"{source}/", f"{target}/")])
+        assert state(outside) == before, turn
+
+
+def test_source_is_swapped(ends, tmp_path, outside):
+    """Whoever may write to the source sends nothing that is outside of it."""
+    source = tmp_path / "from"
+    fill(source, "good")
+    for turn in range(TURNS):
+        target = tmp_path / f"to{turn}"
+        with Swapper(source, outside):
+            run([SYNC, "-rt", *ends(f"{source}/", f"{target}/")])
+        leaked = [p for p in target.rglob("*") if p.is_file() and
+                  p.read_bytes() == b"secret"]
+        assert leaked == [], turn
+        shutil.rmtree(target, ignore_errors=True)
+        for i in range(6):
+            if not (source / f"d{i}/sub").is_dir():
+                shutil.rmtree(source)
+                fill(source, "good")
+                break
+
+
+def test_kills(ends, tmp_path):
+    """A run with --delete that is killed harms nothing that was to stay, and
+    the next one ends right."""
+    chosen = random.Random(2)
+    source, target = tmp_path / "from", tmp_path / "to"
+    beside = tmp_path / "beside"
+    fill(source, "good" * 5000)
+    fill(beside, "mine")
+    before = state(beside)
+    for kill in range(KILLS):
+        shutil.rmtree(target, ignore_errors=True)
+        fill(target, "old", dirs=9)
+        (target / "beside").symlink_to(beside)
+        process = subprocess.Popen(
+            [SYNC, "-a", "--delete", "--max-delete=10000",
+             *ends(f"{source}/", f"{target}/")], env=clean_env(),
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(chosen.random() * 0.3)
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+        for path in source.rglob("f*"):
+            there = target / path.relative_to(source)
+            assert there.read_text() in ("old", path.read_text()), kill
+        done = run([SYNC, "-a", "--delete", "--max-delete=10000",
+                    "--break-lock", *ends(f"{source}/", f"{target}/")])
+        assert done.rc == 0, done
+        # Parts of the killed run may stay.
+        left = [(n, b) for n, _, _, b in state(target) if ".hpn" not in n]
+        assert [(n, b) for n, _, _, b in state(source)] == left, kill
+        assert state(beside) == before
