@@ -185,6 +185,8 @@ struct xfer_holes {
 struct xfer_tail {
 	enum xfer_tail_step step; /* the next step */
 	bool size_set;		 /* the target was cut, or grown, to its size */
+	bool early;		 /* `written` was asked for while other streams
+				  * had data under way */
 	/* status by which the server refused to set the size; 0: it did not */
 	uint32_t size_status;
 	bool verified;

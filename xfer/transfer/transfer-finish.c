@@ -361,7 +361,34 @@ written_known(void *arg, const struct sftp_reply *reply)
 	}
 	if (reply->type == SFTP_ATTRS)
 		f->tail.written = reply->attrs;
+	if (f->tail.early) {
+		/* Other streams' data may have come behind it. */
+		f->tail.written.flags &= ~(uint32_t)SFTP_A_TIMES;
+		f->tail.written.size = end_of(f);
+		if (f->tail.written.size == UINT64_MAX)
+			f->tail.written.flags &= ~(uint32_t)SFTP_A_SIZE;
+	}
 	xfer_file_touch(f);
+}
+
+/* Is the part looked at before it is renamed? */
+static bool
+looks(const struct xfer_file *f)
+{
+	return f->up && f->part.name != NULL &&
+	    f->target.reuse != XFER_REUSE_WHOLE;
+}
+
+/* Is data under way by other handles than the one that closes last? */
+static bool
+others_write(struct xfer_file *f)
+{
+	const struct xfer_handle *last = xfer_main_handle(f), *e;
+
+	TAILQ_FOREACH(e, &f->handles, entry)
+		if (e != last && e->blocks > 0)
+			return true;
+	return false;
 }
 
 static void
@@ -384,10 +411,10 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 		send_times(e);
 	else if (step == XFER_TAIL_SYNC)
 		send_fsync(e);
-	else if (step == XFER_TAIL_LOOK && !f->failed &&
-	    f->part.name != NULL && f->target.reuse != XFER_REUSE_WHOLE)
+	else if (step == XFER_TAIL_LOOK && !f->failed && looks(f)) {
+		f->tail.early = others_write(f);
 		xfer_handle_fstat(e, written_known);
-	else if (step == XFER_TAIL_CLOSE && !xfer_renames_handle(f))
+	} else if (step == XFER_TAIL_CLOSE && !xfer_renames_handle(f))
 		xfer_handle_close(e, stored_done);
 }
 
@@ -525,8 +552,10 @@ xfer_file_sent(struct xfer_file *f)
 
 	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
 		return;
-	/* Times and fsync must follow the data of all streams. */
-	if (!close_helpers(f, !wait && xfer_sets(f) == 0 && !o->fsync))
+	/* Times and fsync must follow the data of all streams, and so must the
+	 * look at a part that is renamed by its name: it shows the size. */
+	if (!close_helpers(f, !wait && xfer_sets(f) == 0 && !o->fsync &&
+		(!looks(f) || xfer_renames_handle(f))))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
