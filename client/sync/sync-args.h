@@ -43,18 +43,16 @@ struct sync_args {
 	bool make_path;		/* --mkpath */
 	const char *files_from; /* NULL: none */
 	bool from0;
-	bool numeric_ids;
 	bool break_lock;
 
 	/* What is told. */
 	unsigned verbose, quiet, itemize, human, filters; /* -v -q -i -h -F */
-	bool stats, progress, partial, whole_file;
+	bool stats, progress;
 	bool names_off; /* --info=name0 */
 	const char *out_format, *log_file, *log_format;
 	bool json;
 	bool style_given;
 	enum progress_style style;
-	unsigned timeout_s;
 	uint64_t stop_after_s; /* 0: never */
 };
 

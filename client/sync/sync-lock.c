@@ -22,6 +22,7 @@
 #include "base/str.h"
 #include "crypto/rand.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-path.h"
 
 #define LOCK_NAME ".hpnsync-lock"
 
@@ -134,18 +135,19 @@ static char *
 lock_text(void)
 {
 	uint8_t token[16];
-	char hex[2 * sizeof token + 1], host[256] = "?", *text;
+	char host[256] = "?", *hex, *text;
 	const char *user = own_account_name();
 
 	rand_bytes(token, sizeof token);
-	for (size_t i = 0; i < sizeof token; i++)
-		snprintf(hex + 2 * i, 3, "%02x", token[i]);
+	if ((hex = str_hex(token, sizeof token)) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
 	if (gethostname(host, sizeof host) == -1)
 		snprintf(host, sizeof host, "?");
 	host[sizeof host - 1] = '\0';
 	xasprintf(&text, "%s on %s, process %ld, since %lld\n%s\n",
 	    user != NULL ? user : "?", host, (long)getpid(),
 	    (long long)time(NULL), hex);
+	free(hex);
 	return text;
 }
 
@@ -215,20 +217,11 @@ set_time(struct sync_run *run, struct sftp *s, const char *dir,
 
 /* ---- the locks of a run ------------------------------------------------- */
 
-static char *
-lock_path(const char *dir)
-{
-	char *path;
-
-	xasprintf(&path, "%s%s" LOCK_NAME, dir,
-	    dir[strlen(dir) - 1] == '/' ? "" : "/");
-	return path;
-}
-
 void
 sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 {
-	char *path = lock_path(p->target_root), *text = lock_text(), *other;
+	char *path = sync_path_below(p->target_root, LOCK_NAME);
+	char *text = lock_text(), *other;
 	struct sftp *target = sync_end_of(run, false)->s;
 	struct sftp *source = sync_end_of(run, true)->s;
 	struct call c;
@@ -244,7 +237,7 @@ sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 	}
 	p->locked = true;
 	for (unsigned i = 0; i < p->source_roots.n; i++) {
-		other = lock_path(p->source_roots.v[i]);
+		other = sync_path_below(p->source_roots.v[i], LOCK_NAME);
 		read_lock(run, source, other, &c);
 		free(other);
 		if (strcmp(c.text, text) != 0)
@@ -266,7 +259,7 @@ sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
 
 	if (!p->locked)
 		return;
-	path = lock_path(p->target_root);
+	path = sync_path_below(p->target_root, LOCK_NAME);
 	remove_lock(run, target, path);
 	if (p->has_time)
 		set_time(run, target, p->target_root, &p->time);

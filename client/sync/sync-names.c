@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "xfer/sftp/walk-reader.h"
+#include "xfer/sync/sync-path.h"
 
 /* ---- paths -------------------------------------------------------------- */
 
@@ -64,18 +65,6 @@ clean(const char *path)
 		path += n + (path[n] == '/');
 	}
 	return out;
-}
-
-static char *
-join(const char *dir, const char *name)
-{
-	char *path;
-
-	if (*name == '\0')
-		return xstrdup(dir);
-	xasprintf(&path, "%s%s%s", dir,
-	    dir[strlen(dir) - 1] == '/' ? "" : "/", name);
-	return path;
 }
 
 /* ---- roots -------------------------------------------------------------- */
@@ -143,7 +132,7 @@ static int
 add_relative(struct sync_roots *roots, const struct sync_names *n,
     const char *top, const char *path)
 {
-	char *full = join(top, path);
+	char *full = sync_path_below(top, path);
 	enum sync_kind kind = n->kind(n->arg, full);
 	int err = 0;
 
@@ -198,11 +187,13 @@ sync_names_add(struct sync_roots *roots, const struct sync_names *n,
 		n->missing(n->arg, path);
 		return 0;
 	}
-	if (kind == SYNC_KIND_DIR && !n->recursive) {
+	if (kind == SYNC_KIND_DIR && !n->recursive && !n->dirs) {
 		n->skipped(n->arg, path);
 		return 0;
 	}
-	if (kind == SYNC_KIND_DIR)
+	/* -d: the directory itself is a name, and what is in it a tree of one
+	 * level. */
+	if (kind == SYNC_KIND_DIR && (n->recursive || names_content(path)))
 		return add_tree(roots, path,
 		    names_content(path) ? "" : last_of(path));
 	top = parent_of(path);

@@ -30,7 +30,7 @@ struct sync_root {
 TAILQ_HEAD(sync_roots, sync_root);
 
 struct sync_names {
-	bool recursive, relative, implied_dirs;
+	bool recursive, dirs, relative, implied_dirs;
 	/* What a source is: links as such unless it ends in a slash. */
 	enum sync_kind (*kind)(void *arg, const char *path);
 	void (*missing)(void *arg, const char *path);

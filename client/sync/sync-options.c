@@ -47,7 +47,7 @@ static const char *
 take_partial_progress(struct sync_args *a, const char *value)
 {
 	(void)value;
-	a->partial = a->progress = true;
+	a->progress = true;
 	return NULL;
 }
 
@@ -143,17 +143,6 @@ take_max_delete(struct sync_args *a, const char *value)
 	a->opts.max_delete_given = true;
 	if (why == NULL)
 		a->opts.max_delete = (uint64_t)n;
-	return why;
-}
-
-static const char *
-take_timeout(struct sync_args *a, const char *value)
-{
-	int64_t n;
-	const char *why = number(value, 1000000, &n);
-
-	if (why == NULL)
-		a->timeout_s = (unsigned)n;
 	return why;
 }
 
@@ -286,6 +275,24 @@ hand_on(struct sync_args *a, const char *word)
 {
 	if (strlist_add(&a->ssh, word) < 0)
 		fatal("%s", err_text(ERR_NOMEM));
+}
+
+/* --timeout: two questions within that time that are not answered. */
+static const char *
+take_timeout(struct sync_args *a, const char *value)
+{
+	int64_t n;
+	const char *why = number(value, 1000000, &n);
+	char *interval;
+
+	if (why != NULL || n == 0)
+		return why;
+	xasprintf(&interval, "-oServerAliveInterval=%lld",
+	    (long long)(n + 1) / 2);
+	hand_on(a, interval);
+	hand_on(a, "-oServerAliveCountMax=1");
+	free(interval);
+	return NULL;
 }
 
 /* -e "ssh -p 22 -i key": the words are options of the connection that this
@@ -507,7 +514,7 @@ const struct sync_option sync_options[] = {
 	FLAG("owner", 'o', opts.owner),
 	FLAG("omit-dir-times", 'O', opts.omit_dir_times),
 	FLAG("omit-link-times", 'J', opts.omit_link_times),
-	FLAG("numeric-ids", 0, numeric_ids),
+	TRUE("numeric-ids", 0), /* ids are numbers */
 	VALUE("chmod", 0, take_chmod),
 	VALUE("chown", 0, take_chown),
 	/* what has changed */
@@ -524,9 +531,9 @@ const struct sync_option sync_options[] = {
 	FLAG("inplace", 0, opts.in_place),
 	FLAG("sparse", 'S', xfer.sparse),
 	FLAG("fsync", 0, xfer.fsync),
-	FLAG("partial", 0, partial),
+	TRUE("partial", 0), /* parts are always kept */
 	CALL(NULL, 'P', take_partial_progress),
-	FLAG("whole-file", 'W', whole_file),
+	TRUE("whole-file", 'W'), /* files are sent whole */
 	FLAG("backup", 'b', opts.backup),
 	TEXT("backup-dir", 0, opts.backup_dir),
 	TEXT("suffix", 0, opts.suffix),

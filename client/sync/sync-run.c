@@ -30,6 +30,7 @@
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/sftp-rights.h"
+#include "xfer/sync/sync-path.h"
 
 static void
 check_memory(int err)
@@ -151,6 +152,7 @@ static void
 find_roots(struct sync_run *run)
 {
 	const struct sync_names n = { .recursive = run->args.opts.recursive,
+		.dirs = run->args.opts.dirs,
 		.relative = run->args.relative,
 		.implied_dirs = !run->args.no_implied_dirs,
 		.kind = source_kind, .missing = source_missing,
@@ -210,6 +212,20 @@ split_target(struct sync_run *run)
 	}
 }
 
+/* --mkpath: makes the directories that the target is in. What goes wrong shows
+ * when the target itself is made. */
+static void
+make_parents(struct sftp *s, const struct sftp_attrs *attrs, const char *path)
+{
+	for (const char *p = path; (p = strchr(p, '/')) != NULL; p++) {
+		char *dir = xstrndup(path, (size_t)(p - path));
+
+		if (*dir != '\0')
+			(void)!sftp_call_mkdir(s, dir, attrs);
+		free(dir);
+	}
+}
+
 static void
 make_target(struct sync_run *run)
 {
@@ -221,6 +237,8 @@ make_target(struct sync_run *run)
 	run->target_made = true;
 	if (run->args.opts.dry_run)
 		return;
+	if (run->args.make_path)
+		make_parents(s, &attrs, run->target_path);
 	r = sftp_call_mkdir(s, run->target_path, &attrs);
 	if (r < 0)
 		sync_lost(run, r);
@@ -317,23 +335,12 @@ scan(struct sync_run *run, bool source, const char *root,
 	return c;
 }
 
-static char *
-below(const char *top, const char *mount)
-{
-	char *path;
-
-	if (*mount == '\0')
-		return xstrdup(top);
-	xasprintf(&path, "%s%s%s", top,
-	    top[strlen(top) - 1] == '/' ? "" : "/", mount);
-	return path;
-}
-
 static void
 scan_target(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct sync_root *r = p->root;
-	const char *path = keep(run, below(run->target_path, r->mount));
+	const char *path = keep(run,
+	    sync_path_below(run->target_path, r->mount));
 
 	if (r->as != NULL && p->as.n == 0)
 		xstrlist_add(&p->as, r->as);
@@ -523,7 +530,7 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 		.n_sources = (unsigned)r->sources.n, .target = p->target,
 		.shown = r->mount, .names_only = r->names_only, .as = r->as,
 		.target_made = run->target_made && *r->mount == '\0' };
-	char *path = below(run->target_path, r->mount);
+	char *path = sync_path_below(run->target_path, r->mount);
 
 	for (size_t i = 0; i < r->sources.n; i++) {
 		char *named = sync_end_path(sync_end_of(run, true),
@@ -698,7 +705,6 @@ carry_out(struct sync_run *run)
 	r = xfer_run(run->x);
 	loop_take_signals(run->loop);
 	run->partial |= xfer_failures(run->x) > 0;
-	run->full = xfer_is_full(run->x);
 	xfer_free(run->x);
 	if (r < 0 && r != ERR_CANCELLED)
 		sync_lost(run, r);
@@ -729,7 +735,6 @@ sync_run(struct sync_run *run)
 	x->note = sync_tell_note;
 	x->report_arg = run;
 	x->stop = &run->stop;
-	x->silent_ms = run->args.timeout_s * 1000;
 	sync_hosts_open(run);
 	catch_signals(run);
 	if ((run->tree = local_tree_new(0)) == NULL)

@@ -76,7 +76,7 @@ struct sync_run {
 
 	bool stop;		/* it was told to end */
 	enum sync_exit stopped; /* why; SYNC_EXIT_OK: it was not */
-	bool partial, vanished, full;
+	bool partial, vanished;
 	uint64_t started_ms;
 	int log_fd; /* of --log-file; -1: none */
 };

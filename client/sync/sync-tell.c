@@ -182,8 +182,21 @@ print_kinds(const char *what, uint64_t all, uint64_t reg, uint64_t dir,
 	puts(strcmp(before, ", ") == 0 ? ")" : "");
 }
 
+/* A number of bytes; with -h "1.5MB". */
 static void
-print_stats(const struct sync_counts *c)
+print_bytes(const struct sync_run *run, const char *what, uint64_t n)
+{
+	char text[16];
+
+	progress_bytes_text(n, text, sizeof text);
+	if (run->args.human > 0)
+		printf("%s: %s\n", what, text);
+	else
+		printf("%s: %" PRIu64 " bytes\n", what, n);
+}
+
+static void
+print_stats(const struct sync_run *run, const struct sync_counts *c)
 {
 	puts("");
 	print_kinds("Number of files", c->entries, c->files, c->dirs, c->links,
@@ -194,10 +207,9 @@ print_stats(const struct sync_counts *c)
 	printf("Number of deleted files: %" PRIu64 "\n", c->deleted);
 	printf("Number of regular files transferred: %" PRIu64 "\n",
 	    c->copied_files);
-	printf("Total file size: %" PRIu64 " bytes\n", c->bytes);
-	printf("Total transferred file size: %" PRIu64 " bytes\n",
-	    c->copied_bytes);
-	printf("Literal data: %" PRIu64 " bytes\n", c->copied_bytes);
+	print_bytes(run, "Total file size", c->bytes);
+	print_bytes(run, "Total transferred file size", c->copied_bytes);
+	print_bytes(run, "Literal data", c->copied_bytes);
 	puts("Matched data: 0 bytes");
 }
 
@@ -212,7 +224,7 @@ sync_tell_sums(struct sync_run *run)
 	if (a->quiet > 0 || a->json)
 		return;
 	if (a->stats)
-		print_stats(c);
+		print_stats(run, c);
 	if (a->verbose > 0 || a->stats) {
 		printf("\ncopied %" PRIu64 " files, %" PRIu64
 		    " bytes, in %" PRIu64 ".%02u seconds%s\n",

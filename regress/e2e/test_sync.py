@@ -279,6 +279,34 @@ def test_files_from(ends, source, tmp_path):
     assert names(tmp_path / "to") == ["a", "a/g", "h"]
 
 
+def test_path_is_made(ends, source, tmp_path):
+    """--mkpath makes the directories on the way; without it that fails."""
+    deep = tmp_path / "x/y/z"
+    done = sync(ends, f"{source}/", deep, "-a")
+    assert done.rc == 11 and not (tmp_path / "x").exists(), done
+    assert sync(ends, f"{source}/", deep, "-a", "--mkpath").rc == 0
+    assert left_to_do(source, deep) == []
+
+
+def test_directories_without_their_files(ends, source, tmp_path):
+    """-d: what is in the source, one level of it."""
+    done = sync(ends, f"{source}/", tmp_path / "to", "-dlt")
+    assert done.rc == 0, done
+    assert names(tmp_path / "to") == ["a", "empty", "h", "link"]
+    done = sync(ends, source, f"{tmp_path}/to2/", "-dlt")
+    assert done.rc == 0, done
+    assert names(tmp_path / "to2") == ["from"]
+
+
+def test_short_numbers(ends, source, tmp_path):
+    """-h: sizes in --stats are short."""
+    (source / "big").write_bytes(bytes(3000000))
+    done = sync(ends, f"{source}/", tmp_path / "to", "-a", "--stats")
+    assert b"file size: 3000" in done.out, done
+    done = sync(ends, f"{source}/", tmp_path / "to2", "-ah", "--stats")
+    assert b"MB\n" in done.out and b"file size: 3000" not in done.out, done
+
+
 def test_missing_source(ends, source, tmp_path):
     """The others are copied: 23."""
     target = tmp_path / "to"

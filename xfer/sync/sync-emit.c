@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
+#include "xfer/sync/sync-path.h"
 #include "xfer/sync/sync-plan-internal.h"
 
 /* ---- records on a list -------------------------------------------------- */
@@ -106,22 +107,10 @@ sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len)
 
 /* ---- paths -------------------------------------------------------------- */
 
-static char *
-below(const char *top, const char *path)
-{
-	char *out;
-
-	if (*path == '\0')
-		return xstrdup(top);
-	xasprintf(&out, "%s%s%s", top,
-	    *top == '\0' || top[strlen(top) - 1] == '/' ? "" : "/", path);
-	return out;
-}
-
 char *
 sync_shown(const struct sync_pair *pair, const char *path, bool is_dir)
 {
-	char *plain = below(pair->shown, path), *shown;
+	char *plain = sync_path_below(pair->shown, path), *shown;
 
 	if (*plain == '\0') {
 		free(plain);
@@ -167,7 +156,7 @@ backup_of(const struct sync_plan *p, const struct sync_pair *pair,
 	if (*pair->shown != '\0')
 		xasprintf(&full, "%.*s%s", (int)top, pair->target_root, path);
 	else
-		full = below(pair->target_root, path);
+		full = sync_path_below(pair->target_root, path);
 	free(path);
 	return full;
 }
@@ -213,16 +202,16 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	    r->kind == XFER_ORDER_DELETE_DIR;
 	/* The one name's name at the target. */
 	const char *name = pair->as != NULL ? pair->as : r->path;
-	char *in_top = below(pair->shown, name);
+	char *in_top = sync_path_below(pair->shown, name);
 	struct xfer_order *o = &y->order;
 
 	if (p->p.up) {
-		y->remote = below(pair->target_root, name);
+		y->remote = sync_path_below(pair->target_root, name);
 		y->local = is_delete ? NULL : xstrdup(r->path);
 	} else {
 		y->local = xstrdup(in_top);
 		y->remote = is_delete ? NULL :
-		    below(pair->source_roots[r->source], r->path);
+		    sync_path_below(pair->source_roots[r->source], r->path);
 	}
 	if (y->local != NULL && *y->local == '\0') {
 		free(y->local);
