@@ -190,5 +190,5 @@ def each_agent(request, tmp_path, background):
     background([harness.program(request.param, "ssh-agent"), "-D", "-a",
                 sock],
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert harness.wait_for(sock.exists)
+    assert harness.wait_for(lambda: harness.takes_connections(sock))
     return {"SSH_AUTH_SOCK": str(sock)}

@@ -451,6 +451,16 @@ def wait_for(condition, seconds=60, step=0.02):
         time.sleep(step)
 
 
+def takes_connections(path):
+    """Whether somebody listens at a UNIX socket: its file is there before."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        try:
+            sock.connect(str(path))
+        except OSError:
+            return False
+    return True
+
+
 # ---- keys --------------------------------------------------------------
 
 class Keys:

@@ -296,7 +296,7 @@ def test_debug_tells(home, keys):
         process = harness.start([hpn("ssh-agent"), "-d", "-a", home / "s"],
                                 stdout=subprocess.DEVNULL, stderr=log)
     try:
-        assert wait_for((home / "s").exists)
+        assert wait_for(lambda: harness.takes_connections(home / "s"))
         run([stock("ssh-add"), keys.path("ed25519")],
             env=clean_env(SSH_AUTH_SOCK=home / "s")).ok()
         assert "added ssh-ed25519: ed25519" in (home / "log").read_text()
@@ -320,7 +320,7 @@ def handed(home, count):
 def test_socket_of_systemd(home):
     process = handed(home, 1)
     try:
-        assert wait_for((home / "s").exists)
+        assert wait_for(lambda: harness.takes_connections(home / "s"))
         assert comments(home / "s") == []
         process.terminate()
         out, _ = process.communicate(timeout=harness.LONG)

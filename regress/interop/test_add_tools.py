@@ -75,7 +75,7 @@ def agents(request, tmp_path, background):
         background([harness.program(request.param, "ssh-agent"), "-D", "-a",
                     sock],
                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        assert harness.wait_for(sock.exists)
+        assert harness.wait_for(lambda: harness.takes_connections(sock))
         found[tool] = {"SSH_AUTH_SOCK": str(sock)}
     return found
 
@@ -230,7 +230,7 @@ def test_extensions(background, tmp_path):
     sock = tmp_path / "sock"
     background([hpn("ssh-agent"), "-D", "-a", sock],
                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    assert harness.wait_for(sock.exists)
+    assert harness.wait_for(lambda: harness.takes_connections(sock))
     assert add("hpn", {"SSH_AUTH_SOCK": sock}, "-Q").ok().text \
         == "session-bind@openssh.com\n"
 

@@ -176,7 +176,7 @@ changed_name(void **state)
 	begin(second, NULL, CLIENT_ASK_NO);
 	assert_int_equal(visit("192.0.2.7", NULL), 0);
 	assert_non_null(strstr(messages, box));
-	assert_null(strstr(messages, "IP"));
+	assert_null(strstr(messages, "key for IP"));
 	assert_false(is_noted(ADDRESS));
 	begin(second, first, CLIENT_ASK_NO);
 	assert_int_equal(visit("192.0.2.7", NULL), 0);
