@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -248,15 +247,15 @@ parse_key(const char *s, struct knownhosts_line *l)
 /* Types that are not in the table of key algorithms, but that OpenSSH accepts
  * in lines of known_hosts because it had them once. */
 static const char *const other_types[] = { "ssh-dss",
-	"ssh-dss-cert-v01@openssh.com", "dsa" };
+	"ssh-dss-cert-v01@openssh.com" };
 
-/* Is the name one of a key type or of an algorithm, in full ("ssh-rsa") or
- * short ("RSA")? */
+/* Is the name one of a key type or of an algorithm, in full ("ssh-rsa", not
+ * "RSA")? */
 static bool
 is_type(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(other_types); i++)
-		if (strcasecmp(other_types[i], name) == 0)
+		if (strcmp(other_types[i], name) == 0)
 			return true;
 	for (size_t i = 0; i < key_alg_count(); i++) {
 		const struct key_alg *row = key_alg_at(i);
@@ -264,8 +263,7 @@ is_type(const char *name)
 		if (strcmp(row->key_type, name) == 0 ||
 		    strcmp(row->cert_type, name) == 0 ||
 		    strcmp(row->name, name) == 0 ||
-		    strcmp(row->cert_name, name) == 0 ||
-		    strcasecmp(row->short_name, name) == 0)
+		    strcmp(row->cert_name, name) == 0)
 			return true;
 	}
 	return false;

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from harness import have, stock
+from harness import have, stock, stock_release
 from test_keygen import (key_of, keygen, needs_stock, pool,  # noqa: F401
                          stock_keygen)
 
@@ -97,6 +97,18 @@ def test_odd_lines_survive(hosts):
     assert hosts.read_text().startswith(odd)
 
 
+# Old releases of OpenSSH take such for the name of a type.
+SHORT_TYPES = ["ED25519", "rsa"]
+
+
+@pytest.mark.parametrize("type_name", SHORT_TYPES)
+def test_short_type(hosts, type_name):
+    """As by stock's from 10.0 on, the short name of a type is none."""
+    hosts.write_text(f"alpha {type_name} AAAA\n" + hosts.read_text())
+    failed = keygen("-R", "beta", "-f", hosts)
+    assert failed.rc == 1 and f"{hosts}:1: invalid line" in failed.errors
+
+
 @pytest.mark.parametrize("flags", [["-R", "beta"], ["-H"]])
 def test_no_line(hosts, flags):
     """A file with a line that is none is left alone, as by stock's."""
@@ -116,7 +128,7 @@ ODD_HOSTS = ["host", "target", "TARGET", "target,b", "a,", "*.x", "!x",
              "|1|bf6tiEuk6hIR7qtBSWQvvz6Faws=|CAy7Hwu5bmmFLpe5eFn96pTIpVg="]
 ODD_TYPES = ["ssh-ed25519", "sk-ssh-ed25519@openssh.com", "rsa-sha2-256",
              "ssh-rsa", "ecdsa-sha2-nistp521", "is", "1024", "SSH-RSA",
-             "ED25519", "rsa", "ssh-ed25519-cert-v01@openssh.com",
+             "ssh-ed25519-cert-v01@openssh.com",
              "ssh-ed25519,AAAA", "ssh-xmss@openssh.com", "#"]
 ODD_KEYS = ["AAAA", "!!!", "AAAA comment here", "35 12345", "", "\t"]
 ODD_LINES = ["", "  ", "# c", " # c", "target", "target ", "@revoked",
@@ -131,7 +143,8 @@ def odd_line(dice, ed):
     good = dice.random() < 0.8  # else most files would be left alone
     blank = dice.choice([" ", " ", "\t", "  "])
     key = (["ssh-ed25519", dice.choice([ed, "AAAA"])] if good else
-           [dice.choice(ODD_TYPES), dice.choice(ODD_KEYS)])
+           [dice.choice(ODD_TYPES + SHORT_TYPES * (stock_release() >= (10, 0))),
+            dice.choice(ODD_KEYS)])
     return (dice.choice(["", "", "", "@revoked ", "@cert-authority  ", " \t"])
             + blank.join([dice.choice(ODD_HOSTS), *key])
             + dice.choice(["", "", " c", "\r" if good else "", " "]))

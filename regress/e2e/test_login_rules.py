@@ -672,7 +672,7 @@ def test_aged_password_on_a_terminal(make_server, aged_user, tmp_path):
     with Terminal(client.ssh_args(flags=["-tt"]) + ["echo asked"],
                   env=env) as terminal:
         terminal.expect("WARNING: Your password has expired.")
-        terminal.expect("You must change your password now and login again!")
+        terminal.expect("You must change your password now and log in again!")
         terminal.expect("urrent password:")
         terminal.line(OLD)
         terminal.expect("New password:")
@@ -749,7 +749,7 @@ def test_pam_wants_a_new_password(make_server, pam, other_user, tmp_path,
         done = client.ssh("sftp", flags=flags, env=env)
         assert (done.rc, done.out) == (1, b"") and NO_TTY in done.err, done
     with Terminal(client.ssh_args(flags=["-tt"]), env=env) as terminal:
-        terminal.expect("You must change your password now and login again!")
+        terminal.expect("You must change your password now and log in again!")
         terminal.expect("password")
         assert b"forced" not in terminal.shown
 

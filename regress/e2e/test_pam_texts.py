@@ -10,7 +10,7 @@ from otp import PAM, UNIX, Otp
 from ownetc import HASH, PASSWORD, USER, entered, kind
 
 import harness
-from harness import have, run
+from harness import have, run, stock_release
 from terminal import Terminal
 
 ACCOUNT = "account required pam_nologin.so\naccount required pam_unix.so\n"
@@ -149,10 +149,12 @@ def test_too_old_on_a_terminal(place, kind, method):
         server, key="ed25519" if method == "publickey" else None,
         options=["LogLevel=INFO", f"PreferredAuthentications={method}"])
     env = {**place.answers(PASSWORD), "TERM": "xterm"}
+    log_in = ("login" if kind == "stock" and stock_release() < (10, 0)
+              else "log in")
     with Terminal([*client.ssh_args(flags=["-tt"]), "echo in"],
                   env=env) as terminal:
         for text in (CHANGE, "WARNING: Your password has expired.",
-                     "You must change your password now and login again!"):
+                     f"You must change your password now and {log_in} again!"):
             terminal.expect(text)
         for question, answer in (("urrent password:", PASSWORD),
                                  ("New password:", NEW),

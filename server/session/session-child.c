@@ -275,7 +275,7 @@ change_password(const struct session_start *s)
 		    stderr);
 		_exit(1);
 	}
-	fputs("You must change your password now and login again!\n",
+	fputs("You must change your password now and log in again!\n",
 	    stderr);
 	xasprintf(&term, "TERM=%s", s->term != NULL ? s->term : "");
 	env[0] = term;
