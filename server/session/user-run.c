@@ -2,7 +2,9 @@
 #include "server/session/user-run.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <syslog.h>
 #include <unistd.h>
 
@@ -63,12 +65,23 @@ become(const void *user)
 	privs_become(user);
 }
 
+/* A process that was killed has closed its descriptors a moment before its
+ * children get another parent. */
+static bool
+monitor_has_ended(const struct user_state *s, int monitor_fd)
+{
+	char byte;
+
+	return getppid() != s->monitor ||
+	    recv(monitor_fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 /* Removes the file with the credentials if the monitor has ended: otherwise the
  * monitor removes it. */
 static void
-remove_orphan(const struct user_state *s)
+remove_orphan(const struct user_state *s, int monitor_fd)
 {
-	if (s->ccache == NULL || getppid() == s->monitor)
+	if (s->ccache == NULL || !monitor_has_ended(s, monitor_fd))
 		return;
 	if (unlink(s->ccache) == -1 && errno != ENOENT)
 		log_error("%s: %s", s->ccache, strerror(errno));
@@ -116,7 +129,7 @@ user_run(int socket_fd, int monitor_fd)
 	if ((r = user_state_receive_keys(&s, monitor_fd)) != 0)
 		fatal("cannot read the connection's state: %s", err_text(r));
 	status = serve_run(&params);
-	remove_orphan(&s);
+	remove_orphan(&s, monitor_fd);
 	user_state_clear(&s);
 	return status;
 }
