@@ -378,6 +378,39 @@ fd_send_msg(int sock, const struct buf *body)
 }
 
 int
+fd_try_send_msg(int sock, const struct buf *body, uint64_t end_ms)
+{
+	struct buf whole = { 0 };
+	ssize_t n;
+	int r;
+
+	buf_put_string_buf(&whole, body);
+	if ((r = buf_err(&whole)) != 0)
+		return r;
+	for (;;) {
+		n = send(sock, buf_data(&whole), buf_len(&whole),
+		    MSG_DONTWAIT | MSG_NOSIGNAL);
+		if (n != -1)
+			break;
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN) {
+			r = ERR_SYSTEM;
+			break;
+		}
+		if (wait_until(sock, POLLOUT, end_ms) != 0) {
+			r = ERR_AGAIN;
+			break;
+		}
+	}
+	if (r == 0)
+		r = fd_write_all(sock, buf_data(&whole) + n,
+		    buf_len(&whole) - (size_t)n);
+	buf_clear(&whole);
+	return r;
+}
+
+int
 fd_receive_msg(int sock, struct buf *body, size_t max)
 {
 	uint8_t head[4], *to;

@@ -68,6 +68,11 @@ int file_replace(const char *path, const void *p, size_t len,
 /* Length-framed messages between our own processes: u32 length, body.
  * fd_receive_msg() appends to body, at most max bytes. */
 int fd_send_msg(int sock, const struct buf *body) must_check;
+/* As fd_send_msg() to a socket, but ERR_AGAIN if there is no room for the
+ * message until clock_ms() is end_ms; 0: now. Nothing was sent then. Once a
+ * part is sent it waits for the rest. */
+int fd_try_send_msg(int sock, const struct buf *body,
+    uint64_t end_ms) must_check;
 int fd_receive_msg(int sock, struct buf *body, size_t max) must_check;
 
 /* Passes open descriptors (at most FD_PASS_MAX) to another process of ours,

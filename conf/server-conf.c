@@ -17,6 +17,7 @@
 #include "conf/auth-method-table.h"
 #include "conf/command-words.h"
 #include "conf/defaults.h"
+#include "conf/event-log.h"
 #include "conf/permit-pattern.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"
@@ -123,6 +124,20 @@ static const struct conf_enum tunnel_values[] = {
 	{ NULL, 0 },
 };
 
+static const struct conf_enum event_detail_values[] = {
+	{ "sessions", SERVER_EVENT_SESSIONS },
+	{ "summary", SERVER_EVENT_SUMMARY },
+	{ "files", SERVER_EVENT_FILES },
+	{ NULL, 0 },
+};
+
+static const struct conf_enum event_paths_values[] = {
+	{ "yes", SERVER_EVENT_PATHS_YES },
+	{ "no", SERVER_EVENT_PATHS_NO },
+	{ "hash", SERVER_EVENT_PATHS_HASH },
+	{ NULL, 0 },
+};
+
 static const struct conf_enum gateway_values[] = {
 	{ "no", SERVER_GATEWAY_NO },
 	{ "yes", SERVER_GATEWAY_YES },
@@ -208,6 +223,8 @@ static const struct conf_row rows[] = {
 	    GLOBAL, .def = "AUTH" },
 	{ "LogName", NULL, TEXTUAL(log.name), GLOBAL, .def = "sshd",
 	    .check = check_log_name },
+	{ "EventLog", NULL, TEXTUAL(log.event_log), GLOBAL, .def = "none",
+	    .check = event_log_check },
 
 	{ "HostKey", "HostDSAKey", LIST(algs.host_key),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,
@@ -246,6 +263,10 @@ static const struct conf_row rows[] = {
 	    .def = "INFO" },
 	{ "LogVerbose", NULL, LIST(log.log_verbose),
 	    .flags = CONF_NONE | CONF_ALONE },
+	{ "EventDetail", NULL,
+	    CHOICE(log.event_detail, event_detail_values, "summary") },
+	{ "EventPaths", NULL,
+	    CHOICE(log.event_paths, event_paths_values, "yes") },
 	{ "PAMServiceName", NULL, TEXTUAL(login.pam_service_name),
 	    .def = "hpnsshd" },
 	{ "RefuseConnection", NULL, FLAG(login.refuse_connection, "no") },

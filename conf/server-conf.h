@@ -42,6 +42,18 @@ enum {
 	SERVER_FORWARD_REMOTE = 2,
 	SERVER_FORWARD_ALL = 3,
 };
+/* EventDetail: what the user's process tells. */
+enum server_event_detail {
+	SERVER_EVENT_SESSIONS, /* sessions; no files */
+	SERVER_EVENT_SUMMARY,  /* also sums of files */
+	SERVER_EVENT_FILES,    /* also each file */
+};
+/* EventPaths: how a path is told. */
+enum server_event_paths {
+	SERVER_EVENT_PATHS_NO,
+	SERVER_EVENT_PATHS_YES,
+	SERVER_EVENT_PATHS_HASH,
+};
 enum { SERVER_GATEWAY_NO, SERVER_GATEWAY_YES, SERVER_GATEWAY_CLIENT };
 /* Bits of PermitTunnel; each is 1 << (mode of tun@openssh.com - 1). */
 enum {
@@ -227,6 +239,9 @@ struct server_conf {
 		int log_level; /* enum log_level */
 		bool log_level_given;
 		struct strlist log_verbose; /* see log_set_locations() */
+		char *event_log;  /* see event_log_split(); not inside Match */
+		int event_detail; /* enum server_event_detail */
+		int event_paths;  /* enum server_event_paths */
 	} log;
 
 	/* Fields that are no keywords. */

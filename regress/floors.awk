@@ -50,12 +50,13 @@ BEGIN {
 	    " xfer/orders xfer/transfer xfer/rcp client/copy"
 	may["client/sync"] = may["client/copy"] " xfer/local xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
+	may["server/events"] = may["conf"] " server/events"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
-	may["server/session"] = may["forward"] " server server/session xfer xfer/serve"
-	may["server/monitor"] = may["server"] " server/monitor"
+	may["server/session"] = may["forward"] " server server/events server/session xfer xfer/serve"
+	may["server/monitor"] = may["server"] " server/events server/monitor"
 	may["program"] = may["client/sync"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
-	    " keytools/keyscan keytools/keysign server server/listener server/monitor" \
+	    " keytools/keyscan keytools/keysign server server/events server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
 	    " xfer/trees xfer/orders xfer/transfer xfer/sync xfer/rcp xfer/shell program"
 	may["test"] = may["program"] " crypto/fallback test"

@@ -66,6 +66,8 @@ enum monitor_request {
 	MONITOR_GSS_SIGN,	/* exchange hash; answer: MIC */
 	MONITOR_GSS_STEP_REKEY,
 	MONITOR_GSS_SIGN_REKEY,
+	MONITOR_EVENT,		/* events (server/events/event.h), each as a
+				 * string; of the session process; no answer */
 	MONITOR_REQUEST_COUNT,
 };
 

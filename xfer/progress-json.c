@@ -4,49 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/str.h"
+#include "base/json.h"
 #include "xfer/progress-internal.h"
-
-/*
- * Writes a JSON string. A byte that is no UTF-8 becomes the surrogate U+DC00 +
- * byte: so every name has one form, the output is valid JSON, and Python's
- * os.fsencode() gives the bytes back.
- */
-static void
-put_string(struct buf *b, const char *text)
-{
-	uint32_t c;
-	size_t len;
-
-	buf_put(b, "\"", 1);
-	for (; *text != '\0'; text += len) {
-		len = str_utf8_len(text, &c);
-		if (len == 0) {
-			c = 0xdc00 + (unsigned char)*text;
-			len = 1;
-		}
-		if (c == '"' || c == '\\')
-			buf_printf(b, "\\%c", (int)c);
-		else if (c < 0x20 || (c >= 0x7f && c <= 0xffff))
-			buf_printf(b, "\\u%04x", (unsigned)c);
-		else
-			buf_put(b, text, len);
-	}
-	buf_put(b, "\"", 1);
-}
-
-static void
-put_seconds(struct buf *b, const char *key, uint64_t ms)
-{
-	buf_printf(b, ",\"%s\":%llu.%03u", key,
-	    (unsigned long long)(ms / 1000), (unsigned)(ms % 1000));
-}
-
-static void
-put_number(struct buf *b, const char *key, uint64_t n)
-{
-	buf_printf(b, ",\"%s\":%llu", key, (unsigned long long)n);
-}
 
 static uint64_t
 mean(const struct progress_item *item, uint64_t now_ms)
@@ -64,11 +23,11 @@ progress_json_file(struct progress *p, const char *event,
 	struct buf *b = &p->pending;
 
 	buf_printf(b, "{\"event\":\"%s\",\"path\":", event);
-	put_string(b, item->name);
-	put_number(b, "size", item->size);
-	put_number(b, "bytes", item->done);
-	put_number(b, "kept", item->kept);
-	put_seconds(b, "seconds", now_ms - item->start_ms);
+	json_put_string(b, item->name);
+	json_put_number(b, "size", item->size);
+	json_put_number(b, "bytes", item->done);
+	json_put_number(b, "kept", item->kept);
+	json_put_ms(b, "seconds", now_ms - item->start_ms);
 	buf_put(b, "}\n", 2);
 }
 
@@ -80,21 +39,21 @@ progress_json_all(struct progress *p, const char *event, uint64_t now_ms)
 	struct buf *b = &p->pending;
 
 	buf_printf(b, "{\"event\":\"%s\"", event);
-	put_number(b, "files", p->count.files);
-	put_number(b, "files_done", p->count.done);
-	put_number(b, "failures", p->errors);
-	put_number(b, "size", p->count.size);
-	put_number(b, "bytes", all->done);
-	put_number(b, "kept", all->kept);
-	put_seconds(b, "seconds", now_ms - all->start_ms);
-	put_number(
+	json_put_number(b, "files", p->count.files);
+	json_put_number(b, "files_done", p->count.done);
+	json_put_number(b, "failures", p->errors);
+	json_put_number(b, "size", p->count.size);
+	json_put_number(b, "bytes", all->done);
+	json_put_number(b, "kept", all->kept);
+	json_put_ms(b, "seconds", now_ms - all->start_ms);
+	json_put_number(
 	    b, "rate", end ? mean(all, now_ms) : progress_whole(all->last));
 	if (end)
-		put_number(b, "peak", progress_whole(all->peak));
+		json_put_number(b, "peak", progress_whole(all->peak));
 	else
 		buf_printf(b, ",\"listing\":%s",
 		    p->listing ? "true" : "false");
-	put_number(b, "lanes", p->streams);
+	json_put_number(b, "lanes", p->streams);
 	buf_put(b, "}\n", 2);
 }
 
@@ -119,9 +78,9 @@ progress_error(struct progress *p, const char *kind, const char *path,
 		return;
 	buf_printf(&p->pending, "{\"event\":\"error\",\"class\":\"%s\","
 	    "\"path\":", kind);
-	put_string(&p->pending, path);
+	json_put_string(&p->pending, path);
 	buf_printf(&p->pending, ",\"text\":");
-	put_string(&p->pending, text);
+	json_put_string(&p->pending, text);
 	buf_put(&p->pending, "}\n", 2);
 	progress_flush(p);
 }

@@ -14,6 +14,7 @@
 #include "server/monitor/login-internal.h"
 #include "server/monitor/login-rules.h"
 #include "server/monitor/loginrec.h"
+#include "server/monitor/monitor-events.h"
 
 enum { BANNER_MAX = 240 * 1024 }; /* bytes; as much as fits into a packet */
 
@@ -367,6 +368,8 @@ conclude_tried(struct login *l, struct login_try *t,
 	v->methods = auth_methods_next(&l->methods);
 	log_try(l, t,
 	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
+	monitor_events_auth(l->events, l, t->method->name,
+	    l->complete ? "accepted" : t->ok ? "partial" : "failed", t->key);
 	if (t->ok) {
 		keep_proof(l, t);
 		return;

@@ -27,10 +27,12 @@
 
 struct gss_acceptor;
 struct gss_exchange;
+struct monitor_events;
 
 struct login {
 	const struct server_state *state; /* borrowed */
 	const struct peer *peer;	  /* borrowed */
+	struct monitor_events *events;	  /* borrowed; or NULL */
 	char *name;	     /* as the client sent it */
 	char *shown_name;    /* name, cut to USER_SHOWN_MAX for log lines */
 	char *service;

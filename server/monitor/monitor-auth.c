@@ -102,6 +102,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	    gss_exchange_client(m->gss) != NULL ? m->gss : NULL, name,
 	    service);
 	m->login->deadline_ms = m->deadline_ms;
+	m->login->events = m->events;
 	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);

@@ -4,6 +4,7 @@
  * the user's process (monitor-user.c).
  */
 #include "base/clock.h"
+#include "server/monitor/monitor-events.h"
 #include "server/monitor/monitor.h"
 
 #include <errno.h>
@@ -232,6 +233,7 @@ begin(struct monitor *m, bool waits)
 	log_verbose("Connection from %s on %s port %u rdomain \"%s\"",
 	    m->peer_text, m->peer.local_address, m->peer.local_port,
 	    m->peer.rdomain);
+	monitor_events_begin(m);
 	set_up_socket(m);
 	apply_address_rules(m);
 }
@@ -348,6 +350,7 @@ authenticate(struct monitor *m)
 			 "%s to %s, pid = %ld",
 		    m->peer.address, m->peer.local_address, (long)getpid());
 		monitor_report_penalty(m, PENALTY_GRACE);
+		monitor_events_limit(m->events, "LoginGraceTime");
 	} else if (r != 0 && r != ERR_EOF) {
 		log_info("Connection of %s is dropped: %s", m->peer_text,
 		    err_text(r));
@@ -390,6 +393,7 @@ monitor_run(bool waits)
 	status = monitor_serve_user(&m, loop);
 	if (m.state.once) /* as in OpenSSH, whose tests expect it */
 		status = MONITOR_STATUS_FATAL;
+	monitor_events_end();
 	login_free(m.login);
 	gss_exchange_free(m.gss);
 	state_clear(&m.state);

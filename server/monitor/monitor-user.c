@@ -22,6 +22,7 @@
 #include "compat/proc.h"
 #include "compat/sock.h"
 #include "server/monitor/delegated.h"
+#include "server/monitor/monitor-events.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
 #include "server/session-plan.h"
@@ -57,6 +58,7 @@ static _Noreturn void
 give_up_user(struct monitor *m, const char *what)
 {
 	delegated_remove(m->login);
+	monitor_events_end();
 	login_free(m->login);
 	fatal("%s", what);
 }

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "server/monitor/monitor-events.h"
 
 static int on_log(struct monitor *m, struct rd *in, struct buf *out);
 
@@ -67,6 +68,8 @@ static const struct row {
 	    .handler = monitor_on_pty_end },
 	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .paced = true, .handler = monitor_on_prove },
+	[MONITOR_EVENT] = { MONITOR_PHASE_SESSION, .for_sftp = true,
+	    .handler = monitor_on_event },
 };
 
 /* Whether a line of hpnsshd-auth is logged. Only lines up to level VERBOSE are

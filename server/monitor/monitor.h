@@ -41,6 +41,7 @@ enum {
 };
 
 struct loop;
+struct monitor_events;
 
 struct monitor {
 	struct server_state state;
@@ -72,6 +73,7 @@ struct monitor {
 	struct gss_exchange *gss; /* NULL: key exchange by GSSAPI is not
 				   * offered */
 	struct login *login;
+	struct monitor_events *events; /* NULL: no EventLog */
 	struct buf packet_state, kex_state; /* from MONITOR_HAND_OVER; secret */
 	char *id_local; /* our identification line */
 	char *ttys[MONITOR_TTYS_MAX]; /* names of terminals in use; owned */

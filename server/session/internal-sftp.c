@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/session/session-events.h"
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/serve/sftp-server-main.h"
 
@@ -16,6 +17,8 @@ struct internal_sftp {
 	struct sftp_serve *serve;
 	struct loop *loop;
 	struct channel *channel;
+	struct session_events *events; /* borrowed; or NULL */
+	uint32_t id; /* of the channel, for events */
 	struct loop_fd *watch; /* of sftp_serve_fd(), readable when workers have
 				* finished something; or NULL */
 	char *text;	       /* the command, cut into words by split() */
@@ -210,11 +213,20 @@ static const struct channel_io io = {
 	.end = on_end,
 };
 
+static void
+on_done(void *arg, const struct sftp_serve_event *e)
+{
+	const struct internal_sftp *is = arg;
+
+	session_events_sftp(is->events, is->id, e);
+}
+
 /* ---- life ---------------------------------------------------------------- */
 
 struct internal_sftp *
 internal_sftp_start(const char *command, const struct user *user,
-    struct owners *owners, struct loop *l, struct channel *c)
+    struct owners *owners, struct loop *l, struct channel *c,
+    struct session_events *events)
 {
 	struct sftp_serve_opts opts = { .home = user->home,
 		.user = user->name,
@@ -227,6 +239,10 @@ internal_sftp_start(const char *command, const struct user *user,
 	is->text = xstrdup(command);
 	is->loop = l;
 	is->channel = c;
+	is->events = events;
+	is->id = channel_id(c);
+	opts.tell = events != NULL ? on_done : NULL;
+	opts.tell_arg = is;
 	if (!parse(is->text, &opts) ||
 	    sftp_serve_new(&is->serve, &opts) != 0) {
 		internal_sftp_free(is);

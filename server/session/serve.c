@@ -30,6 +30,7 @@
 #include "server/session/none-allowed.h"
 #include "server/session/services.h"
 #include "server/session/session-calls.h"
+#include "server/session/session-events.h"
 #include "server/session/session.h"
 
 struct serve {
@@ -41,6 +42,7 @@ struct serve {
 	struct channels *channels;
 	struct channel_use *use;
 	struct sessions *sessions;
+	struct session_events *events; /* NULL: there is no EventLog */
 	struct hostprove *hostprove;
 	struct service_owners owners; /* the state of the services' handlers */
 	struct services *services;
@@ -296,6 +298,8 @@ begin(struct serve *sv)
 	none_offer(sv->kex, p->conf);
 	sv->sessions = sessions_new(sv->loop, sv->packet, sv->kex, p,
 	    sv->nologin);
+	sv->events = session_events_new(sv->loop, p->monitor_fd, p->conf);
+	sessions_set_events(sv->sessions, sv->events);
 	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
@@ -317,6 +321,8 @@ finish(struct serve *sv)
 	kexlog_throughput(sv->packet, sv->params->remote,
 	    clock_ms() - sv->params->began_ms);
 	sessions_free(sv->sessions);
+	session_events_end(sv->events, sv->packet, sv->params->socket_fd,
+	    kex_result(sv->kex)->cipher_rx);
 	forwarded_list_free(sv->owners.forwarded);
 	forward_listens_free(sv->owners.listens);
 	forward_tunnels_free(sv->owners.tunnels);

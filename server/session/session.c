@@ -26,6 +26,7 @@
 #include "server/session/internal-sftp.h"
 #include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
+#include "server/session/session-events.h"
 #include "server/session/session-pipes.h"
 
 enum {
@@ -73,6 +74,7 @@ struct sessions {
 	bool no_more;
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
+	struct session_events *events; /* NULL: there is no EventLog */
 	struct forwarded_list *forwarded; /* NULL before the first session */
 	struct agent_door *agent;  /* NULL: no agent is forwarded */
 	struct owners *owners; /* for SFTP; NULL before it is used */
@@ -132,6 +134,8 @@ session_free(struct session *s)
 	s->all->count--;
 	end_terminal(s);
 	internal_sftp_free(s->sftp);
+	if (s->state != SESSION_NEW)
+		session_events_close(s->all->events, channel_id(s->channel));
 	display_close(s->display);
 	close_fds(s);
 	strlist_clear(&s->env);
@@ -381,6 +385,7 @@ log_start(const struct session *s, const struct session_start *start)
 	} else if (plan->runs == SESSION_RUNS_LOGIN_SHELL) {
 		what = "shell";
 	}
+	session_events_open(s->all->events, channel_id(s->channel), start);
 	log_verbose("Starting session: %s%s%s%s%s%s for %s from %s id %u", what,
 	    named != NULL ? " '" : "", named != NULL ? named : "",
 	    named != NULL ? "'" : "", s->pty != -1 ? " on " : "",
@@ -402,7 +407,8 @@ start_here(struct session *s, const struct session_start *start)
 	if (s->all->owners == NULL)
 		s->all->owners = owners_new();
 	s->sftp = internal_sftp_start(start->plan.command,
-	    s->all->params->user, s->all->owners, s->all->loop, s->channel);
+	    s->all->params->user, s->all->owners, s->all->loop, s->channel,
+	    s->all->events);
 	return s->sftp != NULL;
 }
 
@@ -868,6 +874,12 @@ sessions_set_tunnels(struct sessions *ss,
     const struct forward_tunnels *tunnels)
 {
 	ss->tunnels = tunnels;
+}
+
+void
+sessions_set_events(struct sessions *ss, struct session_events *events)
+{
+	ss->events = events;
 }
 
 void

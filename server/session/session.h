@@ -23,6 +23,7 @@
 #include "server/session-plan.h"
 
 struct display_names;
+struct session_events;
 struct sessions;
 struct forward_tunnels;
 
@@ -42,6 +43,9 @@ struct sessions *sessions_new(struct loop *l, const struct packet *p,
  * borrowed. */
 void sessions_set_tunnels(struct sessions *ss,
     const struct forward_tunnels *tunnels);
+/* Sets who is told of sessions and of what they move; borrowed, and to be freed
+ * after the sessions. */
+void sessions_set_events(struct sessions *ss, struct session_events *events);
 /* Ends all sessions: closes their terminals and pipes, by which their processes
  * notice it. */
 void sessions_free(struct sessions *ss);

@@ -155,6 +155,7 @@ done_open(struct sftp_serve *s, struct serve_op *op)
 	op->own.fd = -1;
 	s->remote = s->remote || op->open.remote;
 	h->append = (op->flags & O_APPEND) != 0;
+	h->writes = (op->flags & O_ACCMODE) != O_RDONLY;
 	h->key = (struct serve_key){ op->st.st_dev, op->st.st_ino };
 	serve_put_handle(s, op->id, op->file.slot);
 }
@@ -215,6 +216,7 @@ done_close(struct sftp_serve *s, struct serve_op *op)
 	struct serve_handle *h = &s->handles[op->file.slot];
 
 	serve_log_close(s, h, op->flags != SERVE_FILE, "");
+	serve_tell_transfer(s, h, NULL, op->error == 0);
 	serve_handle_close(s, h);
 	serve_done_status(s, op);
 }

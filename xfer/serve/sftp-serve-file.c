@@ -437,6 +437,13 @@ run_remove(struct serve_op *op)
 	return r;
 }
 
+static void
+done_take_away(struct sftp_serve *s, struct serve_op *op)
+{
+	serve_tell_delete(s, op);
+	serve_done_status(s, op);
+}
+
 static int
 take_away(struct sftp_serve *s, struct serve_op *op, struct rd *r,
     const char *what, int flags)
@@ -450,7 +457,7 @@ take_away(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 	op->flags = flags;
 	op->order.changes = true;
 	op->run = run_remove;
-	op->done = serve_done_status;
+	op->done = done_take_away;
 	return 0;
 }
 
@@ -580,16 +587,34 @@ change_two(struct sftp_serve *s, struct serve_op *op, struct rd *r,
 	return 0;
 }
 
+static void
+done_rename(struct sftp_serve *s, struct serve_op *op)
+{
+	serve_tell_rename(s, op);
+	serve_done_status(s, op);
+}
+
+static int
+rename_by(struct sftp_serve *s, struct serve_op *op, struct rd *r,
+    const char *what, int (*run)(struct serve_op *op))
+{
+	int err = change_two(s, op, r, what, run);
+
+	if (op->run != NULL)
+		op->done = done_rename;
+	return err;
+}
+
 int
 serve_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return change_two(s, op, r, "rename", run_rename);
+	return rename_by(s, op, r, "rename", run_rename);
 }
 
 int
 serve_posix_rename(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
-	return change_two(s, op, r, "posix-rename", run_posix_rename);
+	return rename_by(s, op, r, "posix-rename", run_posix_rename);
 }
 
 static int

@@ -31,6 +31,7 @@ struct local_beneath;
 struct ring;
 struct serve_hash;
 struct serve_io;
+struct serve_told;
 struct serve_walk;
 
 enum {
@@ -64,12 +65,14 @@ struct serve_handle {
 	uint16_t generation; /* changes with each reuse of the slot */
 	int fd;
 	bool append;
+	bool writes; /* it was opened for writing */
 	bool no_nowait; /* the file system knows no RWF_NOWAIT */
 	DIR *dir;
 	struct serve_walk *walk; /* owned */
 	struct serve_key key;
 	char *path; /* owned; for log lines */
 	uint64_t bytes_read, bytes_written;
+	uint64_t opened_ms; /* monotonic */
 	int write_error; /* the last errno that was logged; 0: none */
 	int next_free; /* in a free slot: index of the next free one, or -1 */
 };
@@ -218,6 +221,7 @@ struct sftp_serve {
 	uint64_t enabled; /* bit i: row i of the table of requests is allowed */
 	struct serve_io *io; /* workers and the requests they have; NULL: no
 			      * worker was started */
+	struct serve_told *told; /* of sftp-serve-told.c; or NULL */
 	struct serve_op parked; /* a request that must wait for earlier ones;
 				 * all requests behind it wait in the input */
 	bool has_parked;
@@ -409,6 +413,20 @@ void serve_put_handle(struct sftp_serve *s, uint32_t id, int slot);
  * close the handle */
 void serve_log_close(struct sftp_serve *s, const struct serve_handle *h,
     bool is_dir, const char *before);
+/*
+ * sftp-serve-told.c: tell opts.tell what was done. path: the name that the file
+ * has now; NULL: the one by which it was opened. done: it was closed without an
+ * error. serve_tell_small() is for a request with a whole file in it.
+ */
+void serve_tell_transfer(struct sftp_serve *s, const struct serve_handle *h,
+    const char *path, bool done);
+void serve_tell_small(struct sftp_serve *s, const struct serve_op *op,
+    uint64_t bytes, bool written);
+void serve_tell_delete(struct sftp_serve *s, const struct serve_op *op);
+void serve_tell_rename(struct sftp_serve *s, const struct serve_op *op);
+/* Tells what was not told yet, and frees s->told. */
+void serve_told_free(struct sftp_serve *s);
+
 /* Makes op work on this handle, and lets it touch all bytes of the file. */
 void serve_touch_handle(struct sftp_serve *s, struct serve_op *op,
     const struct serve_handle *h, bool changes);

@@ -90,6 +90,8 @@ done_rename_part(struct sftp_serve *s, struct serve_op *op)
 		    op->path2);
 	else
 		serve_info(s, "remove name \"%s\"", op->path);
+	serve_tell_transfer(s, h, op->path2[0] != '\0' ? op->path2 : NULL,
+	    op->error == 0);
 	serve_handle_close(s, h);
 	if (op->error == ESTALE)
 		serve_status(s, op->id, SFTP_NO_SUCH_FILE);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
 #include "xfer/serve/sftp-serve-internal.h"
@@ -50,7 +51,8 @@ serve_handle_new(struct sftp_serve *s, const char *path)
 	s->free_slot = h->next_free;
 	h->bytes_read = h->bytes_written = 0;
 	h->write_error = 0;
-	h->append = h->no_nowait = false;
+	h->append = h->no_nowait = h->writes = false;
+	h->opened_ms = s->opts.tell != NULL ? clock_ms() : 0;
 	h->key = (struct serve_key){ 0 };
 	h->dir = NULL;
 	h->fd = -1;

@@ -233,6 +233,7 @@ done_put(struct sftp_serve *s, struct serve_op *op)
 		serve_info(s, "posix-rename old \"%s\" new \"%s\"", op->path2,
 		    op->path);
 	}
+	serve_tell_small(s, op, buf_len(&op->data), true);
 	first = op->error == 0 ? left_alone(op) : NULL;
 	if (first != NULL) {
 		slash = strrchr(first, '/');
@@ -321,9 +322,11 @@ run_get(struct serve_op *op)
 static void
 done_get(struct sftp_serve *s, struct serve_op *op)
 {
-	if (op->error == 0)
+	if (op->error == 0) {
 		serve_info(s, "close \"%s\" bytes read %jd written 0",
 		    op->path, (intmax_t)op->st.st_size);
+		serve_tell_small(s, op, (uint64_t)op->st.st_size, false);
+	}
 	serve_done_data(s, op);
 }
 

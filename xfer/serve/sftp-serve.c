@@ -260,9 +260,12 @@ sftp_serve_free(struct sftp_serve *s)
 		if (h->kind > SERVE_UNUSABLE)
 			serve_log_close(s, h, h->kind != SERVE_FILE,
 			    "forced ");
+		if (h->kind == SERVE_FILE)
+			serve_tell_transfer(s, h, NULL, false);
 		if (h->kind != SERVE_FREE)
 			serve_handle_close(s, h);
 	}
+	serve_told_free(s);
 	free(s->handles);
 	local_beneath_free(s->below);
 	buf_clear(&s->in);

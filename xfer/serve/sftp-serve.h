@@ -35,6 +35,26 @@ enum {
 struct owners;
 struct sftp_serve;
 
+/* What a session has done. Paths are as the client gave them. */
+struct sftp_serve_event {
+	enum {
+		SFTP_SERVE_TRANSFER, /* a file was read or written */
+		SFTP_SERVE_DELETE,   /* a file or directory */
+		SFTP_SERVE_RENAME,
+	} what;
+	const char *path, *path2; /* path2: the new name */
+	bool writes; /* a transfer to a file, not from it */
+	uint64_t bytes_read, bytes_written;
+	uint64_t ms; /* how long the file was open */
+	enum {
+		SFTP_SERVE_DONE,
+		SFTP_SERVE_PART,   /* written under a part's name, and not
+				    * renamed by this session */
+		SFTP_SERVE_FAILED, /* closed by the session's end, or with an
+				    * error */
+	} result;
+};
+
 /* All strings are borrowed for the life of the engine; NULL = not given. */
 struct sftp_serve_opts {
 	bool read_only;	     /* refuse what changes anything */
@@ -59,6 +79,9 @@ struct sftp_serve_opts {
 	size_t walk_bytes; /* most bytes of names that a walk holds; 0: the
 			    * default */
 	bool no_openat2;  /* do as on a system without openat2(2): for tests */
+	/* Called for what is done, with what is borrowed; or NULL. */
+	void (*tell)(void *arg, const struct sftp_serve_event *e);
+	void *tell_arg;
 	/* Called with every path of every request; false: the request is
 	 * refused. */
 	bool (*path_ok)(void *arg, const char *path);

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Lines of the log of events: what any text becomes, what is cut, and that a
+ * line has room for the longest of everything; events of the user's process,
+ * also broken ones; JSON strings.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "server/events/event-line.h"
+
+static char *
+text_of(struct buf *b)
+{
+	char *text = buf_dup_string(b);
+
+	assert_non_null(text);
+	buf_clear(b);
+	return text;
+}
+
+static void
+test_strings(void **state)
+{
+	static const struct {
+		const char *text, *json;
+	} t[] = { { "", "\"\"" }, { "a b", "\"a b\"" },
+		{ "\"\\/", "\"\\\"\\\\/\"" },
+		{ "\n\x1b", "\"\\u000a\\u001b\"" },
+		{ "\xc3\xa9", "\"\\u00e9\"" },
+		{ "\xe2\x80\xae", "\"\\u202e\"" }, /* right to left */
+		{ "\x7f\xff\xc3", "\"\\u007f\\udcff\\udcc3\"" },
+		{ "\xf0\x9f\x98\x80", "\"\xf0\x9f\x98\x80\"" } };
+	struct buf b = { 0 };
+	char *text;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		json_put_string(&b, t[i].text);
+		text = text_of(&b);
+		assert_string_equal(text, t[i].json);
+		free(text);
+	}
+}
+
+/* A string is cut between characters, at every length. */
+static void
+test_cut(void **state)
+{
+	struct buf b = { 0 };
+	bool whole;
+
+	(void)state;
+	for (size_t room = 2; room < 40; room++) {
+		whole = json_put_string_cut(&b, "a\nb\xc3\xa9\xf0\x9f\x98\x80",
+		    room);
+		assert_true(buf_len(&b) <= room);
+		assert_int_equal(whole, room >= 20);
+		assert_int_equal(buf_data(&b)[buf_len(&b) - 1], '"');
+		buf_clear(&b);
+	}
+}
+
+static char *
+much(size_t len)
+{
+	char *text = xcalloc(1, len + 1);
+
+	memset(text, 1, len); /* "\u0001": six bytes of one */
+	return text;
+}
+
+static void
+test_longest(void **state)
+{
+	char *text = much(EVENT_TEXT_MAX), *path = much(EVENT_PATH_MAX), *line;
+	const struct event_origin o = { .host = text,
+		.conn = "0123456789abcdef",
+		.pid = 1 << 22,
+		.user = text,
+		.has_uid = true,
+		.uid = UINT32_MAX,
+		.peer = text,
+		.port = UINT16_MAX };
+	struct event e = { .texts = { text, text, text },
+		.paths = { path, path } };
+	struct buf b = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < EVENT_NUMBERS; i++)
+		e.numbers[i] = UINT64_MAX;
+	for (int type = 0; type < EVENT_TYPE_COUNT; type++)
+		for (int paths = SERVER_EVENT_PATHS_NO;
+		     paths <= SERVER_EVENT_PATHS_HASH; paths++) {
+			e.type = (enum event_type)type;
+			event_line_claim(&b, &e,
+			    (enum server_event_paths)paths, &o);
+			assert_true(buf_len(&b) <= EVENT_LINE_MAX);
+			line = text_of(&b);
+			assert_string_equal(line + strlen(line) - 2, "}\n");
+			assert_ptr_equal(strchr(line, '\n'),
+			    line + strlen(line) - 1);
+			free(line);
+		}
+	free(text);
+	free(path);
+}
+
+static void
+test_there_and_back(void **state)
+{
+	const struct event e = { .type = EVENT_TRANSFER,
+		.texts = { "put", "done" },
+		.paths = { "a\nb" },
+		.numbers = { 1, 2, UINT64_MAX, 4 } };
+	struct event_copy c;
+	struct buf b = { 0 };
+	struct rd r;
+
+	(void)state;
+	event_put(&b, &e);
+	r = rd_from_buf(&b);
+	assert_int_equal(event_get(&r, &c), 0);
+	assert_int_equal(rd_end(&r), 0);
+	assert_int_equal(c.e.type, e.type);
+	assert_string_equal(c.e.texts[1], "done");
+	assert_string_equal(c.e.paths[0], "a\nb");
+	assert_memory_equal(c.e.numbers, e.numbers, sizeof e.numbers);
+	event_copy_clear(&c);
+	for (size_t len = 0; len < buf_len(&b); len++) {
+		r = rd_from(buf_data(&b), len);
+		assert_int_not_equal(event_get(&r, &c), 0);
+		event_copy_clear(&c);
+	}
+	buf_clear(&b);
+	buf_put_u8(&b, EVENT_TYPE_COUNT);
+	r = rd_from_buf(&b);
+	assert_int_not_equal(event_get(&r, &c), 0);
+	event_copy_clear(&c);
+	buf_clear(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_strings),
+		cmocka_unit_test(test_cut),
+		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_there_and_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
