@@ -102,9 +102,9 @@ void fd_set_nodelay(int fd);
 void fd_set_quickack(int fd);
 
 /* fd_raise_limit() raises the limit of descriptors of this process as far as
- * the system lets it. The second function gives the old limit back: it is
- * called in a child before exec, because some programs are slow with a larger
- * limit, or cannot use one. The third returns the present limit. */
+ * the system lets it. fd_restore_limit() gives the old limit back: it is called
+ * in a child before exec, because some programs are slow with a larger limit,
+ * or cannot use one. fd_limit() returns the present limit. */
 void fd_raise_limit(void);
 void fd_restore_limit(void);
 size_t fd_limit(void);

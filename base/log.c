@@ -40,7 +40,7 @@ static struct {
 	char demoted[DEMOTED_MAX]; /* the last error that was demoted */
 	char last[DEMOTED_MAX];	   /* the last error, demoted or not */
 	bool crlf;
-	bool forced; /* the line that is being written is */
+	bool forced; /* the line being written is logged at any level */
 	struct strlist locations;
 } st = { .name = "hpnssh", .level = LOG_LVL_INFO, .fd = STDERR_FILENO,
 	.facility = -1 };

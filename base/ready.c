@@ -24,7 +24,8 @@ struct slot {
 	bool fresh;	/* tell the kernel even if wanted == kernel */
 	bool always;	/* no waiting for such a file: it is always ready */
 	bool listed;	/* the descriptor is in the list `always` */
-	size_t place;	/* of its entry in what is told now; 0: none */
+	size_t place;	/* 1 + index of its entry in this turn's answer; 0:
+			 * it has none yet */
 };
 
 /* The lists `changes` and `always` have room for every slot. */

@@ -131,8 +131,8 @@ static struct {
 	char *moved[2]; /* what they are now, for those who look for leaks */
 } area;
 
-/* The strings of a list, up to the first one that is not just behind the
- * others. */
+/* Extends the area by the strings of a list, as long as each begins where the
+ * area ends. */
 static void
 measure(char **list)
 {

@@ -97,7 +97,7 @@ struct server_conf {
 		char *pid_file; /* NULL: none */
 		int tcp_keep_alive; /* flag */
 		int use_dns;	    /* flag */
-		int use_mptcp;	    /* flag: Multipath TCP, if there is */
+		int use_mptcp; /* flag: Multipath TCP, if the kernel has it */
 		char *version_addendum;
 		char *moduli_file;
 		char *sshd_session_path;
@@ -162,8 +162,8 @@ struct server_conf {
 					    * its host counts */
 		int ignore_rhosts; /* SERVER_RHOSTS_* */
 		int ignore_user_known_hosts; /* flag; not inside Match */
-		/* From the second on they are not inside Match. */
 		int gssapi_authentication;	  /* flag */
+		/* The other keywords of GSSAPI are not inside Match. */
 		int gssapi_cleanup_credentials;	  /* flag: at logout */
 		int gssapi_delegate_credentials;  /* flag: keep what comes */
 		int gssapi_strict_acceptor_check; /* flag: only tickets for
@@ -226,7 +226,7 @@ struct server_conf {
 		int none_mac_enabled; /* flag: with it clients may do without a
 				       * MAC */
 		int hpn_disabled;     /* flag: windows do not follow the path */
-		int tcp_rcv_buf_poll; /* flag: as hpn_disabled when off */
+		int tcp_rcv_buf_poll; /* flag: off acts as hpn_disabled */
 		int cipher_threads;   /* most threads; or PACKET_THREADS_AUTO */
 		int cipher_form;      /* enum packet_form */
 		int disable_mtaes;    /* flag: no keystream in advance */

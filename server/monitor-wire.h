@@ -151,11 +151,12 @@ int monitor_call(int fd, const struct buf *request, struct buf *answer,
     struct rd *r) must_check;
 int monitor_call_for_signature(int fd, enum monitor_request what,
     const char *alg, struct span data, struct buf *signature) must_check;
-/* `what` is MONITOR_GSS_STEP or MONITOR_GSS_STEP_REKEY, and in the second
- * function MONITOR_GSS_SIGN or MONITOR_GSS_SIGN_REKEY. ERR_DENIED: the client's
- * ticket is not good, and out has the token that tells the client why. */
+/* Gives the client's token to the monitor. `what` is MONITOR_GSS_STEP or
+ * MONITOR_GSS_STEP_REKEY. ERR_DENIED: the client's ticket is not good, and out
+ * has the token that tells the client why. */
 int monitor_call_gss_step(int fd, enum monitor_request what,
     struct span token, struct buf *out, bool *complete) must_check;
+/* Gets the MIC of hash. `what`: MONITOR_GSS_SIGN or MONITOR_GSS_SIGN_REKEY. */
 int monitor_call_gss_sign(int fd, enum monitor_request what,
     struct span hash, struct buf *mic) must_check;
 /* Reads a text that may be missing; NULL: it is. Caller frees. */

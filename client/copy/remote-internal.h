@@ -79,8 +79,8 @@ struct stream {
 	struct xfer_pipe pipe;	 /* used in STREAM_PIPED only */
 	/* The status of its end becomes remote.status. */
 	bool first;
-	/* It was made for a connection that was begun early, and no transfer
-	 * has asked for it yet. */
+	/* The stream was made for a connection that was begun early, and no
+	 * transfer has asked for it yet. */
 	bool unclaimed;
 	TAILQ_ENTRY(stream) entry;
 };

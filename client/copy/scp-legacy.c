@@ -266,8 +266,8 @@ legacy_between(const struct xfer_target *source,
 	}
 	if (!list_wanted(&wanted, source, o))
 		return false;
-	/* The second one gets batch: two programs cannot ask for passwords at
-	 * the same time. */
+	/* The link to the target may not ask for passwords (batch), because two
+	 * programs cannot ask at the same time. */
 	if (link_open(&from, source, false, false, o) &&
 	    link_open(&to, target, true, true, o))
 		r = rcp_copy_between(from.rcp, to.rcp,

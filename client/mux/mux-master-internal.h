@@ -58,8 +58,8 @@ struct mux_client {
 	struct stdio_forward *forward;
 	/* For -O proxy (mux-master-proxy.c); else NULL. */
 	struct foreign *foreign;
-	/* It is not read from until the connection has room for its messages
-	 * (on_turn() in mux-master-proxy.c). */
+	/* Nothing is read from the client until the connection has room for its
+	 * messages (on_turn() in mux-master-proxy.c). */
 	bool held;
 };
 

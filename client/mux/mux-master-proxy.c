@@ -60,8 +60,8 @@ on_message(void *arg, const struct buf *message)
 	}
 }
 
-/* Clients are not read from while the server does not take what they sent: so
- * their data waits at their own end. This reads from them again. */
+/* Reads from the client again, once the connection takes its messages. Until
+ * then its data waits at its own end. */
 static bool
 on_turn(void *arg)
 {

@@ -90,7 +90,7 @@ ask(struct mux_client *c)
 int
 mux_client_descriptor(struct mux_client *c, int fd)
 {
-	/* It belongs to a refused request. */
+	/* A descriptor that comes now belongs to a refused request. */
 	if (c->state != MUX_CLIENT_SENDING) {
 		fd_close(&fd);
 		return 0;

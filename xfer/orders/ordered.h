@@ -90,7 +90,7 @@ struct xfer_ordered {
 
 void xfer_duty_free(struct xfer_duty *d); /* d may be NULL */
 void xfer_order_ends(struct xfer *x, uint64_t id, bool ok, uint64_t bytes);
-/* It fails on this host. */
+/* The order fails, because of an errno of this host. */
 void xfer_order_fails(struct xfer *x, const struct xfer_order *o, int error);
 /* The path that messages name: that of the target of o. */
 const char *xfer_order_target(const struct xfer *x, const struct xfer_order *o);

@@ -86,18 +86,18 @@ enum { XFER_ORDERS_LATER = 2 };
 /* What is kept of the order that a file is copied by. */
 struct xfer_duty {
 	uint64_t id;
-	/* What the target gets, SFTP_A_*: these. */
-	uint32_t sets, mode, uid, gid;
+	uint32_t sets; /* SFTP_A_*: the attributes that the target gets */
+	uint32_t mode, uid, gid;
 	uint64_t after; /* so many directories had been ordered before */
 	char *text;	/* owned; of a link; NULL: to be read */
 	/* What has the target's name goes first, or to a backup. */
 	char *backup;	/* owned; NULL: none */
 	struct local_dir *root; /* owned; of the backup's path; NULL: none */
 	enum local_links links;
-	bool knows;	/* what the target was: */
+	bool knows;	/* `was` is known: what the target was */
 	struct sftp_attrs was;
 	bool replaces_kind, remove_source;
-	bool way_clear; /* that is done */
+	bool way_clear; /* what had the target's name has gone */
 	bool set_aside; /* the old target is the backup now */
 };
 

@@ -50,7 +50,7 @@ void xfer_target_seen(struct xfer_file *f, const struct sftp_attrs *attrs,
 void xfer_target_link(struct xfer_file *f);
 /* Whether this user may not write the target (read_only). */
 void xfer_target_refused(struct xfer_file *f, bool read_only);
-/* It was decided how much of the existing target, or part, is used. */
+/* How much of the existing target, or part, is used was decided. */
 void xfer_target_use(struct xfer_file *f, enum xfer_reuse reuse);
 /* The target has all data of the source, and needs attributes only. */
 void xfer_target_complete(struct xfer_file *f);
@@ -86,17 +86,18 @@ void xfer_part_opened(struct xfer_file *f, const struct sftp_attrs *made);
 void xfer_part_remade(struct xfer_file *f);
 /* Our own part was removed. False: perhaps not, the answer was lost. */
 void xfer_part_cleared(struct xfer_file *f, bool cleared);
-/* Whether the data of an old part is the source's. xfer_part_unproven():
- * nothing shows that yet. The second function: something does. The third: the
- * comparison has ended, and a part that is still unproven is refused. */
+/* xfer_part_unproven(): nothing shows yet that the data of an old part is the
+ * source's. xfer_part_proven(): something does. xfer_part_judged(): the
+ * comparison has ended, so a part that is still unproven is refused. */
 void xfer_part_unproven(struct xfer_file *f);
 void xfer_part_proven(struct xfer_file *f);
 void xfer_part_judged(struct xfer_file *f);
 /* Whether the marks of an old part are those of this source; if not, the part
  * is refused. */
 void xfer_part_marked(struct xfer_file *f, bool right);
-/* This run has not made the file that bears the part's name. The second
- * function keeps the rest of what is known of it. */
+/* This run has not made the file that bears the part's name.
+ * xfer_made_nothing() forgets all of file->made, xfer_made_disowned() only that
+ * the part is ours. */
 void xfer_made_nothing(struct xfer_file *f);
 void xfer_made_disowned(struct xfer_file *f);
 /* OPEN, which may have made a part, was answered. */
@@ -114,7 +115,8 @@ void xfer_made_late(struct xfer_file *f);
 /* The part is a copy, made at the server, of the one that may be written late.
  * numbered: see above. */
 void xfer_made_copied(struct xfer_file *f, bool numbered);
-/* What was known of the part before that was tried. */
+/* The copy was not made: made, what was known of the part before, holds
+ * again. */
 void xfer_made_again(struct xfer_file *f, const struct xfer_made *made);
 /* A server has told the attributes of the part, as it was made or written. */
 void xfer_made_written(struct xfer_file *f, const struct sftp_attrs *attrs);

@@ -243,7 +243,7 @@ struct xfer_small {
 	} outcome;
 	struct sftp_handle guess, handle;
 	bool opened;		 /* handle is what the server has given */
-	bool guess_closed;	 /* guess, which may be another handle */
+	bool guess_closed;	 /* the server has closed guess */
 	uint8_t *data;		 /* owned; data of a download */
 };
 

@@ -177,8 +177,9 @@ use_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 		step_down(g, s, (unsigned)keep);
 }
 
-/* Tries half of the connections. Where packets are lost instead of waiting no
- * queue shows that fewer are enough, so only a trial can tell. */
+/* Tries half of the connections. Fewer are enough if data waits in a queue of
+ * the path; but a path that loses packets instead has no such queue, so only a
+ * trial can tell. */
 static void
 try_fewer(struct xfer_growth *g, const struct xfer_sample *s)
 {

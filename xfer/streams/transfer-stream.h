@@ -18,8 +18,9 @@ struct xfer_path_request {
 	const char *path, *second;
 	const struct sftp_attrs *attrs;
 	bool origin; /* to the second host that the sources are on */
-	/* It must not be repeated, because a second time it might do something
-	 * else. Its callback gets the error of the lost session. */
+	/* The request must not be repeated over another stream, because a
+	 * second time it might do something else. Its callback gets the error
+	 * of the lost session. */
 	bool once;
 };
 

@@ -157,7 +157,8 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	c->attrs_differ = d->action != SYNC_NOTHING;
 	c->locked = is_there && !owner_writes && !p->p.ends->target_is_root;
 	if (c->locked) {
-		/* It was opened to its owner: so its mode is set again. */
+		/* The transfer lets the owner write to it: so the mode that it
+		 * had is set again at the end. */
 		c->attrs.set |= SFTP_A_MODE;
 	}
 	if (d->action == SYNC_MAKE_DIR && p->p.opts->prune_empty) {
@@ -200,7 +201,7 @@ sync_top(struct sync_plan *p, const struct walk_item *s,
 	struct sync_record r;
 
 	if (is_there && pair->target_made) {
-		/* It is new, and made by the program. */
+		/* The program has made the target's top just now. */
 		d.action = SYNC_ATTRS;
 		d.is_new = true;
 	}

@@ -76,9 +76,9 @@ int sync_rules_enter(struct sync_rules *r, const char *path,
  * that in the transfer, in the directory that was entered last or below it. */
 bool sync_rules_excludes(const struct sync_rules *r, enum sync_side side,
     const char *path, bool is_dir);
-/* Rules in the form of a walk's that leave out nothing of a source but what is
- * excluded, for a tree of which the top is that of the transfer. The server may
- * be told less than there is: the reader applies its rules all the same.
+/* The rules that a server can apply to a walk of a source whose top is the
+ * transfer's, in the form of walk@hpnssh.org. They leave out only what is
+ * excluded, and not all of that: the reader of the walk applies all rules.
  * Borrowed until the rules change. NULL with *len 0: there are none. */
 const void *sync_rules_wire(struct sync_rules *r, size_t *len);
 

@@ -84,8 +84,8 @@ struct scan_list {
 const char *list_path(struct scan_list *l, const struct list_dir *d,
     const char *name);
 void list_fail(struct scan_list *l, int err);
-/* A request is made for a directory, and answered. After the second one the
- * directory may be gone, and the scan with it. */
+/* Count a request that is made for a directory, and its answer. After
+ * list_answered() the directory may be freed, and the scan with it. */
 void list_asked(struct list_dir *d);
 void list_answered(struct list_dir *d);
 /* What may be asked for, or done, now that something about d has changed. */

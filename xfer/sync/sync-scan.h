@@ -45,9 +45,9 @@ struct sync_scan_opts {
 	bool recursive;	  /* false: the top's group only */
 	bool copy_links;  /* links are what they lead to (-L) */
 	bool copy_dirlinks; /* those to directories are (-k) */
-	/* Instead of a whole tree: these paths below the root, each once, in
-	 * any order. A path that is not there is no entry. The groups are their
-	 * parents'. NULL: the tree. */
+	/* The paths below the root that are scanned in place of the whole tree,
+	 * each once, in any order; NULL: the tree. The groups are those of
+	 * their directories. A path that is not there is no entry. */
 	const char *const *names;
 	size_t n_names;
 };

@@ -371,7 +371,8 @@ part_opened(struct xfer_file *f)
 		xfer_file_restart(f, false);
 		return;
 	}
-	/* It was taken because it was empty, and the right one. */
+	/* An empty old part is used because of its attributes alone: so they
+	 * must be those of the file that OPEN has opened. */
 	if (xfer_keeps_data(f) && f->part.old.size == 0 &&
 	    !xfer_same_attrs(&f->part.made, &f->part.old)) {
 		xfer_part_pass(f);

@@ -35,8 +35,8 @@ bool xfer_stream_help(struct xfer_file *f, struct xfer_stream *l);
 /* transfer-data.c */
 /* Sends, or requests, as much data as may be under way. */
 void xfer_issue(struct xfer *x);
-/* Makes a block, and counts it against the budget of data under way; the second
- * function ends both. */
+/* xfer_data_begin() makes a block, and counts it against the budget of data
+ * under way, until xfer_data_end() frees it. */
 struct xfer_block *xfer_data_begin(struct xfer_handle *e, uint64_t offset,
     uint32_t len);
 void xfer_data_end(struct xfer_block *b);

@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { SPREAD_FILES = 64 }; /* tried for an idle stream in a turn */
+enum { SPREAD_FILES = 64 }; /* files looked at, a turn, to give an idle stream
+			     * a handle */
 
 void
 xfer_handle_free(struct xfer_handle *e)
