@@ -76,7 +76,8 @@ remove_here(struct source *s)
 	/* A plan does not know which inode a link was. */
 	if (s->exact.known && s->exact.ino != 0 &&
 	    local_stat(s->at, s->name, LOCAL_LINKS_NONE, &st) == 0 &&
-	    (st.st_dev != s->exact.dev || st.st_ino != s->exact.ino)) {
+	    ((uint64_t)st.st_dev != s->exact.dev ||
+		(uint64_t)st.st_ino != s->exact.ino)) {
 		s->away.end = XFER_AWAY_CHANGED;
 		away(&s->away);
 		return;
