@@ -201,7 +201,8 @@ BEGIN {
 	owner["progress"] = "file-progress"
 	owner["target"] = "file-target"
 	owner["far"] = "transfer-between"
-	owner["link"] = owner["linking"] = "transfer-links"
+	owner["link"] = "transfer-links"
+	owner["linking"] = "file-linking"
 	owner["small"] = "transfer-small"
 	owner["holes"] = "transfer-sparse"
 	owner["marks"] = owner["compare"] = "transfer-resume"
@@ -217,7 +218,7 @@ FNR == 1 {
 	for (phase in owner) {
 		field = "->" phase "([.][a-z_.]+(\\[[^]]*\\])?)?"
 		if ($0 !~ field " *([-+|&*]?=[^=]|[+][+]|--)" &&
-		    $0 !~ "([+][+]|--)[a-z]+" field &&
+		    $0 !~ "([+][+]|--)[a-z]+" field "([^a-z]|$)" &&
 		    $0 !~ "(free|_from_[a-z]+|keep_[a-z]+|stat_name)[(][^;]*[a-z]+->" phase "[.]")
 			continue
 		if (name == owner[phase])

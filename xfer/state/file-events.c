@@ -18,11 +18,8 @@ static const unsigned followers[] = {
 	[XFER_STATING_SOURCE] = STATE(STATING_TARGET) | STATE(DONE),
 	[XFER_COPYING_PART] = STATE(QUEUED) | STATE(STATING_TARGET) |
 	    STATE(DONE),
-	/* RENAMING: of a target that is complete already only the part is
-	 * removed. */
 	[XFER_STATING_TARGET] = STATE(QUEUED) | STATE(LINKING) |
-	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(RENAMING) |
-	    STATE(DONE),
+	    STATE(OPENING) | STATE(MOVING_SMALL) | STATE(DONE),
 	[XFER_LINKING] = STATE(QUEUED) | STATE(DONE),
 	/* OPENING again: another name is tried for the part, or the same once
 	 * more. */
@@ -35,7 +32,7 @@ static const unsigned followers[] = {
 	[XFER_COMPARING] = STATE(QUEUED) | STATE(OPENING) | STATE(CLOSING) |
 	    STATE(DONE),
 	[XFER_CLOSING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
-	[XFER_RENAMING] = STATE(QUEUED) | STATE(RENAMING) | STATE(DONE),
+	[XFER_RENAMING] = STATE(QUEUED) | STATE(DONE),
 	[XFER_DONE] = 0,
 };
 

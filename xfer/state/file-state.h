@@ -26,8 +26,7 @@ enum xfer_state {
 	XFER_MOVING_SMALL,   /* data moves in one flight of requests */
 	XFER_COMPARING,	     /* both ends of the file are compared */
 	XFER_CLOSING,	     /* attributes and CLOSE are under way */
-	XFER_RENAMING,	     /* the part gets the target's name, or goes
-			      * because the target is complete */
+	XFER_RENAMING,	     /* the part gets the target's name */
 	XFER_DONE,	     /* the loop frees it */
 };
 

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/state/link-state.h"
 #include "xfer/state/transfer-exact.h"
 #include "xfer/state/transfer-limits.h"
 
@@ -51,18 +52,6 @@ struct xfer_far_source {
 	struct sftp_handle *handle; /* owned; also while OPEN is under way;
 				     * NULL: none */
 	unsigned reads;		 /* READs under way at the second host */
-};
-
-/* A file that is a link, or becomes one. It stays when the file is begun
- * anew. */
-struct xfer_link {
-	/* owned; target of the symbolic link, or the first name of the hard
-	 * link, that is made */
-	char *text;
-	/* set for the name that is copied, if the source has several names */
-	struct xfer_hard *hard;
-	/* the data is copied, though it could be a hard link */
-	bool copied;
 };
 
 /* What is at the target's name, and what of it is used. */
@@ -219,16 +208,6 @@ struct xfer_renaming {
 	unsigned tries;
 	bool hidden; /* LSTAT of the part was refused */
 	bool again; /* the file is written again, in place */
-};
-
-/* A link is made at the server. */
-struct xfer_linking {
-	int err; /* the answer to the first request */
-	uint32_t status;
-	/* number of the name under which the link is made first */
-	unsigned number;
-	bool cleared; /* what a killed run had left there was removed */
-	unsigned tries;
 };
 
 /* A file that moves in a single request, or in one flight of them. */

@@ -711,7 +711,7 @@ settle(struct xfer_file *f)
 		break;
 	case XFER_LINKING:
 		if (f->pending == 0)
-			xfer_link_may_replace(f);
+			xfer_link_continue(f);
 		break;
 	case XFER_OPENING:
 		if (f->pending == 0)

@@ -76,9 +76,8 @@ void xfer_file_arrived(struct xfer_file *f);
 /* transfer-links.c */
 /* Copies a symbolic link. */
 void xfer_symlink_start(struct xfer_file *f);
-/* What has the name of a link at the server has made way for it, or f has
- * failed (xfer_way_is_clear()). */
-void xfer_link_may_replace(struct xfer_file *f);
+/* Takes the next step of a link, once all answers to the last one are there. */
+void xfer_link_continue(struct xfer_file *f);
 /* Was another name (hard link) of the same source copied, or is it being
  * copied? True: f becomes a link to that one. */
 bool xfer_hard_start(struct xfer_file *f);

@@ -21,7 +21,7 @@
 enum {
 	HARDS_FIRST = 256,
 	HARDS_MAX = 1000000,
-	TRIES = 8, /* to make a link, while answers are lost or names change */
+	TRIES = 8, /* to rename a link, while others take it away */
 };
 
 /* A file with several names. */
@@ -46,6 +46,7 @@ xfer_link_free(struct xfer_file *f)
 {
 	free(f->link.text);
 	f->link.text = NULL;
+	xfer_linking_forget(f);
 }
 
 static void
@@ -213,21 +214,52 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 
 /* --- at the server --- */
 
+/* Notes the answer to the request of a step, for xfer_link_continue(). */
 static void
-link_fails(struct xfer_file *f, const struct sftp_reply *reply)
+answered(void *arg, const struct sftp_reply *reply)
 {
-	xfer_report_reply(f->x, f->remote, reply);
+	xfer_linking_answered(arg, reply);
+}
+
+/* Sends the request of a step. */
+static void
+begin_step(struct xfer_file *f, enum xfer_link_step step,
+    const struct xfer_path_request *q)
+{
+	xfer_linking_step(f, step);
+	f->pending++;
+	xfer_request_path(f->x, q, answered, f);
+}
+
+/* The last answer, without what came besides a status. */
+static struct sftp_reply
+last_answer(const struct xfer_file *f)
+{
+	const struct xfer_linking *l = &f->linking;
+
+	return (struct sftp_reply){ .type = SFTP_STATUS, .err = l->err,
+		.status = l->status, .words = l->words != NULL ? l->words :
+			sftp_status_text(l->status) };
+}
+
+static bool
+is_done(const struct xfer_file *f)
+{
+	return f->linking.err == 0 && f->linking.status == SFTP_OK;
+}
+
+static void
+link_fails(struct xfer_file *f)
+{
+	const struct sftp_reply reply = last_answer(f);
+
+	xfer_report_reply(f->x, f->remote, &reply);
 	linked(f, false);
 }
 
 static void
-times_set(void *arg, const struct sftp_reply *reply)
+attrs_set(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
 	linked(f, true); /* few systems keep times of links: no report */
 }
 
@@ -242,45 +274,42 @@ remote_linked(struct xfer_file *f)
 		a.flags |= SFTP_A_OWNER;
 	a.flags &= xfer_sets(f) & (SFTP_A_TIMES | SFTP_A_OWNER);
 	if (!f->source.symlink || a.flags == 0 ||
-	    !xfer_has(f->x, SFTP_EXT_LSETSTAT)) {
+	    !xfer_has(f->x, SFTP_EXT_LSETSTAT))
 		linked(f, true);
-		return;
-	}
-	f->pending++;
-	xfer_request_path(f->x, &q, times_set, f);
+	else
+		begin_step(f, XFER_LINK_ATTRS, &q);
 }
 
 static void
-request(
-    struct xfer_file *f, const struct xfer_path_request *q, sftp_done_fn done)
-{
-	f->pending++;
-	xfer_request_path(f->x, q, done, f);
-}
-
-static void
-make_remote(struct xfer_file *f, const char *name, bool once,
-    sftp_done_fn done)
+make_remote(struct xfer_file *f, enum xfer_link_step step, const char *name)
 {
 	const struct xfer_path_request q = {
 		.type = f->source.symlink ? SFTP_SYMLINK : SFTP_EXTENDED,
 		.ext = SFTP_EXT_HARDLINK,
 		.path = f->link.text,
 		.second = name,
-		.once = once
+		.once = step == XFER_LINK_MAKE_AGAIN
 	};
 
-	request(f, &q, done);
+	begin_step(f, step, &q);
 }
 
 static void
-remove_remote(struct xfer_file *f, const char *name, bool once,
-    sftp_done_fn done)
+remove_remote(struct xfer_file *f, enum xfer_link_step step, const char *name)
 {
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
-		.path = name, .once = once };
+		.path = name, .once = step == XFER_LINK_CLEAR };
 
-	request(f, &q, done);
+	begin_step(f, step, &q);
+}
+
+static void
+look_at(struct xfer_file *f, enum xfer_link_step step, const char *name)
+{
+	const struct xfer_path_request q = { .type = SFTP_LSTAT,
+		.path = name };
+
+	begin_step(f, step, &q);
 }
 
 /* Reports that the link cannot be made. status: the server's. */
@@ -298,76 +327,73 @@ not_made(struct xfer_file *f, uint32_t status)
 /* The link's other name is removed after the rename, because a rename between
  * two names of one file does nothing. */
 static void
-tidied(void *arg, const struct sftp_reply *reply)
+tidied(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
 	if (f->failed)
 		linked(f, false);
 	else
 		remote_linked(f);
 }
 
-static void try_name(struct xfer_file *f);
-
-/* Answer to the rename of the link. NO_SUCH_FILE: an earlier rename was done
- * but its answer lost, or another copy makes the same link. The link is made
- * again, which does no harm. */
+/* Makes the link under the next name of our own that is free. */
 static void
-renamed(void *arg, const struct sftp_reply *reply)
+try_name(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
-	bool again = reply->err != 0 || reply->status == SFTP_NO_SUCH_FILE;
+	unsigned number = f->linking.number;
 
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
+	xfer_part_named(f, xfer_free_name(f->x, f->remote, &number,
+		xfer_link_name));
+	xfer_linking_beside(f, number);
+	if (f->part.name != NULL) {
+		make_remote(f, XFER_LINK_BESIDE, f->part.name);
 		return;
-	if (again && ++f->linking.tries < TRIES) {
-		f->linking.number = 0;
+	}
+	xfer_report(f->x, f->remote, "no name is left for its link");
+	linked(f, false);
+}
+
+/* After the rename of the link. NO_SUCH_FILE: an earlier rename was done but
+ * its answer lost, or another copy makes the same link. The link is made again,
+ * which does no harm. */
+static void
+renamed(struct xfer_file *f)
+{
+	const struct xfer_linking *l = &f->linking;
+	bool again = l->err != 0 || l->status == SFTP_NO_SUCH_FILE;
+	const struct sftp_reply reply = last_answer(f);
+
+	if (again && xfer_linking_again(f)) {
+		xfer_linking_beside(f, 0);
 		try_name(f);
 		return;
 	}
-	if (reply->err != 0 || reply->status != SFTP_OK) {
-		xfer_report_reply(f->x, f->remote, reply);
-		f->failed = true;
+	if (!is_done(f)) {
+		xfer_report_reply(f->x, f->remote, &reply);
+		xfer_file_fail(f);
 	}
 	if (f->failed || !f->source.symlink)
-		remove_remote(f, f->part.name, false, tidied);
+		remove_remote(f, XFER_LINK_TIDY, f->part.name);
 	else
 		remote_linked(f);
 }
 
-static void made_beside(void *arg, const struct sftp_reply *reply);
-
 static void
-left_removed(void *arg, const struct sftp_reply *reply)
+left_removed(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err != ERR_CANCELLED)
-		make_remote(f, f->part.name, false, made_beside);
+	make_remote(f, XFER_LINK_BESIDE, f->part.name);
 }
 
-/* Answer to LSTAT of the name of our own that is taken. */
+/* After LSTAT of the name of our own that is taken. */
 static void
-beside_seen(void *arg, const struct sftp_reply *reply)
+beside_seen(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
-	bool found = reply->err == 0 && reply->type == SFTP_ATTRS;
+	const struct xfer_linking *l = &f->linking;
 
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE) {
-		not_made(f, f->linking.status);
-	} else if (found && !f->linking.cleared &&
-	    is_left(f, &reply->attrs)) {
-		f->linking.cleared = true;
-		remove_remote(f, f->part.name, false, left_removed);
+	if (l->err == 0 && l->status == SFTP_NO_SUCH_FILE) {
+		not_made(f, l->refused);
+	} else if (!l->cleared && is_left(f, &l->found)) {
+		xfer_linking_cleared(f);
+		remove_remote(f, XFER_LINK_BESIDE_REMOVE, f->part.name);
 	} else {
 		note_left_alone(f);
 		try_name(f);
@@ -375,97 +401,63 @@ beside_seen(void *arg, const struct sftp_reply *reply)
 }
 
 static void
-made_beside(void *arg, const struct sftp_reply *reply)
+made_beside(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
 	const struct xfer_path_request to = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_POSIX_RENAME, .path = f->part.name,
 		.second = f->remote, .once = true };
-	const struct xfer_path_request look = { .type = SFTP_LSTAT,
-		.path = f->part.name };
 
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	f->linking.status = reply->status;
-	if (reply->err != 0)
-		link_fails(f, reply);
-	else if (reply->status == SFTP_OK)
-		request(f, &to, renamed);
-	else if (reply->status == SFTP_FAILURE)
-		request(f, &look, beside_seen);
+	xfer_linking_refused(f);
+	if (f->linking.err != 0)
+		link_fails(f);
+	else if (f->linking.status == SFTP_OK)
+		begin_step(f, XFER_LINK_RENAME, &to);
+	else if (f->linking.status == SFTP_FAILURE)
+		look_at(f, XFER_LINK_BESIDE_LOOK, f->part.name);
 	else
-		not_made(f, reply->status);
-}
-
-static void
-try_name(struct xfer_file *f)
-{
-	xfer_part_named(f, xfer_free_name(f->x, f->remote,
-		&f->linking.number, xfer_link_name));
-	f->linking.cleared = false;
-	if (f->part.name != NULL) {
-		make_remote(f, f->part.name, false, made_beside);
-		return;
-	}
-	xfer_report(f->x, f->remote, "no name is left for its link");
-	linked(f, false);
-}
-
-static void clear_target(struct xfer_file *f);
-
-static void
-made_in_place(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	if (reply->err != 0 && ++f->linking.tries < TRIES)
-		clear_target(f); /* the answer was lost */
-	else if (reply->err != 0)
-		link_fails(f, reply);
-	else if (reply->status == SFTP_OK)
-		remote_linked(f);
-	else
-		not_made(f, reply->status);
-}
-
-static void
-cleared(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	/* After a timeout the server may still remove the target at any time,
-	 * also when that is the link already. */
-	if (reply->err == ERR_TIMEOUT)
-		link_fails(f, reply);
-	else if (reply->err != 0 && ++f->linking.tries < TRIES)
-		clear_target(f);
-	else
-		make_remote(f, f->remote, true, made_in_place);
+		not_made(f, f->linking.status);
 }
 
 /* Removes the target: without posix-rename nothing can be renamed over it. */
 static void
 clear_target(struct xfer_file *f)
 {
-	remove_remote(f, f->remote, true, cleared);
+	remove_remote(f, XFER_LINK_CLEAR, f->remote);
 }
 
-void
-xfer_link_may_replace(struct xfer_file *f)
+static void
+made_again(struct xfer_file *f)
 {
-	if (f->failed) {
+	if (f->linking.err != 0 && xfer_linking_again(f))
+		clear_target(f); /* the answer was lost */
+	else if (f->linking.err != 0)
+		link_fails(f);
+	else if (f->linking.status == SFTP_OK)
+		remote_linked(f);
+	else
+		not_made(f, f->linking.status);
+}
+
+static void
+cleared(struct xfer_file *f)
+{
+	/* After a timeout the server may still remove the target at any time,
+	 * also when that is the link already. */
+	if (f->linking.err == ERR_TIMEOUT)
+		link_fails(f);
+	else if (f->linking.err != 0 && xfer_linking_again(f))
+		clear_target(f);
+	else
+		make_remote(f, XFER_LINK_MAKE_AGAIN, f->remote);
+}
+
+/* What has the target's name has made way for the link, or f has failed. */
+static void
+may_be_replaced(struct xfer_file *f)
+{
+	if (f->failed)
 		linked(f, false);
-		return;
-	}
-	f->linking = (struct xfer_linking){ .number = 0 };
-	if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME))
+	else if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME))
 		try_name(f);
 	else
 		clear_target(f);
@@ -474,65 +466,40 @@ xfer_link_may_replace(struct xfer_file *f)
 static void
 replace(struct xfer_file *f)
 {
+	xfer_linking_step(f, XFER_LINK_WAY);
 	if (xfer_way_is_clear(f))
-		xfer_link_may_replace(f);
+		xfer_file_touch(f);
 }
 
 static void
-taken(void *arg, const struct sftp_reply *reply)
+looked(struct xfer_file *f)
 {
-	struct xfer_file *f = arg;
+	const struct sftp_attrs *found = &f->linking.found;
 
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	if (reply->type == SFTP_ATTRS &&
-	    (reply->attrs.flags & SFTP_A_MODE) &&
-	    !may_replace(f, reply->attrs.mode))
+	if ((found->flags & SFTP_A_MODE) && !may_replace(f, found->mode))
 		copy_instead(f, "cannot be made a hard link: copied");
 	else
 		replace(f);
 }
 
-/* Goes on when the request for the link was answered. */
+/* After the first try, at the target's name. */
 static void
-first_answered(struct xfer_file *f)
+made(struct xfer_file *f)
 {
-	const struct sftp_reply reply = { .type = SFTP_STATUS,
-		.err = f->linking.err, .status = f->linking.status,
-		.words = sftp_status_text(f->linking.status) };
-	const struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->remote };
-
-	if (f->pending > 0)
-		return;
-	if (reply.err == 0 && reply.status == SFTP_OK)
+	if (is_done(f))
 		remote_linked(f);
-	else if (reply.err != 0 || reply.status != SFTP_FAILURE)
-		link_fails(f, &reply);
+	else if (f->linking.err != 0 || f->linking.status != SFTP_FAILURE)
+		link_fails(f);
 	else if (f->source.symlink)
 		replace(f);
 	else
-		request(f, &q, taken); /* perhaps the name is taken */
-}
-
-static void
-made(void *arg, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = arg;
-
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	f->linking = (struct xfer_linking){ .err = reply->err,
-		.status = reply->status };
-	first_answered(f);
+		look_at(f, XFER_LINK_LOOK, f->remote); /* is it taken? */
 }
 
 static void
 link_remote(struct xfer_file *f)
 {
-	make_remote(f, f->remote, false, made);
+	make_remote(f, XFER_LINK_MAKE, f->remote);
 }
 
 /* --- symbolic links --- */
@@ -585,14 +552,14 @@ set_link_attrs(const struct xfer_file *f)
 	    local_set_link_times(f->at, f->name, ts) == 0;
 }
 
-/* Goes on when the answers to READLINK and to STAT are there. */
+/* Makes the link on this host. */
 static void
-got_symlink(struct xfer_file *f)
+put_here(struct xfer_file *f)
 {
-	bool ok = f->link.text != NULL;
+	bool ok = true;
 
-	if (ok && ((!f->only_attrs && link_local(f, NULL) != 0) ||
-	    !set_link_attrs(f))) {
+	if ((!f->only_attrs && link_local(f, NULL) != 0) ||
+	    !set_link_attrs(f)) {
 		if (errno != 0)
 			xfer_report_errno(f->x, f->local, errno);
 		ok = false;
@@ -606,37 +573,60 @@ link_exact(void *arg, const struct sftp_reply *reply)
 	struct xfer_file *f = arg;
 
 	xfer_source_numbered(f, reply);
-	if (--f->pending == 0 && reply->err != ERR_CANCELLED)
-		got_symlink(f);
+	f->pending--;
+	xfer_path_answered(f, reply);
 }
 
 static void
 link_read(void *arg, const struct sftp_reply *reply)
 {
+	struct sftp_reply noted = *reply;
 	struct xfer_file *f = arg;
 	struct sftp_entry entry;
 	struct rd r = reply->body;
 
-	f->pending--;
-	if (reply->err == ERR_CANCELLED)
-		return;
-	if (reply->err != 0 || reply->status != SFTP_OK)
-		xfer_report_reply(f->x, f->remote, reply);
-	else if (reply->type == SFTP_NAME && reply->count == 1 &&
-	    sftp_next_entry(&r, &entry) && entry.name.len > 0)
-		f->link.text = span_dup(entry.name);
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		if (reply->type != SFTP_NAME || reply->count != 1 ||
+		    !sftp_next_entry(&r, &entry) || entry.name.len == 0) {
+			noted.status = SFTP_BAD_MESSAGE;
+			noted.words = sftp_status_text(SFTP_BAD_MESSAGE);
+		} else if ((f->link.text = span_dup(entry.name)) == NULL) {
+			noted.err = ERR_NOMEM;
+		}
+	}
+	xfer_linking_answered(f, &noted);
+}
+
+static void
+read_there(struct xfer_file *f)
+{
+	if (f->link.text != NULL)
+		put_here(f);
 	else
-		xfer_report(f->x, f->remote, sftp_status_text(
-			SFTP_BAD_MESSAGE));
-	if (f->pending == 0)
-		got_symlink(f);
+		link_fails(f);
+}
+
+/* Asks the server where the link leads to. */
+static void
+ask_for_link(struct xfer_file *f)
+{
+	struct xfer_path_request q = { .type = SFTP_READLINK,
+		.path = f->remote };
+	bool exact = (xfer_sets(f) & SFTP_A_TIMES) &&
+	    !f->source.exact.known && xfer_has(f->x, SFTP_EXT_STAT_NS);
+
+	xfer_linking_step(f, XFER_LINK_READ);
+	f->pending += 1 + exact;
+	xfer_request_path(f->x, &q, link_read, f);
+	q.type = SFTP_EXTENDED;
+	q.ext = SFTP_EXT_STAT_NS;
+	if (exact)
+		xfer_request_path(f->x, &q, link_exact, f);
 }
 
 void
 xfer_symlink_start(struct xfer_file *f)
 {
-	struct xfer_path_request q = {.type = SFTP_READLINK, .path = f->remote};
-
 	xfer_file_enter(f, XFER_LINKING);
 	xfer_link_free(f);
 	if (f->duty != NULL && (f->duty->text != NULL || f->only_attrs)) {
@@ -648,23 +638,37 @@ xfer_symlink_start(struct xfer_file *f)
 			return;
 		}
 	}
-	if (f->up) {
+	if (f->up)
 		put_symlink(f);
-		return;
-	}
-	if (f->link.text != NULL) {
-		got_symlink(f);
-		return;
-	}
-	f->pending++; /* until both requests are sent */
-	request(f, &q, link_read);
-	q.type = SFTP_EXTENDED;
-	q.ext = SFTP_EXT_STAT_NS;
-	if ((xfer_sets(f) & SFTP_A_TIMES) && !f->source.exact.known &&
-	    xfer_has(f->x, SFTP_EXT_STAT_NS))
-		request(f, &q, link_exact);
-	if (--f->pending == 0) /* out of memory */
-		got_symlink(f);
+	else if (f->link.text != NULL)
+		put_here(f);
+	else
+		ask_for_link(f);
+}
+
+/* --- steps --- */
+
+void
+xfer_link_continue(struct xfer_file *f)
+{
+	static void (*const steps[])(struct xfer_file *f) = {
+		[XFER_LINK_READ] = read_there,
+		[XFER_LINK_MAKE] = made,
+		[XFER_LINK_LOOK] = looked,
+		[XFER_LINK_WAY] = may_be_replaced,
+		[XFER_LINK_CLEAR] = cleared,
+		[XFER_LINK_MAKE_AGAIN] = made_again,
+		[XFER_LINK_BESIDE] = made_beside,
+		[XFER_LINK_BESIDE_LOOK] = beside_seen,
+		[XFER_LINK_BESIDE_REMOVE] = left_removed,
+		[XFER_LINK_RENAME] = renamed,
+		[XFER_LINK_TIDY] = tidied,
+		[XFER_LINK_ATTRS] = attrs_set,
+	};
+	enum xfer_link_step step = xfer_linking_take(f);
+
+	if (step != XFER_LINK_NOTHING)
+		steps[step](f);
 }
 
 /* --- hard links --- */
@@ -774,6 +778,7 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 		hard_remove(f->x, at); /* it was the last name */
 	if (f->up) {
 		xfer_file_enter(f, XFER_LINKING);
+		xfer_linking_forget(f);
 		link_remote(f);
 	} else if (r == 0) {
 		linked(f, true);
