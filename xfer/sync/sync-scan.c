@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "xfer/sync/sync-scan-internal.h"
 
@@ -138,6 +139,19 @@ may_walk(const struct sync_scan *c)
 	    (sftp_has(c->s, SFTP_EXT_WALK) || !sftp_has_version(c->s));
 }
 
+/* The top of a walk that is asked for before it is known whether the session is
+ * confined. Without its slash it is the same below the session's root; of a
+ * session that is not confined, since its root is not there yet, "/" would be
+ * all of the host, and the server would read that until it is told to stop. No
+ * directory has the name "". */
+static const char *
+top_of_walk(const struct sync_scan *c)
+{
+	const char *path = path_of_top(c);
+
+	return path + (c->confined ? strspn(path, "/") : 0);
+}
+
 static int
 begin_way(struct sync_scan *c)
 {
@@ -145,7 +159,7 @@ begin_way(struct sync_scan *c)
 
 	c->is_walk = may_walk(c);
 	if (c->is_walk)
-		c->way = scan_walk_new(c->s, path, &c->opts);
+		c->way = scan_walk_new(c->s, top_of_walk(c), &c->opts);
 	else if (c->opts.names != NULL)
 		c->way = scan_names_new(c->s, path, &c->opts);
 	else

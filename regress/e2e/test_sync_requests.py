@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: ISC
+"""What hpnsync asks a server for: as little as can be, with all attributes.
+The server's log tells."""
+
+import os
+import re
+
+import pytest
+
+from harness import have, hpn, run
+
+SYNC, OURS = hpn("sync"), hpn("sftp-server")
+# What put-file calls its parts, unlike the ordinary requests.
+IN_ONE = re.compile(r'open "[^"]*\.[0-9a-f]{16}\.hpnpart"')
+
+pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
+                                reason="hpnsync is not built")
+
+
+@pytest.fixture
+def up(tmp_path):
+    """Runs an upload; returns the lines of the server's log."""
+    log, shell = tmp_path / "log", tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\nexec {OURS} -e -l VERBOSE 2>>{log}\n")
+    shell.chmod(0o755)
+
+    def sync(source, target, *options):
+        log.write_text("")
+        done = run([SYNC, *options, "-e", shell, f"{source}/", f"h:{target}"])
+        assert done.rc == 0 and not done.err, done
+        return log.read_text(errors="replace").splitlines()
+    return sync
+
+
+def make(top):
+    top.mkdir()
+    for i, mode in enumerate((0o644, 0o600, 0o4755, 0o2750, 0o444)):
+        path = top / f"f{i}"
+        path.write_bytes(b"x" * i * 1000)
+        path.chmod(mode)
+        os.utime(path, ns=(10**18 + 5, 10**18 + 123456789 + i))
+    return top
+
+
+def seen(top):
+    return {p.name: (p.read_bytes(), p.stat().st_mode, p.stat().st_mtime_ns,
+                     p.stat().st_uid, p.stat().st_gid)
+            for p in sorted(top.iterdir())}
+
+
+def test_a_small_file_is_one_request(up, tmp_path):
+    """Also with exact times, owners and all bits of the mode."""
+    source, target = make(tmp_path / "from"), tmp_path / "to"
+    if os.geteuid() == 0:
+        os.chown(source / "f1", 12345, 12346)
+        os.chown(source / "f2", 12345, 12346)
+        (source / "f2").chmod(0o4755)
+        os.utime(source / "f2", ns=(10**18, 10**18 + 7))
+    log = up(source, target, "-a")
+    assert len([line for line in log if IN_ONE.search(line)]) == 5, log
+    assert not [line for line in log if "fsetstat" in line]
+    assert seen(source) == seen(target)
+    # Also what takes an old file's place.
+    for path in source.iterdir():
+        path.write_bytes(b"changed")
+    log = up(source, target, "-a")
+    assert len([line for line in log if IN_ONE.search(line)]) >= 4, log
+    assert seen(source) == seen(target)
+
+
+def test_a_target_that_is_not_there(up, tmp_path):
+    """Nothing is read at the host before the target is made. The root of the
+    session was the host's then."""
+    source = make(tmp_path / "from")
+    log = up(source, tmp_path / "to", "-a")
+    made = next(i for i, line in enumerate(log) if "mkdir" in line)
+    assert [line for line in log[:made] if "opendir" in line]
+    assert not [line for line in log[:made] if 'opendir "/"' in line], log
