@@ -498,6 +498,8 @@ count_each_request(struct sftp *s, const unsigned *wakes)
 	WAKES_ONCE(sftp_stat_ns(s, "f", true, NULL, NULL));
 	WAKES_ONCE(sftp_put_file(s, "f", true, &attrs, (const uint8_t *)"x", 1,
 	    NULL, NULL));
+	WAKES_ONCE(sftp_put_file_ns(s, &(struct sftp_put){ .path = "f",
+		.attrs = &attrs }, (const uint8_t *)"x", 1, NULL, NULL));
 	WAKES_ONCE(sftp_get_file(s, "f", 1, NULL, NULL));
 	WAKES_ONCE(sftp_confine(s, "d", &only_look, NULL, NULL));
 	WAKES_ONCE(sftp_walk(s, &(struct sftp_walk){ .path = "d" }, NULL,

@@ -126,6 +126,24 @@ ask_put(const char *path, uint32_t exact, const char *text)
 	buf_put_cstring(b, text);
 }
 
+/* Sets only what is told. */
+static void
+ask_put_ns(const char *path, uint32_t sets)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_OWNER,
+		.mode = 0644, .uid = geteuid(), .gid = getegid() };
+	struct buf *b = ask_ext("put-file-ns@hpnssh.org");
+
+	buf_put_cstring(b, path);
+	buf_put_u32(b, sets);
+	sftp_put_attrs(b, &a);
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(b, 1000);
+		buf_put_u32(b, 7);
+	}
+	buf_put_cstring(b, "y");
+}
+
 static void
 ask_rename_part(uint32_t h, const char *part, const char *target)
 {
@@ -343,6 +361,18 @@ test_rights_of_handles(void **state)
 	expect_status(SFTP_PERMISSION_DENIED);
 	ask_put("top", 0, "x");
 	expect_status(SFTP_OK);
+	ask_put_ns("top", 0);
+	expect_status(SFTP_OK);
+	ask_put_ns("top", SFTP_A_TIMES);
+	expect_status(SFTP_PERMISSION_DENIED);
+	confined(&kernel, "root", SFTP_MAY_MAKE | SFTP_MAY_CHANGE |
+		SFTP_MAY_TIMES | SFTP_MAY_MODE, 0);
+	ask_put_ns("top", SFTP_A_TIMES | SFTP_A_MODE);
+	expect_status(SFTP_OK);
+	ask_put_ns("top", SFTP_A_OWNER | SFTP_A_MODE);
+	expect_status(SFTP_PERMISSION_DENIED);
+	ask_put_ns("../out", 0);
+	expect_status(SFTP_PERMISSION_DENIED);
 	clear();
 }
 

@@ -302,6 +302,91 @@ test_put_file(void **state)
 }
 
 static void
+ask_put_ns(const char *path, uint32_t sets, const struct sftp_attrs *a,
+    uint32_t nsec)
+{
+	struct buf *b = ask_ext("put-file-ns@hpnssh.org");
+
+	buf_put_cstring(b, path);
+	buf_put_u32(b, sets);
+	sftp_put_attrs(b, a);
+	for (unsigned i = 0; i < 2; i++) {
+		buf_put_u64(b, (uint64_t)(int64_t)(i == 0 ? -5 : 5000000000));
+		buf_put_u32(b, nsec + i);
+	}
+	buf_put_cstring(b, "new");
+}
+
+/* What is named is set, with all bits of the mode and of the times. */
+static void
+test_put_file_ns(void **state)
+{
+	struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_OWNER,
+		.mode = 02755, .uid = UINT32_MAX, .gid = getegid() };
+	const uint32_t all = SFTP_A_MODE | SFTP_A_OWNER | SFTP_A_TIMES;
+	struct stat st;
+
+	(void)state;
+	ask_put_ns("p", all, &a, 123456788);
+	expect_status(SFTP_OK);
+	expect_mode("p", 02755);
+	assert_int_equal(stat("p", &st), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 5000000000);
+	assert_int_equal(st.st_mtim.tv_nsec, 123456789);
+	assert_int_equal(st.st_atim.tv_sec, -5);
+	assert_int_equal(st.st_atim.tv_nsec, 123456788);
+	expect_file("p", "new");
+	/* Nothing is named: what is there keeps its mode, and gets new times.
+	 */
+	assert_int_equal(chmod("p", 0600), 0);
+	ask_put_ns("p", 0, &a, 1);
+	expect_status(SFTP_OK);
+	expect_mode("p", 0600);
+	assert_int_equal(stat("p", &st), 0);
+	assert_int_not_equal(st.st_mtim.tv_sec, 5000000000);
+	/* What it cannot do as it is asked. */
+	ask_put_ns("p", SFTP_A_OWNER, &a, 1);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	ask_put_ns("p", SFTP_A_SIZE, &a, 1);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	ask_put_ns("p", SFTP_A_TIMES, &a, 999999999);
+	expect_status(SFTP_BAD_MESSAGE);
+	a.flags = 0;
+	ask_put_ns("p", SFTP_A_MODE, &a, 1);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	expect_mode("p", 0600);
+	assert_int_equal(unlink("p"), 0);
+	assert_int_not_equal(system("ls -A | grep hpnpart"), 0);
+}
+
+/* Root replaces files of others with files of theirs; without an owner in the
+ * request their files are left to the ordinary way. */
+static void
+test_put_file_ns_owner(void **state)
+{
+	struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_OWNER,
+		.mode = 0640, .uid = 12345, .gid = 12346 };
+	struct stat st;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make_file("p", "old");
+	assert_int_equal(chown("p", 12345, 12346), 0);
+	ask_put_ns("p", SFTP_A_MODE, &a, 1);
+	expect_status(SFTP_OP_UNSUPPORTED);
+	expect_file("p", "old");
+	ask_put_ns("p", SFTP_A_MODE | SFTP_A_OWNER, &a, 1);
+	expect_status(SFTP_OK);
+	expect_file("p", "new");
+	expect_mode("p", 0640);
+	assert_int_equal(stat("p", &st), 0);
+	assert_int_equal(st.st_uid, 12345);
+	assert_int_equal(st.st_gid, 12346);
+	assert_int_equal(unlink("p"), 0);
+}
+
+static void
 ask_get(const char *path, uint32_t most)
 {
 	buf_put_cstring(ask_ext("get-file@hpnssh.org"), path);
@@ -735,6 +820,8 @@ main(void)
 		cmocka_unit_test(test_readdir_ns),
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),
+		cmocka_unit_test(test_put_file_ns),
+		cmocka_unit_test(test_put_file_ns_owner),
 		cmocka_unit_test(test_get_file),
 		cmocka_unit_test(test_parts),
 		cmocka_unit_test(test_parts_that_are_not_read),

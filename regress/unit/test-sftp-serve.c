@@ -24,8 +24,8 @@ test_version(void **state)
 		"users-groups-by-id@openssh.com", "check-file",
 		"times-ns@hpnssh.org", "stat-ns@hpnssh.org",
 		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",
-		"put-file@hpnssh.org", "rename-part@hpnssh.org",
-		"get-file@hpnssh.org", "walk@hpnssh.org",
+		"put-file@hpnssh.org", "put-file-ns@hpnssh.org",
+		"rename-part@hpnssh.org", "get-file@hpnssh.org", "walk@hpnssh.org",
 		"confine@hpnssh.org" };
 	const struct sftp_serve_opts opts = { .read_only = false };
 	struct reply reply;

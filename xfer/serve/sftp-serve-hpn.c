@@ -336,8 +336,8 @@ run_times(struct serve_op *op)
 	return futimens(op->file.fd, op->times);
 }
 
-static void
-get_time(struct rd *r, struct timespec *ts)
+void
+serve_get_time(struct rd *r, struct timespec *ts)
 {
 	uint32_t nsec;
 
@@ -354,8 +354,8 @@ serve_times_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	struct serve_handle *h = serve_get_handle(s, r, SERVE_FREE);
 	int err;
 
-	get_time(r, &op->times[0]);
-	get_time(r, &op->times[1]);
+	serve_get_time(r, &op->times[0]);
+	serve_get_time(r, &op->times[1]);
 	if ((err = serve_check_handle(s, op, r, h, SFTP_FAILURE)) <= 0)
 		return err;
 	serve_log_times(s, h->path, op->times[1].tv_sec);

@@ -332,6 +332,8 @@ SERVE_HANDLER(users_groups);
 SERVE_HANDLER(check_file_handle);
 SERVE_HANDLER(check_file_name);
 SERVE_HANDLER(times_ns);
+/* Reads a time with nanoseconds; errors stay in the reader. */
+void serve_get_time(struct rd *r, struct timespec *ts);
 SERVE_HANDLER(stat_ns);
 /* Appends the fields of a stat-ns reply. */
 void serve_put_stat_ns(struct buf *b, const struct stat *st);
@@ -350,6 +352,7 @@ int serve_part_end(int *fd, int at, const char *part, int to_at,
 void serve_part_remove(int fd, int at, const char *part);
 /* sftp-serve-small.c */
 SERVE_HANDLER(put_file);
+SERVE_HANDLER(put_file_ns);
 SERVE_HANDLER(get_file);
 
 /* sftp-serve-walk.c */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * put-file@hpnssh.org and get-file@hpnssh.org: a small file in one request;
- * docs/SFTP.md has the wire format. Unusual cases are refused: the client then
+ * put-file@hpnssh.org, put-file-ns@hpnssh.org and get-file@hpnssh.org: a small
+ * file in one request; docs/SFTP.md has the wire format. Unusual cases are refused: the client then
  * uses the ordinary requests, and gets their errors.
  */
 #include <sys/stat.h>
@@ -31,6 +31,19 @@ refuse(void)
 	return -1;
 }
 
+/* Has the part an owner or a group that is not the target's, and that the
+ * request does not set? An id of UINT32_MAX is not set. */
+static bool
+other_owner(const struct serve_op *op, const struct stat *made)
+{
+	const struct sftp_attrs *a = &op->attrs;
+	bool sets = (a->flags & SFTP_A_OWNER) != 0;
+
+	return (made->st_uid != op->st.st_uid &&
+		   !(sets && a->uid != UINT32_MAX)) ||
+	    (made->st_gid != op->st.st_gid && !(sets && a->gid != UINT32_MAX));
+}
+
 /* What target_plan() has to know of the target. there: op->st has the
  * attributes of an existing target. made: attributes of the part; NULL if it is
  * not made yet. */
@@ -47,8 +60,7 @@ facts_of(const struct serve_op *op, const struct serve_place *p, bool there,
 	if (there &&
 	    target_is_read_only(p->at, p->name, op->st.st_mode))
 		facts |= TARGET_READ_ONLY;
-	if (there && made != NULL && (made->st_uid != op->st.st_uid ||
-		made->st_gid != op->st.st_gid))
+	if (there && made != NULL && other_owner(op, made))
 		facts |= TARGET_OTHER_OWNER;
 	return facts;
 }
@@ -70,8 +82,8 @@ check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
 	}
 }
 
-/* Writes data and attributes to the part. If op->attrs are not to be set, the
- * part gets the mode of an existing target. */
+/* Writes data and attributes to the part. If the mode in op->attrs is not to be
+ * set, the part gets that of an existing target. */
 static int
 fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 {
@@ -83,12 +95,15 @@ fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 		return -1;
 	if (fd_write_all(fd, buf_data(&op->data), buf_len(&op->data)) != 0)
 		return -1;
-	if (op->flags == 0) {
-		attrs.flags = there && made.st_mode != op->st.st_mode ?
-		    SFTP_A_MODE : 0;
+	if (!(attrs.flags & SFTP_A_MODE) && there &&
+	    made.st_mode != op->st.st_mode) {
+		attrs.flags |= SFTP_A_MODE;
 		attrs.mode = op->st.st_mode;
 	}
-	return serve_apply_attrs(fd, &attrs);
+	attrs.flags &= ~(uint32_t)SFTP_A_TIMES;
+	if (serve_apply_attrs(fd, &attrs) != 0)
+		return -1;
+	return op->attrs.flags & SFTP_A_TIMES ? futimens(fd, op->times) : 0;
 }
 
 /* Does the file have the first `size` bytes of the data? */
@@ -175,8 +190,10 @@ put_at(struct serve_op *op, const struct serve_place *p)
 	if (check_plan(op, p, there, NULL) != 0)
 		return -1;
 	/* A user who may not read the target must not be able to read its
-	 * replacement. */
-	if (there && op->flags == 0)
+	 * replacement; nor may the group that a file has before it gets its
+	 * owner. */
+	if ((there && !(op->attrs.flags & SFTP_A_MODE)) ||
+	    (op->attrs.flags & SFTP_A_OWNER) != 0)
 		mode &= S_IRWXU;
 	fd = make_part(op, p, mode);
 	if (fd < 0)
@@ -209,7 +226,7 @@ log_put(struct sftp_serve *s, const struct serve_op *op)
 	serve_verbose(s, "lstat name \"%s\"", op->path);
 	serve_info(s, "open \"%s\" flags WRITE,CREATE,EXCL mode 0%o", op->path2,
 	    (unsigned)op->mode);
-	if (op->flags != 0)
+	if (op->attrs.flags != 0)
 		serve_log_attrs(s, op->path2, &op->attrs);
 }
 
@@ -245,24 +262,19 @@ done_put(struct sftp_serve *s, struct serve_op *op)
 	serve_done_status(s, op);
 }
 
-int
-serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+/* Begins what both forms of the request have in common. sets: which of
+ * op->attrs the file gets, SFTP_A_*; the permissions are those of a new file in
+ * any case. */
+static int
+begin_put(struct sftp_serve *s, struct serve_op *op, uint32_t sets,
+    struct span data)
 {
-	struct span data;
-	int err;
-
-	op->path = serve_get_path(s, r);
-	op->flags = rd_u32(r) != 0;
-	sftp_get_attrs(r, &op->attrs);
-	data = rd_string(r);
-	if ((err = rd_err(r)) < 0)
-		return err;
-	op->attrs.flags &= SFTP_A_MODE | SFTP_A_TIMES;
-	if (op->flags != 0 && !serve_may(s, serve_attrs_need(&op->attrs)))
-		return ERR_DENIED;
 	op->mode = op->attrs.flags & SFTP_A_MODE ?
 	    op->attrs.mode & SERVE_MODE_BITS :
 	    0666;
+	op->attrs.flags &= sets;
+	if (!serve_may(s, serve_attrs_need(&op->attrs)))
+		return ERR_DENIED;
 	op->path2 = xfer_put_name(op->path, 1);
 	op->count = s->opts.left_early ? 0 : LEFT_S;
 	buf_put(&op->data, data.p, data.len);
@@ -276,6 +288,52 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	op->run = run_put;
 	op->done = done_put;
 	return 0;
+}
+
+int
+serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct span data;
+	bool exact;
+	int err;
+
+	op->path = serve_get_path(s, r);
+	exact = rd_u32(r) != 0;
+	sftp_get_attrs(r, &op->attrs);
+	data = rd_string(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	op->times[0].tv_sec = op->attrs.atime;
+	op->times[1].tv_sec = op->attrs.mtime;
+	return begin_put(s, op, exact ? SFTP_A_MODE | SFTP_A_TIMES : 0, data);
+}
+
+int
+serve_put_file_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	const uint32_t known = SFTP_A_OWNER | SFTP_A_MODE | SFTP_A_TIMES;
+	struct span data;
+	uint32_t sets;
+	int err;
+
+	op->path = serve_get_path(s, r);
+	sets = rd_u32(r);
+	sftp_get_attrs(r, &op->attrs);
+	serve_get_time(r, &op->times[0]);
+	serve_get_time(r, &op->times[1]);
+	data = rd_string(r);
+	if ((err = rd_err(r)) < 0)
+		return err;
+	/* The times have fields of their own. Permissions that the umask of
+	 * this process would decide cannot be given back after a new owner has
+	 * the file. */
+	op->attrs.flags |= SFTP_A_TIMES;
+	if ((sets & ~(known & op->attrs.flags)) != 0 ||
+	    ((sets & SFTP_A_OWNER) != 0 && !(sets & SFTP_A_MODE))) {
+		serve_status(s, op->id, SFTP_OP_UNSUPPORTED);
+		return 0;
+	}
+	return begin_put(s, op, sets, data);
 }
 
 /* ---- get-file ----------------------------------------------------------- */

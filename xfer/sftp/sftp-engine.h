@@ -50,6 +50,7 @@ enum sftp_extension {
 	SFTP_EXT_SPARSE_MAP,
 	SFTP_EXT_READDIR_NS,
 	SFTP_EXT_PUT_FILE,
+	SFTP_EXT_PUT_FILE_NS,
 	SFTP_EXT_GET_FILE,
 	SFTP_EXT_RENAME_PART,
 	SFTP_EXT_CONFINE,
@@ -240,6 +241,17 @@ bool sftp_next_entry_ns(struct rd *body, bool exact, struct sftp_entry *entry,
 void sftp_put_file(struct sftp *s, const char *path, bool exact,
     const struct sftp_attrs *attrs, const uint8_t *p, size_t len,
     sftp_done_fn done, void *arg);
+/* put-file-ns@hpnssh.org: the same; of attrs the file gets what is in `sets`
+ * (of SFTP_A_OWNER, SFTP_A_MODE, SFTP_A_TIMES), its times from `times`. An owner
+ * needs SFTP_A_MODE, too. */
+struct sftp_put {
+	const char *path;
+	uint32_t sets;
+	const struct sftp_attrs *attrs;
+	struct timespec times[2]; /* atime, mtime */
+};
+void sftp_put_file_ns(struct sftp *s, const struct sftp_put *put,
+    const uint8_t *p, size_t len, sftp_done_fn done, void *arg);
 /* get-file@hpnssh.org: reads a whole file, if it has at most `most` bytes. */
 void sftp_get_file(struct sftp *s, const char *path, uint32_t most,
     sftp_done_fn done, void *arg);

@@ -29,6 +29,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_SPARSE_MAP] = { "sparse-map@hpnssh.org", "1" },
 	[SFTP_EXT_READDIR_NS] = { "readdir-ns@hpnssh.org", "1" },
 	[SFTP_EXT_PUT_FILE] = { "put-file@hpnssh.org", "1" },
+	[SFTP_EXT_PUT_FILE_NS] = { "put-file-ns@hpnssh.org", "1" },
 	[SFTP_EXT_GET_FILE] = { "get-file@hpnssh.org", "1" },
 	[SFTP_EXT_RENAME_PART] = { "rename-part@hpnssh.org", "1" },
 	[SFTP_EXT_CONFINE] = { "confine@hpnssh.org", "1" },
@@ -463,6 +464,31 @@ sftp_put_file(struct sftp *s, const char *path, bool exact,
 	finish(s, mark);
 }
 
+static void
+put_times(struct sftp *s, const struct timespec times[2])
+{
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(&s->out, (uint64_t)(int64_t)times[i].tv_sec);
+		buf_put_u32(&s->out, (uint32_t)times[i].tv_nsec);
+	}
+}
+
+void
+sftp_put_file_ns(struct sftp *s, const struct sftp_put *put, const uint8_t *p,
+    size_t len, sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_PUT_FILE_NS, done, arg);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, put->path);
+	buf_put_u32(&s->out, put->sets);
+	sftp_put_attrs(&s->out, put->attrs);
+	put_times(s, put->times);
+	buf_put_string(&s->out, p, len);
+	finish(s, mark);
+}
+
 void
 sftp_get_file(struct sftp *s, const char *path, uint32_t most,
     sftp_done_fn done, void *arg)
@@ -575,10 +601,7 @@ sftp_times_ns(struct sftp *s, const struct sftp_handle *h,
 	if (mark == 0)
 		return;
 	put_handle(s, h);
-	for (int i = 0; i < 2; i++) {
-		buf_put_u64(&s->out, (uint64_t)(int64_t)times[i].tv_sec);
-		buf_put_u32(&s->out, (uint32_t)times[i].tv_nsec);
-	}
+	put_times(s, times);
 	finish(s, mark);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Small files that need nothing but to be moved: in one request each
- * (put-file, get-file; docs/SFTP.md) where the server has it. With other
+ * (put-file, put-file-ns, get-file; docs/SFTP.md) where the server has it. With other
  * servers all requests of the first file of a session, often the only one,
  * are sent together, except for the rename; they use a guess at its handle.
  * A file that is refused takes the ordinary steps, which report the reason.
@@ -34,16 +34,31 @@ wants_more_times(const struct xfer_file *f)
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
-/* Are mode and times set as with -p, or neither? A plan may ask for more, and
- * for a backup. */
+/* Are mode and times set as with -p, or neither? A plan may ask for more, which
+ * a download does on this host. */
 static bool
 asks_little(const struct xfer_file *f)
 {
 	const struct xfer_duty *d = f->duty;
 
-	return d == NULL || (d->backup == NULL && !d->replaces_kind &&
-	    (d->sets == 0 || (d->sets == (SFTP_A_MODE | SFTP_A_TIMES) &&
-		(d->mode & ~XFER_MODE_PRESERVED & XFER_MODE_KEPT) == 0)));
+	if (wants_more_times(f))
+		return false;
+	return !f->up || d == NULL || d->sets == 0 ||
+	    (d->sets == (SFTP_A_MODE | SFTP_A_TIMES) &&
+		(d->mode & ~XFER_MODE_PRESERVED & XFER_MODE_KEPT) == 0);
+}
+
+/* What moves f in one request. put-file-ns knows no owner without a mode. */
+static bool
+has_request(const struct xfer_file *f)
+{
+	bool owner_alone =
+	    (xfer_sets(f) & (SFTP_A_OWNER | SFTP_A_MODE)) == SFTP_A_OWNER;
+
+	if (asks_little(f))
+		return xfer_has(f->x,
+		    f->up ? SFTP_EXT_PUT_FILE : SFTP_EXT_GET_FILE);
+	return f->up && !owner_alone && xfer_has(f->x, SFTP_EXT_PUT_FILE_NS);
 }
 
 static bool
@@ -52,19 +67,19 @@ is_exact(const struct xfer_file *f)
 	return (xfer_sets(f) & SFTP_A_TIMES) != 0;
 }
 
-/* Can f be copied by moving its data alone? No option may ask for more; what is
- * at the target is not looked at here. */
+/* Can f be copied by moving its data, and setting its attributes? No option may
+ * ask for more; what is at the target is not looked at here. */
 static bool
 is_plain(const struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
+	const struct xfer_duty *d = f->duty;
 
-	if (!asks_little(f))
+	if (d != NULL && f->up && (d->backup != NULL || d->replaces_kind))
 		return false;
 
 	return !f->small.refused && !f->source.symlink && !o->hard_links &&
-	    !o->sparse && !wants_more_times(f) && !o->append &&
-	    !o->verify && !o->in_place && !o->fsync && o->rate_bytes == 0 &&
+	    !o->sparse && !o->append && !o->verify && !o->in_place && !o->fsync && o->rate_bytes == 0 &&
 	    o->requests_max == 0 && o->block_bytes == 0;
 }
 
@@ -73,8 +88,7 @@ is_small(const struct xfer_file *f, uint64_t size)
 {
 	return size <= SMALL_MAX && is_plain(f) &&
 	    strlen(f->remote) < SFTP_MESSAGE_MAX - SMALL_MAX - AROUND &&
-	    xfer_has(f->x,
-		f->up ? SFTP_EXT_PUT_FILE : SFTP_EXT_GET_FILE);
+	    has_request(f);
 }
 
 bool
@@ -250,6 +264,21 @@ put_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_arrived(f);
 }
 
+/* The request with all attributes that f asks for. */
+static void
+put_ns(struct xfer_file *f, struct xfer_stream *stream, size_t len)
+{
+	const struct xfer_source *source = &f->source;
+	struct sftp_attrs a = source->attrs;
+	struct sftp_put q = { .path = f->remote, .sets = xfer_sets(f),
+		.attrs = &a };
+
+	a.flags = (a.flags & SFTP_A_MODE) | (q.sets & SFTP_A_OWNER);
+	a.mode &= q.sets & SFTP_A_MODE ? xfer_mode_bits(f) : XFER_MODE_COPIED;
+	xfer_times(&source->attrs, &source->exact, q.times);
+	sftp_put_file_ns(stream->s, &q, f->x->data.small, len, put_done, f);
+}
+
 static bool
 put(struct xfer_file *f, struct xfer_stream *stream)
 {
@@ -260,8 +289,11 @@ put(struct xfer_file *f, struct xfer_stream *stream)
 		return false;
 	small_begin(f, stream);
 	f->pending++;
-	sftp_put_file(stream->s, f->remote, is_exact(f), &a,
-	    f->x->data.small, len, put_done, f);
+	if (asks_little(f))
+		sftp_put_file(stream->s, f->remote, is_exact(f), &a,
+		    f->x->data.small, len, put_done, f);
+	else
+		put_ns(f, stream, len);
 	return true;
 }
 
@@ -479,7 +511,7 @@ xfer_small_start(struct xfer_file *f)
 		    get_done, f);
 		return true;
 	}
-	if (!is_plain(f) || f->source.size == 0 ||
+	if (!is_plain(f) || !asks_little(f) || f->source.size == 0 ||
 	    f->source.size > SFTP_DATA_DEFAULT ||
 	    !sftp_guess_handle(stream->s, &f->small.guess))
 		return false;
