@@ -245,8 +245,6 @@ complete(struct sync_args *a)
 		if (o->delete && !o->delete_excluded)
 			protect_backups(a);
 	}
-	if (o->prune_empty && o->delete)
-		refuse(SYNC_EXIT_REFUSED, "-m", "is not here with --delete");
 	if (o->in_place && o->backup)
 		refuse(SYNC_EXIT_REFUSED, "--inplace", "is not here with "
 		    "--backup: the file would be its own backup");

@@ -140,6 +140,30 @@ def test_more_than_half_is_not_deleted(ends, source, tmp_path):
     assert done.rc == 25 and names(few) == ["one"], done
 
 
+@pytest.mark.skipif(not RSYNC, reason="rsync is not installed")
+@pytest.mark.parametrize("rules", [[], ["P old"], ["P f"], ["- x"],
+                                   ["P e/"]])
+def test_empty_directories_are_deleted(ends, tmp_path, rules):
+    """-m with --delete: what is empty at the source goes from the target, and
+    nothing that stays is in it."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    make(source, {"e/f": None, "g/h/x": "1", "i/j": None, "k/l": "3",
+                  "m/n/o": None, "file": None})
+    make(target, {"e/f": None, "g/h/x": "1", "i/one": "1", "e/old": "2",
+                  "m/n/p/q": "4", "file": "5"})
+    shutil.copytree(target, tmp_path / "other", symlinks=True)
+    words = ["-rlpi", "-m", "--delete", *[f"--filter={r}" for r in rules]]
+    theirs = run([RSYNC, *words, f"{source}/", f"{tmp_path}/other/"])
+    for dry in ["-n"], []:
+        done = sync(ends, f"{source}/", f"{target}/", *words, *dry,
+                    "--max-delete=99")
+        assert done.rc == 0, done
+        assert (sorted(x[12:] for x in done.out.splitlines()) ==
+                sorted(x[12:] for x in theirs.out.splitlines()
+                       if not x.startswith(b"cannot"))), (dry, done, theirs)
+    assert names(target) == names(tmp_path / "other")
+
+
 def test_max_delete_deletes_nothing(ends, source, tmp_path):
     """One more than --max-delete: none is deleted."""
     target = make(tmp_path / "to", {"x1": "", "x2": "", "x3": ""})

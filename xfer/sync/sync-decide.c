@@ -113,23 +113,35 @@ add_child(struct sync_plan *p, const char *path)
 	return &f->children[f->n++];
 }
 
-/* Makes the directories on the way that are made only if something is in them
- * (-m), and lets the owner write to the directory that is open. */
+/* -m: something of a source is in the open directory, so that one counts, and
+ * those that it is in. */
 static void
-touch(struct sync_plan *p)
+fill_dirs(struct sync_plan *p)
 {
 	struct sync_frame *f;
 	struct sync_record r;
 
+	if (!p->p.opts->prune_empty)
+		return;
 	TAILQ_FOREACH(f, &p->frames, entry) {
 		if (!f->has_self || !f->self.pending)
 			continue;
 		f->self.pending = false;
+		if (!f->self.made_late)
+			continue;
 		r = f->self.make;
 		r.path = f->path;
 		sync_emit(p, &r);
 	}
-	f = TAILQ_LAST(&p->frames, sync_frames);
+}
+
+/* Lets the owner write to the directory that is open. */
+static void
+touch(struct sync_plan *p)
+{
+	struct sync_frame *f = TAILQ_LAST(&p->frames, sync_frames);
+	struct sync_record r;
+
 	if (f->has_self && !f->touched && f->self.locked) {
 		r = f->self.make;
 		r.path = f->path;
@@ -139,12 +151,24 @@ touch(struct sync_plan *p)
 	f->touched = true;
 }
 
+static bool
+is_protected(const struct sync_plan *p, const char *path, bool is_dir)
+{
+	char *shown = sync_shown(&p->now->pair, path, false);
+	bool is = sync_rules_excludes(p->p.rules, p->now->group_gone ?
+	    SYNC_RECEIVER_GONE : SYNC_RECEIVER, shown, is_dir);
+
+	free(shown);
+	return is;
+}
+
 /* A directory of the source: it is made if need be, and gets its attributes
- * when all else is done. */
+ * when all else is done. With -m one that is protected counts as a file does,
+ * and so does the top. */
 static void
 take_dir(struct sync_plan *p, struct sync_child *c,
     const struct sync_decision *d, const struct sync_record *r,
-    const char *path)
+    const char *path, bool may_go)
 {
 	bool is_there = !d->is_new;
 	bool owner_writes = r->has_was && (r->was.mode & 0300) == 0300;
@@ -161,31 +185,70 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 		 * had is set again at the end. */
 		c->attrs.set |= SFTP_A_MODE;
 	}
-	if (d->action == SYNC_MAKE_DIR && p->p.opts->prune_empty) {
-		c->pending = true;
-	} else if (d->action == SYNC_MAKE_DIR) {
+	c->may_go = r->has_was && may_go;
+	c->made_late = d->action == SYNC_MAKE_DIR;
+	c->pending = p->p.opts->prune_empty && *path != '\0' &&
+	    !is_protected(p, path, true);
+	if (!c->pending)
+		fill_dirs(p);
+	if (c->made_late && !c->pending) {
 		struct sync_record make = c->make;
 
 		touch(p);
 		make.path = path;
 		sync_emit(p, &make);
-	} else if (d->action == SYNC_ATTRS || p->p.tell_equal) {
+	} else if (!c->made_late &&
+	    (d->action == SYNC_ATTRS || p->p.tell_equal)) {
 		/* The item is told with the attributes. */
 		c->attrs.silent = false;
 		c->attrs_differ = true;
 	}
 }
 
+/* -m: a directory of the target goes if nothing of the source's is in it, as if
+ * the source did not have it. */
+static void
+prune(struct sync_plan *p, struct sync_frame *f)
+{
+	struct sync_record r = f->self.make;
+
+	r.kind = XFER_ORDER_DELETE_DIR;
+	r.path = f->path;
+	r.replaces_kind = false;
+	memcpy(r.letters, "*deleting  ", sizeof r.letters);
+	if (!S_ISDIR(r.was.mode)) {
+		if (is_protected(p, f->path, false))
+			return;
+		r.kind = XFER_ORDER_DELETE;
+		r.item.kind = WALK_FILE;
+	}
+	p->n_deletes++;
+	p->now->n_gone++;
+	sync_record_put(p, &p->pruned, &r);
+}
+
 void
 sync_frame_end(struct sync_plan *p, struct sync_frame *f)
 {
+	bool opened = f->touched && f->self.locked;
 	struct sync_record r;
 
-	if (!f->has_self || f->self.pending ||
-	    (!f->touched && !f->self.attrs_differ))
+	if (!f->has_self)
+		return;
+	if (f->self.pending && f->self.may_go && f->has_group && !f->stays &&
+	    !f->unsure && p->p.opts->delete && !p->now->pair.names_only)
+		prune(p, f);
+	if (f->self.pending ? !opened || f->self.made_late :
+	    !f->touched && !f->self.attrs_differ)
 		return;
 	r = f->self.attrs;
 	r.path = f->path;
+	if (f->self.pending) {
+		/* It was only opened to its owner. */
+		r.silent = true;
+		r.set = SFTP_A_MODE;
+		r.mode = f->self.make.was.mode;
+	}
 	sync_record_put(p, &p->dirs, &r);
 }
 
@@ -209,7 +272,7 @@ sync_top(struct sync_plan *p, const struct walk_item *s,
 	if (pair->target_made)
 		memcpy(r.letters, "cd+++++++++", sizeof r.letters);
 	f->has_self = true;
-	take_dir(p, &f->self, &d, &r, "");
+	take_dir(p, &f->self, &d, &r, "", false);
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -310,6 +373,8 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 	struct sync_record r;
 
 	count(p, s);
+	if (s->kind != WALK_DIR)
+		fill_dirs(p);
 	d = sync_decide(p->p.opts, p->p.ends, s, t);
 	if (d.action == SYNC_SKIP) {
 		skip(p, path, s, t);
@@ -319,7 +384,8 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 	if (s->kind != WALK_DIR)
 		take_file(p, path, &d, &r, t);
 	else if (d.action != SYNC_NOTHING || !d.is_new)
-		take_dir(p, add_child(p, path), &d, &r, path);
+		take_dir(p, add_child(p, path), &d, &r, path,
+		    t != NULL && !t->not_entered);
 }
 
 /* ---- names that are only at the target ---------------------------------- */
@@ -334,9 +400,11 @@ sync_keep(struct sync_plan *p, const char *path)
 
 	for (f = TAILQ_LAST(&p->frames, sync_frames); f != NULL;
 	    f = TAILQ_PREV(f, sync_frames, entry)) {
-		if (!f->gone || f->stays)
+		if (f->stays)
 			break;
 		f->stays = true;
+		if (!f->gone)
+			break;
 		p->n_deletes -= f->counted;
 	}
 	sync_record_put(p, &p->to_delete, &r);
@@ -360,17 +428,15 @@ static bool
 stays(struct sync_plan *p, const char *path, const struct walk_item *t)
 {
 	char *shown;
-	bool is_protected;
+	bool of_backups;
 
 	if (t->kind == WALK_UNKNOWN || t->not_entered ||
 	    xfer_is_part(path) || xfer_is_own_name(path))
 		return true;
 	shown = sync_shown(&p->now->pair, path, false);
-	is_protected = is_of_backups(p->p.opts, shown) ||
-	    sync_rules_excludes(p->p.rules, p->now->group_gone ?
-	    SYNC_RECEIVER_GONE : SYNC_RECEIVER, shown, t->kind == WALK_DIR);
+	of_backups = is_of_backups(p->p.opts, shown);
 	free(shown);
-	return is_protected;
+	return of_backups || is_protected(p, path, t->kind == WALK_DIR);
 }
 
 void
@@ -389,6 +455,8 @@ sync_gone(struct sync_plan *p, const char *path, const struct walk_item *t)
 	if ((!p->p.opts->delete && !p->p.opts->force) || stays(p, path, t)) {
 		if (p->now->group_gone)
 			sync_keep(p, path);
+		else
+			TAILQ_LAST(&p->frames, sync_frames)->stays = true;
 		return;
 	}
 	memcpy(r.letters, "*deleting  ", sizeof r.letters);

@@ -85,10 +85,9 @@ pop_frame(struct sync_plan *p)
 	struct sync_frame *f = TAILQ_LAST(&p->frames, sync_frames);
 	struct sync_frame *above = TAILQ_PREV(f, sync_frames, entry);
 
-	/* What was made below is also in the directories above. */
-	if (above != NULL && f->has_self && f->self.pending)
-		f->touched = false;
 	sync_frame_end(p, f);
+	if (above != NULL)
+		above->stays |= f->stays;
 	TAILQ_REMOVE(&p->frames, f, entry);
 	free_frame(f);
 }
@@ -354,6 +353,8 @@ open_sources(struct sync_plan *p, char *path, bool with_target)
 		if (c != NULL)
 			f->self = *c;
 		f->self.name = NULL;
+		f->has_group = true;
+		f->unsure = s->group_unsure;
 	}
 	set_group(p, path, false);
 	enter_rules(p, path);

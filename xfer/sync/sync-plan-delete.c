@@ -22,6 +22,8 @@ refuse(struct sync_plan *p, enum sync_deletes why, const char *text)
 	p->p.hooks.note(p->p.hooks.arg, NULL, text);
 	sync_spool_clear(&p->to_delete);
 	sync_spool_init(&p->to_delete);
+	sync_spool_clear(&p->pruned);
+	sync_spool_init(&p->pruned);
 }
 
 void

@@ -37,7 +37,9 @@ struct sync_child {
 	bool counted; /* among the deletes */
 	struct sync_record attrs; /* XFER_ORDER_DIR_ATTRS; without path */
 	bool attrs_differ;
-	bool pending;	    /* -m: it is made when something is put into it */
+	/* -m: it does not count until something of a source is in it: then it
+	 * is made, if it is to be. A target's that never counts is deleted. */
+	bool pending, made_late, may_go;
 	struct sync_record make; /* how; without path */
 	bool locked;	    /* its owner cannot write to it */
 };
@@ -48,9 +50,10 @@ struct sync_frame {
 	struct sync_child *children; /* owned, in the order of names */
 	size_t n, room, at;
 	bool gone, counted; /* as of the child that it is */
-	bool stays;	    /* though it is gone: something in it stays */
+	bool stays;	    /* though it goes: something in it does not */
+	bool unsure;	    /* a source of it cannot be read */
 	struct sync_child self; /* name is NULL of a top that has no child */
-	bool has_self, touched;
+	bool has_self, has_group, touched;
 	TAILQ_ENTRY(sync_frame) entry;
 };
 TAILQ_HEAD(sync_frames, sync_frame);
@@ -108,6 +111,7 @@ struct sync_plan {
 	bool emptied; /* a source is empty, and its target is not */
 	enum sync_deletes deletes;
 	struct sync_spool to_delete, late, dirs;
+	struct sync_spool pruned; /* -m: directories, those within first */
 	uint64_t n_deletes;    /* without those that are kept */
 	struct strlist kept;   /* directories that stay for what is in them */
 	struct strlist in_way; /* of them: those that a file should replace */

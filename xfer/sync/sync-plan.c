@@ -21,6 +21,7 @@ sync_plan_new(struct sync_plan **out, const struct sync_plan_params *params)
 	for (size_t i = 0; i < SYNC_BUCKETS; i++)
 		TAILQ_INIT(&p->under_way[i]);
 	sync_spool_init(&p->to_delete);
+	sync_spool_init(&p->pruned);
 	sync_spool_init(&p->late);
 	sync_spool_init(&p->dirs);
 	*out = p;
@@ -65,6 +66,7 @@ sync_plan_free(struct sync_plan *p)
 	for (size_t i = 0; i < SYNC_BUCKETS; i++)
 		free_list(&p->under_way[i]);
 	sync_spool_clear(&p->to_delete);
+	sync_spool_clear(&p->pruned);
 	sync_spool_clear(&p->late);
 	sync_spool_clear(&p->dirs);
 	strlist_clear(&p->kept);
@@ -144,7 +146,8 @@ step(struct sync_plan *p)
 		p->now = TAILQ_NEXT(p->now, entry);
 		return 1;
 	case SYNC_PHASE_DELETE:
-		return sync_deletes_next(p);
+		r = sync_deletes_next(p);
+		return r != 0 ? r : from_spool(p, &p->pruned);
 	case SYNC_PHASE_LATE:
 		return from_spool(p, &p->late);
 	case SYNC_PHASE_DIRS:
