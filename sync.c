@@ -92,13 +92,7 @@ static void
 check_ends(void)
 {
 	const struct sync_opts *o = &run.args.opts;
-	bool dir_rules = sync_rules_dir_file(run.args.rules, 0) != NULL;
 
-	if (dir_rules && !run.up)
-		refuse("rules of directories (-F, dir-merge)",
-		    "a source on another host");
-	if (dir_rules && o->delete)
-		refuse("rules of directories (-F, dir-merge)", "--delete");
 	if (o->keep_dirlinks && o->delete)
 		refuse("-K", "--delete");
 }

@@ -528,6 +528,7 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 	const struct sync_root *r = p->root;
 	struct sync_pair pair = { .sources = p->sources,
 		.n_sources = (unsigned)r->sources.n, .target = p->target,
+		.source_session = sync_end_of(run, true)->s,
 		.shown = r->mount, .names_only = r->names_only, .as = r->as,
 		.target_made = run->target_made && *r->mount == '\0' };
 	char *path = sync_path_below(run->target_path, r->mount);
@@ -556,49 +557,6 @@ locks(const struct sync_run *run)
 	return (o->delete || o->remove_source) && !o->dry_run;
 }
 
-/* The text of a file of rules in a directory of a local source. */
-static int
-read_rules(void *arg, const struct sync_pair *pair, unsigned source,
-    const char *path, const char *name, const char **text, size_t *len)
-{
-	struct sync_run *run = arg;
-	struct local_dir *dir = local_dir_ref(pair->locals[source]);
-	struct stat st;
-	int fd;
-
-	for (const char *p = path; dir != NULL && *p != '\0';) {
-		size_t n = strcspn(p, "/");
-		char *one = xstrndup(p, n);
-		struct local_dir *child = NULL;
-
-		if (local_stat(dir, one, LOCAL_LINKS_NONE, &st) == 0 &&
-		    S_ISDIR(st.st_mode))
-			child = local_child(dir, one, &st, LOCAL_LINKS_NONE);
-		local_dir_unref(dir);
-		free(one);
-		dir = child;
-		p += n + (p[n] == '/');
-	}
-	if (dir == NULL)
-		return 0;
-	fd = local_open_source(dir, name, LOCAL_LINKS_OWN, &st);
-	local_dir_unref(dir);
-	if (fd < 0)
-		return 0;
-	buf_reset(&run->rules_text);
-	if (S_ISREG(st.st_mode) && st.st_size <= SYNC_RULES_FILE_MAX) {
-		uint8_t *to = buf_reserve(&run->rules_text,
-		    (size_t)st.st_size + 1);
-		ssize_t n = fd_pread_all(fd, to, (size_t)st.st_size, 0);
-
-		buf_commit(&run->rules_text, n > 0 ? (size_t)n : 0);
-	}
-	close(fd);
-	*text = (const char *)buf_data(&run->rules_text);
-	*len = buf_len(&run->rules_text);
-	return 1;
-}
-
 static void
 make_plan(struct sync_run *run)
 {
@@ -608,8 +566,7 @@ make_plan(struct sync_run *run)
 		.tell_equal = run->args.itemize > 1 || run->args.verbose > 1,
 		.hooks = { .item = sync_tell_item, .note = sync_tell_note,
 			.fail = sync_tell_fail,
-			.vanished = sync_tell_vanished,
-			.dir_rules = read_rules, .arg = run } };
+			.vanished = sync_tell_vanished, .arg = run } };
 	struct sync_pair_ends *p;
 
 	check_memory(sync_plan_new(&run->plan, &params));

@@ -66,7 +66,6 @@ struct sync_run {
 	struct sync_roots roots;
 	struct sync_pairs pairs;
 	struct strlist kept; /* paths that scans borrow */
-	struct buf rules_text; /* of the file of rules that was read last */
 	struct sync_ends ends;
 	char *target_path;	/* without "~" */
 	bool target_made;

@@ -282,15 +282,72 @@ def test_checksum(ends, source, tmp_path):
     assert (target / "h").read_text() == "three" or done.rc != 0, done
 
 
-def test_rules_of_directories(tmp_path):
-    """-F reads .rsync-filter in each directory of a local source."""
+def test_rules_of_directories(ends, tmp_path):
+    """-F reads .rsync-filter in each directory of a source, wherever that is;
+    with --delete such rules also protect, as if the files were copied
+    first."""
     source = make(tmp_path / "from", {"a/keep": "1", "a/junk": "2",
-                                      "b/junk": "3"})
-    (source / "a/.rsync-filter").write_text("- junk\n")
-    done = run([SYNC, "-aF", f"{source}/", tmp_path / "to"])
+                                      "b/junk": "3", "a/b/c/junk": "4",
+                                      "a/b/!": "5", "a/b/c/~": "6"})
+    target = make(tmp_path / "to", {"a/junk": "old", "a/old": "x",
+                                    "b/junk": "old", "a/b/c/junk": "old",
+                                    "a/b/c/other": "y", "c/junk": "z"})
+    make(source, {"a/.rsync-filter": "- /junk\n",
+                  "a/b/.rsync-filter": "- c/j*\n",
+                  "a/b/c/.rsync-filter": "P other\n"})
+    shutil.copytree(target, tmp_path / "other")
+    if RSYNC:
+        run([RSYNC, "-aF", "--delete-after", f"{source}/",
+             f"{tmp_path}/other/"])
+    done = sync(ends, f"{source}/", f"{target}/", "-aF", "--delete",
+                "--max-delete=9")
     assert done.rc == 0, done
-    assert names(tmp_path / "to") == ["a", "a/.rsync-filter", "a/keep", "b",
-                                      "b/junk"]
+    assert names(target) == [
+        "a", "a/.rsync-filter", "a/b", "a/b/!", "a/b/.rsync-filter", "a/b/c",
+        "a/b/c/.rsync-filter", "a/b/c/junk", "a/b/c/other", "a/b/c/~",
+        "a/junk", "a/keep", "b", "b/junk"]
+    assert (target / "a/junk").read_text() == "old"
+    assert (target / "a/b/c/junk").read_text() == "old"
+    assert (target / "b/junk").read_text() == "3"
+    assert not RSYNC or names(target) == names(tmp_path / "other")
+
+
+@pytest.mark.parametrize("kind", ["link", "secret", "long"])
+def test_rules_that_are_not_known(ends, tmp_path, kind):
+    """A directory with rules that cannot be read is left alone, and so is the
+    rest of the target; nothing of the file's text is told."""
+    source = make(tmp_path / "from", {"a/key": "1", "b/f": "2"})
+    target = make(tmp_path / "to", {"a/old": "x", "b/old": "x"})
+    secret = tmp_path / "secret"
+    secret.write_text("password is hunter2\n")
+    rules = source / "a/.rsync-filter"
+    if kind == "link":
+        rules.symlink_to(secret)
+    else:
+        rules.write_text(secret.read_text() if kind == "secret" else
+                         "# x\n" * 300000)
+    done = sync(ends, f"{source}/", f"{target}/", "-aF", "--delete",
+                "--max-delete=9")
+    assert done.rc == 23 and b".rsync-filter" in done.err, done
+    assert b"hunter2" not in done.err + done.out
+    assert names(target) == ["a", "a/old", "b", "b/f", "b/old"]
+
+
+def test_rules_of_many_directories(ends, tmp_path):
+    """More files of rules than can be asked for at once, also hidden ones, in
+    two sources with rules of their own."""
+    one, two, target = (tmp_path / x for x in ("one", "two", "to"))
+    for i in range(300):
+        make(one, {f"{i}/x": "", f"{i}/y": "", f"{i}/rules": "- x\n"})
+        make(two, {f"{i}/x": "", f"{i}/z": "", f"{i}/rules": "- z\n"})
+    words = ["-r", "--filter=- rules", "--filter=: rules"]
+    assert sync(ends, f"{one}/", f"{target}/", *words).rc == 0
+    assert names(target) == sorted(x for i in range(300) for x in (
+        f"{i}", f"{i}/y"))
+    done = run([SYNC, *words, f"{one}/", f"{two}/", f"{tmp_path}/both/"])
+    assert done.rc == 0, done
+    assert names(tmp_path / "both") == sorted(x for i in range(300) for x in (
+        f"{i}", f"{i}/x", f"{i}/y"))
 
 
 def test_files_from(ends, source, tmp_path):
@@ -384,7 +441,6 @@ def test_term(ends, tmp_path):
     (["--delete", "a", "b"], 1, b"-r"),
     (["-a", "--max-delete=x", "a", "b"], 1, b"--max-delete"),
     (["-aF", "--delete", "a", "b"], 4, b"--delete"),
-    (["-aF", "h:a", "b"], 4, b"-F"),
     (["-aK", "--delete", "a", "b"], 4, b"-K"),
     (["-am", "--delete", "a", "b"], 4, b"-m"),
     (["-a", "--out-format=%z", "a", "b"], 1, b"--out-format"),

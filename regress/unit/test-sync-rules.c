@@ -348,7 +348,8 @@ test_deletes_of_excluded(void **state)
 static void
 test_wire(void **state)
 {
-	static const char want[] = "+a\0-/b/\0";
+	/* The file of rules is told in any case, for it is read. */
+	static const char want[] = "+\\[.f\0+a\0-/b/\0";
 	struct sync_rules *r = some_rules();
 	const void *wire;
 	size_t len;
@@ -357,7 +358,7 @@ test_wire(void **state)
 	add(r, "+ a");
 	add(r, "P p");
 	add(r, "- /b/");
-	add(r, ": .f");
+	add(r, ": [.f");
 	add(r, "- c");
 	wire = sync_rules_wire(r, &len);
 	assert_int_equal(len, sizeof want - 1);

@@ -27,7 +27,8 @@ fill(struct sync_cursor *c)
 	int r;
 
 	while (!c->have && !c->ended) {
-		r = sync_scan_next(c->scan, &c->item);
+		r = c->ahead != NULL ? sync_ahead_next(c->ahead, &c->item) :
+				       sync_scan_next(c->scan, &c->item);
 		if (r == SYNC_SCAN_LATER || r < 0)
 			return r;
 		c->ended = r == 0;
@@ -241,26 +242,63 @@ join_sources(struct sync_plan *p, const char *path, bool counts)
 }
 
 static void
+rules_fail(struct sync_plan *p, const char *path, const char *why)
+{
+	p->p.hooks.fail(p->p.hooks.arg, path, why != NULL ? why :
+	    "has rules that cannot be read");
+	p->not_whole = true;
+}
+
+/* Takes the rules of one source's directory. False: they are not known. */
+static bool
+take_rules(struct sync_plan *p, unsigned source, const char *path)
+{
+	const struct sync_ahead *ahead = p->now->sources[source].ahead;
+	const char *texts[SYNC_AHEAD_FILES], *why = NULL;
+	size_t lens[SYNC_AHEAD_FILES];
+	char *named;
+	bool fine = true;
+
+	for (size_t i = 0; i < p->n_rule_files; i++) {
+		struct sync_ahead_file f = sync_ahead_file(ahead, i);
+
+		texts[i] = f.text;
+		lens[i] = f.len;
+		if (f.why == NULL)
+			continue;
+		xasprintf(&named, "%s%s%s", path, *path != '\0' ? "/" : "",
+		    p->rule_files[i]);
+		rules_fail(p, named, f.why);
+		free(named);
+		fine = false;
+	}
+	if (fine && sync_rules_enter_too(p->p.rules, source, path, texts, lens,
+	    &why) != 0) {
+		rules_fail(p, *path != '\0' ? path : "./", why);
+		fine = false;
+	}
+	return fine;
+}
+
+/* The rules of a directory hold from now on, of the sources whose next group is
+ * at path. False: not all are known; then nothing in it is compared. */
+static bool
 enter_rules(struct sync_plan *p, const char *path)
 {
-	enum { FILES_MAX = 16 };
-	const struct sync_pair_state *s = p->now;
-	const char *texts[FILES_MAX] = { NULL }, *name, *why = NULL;
-	size_t lens[FILES_MAX] = { 0 };
+	struct sync_pair_state *s = p->now;
 	char *shown = sync_shown(&s->pair, path, false);
-	const char *at = strcmp(shown, "./") == 0 ? "" : shown;
+	const char *at = strcmp(shown, "./") == 0 ? "" : shown, *why;
+	bool fine = sync_rules_enter(p->p.rules, at, NULL, NULL, &why) == 0;
 
-	for (size_t i = 0; i < FILES_MAX &&
-	    (name = sync_rules_dir_file(p->p.rules, i)) != NULL; i++)
-		if (s->sources[0].in_group && p->p.hooks.dir_rules != NULL)
-			(void)p->p.hooks.dir_rules(p->p.hooks.arg, &s->pair, 0,
-			    path, name, &texts[i], &lens[i]);
-	if (sync_rules_enter(p->p.rules, at, texts, lens, &why) != 0) {
-		p->p.hooks.fail(p->p.hooks.arg, shown, why != NULL ? why :
-		    "has rules that cannot be read");
-		p->not_whole = true;
+	for (unsigned i = 0; i < s->pair.n_sources && fine; i++) {
+		struct sync_cursor *c = &s->sources[i];
+
+		if (c->ahead != NULL && at_group(c) && c->item.status == 0 &&
+		    strcmp(c->item.path, path) == 0)
+			fine = take_rules(p, i, at);
 	}
 	free(shown);
+	return fine;
 }
 
 /* The target's group may be unreadable: then nothing is compared. */
@@ -307,7 +345,7 @@ open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
 	f->counted = c->counted;
 	if (can_read) {
 		set_group(p, path, true);
-		enter_rules(p, path);
+		(void)enter_rules(p, path);
 		join_group(&s->target);
 	} else {
 		/* Some name in it: none is known. */
@@ -336,6 +374,8 @@ open_sources(struct sync_plan *p, char *path, bool with_target)
 	}
 	if (counts && with_target && !target_reads(p))
 		counts = false;
+	if (counts && !enter_rules(p, path))
+		counts = false;
 	if (!counts || join_sources(p, path, true) == 0) {
 		(void)join_sources(p, path, false);
 		if (with_target)
@@ -357,7 +397,6 @@ open_sources(struct sync_plan *p, char *path, bool with_target)
 		f->unsure = s->group_unsure;
 	}
 	set_group(p, path, false);
-	enter_rules(p, path);
 }
 
 /* A group that only the target has: what is in it is deleted if its directory
@@ -416,33 +455,36 @@ first_name(const struct sync_pair_state *s)
 	return first;
 }
 
+static bool
+is_hidden(const struct sync_plan *p, unsigned source, const char *path,
+    bool is_dir)
+{
+	char *shown = sync_shown(&p->now->pair, path, false);
+	bool hidden = sync_rules_hides(p->p.rules, source, shown, is_dir);
+
+	free(shown);
+	return hidden;
+}
+
 /* The source whose entry counts: the first, but a directory before all else. */
 static unsigned
-source_of(const struct sync_pair_state *s, const char *name)
+source_of(const struct sync_plan *p, const char *name, const char *path)
 {
+	const struct sync_pair_state *s = p->now;
 	unsigned best = s->pair.n_sources;
 
+	/* One that a rule of its source hides is not there. */
 	for (unsigned i = s->pair.n_sources; i-- > 0;) {
 		const struct sync_cursor *c = &s->sources[i];
 
 		if (at_name(c) && strcmp(c->item.name, name) == 0 &&
 		    (best == s->pair.n_sources ||
 			s->sources[best].item.kind != WALK_DIR ||
-			c->item.kind == WALK_DIR))
+			c->item.kind == WALK_DIR) &&
+		    !is_hidden(p, i, path, c->item.kind == WALK_DIR))
 			best = i;
 	}
 	return best;
-}
-
-static bool
-is_hidden(struct sync_plan *p, const char *path, bool is_dir)
-{
-	char *shown = sync_shown(&p->now->pair, path, false);
-	bool hidden = sync_rules_excludes(p->p.rules, SYNC_SENDER, shown,
-	    is_dir);
-
-	free(shown);
-	return hidden;
 }
 
 /* An entry of a source of which nothing is known: it is left as it is. */
@@ -464,8 +506,6 @@ static void
 handle(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
 {
-	if (s != NULL && is_hidden(p, path, s->kind == WALK_DIR))
-		s = NULL;
 	if (s != NULL && s->kind == WALK_UNKNOWN)
 		unknown(p, path, s);
 	else if (s != NULL)
@@ -488,25 +528,28 @@ next_name(struct sync_plan *p, const char *first)
 	struct sync_pair_state *s = p->now;
 	bool renamed = is_renamed(s);
 	char *name = xstrdup(renamed ? s->sources[0].item.name : first), *path;
-	unsigned source = source_of(s, name);
-	const struct walk_item *from = source < s->pair.n_sources ?
-	    &s->sources[source].item : NULL;
+	const struct walk_item *from;
+	unsigned source;
 	bool in_target = renamed || (at_name(&s->target) &&
 	    strcmp(s->target.item.name, name) == 0);
 
 	p->counts.target_entries += in_target;
-	s->entries += from != NULL;
 	if (*s->group == '\0')
 		path = xstrdup(name);
 	else
 		xasprintf(&path, "%s/%s", s->group, name);
+	source = source_of(p, name, path);
+	from = source < s->pair.n_sources ? &s->sources[source].item : NULL;
 	if (strcmp(path, LOCK_NAME) != 0)
 		handle(p, path, source, from, in_target ? &s->target.item :
 							  NULL);
-	for (unsigned i = 0; i < s->pair.n_sources; i++)
-		if (at_name(&s->sources[i]) &&
-		    strcmp(s->sources[i].item.name, name) == 0)
-			s->sources[i].have = false;
+	for (unsigned i = 0; i < s->pair.n_sources; i++) {
+		if (!at_name(&s->sources[i]) ||
+		    strcmp(s->sources[i].item.name, name) != 0)
+			continue;
+		s->sources[i].have = false;
+		s->entries++;
+	}
 	if (in_target)
 		s->target.have = false;
 	free(path);

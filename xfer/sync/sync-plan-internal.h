@@ -10,6 +10,7 @@
 #include "base/str.h"
 #include "compat/queue.h"
 #include "xfer/state/transfer-exact.h"
+#include "xfer/sync/sync-ahead.h"
 #include "xfer/sync/sync-plan.h"
 #include "xfer/sync/sync-spool.h"
 
@@ -61,6 +62,8 @@ TAILQ_HEAD(sync_frames, sync_frame);
 /* A scan, with the item that was read last. */
 struct sync_cursor {
 	struct sync_scan *scan;
+	/* Reads it, of a source with files of rules; else NULL. */
+	struct sync_ahead *ahead;
 	bool have, ended;
 	struct walk_item item;
 	bool in_group; /* the open group is also this scan's */
@@ -105,6 +108,8 @@ struct sync_plan {
 	TAILQ_HEAD(sync_pair_states, sync_pair_state) pairs;
 	struct sync_pair_state *now;
 	uint32_t n_pairs;
+	const char *rule_files[SYNC_AHEAD_FILES]; /* in directories */
+	size_t n_rule_files;
 	struct sync_frames frames; /* of the pair `now`, downwards */
 	enum sync_phase phase;
 	bool not_whole;

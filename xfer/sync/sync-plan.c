@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "xfer/sync/sync-plan-internal.h"
+#include "xfer/sync/sync-rules.h"
 
 /* ---- life --------------------------------------------------------------- */
 
@@ -14,7 +15,17 @@ sync_plan_new(struct sync_plan **out, const struct sync_plan_params *params)
 {
 	struct sync_plan *p = xcalloc(1, sizeof *p);
 
+	const char *name;
+
 	p->p = *params;
+	while (params->rules != NULL && (name = sync_rules_dir_file(
+		params->rules, p->n_rule_files)) != NULL) {
+		if (p->n_rule_files == SYNC_AHEAD_FILES) {
+			free(p);
+			return ERR_LIMIT;
+		}
+		p->rule_files[p->n_rule_files++] = name;
+	}
 	TAILQ_INIT(&p->pairs);
 	TAILQ_INIT(&p->frames);
 	TAILQ_INIT(&p->ready);
@@ -42,8 +53,10 @@ free_list(struct sync_ready_list *list)
 static void
 free_pair(struct sync_pair_state *s)
 {
-	for (unsigned i = 0; i < s->pair.n_sources; i++)
+	for (unsigned i = 0; i < s->pair.n_sources; i++) {
+		sync_ahead_free(s->sources[i].ahead);
 		sync_scan_free(s->sources[i].scan);
+	}
 	sync_scan_free(s->target.scan);
 	free(s->sources);
 	free(s->group);
@@ -74,10 +87,28 @@ sync_plan_free(struct sync_plan *p)
 	free(p);
 }
 
+/* The sources of trees are read with their files of rules, if there may be
+ * any. */
+static int
+read_ahead(struct sync_plan *p, struct sync_pair_state *s)
+{
+	const struct sync_pair *pair = &s->pair;
+	int err = 0;
+
+	if (p->n_rule_files == 0 || pair->names_only)
+		return 0;
+	for (unsigned i = 0; i < pair->n_sources && err == 0; i++)
+		err = sync_ahead_new(&s->sources[i].ahead,
+		    pair->source_session, pair->source_roots[i],
+		    pair->sources[i], p->rule_files, p->n_rule_files);
+	return err;
+}
+
 int
 sync_plan_add(struct sync_plan *p, const struct sync_pair *pair)
 {
 	struct sync_pair_state *s = xcalloc(1, sizeof *s);
+	int err;
 
 	s->pair = *pair;
 	s->number = p->n_pairs++;
@@ -86,6 +117,8 @@ sync_plan_add(struct sync_plan *p, const struct sync_pair *pair)
 		s->sources[i].scan = pair->sources[i];
 	s->target.scan = pair->target;
 	TAILQ_INSERT_TAIL(&p->pairs, s, entry);
+	if ((err = read_ahead(p, s)) < 0)
+		return err;
 	if (p->now == NULL && p->phase == SYNC_PHASE_MERGE && s->number == 0)
 		p->now = s;
 	return 0;

@@ -26,6 +26,7 @@
 #include "xfer/sync/sync-scan.h"
 
 struct local_dir;
+struct sftp;
 struct sync_plan;
 struct sync_rules;
 
@@ -35,6 +36,7 @@ struct sync_pair {
 	 * paths are as the session names them. */
 	struct sync_scan *const *sources;
 	const char *const *source_roots;
+	struct sftp *source_session; /* reads files of rules there */
 	unsigned n_sources;
 	struct sync_scan *target;
 	const char *target_root;
@@ -70,11 +72,6 @@ struct sync_plan_hooks {
 	void (*note)(void *arg, const char *path, const char *text);
 	void (*fail)(void *arg, const char *path, const char *text);
 	void (*vanished)(void *arg, const char *path);
-	/* The text of a file of rules (sync_rules_dir_file()) in a directory of
-	 * a source, whose path is below its top: 1; 0: there is none. */
-	int (*dir_rules)(void *arg, const struct sync_pair *pair,
-	    unsigned source, const char *path, const char *name,
-	    const char **text, size_t *len);
 	void *arg;
 };
 

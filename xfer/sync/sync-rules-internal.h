@@ -35,6 +35,7 @@ struct rule_list {
 /* One of the files that a dir-merge rule has found. */
 struct rule_frame {
 	char *dir; /* owned */
+	unsigned source;
 	struct rule_list rules;
 };
 

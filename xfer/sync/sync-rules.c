@@ -224,8 +224,8 @@ leave(struct sync_rules *r, struct rule_slot *s, const char *path)
 }
 
 static int
-read_frame(struct sync_rules *r, struct rule_slot *s, const char *path,
-    const char *text, size_t len)
+read_frame(struct sync_rules *r, struct rule_slot *s, unsigned source,
+    const char *path, const char *text, size_t len)
 {
 	struct rule_frame *grown, *f;
 	char shown[256];
@@ -236,7 +236,8 @@ read_frame(struct sync_rules *r, struct rule_slot *s, const char *path,
 		return ERR_NOMEM;
 	s->frames = grown;
 	f = &s->frames[s->count];
-	*f = (struct rule_frame){ .dir = strdup(path) };
+	*f = (struct rule_frame){ .dir = strdup(path),
+		.source = source };
 	if (f->dir == NULL)
 		return ERR_NOMEM;
 	s->count++;
@@ -249,7 +250,7 @@ read_frame(struct sync_rules *r, struct rule_slot *s, const char *path,
 }
 
 int
-sync_rules_enter(struct sync_rules *r, const char *path,
+sync_rules_enter_too(struct sync_rules *r, unsigned source, const char *path,
     const char *const *texts, const size_t *lens, const char **why)
 {
 	struct rule_slot *s;
@@ -257,13 +258,24 @@ sync_rules_enter(struct sync_rules *r, const char *path,
 
 	*why = r->why;
 	for (size_t i = 0; (s = slot_at(r, i)) != NULL; i++) {
-		leave(r, s, path);
 		if (texts == NULL || texts[i] == NULL)
 			continue;
-		if ((err = read_frame(r, s, path, texts[i], lens[i])) < 0)
+		if ((err = read_frame(r, s, source, path, texts[i],
+			 lens[i])) < 0)
 			return err;
 	}
 	return 0;
+}
+
+int
+sync_rules_enter(struct sync_rules *r, const char *path,
+    const char *const *texts, const size_t *lens, const char **why)
+{
+	struct rule_slot *s;
+
+	for (size_t i = 0; (s = slot_at(r, i)) != NULL; i++)
+		leave(r, s, path);
+	return sync_rules_enter_too(r, 0, path, texts, lens, why);
 }
 
 /* ---- matching ----------------------------------------------------------- */
@@ -271,6 +283,7 @@ sync_rules_enter(struct sync_rules *r, const char *path,
 struct asked {
 	const struct sync_rules *r;
 	enum sync_side side;
+	unsigned source; /* of the sender's */
 	const char *path; /* from the top of the transfer */
 	bool is_dir;
 };
@@ -311,6 +324,18 @@ first_of(const struct asked *a, const struct rule_list *list,
 	return NULL;
 }
 
+/* Is it a file of the source that is asked about? At the target, is there none
+ * of an earlier source? */
+static bool
+is_of_source(const struct asked *a, const struct rule_slot *s, size_t i)
+{
+	const struct rule_frame *f = &s->frames[i];
+
+	if (a->side == SYNC_SENDER)
+		return f->source == a->source;
+	return i == 0 || strcmp(s->frames[i - 1].dir, f->dir) != 0;
+}
+
 /* The first rule that holds of a dir-merge's files. */
 static const struct rule *
 first_of_slot(const struct asked *a, const struct rule_slot *s)
@@ -320,7 +345,7 @@ first_of_slot(const struct asked *a, const struct rule_slot *s)
 		const char *local;
 		const struct rule *rule;
 
-		if (!is_below(a->path, f->dir))
+		if (!is_below(a->path, f->dir) || !is_of_source(a, s, i))
 			continue;
 		local = a->path + strlen(f->dir) + (f->dir[0] != '\0');
 		if ((s->flags & RULE_NOT_BELOW) != 0 &&
@@ -334,24 +359,55 @@ first_of_slot(const struct asked *a, const struct rule_slot *s)
 	return NULL;
 }
 
-bool
-sync_rules_excludes(const struct sync_rules *r, enum sync_side side,
-    const char *path, bool is_dir)
+static bool
+excludes(const struct asked *a)
 {
-	const struct asked a = { r, side, path, is_dir };
+	for (size_t i = 0; i < a->r->list.count; i++) {
+		const struct rule *rule = &a->r->list.v[i], *first;
 
-	for (size_t i = 0; i < r->list.count; i++) {
-		const struct rule *rule = &r->list.v[i], *first;
-
-		first = rule->slot != NULL ? first_of_slot(&a, rule->slot) :
-		    holds(&a, rule, path)  ? rule : NULL;
+		first = rule->slot != NULL ? first_of_slot(a, rule->slot) :
+		    holds(a, rule, a->path) ? rule : NULL;
 		if (first != NULL)
 			return first->exclude;
 	}
 	return false;
 }
 
+bool
+sync_rules_excludes(const struct sync_rules *r, enum sync_side side,
+    const char *path, bool is_dir)
+{
+	const struct asked a = { .r = r, .side = side, .path = path,
+		.is_dir = is_dir };
+
+	return excludes(&a);
+}
+
+bool
+sync_rules_hides(const struct sync_rules *r, unsigned source,
+    const char *path, bool is_dir)
+{
+	const struct asked a = { .r = r, .side = SYNC_SENDER,
+		.source = source, .path = path, .is_dir = is_dir };
+
+	return excludes(&a);
+}
+
 /* ---- for a server ------------------------------------------------------- */
+
+/* A name as a pattern that is nothing but it. */
+static void
+put_literally(struct buf *b, const char *name)
+{
+	bool is_pattern = name[strcspn(name, "*?[")] != '\0';
+
+	for (; *name != '\0'; name++) {
+		if (is_pattern && strchr("*?[\\", *name) != NULL)
+			buf_put_u8(b, '\\');
+		buf_put_u8(b, (uint8_t)*name);
+	}
+	buf_put_u8(b, '\0');
+}
 
 /* Rules behind one that a walk does not have are not told: which of them count
  * is not known. */
@@ -359,8 +415,14 @@ const void *
 sync_rules_wire(struct sync_rules *r, size_t *len)
 {
 	const struct asked a = { .r = r, .side = SYNC_SENDER };
+	const struct rule_slot *s;
 
 	buf_reset(&r->wire);
+	/* Files of rules are read also where they are not copied. */
+	for (size_t i = 0; (s = slot_at(r, i)) != NULL; i++) {
+		buf_put_u8(&r->wire, '+');
+		put_literally(&r->wire, s->name);
+	}
 	for (size_t i = 0; i < r->list.count; i++) {
 		const struct rule *rule = &r->list.v[i];
 

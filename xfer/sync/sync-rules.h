@@ -71,10 +71,20 @@ const char *sync_rules_dir_file(const struct sync_rules *r, size_t i);
 int sync_rules_enter(struct sync_rules *r, const char *path,
     const char *const *texts, const size_t *lens,
     const char **why) must_check;
+/* Adds the files of another source, of which the directory was entered as that
+ * of source 0: then of 1, of 2 and so on. Names of a target are protected by
+ * the file of the first source that has one. */
+int sync_rules_enter_too(struct sync_rules *r, unsigned source,
+    const char *path, const char *const *texts, const size_t *lens,
+    const char **why) must_check;
 
-/* Is the name excluded (sender), or protected from deletion (receiver)? path is
- * that in the transfer, in the directory that was entered last or below it. */
+/* Is the name excluded (sender, of source 0), or protected from deletion
+ * (receiver)? path is that in the transfer, in the directory that was entered
+ * last or below it. */
 bool sync_rules_excludes(const struct sync_rules *r, enum sync_side side,
+    const char *path, bool is_dir);
+/* Is the name of that source excluded? */
+bool sync_rules_hides(const struct sync_rules *r, unsigned source,
     const char *path, bool is_dir);
 /* The rules that a server can apply to a walk of a source whose top is the
  * transfer's, in the form of walk@hpnssh.org. They leave out only what is
