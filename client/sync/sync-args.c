@@ -256,6 +256,8 @@ complete(struct sync_args *a)
 	if (a->quiet > 0)
 		a->verbose = 0;
 	a->xfer.in_place = o->in_place;
+	/* A source goes only when its copy is on the disk. */
+	a->xfer.fsync |= o->remove_source;
 }
 
 char **

@@ -245,6 +245,7 @@ make_target(struct sync_run *run)
 	if (r > 0)
 		sync_die(run, SYNC_EXIT_OUTPUT, run->target_path,
 		    sftp_call_words(r));
+	sync_durable_name(run, s, run->target_path);
 	if (run->args.verbose > 0)
 		printf("created directory %s\n", run->target_path);
 }
@@ -703,6 +704,7 @@ sync_run(struct sync_run *run)
 	TAILQ_INIT(&run->pairs);
 	begin(run);
 	take_abilities(run);
+	sync_durable_check(run);
 	make_plan(run);
 	if (run->args.opts.dry_run)
 		plan_only(run);

@@ -109,6 +109,12 @@ void sync_hosts_turn(struct sync_run *run, int timeout_ms);
 void sync_lock_take(struct sync_run *run, struct sync_pair_ends *p);
 void sync_lock_release(struct sync_run *run, struct sync_pair_ends *p);
 
+/* sync-durable.c: with --fsync the name of a directory that was made just now
+ * is put on the disk; with --mkpath those of the directories above it, too. */
+void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
+/* Can the target's end put files on its disk? */
+void sync_durable_check(struct sync_run *run);
+
 /* sync-tell.c */
 void sync_tell_begin(struct sync_run *run);
 void sync_tell_item(void *run, const char *letters, const char *path,

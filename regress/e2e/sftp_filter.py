@@ -59,6 +59,16 @@ def parts(code):
     return refuse((OPEN,), code, lambda m: b".hpnpart" in first_text(m))
 
 
+def source_replaced(names):
+    """When a part gets its name, NEW takes that of OLD: NEW:OLD."""
+    new, old = names.split(":")
+
+    def on_request(m):
+        if extension(m) == b"rename-part@hpnssh.org" and os.path.exists(new):
+            os.rename(new, old)
+    return on_request, None
+
+
 def close(code):
     return refuse((CLOSE,), code)
 

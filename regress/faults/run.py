@@ -34,20 +34,20 @@ STOCK = {"sftp-server": "/usr/lib/openssh/sftp-server",
 PER_KIND = 3
 
 
-def build_shim(directory):
+def build_library(name, directory):
     """`make check` may have built it."""
-    out = harness.BUILD / "regress/faults/shim.so"
+    out = harness.BUILD / f"regress/faults/{name}.so"
     if out.exists():
         return out
-    out = Path(directory) / "shim.so"
+    out = Path(directory) / f"{name}.so"
     subprocess.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O1", "-fPIC",
-                    "-shared", "-o", out, HERE / "shim.c"], check=True)
+                    "-shared", "-o", out, HERE / f"{name}.c"], check=True)
     return out
 
 
 def place_in(directory, shim=None):
     return inject.Place(
-        directory, shim or build_shim(directory),
+        directory, shim or build_library("shim", directory),
         {f"hpn{name}": harness.hpn(name) for name in ("scp", "sftp-server")},
         STOCK)
 

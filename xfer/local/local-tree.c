@@ -476,6 +476,19 @@ local_dir_set_times(struct local_dir *d, const struct timespec times[2])
 	return utimensat(AT_FDCWD, name, times, 0);
 }
 
+int
+local_dir_sync(struct local_dir *d)
+{
+	int fd = fd_of(d);
+
+	if (fd < 0)
+		return -1;
+	if (file_sync(fd) == 0)
+		return 0;
+	errno = errno == EBADF ? EACCES : errno; /* EBADF: a step */
+	return -1;
+}
+
 /* Lists the directory through a duplicate of its descriptor. To open it again
  * would need the right to search it. */
 DIR *

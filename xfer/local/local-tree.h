@@ -95,6 +95,9 @@ int local_dir_set_mode(struct local_dir *d, mode_t mode) must_check;
 int local_dir_set_times(struct local_dir *d,
     const struct timespec times[2]) must_check;
 int local_dir_set_owner(struct local_dir *d, uid_t uid, gid_t gid) must_check;
+/* Waits until the names in the directory are on the disk. EACCES: this user may
+ * not read it. */
+int local_dir_sync(struct local_dir *d) must_check;
 struct statvfs;
 int local_dir_space(struct local_dir *d, struct statvfs *v) must_check;
 /* Opens the directory to read its names; the caller closes it. */

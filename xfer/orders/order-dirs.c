@@ -100,6 +100,8 @@ make_local(struct xfer *x, const struct xfer_order *o)
 	struct local_dir *at = xfer_order_place(x, o, &name);
 	int error = at == NULL ? errno : make_here(x, o, at, name);
 
+	if (error == 0)
+		xfer_settle_dir(x, o->local, at);
 	local_dir_unref(at);
 	if (error > 0)
 		xfer_order_fails(x, o, error);
@@ -181,9 +183,11 @@ made(void *arg, const struct sftp_reply *reply)
 	const struct xfer_path_request q = { .path = d->away.path,
 		.type = d->follow ? SFTP_STAT : SFTP_LSTAT };
 
-	if (reply->err == 0 && reply->status == SFTP_OK)
+	if (reply->err == 0 && reply->status == SFTP_OK) {
+		if (!d->away.x->over)
+			xfer_settle_dir(d->away.x, d->away.path, NULL);
 		dir_ends(d, true);
-	else if (reply->err == 0 && reply->status == SFTP_FAILURE &&
+	} else if (reply->err == 0 && reply->status == SFTP_FAILURE &&
 	    !d->away.x->over)
 		xfer_request_path(d->away.x, &q, exists, d);
 	else

@@ -10,9 +10,11 @@
 
 #include "xfer/orders/ordered.h"
 
-struct source {
+struct xfer_source_end {
 	struct xfer_away away; /* the path is the source's; of a download it
 				* goes from the server */
+	char *path;	       /* owned; its path at a server; NULL: it is on
+				* this host */
 	uint64_t id, bytes, size;
 	bool is_file;
 	struct xfer_exact exact;
@@ -21,7 +23,7 @@ struct source {
 };
 
 static void
-source_ends(struct source *s, bool ok)
+source_ends(struct xfer_source_end *s, bool ok)
 {
 	struct xfer *x = s->away.x;
 
@@ -30,11 +32,12 @@ source_ends(struct source *s, bool ok)
 	xfer_away_clear(&s->away);
 	local_dir_unref(s->at);
 	free(s->name);
+	free(s->path);
 	free(s);
 }
 
 static void
-not_whole(struct source *s)
+not_whole(struct xfer_source_end *s)
 {
 	if (!s->away.x->over)
 		xfer_report(s->away.x, s->away.path, "its copy is not what was "
@@ -43,7 +46,7 @@ not_whole(struct source *s)
 }
 
 static bool
-is_copy(const struct source *s, const struct sftp_attrs *a)
+is_copy(const struct xfer_source_end *s, const struct sftp_attrs *a)
 {
 	return !s->is_file || ((a->flags & SFTP_A_MODE) && S_ISREG(a->mode) &&
 	    (a->flags & SFTP_A_SIZE) && a->size == s->size);
@@ -56,7 +59,7 @@ away(struct xfer_away *a)
 
 	if (!gone && !a->x->over)
 		xfer_away_report(a);
-	source_ends((struct source *)a, gone);
+	source_ends((struct xfer_source_end *)a, gone);
 }
 
 static void
@@ -68,16 +71,27 @@ looked(struct xfer_away *a)
 		away(a);
 }
 
+/* A plan does not know the number of a link, or of a file that was not read
+ * because its target had the data. */
+static bool
+is_what_was_read(const struct xfer_exact *e, const struct stat *st)
+{
+	struct xfer_exact now;
+
+	xfer_exact_from_stat(&now, st);
+	return !e->known ||
+	    ((e->ino == 0 || (e->dev == now.dev && e->ino == now.ino)) &&
+		e->times[1].tv_sec == now.times[1].tv_sec &&
+		e->times[1].tv_nsec == now.times[1].tv_nsec);
+}
+
 static void
-remove_here(struct source *s)
+remove_here(struct xfer_source_end *s)
 {
 	struct stat st;
 
-	/* A plan does not know which inode a link was. */
-	if (s->exact.known && s->exact.ino != 0 &&
-	    local_stat(s->at, s->name, LOCAL_LINKS_NONE, &st) == 0 &&
-	    ((uint64_t)st.st_dev != s->exact.dev ||
-		(uint64_t)st.st_ino != s->exact.ino)) {
+	if (local_stat(s->at, s->name, LOCAL_LINKS_NONE, &st) == 0 &&
+	    !is_what_was_read(&s->exact, &st)) {
 		s->away.end = XFER_AWAY_CHANGED;
 		away(&s->away);
 		return;
@@ -89,7 +103,7 @@ remove_here(struct source *s)
 static void
 target_seen(void *arg, const struct sftp_reply *reply)
 {
-	struct source *s = arg;
+	struct xfer_source_end *s = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
 	    is_copy(s, &reply->attrs) && !s->away.x->over)
@@ -98,19 +112,19 @@ target_seen(void *arg, const struct sftp_reply *reply)
 		not_whole(s);
 }
 
-static void
-begin(struct source *s, const struct xfer_file *f)
+void
+xfer_source_goes(struct xfer_source_end *s)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
-		.path = f->remote };
+		.path = s->path };
 	struct sftp_attrs a;
 	struct stat st;
 
-	if (f->up) {
-		xfer_request_path(f->x, &q, target_seen, s);
+	if (s->path != NULL) {
+		xfer_request_path(s->away.x, &q, target_seen, s);
 		return;
 	}
-	if (local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) == 0) {
+	if (local_stat(s->at, s->name, LOCAL_LINKS_NONE, &st) == 0) {
 		sftp_attrs_from_stat(&a, &st);
 		if (is_copy(s, &a)) {
 			xfer_away_look(&s->away);
@@ -121,21 +135,27 @@ begin(struct source *s, const struct xfer_file *f)
 }
 
 void
-xfer_order_remove_source(struct xfer *x, const struct xfer_file *f,
-    uint64_t bytes)
+xfer_source_stays(struct xfer_source_end *s)
+{
+	source_ends(s, false);
+}
+
+struct xfer_source_end *
+xfer_source_end_new(const struct xfer_file *f, uint64_t bytes)
 {
 	const struct sftp_attrs *was = &f->source.attrs;
-	struct source *s = calloc(1, sizeof *s);
+	struct xfer_source_end *s = calloc(1, sizeof *s);
 
-	if (s == NULL || !xfer_away_init(&s->away, x,
-	    f->up ? f->local : f->remote, was, NULL) ||
+	if (s == NULL)
+		return NULL;
+	if (!xfer_away_init(&s->away, f->x, f->up ? f->local : f->remote, was,
+		NULL) ||
+	    (f->up && (s->path = strdup(f->remote)) == NULL) ||
 	    (s->name = strdup(f->name)) == NULL) {
-		if (s != NULL)
-			xfer_away_clear(&s->away);
+		xfer_away_clear(&s->away);
+		free(s->path);
 		free(s);
-		xfer_report_errno(x, f->up ? f->local : f->remote, ENOMEM);
-		xfer_order_ends(x, f->duty->id, false, 0);
-		return;
+		return NULL;
 	}
 	s->away.was.flags &= SFTP_A_SIZE | SFTP_A_TIMES;
 	s->away.looked = looked;
@@ -146,6 +166,6 @@ xfer_order_remove_source(struct xfer *x, const struct xfer_file *f,
 	s->is_file = !f->source.symlink;
 	s->exact = f->source.exact;
 	s->at = local_dir_ref(f->at);
-	x->orders->sources++;
-	begin(s, f);
+	f->x->orders->sources++;
+	return s;
 }

@@ -10,6 +10,7 @@
  *	order-delete.c	deletes, in the plan's order
  *	order-dirs.c	directories, and their attributes
  *	order-attrs.c	attributes of files on this host
+ *	order-settle.c	files whose names are to be on the disk
  *	order-source.c	sources that go when their targets are whole
  *
  * Threads: one at a time.
@@ -78,6 +79,7 @@ struct xfer_ordered {
 	/* Orders that wait for answers. The deletions among them, in their
 	 * order, those first that were sent. */
 	size_t dirs, fixes, sources, deletes;
+	struct xfer_settle *settle; /* owned; NULL: nothing is to be synced */
 	struct xfer_deletions deletions;
 	/* Directories that were asked for, of which the first so many are
 	 * there, or failed. */
@@ -177,9 +179,30 @@ bool xfer_order_fix_file(struct xfer *x, const struct xfer_order *o);
 
 /* ---- order-source.c ----------------------------------------------------- */
 
-/* f is whole at the target: its source goes, if it is what was read. The
- * order, of so many bytes, ends then. */
-void xfer_order_remove_source(struct xfer *x, const struct xfer_file *f,
-    uint64_t bytes);
+/* f is whole at the target: its source may go. NULL: no memory. */
+struct xfer_source_end *xfer_source_end_new(const struct xfer_file *f,
+    uint64_t bytes) must_check;
+/* It goes, if it is what was read; or it stays. The order, of so many bytes,
+ * ends then. Both free s. */
+void xfer_source_goes(struct xfer_source_end *s);
+void xfer_source_stays(struct xfer_source_end *s);
+
+/* ---- order-settle.c ----------------------------------------------------- */
+
+/* Does the order of f end only when it is on the disk? */
+bool xfer_settles(const struct xfer_file *f);
+/* f is whole at the target. Its order, of so many bytes, ends when it is on the
+ * disk; then its source goes, if it is to. */
+void xfer_settle_file(struct xfer_file *f, uint64_t bytes);
+/* The directory of a path at a server, or a directory on this host (at), has
+ * got a name. */
+void xfer_settle_dir(struct xfer *x, const char *path, struct local_dir *at);
+/* True: something has ended. */
+bool xfer_settle_turn(struct xfer *x);
+/* Files whose orders wait for that. */
+size_t xfer_settle_files(const struct xfer_ordered *o);
+/* Is all of it on the disk? */
+bool xfer_settled(const struct xfer *x);
+void xfer_settle_free(struct xfer_settle *s); /* s may be NULL */
 
 #endif

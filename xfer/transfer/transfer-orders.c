@@ -30,6 +30,7 @@ xfer_orders_free(struct xfer *x)
 		return;
 	xfer_places_free(&x->orders->places);
 	xfer_places_free(&x->orders->backups);
+	xfer_settle_free(x->orders->settle);
 	free(x->orders);
 	x->orders = NULL;
 }
@@ -38,14 +39,15 @@ xfer_orders_free(struct xfer *x)
 static size_t
 asked(const struct xfer_ordered *s)
 {
-	return s->dirs + s->fixes + s->sources + s->deletes;
+	return s->dirs + s->fixes + s->sources + s->deletes +
+	    xfer_settle_files(s);
 }
 
 bool
 xfer_orders_done(const struct xfer *x)
 {
-	return x->orders == NULL ||
-	    ((x->orders->ended || x->stopped) && asked(x->orders) == 0);
+	return x->orders == NULL || ((x->orders->ended || x->stopped) &&
+	    asked(x->orders) == 0 && xfer_settled(x));
 }
 
 static void
@@ -141,8 +143,8 @@ xfer_orders_file_ended(struct xfer_file *f)
 		return;
 	if (ok && !f->only_attrs && !f->source.symlink)
 		bytes = f->source.size;
-	if (ok && f->duty->remove_source && !f->x->over)
-		xfer_order_remove_source(f->x, f, bytes);
+	if (ok && xfer_settles(f) && !f->x->over)
+		xfer_settle_file(f, bytes);
 	else
 		xfer_order_ends(f->x, f->duty->id, ok, bytes);
 	xfer_duty_free(f->duty);
@@ -234,6 +236,7 @@ xfer_orders_turn(struct xfer *x)
 		s->taken = false;
 		xfer_order_ends(x, s->next.id, false, 0);
 	}
+	n = xfer_settle_turn(x);
 	while (!x->stopped && n < ORDERS_PER_TURN && xfer_may_find_more(x) &&
 	    take(x) && obey(x, &s->next)) {
 		s->taken = false;

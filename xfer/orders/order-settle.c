@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Files whose order ends only when their names are on the disk. The data of
+ * such a file was synced before its rename; what is left are the directories
+ * that have got a name: they are synced in rounds. A round takes all that has
+ * come since the last one began, so a directory with many new files is synced a
+ * few times only. When a round is over, the orders of its files end, and the
+ * sources of those that move go.
+ *
+ * At a server a directory is opened as a file is, for fsync@openssh.com. Where
+ * that is refused, names are as safe as that server makes them. A sync that
+ * fails is a failure of all files in that directory and below.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compat/file.h"
+#include "xfer/orders/ordered.h"
+
+enum { SYNCS_MAX = 16 }; /* under way */
+
+/* A directory, or a file, of the target. */
+struct xfer_unsynced {
+	char *path;	      /* owned; at a server */
+	struct local_dir *at; /* owned; on this host */
+	bool is_file, failed, lost;
+};
+
+/* A file whose target is there. */
+struct xfer_landed {
+	uint64_t id, bytes;
+	char *path;	      /* owned; of the target */
+	struct xfer_source_end *moves; /* owned; NULL: it stays */
+	bool failed;
+	TAILQ_ENTRY(xfer_landed) entry;
+};
+TAILQ_HEAD(landed, xfer_landed);
+
+struct unsynced {
+	struct xfer_unsynced *v; /* owned */
+	size_t n, room;
+};
+
+struct xfer_settle {
+	struct xfer *x;
+	struct unsynced next, now; /* of the next round, and of this one */
+	struct landed waiting, moving;
+	size_t files;	    /* in both lists */
+	size_t sent, under_way; /* of `now` */
+};
+
+struct sync_op {
+	struct xfer_settle *s;
+	struct xfer_stream *stream;
+	struct xfer_unsynced *what;
+	struct sftp_handle handle;
+};
+
+/* ---- what is to be synced ----------------------------------------------- */
+
+static void
+unsynced_clear(struct unsynced *u)
+{
+	for (size_t i = 0; i < u->n; i++) {
+		free(u->v[i].path);
+		local_dir_unref(u->v[i].at);
+	}
+	u->n = 0;
+}
+
+static bool
+is_same(const struct xfer_unsynced *a, const struct xfer_unsynced *b)
+{
+	return a->at == b->at && a->is_file == b->is_file &&
+	    (a->path == b->path || (a->path != NULL && b->path != NULL &&
+		strcmp(a->path, b->path) == 0));
+}
+
+/* Takes over w. False: no memory. */
+static bool
+unsynced_add(struct unsynced *u, struct xfer_unsynced w)
+{
+	struct xfer_unsynced *v;
+
+	/* What follows each other is mostly in one directory. */
+	for (size_t i = u->n; i > 0 && u->n - i < 8; i--) {
+		if (is_same(&u->v[i - 1], &w)) {
+			free(w.path);
+			local_dir_unref(w.at);
+			return true;
+		}
+	}
+	if (u->n == u->room) {
+		size_t room = u->room > 0 ? 2 * u->room : 16;
+
+		v = realloc(u->v, room * sizeof *v);
+		if (v == NULL) {
+			free(w.path);
+			local_dir_unref(w.at);
+			return false;
+		}
+		u->v = v;
+		u->room = room;
+	}
+	u->v[u->n++] = w;
+	return true;
+}
+
+static struct xfer_settle *
+settle_of(struct xfer *x)
+{
+	struct xfer_settle *s = x->orders->settle;
+
+	if (s == NULL && (s = calloc(1, sizeof *s)) != NULL) {
+		s->x = x;
+		TAILQ_INIT(&s->waiting);
+		TAILQ_INIT(&s->moving);
+		x->orders->settle = s;
+	}
+	return s;
+}
+
+/* The directory that a path at a server is in. NULL: no memory. */
+static char *
+parent_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? strdup(".") :
+	    slash == path    ? strdup("/") :
+			       strndup(path, (size_t)(slash - path));
+}
+
+/* The directory of a path at a server, or a directory on this host, has got a
+ * name. */
+static bool
+note_place(struct xfer_settle *s, const char *path, struct local_dir *at)
+{
+	struct xfer_unsynced w = { .path = NULL };
+
+	if (at != NULL)
+		w.at = local_dir_ref(at);
+	else if ((w.path = parent_of(path)) == NULL)
+		return false;
+	return unsynced_add(&s->next, w);
+}
+
+void
+xfer_settle_dir(struct xfer *x, const char *path, struct local_dir *at)
+{
+	struct xfer_settle *s = x->opts.fsync ? settle_of(x) : NULL;
+
+	if (s != NULL && !note_place(s, path, at))
+		xfer_report_errno(x, path, ENOMEM);
+}
+
+/* ---- files -------------------------------------------------------------- */
+
+bool
+xfer_settles(const struct xfer_file *f)
+{
+	return f->duty != NULL &&
+	    (f->duty->remove_source || f->x->opts.fsync);
+}
+
+/* Is the target's data still to be synced? It may be that of an earlier copy,
+ * which has not done that. */
+static bool
+lacks_sync(const struct xfer_file *f)
+{
+	return !f->source.symlink && (!f->x->opts.fsync || f->only_attrs ||
+	    f->target.reuse == XFER_REUSE_WHOLE);
+}
+
+static int
+sync_file_here(const struct xfer_file *f)
+{
+	struct stat st;
+	int fd = local_open_source(f->at, f->name, LOCAL_LINKS_NONE, &st);
+	int r, error;
+
+	if (fd < 0)
+		return -1;
+	r = file_sync(fd);
+	error = errno;
+	close(fd);
+	errno = error;
+	return r;
+}
+
+/* Notes what is to be synced of f. -1 with errno. */
+static int
+note_file(struct xfer_settle *s, const struct xfer_file *f)
+{
+	struct xfer_unsynced w = { .is_file = true };
+
+	if (!f->up && lacks_sync(f) && sync_file_here(f) != 0)
+		return -1;
+	errno = ENOMEM;
+	if (f->up && lacks_sync(f) && ((w.path = strdup(f->remote)) == NULL ||
+	    !unsynced_add(&s->next, w)))
+		return -1;
+	return note_place(s, f->remote, f->up ? NULL : f->at) ? 0 : -1;
+}
+
+static void
+landed_ends(struct xfer_settle *s, struct xfer_landed *l, bool ok)
+{
+	struct xfer *x = s->x;
+
+	s->files--;
+	if (l->moves != NULL && ok)
+		xfer_source_goes(l->moves);
+	else if (l->moves != NULL)
+		xfer_source_stays(l->moves);
+	else
+		xfer_order_ends(x, l->id, ok, ok ? l->bytes : 0);
+	free(l->path);
+	free(l);
+}
+
+void
+xfer_settle_file(struct xfer_file *f, uint64_t bytes)
+{
+	struct xfer_settle *s = settle_of(f->x);
+	const char *path = f->up ? f->remote : f->local;
+	struct xfer_landed *l = calloc(1, sizeof *l);
+
+	if (s == NULL || l == NULL || (l->path = strdup(path)) == NULL ||
+	    (f->duty->remove_source &&
+		(l->moves = xfer_source_end_new(f, bytes)) == NULL)) {
+		if (l != NULL)
+			free(l->path);
+		free(l);
+		xfer_report_errno(f->x, path, ENOMEM);
+		xfer_order_ends(f->x, f->duty->id, false, 0);
+		return;
+	}
+	l->id = f->duty->id;
+	l->bytes = bytes;
+	s->files++;
+	TAILQ_INSERT_TAIL(&s->waiting, l, entry);
+	if (note_file(s, f) == 0)
+		return;
+	xfer_report_errno(f->x, path, errno);
+	TAILQ_REMOVE(&s->waiting, l, entry);
+	landed_ends(s, l, false);
+}
+
+/* ---- a round ------------------------------------------------------------ */
+
+/* Is the path that of w, or below it? */
+static bool
+concerns(const struct xfer_unsynced *w, const char *path)
+{
+	size_t len = w->path != NULL ? strlen(w->path) : 0;
+
+	return len == 0 || strcmp(w->path, ".") == 0 ||
+	    (strncmp(path, w->path, len) == 0 &&
+		(path[len] == '\0' || path[len] == '/' ||
+		    w->path[len - 1] == '/'));
+}
+
+static void
+sync_failed(struct xfer_settle *s, struct xfer_unsynced *w, const char *why)
+{
+	struct xfer_landed *l;
+
+	w->failed = true;
+	if (!s->x->over)
+		xfer_report(s->x, w->path != NULL ? w->path : "directory",
+		    why);
+	TAILQ_FOREACH(l, &s->moving, entry)
+		l->failed |= concerns(w, l->path);
+}
+
+/* Ends the round. What a stream took with it when it was lost is done again,
+ * for all files. */
+static void
+round_ends(struct xfer_settle *s)
+{
+	struct xfer_landed *l;
+	bool again = false;
+
+	for (size_t i = 0; i < s->now.n && !s->x->over; i++) {
+		struct xfer_unsynced *w = &s->now.v[i];
+
+		if (!w->lost)
+			continue;
+		again = true;
+		w->lost = false;
+		if (!unsynced_add(&s->next, *w))
+			sync_failed(s, w, err_text(ERR_NOMEM));
+		w->path = NULL;
+		w->at = NULL;
+	}
+	unsynced_clear(&s->now);
+	s->sent = 0;
+	while ((l = TAILQ_FIRST(&s->moving)) != NULL) {
+		TAILQ_REMOVE(&s->moving, l, entry);
+		if (again && !l->failed)
+			TAILQ_INSERT_HEAD(&s->waiting, l, entry);
+		else
+			landed_ends(s, l, !l->failed && !s->x->over);
+	}
+}
+
+static void
+op_ends(struct sync_op *op)
+{
+	struct xfer_settle *s = op->s;
+
+	op->stream->handles--;
+	free(op);
+	s->under_way--;
+}
+
+static void
+synced(void *arg, const struct sftp_reply *reply)
+{
+	struct sync_op *op = arg;
+	bool cannot = !op->what->is_file &&
+	    (reply->status == SFTP_BAD_MESSAGE ||
+		reply->status == SFTP_OP_UNSUPPORTED);
+
+	if (reply->err != 0)
+		op->what->lost = true;
+	else if (reply->status != SFTP_OK && !cannot)
+		sync_failed(op->s, op->what, reply->words);
+	op_ends(op);
+}
+
+static void
+opened(void *arg, const struct sftp_reply *reply)
+{
+	struct sync_op *op = arg;
+	struct sftp *s = op->stream->s;
+
+	if (reply->err != 0 || reply->type != SFTP_HANDLE) {
+		op->what->lost = reply->err != 0;
+		if (reply->err == 0 && op->what->is_file)
+			sync_failed(op->s, op->what, reply->words);
+		op_ends(op);
+		return;
+	}
+	sftp_keep_handle(&op->handle, reply);
+	if (sftp_has(s, SFTP_EXT_FSYNC)) {
+		sftp_ext_handle(s, SFTP_EXT_FSYNC, &op->handle, synced, op);
+		sftp_close(s, &op->handle, NULL, NULL);
+		return;
+	}
+	sftp_close(s, &op->handle, NULL, NULL);
+	op_ends(op);
+}
+
+static void
+sync_remote(struct xfer_settle *s, struct xfer_stream *l,
+    struct xfer_unsynced *w)
+{
+	const struct sftp_attrs none = { .flags = 0 };
+	struct sync_op *op = calloc(1, sizeof *op);
+
+	if (op == NULL) {
+		sync_failed(s, w, err_text(ERR_NOMEM));
+		return;
+	}
+	*op = (struct sync_op){ .s = s, .stream = l, .what = w };
+	l->handles++;
+	s->under_way++;
+	sftp_open(l->s, w->path, SFTP_O_READ, &none, opened, op);
+}
+
+/* A directory that this user may not read cannot be synced by itself. */
+static void
+sync_here(struct xfer_settle *s, struct xfer_unsynced *w)
+{
+	if (local_dir_sync(w->at) != 0 && errno != EACCES &&
+	    errno != EINVAL)
+		sync_failed(s, w, local_error_text(errno));
+}
+
+static void
+take_waiting(struct xfer_settle *s)
+{
+	struct xfer_landed *l;
+
+	while ((l = TAILQ_FIRST(&s->waiting)) != NULL) {
+		TAILQ_REMOVE(&s->waiting, l, entry);
+		TAILQ_INSERT_TAIL(&s->moving, l, entry);
+	}
+}
+
+static bool
+begins(const struct xfer_settle *s)
+{
+	const struct xfer_ordered *o = s->x->orders;
+
+	return s->now.n == 0 && s->next.n > 0 && !s->x->over &&
+	    (!TAILQ_EMPTY(&s->waiting) || o->ended || s->x->stopped);
+}
+
+static void
+begin_round(struct xfer_settle *s)
+{
+	struct unsynced done = s->now;
+
+	s->now = s->next;
+	s->next = done;
+	take_waiting(s);
+}
+
+bool
+xfer_settle_turn(struct xfer *x)
+{
+	struct xfer_settle *s = x->orders->settle;
+	struct xfer_stream *l = xfer_stream_first(x);
+	struct xfer_unsynced *w;
+
+	if (s == NULL)
+		return false;
+	if (begins(s))
+		begin_round(s);
+	if (s->now.n == 0)
+		return false;
+	while (s->sent < s->now.n && s->under_way < SYNCS_MAX) {
+		w = &s->now.v[s->sent];
+		if (w->at != NULL)
+			sync_here(s, w);
+		else if (l != NULL && sftp_error(l->s) == 0)
+			sync_remote(s, l, w);
+		else
+			return false;
+		s->sent++;
+	}
+	if (s->sent < s->now.n || s->under_way > 0)
+		return false;
+	round_ends(s);
+	return true;
+}
+
+size_t
+xfer_settle_files(const struct xfer_ordered *o)
+{
+	return o->settle != NULL ? o->settle->files : 0;
+}
+
+bool
+xfer_settled(const struct xfer *x)
+{
+	const struct xfer_settle *s = x->orders->settle;
+
+	return s == NULL ||
+	    (s->files == 0 && s->now.n == 0 && s->next.n == 0);
+}
+
+void
+xfer_settle_free(struct xfer_settle *s)
+{
+	if (s == NULL)
+		return;
+	take_waiting(s);
+	round_ends(s);
+	unsynced_clear(&s->next);
+	free(s->now.v);
+	free(s->next.v);
+	free(s);
+}
