@@ -29,7 +29,6 @@
 #include "xfer/transfer/transfer-orders.h"
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
-#include "xfer/sftp/sftp-rights.h"
 #include "xfer/sync/sync-path.h"
 
 static void
@@ -366,32 +365,6 @@ begin_pair(struct sync_run *run, struct sync_root *r)
 
 /* ---- both ends ---------------------------------------------------------- */
 
-static uint32_t
-rights(const struct sync_run *run, bool source)
-{
-	if (source)
-		return SFTP_MAY_LIST | SFTP_MAY_READ |
-		    (run->args.opts.remove_source ? SFTP_MAY_DELETE : 0);
-	return SFTP_MAY_ALL;
-}
-
-/* The servers keep to the tree that they serve, from the first request on. A
- * source that is several trees has no such directory. */
-static void
-confine_ends(struct sync_run *run)
-{
-	const struct sync_root *r = only_root(run);
-	const struct sync_opts *o = &run->args.opts;
-
-	if (r != NULL && r->sources.n == 1 && !o->copy_links &&
-	    !o->copy_dirlinks)
-		sync_end_confine(sync_end_of(run, true), r->sources.v[0],
-		    rights(run, true));
-	if (!o->keep_dirlinks)
-		sync_end_confine(sync_end_of(run, false), run->target_path,
-		    rights(run, false));
-}
-
 struct question {
 	bool done;
 	uint32_t status;
@@ -444,7 +417,7 @@ begin_again(struct sync_run *run)
 
 	make_target(run);
 	if (target->top != NULL && !run->args.opts.dry_run)
-		sync_end_confine(target, target->top, rights(run, false));
+		sync_confine_target(run);
 	TAILQ_FOREACH(p, &run->pairs, entry) {
 		sync_scan_free(p->target);
 		scan_target(run, p);
@@ -463,7 +436,7 @@ begin(struct sync_run *run)
 
 	ask(target->s, "/proc/self", &self);
 	ask(target->s, run->target_path, &top);
-	confine_ends(run);
+	sync_confine_ends(run);
 	TAILQ_FOREACH(r, &run->roots, entry)
 		begin_pair(run, r);
 	wait_for(run, &self.done);

@@ -99,6 +99,10 @@ void sync_end_confine(struct sync_end *end, const char *top, uint32_t rights);
 /* How the end's session names a path that is the top, or below it. The caller
  * frees it. */
 char *sync_end_path(const struct sync_end *end, const char *path);
+/* sync-confine.c: asks both servers to keep to what they serve, from the next
+ * request on; that of the target alone once its target is there. */
+void sync_confine_ends(struct sync_run *run);
+void sync_confine_target(struct sync_run *run);
 /* sync-streams.c: streams of the host whose sessions keep to its top, too. */
 struct xfer_streams sync_streams(struct sync_run *run);
 /* A turn of both ends. */

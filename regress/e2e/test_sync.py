@@ -459,3 +459,16 @@ def test_backup_of_a_directory_below(ends, source, tmp_path):
     assert done.rc == 0, done
     assert (target / ".old/from/h").read_text() == "of before"
     assert (target / "from/h").read_text() == "three"
+
+
+def test_several_sources_by_links(ends, source, tmp_path):
+    """Sources that are reached through links are what these lead to."""
+    make(tmp_path / "deep/other", {"o": "of other", "a/g2": "two"})
+    (tmp_path / "way").symlink_to(tmp_path / "deep")
+    arguments = ends(tmp_path / "way/other", tmp_path / "to")
+    more = str(arguments[-2]).replace("way/other", "from/")
+    done = run([SYNC, "-a", *arguments[:-2], arguments[-2], more,
+                arguments[-1]])
+    assert done.rc == 0 and not done.err, done
+    assert (tmp_path / "to/other/o").read_text() == "of other"
+    assert left_to_do(source, tmp_path / "to") == []

@@ -169,3 +169,39 @@ def test_kills(ends, tmp_path):
         left = [(n, b) for n, _, _, b in state(target) if ".hpn" not in n]
         assert [(n, b) for n, _, _, b in state(source)] == left, kill
         assert state(beside) == before
+
+
+@pytest.mark.parametrize("names,top", [
+    (["a/x/", "a/xy/"], "a"), (["a/x", "a/x/in/"], "a/x"), (["a/x/", "b"], ""),
+    (["a/x/"], "a/x/"), (["way/x/", "a/xy/"], "a")])
+def test_server_of_sources_is_confined(names, top, tmp_path):
+    """To the one source, or to the directory that all are below."""
+    base = tmp_path / "from"
+    for name in ("a/x/in", "a/xy", "b"):
+        (base / name).mkdir(parents=True)
+        (base / name / f"f{name[-1]}").write_text("x")
+    (base / "way").symlink_to("a")
+    shell, log = tmp_path / "shell", tmp_path / "log"
+    shell.write_text(f"#!/bin/sh\nexec {OURS} -e -l INFO 2>{log}\n")
+    shell.chmod(0o755)
+    done = run([SYNC, "-rt", "-e", shell, *[f"h:{base}/{n}" for n in names],
+                tmp_path / "to"])
+    assert done.rc == 0, done
+    confined = f"{base}/{top}" if top else base
+    assert f'confine "{confined}" rights 0x3\n' in log.read_text()
+
+
+def test_links_of_keep_dirlinks(ends, tmp_path, outside):
+    """-K follows links of the target that stay in it. One that leads out is
+    told and left alone, and nothing is written behind it."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    fill(source, "good")
+    (target / "real").mkdir(parents=True)
+    (target / "d0").symlink_to("real")
+    (target / "d1").symlink_to(outside)
+    before = state(outside)
+    done = run([SYNC, "-rtK", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 23 and b"d1" in done.err, done
+    assert (target / "real/sub/g0").read_text() == "good"
+    assert (target / "d1").is_symlink() and state(outside) == before
+    assert (target / "d2/sub/g0").read_text() == "good"

@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "xfer/part-name.h"
+#include "xfer/sftp/sftp-proto.h"
 #include "xfer/sync/sync-plan-internal.h"
 #include "xfer/sync/sync-rules.h"
 
@@ -365,6 +366,19 @@ take_file(struct sync_plan *p, const char *path,
 		sync_emit(p, r);
 }
 
+/* An entry of the target of which nothing is known: with -K a link that leads
+ * out of the target. It stays as it is, and so does what is below it. */
+static void
+unknown_target(struct sync_plan *p, const char *path,
+    const struct walk_item *t)
+{
+	char *shown = sync_shown(&p->now->pair, path, false);
+
+	p->p.hooks.fail(p->p.hooks.arg, shown, sftp_status_text(t->status));
+	p->not_whole = true;
+	free(shown);
+}
+
 void
 sync_one(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
@@ -373,6 +387,10 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 	struct sync_record r;
 
 	count(p, s);
+	if (t != NULL && t->kind == WALK_UNKNOWN) {
+		unknown_target(p, path, t);
+		return;
+	}
 	if (s->kind != WALK_DIR)
 		fill_dirs(p);
 	d = sync_decide(p->p.opts, p->p.ends, s, t);

@@ -42,6 +42,8 @@ struct scan_way *scan_names_new(struct sftp *s, const char *top,
 bool scan_take_attrs(struct walk_item *item, const struct sftp_attrs *a);
 /* Sets what stat-ns@hpnssh.org tells besides. */
 void scan_take_ns(struct walk_item *item, const struct sftp_stat_ns *st);
+/* In a session that is confined: does the link lead out of its root? */
+bool scan_leads_out(const struct sftp *s, const struct sftp_reply *reply);
 /* Clears what was not asked for, since a walk does not tell it either. */
 void scan_leave_out_unasked(struct walk_item *item, uint32_t want);
 

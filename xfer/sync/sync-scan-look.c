@@ -96,7 +96,7 @@ take_target(const struct scan_list *l, struct scan_entry *e,
 
 	if (reply->type == SFTP_STATUS ||
 	    !scan_take_attrs(&item, &reply->attrs)) {
-		if (l->opts.copy_links)
+		if (l->opts.copy_links || scan_leads_out(l->s, reply))
 			set_unknown(e, MAX(reply->status, 1u));
 		return;
 	}

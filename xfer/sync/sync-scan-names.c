@@ -222,7 +222,8 @@ target_done(void *arg, const struct sftp_reply *reply)
 		q->has_ns = false;
 		if ((path = path_of(n, q)) != NULL)
 			ask_ns(q, path, true);
-	} else if (n->opts.copy_links) {
+	} else if (n->opts.copy_links ||
+	    scan_leads_out(n->s, reply)) {
 		q->status = MAX(reply->status, 1u);
 	} else {
 		ask_of_link(q);

@@ -328,6 +328,14 @@ scan_take_ns(struct walk_item *item, const struct sftp_stat_ns *st)
 		item->blocks = st->blocks;
 }
 
+bool
+scan_leads_out(const struct sftp *s, const struct sftp_reply *reply)
+{
+	return sftp_confined(s) == SFTP_CONFINED_YES && reply->err == 0 &&
+	    reply->type == SFTP_STATUS &&
+	    reply->status == SFTP_PERMISSION_DENIED;
+}
+
 void
 scan_leave_out_unasked(struct walk_item *item, uint32_t want)
 {

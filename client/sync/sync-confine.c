@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Which directory the servers of a run keep to (confine@hpnssh.org). That of
+ * the target keeps to the target, always. That of the sources keeps to the
+ * source, or, if they are several, to the directory that all are below. Links
+ * on the way to several sources are followed here, once: from then on what they
+ * were resolved to is the source, and no link on the way to it is followed.
+ */
+#include "client/sync/sync-run.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "xfer/sftp/sftp-rights.h"
+
+static uint32_t
+source_rights(const struct sync_run *run)
+{
+	return SFTP_MAY_LIST | SFTP_MAY_READ |
+	    (run->args.opts.remove_source ? SFTP_MAY_DELETE : 0);
+}
+
+/* Replaces a source's path by what it is without links. */
+static void
+resolve(struct sync_run *run, struct sftp *s, char **path)
+{
+	char *real = NULL;
+	int r = sftp_call_name(s, SFTP_REALPATH, *path, &real);
+
+	if (r < 0)
+		sync_lost(run, r);
+	if (r > 0 || real[0] != '/')
+		sync_die(run, SYNC_EXIT_FILES, *path,
+		    r > 0 ? sftp_call_words(r) : "has no absolute path");
+	free(*path);
+	*path = real;
+}
+
+/* Cuts `top` down to the deepest directory that is path, or above it. Both are
+ * absolute, and have no dots. */
+static void
+cut_to_common(char *top, const char *path)
+{
+	size_t common = 0, i = 0;
+
+	for (; top[i] != '\0' && top[i] == path[i]; i++)
+		if (top[i] == '/')
+			common = i;
+	if ((top[i] == '\0' || top[i] == '/') &&
+	    (path[i] == '\0' || path[i] == '/'))
+		common = i;
+	top[MAX(common, (size_t)1)] = '\0';
+}
+
+/* The directory that all sources are below. The caller frees it. */
+static char *
+common_top(struct sync_run *run)
+{
+	struct sftp *s = sync_end_of(run, true)->s;
+	struct sync_root *r;
+	char *top = NULL;
+
+	TAILQ_FOREACH(r, &run->roots, entry) {
+		for (size_t i = 0; i < r->sources.n; i++) {
+			resolve(run, s, &r->sources.v[i]);
+			if (top == NULL)
+				top = xstrdup(r->sources.v[i]);
+			cut_to_common(top, r->sources.v[i]);
+		}
+	}
+	return top;
+}
+
+static void
+confine_sources(struct sync_run *run)
+{
+	struct sync_end *end = sync_end_of(run, true);
+	const struct sync_root *r = TAILQ_FIRST(&run->roots);
+	char *top;
+
+	if (r == NULL)
+		return;
+	if (TAILQ_NEXT(r, entry) == NULL && r->sources.n == 1) {
+		sync_end_confine(end, r->sources.v[0], source_rights(run));
+		return;
+	}
+	/* What the server can is known if it has told of several sources. */
+	if (sftp_has_version(end->s) && !sftp_has(end->s, SFTP_EXT_CONFINE))
+		return;
+	top = common_top(run);
+	sync_end_confine(end, top, source_rights(run));
+	free(top);
+}
+
+void
+sync_confine_target(struct sync_run *run)
+{
+	struct sync_end *end = sync_end_of(run, false);
+
+	end->confine.flags = run->args.opts.keep_dirlinks ?
+	    SFTP_CONFINE_LINKS : 0;
+	sync_end_confine(end, run->target_path, SFTP_MAY_ALL);
+}
+
+void
+sync_confine_ends(struct sync_run *run)
+{
+	const struct sync_opts *o = &run->args.opts;
+
+	/* -L and -k ask for what links of the source lead to, wherever. */
+	if (!o->copy_links && !o->copy_dirlinks)
+		confine_sources(run);
+	sync_confine_target(run);
+}
