@@ -223,7 +223,7 @@ monitor_on_event(struct monitor *m, struct rd *in, struct buf *out)
 	struct event_copy c;
 	struct span body;
 	struct rd r;
-	int err = 0;
+	int err = m->events != NULL && in->len > 0 ? 0 : ERR_PROTOCOL;
 
 	(void)out;
 	while (err == 0 && in->len > 0) {
@@ -234,10 +234,10 @@ monitor_on_event(struct monitor *m, struct rd *in, struct buf *out)
 		err = event_get(&r, &c);
 		if (err == 0)
 			err = rd_end(&r);
-		if (err == 0 && m->events != NULL)
+		if (err == 0)
 			take_claim(m->events, &c, &lines);
 		event_copy_clear(&c);
-		if (m->events != NULL && buf_len(&lines) > LINES_AT_ONCE) {
+		if (buf_len(&lines) > LINES_AT_ONCE) {
 			event_sink_put(m->events->sink, &lines);
 			buf_reset(&lines);
 		}
