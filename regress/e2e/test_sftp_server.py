@@ -21,8 +21,8 @@ needs_sftp = pytest.mark.skipif(not stock("sftp"),
 REQUESTS = """open close read write lstat fstat setstat fsetstat opendir
 readdir remove mkdir rmdir realpath stat rename readlink symlink posix-rename
 statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
-home-directory users-groups-by-id check-file-handle check-file-name times-ns
-stat-ns sparse-map readdir-ns put-file put-file-ns rename-part get-file
+home-directory users-groups-by-id check-file-handle check-file-name block-sums
+times-ns stat-ns sparse-map readdir-ns put-file put-file-ns rename-part get-file
 walk walk-read confine""".split()
 
 

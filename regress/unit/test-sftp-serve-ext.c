@@ -130,6 +130,97 @@ test_check_holes(void **state)
 	assert_int_equal(unlink("holes"), 0);
 }
 
+static void
+ask_sums(uint32_t h, uint64_t offset, uint64_t len, uint32_t block,
+    size_t seed_len)
+{
+	static const uint8_t seed[17] = "0123456789abcdef";
+
+	put_handle(ask_ext("block-sums@hpnssh.org"), h);
+	buf_put_u64(&message, offset);
+	buf_put_u64(&message, len);
+	buf_put_u32(&message, block);
+	buf_put_string(&message, seed, seed_len);
+}
+
+/* The factor of that seed is 0x30313235: its low bits become 101. */
+static void
+expect_sums(const uint8_t *bytes, size_t len, size_t block)
+{
+	struct reply reply = answer();
+	uint8_t seeded[16 + 4096], strong[DIGEST_MAX_LEN];
+
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	memcpy(seeded, "0123456789abcdef", 16);
+	for (size_t at = 0, n; at < len; at += n) {
+		uint32_t weak = 0;
+
+		n = MIN(block, len - at);
+		for (size_t i = 0; i < n; i++)
+			weak = weak * 0x30313235 + bytes[at + i];
+		memcpy(seeded + 16, bytes + at, n);
+		assert_int_equal(digest_once(DIGEST_SHA256, seeded, 16 + n,
+		    strong), 0);
+		assert_int_equal(rd_u32(&reply.body), weak);
+		assert_memory_equal(rd_bytes(&reply.body, 16).p, strong, 16);
+	}
+	assert_int_equal(rd_end(&reply.body), 0);
+}
+
+/* Of a file with a hole of three blocks: whole, a part, what is refused. */
+static void
+test_block_sums(void **state)
+{
+	enum { SIZE = 6 * 4096 + 100 };
+	uint8_t *bytes = calloc(1, SIZE);
+	int fd = open("sums", O_RDWR | O_CREAT | O_EXCL, 0600);
+	uint32_t h;
+
+	(void)state;
+	assert_true(fd >= 0 && bytes != NULL);
+	for (size_t i = 0; i < 4096; i++)
+		bytes[i] = (uint8_t)(i * i >> 3);
+	for (size_t i = 4 * 4096; i < SIZE; i++)
+		bytes[i] = (uint8_t)(i * 7);
+	assert_int_equal(pwrite(fd, bytes, 4096, 0), 4096);
+	assert_int_equal(pwrite(fd, bytes + 4 * 4096, SIZE - 4 * 4096,
+	    4 * 4096), SIZE - 4 * 4096);
+	ask_open("sums", SFTP_O_READ);
+	h = answer_handle();
+	ask_sums(h, 0, SIZE, 4096, 16);
+	expect_sums(bytes, SIZE, 4096);
+	ask_sums(h, 77, 5000, 2048, 16);
+	expect_sums(bytes + 77, 5000, 2048);
+	ask_sums(h, 0, SIZE + 1, 4096, 16);
+	expect_status(SFTP_EOF);
+	ask_sums(h, SIZE + 1, 1, 4096, 16);
+	expect_status(SFTP_EOF);
+	ask_sums(h, 0, 0, 4096, 16);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_sums(h, 0, SIZE, 4096, 15);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_sums(h, 0, SIZE, 4097, 16);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_sums(h, 0, SIZE, 1024, 16);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_sums(h, 0, SIZE, 2 << 20, 16);
+	expect_status(SFTP_BAD_MESSAGE);
+	/* more than 1 GiB; more than 13,056 sums */
+	ask_sums(h, 0, (UINT64_C(1) << 30) + 1, 1 << 20, 16);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_sums(h, 0, 13056 * 2048 + 1, 2048, 16);
+	expect_status(SFTP_BAD_MESSAGE);
+	assert_int_equal(ftruncate(fd, 13056 * 2048), 0);
+	ask_sums(h, 0, 13056 * 2048, 2048, 16);
+	assert_int_equal(answer().body.len, 13056 * 20);
+	close_handle(h, SFTP_OK);
+	ask_sums(h, 0, 4096, 4096, 16);
+	expect_status(SFTP_FAILURE);
+	close(fd);
+	free(bytes);
+	assert_int_equal(unlink("sums"), 0);
+}
+
 /* All entries, with what stat-ns tells, and the end; beside READDIR. */
 static void
 test_readdir_ns(void **state)
@@ -817,6 +908,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_check_file),
 		cmocka_unit_test(test_check_holes),
+		cmocka_unit_test(test_block_sums),
 		cmocka_unit_test(test_readdir_ns),
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),

@@ -31,6 +31,16 @@ ask_check_name(uint32_t h)
 }
 
 static void
+ask_block_sums(uint32_t h)
+{
+	put_handle(ask_ext("block-sums@hpnssh.org"), h);
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, 1);
+	buf_put_u32(&message, 2048);
+	buf_put_string(&message, "0123456789abcdef", 16);
+}
+
+static void
 ask_times_ns(uint32_t h)
 {
 	put_handle(ask_ext("times-ns@hpnssh.org"), h);
@@ -158,6 +168,8 @@ static const struct own {
 } own_requests[] = {
 	{ "check-file-handle", "check-file", "read", ask_check_handle, false },
 	{ "check-file-name", NULL, "open,read,close", ask_check_name, false },
+	{ "block-sums", "block-sums@hpnssh.org", "read", ask_block_sums,
+	    false },
 	{ "times-ns", "times-ns@hpnssh.org", "fsetstat", ask_times_ns, true },
 	{ "stat-ns", "stat-ns@hpnssh.org", "stat,lstat", ask_stat_ns, false },
 	{ "sparse-map", "sparse-map@hpnssh.org", "read", ask_sparse_map,

@@ -31,6 +31,7 @@ struct local_beneath;
 struct ring;
 struct serve_hash;
 struct serve_io;
+struct serve_sums;
 struct serve_told;
 struct serve_walk;
 
@@ -166,6 +167,7 @@ struct serve_op {
 	uint64_t count;
 	struct buf data;	 /* owned */
 	struct serve_hash *hash; /* owned */
+	struct serve_sums *sums; /* owned */
 	struct local_beneath *made; /* owned */
 	struct serve_walk *walk;    /* owned */
 	struct serve_walk *walking; /* the walk of the handle, borrowed */
@@ -363,6 +365,10 @@ void serve_walk_free(struct serve_walk *w); /* NULL: nothing */
 /* The digest algorithms of check-file, a comma list. */
 extern const char serve_hash_algs[];
 void serve_hash_free(struct serve_hash *h);
+
+/* sftp-serve-sums.c */
+SERVE_HANDLER(block_sums);
+void serve_sums_free(struct serve_sums *s); /* NULL: nothing */
 
 /* sftp-serve-op.c. serve_submit() runs op now, gives it to a worker, or parks
  * it; in each case it takes over what op owns. */

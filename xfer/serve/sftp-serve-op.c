@@ -64,6 +64,7 @@ serve_op_clear(struct serve_op *op)
 	free(op->path2);
 	buf_clear(&op->data);
 	serve_hash_free(op->hash);
+	serve_sums_free(op->sums);
 	local_beneath_free(op->made);
 	serve_walk_free(op->walk);
 	if (op->own.fd >= 0)
@@ -284,7 +285,7 @@ post(struct sftp_serve *s, const struct serve_op *op)
 	    op->duration == SERVE_LONG ? io->rings[0] : NULL;
 	/* A digest waits for earlier writes, but once it runs no request has to
 	 * wait for it. */
-	if (op->hash != NULL)
+	if (op->hash != NULL || op->sums != NULL)
 		job->order.touches = SERVE_TOUCHES_NOTHING;
 	TAILQ_INSERT_HEAD(&io->running, job, entry);
 	io->count++;

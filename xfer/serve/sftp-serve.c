@@ -115,6 +115,8 @@ static const struct request requests[] = {
 	    "read", READ, serve_check_file_handle),
 	OTHER("check-file-name", "check-file-name", NULL,
 	    "open,read,close", READ, serve_check_file_name),
+	OTHER("block-sums", "block-sums@hpnssh.org", "1", "read", READ,
+	    serve_block_sums),
 	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat", TIMES,
 	    serve_times_ns),
 	OTHER("stat-ns", "stat-ns@hpnssh.org", "1", "stat,lstat", LIST,

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * block-sums@hpnssh.org: weak and strong sums of the blocks of a range, by
+ * which a client finds in its own file what this one has, too. docs/SFTP.md has
+ * the wire format. It runs in slices, as check-file does.
+ */
+#include <sys/stat.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/ring.h"
+#include "xfer/block-sum.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+enum {
+	SUMS_MAX = SFTP_DATA_MAX / BLOCK_SUM_BYTES, /* of a reply */
+	/* A slice ends after so many bytes if other work waits, else after the
+	 * larger number. */
+	SLICE = 1024 * 1024,
+	SLICE_MAX = 16 * SLICE,
+	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
+};
+
+struct serve_sums {
+	uint8_t seed[BLOCK_SUM_SEED];
+	uint32_t factor;
+	uint64_t at, left; /* bytes */
+	uint32_t block;
+	bool begun;
+	bool sparse;	  /* the file has holes, which are not read */
+	bool zeros_known; /* the sum of a block of zeros: */
+	uint8_t of_zeros[BLOCK_SUM_BYTES];
+	uint8_t *bytes;	  /* owned; of a block */
+};
+
+void
+serve_sums_free(struct serve_sums *s)
+{
+	if (s == NULL)
+		return;
+	free(s->bytes);
+	free(s);
+}
+
+/* op->flags gets an SFTP status if the range is not in the file. */
+static int
+begin(struct serve_op *op)
+{
+	struct serve_sums *s = op->sums;
+	uint64_t size;
+
+	if (fstat(op->own.fd, &op->st) != 0)
+		return -1;
+	errno = EIO; /* EIO is sent as SFTP_FAILURE */
+	if (!S_ISREG(op->st.st_mode))
+		return -1;
+	size = (uint64_t)op->st.st_size;
+	if (s->at > size || s->left > size - s->at)
+		op->flags = SFTP_EOF;
+	s->sparse = fd_stat_has_holes(&op->st);
+	s->begun = true;
+	return 0;
+}
+
+static int
+sum_of(const struct serve_sums *s, size_t len, uint8_t out[BLOCK_SUM_BYTES])
+{
+	wire_put_u32(out, block_sum_weak(s->factor, 0, s->bytes, len));
+	return block_sum_strong(s->seed, s->bytes, len, out + 4) != 0 ? -1 : 0;
+}
+
+static int
+put_sum(struct serve_op *op, size_t len, const uint8_t sum[BLOCK_SUM_BYTES])
+{
+	buf_put(&op->data, sum, BLOCK_SUM_BYTES);
+	op->sums->at += len;
+	op->sums->left -= len;
+	return buf_err(&op->data) != 0 ? -1 : 0;
+}
+
+/* A block that is nothing but a hole is not read. 1: it was one; -1: error. */
+static int
+pass_hole(struct serve_op *op)
+{
+	struct serve_sums *s = op->sums;
+
+	if (!s->sparse || s->left < s->block ||
+	    !fd_is_hole(op->own.fd, s->at, s->block))
+		return 0;
+	if (!s->zeros_known) {
+		memset(s->bytes, 0, s->block);
+		if (sum_of(s, s->block, s->of_zeros) != 0)
+			return -1;
+		s->zeros_known = true;
+	}
+	return put_sum(op, s->block, s->of_zeros) != 0 ? -1 : 1;
+}
+
+static int
+next_block(struct serve_op *op)
+{
+	struct serve_sums *s = op->sums;
+	size_t len = (size_t)MIN((uint64_t)s->block, s->left);
+	uint8_t sum[BLOCK_SUM_BYTES];
+	ssize_t n = fd_pread_all(op->own.fd, s->bytes, len, s->at);
+
+	if (n < 0)
+		return -1;
+	if ((size_t)n < len) {
+		op->flags = SFTP_EOF; /* the file has become shorter */
+		return 0;
+	}
+	return sum_of(s, len, sum) != 0 ? -1 : put_sum(op, len, sum);
+}
+
+static bool
+goes_on(const struct serve_op *op, size_t did)
+{
+	if (op->flags != 0 || op->sums->left == 0)
+		return false;
+	return did < SLICE || (did < SLICE_MAX &&
+	    op->slice.goes_first != NULL &&
+	    !ring_has_ready(op->slice.goes_first));
+}
+
+static int
+run_sums(struct serve_op *op)
+{
+	struct serve_sums *s = op->sums;
+	size_t did = 0;
+
+	if (!s->begun && begin(op) != 0)
+		return -1;
+	while (goes_on(op, did)) {
+		int hole = pass_hole(op);
+
+		if (hole < 0 || (hole == 0 && next_block(op) != 0))
+			return -1;
+		did += hole > 0 ? HOLE_COST : s->block;
+	}
+	op->slice.unfinished = op->flags == 0 && s->left > 0;
+	return 0;
+}
+
+static void
+done_sums(struct sftp_serve *s, struct serve_op *op)
+{
+	if (op->error == 0 && op->flags != 0)
+		serve_status(s, op->id, (uint32_t)op->flags);
+	else
+		serve_done_data(s, op);
+}
+
+/* ERR_FORMAT: what was asked for is outside of what docs/SFTP.md allows. */
+static int
+read_fields(struct serve_sums *sums, struct rd *r)
+{
+	struct span seed;
+
+	sums->at = rd_u64(r);
+	sums->left = rd_u64(r);
+	sums->block = rd_u32(r);
+	seed = rd_string(r);
+	if (rd_err(r) < 0)
+		return rd_err(r);
+	if (seed.len != BLOCK_SUM_SEED || !block_sum_size_valid(sums->block) ||
+	    sums->left == 0 || sums->left > BLOCK_SUM_RANGE_MAX ||
+	    (sums->left - 1) / sums->block >= SUMS_MAX)
+		return ERR_FORMAT;
+	memcpy(sums->seed, seed.p, BLOCK_SUM_SEED);
+	sums->factor = block_sum_factor(sums->seed);
+	return 0;
+}
+
+int
+serve_block_sums(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	struct serve_sums *sums = op->sums = calloc(1, sizeof *sums);
+	int err = sums != NULL ? read_fields(sums, r) : ERR_NOMEM;
+
+	if (err < 0)
+		return err;
+	if ((sums->bytes = malloc(sums->block)) == NULL)
+		return ERR_NOMEM;
+	if (h == NULL || (op->own.fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	serve_info(s, "block-sums \"%s\"", h->path);
+	serve_touch_handle(s, op, h, false);
+	op->duration = SERVE_LONG;
+	op->run = run_sums;
+	op->done = done_sums;
+	return 0;
+}
