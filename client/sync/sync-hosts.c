@@ -125,7 +125,9 @@ void
 sync_end_confine(struct sync_end *end, const char *top, uint32_t rights)
 {
 	end->confine = (struct sftp_confine){ .rights = rights,
-		.flags = end->confine.flags, .bytes = UINT64_MAX, .files = UINT64_MAX,
+		.flags = end->confine.flags,
+		.bytes = UINT64_MAX,
+		.files = UINT64_MAX,
 		.deletes = UINT64_MAX };
 	if (end->top != top) {
 		free(end->top);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/sftp-host.h"
 
+#include <sys/stat.h>
+
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
@@ -316,4 +318,26 @@ serve_run(const struct CMUnitTest *tests, size_t n)
 		failed += _cmocka_run_group_tests(name, tests, n, setup,
 		    teardown);
 	return failed;
+}
+
+void
+ask_put_file(const char *path, bool exact, uint32_t perms, const char *text)
+{
+	const struct sftp_attrs a = { .flags = SFTP_A_MODE | SFTP_A_TIMES,
+		.mode = perms, .atime = 5, .mtime = 1000000007 };
+	struct buf *b = ask_ext("put-file@hpnssh.org");
+
+	buf_put_cstring(b, path);
+	buf_put_u32(b, exact);
+	sftp_put_attrs(b, &a);
+	buf_put_cstring(b, text);
+}
+
+void
+expect_mode(const char *name, mode_t perms)
+{
+	struct stat st;
+
+	assert_int_equal(stat(name, &st), 0);
+	assert_int_equal(st.st_mode & 07777, perms);
 }

@@ -66,4 +66,9 @@ struct reply take_reply(void);
 void make_file(const char *name, const char *text);
 void expect_file(const char *name, const char *text);
 
+/* A put-file of text; exact: with the mode perms as it is. */
+void ask_put_file(const char *path, bool exact, uint32_t perms,
+    const char *text);
+void expect_mode(const char *name, mode_t perms);
+
 #endif

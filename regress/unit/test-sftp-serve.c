@@ -26,8 +26,8 @@ test_version(void **state)
 		"times-ns@hpnssh.org", "stat-ns@hpnssh.org",
 		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",
 		"put-file@hpnssh.org", "put-file-ns@hpnssh.org",
-		"rename-part@hpnssh.org", "get-file@hpnssh.org", "walk@hpnssh.org",
-		"confine@hpnssh.org" };
+		"rename-part@hpnssh.org", "get-file@hpnssh.org",
+		"walk@hpnssh.org", "confine@hpnssh.org" };
 	const struct sftp_serve_opts opts = { .read_only = false };
 	struct reply reply;
 	size_t n = 0;

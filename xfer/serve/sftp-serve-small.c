@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * put-file@hpnssh.org, put-file-ns@hpnssh.org and get-file@hpnssh.org: a small
- * file in one request; docs/SFTP.md has the wire format. Unusual cases are refused: the client then
- * uses the ordinary requests, and gets their errors.
+ * file in one request; docs/SFTP.md has the wire format. Unusual cases are
+ * refused: the client then uses the ordinary requests, and gets their errors.
  */
 #include <sys/stat.h>
 

@@ -242,8 +242,8 @@ void sftp_put_file(struct sftp *s, const char *path, bool exact,
     const struct sftp_attrs *attrs, const uint8_t *p, size_t len,
     sftp_done_fn done, void *arg);
 /* put-file-ns@hpnssh.org: the same; of attrs the file gets what is in `sets`
- * (of SFTP_A_OWNER, SFTP_A_MODE, SFTP_A_TIMES), its times from `times`. An owner
- * needs SFTP_A_MODE, too. */
+ * (of SFTP_A_OWNER, SFTP_A_MODE, SFTP_A_TIMES), its times from `times`. An
+ * owner needs SFTP_A_MODE, too. */
 struct sftp_put {
 	const char *path;
 	uint32_t sets;

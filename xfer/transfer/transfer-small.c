@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Small files that need nothing but to be moved: in one request each
- * (put-file, put-file-ns, get-file; docs/SFTP.md) where the server has it. With other
- * servers all requests of the first file of a session, often the only one,
- * are sent together, except for the rename; they use a guess at its handle.
+ * (put-file, put-file-ns, get-file; docs/SFTP.md) where the server has it. With
+ * other servers all requests of the first file of a session, often the only
+ * one, are sent together, except for the rename; they use a guess at its
+ * handle.
  * A file that is refused takes the ordinary steps, which report the reason.
  */
 #include <errno.h>
@@ -79,8 +80,9 @@ is_plain(const struct xfer_file *f)
 		return false;
 
 	return !f->small.refused && !f->source.symlink && !o->hard_links &&
-	    !o->sparse && !o->append && !o->verify && !o->in_place && !o->fsync && o->rate_bytes == 0 &&
-	    o->requests_max == 0 && o->block_bytes == 0;
+	    !o->sparse && !o->append && !o->verify && !o->in_place &&
+	    !o->fsync && o->rate_bytes == 0 && o->requests_max == 0 &&
+	    o->block_bytes == 0;
 }
 
 static bool
