@@ -26,6 +26,7 @@
 #include "client/common/ssh-command.h"
 #include "client/copy/scp-copy.h"
 #include "client/copy/scp-hosts.h"
+#include "client/copy/scp-manifest.h"
 #include "client/copy/scp-run.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
@@ -57,7 +58,8 @@ usage(void)
 	    "[-P port]\n"
 	    "              [-S program] [-X sftp_option] [--hard-links] "
 	    "[--in-place]\n"
-	    "              [--json] [--links] [--no-space-check]\n"
+	    "              [--json] [--links] [--manifest=file] "
+	    "[--no-space-check]\n"
 	    "              [--progress=tty|plain|none] [--retry[=times]] "
 	    "[--sparse]\n"
 	    "              [--verify] source ... target\n"
@@ -117,6 +119,7 @@ enum {
 	OPT_LINKS,
 	OPT_NO_SPACE_CHECK,
 	OPT_PROGRESS,
+	OPT_MANIFEST,
 	OPT_RETRY,
 	OPT_SPARSE,
 	OPT_VERIFY,
@@ -127,6 +130,7 @@ static const struct option long_options[] = {
 	{ "in-place", no_argument, NULL, OPT_IN_PLACE },
 	{ "json", no_argument, NULL, OPT_JSON },
 	{ "links", no_argument, NULL, OPT_LINKS },
+	{ "manifest", required_argument, NULL, OPT_MANIFEST },
 	{ "no-space-check", no_argument, NULL, OPT_NO_SPACE_CHECK },
 	{ "progress", required_argument, NULL, OPT_PROGRESS },
 	{ "retry", optional_argument, NULL, OPT_RETRY },
@@ -148,6 +152,9 @@ transfer_option(int opt, const char *arg)
 		break;
 	case OPT_LINKS:
 		scp.xfer.links = true;
+		break;
+	case OPT_MANIFEST:
+		scp.manifest.path = arg;
 		break;
 	case OPT_NO_SPACE_CHECK:
 		scp.xfer.check_space = false;
@@ -249,6 +256,7 @@ one_option(int opt, const char *arg)
 	case OPT_HARD_LINKS:
 	case OPT_IN_PLACE:
 	case OPT_LINKS:
+	case OPT_MANIFEST:
 	case OPT_NO_SPACE_CHECK:
 	case OPT_RETRY:
 	case OPT_SPARSE:
@@ -292,8 +300,8 @@ complete_options(void)
 	bool other_means = scp.use_legacy || scp.direct;
 
 	if (scp.engine_only && other_means)
-		die("-j, --hard-links, --in-place, --links, --retry, "
-		    "--sparse, --verify", "of use with SFTP only");
+		die("-j, --hard-links, --in-place, --links, --manifest, "
+		    "--retry, --sparse, --verify", "of use with SFTP only");
 	if (scp.clear && other_means)
 		die("-z", "of use with SFTP only");
 	if (scp.use_legacy && scp.flags.sftp_server != NULL)
@@ -399,7 +407,9 @@ main(int argc, char **argv)
 	if ((scp.loop = loop_new()) == NULL)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
+	scp_manifest_begin(&scp);
 	copy(argv, argc);
+	scp_manifest_end(&scp, true);
 	scp_tell_sums(&scp);
 	opt = scp_end_events(&scp, scp.source_missing ? SCP_EXIT_FATAL :
 		scp.failed ? 1 : 0);

@@ -71,7 +71,9 @@ read_name(struct xfer_target *t, const char *name)
 static void
 read_names(char **names, int n)
 {
-	if (n < 2)
+	if (run.args.check != NULL && n != 1)
+		usage("--check takes one tree");
+	if (run.args.check == NULL && n < 2)
 		usage("a source and a target are needed");
 	run.n_sources = n - 1;
 	run.sources = xcalloc((size_t)n, sizeof *run.sources);
@@ -81,6 +83,11 @@ read_names(char **names, int n)
 	for (int i = 1; i < n - 1; i++)
 		if (!xfer_target_same_host(&run.sources[0], &run.sources[i]))
 			usage("all sources have to be on one host");
+	if (n == 1) {
+		run.both_here = !run.target.remote;
+		run.up = true;
+		return;
+	}
 	if (run.sources[0].remote && run.target.remote)
 		usage("source and target cannot both be on other hosts");
 	run.both_here = !run.sources[0].remote && !run.target.remote;

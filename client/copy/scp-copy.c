@@ -16,6 +16,7 @@
 #include "base/screen.h"
 #include "base/str.h"
 #include "client/copy/scp-hosts.h"
+#include "client/copy/scp-manifest.h"
 #include "client/copy/scp-targets.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/remote-glob.h"
@@ -285,6 +286,7 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	if (dir == NULL)
 		return;
 	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
+	scp_manifest_top(scp, is_dir ? dir : NULL);
 	batch_begin(&batch, scp, host, NULL);
 	for (int i = 0; i < n; i++) {
 		note_missing(scp, sources[i].path);
@@ -332,6 +334,7 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 	for (int i = 0; i < n; i++)
 		expand_source(scp, host, &sources[i], &names);
 	is_dir = local_dir_for(scp, target->path, names.n);
+	scp_manifest_top(scp, is_dir ? target->path : NULL);
 	batch_begin(&batch, scp, host, NULL);
 	for (size_t i = 0; i < names.n; i++)
 		fetch(&batch, names.v[i], target->path, is_dir);
@@ -346,8 +349,8 @@ refuse_engine_options(struct scp *scp)
 {
 	if (scp->engine_only || scp->resume)
 		scp_die(scp,
-		    "-j, -Z, --hard-links, --in-place, --links, --retry, "
-		    "--sparse, --verify",
+		    "-j, -Z, --hard-links, --in-place, --links, --manifest, "
+		    "--retry, --sparse, --verify",
 		    "of use between this host and another only");
 }
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/screen.h"
 #include "base/str.h"
+#include "client/copy/scp-manifest.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/sftp-proto.h"
 
@@ -171,6 +172,7 @@ scp_end_events(struct scp *scp, int status)
 _Noreturn void
 scp_exit(struct scp *scp, int status)
 {
+	scp_manifest_end(scp, false);
 	exit(scp_end_events(scp, status));
 }
 

@@ -14,6 +14,7 @@
 #include "client/copy/copy-flags.h"
 #include "client/copy/scp-legacy.h"
 #include "compat/queue.h"
+#include "xfer/manifest.h"
 #include "xfer/transfer/transfer.h"
 
 struct scp {
@@ -36,6 +37,11 @@ struct scp {
 	} given;
 	bool resumes; /* the running transfer resumes parts of files */
 	struct xfer *running;	/* the running transfer; or NULL */
+	struct {
+		const char *path; /* --manifest; NULL: none */
+		struct manifest_out *out; /* owned; NULL: none */
+		char *top; /* owned; see scp_manifest_top() */
+	} manifest;
 	bool failed;		/* something was not copied */
 	/* A source of an upload is missing: the exit status will be
 	 * SCP_EXIT_FATAL. */

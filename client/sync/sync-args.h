@@ -53,6 +53,9 @@ struct sync_args {
 	bool json;
 	bool style_given;
 	enum progress_style style;
+	const char *manifest; /* --manifest: file to be written; NULL: none */
+	const char *check;    /* --check: a manifest; NULL: a tree is made the
+			       * same */
 	uint64_t stop_after_s; /* 0: never */
 };
 

@@ -90,7 +90,8 @@ void
 sync_hosts_open(struct sync_run *run)
 {
 	const struct xfer_target *where = run->target.remote ? &run->target :
-	    run->sources[0].remote ? &run->sources[0] : NULL;
+	    run->n_sources > 0 && run->sources[0].remote ? &run->sources[0] :
+							   NULL;
 
 	open_end(run, &run->host, where);
 	open_end(run, &run->here, NULL);

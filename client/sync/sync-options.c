@@ -575,6 +575,8 @@ const struct sync_option sync_options[] = {
 	TEXT("log-file", 0, log_file),
 	VALUE("log-file-format", 0, take_log_format),
 	FLAG("json", 0, json),
+	TEXT("manifest", 0, manifest),
+	TEXT("check", 0, check),
 	/* always so */
 	TRUE("secluded-args", 's'), /* names never go through a shell */
 	TRUE("protect-args", 0),

@@ -537,6 +537,8 @@ make_plan(struct sync_run *run)
 	const struct sync_plan_params params = { .opts = &run->args.opts,
 		.rules = run->args.rules, .ends = &run->ends, .up = run->up,
 		.here = run->both_here,
+		/* A manifest has the files that are equal, too. */
+		.every_file = run->args.manifest != NULL,
 		.tell_equal = run->args.itemize > 1 || run->args.verbose > 1,
 		.hooks = { .item = sync_tell_item, .note = sync_tell_note,
 			.fail = sync_tell_fail,
@@ -654,6 +656,21 @@ exit_of(const struct sync_run *run)
 	return run->vanished ? SYNC_EXIT_VANISHED : SYNC_EXIT_OK;
 }
 
+static enum sync_exit
+check(struct sync_run *run)
+{
+	enum sync_exit status;
+
+	TAILQ_INIT(&run->roots);
+	TAILQ_INIT(&run->pairs);
+	run->target_path = run->target.remote ?
+	    sync_host_path(run, run->target.path) :
+	    xstrdup(run->target.path);
+	status = sync_check(run);
+	sync_hosts_close(run);
+	return status;
+}
+
 enum sync_exit
 sync_run(struct sync_run *run)
 {
@@ -666,8 +683,11 @@ sync_run(struct sync_run *run)
 	x->note = sync_tell_note;
 	x->report_arg = run;
 	x->stop = &run->stop;
+	sync_manifest_begin(run);
 	sync_hosts_open(run);
 	catch_signals(run);
+	if (run->args.check != NULL)
+		return check(run);
 	if ((run->tree = local_tree_new(0)) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 	find_roots(run);
@@ -678,11 +698,13 @@ sync_run(struct sync_run *run)
 	begin(run);
 	take_abilities(run);
 	sync_durable_check(run);
+	sync_manifest_top(run);
 	make_plan(run);
 	if (run->args.opts.dry_run)
 		plan_only(run);
 	else
 		carry_out(run);
+	sync_manifest_end(run, run->stopped == SYNC_EXIT_OK);
 	sync_tell_sums(run);
 	status = exit_of(run);
 	sync_plan_free(run->plan);

@@ -19,6 +19,7 @@
 #include "client/sync/sync-names.h"
 #include "compat/queue.h"
 #include "xfer/local/local-tree.h"
+#include "xfer/manifest.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sync/sync-plan.h"
 #include "xfer/target.h"
@@ -78,6 +79,8 @@ struct sync_run {
 	bool partial, vanished;
 	uint64_t started_ms;
 	int log_fd; /* of --log-file; -1: none */
+	struct manifest_out *manifest; /* of --manifest; NULL: none */
+	char *manifest_top; /* owned; the target, as its session names it */
 };
 
 /* Ends the program with a message. */
@@ -118,6 +121,16 @@ void sync_lock_release(struct sync_run *run, struct sync_pair_ends *p);
 void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
 /* Can the target's end put files on its disk? */
 void sync_durable_check(struct sync_run *run);
+
+/* sync-manifest.c: --manifest. The file is made before anything is copied, the
+ * session's name of the target is known later; the file gets its name if the
+ * run was whole. */
+void sync_manifest_begin(struct sync_run *run);
+void sync_manifest_top(struct sync_run *run);
+void sync_manifest_end(struct sync_run *run, bool whole);
+
+/* sync-check.c: --check. */
+enum sync_exit sync_check(struct sync_run *run);
 
 /* sync-tell.c */
 void sync_tell_begin(struct sync_run *run);

@@ -155,6 +155,7 @@ sync_die(struct sync_run *run, enum sync_exit status, const char *path,
 	error_line(run, path, text);
 	progress_error(run->args.xfer.progress, "program", path, text);
 	progress_end_events(run->args.xfer.progress, clock_ms());
+	(void)!manifest_end(run->manifest, false);
 	exit(status);
 }
 

@@ -49,7 +49,7 @@ xfer_order_fix_file(struct xfer *x, const struct xfer_order *o)
 	int fd, error;
 
 	if (x->orders->up || o->kind != XFER_ORDER_ATTRS || o->remove_source ||
-	    !S_ISREG(o->attrs->mode))
+	    x->opts.summed != NULL || !S_ISREG(o->attrs->mode))
 		return false;
 	/* The server knows times that the plan does not. */
 	if ((o->attrs->flags & SFTP_A_TIMES) &&

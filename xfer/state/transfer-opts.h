@@ -67,6 +67,11 @@ struct xfer_opts {
 	/* Called when a directory of a tree begins, with its path at the end
 	 * that is read. May be NULL. */
 	void (*entered)(void *arg, bool up, const char *path);
+	/* Called for each regular file that was copied, or has its data
+	 * already, with its path at the target and its SHA-256 digest, which
+	 * are computed for this. Not between two hosts. NULL: none is. */
+	void (*summed)(void *arg, bool up, const char *path,
+	    const uint8_t *digest);
 	void *report_arg;
 };
 

@@ -355,7 +355,8 @@ take_file(struct sync_plan *p, const char *path,
 		if (p->p.tell_equal)
 			sync_tell(p, r);
 		r->silent = true;
-		if (r->remove_source)
+		if (r->remove_source || (p->p.every_file && !d->left_alone &&
+		    r->item.kind == WALK_FILE))
 			sync_emit(p, r);
 		return;
 	}

@@ -82,6 +82,7 @@ struct sync_plan_params {
 	bool up;	 /* the local side is the source */
 	bool here;	 /* both are on this machine: letters are ">" */
 	bool tell_equal; /* items of what is equal, too */
+	bool every_file; /* there is an order also for one that is equal */
 	struct sync_plan_hooks hooks;
 };
 

@@ -27,8 +27,9 @@
  *	transfer-late.c		what a silent stream may still do
  *	transfer-found.c	what is asked of target and old part
  *	transfer-links.c	symbolic and hard links
- *	transfer-why.c		what the time was spent on
- *	transfer-kept.c		what there is of a copy that was broken off
+ *	transfer-hash.c		digests of whole files
+ *	transfer-kept.c		what there is of a copy that was broken off,
+ *				and what the time was spent on
  *
  * Callbacks of requests note what has happened (xfer_file_touch). Files are
  * moved on from state to state, and freed, by the loop alone, because a
@@ -37,7 +38,8 @@
  * down and give ranges back; the loop then has the work done by another stream
  * (xfer_streams_check).
  *
- * Threads: one at a time, and those of transfer-digest.c, which read files.
+ * Threads: one at a time, and those of transfer-digest.c and
+ * transfer-hash.c, which read files.
  */
 #ifndef HPN_XFER_TRANSFER_TRANSFER_INTERNAL_H
 #define HPN_XFER_TRANSFER_TRANSFER_INTERNAL_H

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How many bytes of a copy that was broken off a later run with -Z need not
- * move again, as far as this run knows. At a server without digests only marked
- * chunks count.
+ * What can be said of a run. How many bytes of a copy that was broken off a
+ * later run with -Z need not move again, as far as this run knows: at a server
+ * without digests only marked chunks count. And what this end spent the time
+ * on. (What limited the network is reported by the connection.)
  */
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "compat/bsd.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -93,4 +95,43 @@ xfer_kept_text(const struct xfer *x, const char *flag, char *out,
 		    flag[0] != '\0' ? " with " : "", flag,
 		    x->full ? " when there is room" : "");
 	snprintf(out, size, "%s%s of %s are kept%s", files, some, all, again);
+}
+
+/* ---- the time ------------------------------------------------------------ */
+
+bool
+xfer_why(const struct xfer *x, struct buf *out)
+{
+	const struct xfer_spent *s = &x->spent;
+	uint64_t waits = s->disk + s->limit + s->waiting;
+	const struct {
+		const char *what, *verdict;
+		uint64_t us;
+	} rows[] = {
+		{ "in the files of this end",
+		    "its disk held the transfer back", s->disk },
+		{ "held by -l", "the limit held the transfer back",
+		    s->limit },
+		{ "waiting for the server and the path",
+		    "they held the transfer back", s->waiting },
+		{ "with its own work",
+		    "this machine's processor held the transfer back",
+		    s->all > waits ? s->all - waits : 0 },
+	};
+	size_t most = 0;
+
+	if (s->all < 1000000)
+		return false;
+	buf_printf(out, "Of %.1f s, this end spent",
+	    (double)s->all / 1000000);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		buf_printf(out, "%s %.0f %% %s", i > 0 ? "," : "",
+		    (double)rows[i].us * 100 / (double)s->all, rows[i].what);
+		if (rows[i].us > rows[most].us)
+			most = i;
+	}
+	if (rows[most].us * 2 > s->all)
+		buf_printf(out, ": %s", rows[most].verdict);
+	buf_printf(out, ".");
+	return true;
 }

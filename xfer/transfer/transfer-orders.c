@@ -7,7 +7,7 @@
 
 #include "xfer/transfer/transfer-internal.h"
 
-enum { ORDERS_PER_TURN = 512 };
+enum { ORDERS_PER_TURN = 512, HASHES_MAX = 4096 };
 
 int
 xfer_follow(struct xfer *x, bool up, const struct xfer_orders *orders)
@@ -171,7 +171,7 @@ enter(struct xfer *x, const struct xfer_order *o)
 		return true;
 	if (x->files.queued > 0 || x->files.active_count > 0 ||
 	    !TAILQ_EMPTY(&x->files.done) || !TAILQ_EMPTY(&x->dirs.all) ||
-	    asked(s) > 0)
+	    xfer_hash_count(x) > 0 || asked(s) > 0)
 		return false;
 	s->phase = phase_of(o);
 	if (s->phase == XFER_ORDERS_DELETE)
@@ -238,7 +238,7 @@ xfer_orders_turn(struct xfer *x)
 	}
 	n = xfer_settle_turn(x);
 	while (!x->stopped && n < ORDERS_PER_TURN && xfer_may_find_more(x) &&
-	    take(x) && obey(x, &s->next)) {
+	    xfer_hash_count(x) < HASHES_MAX && take(x) && obey(x, &s->next)) {
 		s->taken = false;
 		n++;
 	}

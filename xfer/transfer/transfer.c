@@ -126,6 +126,7 @@ xfer_free(struct xfer *x)
 	xfer_digest_drain(x); /* digest threads still read files and use
 			       * blocks */
 	xfer_digest_free(x);
+	xfer_hash_free(x);
 	xfer_path_requests_free(x);
 	files_free(&x->files.queue);
 	files_free(&x->files.active);
@@ -398,6 +399,7 @@ static int
 wait_ms(struct xfer *x)
 {
 	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
+	int hashes = xfer_hash_wait_ms(x);
 
 	/* The loop must wake up regularly where progress is shown, streams are
 	 * measured, or the end of a further session has to be noticed. */
@@ -409,6 +411,8 @@ wait_ms(struct xfer *x)
 		ms = rate;
 	if (digests >= 0 && (ms < 0 || digests < ms))
 		ms = digests;
+	if (hashes >= 0 && (ms < 0 || hashes < ms))
+		ms = hashes;
 	return ms;
 }
 
@@ -419,7 +423,8 @@ reap(struct xfer *x)
 
 	while ((f = TAILQ_FIRST(&x->files.done)) != NULL) {
 		TAILQ_REMOVE(&x->files.done, f, entry);
-		xfer_file_free(f);
+		if (!xfer_hash_takes(f))
+			xfer_file_free(f);
 	}
 }
 
@@ -475,7 +480,7 @@ all_done(const struct xfer *x)
 {
 	return x->files.queued == 0 && x->files.active_count == 0 &&
 	    x->requests.count == 0 && TAILQ_EMPTY(&x->dirs.all) &&
-	    xfer_orders_done(x);
+	    xfer_hash_count(x) == 0 && xfer_orders_done(x);
 }
 
 /* Runs a turn of the loop, and counts what its time was spent on. What is
@@ -527,6 +532,7 @@ run(struct xfer *x)
 		/* Freed files may let their directories end. */
 		reap(x);
 		xfer_dirs_fix(x);
+		more |= xfer_hash_turn(x);
 		more |= xfer_orders_turn(x);
 		if (all_done(x))
 			return x->stopped && !x->full ? ERR_CANCELLED : 0;

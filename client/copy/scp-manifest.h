@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * --manifest of hpnscp: a line for each file that was copied, with its name
+ * below the target, and its digest.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_COPY_SCP_MANIFEST_H
+#define HPN_CLIENT_COPY_SCP_MANIFEST_H
+
+#include <stdbool.h>
+
+#include "client/copy/scp-run.h"
+
+/* Makes the file, under another name; ends the program if it cannot. */
+void scp_manifest_begin(struct scp *scp);
+/* The target directory of what is copied next; NULL: the target is a file. */
+void scp_manifest_top(struct scp *scp, const char *top);
+/* Gives it its name, if whole; else removes it. */
+void scp_manifest_end(struct scp *scp, bool whole);
+
+#endif
