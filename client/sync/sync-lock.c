@@ -179,14 +179,19 @@ top_of(struct sync_run *run, struct sync_scan *scan)
 }
 
 /* The lock comes and goes in the target's top. So the time of that directory
- * has to be set afterwards: to that of the source, or as it was. */
+ * has to be set afterwards: to that of the source, or as it was, which may be within --modify-window. */
 static void
 note_time(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct sync_opts *o = &run->args.opts;
 	bool copied = o->times && !o->omit_dir_times && !p->root->names_only;
-	struct walk_item top = top_of(run, copied ? p->sources[0] : p->target);
+	struct walk_item top = top_of(run, p->target), from = top;
 
+	if (copied)
+		from = top_of(run, p->sources[0]);
+	if (top.kind != WALK_DIR ||
+	    !sync_time_is_near(o, from.mtime, top.mtime))
+		top = from;
 	p->has_time = top.kind == WALK_DIR;
 	p->time = (struct timespec){ .tv_sec = (time_t)top.mtime,
 		.tv_nsec = top.nsec };

@@ -273,16 +273,21 @@ sync_names_finish(struct sync_roots *roots)
 }
 
 void
+sync_names_remove(struct sync_roots *roots, struct sync_root *r)
+{
+	TAILQ_REMOVE(roots, r, entry);
+	strlist_clear(&r->sources);
+	strlist_clear(&r->names);
+	free(r->mount);
+	free(r->as);
+	free(r);
+}
+
+void
 sync_names_clear(struct sync_roots *roots)
 {
 	struct sync_root *r;
 
-	while ((r = TAILQ_FIRST(roots)) != NULL) {
-		TAILQ_REMOVE(roots, r, entry);
-		strlist_clear(&r->sources);
-		strlist_clear(&r->names);
-		free(r->mount);
-		free(r->as);
-		free(r);
-	}
+	while ((r = TAILQ_FIRST(roots)) != NULL)
+		sync_names_remove(roots, r);
 }

@@ -47,6 +47,7 @@ int sync_names_add_list(struct sync_roots *roots, const struct sync_names *n,
     const char *top, const char *text, size_t len, bool from0) must_check;
 /* Puts names in the order of a walk, each once. */
 int sync_names_finish(struct sync_roots *roots) must_check;
+void sync_names_remove(struct sync_roots *roots, struct sync_root *r);
 void sync_names_clear(struct sync_roots *roots);
 
 #endif

@@ -147,6 +147,20 @@ add_list(struct sync_run *run, const struct sync_names *n)
 	free(top);
 }
 
+/* A tree of which a rule hides the top itself is not there. */
+static void
+hide_roots(struct sync_run *run)
+{
+	struct sync_root *r, *after;
+
+	for (r = TAILQ_FIRST(&run->roots); r != NULL; r = after) {
+		after = TAILQ_NEXT(r, entry);
+		if (!r->names_only && *r->mount != '\0' &&
+		    sync_rules_hides(run->args.rules, 0, r->mount, true))
+			sync_names_remove(&run->roots, r);
+	}
+}
+
 static void
 find_roots(struct sync_run *run)
 {
@@ -172,6 +186,7 @@ find_roots(struct sync_run *run)
 		}
 	}
 	check_memory(sync_names_finish(&run->roots));
+	hide_roots(run);
 }
 
 /* ---- the target --------------------------------------------------------- */
@@ -320,7 +335,8 @@ scan(struct sync_run *run, bool source, const char *root,
 	struct sync_scan_opts opts = { .root = root,
 		.confined_root = confined,
 		.want = wanted(run, source),
-		.recursive = o->recursive,
+		/* What is in a directory that goes, goes first (-d). */
+		.recursive = o->recursive || (!source && o->delete),
 		.copy_links = source && o->copy_links,
 		.copy_dirlinks = source ? o->copy_dirlinks :
 					  o->keep_dirlinks,

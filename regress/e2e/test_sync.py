@@ -350,6 +350,43 @@ def test_rules_of_many_directories(ends, tmp_path):
         f"{i}", f"{i}/x", f"{i}/y"))
 
 
+def test_a_source_that_a_rule_hides(ends, source, tmp_path):
+    """A rule may hide the named directory itself; with a slash it has no
+    name."""
+    target = tmp_path / "to"
+    for rule in "--exclude=from", "--exclude=/from/", "--filter=-! x":
+        done = sync(ends, source, f"{target}/", "-a", rule)
+        assert done.rc == 0 and not any(target.glob("*")), (rule, done)
+    assert sync(ends, f"{source}/", f"{target}/", "-a",
+                "--exclude=from").rc == 0
+    assert (target / "h").exists()
+
+
+@pytest.mark.parametrize("where", [["-b"], ["--backup-dir=kept"]])
+def test_backup_of_a_file_that_a_directory_replaces(ends, tmp_path, where):
+    source = make(tmp_path / "from", {"f/in": "1"})
+    target = make(tmp_path / "to", {"f": "old text"})
+    done = sync(ends, f"{source}/", f"{target}/", "-r", *where)
+    assert done.rc == 0 and (target / "f/in").exists(), done
+    kept = target / ("f~" if where == ["-b"] else "kept/f")
+    assert kept.read_text() == "old text"
+
+
+def test_levels_and_deletes(ends, tmp_path):
+    """-d --delete takes all that is in a directory that goes, and nothing of
+    one that stays; within --modify-window a time stays as it is."""
+    source = make(tmp_path / "from", {"d/x": "1", "f": "2"})
+    target = make(tmp_path / "to", {"d/y": "1", "f": "2", "gone/a/b": "3"})
+    os.utime(source / "d", (10**9 + 1, 10**9 + 1))
+    os.utime(target / "d", (10**9, 10**9))
+    done = sync(ends, f"{source}/", f"{target}/", "-dpt", "--delete",
+                "--modify-window=1", "--max-delete=9", "--chmod=D750")
+    assert done.rc == 0, done
+    assert names(target) == ["d", "d/y", "f"]
+    assert (target / "d").stat().st_mtime == 10**9
+    assert stat.S_IMODE((target / "d").stat().st_mode) == 0o750
+
+
 def test_files_from(ends, source, tmp_path):
     """Only what the list names, with its directories."""
     wanted = tmp_path / "list"

@@ -28,6 +28,18 @@ same_nsec(uint32_t source, uint32_t target)
 	return false;
 }
 
+static uint64_t
+apart(int64_t a, int64_t b)
+{
+	return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+bool
+sync_time_is_near(const struct sync_opts *o, int64_t a, int64_t b)
+{
+	return o->modify_window != 0 && apart(a, b) <= o->modify_window;
+}
+
 /* How far the target's time is behind the source's: below 0 it is older, 0: the
  * times count as equal. */
 static int
@@ -35,12 +47,10 @@ time_cmp(const struct sync_opts *o, const struct sync_ends *ends,
     const struct walk_item *source, const struct walk_item *target)
 {
 	int64_t s = source->mtime, t = target->mtime;
-	uint64_t apart = t > s ? (uint64_t)t - (uint64_t)s :
-				 (uint64_t)s - (uint64_t)t;
 
-	if (apart > o->modify_window)
+	if (apart(s, t) > o->modify_window)
 		return t > s ? 1 : -1;
-	if (apart != 0 || o->modify_window != 0 || !ends->ns ||
+	if (s != t || o->modify_window != 0 || !ends->ns ||
 	    same_nsec(source->nsec, target->nsec))
 		return 0;
 	return target->nsec > source->nsec ? 1 : -1;

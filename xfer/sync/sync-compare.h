@@ -66,6 +66,9 @@ struct sync_decision sync_decide(const struct sync_opts *o,
     const struct sync_ends *ends, const struct walk_item *source,
     const struct walk_item *target);
 
+/* Are the times, in seconds, equal as --modify-window has it? False without. */
+bool sync_time_is_near(const struct sync_opts *o, int64_t a, int64_t b);
+
 enum { SYNC_ITEM_LEN = 11 };
 /* ">f.st......", for an upload "<f.st......"; also of SYNC_NOTHING. */
 void sync_itemise(const struct sync_decision *d, bool up,

@@ -56,8 +56,19 @@ keeps_time(const struct sync_opts *o, enum walk_kind kind)
 	    !(kind == WALK_LINK && o->omit_link_times);
 }
 
+/* Has a target that is there already the right time, within --modify-window?
+ * Then it keeps it, unless its data are written. */
+static bool
+has_time(const struct sync_decision *d)
+{
+	return !d->is_new && d->action != SYNC_COPY &&
+	    d->action != SYNC_MAKE_LINK &&
+	    (d->differs & SYNC_DIFFERS_TIME) == 0;
+}
+
 /* Which attributes the target gets. A new file, and one that takes an old one's
- * place, has none of the old one's. */
+ * place, has none of the old one's. A directory loses its time when something
+ * in it changes, so that is decided later. */
 static uint32_t
 to_set(const struct sync_plan *p, const struct sync_decision *d,
     enum walk_kind kind)
@@ -69,7 +80,7 @@ to_set(const struct sync_plan *p, const struct sync_decision *d,
 		(o->chmod != NULL && d->is_new) ||
 		(d->differs & SYNC_DIFFERS_MODE) != 0))
 		set |= SFTP_A_MODE;
-	if (keeps_time(o, kind))
+	if (keeps_time(o, kind) && (kind == WALK_DIR || !has_time(d)))
 		set |= SFTP_A_TIMES;
 	if (d->sets_owner || d->sets_group)
 		set |= SFTP_A_OWNER;
@@ -163,9 +174,16 @@ is_protected(const struct sync_plan *p, const char *path, bool is_dir)
 	return is;
 }
 
+/* Is it the directory that the user has named as the target? */
+static bool
+is_target(const struct sync_plan *p, const char *path)
+{
+	return *path == '\0' && p->now->pair.shown[0] == '\0';
+}
+
 /* A directory of the source: it is made if need be, and gets its attributes
  * when all else is done. With -m one that is protected counts as a file does,
- * and so does the top. */
+ * and so does the target. */
 static void
 take_dir(struct sync_plan *p, struct sync_child *c,
     const struct sync_decision *d, const struct sync_record *r,
@@ -180,6 +198,7 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	c->attrs.has_was = c->attrs.replaces_kind = false;
 	c->make.kind = XFER_ORDER_MAKE_DIR;
 	c->attrs_differ = d->action != SYNC_NOTHING;
+	c->has_time = has_time(d);
 	c->locked = is_there && !owner_writes && !p->p.ends->target_is_root;
 	if (c->locked) {
 		/* The transfer lets the owner write to it: so the mode that it
@@ -188,7 +207,7 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	}
 	c->may_go = r->has_was && may_go;
 	c->made_late = d->action == SYNC_MAKE_DIR;
-	c->pending = p->p.opts->prune_empty && *path != '\0' &&
+	c->pending = p->p.opts->prune_empty && !is_target(p, path) &&
 	    !is_protected(p, path, true);
 	if (!c->pending)
 		fill_dirs(p);
@@ -211,8 +230,10 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 static void
 prune(struct sync_plan *p, struct sync_frame *f)
 {
+	struct sync_frame *above = TAILQ_PREV(f, sync_frames, entry);
 	struct sync_record r = f->self.make;
 
+	above->touched = true;
 	r.kind = XFER_ORDER_DELETE_DIR;
 	r.path = f->path;
 	r.replaces_kind = false;
@@ -250,6 +271,8 @@ sync_frame_end(struct sync_plan *p, struct sync_frame *f)
 		r.set = SFTP_A_MODE;
 		r.mode = f->self.make.was.mode;
 	}
+	if (f->self.has_time && !f->touched)
+		r.set &= ~(uint32_t)SFTP_A_TIMES;
 	sync_record_put(p, &p->dirs, &r);
 }
 

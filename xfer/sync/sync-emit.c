@@ -145,7 +145,8 @@ backup_of(const struct sync_plan *p, const struct sync_pair *pair,
 	char *path, *full;
 
 	if (!o->backup || !r->has_was || S_ISDIR(r->was.mode) ||
-	    (r->kind != XFER_ORDER_COPY && r->kind != XFER_ORDER_DELETE))
+	    (r->kind != XFER_ORDER_COPY && r->kind != XFER_ORDER_DELETE &&
+		!(r->kind == XFER_ORDER_MAKE_DIR && r->replaces_kind)))
 		return NULL;
 	if (o->backup_dir != NULL)
 		xasprintf(&path, "%s/%s%s", o->backup_dir, name, o->suffix);

@@ -122,28 +122,32 @@ is_above(const char *dir, const char *path)
 	return len == 0 || (strncmp(dir, path, len) == 0 && path[len] == '/');
 }
 
-/* A directory of the frame that gets no group any more: its end is now. */
+/* A directory that gets no group: its end is now. */
+static void
+end_child(struct sync_plan *p, const struct sync_frame *f,
+    const struct sync_child *c)
+{
+	struct sync_frame end = { .has_self = true, .self = *c };
+
+	if (*f->path == '\0')
+		end.path = xstrdup(c->name);
+	else
+		xasprintf(&end.path, "%s/%s", f->path, c->name);
+	sync_frame_end(p, &end);
+	free(end.path);
+}
+
+/* Those of the frame that come before one, or all. */
 static void
 end_children(struct sync_plan *p, struct sync_frame *f, const char *up_to)
 {
-	struct sync_frame end = { .has_self = true };
-	char *path;
-
 	for (; f->at < f->n; f->at++) {
-		struct sync_child *c = &f->children[f->at];
+		const struct sync_child *c = &f->children[f->at];
 
 		if (up_to != NULL && strcmp(c->name, up_to) >= 0)
 			return;
-		if (c->gone)
-			continue;
-		if (*f->path == '\0')
-			path = xstrdup(c->name);
-		else
-			xasprintf(&path, "%s/%s", f->path, c->name);
-		end.path = path;
-		end.self = *c;
-		sync_frame_end(p, &end);
-		free(path);
+		if (!c->gone)
+			end_child(p, f, c);
 	}
 }
 
@@ -407,11 +411,13 @@ open_target(struct sync_plan *p, const char *path)
 	struct sync_pair_state *s = p->now;
 	struct sync_child *c = *path == '\0' ? NULL : find_child(p, path);
 
-	if (c == NULL || !c->gone) {
-		skip_group(&s->target);
+	if (c != NULL && c->gone) {
+		open_gone(p, path, c);
 		return;
 	}
-	open_gone(p, path, c);
+	if (c != NULL)
+		end_child(p, TAILQ_LAST(&p->frames, sync_frames), c);
+	skip_group(&s->target);
 }
 
 /* The next group. False: there is none. */

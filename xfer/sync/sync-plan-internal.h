@@ -37,7 +37,7 @@ struct sync_child {
 	bool gone;  /* it is to be deleted, and so is what is in it */
 	bool counted; /* among the deletes */
 	struct sync_record attrs; /* XFER_ORDER_DIR_ATTRS; without path */
-	bool attrs_differ;
+	bool attrs_differ, has_time; /* the time is right, unless touched */
 	/* -m: it does not count until something of a source is in it: then it
 	 * is made, if it is to be. A target's that never counts is deleted. */
 	bool pending, made_late, may_go;
