@@ -36,8 +36,8 @@ BEGIN {
 	# These take out what they walk over, replace in place, or are stacks or
 	# chains of a hash table.
 	by_hand = "^(base/loop[.]c|base/tree[.].|channels-queue[.]c|agent/identities[.]h|" \
-	    "client/forwards/forwards-internal[.]h|xfer/state/handle-state[.]h|" \
-	    "xfer/transfer/transfer-(links|name)[.]c)$"
+	    "client/forwards/forwards-internal[.]h|xfer/state/(handle-state|hard-table)[.]h|" \
+	    "xfer/transfer/transfer-name[.]c)$"
 }
 
 function limit(rule, path, line, n) {

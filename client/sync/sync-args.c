@@ -241,7 +241,7 @@ complete(struct sync_args *a)
 	if (o->backup && o->backup_dir == NULL) {
 		/* As rsync: backups are not deleted, and they change times of
 		 * directories. */
-		o->omit_dir_times = true;
+		o->omit.dir_times = true;
 		if (o->delete && !o->delete_excluded)
 			protect_backups(a);
 	}
@@ -294,4 +294,5 @@ sync_args_clear(struct sync_args *a)
 	sync_rules_free(a->rules);
 	sync_chmod_free(a->chmod);
 	strlist_clear(&a->ssh);
+	strlist_clear(&a->dests);
 }

@@ -45,6 +45,8 @@ struct sync_args {
 	bool from0;
 	bool break_lock;
 
+	struct strlist dests; /* --link-dest and its kin, as named */
+
 	/* What is told. */
 	unsigned verbose, quiet, itemize, human, filters; /* -v -q -i -h -F */
 	bool stats, progress;

@@ -37,10 +37,8 @@ resolve(struct sync_run *run, struct sftp *s, char **path)
 	*path = real;
 }
 
-/* Cuts `top` down to the deepest directory that is path, or above it. Both are
- * absolute, and have no dots. */
-static void
-cut_to_common(char *top, const char *path)
+void
+sync_cut_to_common(char *top, const char *path)
 {
 	size_t common = 0, i = 0;
 
@@ -66,7 +64,7 @@ common_top(struct sync_run *run)
 			resolve(run, s, &r->sources.v[i]);
 			if (top == NULL)
 				top = xstrdup(r->sources.v[i]);
-			cut_to_common(top, r->sources.v[i]);
+			sync_cut_to_common(top, r->sources.v[i]);
 		}
 	}
 	return top;
@@ -100,7 +98,9 @@ sync_confine_target(struct sync_run *run)
 
 	end->confine.flags = run->args.opts.keep_dirlinks ?
 	    SFTP_CONFINE_LINKS : 0;
-	sync_end_confine(end, run->target_path, SFTP_MAY_ALL);
+	sync_end_confine(end, run->target_top != NULL ? run->target_top :
+						run->target_path,
+	    SFTP_MAY_ALL);
 }
 
 void

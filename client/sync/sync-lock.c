@@ -184,7 +184,7 @@ static void
 note_time(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct sync_opts *o = &run->args.opts;
-	bool copied = o->times && !o->omit_dir_times && !p->root->names_only;
+	bool copied = o->times && !o->omit.dir_times && !p->root->names_only;
 	struct walk_item top = top_of(run, p->target), from = top;
 
 	if (copied)

@@ -372,6 +372,39 @@ take_chmod(struct sync_args *a, const char *value)
 	return r == 0 ? NULL : why != NULL ? why : err_text(r);
 }
 
+static const char *
+take_dest(struct sync_args *a, enum sync_dest dest, const char *value)
+{
+	if (a->opts.dest != SYNC_DEST_NONE && a->opts.dest != dest)
+		return "stands beside another one of --link-dest, "
+		    "--compare-dest and --copy-dest: only one of these";
+	if (a->dests.n == SYNC_DESTS_MAX)
+		return "is one directory too many: 20 at most";
+	if (*value == '\0')
+		return "is empty";
+	a->opts.dest = dest;
+	xstrlist_add(&a->dests, value);
+	return NULL;
+}
+
+static const char *
+take_link_dest(struct sync_args *a, const char *value)
+{
+	return take_dest(a, SYNC_DEST_LINK, value);
+}
+
+static const char *
+take_compare_dest(struct sync_args *a, const char *value)
+{
+	return take_dest(a, SYNC_DEST_COMPARE, value);
+}
+
+static const char *
+take_copy_dest(struct sync_args *a, const char *value)
+{
+	return take_dest(a, SYNC_DEST_COPY, value);
+}
+
 /* Numbers only: names are looked up at the other end, which SFTP cannot do. */
 static const char *
 take_chown(struct sync_args *a, const char *value)
@@ -512,8 +545,8 @@ const struct sync_option sync_options[] = {
 	FLAG("times", 't', opts.times),
 	FLAG("group", 'g', opts.group),
 	FLAG("owner", 'o', opts.owner),
-	FLAG("omit-dir-times", 'O', opts.omit_dir_times),
-	FLAG("omit-link-times", 'J', opts.omit_link_times),
+	FLAG("omit-dir-times", 'O', opts.omit.dir_times),
+	FLAG("omit-link-times", 'J', opts.omit.link_times),
 	TRUE("numeric-ids", 0), /* ids are numbers */
 	VALUE("chmod", 0, take_chmod),
 	VALUE("chown", 0, take_chown),
@@ -528,6 +561,9 @@ const struct sync_option sync_options[] = {
 	VALUE("modify-window", '@', take_window),
 	/* how */
 	FLAG("dry-run", 'n', opts.dry_run),
+	VALUE("link-dest", 0, take_link_dest),
+	VALUE("compare-dest", 0, take_compare_dest),
+	VALUE("copy-dest", 0, take_copy_dest),
 	FLAG("inplace", 0, opts.in_place),
 	FLAG("sparse", 'S', xfer.sparse),
 	FLAG("fsync", 0, xfer.fsync),
@@ -586,9 +622,6 @@ const struct sync_option sync_options[] = {
 	REFUSED("hard-links", 'H', false, NOT_YET "; hpnscp --hard-links"),
 	REFUSED("acls", 'A', false, NOT_YET),
 	REFUSED("xattrs", 'X', false, NOT_YET),
-	REFUSED("link-dest", 0, true, NOT_YET),
-	REFUSED("compare-dest", 0, true, NOT_YET),
-	REFUSED("copy-dest", 0, true, NOT_YET),
 	REFUSED("safe-links", 0, false, NOT_YET),
 	REFUSED("copy-unsafe-links", 0, false, NOT_YET),
 	REFUSED("munge-links", 0, false, NOT_YET),

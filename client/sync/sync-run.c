@@ -245,7 +245,9 @@ make_target(struct sync_run *run)
 {
 	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
 		.mode = 0777 };
-	struct sftp *s = sync_end_of(run, false)->s;
+	struct sync_end *end = sync_end_of(run, false);
+	struct sftp *s = end->s;
+	char *named;
 	int r;
 
 	run->target_made = true;
@@ -253,7 +255,9 @@ make_target(struct sync_run *run)
 		return;
 	if (run->args.make_path)
 		make_parents(s, &attrs, run->target_path);
-	r = sftp_call_mkdir(s, run->target_path, &attrs);
+	named = sync_end_path(end, run->target_path);
+	r = sftp_call_mkdir(s, named, &attrs);
+	free(named);
 	if (r < 0)
 		sync_lost(run, r);
 	if (r > 0)
@@ -321,6 +325,8 @@ wanted(const struct sync_run *run, bool source)
 		want |= WALK_ONE_DEVICE;
 	if (o->devices)
 		want |= WALK_DEVICE;
+	if (o->dest == SYNC_DEST_LINK && !source)
+		want |= WALK_NAMES;
 	return want;
 }
 
@@ -357,11 +363,15 @@ scan_target(struct sync_run *run, struct sync_pair_ends *p)
 	const struct sync_root *r = p->root;
 	const char *path = keep(run,
 	    sync_path_below(run->target_path, r->mount));
+	const struct strlist *names;
 
 	if (r->as != NULL && p->as.n == 0)
 		xstrlist_add(&p->as, r->as);
-	p->target = scan(run, false, path, r->as != NULL ? &p->as :
-		r->names_only ? &r->names : NULL, false);
+	names = r->as != NULL ? &p->as : r->names_only ? &r->names : NULL;
+	p->target = scan(run, false, path, names, false);
+	for (size_t i = 0; i < run->dests.n; i++)
+		p->dests[i] = scan(run, false, keep(run,
+		    sync_path_below(run->dests.v[i], r->mount)), names, false);
 }
 
 static void
@@ -371,6 +381,7 @@ begin_pair(struct sync_run *run, struct sync_root *r)
 
 	p->root = r;
 	p->sources = xcalloc(r->sources.n, sizeof(struct sync_scan *));
+	p->dests = xcalloc(MAX(run->dests.n, 1u), sizeof(struct sync_scan *));
 	for (size_t i = 0; i < r->sources.n; i++)
 		p->sources[i] = scan(run, true, r->sources.v[i],
 		    r->names_only ? &r->names : NULL,
@@ -431,11 +442,17 @@ begin_again(struct sync_run *run)
 	struct sync_end *target = sync_end_of(run, false);
 	struct sync_pair_ends *p;
 
+	/* With a directory above it, it has its root already. */
+	if (target->top != NULL)
+		wait_for(run, &target->answered);
 	make_target(run);
-	if (target->top != NULL && !run->args.opts.dry_run)
+	if (target->top != NULL && !run->args.opts.dry_run &&
+	    sftp_confined(target->s) == SFTP_CONFINED_NOT)
 		sync_confine_target(run);
 	TAILQ_FOREACH(p, &run->pairs, entry) {
 		sync_scan_free(p->target);
+		for (size_t i = 0; i < run->dests.n; i++)
+			sync_scan_free(p->dests[i]);
 		scan_target(run, p);
 	}
 }
@@ -487,6 +504,8 @@ take_abilities(struct sync_run *run)
 		}
 		run->ends.ns &= sync_scan_has_ns(p->target);
 		digests &= sync_scan_has_digests(p->target);
+		for (size_t i = 0; i < run->dests.n; i++)
+			run->ends.ns &= sync_scan_has_ns(p->dests[i]);
 	}
 	if (run->args.opts.checksum && !digests)
 		sync_tell_note(run, NULL, "-c copies all files: an end has no "
@@ -513,6 +532,36 @@ add_locals(struct sync_run *run, struct sync_pair_ends *p)
 }
 
 static void
+add_dests(struct sync_run *run, struct sync_pair_ends *p,
+    struct sync_pair *pair)
+{
+	size_t n = run->dests.n;
+
+	if (!run->up)
+		p->dest_locals = xcalloc(MAX(n, 1u),
+		    sizeof(struct local_dir *));
+	for (size_t i = 0; i < n; i++) {
+		char *path = sync_path_below(run->dests.v[i],
+		    p->root->mount);
+		char *named = sync_end_path(sync_end_of(run, false), path);
+
+		xstrlist_add(&p->dest_roots, named);
+		if (!run->up) {
+			p->dest_locals[i] = local_root(run->tree, path,
+			    LOCAL_LINKS_OWN);
+			check_memory(p->dest_locals[i] == NULL ? ERR_NOMEM :
+								 0);
+		}
+		free(named);
+		free(path);
+	}
+	pair->dests = p->dests;
+	pair->dest_roots = (const char *const *)p->dest_roots.v;
+	pair->dest_locals = p->dest_locals;
+	pair->n_dests = (unsigned)n;
+}
+
+static void
 add_pair(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct sync_root *r = p->root;
@@ -535,6 +584,7 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 	    sync_end_of(run, false), path);
 	add_locals(run, p);
 	pair.locals = p->locals;
+	add_dests(run, p, &pair);
 	check_memory(sync_plan_add(run->plan, &pair));
 	free(path);
 }
@@ -578,6 +628,12 @@ end_pairs(struct sync_run *run)
 		TAILQ_REMOVE(&run->pairs, p, entry);
 		sync_lock_release(run, p);
 		strlist_clear(&p->source_roots);
+		strlist_clear(&p->dest_roots);
+		for (size_t i = 0; p->dest_locals != NULL &&
+		    i < run->dests.n; i++)
+			local_dir_unref(p->dest_locals[i]);
+		free(p->dest_locals);
+		free(p->dests);
 		strlist_clear(&p->as);
 		for (size_t i = 0; i < p->n_locals; i++)
 			local_dir_unref(p->locals[i]);
@@ -708,6 +764,7 @@ sync_run(struct sync_run *run)
 		fatal("%s", err_text(ERR_NOMEM));
 	find_roots(run);
 	find_target(run);
+	sync_dests_find(run);
 	/* The end that makes a file applies its umask itself. */
 	run->ends = (struct sync_ends){ .umask_target = 0 };
 	TAILQ_INIT(&run->pairs);
@@ -727,6 +784,8 @@ sync_run(struct sync_run *run)
 	end_pairs(run);
 	sync_names_clear(&run->roots);
 	strlist_clear(&run->kept);
+	strlist_clear(&run->dests);
+	free(run->target_top);
 	local_tree_free(run->tree);
 	sync_hosts_close(run);
 	return status;

@@ -43,7 +43,9 @@ struct sync_end {
 
 /* A pair of the plan, and its locks. */
 struct sync_pair_ends {
-	struct sync_scan **sources, *target;
+	struct sync_scan **sources, *target, **dests;
+	struct strlist dest_roots;
+	struct local_dir **dest_locals; /* of a local target; else NULL */
 	struct strlist source_roots; /* as the session names them */
 	struct strlist as; /* the target's one name, if it is another */
 	char *target_root;
@@ -69,6 +71,8 @@ struct sync_run {
 	struct strlist kept; /* paths that scans borrow */
 	struct sync_ends ends;
 	char *target_path;	/* without "~" */
+	char *target_top;	/* its server keeps to; NULL: to the target */
+	struct strlist dests;	/* of opts->dest, by their real paths */
 	bool target_made;
 	struct local_tree *tree; /* of the local roots */
 	struct sync_plan *plan;
@@ -106,10 +110,17 @@ char *sync_end_path(const struct sync_end *end, const char *path);
  * request on; that of the target alone once its target is there. */
 void sync_confine_ends(struct sync_run *run);
 void sync_confine_target(struct sync_run *run);
+/* Cuts `top` down to the deepest directory that is path, or above it. Both are
+ * absolute, and have no dots. */
+void sync_cut_to_common(char *top, const char *path);
 /* sync-streams.c: streams of the host whose sessions keep to its top, too. */
 struct xfer_streams sync_streams(struct sync_run *run);
 /* A turn of both ends. */
 void sync_hosts_turn(struct sync_run *run, int timeout_ms);
+
+/* sync-dests.c: finds the further directories of the target's end. With some,
+ * the target has its real path, too. */
+void sync_dests_find(struct sync_run *run);
 
 /* sync-lock.c: locks the target of a pair. Ends the program if another run has
  * it, or if the source is the same directory. */

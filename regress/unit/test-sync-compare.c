@@ -34,8 +34,8 @@ options(const char *flags)
 		case 't': o.times = true; break;
 		case 'p': o.perms = true; break;
 		case 'E': o.executability = true; break;
-		case 'O': o.omit_dir_times = true; break;
-		case 'J': o.omit_link_times = true; break;
+		case 'O': o.omit.dir_times = true; break;
+		case 'J': o.omit.link_times = true; break;
 		case 'c': o.checksum = true; break;
 		case 'I': o.ignore_times = true; break;
 		case 'u': o.update = true; break;

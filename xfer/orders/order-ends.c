@@ -11,6 +11,8 @@ xfer_duty_free(struct xfer_duty *d)
 	if (d == NULL)
 		return;
 	local_dir_unref(d->root);
+	local_dir_unref(d->link_root);
+	free(d->link);
 	free(d->backup);
 	free(d->text);
 	free(d);

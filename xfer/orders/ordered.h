@@ -64,7 +64,7 @@ TAILQ_HEAD(xfer_deletions, xfer_deletion);
 
 struct xfer_ordered {
 	const struct xfer_orders *from; /* borrowed */
-	struct xfer_places places, backups;
+	struct xfer_places places, backups, links;
 	struct xfer_order next;
 	bool taken; /* next holds an order that is not done yet */
 	bool up, ended;

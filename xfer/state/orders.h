@@ -64,6 +64,11 @@ struct xfer_order {
 	 * one by now is not deleted, nor replaced by another kind. NULL:
 	 * unknown. */
 	const struct sftp_attrs *was;
+	/* A file of the target's side that has the source's data and
+	 * attributes: the target becomes a further name of it, or a copy of the
+	 * source where that cannot be. Below link_at if local. NULL: none. */
+	const char *link;
+	struct local_dir *link_at; /* borrowed */
 	bool replaces_kind; /* the target is of another kind, and goes first */
 	bool remove_source; /* remove the source when the target is whole */
 	uint64_t id;	    /* number of the order, for done() */
@@ -95,6 +100,9 @@ struct xfer_duty {
 	struct local_dir *root; /* owned; of the backup's path; NULL: none */
 	enum local_links links;
 	bool knows;	/* `was` is known: what the target was */
+	char *link;	/* owned; see struct xfer_order; NULL: none */
+	struct local_dir *link_root; /* owned; NULL: link is a server's path */
+	bool linked;	/* it is a name of that file now, or will be */
 	struct sftp_attrs was;
 	bool replaces_kind, remove_source;
 	bool way_clear; /* what had the target's name has gone */

@@ -60,8 +60,8 @@ time_cmp(const struct sync_opts *o, const struct sync_ends *ends,
 static bool
 keeps_time(const struct sync_opts *o, enum walk_kind kind)
 {
-	return o->times && !(kind == WALK_DIR && o->omit_dir_times) &&
-	    !(kind == WALK_LINK && o->omit_link_times);
+	return o->times && !(kind == WALK_DIR && o->omit.dir_times) &&
+	    !(kind == WALK_LINK && o->omit.link_times);
 }
 
 /* ---- attributes --------------------------------------------------------- */

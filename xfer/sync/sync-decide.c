@@ -16,6 +16,8 @@
 #include "xfer/sync/sync-plan-internal.h"
 #include "xfer/sync/sync-rules.h"
 
+enum { PERMISSIONS = 0777 };
+
 /* ---- records ------------------------------------------------------------ */
 
 static mode_t
@@ -52,8 +54,8 @@ attrs_of(const struct walk_item *t)
 static bool
 keeps_time(const struct sync_opts *o, enum walk_kind kind)
 {
-	return o->times && !(kind == WALK_DIR && o->omit_dir_times) &&
-	    !(kind == WALK_LINK && o->omit_link_times);
+	return o->times && !(kind == WALK_DIR && o->omit.dir_times) &&
+	    !(kind == WALK_LINK && o->omit.link_times);
 }
 
 /* Has a target that is there already the right time, within --modify-window?
@@ -220,7 +222,7 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	} else if (!c->made_late &&
 	    (d->action == SYNC_ATTRS || p->p.tell_equal)) {
 		/* The item is told with the attributes. */
-		c->attrs.silent = false;
+		c->attrs.silent = r->silent;
 		c->attrs_differ = true;
 	}
 }
@@ -293,8 +295,16 @@ sync_top(struct sync_plan *p, const struct walk_item *s,
 		d.is_new = true;
 	}
 	r = record_of(p, &d, 0, s, is_there ? t : NULL);
-	if (pair->target_made)
+	if (pair->target_made) {
+		/* What the umask has left of all permissions. */
+		if (is_there && (r.set & SFTP_A_MODE) == 0) {
+			r.set |= SFTP_A_MODE;
+			r.mode = (uint32_t)S_IFDIR |
+			    (s->mode & t->mode & PERMISSIONS);
+		}
 		memcpy(r.letters, "cd+++++++++", sizeof r.letters);
+		sync_dests_apply(p, &d, &r, NULL);
+	}
 	f->has_self = true;
 	take_dir(p, &f->self, &d, &r, "", false);
 }
@@ -375,7 +385,7 @@ take_file(struct sync_plan *p, const char *path,
 	    XFER_ORDER_COPY : XFER_ORDER_ATTRS;
 	if (d->action == SYNC_NOTHING) {
 		r->set = 0;
-		if (p->p.tell_equal)
+		if (p->p.tell_equal && !d->left_alone)
 			sync_tell(p, r);
 		r->silent = true;
 		if (r->remove_source || (p->p.every_file && !d->left_alone &&
@@ -423,6 +433,8 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 		return;
 	}
 	r = record_of(p, &d, source, s, t);
+	if (p->now->pair.n_dests > 0 && !d.left_alone)
+		sync_dests_apply(p, &d, &r, t);
 	if (s->kind != WALK_DIR)
 		take_file(p, path, &d, &r, t);
 	else if (d.action != SYNC_NOTHING || !d.is_new)

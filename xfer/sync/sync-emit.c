@@ -28,6 +28,7 @@ sync_record_put(struct sync_plan *p, struct sync_spool *s,
 	buf_put_u8(&b, (uint8_t)r->kind);
 	buf_put_u32(&b, r->pair);
 	buf_put_u32(&b, r->source);
+	buf_put_u32(&b, r->dest);
 	buf_put_bool(&b, r->silent);
 	buf_put_bool(&b, r->kept);
 	buf_put_bool(&b, r->replaces_kind);
@@ -71,6 +72,7 @@ sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len)
 	*r = (struct sync_record){ .kind = rd_u8(&in) };
 	r->pair = rd_u32(&in);
 	r->source = rd_u32(&in);
+	r->dest = rd_u32(&in);
 	r->silent = rd_bool(&in);
 	r->kept = rd_bool(&in);
 	r->replaces_kind = rd_bool(&in);
@@ -218,6 +220,13 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 		free(y->local);
 		y->local = xstrdup(".");
 	}
+	if (r->dest > 0 && p->p.up) {
+		y->link = sync_path_below(pair->dest_roots[r->dest - 1], name);
+	} else if (r->dest > 0) {
+		y->link = xstrdup(name);
+		o->link_at = pair->dest_locals[r->dest - 1];
+	}
+	o->link = y->link;
 	o->at = pair->locals[p->p.up ? r->source : 0];
 	o->links = links_of(p);
 	y->backup = backup_of(p, pair, r, in_top);
@@ -265,6 +274,7 @@ sync_ready_free(struct sync_ready *r)
 	free(r->local);
 	free(r->remote);
 	free(r->backup);
+	free(r->link);
 	free(r->path);
 	free(r->text);
 	free(r);

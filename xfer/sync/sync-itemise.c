@@ -66,4 +66,7 @@ sync_itemise(const struct sync_decision *d, bool up,
 			out[2 + i] = letters[i].letter;
 	if ((d->differs & SYNC_DIFFERS_NOW) != 0)
 		out[4] = 'T';
+	if (d->action != SYNC_COPY &&
+	    strspn(out + 2, ".") == SYNC_ITEM_LEN - 2)
+		memset(out + 2, ' ', SYNC_ITEM_LEN - 2);
 }

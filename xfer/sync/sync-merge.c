@@ -21,8 +21,8 @@
 
 /* Reads the next item, unless there is one. 1: there is one or the scan is
  * over. */
-static int
-fill(struct sync_cursor *c)
+int
+sync_cursor_fill(struct sync_cursor *c)
 {
 	int r;
 
@@ -41,19 +41,19 @@ static int
 fill_all(struct sync_plan *p)
 {
 	struct sync_pair_state *s = p->now;
-	int r = fill(&s->target);
+	int r = sync_cursor_fill(&s->target);
 
 	if (r < 0)
 		return r;
 	for (unsigned i = 0; i < s->pair.n_sources; i++) {
-		int one = fill(&s->sources[i]);
+		int one = sync_cursor_fill(&s->sources[i]);
 
 		if (one < 0)
 			return one;
 		if (one == SYNC_SCAN_LATER)
 			r = one;
 	}
-	return r;
+	return r == 1 ? sync_dests_fill(s) : r;
 }
 
 static bool
@@ -438,6 +438,11 @@ next_group(struct sync_plan *p)
 	order = first == NULL ? -1 : !at_group(&s->target) ? 1 :
 	    walk_path_cmp(s->target.item.path, first);
 	path = xstrdup(order < 0 ? s->target.item.path : first);
+	if (order >= 0 && sync_dests_follow(s, path, NULL)) {
+		free(path);
+		return true;
+	}
+	sync_dests_join(s, path);
 	if (order < 0)
 		open_target(p, path);
 	else
@@ -579,6 +584,8 @@ begin(struct sync_plan *p)
 		r = sync_scan_top(s->target.scan, &to);
 		if (r != 1)
 			return r;
+		if ((r = sync_dests_top(s)) != 1)
+			return r;
 		(void)push_frame(p, "");
 		if (from.kind == WALK_DIR)
 			sync_top(p, &from, &to);
@@ -614,7 +621,9 @@ sync_merge(struct sync_plan *p)
 	if (s->open) {
 		name = first_name(s);
 		if (name != NULL) {
-			next_name(p, name);
+			if (!sync_dests_follow(s, NULL, s->pair.as != NULL ?
+				s->pair.as : name))
+				next_name(p, name);
 			return 1;
 		}
 		s->open = false;

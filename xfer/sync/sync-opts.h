@@ -10,6 +10,16 @@ enum { SYNC_ANY_ID = -1 }; /* the id stays as it is at the source */
 
 struct sync_chmod; /* rules of --chmod: xfer/sync/sync-chmod.h */
 
+/* What further directories beside the target are for. */
+enum sync_dest {
+	SYNC_DEST_NONE,
+	SYNC_DEST_LINK,	   /* --link-dest: files become names of theirs */
+	SYNC_DEST_COMPARE, /* --compare-dest: what they have is not copied */
+	SYNC_DEST_COPY,	   /* --copy-dest: what they have is told as known */
+};
+
+enum { SYNC_DESTS_MAX = 20 };
+
 struct sync_opts {
 	/* What is copied. */
 	bool recursive;	      /* -r */
@@ -28,7 +38,9 @@ struct sync_opts {
 
 	/* What of each file. */
 	bool perms, times, owner, group, executability; /* -p -t -o -g -E */
-	bool omit_dir_times, omit_link_times;		/* -O -J */
+	struct {
+		bool dir_times, link_times; /* -O -J */
+	} omit;
 	const struct sync_chmod *chmod;			/* NULL: none */
 	/* SYNC_ANY_ID, or an id that all get: that implies owner, group. */
 	int64_t chown_user, chown_group;
@@ -45,6 +57,7 @@ struct sync_opts {
 	bool backup;
 	const char *backup_dir; /* below the target; NULL: beside the file */
 	const char *suffix;	/* of backups; "~" without backup_dir */
+	enum sync_dest dest;
 	bool remove_source;
 	bool delete, delete_excluded, ignore_errors, force;
 	bool max_delete_given;

@@ -18,6 +18,7 @@
 struct sync_record {
 	enum xfer_order_kind kind;
 	uint32_t pair, source;
+	uint32_t dest; /* 1 and up: it is linked to that one's; 0: to none */
 	bool silent;	    /* no item is told of it */
 	bool kept;	    /* of a delete: it is none; the name stays, and with
 			     * it the directories that it is in */
@@ -66,6 +67,7 @@ struct sync_cursor {
 	struct sync_ahead *ahead;
 	bool have, ended;
 	struct walk_item item;
+	struct walk_item top; /* of a further directory of the target */
 	bool in_group; /* the open group is also this scan's */
 	bool skips;    /* entries up to the next group do not count */
 };
@@ -73,7 +75,7 @@ struct sync_cursor {
 struct sync_pair_state {
 	struct sync_pair pair;
 	uint32_t number;
-	struct sync_cursor *sources, target;
+	struct sync_cursor *sources, *dests, target;
 	bool begun, open, target_has_it;
 	char *group; /* path of the open group */
 	bool group_gone;
@@ -88,7 +90,7 @@ struct sync_ready {
 	struct sync_record record;
 	struct sftp_attrs attrs, was;
 	struct xfer_exact exact;
-	char *local, *remote, *backup, *path, *text, *shown; /* owned */
+	char *local, *remote, *backup, *link, *path, *text; /* owned */
 	TAILQ_ENTRY(sync_ready) entry;
 };
 TAILQ_HEAD(sync_ready_list, sync_ready);
@@ -132,6 +134,21 @@ struct sync_plan {
 int sync_merge(struct sync_plan *p) must_check;
 /* Frees the frames of a pair that was not merged to its end. */
 void sync_plan_free_frames(struct sync_plan *p);
+/* sync-dest.c: goes on with the further directories, which follow the sources:
+ * 1; SYNC_SCAN_LATER. */
+int sync_dests_fill(struct sync_pair_state *s);
+/* Learns what their tops are: as sync_dests_fill(). */
+int sync_dests_top(struct sync_pair_state *s);
+/* True if one was moved on, so that there is something to read. */
+bool sync_dests_follow(struct sync_pair_state *s, const char *group,
+    const char *name);
+void sync_dests_join(struct sync_pair_state *s, const char *path);
+/* What they have changes what is to be done, and told, for a name. */
+void sync_dests_apply(const struct sync_plan *p, struct sync_decision *d,
+    struct sync_record *r, const struct walk_item *t);
+/* sync-merge.c: as sync_scan_next(), but 1 also at
+ * the end. */
+int sync_cursor_fill(struct sync_cursor *c);
 /* sync-decide.c: what is to be done for one name of the open group. */
 void sync_one(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t);

@@ -57,8 +57,11 @@ free_pair(struct sync_pair_state *s)
 		sync_ahead_free(s->sources[i].ahead);
 		sync_scan_free(s->sources[i].scan);
 	}
+	for (unsigned i = 0; i < s->pair.n_dests; i++)
+		sync_scan_free(s->dests[i].scan);
 	sync_scan_free(s->target.scan);
 	free(s->sources);
+	free(s->dests);
 	free(s->group);
 	free(s);
 }
@@ -116,6 +119,9 @@ sync_plan_add(struct sync_plan *p, const struct sync_pair *pair)
 	for (unsigned i = 0; i < pair->n_sources; i++)
 		s->sources[i].scan = pair->sources[i];
 	s->target.scan = pair->target;
+	s->dests = xcalloc(MAX(pair->n_dests, 1u), sizeof *s->dests);
+	for (unsigned i = 0; i < pair->n_dests; i++)
+		s->dests[i].scan = pair->dests[i];
 	TAILQ_INSERT_TAIL(&p->pairs, s, entry);
 	if ((err = read_ahead(p, s)) < 0)
 		return err;
@@ -243,12 +249,14 @@ sync_plan_done(void *plan, uint64_t id, bool ok, uint64_t bytes)
 	struct sync_ready_list *list = bucket(p, id);
 	struct sync_ready *y;
 
-	(void)bytes;
 	TAILQ_FOREACH(y, list, entry)
 		if (y->order.id == id)
 			break;
 	if (y == NULL)
 		return;
+	/* A link that could not be made was a copy. */
+	if (bytes > 0 && y->record.letters[0] == 'h')
+		y->record.letters[0] = 'c';
 	if (ok)
 		sync_tell(p, &y->record);
 	TAILQ_REMOVE(list, y, entry);

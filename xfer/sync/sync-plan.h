@@ -40,6 +40,13 @@ struct sync_pair {
 	unsigned n_sources;
 	struct sync_scan *target;
 	const char *target_root;
+	/* Further directories that may have what is missing at the target
+	 * (opts->dest), in the order in which they count; their tops, as the
+	 * session of the target names them, and held if they are local. */
+	struct sync_scan *const *dests;
+	const char *const *dest_roots;
+	struct local_dir *const *dest_locals;
+	unsigned n_dests;
 	/* Where the target is below the one that the user has named: "" or
 	 * "dir". It stands before the paths in messages, and for rules. */
 	const char *shown;

@@ -606,6 +606,11 @@ xfer_file_start(struct xfer_file *f)
 	}
 	if (!f->up)
 		xfer_part_make_way(f->x, f->at, f->name);
+	if (f->duty != NULL && f->duty->link != NULL && !f->link.copied) {
+		prepare(f);
+		if (xfer_duty_link_start(f))
+			return;
+	}
 	if (f->up && f->dir != NULL && f->dir->there != NULL &&
 	    !f->made.late) {
 		prepare(f);

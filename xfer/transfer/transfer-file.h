@@ -78,6 +78,9 @@ void xfer_file_arrived(struct xfer_file *f);
 void xfer_symlink_start(struct xfer_file *f);
 /* Takes the next step of a link, once all answers to the last one are there. */
 void xfer_link_continue(struct xfer_file *f);
+/* Makes f's target a further name of the file that its order names. False: it
+ * is to be copied. */
+bool xfer_duty_link_start(struct xfer_file *f);
 /* Was another name (hard link) of the same source copied, or is it being
  * copied? True: f becomes a link to that one. */
 bool xfer_hard_start(struct xfer_file *f);

@@ -16,27 +16,12 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/wire.h"
+#include "xfer/state/hard-table.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
-	HARDS_FIRST = 256,
 	HARDS_MAX = 1000000,
 	TRIES = 8, /* to rename a link, while others take it away */
-};
-
-/* A file with several names. */
-struct xfer_hard {
-	uint64_t dev, ino;
-	struct xfer_file *owner; /* copies the first name; NULL: done */
-	char *path;		 /* owned; its path, once it is there */
-	struct local_dir *at;	 /* owned; a download's directory of path */
-	uint32_t names;		 /* names that were not found yet */
-	struct xfer_files waiting;
-	struct xfer_hard *next;
-};
-struct xfer_hard_table {
-	size_t used, size; /* size: a power of two */
-	struct xfer_hard **rows;
 };
 
 /* --- both kinds --- */
@@ -68,6 +53,8 @@ copy_instead(struct xfer_file *f, const char *why)
 		xfer_note(x, f->up ? f->remote : f->local, why);
 	x->noted.no_hard_links = true;
 	f->link.copied = true;
+	if (f->duty != NULL)
+		f->duty->linked = false;
 	xfer_file_restart(f, f->resume);
 }
 
@@ -488,6 +475,9 @@ made(struct xfer_file *f)
 {
 	if (is_done(f))
 		remote_linked(f);
+	else if (f->linking.err == 0 && f->linking.status != SFTP_FAILURE &&
+	    f->duty != NULL && f->duty->linked)
+		not_made(f, f->linking.status);
 	else if (f->linking.err != 0 || f->linking.status != SFTP_FAILURE)
 		link_fails(f);
 	else if (f->source.symlink)
@@ -671,53 +661,58 @@ xfer_link_continue(struct xfer_file *f)
 		steps[step](f);
 }
 
-/* --- hard links --- */
+/* --- further names of a plan's files --- */
 
-static struct xfer_hard **
-find(const struct xfer_hard_table *t, uint64_t dev, uint64_t ino)
+static void
+duty_link_here(struct xfer_file *f)
 {
-	uint64_t hash = (ino ^ dev << 32) * UINT64_C(0x9e3779b97f4a7c15);
-	struct xfer_hard **at = &t->rows[(hash >> 32) & (t->size - 1)];
+	const struct xfer_duty *d = f->duty;
+	const struct xfer_below first = { .root = d->link_root,
+		.links = LOCAL_LINKS_NONE, .path = d->link };
+	struct xfer_hard h = { .owner = NULL };
+	const char *name = NULL;
+	int r = -1, error;
 
-	while (*at != NULL && ((*at)->dev != dev || (*at)->ino != ino))
-		at = &(*at)->next;
-	return at;
+	h.at = xfer_place_of(&f->x->orders->links, &first, &name);
+	if (h.at != NULL && (h.path = strdup(name)) != NULL)
+		r = link_local(f, &h);
+	error = errno;
+	local_dir_unref(h.at);
+	free(h.path);
+	if (r == 0 || error == 0)
+		linked(f, r == 0);
+	else
+		copy_instead(f, "cannot be made a hard link: copied");
 }
 
-static bool
-table_grow(struct xfer_hard_table *t)
+bool
+xfer_duty_link_start(struct xfer_file *f)
 {
-	struct xfer_hard_table more = { .used = t->used,
-		.size = t->size != 0 ? t->size * 2 : HARDS_FIRST };
-	struct xfer_hard *h;
+	struct xfer_duty *d = f->duty;
 
-	if (t->used < t->size)
-		return true;
-	more.rows = calloc(more.size, sizeof(struct xfer_hard *));
-	if (more.rows == NULL)
+	if (d == NULL || d->link == NULL || f->link.copied)
 		return false;
-	for (size_t i = 0; i < t->size; i++)
-		while ((h = t->rows[i]) != NULL) {
-			t->rows[i] = h->next;
-			h->next = NULL;
-			*find(&more, h->dev, h->ino) = h;
-		}
-	free(t->rows);
-	*t = more;
+	if (f->up && (!xfer_has(f->x, SFTP_EXT_HARDLINK) ||
+	    (f->link.text == NULL &&
+		(f->link.text = strdup(d->link)) == NULL))) {
+		if (!f->x->noted.no_hard_links)
+			xfer_note(f->x, NULL, "the server makes no hard links: "
+			    "each name is copied");
+		f->x->noted.no_hard_links = true;
+		f->link.copied = true;
+		return false;
+	}
+	d->linked = true;
+	xfer_file_enter(f, XFER_LINKING);
+	xfer_linking_forget(f);
+	if (f->up)
+		link_remote(f);
+	else
+		duty_link_here(f);
 	return true;
 }
 
-static void
-hard_remove(struct xfer *x, struct xfer_hard **at)
-{
-	struct xfer_hard *h = *at;
-
-	*at = h->next;
-	x->hards->used--;
-	local_dir_unref(h->at);
-	free(h->path);
-	free(h);
-}
+/* --- hard links --- */
 
 /* Adds a file with several names. False if there is no room for it: then each
  * of its names is copied. */
@@ -729,7 +724,7 @@ hard_add(struct xfer_file *f)
 
 	if ((x->hards == NULL &&
 		(x->hards = calloc(1, sizeof *x->hards)) == NULL) ||
-	    x->hards->used >= HARDS_MAX || !table_grow(x->hards) ||
+	    x->hards->used >= HARDS_MAX || !xfer_hard_grow(x->hards) ||
 	    (h = calloc(1, sizeof *h)) == NULL)
 		return false;
 	*h = (struct xfer_hard){ .dev = f->source.exact.dev,
@@ -737,7 +732,7 @@ hard_add(struct xfer_file *f)
 		.owner = f,
 		.names = f->source.exact.nlink - 1 };
 	TAILQ_INIT(&h->waiting);
-	*find(x->hards, h->dev, h->ino) = h;
+	*xfer_hard_find(x->hards, h->dev, h->ino) = h;
 	x->hards->used++;
 	f->link.hard = h;
 	return true;
@@ -775,7 +770,7 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 	if (!f->up)
 		r = link_local(f, h);
 	if (--h->names == 0)
-		hard_remove(f->x, at); /* it was the last name */
+		xfer_hard_remove(f->x->hards, at); /* it was the last name */
 	if (f->up) {
 		xfer_file_enter(f, XFER_LINKING);
 		xfer_linking_forget(f);
@@ -803,7 +798,8 @@ xfer_hard_start(struct xfer_file *f)
 	if (f->link.hard != NULL || f->source.exact.nlink < 2)
 		return false;
 	if (x->hards != NULL && x->hards->size > 0)
-		at = find(x->hards, f->source.exact.dev, f->source.exact.ino);
+		at = xfer_hard_find(x->hards, f->source.exact.dev,
+		    f->source.exact.ino);
 	if (at == NULL || *at == NULL) {
 		(void)hard_add(f);
 		return false;
@@ -849,7 +845,8 @@ xfer_hard_done(struct xfer_file *f)
 			xfer_queue_file(other);
 	}
 	if (h->path == NULL) /* the next name is copied */
-		hard_remove(x, find(x->hards, h->dev, h->ino));
+		xfer_hard_remove(x->hards,
+		    xfer_hard_find(x->hards, h->dev, h->ino));
 }
 
 void
@@ -866,7 +863,7 @@ xfer_hard_free(struct xfer *x)
 				f->dir = NULL;
 				xfer_file_free(f);
 			}
-			hard_remove(x, &t->rows[i]);
+			xfer_hard_remove(t, &t->rows[i]);
 		}
 	if (t != NULL)
 		free(t->rows);

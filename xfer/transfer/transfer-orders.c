@@ -31,6 +31,7 @@ xfer_orders_free(struct xfer *x)
 	xfer_places_free(&x->orders->places);
 	xfer_places_free(&x->orders->backups);
 	xfer_settle_free(x->orders->settle);
+	xfer_places_free(&x->orders->links);
 	free(x->orders);
 	x->orders = NULL;
 }
@@ -86,7 +87,10 @@ duty_new(const struct xfer *x, const struct xfer_order *o)
 		d->knows = true;
 		d->was = *o->was;
 	}
-	if (keep(&d->backup, o->backup) && keep(&d->text, o->text))
+	if (o->link_at != NULL)
+		d->link_root = local_dir_ref(o->link_at);
+	if (keep(&d->backup, o->backup) && keep(&d->text, o->text) &&
+	    keep(&d->link, o->link))
 		return d;
 	xfer_duty_free(d);
 	return NULL;
@@ -141,7 +145,7 @@ xfer_orders_file_ended(struct xfer_file *f)
 
 	if (f->duty == NULL)
 		return;
-	if (ok && !f->only_attrs && !f->source.symlink)
+	if (ok && !f->only_attrs && !f->source.symlink && !f->duty->linked)
 		bytes = f->source.size;
 	if (ok && xfer_settles(f) && !f->x->over)
 		xfer_settle_file(f, bytes);

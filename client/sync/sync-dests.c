@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The further directories of --link-dest and its kin, at the target's end. A
+ * server that keeps to a directory has to keep to one that has them and the
+ * target, so all are named by their real paths: then the nearest such directory
+ * is seen from the names, and no link is on the way to any of them.
+ */
+#include "client/sync/sync-run.h"
+
+#include <sys/stat.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "xfer/sync/sync-path.h"
+
+/* The caller frees it; NULL: there is no such path. */
+static char *
+real_path(struct sync_run *run, const char *path)
+{
+	struct sftp *s = sync_end_of(run, false)->s;
+	char *real = NULL;
+	int r = sftp_call_name(s, SFTP_REALPATH, path, &real);
+
+	if (r < 0)
+		sync_lost(run, r);
+	return r == 0 && real != NULL && real[0] == '/' ? real : NULL;
+}
+
+static bool
+is_dir(struct sync_run *run, const char *path)
+{
+	struct sftp_attrs attrs;
+	int r = sftp_call_stat(sync_end_of(run, false)->s, path, true,
+	    &attrs);
+
+	if (r < 0)
+		sync_lost(run, r);
+	return r == 0 && (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode);
+}
+
+/* The target may be made by this run: then the directory it is in counts. */
+static void
+find_real_target(struct sync_run *run)
+{
+	char *path = xstrdup(run->target_path), *real, *slash;
+	char *last = NULL;
+	const char *above = path;
+	size_t len = strlen(path);
+
+	while (len > 1 && path[len - 1] == '/')
+		path[--len] = '\0';
+	if (!is_dir(run, path)) {
+		slash = strrchr(path, '/');
+		last = xstrdup(slash != NULL ? slash + 1 : path);
+		above = slash == NULL ? "." : slash == path ? "/" : path;
+		if (slash != NULL)
+			*slash = '\0';
+	}
+	real = real_path(run, above);
+	if (real == NULL || (last != NULL && !is_dir(run, above)))
+		sync_die(run, SYNC_EXIT_FILES, above, "is no directory, in "
+		    "which the target could be made");
+	free(run->target_path);
+	run->target_path = sync_path_below(real, last != NULL ? last : "");
+	free(last);
+	free(real);
+	free(path);
+}
+
+/* Removes ".." and "." by name alone. */
+static void
+take_dots_out(char *path)
+{
+	char *to = path, *from = path;
+
+	while (*from != '\0') {
+		size_t len = strcspn(++from, "/");
+
+		if (len == 2 && memcmp(from, "..", 2) == 0) {
+			while (to > path && *--to != '/')
+				;
+		} else if (len > 0 && !(len == 1 && *from == '.')) {
+			*to++ = '/';
+			memmove(to, from, len);
+			to += len;
+		}
+		from += len;
+	}
+	if (to == path)
+		*to++ = '/';
+	*to = '\0';
+}
+
+static void
+add(struct sync_run *run, const char *named)
+{
+	char *path = *named == '/' ? xstrdup(named) :
+	    sync_path_below(run->target_path, named), *real;
+
+	/* The target need not be there yet, and is a real path. */
+	if (*named != '/')
+		take_dots_out(path);
+	real = is_dir(run, path) ? real_path(run, path) : NULL;
+	if (real == NULL)
+		sync_tell_note(run, path, "is not there: nothing is compared "
+		    "with it");
+	else if (strcmp(real, run->target_path) != 0)
+		xstrlist_add(&run->dests, real);
+	free(real);
+	free(path);
+}
+
+void
+sync_dests_find(struct sync_run *run)
+{
+	const struct strlist *named = &run->args.dests;
+
+	run->target_top = NULL;
+	if (named->n == 0)
+		return;
+	while (!sftp_is_ready(sync_end_of(run, false)->s))
+		sync_hosts_turn(run, 100);
+	find_real_target(run);
+	run->target_top = xstrdup(run->target_path);
+	for (size_t i = 0; i < named->n; i++)
+		add(run, named->v[i]);
+	for (size_t i = 0; i < run->dests.n; i++)
+		sync_cut_to_common(run->target_top, run->dests.v[i]);
+}

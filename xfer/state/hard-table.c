@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: ISC */
+#include "xfer/state/hard-table.h"
+
+#include <stdlib.h>
+
+enum { HARDS_FIRST = 256 };
+
+struct xfer_hard **
+xfer_hard_find(const struct xfer_hard_table *t, uint64_t dev, uint64_t ino)
+{
+	uint64_t hash = (ino ^ dev << 32) * UINT64_C(0x9e3779b97f4a7c15);
+	struct xfer_hard **at = &t->rows[(hash >> 32) & (t->size - 1)];
+
+	while (*at != NULL && ((*at)->dev != dev || (*at)->ino != ino))
+		at = &(*at)->next;
+	return at;
+}
+
+bool
+xfer_hard_grow(struct xfer_hard_table *t)
+{
+	struct xfer_hard_table more = { .used = t->used,
+		.size = t->size != 0 ? t->size * 2 : HARDS_FIRST };
+	struct xfer_hard *h;
+
+	if (t->used < t->size)
+		return true;
+	more.rows = calloc(more.size, sizeof(struct xfer_hard *));
+	if (more.rows == NULL)
+		return false;
+	for (size_t i = 0; i < t->size; i++)
+		while ((h = t->rows[i]) != NULL) {
+			t->rows[i] = h->next;
+			h->next = NULL;
+			*xfer_hard_find(&more, h->dev, h->ino) = h;
+		}
+	free(t->rows);
+	*t = more;
+	return true;
+}
+
+void
+xfer_hard_remove(struct xfer_hard_table *t, struct xfer_hard **at)
+{
+	struct xfer_hard *h = *at;
+
+	*at = h->next;
+	t->used--;
+	local_dir_unref(h->at);
+	free(h->path);
+	free(h);
+}
