@@ -86,10 +86,13 @@ add_link(struct buf *b, const struct sync_format_item *i)
 {
 	char *shown;
 
-	if (i->source == NULL || i->source->kind != WALK_LINK)
+	bool is_link = i->source != NULL && i->source->kind == WALK_LINK;
+
+	if (i->source == NULL || (!is_link && (i->letters[0] != 'h' ||
+		*i->source->text == '\0')))
 		return;
 	shown = xstr_escape(i->source->text);
-	add_text(b, " -> ");
+	add_text(b, is_link ? " -> " : " => ");
 	add_text(b, shown);
 	free(shown);
 }

@@ -48,6 +48,7 @@ static const struct help_row rows[] = {
 	{ "--retry[=times]", "make a lost connection again (40 times)" },
 	{ "--partial, -P", "keep parts, which are kept anyway; -P: --progress "
 			   "as well" },
+	{ "-H", "hard links stay such" },
 	{ "--link-dest=dir", "what dir has becomes a hard link to it" },
 	{ "--compare-dest=dir, --copy-dest=dir", "is left out; is copied" },
 	{ "--inplace, -S, --fsync", "write the target itself; holes; to disk" },

@@ -375,14 +375,16 @@ take_chmod(struct sync_args *a, const char *value)
 static const char *
 take_dest(struct sync_args *a, enum sync_dest dest, const char *value)
 {
-	if (a->opts.dest != SYNC_DEST_NONE && a->opts.dest != dest)
+	enum sync_dest *now = &a->opts.one_file.dest;
+
+	if (*now != SYNC_DEST_NONE && *now != dest)
 		return "stands beside another one of --link-dest, "
 		    "--compare-dest and --copy-dest: only one of these";
 	if (a->dests.n == SYNC_DESTS_MAX)
 		return "is one directory too many: 20 at most";
 	if (*value == '\0')
 		return "is empty";
-	a->opts.dest = dest;
+	*now = dest;
 	xstrlist_add(&a->dests, value);
 	return NULL;
 }
@@ -561,6 +563,7 @@ const struct sync_option sync_options[] = {
 	VALUE("modify-window", '@', take_window),
 	/* how */
 	FLAG("dry-run", 'n', opts.dry_run),
+	FLAG("hard-links", 'H', opts.one_file.hard_links),
 	VALUE("link-dest", 0, take_link_dest),
 	VALUE("compare-dest", 0, take_compare_dest),
 	VALUE("copy-dest", 0, take_copy_dest),
@@ -619,7 +622,6 @@ const struct sync_option sync_options[] = {
 	TRUE("inc-recursive", 0), /* both give what the other gives */
 	TRUE("i-r", 0),
 	/* the next version's */
-	REFUSED("hard-links", 'H', false, NOT_YET "; hpnscp --hard-links"),
 	REFUSED("acls", 'A', false, NOT_YET),
 	REFUSED("xattrs", 'X', false, NOT_YET),
 	REFUSED("safe-links", 0, false, NOT_YET),

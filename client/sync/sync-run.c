@@ -325,7 +325,8 @@ wanted(const struct sync_run *run, bool source)
 		want |= WALK_ONE_DEVICE;
 	if (o->devices)
 		want |= WALK_DEVICE;
-	if (o->dest == SYNC_DEST_LINK && !source)
+	if (o->one_file.hard_links ||
+	    (o->one_file.dest == SYNC_DEST_LINK && !source))
 		want |= WALK_NAMES;
 	return want;
 }
@@ -500,6 +501,12 @@ take_abilities(struct sync_run *run)
 	TAILQ_FOREACH(p, &run->pairs, entry) {
 		for (size_t i = 0; i < p->root->sources.n; i++) {
 			run->ends.ns &= sync_scan_has_ns(p->sources[i]);
+			/* Who tells these tells also which names are one. */
+			if (run->args.opts.one_file.hard_links &&
+			    !sync_scan_has_ns(p->sources[i]))
+				sync_die(run, SYNC_EXIT_REFUSED, "-H",
+				    "the source's server does not tell which "
+				    "names are one file");
 			digests &= sync_scan_has_digests(p->sources[i]);
 		}
 		run->ends.ns &= sync_scan_has_ns(p->target);

@@ -468,7 +468,7 @@ def test_term(ends, tmp_path):
 
 @pytest.mark.parametrize("arguments,status,word", [
     (["-a", "--bogus", "a", "b"], 1, b"--bogus"),
-    (["-aH", "a", "b"], 4, b"-H"),
+    (["-aX", "a", "b"], 4, b"-X"),
     (["-a", "--delete-before", "a", "b"], 4, b"--delete"),
     (["-a", "--rsync-path=sudo rsync", "a", "b"], 4, b"--sftp-server"),
     (["-a", "rsync://host/x", "b"], 1, b"rsync"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""hpnsync beside rsync: random trees with further directories (--link-dest and
-its kin). What is told (-ii) and what is left are the same: names, bytes, modes,
+"""hpnsync beside rsync: random trees with hard links, and with further
+directories (--link-dest and its kin). What is told (-ii) and what is left are the same: names, bytes, modes,
 times, and which names are one file.
 
 HPN_STORIES=0-2000 tells those stories; HPN_STORIES=17 one of them."""
@@ -133,6 +133,81 @@ def test_dests(way, tmp_path):
         top.mkdir()
         dests_story(f"{way}{story}", top, way)
         shutil.rmtree(top)
+
+
+def tie(dice, top):
+    """Some files become names of others."""
+    files = [p for p in sorted(top.rglob("*"))
+             if p.is_file() and not p.is_symlink()]
+    for path in files:
+        other = dice.choice(files)
+        if dice.random() < 0.4 and other != path:
+            path.unlink()
+            path.hardlink_to(other)
+
+
+def links_story(story, tmp_path, way):
+    dice = random.Random(f"links {story}")
+    top = tmp_path / "1"
+    top.mkdir()
+    grow(dice, top / "s")
+    (top / "s/some").write_text("some")
+    tie(dice, top / "s")
+    if dice.random() < 0.7:
+        copy(top / "s", top / "t")
+        change(dice, top / "t")
+    # Without -p it counts which name is the first, and rsync's is another.
+    words = ["-H", "-a"]
+    if dice.random() < 0.3:
+        words.append("--delete")
+    if dice.random() < 0.3:
+        copy(top / "s", top / "day")
+        change(dice, top / "day")
+        words.append("--link-dest=../day")
+    for path in top.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            os.utime(path, (OLD, OLD))
+    copy(top, tmp_path / "2")
+    a = run([RSYNC, *words, f"{top}/s/", f"{top}/t/"])
+    b = run([hpn("sync"), "--max-delete=9999", *words,
+             *ends(way, tmp_path, f"{tmp_path}/2/s/", f"{tmp_path}/2/t/")])
+    assert (a.rc, b.rc) == (0, 0), (words, a, b)
+    assert state(tmp_path / "2/s", True) == state(top / "s", True)
+    assert state(tmp_path / "2/t", True) == state(top / "t", True), words
+    again = run([hpn("sync"), "-ni", *words,
+                 *ends(way, tmp_path, f"{tmp_path}/2/s/", f"{tmp_path}/2/t/")])
+    if way != "stock":
+        assert again.out == b"", (words, again)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hard_links(way, tmp_path):
+    wanted = told_stories() if "HPN_STORIES" in os.environ else range(10)
+    for story in wanted:
+        top = tmp_path / str(story)
+        top.mkdir()
+        links_story(f"{way}{story}", top, way)
+        shutil.rmtree(top)
+
+
+@pytest.mark.skipif(not os.path.exists(STOCK), reason="no stock server")
+def test_a_source_that_does_not_tell_of_links_is_refused(days):
+    arguments = ends("stock", days, f"{days}/s/", f"{days}/t/")
+    arguments[-2:] = [f"h:{days}/s/", f"{days}/t/"]
+    done = run([hpn("sync"), "-aH", *arguments])
+    assert done.rc == 4 and b"-H" in done.err, done
+    assert not (days / "t/same").exists()
+
+
+def test_a_further_name_of_a_file_that_is_there_sends_no_data(days):
+    """The name that was there is the first one, though it is met later."""
+    (days / "t").mkdir()
+    copy(days / "s/same", days / "t/same")
+    before = ino(days / "t/same")
+    (days / "s/a").hardlink_to(days / "s/same")
+    done = run([hpn("sync"), "-aHi", f"{days}/s/", f"{days}/t/"])
+    assert done.rc == 0 and b"hf+++++++++ a => same" in done.out, done
+    assert ino(days / "t/a") == ino(days / "t/same") == before
 
 
 @pytest.fixture

@@ -72,6 +72,7 @@ struct xfer_ordered {
 	 * them have ended. */
 	enum xfer_orders_phase {
 		XFER_ORDERS_MAKE, /* files, links, directories */
+		XFER_ORDERS_LINK, /* to files that were made */
 		XFER_ORDERS_DELETE,
 		XFER_ORDERS_FIX, /* attributes of directories */
 	} phase;

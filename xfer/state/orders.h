@@ -69,6 +69,7 @@ struct xfer_order {
 	 * source where that cannot be. Below link_at if local. NULL: none. */
 	const char *link;
 	struct local_dir *link_at; /* borrowed */
+	bool waits; /* for the end of all that was ordered before */
 	bool replaces_kind; /* the target is of another kind, and goes first */
 	bool remove_source; /* remove the source when the target is whole */
 	uint64_t id;	    /* number of the order, for done() */

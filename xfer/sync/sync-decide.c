@@ -101,8 +101,10 @@ record_of(struct sync_plan *p, const struct sync_decision *d,
 		.replaces_kind = d->replaces_kind, .item = *s,
 		.text = s->kind == WALK_LINK ? s->text : "" };
 
+	r.item.text = r.text;
 	sync_itemise(d, p->p.up && !p->p.here, s, r.letters);
 	if (t != NULL) {
+		r.is = (struct sync_file_id){ t->dev, t->ino };
 		r.has_was = true;
 		r.was = attrs_of(t);
 	}
@@ -374,15 +376,20 @@ replace_dir(struct sync_plan *p, const char *path, struct sync_record *r,
 
 static void
 take_file(struct sync_plan *p, const char *path,
-    const struct sync_decision *d, struct sync_record *r,
+    struct sync_decision *d, struct sync_record *r,
     const struct walk_item *t)
 {
 	const struct sync_opts *o = p->p.opts;
+	bool for_dir = d->replaces_kind && t != NULL && t->kind == WALK_DIR;
 
 	r->path = path;
 	r->remove_source = o->remove_source && !d->left_alone;
 	r->kind = d->action == SYNC_COPY || d->action == SYNC_MAKE_LINK ?
 	    XFER_ORDER_COPY : XFER_ORDER_ATTRS;
+	if (!for_dir && sync_set_takes(p, d, r)) {
+		touch(p);
+		return;
+	}
 	if (d->action == SYNC_NOTHING) {
 		r->set = 0;
 		if (p->p.tell_equal && !d->left_alone)
@@ -394,7 +401,7 @@ take_file(struct sync_plan *p, const char *path,
 		return;
 	}
 	touch(p);
-	if (d->replaces_kind && t != NULL && t->kind == WALK_DIR)
+	if (for_dir)
 		replace_dir(p, path, r, t);
 	else
 		sync_emit(p, r);

@@ -180,7 +180,8 @@ find(const struct sync_plan *p, const struct walk_item *s,
 	/* What is there gives way only to a link to the very same. */
 	now = sync_decide(p->p.opts, p->p.ends, s, t);
 	if (best.match != SYNC_MATCH_ALL || s->kind != WALK_FILE ||
-	    p->p.opts->dest != SYNC_DEST_LINK || !may_link(&now, t, &best))
+	    p->p.opts->one_file.dest != SYNC_DEST_LINK ||
+	    !may_link(&now, t, &best))
 		best.match = SYNC_MATCH_NONE;
 	return best;
 }
@@ -210,7 +211,7 @@ void
 sync_dests_apply(const struct sync_plan *p, struct sync_decision *d,
     struct sync_record *r, const struct walk_item *t)
 {
-	enum sync_dest dest = p->p.opts->dest;
+	enum sync_dest dest = p->p.opts->one_file.dest;
 	struct sync_found found = find(p, &r->item, t);
 	bool is_file = r->item.kind == WALK_FILE;
 
@@ -222,9 +223,11 @@ sync_dests_apply(const struct sync_plan *p, struct sync_decision *d,
 		tell_as(p, &found, r, '.');
 		r->silent = false;
 	} else if (found.match == SYNC_MATCH_ALL && dest == SYNC_DEST_LINK &&
-	    is_file && !p->p.opts->remove_source) {
+	    is_file) {
 		d->action = SYNC_COPY;
 		r->dest = found.dest + 1;
+		r->becomes = (struct sync_file_id){ found.item->dev,
+			found.item->ino };
 		tell_as(p, &found, r, 'h');
 	} else {
 		tell_as(p, &found, r, is_file &&

@@ -48,6 +48,8 @@ sync_record_put(struct sync_plan *p, struct sync_spool *s,
 	buf_put_u32(&b, i->uid);
 	buf_put_u32(&b, i->gid);
 	buf_put_u64(&b, i->size);
+	buf_put_u64(&b, i->dev);
+	buf_put_u64(&b, i->ino);
 	buf_put_u64(&b, (uint64_t)i->mtime);
 	buf_put_u32(&b, i->nsec);
 	buf_put(&b, r->path, strlen(r->path) + 1);
@@ -94,6 +96,8 @@ sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len)
 	i->uid = rd_u32(&in);
 	i->gid = rd_u32(&in);
 	i->size = rd_u64(&in);
+	i->dev = rd_u64(&in);
+	i->ino = rd_u64(&in);
 	i->mtime = (int64_t)rd_u64(&in);
 	i->nsec = rd_u32(&in);
 	rest = rd_rest(&in);
@@ -164,6 +168,22 @@ backup_of(const struct sync_plan *p, const struct sync_pair *pair,
 	return full;
 }
 
+char *
+sync_target_path(const struct sync_plan *p, const struct sync_record *r)
+{
+	const struct sync_pair *pair = pair_of(p, r->pair);
+	const char *name = pair->as != NULL ? pair->as : r->path;
+
+	return sync_path_below(p->p.up ? pair->target_root : pair->shown,
+	    name);
+}
+
+char *
+sync_record_shown(const struct sync_plan *p, const struct sync_record *r)
+{
+	return sync_shown(pair_of(p, r->pair), r->path, false);
+}
+
 /* ---- orders ------------------------------------------------------------- */
 
 static void
@@ -226,6 +246,11 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 		y->link = xstrdup(name);
 		o->link_at = pair->dest_locals[r->dest - 1];
 	}
+	if (r->link != NULL) {
+		y->link = xstrdup(r->link);
+		o->link_at = p->p.up ? NULL : pair->locals[0];
+		o->waits = true;
+	}
 	o->link = y->link;
 	o->at = pair->locals[p->p.up ? r->source : 0];
 	o->links = links_of(p);
@@ -265,6 +290,7 @@ sync_emit(struct sync_plan *p, const struct sync_record *r)
 		y->order.text = NULL;
 	}
 	set_paths(p, y);
+	y->record.link = y->link;
 	TAILQ_INSERT_TAIL(&p->ready, y, entry);
 }
 
@@ -296,6 +322,10 @@ count_done(struct sync_plan *p, const struct sync_record *r)
 		p->counts.made_dirs++;
 		break;
 	case XFER_ORDER_COPY:
+		if (r->letters[0] == 'h') {
+			p->counts.made_files += is_new;
+			break;
+		}
 		if (r->item.kind == WALK_LINK) {
 			p->counts.made_links += is_new;
 			break;

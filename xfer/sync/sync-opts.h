@@ -57,7 +57,10 @@ struct sync_opts {
 	bool backup;
 	const char *backup_dir; /* below the target; NULL: beside the file */
 	const char *suffix;	/* of backups; "~" without backup_dir */
-	enum sync_dest dest;
+	struct {
+		enum sync_dest dest;
+		bool hard_links; /* -H */
+	} one_file; /* with several names */
 	bool remove_source;
 	bool delete, delete_excluded, ignore_errors, force;
 	bool max_delete_given;

@@ -14,10 +14,19 @@
 #include "xfer/sync/sync-plan.h"
 #include "xfer/sync/sync-spool.h"
 
+struct sync_file_id {
+	uint64_t dev, ino;
+};
+
 /* An order in its bare form, as it is kept until it is given out. */
 struct sync_record {
 	enum xfer_order_kind kind;
 	uint32_t pair, source;
+	/* The file that the target is, and the one of dest that it becomes a
+	 * name of; ino 0: unknown. */
+	struct sync_file_id is, becomes;
+	const char *link; /* path of the name that it is linked to, when that
+			   * is whole (-H); NULL: none */
 	uint32_t dest; /* 1 and up: it is linked to that one's; 0: to none */
 	bool silent;	    /* no item is told of it */
 	bool kept;	    /* of a delete: it is none; the name stays, and with
@@ -99,6 +108,8 @@ enum { SYNC_BUCKETS = 1024 };
 
 enum sync_phase {
 	SYNC_PHASE_MERGE,
+	SYNC_PHASE_FIRSTS, /* of sets of hard links */
+	SYNC_PHASE_LINKS,
 	SYNC_PHASE_DELETE,
 	SYNC_PHASE_LATE,
 	SYNC_PHASE_DIRS,
@@ -117,8 +128,9 @@ struct sync_plan {
 	bool not_whole;
 	bool emptied; /* a source is empty, and its target is not */
 	enum sync_deletes deletes;
-	struct sync_spool to_delete, late, dirs;
 	struct sync_spool pruned; /* -m: directories, those within first */
+	struct sync_spool firsts, links, to_delete, late, dirs;
+	struct sync_sets *sets; /* owned; NULL: none yet */
 	uint64_t n_deletes;    /* without those that are kept */
 	struct strlist kept;   /* directories that stay for what is in them */
 	struct strlist in_way; /* of them: those that a file should replace */
@@ -146,6 +158,14 @@ void sync_dests_join(struct sync_pair_state *s, const char *path);
 /* What they have changes what is to be done, and told, for a name. */
 void sync_dests_apply(const struct sync_plan *p, struct sync_decision *d,
     struct sync_record *r, const struct walk_item *t);
+/* sync-hard.c: has a set of hard links taken the record, to be emitted when all
+ * its names are known? */
+bool sync_set_takes(struct sync_plan *p, struct sync_decision *d,
+    struct sync_record *r);
+/* Makes a record that was taken, or is late, a link to the first of its set.
+ * False: it is copied. */
+bool sync_set_links(struct sync_plan *p, struct sync_record *r);
+void sync_sets_free(struct sync_sets *t);
 /* sync-merge.c: as sync_scan_next(), but 1 also at
  * the end. */
 int sync_cursor_fill(struct sync_cursor *c);
@@ -166,6 +186,10 @@ void sync_frame_end(struct sync_plan *p, struct sync_frame *f);
 void sync_emit(struct sync_plan *p, const struct sync_record *r);
 void sync_ready_free(struct sync_ready *r);
 void sync_tell(struct sync_plan *p, const struct sync_record *r);
+/* The target's path, as an order names it. The caller frees it. */
+char *sync_target_path(const struct sync_plan *p, const struct sync_record *r);
+char *sync_record_shown(const struct sync_plan *p,
+    const struct sync_record *r);
 char *sync_shown(const struct sync_pair *pair, const char *path, bool is_dir);
 void sync_record_put(struct sync_plan *p, struct sync_spool *s,
     const struct sync_record *r);

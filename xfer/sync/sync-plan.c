@@ -31,6 +31,8 @@ sync_plan_new(struct sync_plan **out, const struct sync_plan_params *params)
 	TAILQ_INIT(&p->ready);
 	for (size_t i = 0; i < SYNC_BUCKETS; i++)
 		TAILQ_INIT(&p->under_way[i]);
+	sync_spool_init(&p->firsts);
+	sync_spool_init(&p->links);
 	sync_spool_init(&p->to_delete);
 	sync_spool_init(&p->pruned);
 	sync_spool_init(&p->late);
@@ -81,6 +83,9 @@ sync_plan_free(struct sync_plan *p)
 	free_list(&p->ready);
 	for (size_t i = 0; i < SYNC_BUCKETS; i++)
 		free_list(&p->under_way[i]);
+	sync_spool_clear(&p->firsts);
+	sync_spool_clear(&p->links);
+	sync_sets_free(p->sets);
 	sync_spool_clear(&p->to_delete);
 	sync_spool_clear(&p->pruned);
 	sync_spool_clear(&p->late);
@@ -157,14 +162,18 @@ from_spool(struct sync_plan *p, struct sync_spool *spool)
 	const uint8_t *bytes;
 	struct sync_record r;
 	size_t len;
+	bool is_link;
 	int err = sync_spool_take_first(spool, &bytes, &len);
 
 	if (err <= 0)
 		return err;
 	if (!sync_record_get(&r, bytes, len))
 		return ERR_FORMAT;
+	is_link = sync_set_links(p, &r);
 	if (spool == &p->late && sync_is_in_way(p, &r))
 		tell_in_way(p, &r);
+	else if (spool == &p->firsts && is_link)
+		sync_record_put(p, &p->links, &r);
 	else
 		sync_emit(p, &r);
 	return 1;
@@ -184,6 +193,10 @@ step(struct sync_plan *p)
 			return r;
 		p->now = TAILQ_NEXT(p->now, entry);
 		return 1;
+	case SYNC_PHASE_FIRSTS:
+		return from_spool(p, &p->firsts);
+	case SYNC_PHASE_LINKS:
+		return from_spool(p, &p->links);
 	case SYNC_PHASE_DELETE:
 		r = sync_deletes_next(p);
 		return r != 0 ? r : from_spool(p, &p->pruned);

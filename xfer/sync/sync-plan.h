@@ -41,8 +41,9 @@ struct sync_pair {
 	struct sync_scan *target;
 	const char *target_root;
 	/* Further directories that may have what is missing at the target
-	 * (opts->dest), in the order in which they count; their tops, as the
-	 * session of the target names them, and held if they are local. */
+	 * (opts->one_file.dest), in the order in which they count; their tops,
+	 * as the session of the target names them, and held if they are local.
+	 */
 	struct sync_scan *const *dests;
 	const char *const *dest_roots;
 	struct local_dir *const *dest_locals;

@@ -107,6 +107,27 @@ read_len(const struct sync_spool *s, uint64_t at, uint32_t *len)
 	return r == 0 && *len > SYNC_SPOOL_RECORD_MAX ? ERR_SYSTEM : r;
 }
 
+uint64_t
+sync_spool_end(const struct sync_spool *s)
+{
+	return s->in_file + buf_len(&s->tail);
+}
+
+int
+sync_spool_read(struct sync_spool *s, uint64_t at, const uint8_t **p,
+    size_t *len)
+{
+	uint32_t n;
+	int r;
+
+	if ((r = read_len(s, at, &n)) != 0 ||
+	    (r = read_at(s, at + LEN, s->record, n)) != 0)
+		return r;
+	*p = s->record;
+	*len = n;
+	return 0;
+}
+
 int
 sync_spool_take_last(struct sync_spool *s, const uint8_t **p, size_t *len)
 {

@@ -36,6 +36,11 @@ void sync_spool_clear(struct sync_spool *s);
  * written. */
 int sync_spool_put(struct sync_spool *s, const void *p,
     size_t len) must_check;
+/* Where the next record will be, and the record that is there: 0, and *p is
+ * valid until the next call; or ERR_SYSTEM. Records that were taken are not. */
+uint64_t sync_spool_end(const struct sync_spool *s);
+int sync_spool_read(struct sync_spool *s, uint64_t at, const uint8_t **p,
+    size_t *len) must_check;
 /* Take the last or the first record off the list: 1, and *p is valid until the
  * next call. 0: there is none. ERR_SYSTEM: the file cannot be read. */
 int sync_spool_take_last(struct sync_spool *s, const uint8_t **p,

@@ -63,6 +63,7 @@ static bool
 may_replace(const struct xfer_file *f, mode_t mode)
 {
 	return f->source.symlink || S_ISREG(mode) ||
+	    (f->duty != NULL && f->duty->replaces_kind) ||
 	    (S_ISLNK(mode) && f->x->opts.links);
 }
 

@@ -161,6 +161,8 @@ phase_of(const struct xfer_order *o)
 {
 	if (o->kind == XFER_ORDER_DIR_ATTRS)
 		return XFER_ORDERS_FIX;
+	if (o->waits)
+		return XFER_ORDERS_LINK;
 	return xfer_order_is_delete(o) ? XFER_ORDERS_DELETE : XFER_ORDERS_MAKE;
 }
 

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Sets of hard links (-H): names of the source that are one file. One name of a
+ * set is the first: a name whose target stays, or else the first that was met,
+ * whose copy waits until all names are known. The others become names of the
+ * target's file when the first is whole; those that are, stay. A set takes a
+ * row of a table and, in a file, its first name, however many names it has.
+ */
+#include "config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "xfer/sync/sync-path.h"
+#include "xfer/sync/sync-plan-internal.h"
+
+enum {
+	ROWS_FIRST = 1024,
+	SETS_MAX = 8 * 1024 * 1024,
+};
+
+struct sync_set {
+	uint64_t dev, ino; /* at the source; ino 0: the row is free */
+	struct sync_file_id to; /* of the first name at the target; ino 0:
+				 * unknown */
+	uint64_t first; /* where its paths are */
+	enum { SET_NEW, SET_COPIED, SET_STAYS } state;
+};
+
+struct sync_sets {
+	struct sync_set *rows; /* owned; size: a power of two */
+	size_t used, size;
+	struct sync_spool paths;
+	bool told;
+};
+
+/* ---- the table ---------------------------------------------------------- */
+
+static struct sync_set *
+row_of(struct sync_set *rows, size_t size, uint64_t dev, uint64_t ino)
+{
+	size_t i = (size_t)(((ino ^ dev << 32) *
+	    UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (size - 1);
+
+	while (rows[i].ino != 0 && (rows[i].ino != ino || rows[i].dev != dev))
+		i = (i + 1) & (size - 1);
+	return &rows[i];
+}
+
+static void
+grow(struct sync_sets *t)
+{
+	size_t size = t->size == 0 ? ROWS_FIRST : t->size * 2;
+	struct sync_set *rows;
+
+	if (t->used < t->size / 4 * 3)
+		return;
+	rows = xcalloc(size, sizeof *rows);
+	for (size_t i = 0; i < t->size; i++)
+		if (t->rows[i].ino != 0)
+			*row_of(rows, size, t->rows[i].dev, t->rows[i].ino) =
+			    t->rows[i];
+	free(t->rows);
+	t->rows = rows;
+	t->size = size;
+}
+
+/* The file's set; NULL: there are too many of them. */
+static struct sync_set *
+set_of(struct sync_plan *p, const struct walk_item *i)
+{
+	struct sync_sets *t = p->sets;
+	struct sync_set *s;
+
+	if (t == NULL) {
+		t = p->sets = xcalloc(1, sizeof *t);
+		sync_spool_init(&t->paths);
+	}
+	grow(t);
+	s = row_of(t->rows, t->size, i->dev, i->ino);
+	if (s->ino != 0)
+		return s;
+	if (t->used >= SETS_MAX) {
+		if (!t->told)
+			p->p.hooks.fail(p->p.hooks.arg, i->name, "is one hard "
+			    "link too many: its names, and those of files "
+			    "that follow, are copied");
+		t->told = true;
+		return NULL;
+	}
+	t->used++;
+	s->dev = i->dev;
+	s->ino = i->ino;
+	return s;
+}
+
+void
+sync_sets_free(struct sync_sets *t)
+{
+	if (t == NULL)
+		return;
+	sync_spool_clear(&t->paths);
+	free(t->rows);
+	free(t);
+}
+
+/* ---- the first name ----------------------------------------------------- */
+
+static bool
+is_in_set(const struct sync_plan *p, const struct sync_record *r)
+{
+	return p->p.opts->one_file.hard_links && r->item.kind == WALK_FILE &&
+	    r->item.ino != 0;
+}
+
+/* Notes the record's name as the first one: its path at the target, as links
+ * name it, and as it is shown. */
+static void
+set_first(struct sync_plan *p, struct sync_set *s, const struct sync_record *r)
+{
+	char *path = sync_target_path(p, r), *shown = sync_record_shown(p, r);
+	struct buf b;
+	int err;
+
+	buf_init(&b);
+	buf_put(&b, path, strlen(path) + 1);
+	buf_put(&b, shown, strlen(shown) + 1);
+	s->first = sync_spool_end(&p->sets->paths);
+	err = buf_err(&b);
+	if (err == 0)
+		err = sync_spool_put(&p->sets->paths, buf_data(&b),
+		    buf_len(&b));
+	if (err != 0) {
+		p->p.hooks.fail(p->p.hooks.arg, shown, err_text(err));
+		s->state = SET_NEW; /* the next name is the first */
+	}
+	buf_clear(&b);
+	free(shown);
+	free(path);
+}
+
+static bool
+is_same(const struct sync_file_id *a, const struct sync_file_id *b)
+{
+	return a->ino != 0 && a->ino == b->ino && a->dev == b->dev;
+}
+
+static bool
+stays(const struct sync_decision *d, const struct sync_record *r)
+{
+	return r->dest > 0 || d->action == SYNC_NOTHING ||
+	    d->action == SYNC_ATTRS;
+}
+
+bool
+sync_set_takes(struct sync_plan *p, struct sync_decision *d,
+    struct sync_record *r)
+{
+	struct sync_set *s;
+
+	if (!is_in_set(p, r) || d->left_alone ||
+	    (s = set_of(p, &r->item)) == NULL)
+		return false;
+	if (stays(d, r) && s->state != SET_STAYS) {
+		s->state = SET_STAYS;
+		s->to = r->dest > 0 ? r->becomes : r->is;
+		set_first(p, s, r);
+		return false;
+	}
+	if (s->state == SET_STAYS && is_same(&r->is, &s->to)) {
+		/* It is a name of that file. */
+		d->action = SYNC_NOTHING;
+		r->dest = 0;
+		r->letters[0] = '.';
+		memset(r->letters + 2, ' ', SYNC_ITEM_LEN - 2);
+		return false;
+	}
+	if (r->dest > 0 && is_same(&r->becomes, &s->to))
+		return false;
+	r->kind = XFER_ORDER_COPY;
+	r->dest = 0;
+	if (s->state == SET_NEW) {
+		s->state = SET_COPIED;
+		set_first(p, s, r);
+		sync_record_put(p, &p->firsts, r);
+	} else {
+		sync_record_put(p, &p->links, r);
+	}
+	return true;
+}
+
+/* ---- the others --------------------------------------------------------- */
+
+static void
+link_letters(struct sync_record *r)
+{
+	r->silent = false;
+	r->letters[0] = 'h';
+	if (strspn(r->letters + 2, ".") == SYNC_ITEM_LEN - 2)
+		memset(r->letters + 2, ' ', SYNC_ITEM_LEN - 2);
+}
+
+bool
+sync_set_links(struct sync_plan *p, struct sync_record *r)
+{
+	struct sync_set *s;
+	const uint8_t *paths;
+	size_t len;
+	char *own;
+	bool is_first;
+
+	if (!is_in_set(p, r) || (s = set_of(p, &r->item)) == NULL)
+		return false;
+	if (s->state == SET_NEW) {
+		s->state = SET_COPIED;
+		set_first(p, s, r);
+		return false;
+	}
+	if (sync_spool_read(&p->sets->paths, s->first, &paths, &len) != 0)
+		return false;
+	own = sync_target_path(p, r);
+	is_first = strcmp(own, (const char *)paths) == 0;
+	free(own);
+	if (is_first)
+		return false;
+	r->link = (const char *)paths;
+	r->text = r->item.text = r->link + strlen(r->link) + 1;
+	link_letters(r);
+	return true;
+}
