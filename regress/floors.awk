@@ -25,8 +25,9 @@ BEGIN {
 	may["xfer/state"] = may["xfer/sftp"] " xfer/local xfer/state"
 	may["xfer/streams"] = may["xfer/state"] " xfer/streams"
 	may["xfer/trees"] = may["xfer/streams"] " xfer/trees"
+	may["xfer/delta"] = may["xfer/streams"] " xfer/delta"
 	may["xfer/orders"] = may["xfer/streams"] " xfer/orders"
-	may["xfer/transfer"] = may["xfer/trees"] " xfer/orders xfer/transfer"
+	may["xfer/transfer"] = may["xfer/trees"] " xfer/delta xfer/orders xfer/transfer"
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
 	may["xfer/sync"] = may["xfer/transfer"] " xfer/sync"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
@@ -47,7 +48,7 @@ BEGIN {
 	may["client/mux"] = may["client/session"] " client/mux"
 	may["client"] = may["client/mux"] " client"
 	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
-	    " xfer/orders xfer/transfer xfer/rcp client/copy"
+	    " xfer/delta xfer/orders xfer/transfer xfer/rcp client/copy"
 	may["client/sync"] = may["client/copy"] " xfer/local xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
 	may["server/events"] = may["conf"] " server/events"
@@ -58,7 +59,7 @@ BEGIN {
 	may["program"] = may["client/sync"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
 	    " keytools/keyscan keytools/keysign server server/events server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
-	    " xfer/trees xfer/orders xfer/transfer xfer/sync xfer/rcp xfer/shell program"
+	    " xfer/trees xfer/delta xfer/orders xfer/transfer xfer/sync xfer/rcp xfer/shell program"
 	may["test"] = may["program"] " crypto/fallback test"
 }
 

@@ -268,6 +268,7 @@ sync_args_read(struct sync_args *a, int argc, char **argv, int *n)
 
 	a->opts.chown_user = a->opts.chown_group = SYNC_ANY_ID;
 	a->xfer.check_space = true;
+	a->whole = 1;
 	a->style = PROGRESS_NONE;
 	if ((a->rules = sync_rules_new()) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));

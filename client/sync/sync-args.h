@@ -33,6 +33,7 @@ struct sync_args {
 	bool compress;		 /* -z */
 	const char *sftp_server; /* --sftp-server: command at the host */
 	bool connections_given, retry_given;
+	unsigned whole; /* 0: --no-whole-file; 1: nothing was given; 2: -W */
 
 	/* -r comes from -a only: it does not hold with --files-from. */
 	bool archive_recursive;

@@ -572,7 +572,7 @@ const struct sync_option sync_options[] = {
 	FLAG("fsync", 0, xfer.fsync),
 	TRUE("partial", 0), /* parts are always kept */
 	CALL(NULL, 'P', take_partial_progress),
-	TRUE("whole-file", 'W'), /* files are sent whole */
+	COUNT("whole-file", 'W', whole),
 	FLAG("backup", 'b', opts.backup),
 	TEXT("backup-dir", 0, opts.backup_dir),
 	TEXT("suffix", 0, opts.suffix),
@@ -630,7 +630,8 @@ const struct sync_option sync_options[] = {
 	REFUSED("fuzzy", 'y', false, NOT_YET),
 	REFUSED("append", 0, false, NOT_YET),
 	REFUSED("append-verify", 0, false, NOT_YET),
-	REFUSED("block-size", 'B', true, NOT_YET ": files are sent whole"),
+	REFUSED("block-size", 'B', true, NOT_YET ": blocks are as the "
+	    "size of a file asks for"),
 	REFUSED("ignore-missing-args", 0, false, NOT_YET),
 	REFUSED("delete-missing-args", 0, false, NOT_YET),
 	REFUSED("usermap", 0, true, NOT_YET),

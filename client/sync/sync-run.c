@@ -712,6 +712,9 @@ carry_out(struct sync_run *run)
 	if (!run->args.retry_given)
 		opts.retries = run->host.copy.retries;
 	opts.verify |= run->host.copy.verify;
+	/* Within this machine a copy costs less than sums. */
+	opts.delta = run->args.whole == 0 ||
+	    (run->args.whole == 1 && !run->both_here);
 	check_memory(xfer_new(&run->x, &streams, run->host.s, &opts));
 	check_memory(xfer_follow(run->x, run->up, &orders));
 	r = xfer_run(run->x);

@@ -87,7 +87,7 @@ one_story(unsigned seed)
 	h.no_small = host_random(&h, 3) != 0;
 	h.no_stat_ns = host_random(&h, 2) == 0;
 	h.odd_handles = host_random(&h, 3) == 0;
-	h.lies = host_random(&h, 3) == 0;
+	h.lies.small = host_random(&h, 3) == 0;
 	h.uneven = host_random(&h, 2) == 0;
 	h.unordered = host_random(&h, 4) == 0;
 	do {

@@ -191,6 +191,29 @@ hide_some(const struct host *h, uint8_t *p, size_t len)
 		hide(p, len, "@hpnssh.org");
 }
 
+/* Puts a reply on the wire; wrong sums in place of those of block-sums. */
+static void
+put_reply(const struct host *h, struct buf *wire, struct rd r)
+{
+	enum { HEAD = 5, SUM = 20, FEW = 50 };
+	bool sums = h->lies.sums != 0 && r.p[0] == SFTP_EXTENDED_REPLY &&
+	    r.len > FEW * SUM && (r.len - HEAD) % SUM == 0;
+	uint8_t more[SUM] = { 0 };
+	size_t at;
+
+	if (sums && h->lies.sums == 2)
+		r.len--;
+	at = buf_len(wire);
+	buf_put_u32(wire, (uint32_t)(r.len + (sums && h->lies.sums == 3 ?
+		sizeof more : 0)));
+	buf_put(wire, r.p, r.len);
+	if (sums && h->lies.sums == 3)
+		buf_put(wire, more, sizeof more);
+	if (sums && h->lies.sums == 1)
+		for (size_t i = 0; i < r.len - HEAD; i += 7)
+			((uint8_t *)buf_data(wire))[at + 4 + HEAD + i] ^= 0x55;
+}
+
 /* Takes the replies that are there; of several, any first. */
 static void
 collect(struct host *h, struct host_stream *l)
@@ -212,11 +235,11 @@ collect(struct host *h, struct host_stream *l)
 		pick = replies[0].p[0] != SFTP_VERSION_REPLY && !h->in_order ?
 		    host_random(h, (unsigned)n) : 0;
 		at = buf_len(&l->wire);
-		buf_put_string(&l->wire, replies[pick].p, replies[pick].len);
+		put_reply(h, &l->wire, replies[pick]);
 		p = (uint8_t *)buf_data(&l->wire) + at;
 		if (p[4] == SFTP_VERSION_REPLY)
 			hide_some(h, p, replies[pick].len);
-		if (h->lies && p[4] == SFTP_EXTENDED_REPLY &&
+		if (h->lies.small && p[4] == SFTP_EXTENDED_REPLY &&
 		    wire_get_u32(p + 9) == ALL_ATTRS &&
 		    host_random(h, 2) == 0)
 			p[9 + host_random(h, 4)] ^= 0x81;

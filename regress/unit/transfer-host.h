@@ -59,7 +59,12 @@ struct host {
 	bool steady;	   /* a turn is a round trip of all there is */
 	unsigned turns;	   /* so far */
 	bool uneven;	   /* some streams are much slower than others */
-	bool lies;	   /* some of what get-file gives is damaged */
+	struct {
+		bool small; /* some of what get-file gives is damaged */
+		/* Of block-sums: 1: they are none of this file's; 2: there are
+		 * fewer bytes; 3: more. */
+		unsigned sums;
+	} lies;
 	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
 	uint64_t claimed; /* size of what is downloaded; 0: what it is */
 	void (*added)(void);  /* called when the source is known */

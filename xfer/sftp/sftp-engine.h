@@ -55,6 +55,7 @@ enum sftp_extension {
 	SFTP_EXT_RENAME_PART,
 	SFTP_EXT_CONFINE,
 	SFTP_EXT_WALK,
+	SFTP_EXT_BLOCK_SUMS,
 	SFTP_EXT_COUNT,
 };
 
@@ -220,6 +221,14 @@ void sftp_check_file(struct sftp *s, const struct sftp_handle *h,
  * digests of `count` blocks, in body. ERR_PROTOCOL: there are not so many. */
 int sftp_get_digests(struct rd *body, size_t count,
     const uint8_t **digests) must_check;
+/* block-sums@hpnssh.org: sums of the blocks of a range, by that seed
+ * (xfer/block-sum.h). sftp_get_sums() reads the body of the reply: *sums points
+ * to `count` sums, in body. ERR_PROTOCOL: there are not so many. */
+void sftp_block_sums(struct sftp *s, const struct sftp_handle *h,
+    uint64_t offset, uint64_t len, uint32_t block, const uint8_t *seed,
+    sftp_done_fn done, void *arg);
+int sftp_get_sums(struct rd *body, size_t count,
+    const uint8_t **sums) must_check;
 /* stat-ns@hpnssh.org; with `follow` of the file that a link leads to. */
 void sftp_stat_ns(struct sftp *s, const char *path, bool follow,
     sftp_done_fn done, void *arg);

@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "xfer/block-sum.h"
 #include "xfer/sftp/sftp-internal.h"
 
 enum {
@@ -374,6 +375,15 @@ sftp_get_digests(struct rd *body, size_t count, const uint8_t **digests)
 	    body->len != count * CHECK_BYTES)
 		return ERR_PROTOCOL;
 	*digests = body->p;
+	return 0;
+}
+
+int
+sftp_get_sums(struct rd *body, size_t count, const uint8_t **sums)
+{
+	if (body->len != count * BLOCK_SUM_BYTES)
+		return ERR_PROTOCOL;
+	*sums = body->p;
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
+#include "xfer/block-sum.h"
 #include "xfer/sftp/sftp-internal.h"
 
 enum { WRITE_HEAD = 4 + 1 + 4 + 4 /* + handle + offset + data length */ };
@@ -34,6 +35,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_RENAME_PART] = { "rename-part@hpnssh.org", "1" },
 	[SFTP_EXT_CONFINE] = { "confine@hpnssh.org", "1" },
 	[SFTP_EXT_WALK] = { "walk@hpnssh.org", "1" },
+	[SFTP_EXT_BLOCK_SUMS] = { "block-sums@hpnssh.org", "1" },
 };
 
 static int
@@ -432,6 +434,23 @@ sftp_check_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 	buf_put_u64(&s->out, offset);
 	buf_put_u64(&s->out, len);
 	buf_put_u32(&s->out, block);
+	finish(s, mark);
+}
+
+void
+sftp_block_sums(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
+    uint64_t len, uint32_t block, const uint8_t *seed, sftp_done_fn done,
+    void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_BLOCK_SUMS, done, arg);
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
+	buf_put_u64(&s->out, offset);
+	buf_put_u64(&s->out, len);
+	buf_put_u32(&s->out, block);
+	buf_put_string(&s->out, seed, BLOCK_SUM_SEED);
 	finish(s, mark);
 }
 

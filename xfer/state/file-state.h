@@ -103,6 +103,13 @@ xfer_keeps_data(const struct xfer_file *f)
 	    f->target.reuse == XFER_REUSE_TRUSTED;
 }
 
+/* What f has in common with an old target; NULL: it is sent whole. */
+static inline struct xfer_delta *
+xfer_delta_of(const struct xfer_file *f)
+{
+	return f->duty != NULL ? f->duty->delta : NULL;
+}
+
 /* file-source.c */
 /* Which attributes the target gets, SFTP_A_*; and the bits of the mode. */
 uint32_t xfer_sets(const struct xfer_file *f);

@@ -14,6 +14,7 @@
 #include "xfer/local/local-tree.h"
 #include "xfer/sftp/sftp-engine.h"
 
+struct xfer_delta;
 struct xfer_exact;
 
 enum xfer_order_kind {
@@ -106,6 +107,9 @@ struct xfer_duty {
 	bool linked;	/* it is a name of that file now, or will be */
 	struct sftp_attrs was;
 	bool replaces_kind, remove_source;
+	struct xfer_delta *delta; /* owned; NULL: the file is sent whole */
+	bool whole; /* the file is sent whole: what the basis gave was not the
+		     * source's */
 	bool way_clear; /* what had the target's name has gone */
 	bool set_aside; /* the old target is the backup now */
 };

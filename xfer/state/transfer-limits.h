@@ -45,6 +45,8 @@ enum {
 
 struct xfer;
 struct xfer_block;
+struct xfer_delta;
+struct xfer_deltas;
 struct xfer_dir;
 struct xfer_duty;
 struct xfer_file;

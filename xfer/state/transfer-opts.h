@@ -33,6 +33,8 @@ struct xfer_opts {
 			 * beginning of the file, and is not compared; a
 			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
+	bool delta;	/* of a plan's file, what the old target has is not
+			 * sent */
 	bool verify;	/* compare both ends before the rename */
 	bool check_space; /* a copy that does not fit is not begun */
 	const char *resume_by; /* what the user gives to go on with a part, for

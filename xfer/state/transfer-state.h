@@ -107,6 +107,7 @@ struct xfer {
 	struct xfer_data data;
 	struct xfer_digests *digests; /* owned; NULL: none yet */
 	struct xfer_hashes *hashes;   /* owned; NULL: none yet */
+	struct xfer_deltas *deltas; /* owned; NULL: none yet */
 	struct xfer_hard_table *hards; /* owned */
 	struct local_tree *local; /* owned */
 	struct {

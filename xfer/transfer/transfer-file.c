@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "xfer/delta/delta.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
@@ -60,6 +61,7 @@ xfer_file_free(struct xfer_file *f)
 
 	if (f->dir != NULL)
 		xfer_dir_unref(f->dir);
+	xfer_delta_stop(f);
 	xfer_orders_file_ended(f);
 	while ((e = TAILQ_FIRST(&f->handles)) != NULL) {
 		TAILQ_REMOVE(&f->handles, e, entry);
@@ -91,6 +93,7 @@ xfer_file_done(struct xfer_file *f)
 	x->sum.files_done += !f->failed;
 	x->sum.bytes_done += f->failed ? 0 : f->source.attrs.size;
 	xfer_compare_stop(f);
+	xfer_delta_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
 	    clock_ms());
@@ -121,6 +124,8 @@ begin_data(struct xfer_file *f)
 	if (!f->progress.begun && f->target.reuse == XFER_REUSE_TRUSTED) {
 		xfer_progress_trusted(f, there);
 		progress_keep(&f->item, there);
+	} else if (!f->progress.begun && xfer_delta_begin(f)) {
+		xfer_progress_from(f, f->source.size);
 	} else if (!f->progress.begun && xfer_keeps_data(f) &&
 	    xfer_has(f->x, SFTP_EXT_CHECK_FILE)) {
 		xfer_progress_from(f, MIN(there, f->source.size));
@@ -150,6 +155,7 @@ in_place(struct xfer_file *f)
 	 * ours. */
 	if (!TAILQ_EMPTY(&f->handles) && !xfer_keeps_data(f))
 		xfer_part_remove(f, NULL);
+	xfer_delta_stop(f);
 	xfer_handles_drop(f);
 	xfer_part_dropped(f);
 	xfer_target_use(f, XFER_REUSE_NOTHING);
@@ -462,7 +468,7 @@ void
 xfer_file_open(struct xfer_file *f)
 {
 	struct xfer_stream *stream = xfer_stream_pick(f->x);
-	uint32_t flags = xfer_open_flags(f);
+	uint32_t flags;
 
 	if (stream == NULL) {
 		xfer_file_requeue(f);
@@ -473,6 +479,8 @@ xfer_file_open(struct xfer_file *f)
 		start_fails(f);
 		return;
 	}
+	xfer_delta_open(f, stream);
+	flags = xfer_open_flags(f);
 	if (f->up && f->target.reuse == XFER_REUSE_NOTHING)
 		flags |= SFTP_O_CREAT |
 		    (f->part.name != NULL ? SFTP_O_EXCL : 0u);
@@ -650,6 +658,7 @@ void
 xfer_file_restart(struct xfer_file *f, bool resume)
 {
 	xfer_compare_stop(f);
+	xfer_delta_stop(f);
 	xfer_handles_drop(f);
 	xfer_owner_probe_drop(f);
 	forget_phases(f);
@@ -732,6 +741,14 @@ settle(struct xfer_file *f)
 			xfer_file_go_on(f);
 		else if (xfer_data_sent(f))
 			xfer_file_sent(f);
+		break;
+	case XFER_COMPARING:
+		if (f->duty == NULL || !f->duty->whole || f->pending > 0)
+			break;
+		if (f->failed)
+			xfer_file_done(f);
+		else
+			xfer_file_restart(f, false);
 		break;
 	case XFER_CLOSING:
 		if (f->pending == 0)

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "compat/file.h"
+#include "xfer/delta/delta.h"
 #include "xfer/transfer/transfer-internal.h"
 
 static int
@@ -546,7 +547,8 @@ xfer_file_sent(struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 	const struct xfer_handle *last = xfer_main_handle(f);
-	bool wait = !f->up || f->failed || o->verify || size_waits(f) ||
+	bool verify = o->verify || xfer_delta_has_copied(f);
+	bool wait = !f->up || f->failed || verify || size_waits(f) ||
 	    !sftp_keeps_order(last->stream->s);
 	uint64_t size;
 
@@ -565,12 +567,12 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	size = end_of(f);
-	if (f->x->opts.verify && f->progress.needs_size && !f->failed &&
+	if (verify && f->progress.needs_size && !f->failed &&
 	    !f->tail.size_set) {
 		set_size(f, size);
 		return;
 	}
-	if (f->x->opts.verify && !f->failed && !f->tail.verified &&
+	if (verify && !f->failed && !f->tail.verified &&
 	    size != UINT64_MAX) {
 		f->item.doing = "verifying";
 		xfer_file_enter(f, XFER_COMPARING);
@@ -578,6 +580,19 @@ xfer_file_sent(struct xfer_file *f)
 		return;
 	}
 	send_tail(f);
+	xfer_file_touch(f);
+}
+
+/* What the basis gave is not the source's, since it or the source has changed
+ * meanwhile: the part goes, and then the file is sent whole. */
+static void
+send_whole(struct xfer_file *f)
+{
+	f->duty->whole = true;
+	f->item.doing = NULL;
+	xfer_handles_drop(f);
+	xfer_made_disowned(f);
+	xfer_part_remove_surely(f);
 	xfer_file_touch(f);
 }
 
@@ -592,6 +607,10 @@ xfer_file_compared(struct xfer_file *f, int why)
 		xfer_target_use(f, f->part.name == NULL ? XFER_REUSE_CHECKED :
 							  XFER_REUSE_NOTHING);
 		xfer_file_open(f);
+		return;
+	}
+	if (f->compare.differs && xfer_delta_has_copied(f) && !f->failed) {
+		send_whole(f);
 		return;
 	}
 	if (why == XFER_COMPARE_TARGET) {

@@ -18,6 +18,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/wire.h"
+#include "xfer/delta/delta.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
@@ -518,7 +519,7 @@ xfer_whole_learn(struct xfer_file *f)
 	/* A part that is still being compared is not known to be whole. */
 	f->whole.known = f->up && f->part.name != NULL && f->progress.begun &&
 	    !f->failed && f->source.size != 0 && !f->part.unproven &&
-	    f->compare.why != XFER_COMPARE_PART &&
+	    f->compare.why != XFER_COMPARE_PART && xfer_delta_is_over(f) &&
 	    f->progress.next >= f->source.size && f->progress.todo == NULL &&
 	    f->progress.eof_at == UINT64_MAX;
 	f->whole.size = f->source.size;

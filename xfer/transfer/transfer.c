@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "compat/bsd.h"
 #include "crypto/rand.h"
+#include "xfer/delta/delta.h"
 #include "xfer/part-lock.h"
 #include "xfer/transfer/transfer-internal.h"
 #include "xfer/trees/transfer-meet.h"
@@ -133,6 +134,7 @@ xfer_free(struct xfer *x)
 	files_free(&x->files.done);
 	TAILQ_FOREACH(d, &x->dirs.all, all)
 		files_free(&d->held);
+	xfer_deltas_free(x);
 	xfer_hard_free(x);
 	xfer_plan_free(x);
 	xfer_meet_free(x->meet);
@@ -276,7 +278,7 @@ start_files(struct xfer *x)
 		files_at_once(x) &&
 	    x->files.active_count < ACTIVE_MAX && xfer_stream_pick(x) != NULL &&
 	    !xfer_small_waits(x, f) && !xfer_parts_wait(x, f) &&
-	    !xfer_orders_wait(x, f)) {
+	    !xfer_orders_wait(x, f) && !xfer_delta_waits(x, f)) {
 		if (started++ == STARTS_PER_TURN)
 			return true;
 		TAILQ_REMOVE(&x->files.queue, f, entry);
@@ -395,25 +397,28 @@ xfer_copy(struct xfer *x, const char *source, const struct sftp_attrs *attrs,
 	return add_named(x, true, source, target, attrs);
 }
 
+/* The shorter of two waits; a negative one has no end. */
+static int
+sooner(int a, int b)
+{
+	return a < 0 || (b >= 0 && b < a) ? b : a;
+}
+
 static int
 wait_ms(struct xfer *x)
 {
-	int ms = -1, rate, digests = xfer_digest_wait_ms(x);
-	int hashes = xfer_hash_wait_ms(x);
+	int ms = -1, rate = xfer_rate_wait_ms(x);
 
 	/* The loop must wake up regularly where progress is shown, streams are
 	 * measured, or the end of a further session has to be noticed. */
 	if (x->opts.progress != NULL || x->host.ops != NULL ||
 	    x->origin.stream != NULL)
 		ms = TICK_MS;
-	rate = xfer_rate_wait_ms(x);
-	if (rate > 0 && (ms < 0 || rate < ms))
-		ms = rate;
-	if (digests >= 0 && (ms < 0 || digests < ms))
-		ms = digests;
-	if (hashes >= 0 && (ms < 0 || hashes < ms))
-		ms = hashes;
-	return ms;
+	if (rate > 0)
+		ms = sooner(ms, rate);
+	ms = sooner(ms, xfer_digest_wait_ms(x));
+	ms = sooner(ms, xfer_hash_wait_ms(x));
+	return sooner(ms, xfer_delta_wait_ms(x));
 }
 
 static void
@@ -452,6 +457,20 @@ show_progress(struct xfer *x)
 	if (x->dirs.any)
 		progress_listing(p, !xfer_listed(x));
 	progress_tick(p, f != NULL ? &f->item : NULL, clock_ms());
+}
+
+/* Ranges that searches have found are moved. */
+static void
+turn_deltas(struct xfer *x)
+{
+	struct xfer_handle *e;
+	struct xfer_file *f;
+
+	while ((f = xfer_delta_turn(x)) != NULL) {
+		TAILQ_FOREACH(e, &f->handles, entry)
+			xfer_handle_wake(e);
+		xfer_file_touch(f);
+	}
 }
 
 /* Stops the transfer: nothing new begins, but requests under way are answered,
@@ -525,6 +544,7 @@ run(struct xfer *x)
 		more |= start_files(x);
 		xfer_streams_spread(x);
 		xfer_compare_issue(x);
+		turn_deltas(x);
 		/* What was settled may have data to move now. */
 		do
 			xfer_issue(x);
