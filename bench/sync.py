@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The row `sync` of bench/run: hpnsync beside rsync, with and without
 incremental recursion: what is unchanged and what is new, over 100 ms and on
-this machine.
+this machine. The row `delta`: large files of which little has changed.
 """
 
 import os
@@ -26,6 +26,13 @@ def make_like_usr(directory, entries):
             for k in range(9):
                 (place / f"file{k}").write_bytes(b"x")
     return top
+
+
+def make_file(path, size):
+    with open(path, "wb") as out:
+        for _ in range(size >> 20):
+            out.write(os.urandom(1 << 20))
+    return path
 
 
 class Sync:
@@ -120,3 +127,73 @@ class Sync:
     def local(self, program, tree):
         with tempfile.TemporaryDirectory(dir=self.work.dir) as top:
             return timed([*program, f"{tree}/", f"{top}/copy/"], 600).wall
+
+    # ---- large files of which little has changed ----------------------------
+
+    def delta(self):
+        """hpnsync beside rsync over the same connection."""
+        if not shutil.which("rsync"):
+            raise Unavailable("rsync is not installed")
+        if "sync" not in self.work.ours.found:
+            raise Unavailable("no hpnsync in that build")
+        with tempfile.TemporaryDirectory(dir=self.work.dir) as top:
+            os.chmod(top, 0o777)
+            self.delta_far(Path(top))
+        with tempfile.TemporaryDirectory(dir=self.work.dir) as top:
+            os.chmod(top, 0o777)
+            self.delta_here(Path(top))
+
+    def delta_ends(self, top, size):
+        for name in ("from", "to"):
+            (top / name).mkdir()
+        return make_file(top / "old", size), top / "from" / "image"
+
+    def delta_jobs(self, top, server, measure):
+        """Each job begins with the old file at the target."""
+        ours = self.work.ours
+
+        def job(program):
+            def run():
+                shutil.copyfile(top / "old", top / "to" / "image")
+                os.utime(top / "to" / "image", (10**9, 10**9))
+                return measure(self.sync_job(program, ours, server,
+                                             top / "from", top / "to"))
+            return run
+        return {"hpnsync": job([ours["sync"], "-a"]),
+                "hpnsync -W": job([ours["sync"], "-aW"]),
+                "rsync, hpnssh": job(["rsync", "-a"])}
+
+    def delta_far(self, top):
+        old, new = self.delta_ends(top, 64 << 20)
+        content = old.read_bytes()
+        new.write_bytes(content[:32 << 20] + os.urandom(1 << 20) +
+                        content[32 << 20:])
+        path = self.work.keep(LongPath(self.work, 1000, 100))
+        servers = self.servers(path)
+        server = servers[self.work.ours.name]
+        self.add("delta", "64 MiB, 1 MiB put into it, up, over 100 ms", "s",
+                 self.turns(self.delta_jobs(top, server, lambda job: job())))
+        self.drop(list(servers.values()) + [path])
+
+    def delta_here(self, top):
+        size = (128 if self.args.quick else 1024) << 20
+        old, new = self.delta_ends(top, size)
+        shutil.copyfile(old, new)
+        with open(new, "r+b") as out:
+            for i in range(1000):
+                out.seek(i * size // 1000)
+                out.write(os.urandom(size // 100000))
+        servers = self.servers()
+        server = servers[self.work.ours.name]
+
+        def both_ends(job):
+            own, there = os.times(), server.settled_cpu()
+            job()
+            now = os.times()
+            return (now.children_user + now.children_system -
+                    own.children_user - own.children_system +
+                    server.settled_cpu() - there) / (size / 1e9)
+        self.add("delta", f"{size >> 20} MiB, 1 % changed in 1,000 places, "
+                 "loopback: CPU of both ends", "s/GB",
+                 self.turns(self.delta_jobs(top, server, both_ends)))
+        self.drop(servers.values())

@@ -449,8 +449,6 @@ copy_made(void *arg, const struct sftp_reply *reply)
 	if (d != NULL) {
 		d->copying--;
 		d->refused |= reply->status != SFTP_OK;
-		/* Something may be at the part all the same. */
-		d->copied = true;
 		if (reply->err == 0 && reply->status == SFTP_OK)
 			count_copied(d, a->len);
 		else
@@ -483,6 +481,7 @@ send_copies(struct xfer_delta *d, struct xfer_handle *e)
 		TAILQ_REMOVE(&d->copies, c, entry);
 		free(c);
 		d->copying++;
+		d->copied = true;
 		sftp_copy_data(e->stream->s, &d->basis, a->from, a->len,
 		    &e->handle, a->at, copy_made, a);
 	}
@@ -582,6 +581,18 @@ xfer_delta_is_over(const struct xfer_file *f)
 	const struct xfer_delta *d = xfer_delta_of(f);
 
 	return d == NULL || d->state == DELTA_OVER;
+}
+
+bool
+xfer_delta_is_sent(const struct xfer_file *f)
+{
+	const struct xfer_delta *d = xfer_delta_of(f);
+	const struct xfer_handle *e = d != NULL ? handle_of(d) : NULL;
+
+	if (xfer_delta_is_over(f))
+		return true;
+	return d->state == DELTA_COPYING && TAILQ_EMPTY(&d->copies) &&
+	    !d->refused && e != NULL && sftp_keeps_order(e->stream->s);
 }
 
 bool

@@ -36,8 +36,11 @@ void xfer_delta_open(struct xfer_file *f, struct xfer_stream *l);
 /* The part is open, and nothing in it: asks for sums. All of the source counts
  * as taken then, and comes back as ranges. False: f is sent whole. */
 bool xfer_delta_begin(struct xfer_file *f);
-/* Has the search of f ended, with what it has copied, or is there none? */
+/* Has the search of f ended, with what it has copied, or is there none? The
+ * other function: so it is but for answers to copies, which a server that
+ * keeps order gives before those to what is sent from now on. */
 bool xfer_delta_is_over(const struct xfer_file *f);
+bool xfer_delta_is_sent(const struct xfer_file *f);
 /* Does the part have data of a basis? */
 bool xfer_delta_has_copied(const struct xfer_file *f);
 /* Ends it; waits for a thread that has it in hand. */

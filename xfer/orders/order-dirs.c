@@ -402,21 +402,30 @@ static void
 fix_next(struct fix *f)
 {
 	struct xfer *x = f->x;
+	bool owner, in_order;
 
 	f->pending++; /* until all is sent */
 	if (x->over)
 		f->attrs.flags = 0;
-	if (f->attrs.flags & SFTP_A_OWNER) {
+	f->stream = xfer_stream_first(x);
+	in_order = f->stream != NULL && sftp_keeps_order(f->stream->s) &&
+	    TAILQ_EMPTY(&x->requests.unsent);
+	owner = (f->attrs.flags & SFTP_A_OWNER) != 0;
+	if (owner)
 		fix_set(f, SFTP_A_OWNER);
-	} else if ((f->attrs.flags & SFTP_A_TIMES) &&
-	    xfer_wants_times_ns(x, &f->exact) &&
-	    (f->stream = xfer_stream_first(x)) != NULL) {
+	/* The owner comes before the mode, of which it may clear bits. */
+	if (owner && !in_order) {
+		fix_answered(f);
+		return;
+	}
+	if ((f->attrs.flags & SFTP_A_TIMES) &&
+	    xfer_wants_times_ns(x, &f->exact) && f->stream != NULL) {
 		f->pending++;
 		sftp_path_request(f->stream->s, SFTP_OPENDIR, f->path, opened,
 		    f);
 	} else if (f->attrs.flags != 0) {
 		fix_set(f, SFTP_A_TIMES | SFTP_A_MODE);
-	} else {
+	} else if (f->pending == 1) {
 		x->orders->fixes--;
 		xfer_order_ends(x, f->id, !f->failed, 0);
 		free(f);

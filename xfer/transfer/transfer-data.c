@@ -216,7 +216,7 @@ xfer_data_sent(const struct xfer_file *f)
 	TAILQ_FOREACH(e, &f->handles, entry)
 		if (e->next < e->until)
 			return false;
-	return f->progress.todo == NULL && xfer_delta_is_over(f) &&
+	return f->progress.todo == NULL && xfer_delta_is_sent(f) &&
 	    f->compare.why == XFER_COMPARE_NONE &&
 	    (f->progress.all_taken ||
 		(f->source.size != 0 && f->progress.next >= f->source.size));

@@ -743,7 +743,9 @@ settle(struct xfer_file *f)
 			xfer_file_sent(f);
 		break;
 	case XFER_COMPARING:
-		if (f->duty == NULL || !f->duty->whole || f->pending > 0)
+		/* A part that has wrong data of a basis is gone. */
+		if (f->duty == NULL || !f->duty->whole || f->pending > 0 ||
+		    f->blocks > 0)
 			break;
 		if (f->failed)
 			xfer_file_done(f);

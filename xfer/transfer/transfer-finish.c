@@ -542,14 +542,25 @@ size_waits(const struct xfer_file *f)
 		f->holes.sparse || f->progress.eof_at != UINT64_MAX);
 }
 
+/* Can what was sent be verified without waiting for its answers? If all of it
+ * went over one stream, which keeps order, digests are of what it brings. */
+static bool
+verifies_behind(const struct xfer_file *f)
+{
+	const struct xfer_handle *e = TAILQ_FIRST(&f->handles);
+
+	return f->up && !f->x->opts.verify && e != NULL &&
+	    TAILQ_NEXT(e, entry) == NULL && sftp_keeps_order(e->stream->s);
+}
+
 void
 xfer_file_sent(struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 	const struct xfer_handle *last = xfer_main_handle(f);
 	bool verify = o->verify || xfer_delta_has_copied(f);
-	bool wait = !f->up || f->failed || verify || size_waits(f) ||
-	    !sftp_keeps_order(last->stream->s);
+	bool wait = !f->up || f->failed || (verify && !verifies_behind(f)) ||
+	    size_waits(f) || !sftp_keeps_order(last->stream->s);
 	uint64_t size;
 
 	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
