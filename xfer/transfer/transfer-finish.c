@@ -446,7 +446,8 @@ send_tail(struct xfer_file *f)
 	if (f->failed && xfer_overwrites(f) && f->progress.moved > 0)
 		xfer_progress_unstored(f, true);
 	xfer_file_enter(f, XFER_CLOSING);
-	f->tail.step = XFER_TAIL_SIZE;
+	if (f->tail.step != XFER_TAIL_SENT)
+		f->tail.step = XFER_TAIL_SIZE;
 	if (!f->up)
 		finish_local(f);
 	xfer_tail_continue(f);
@@ -588,6 +589,10 @@ xfer_file_sent(struct xfer_file *f)
 		f->item.doing = "verifying";
 		xfer_file_enter(f, XFER_COMPARING);
 		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
+		/* Attributes do not wait for digests: the rename does. */
+		if (!wait && f->state == XFER_COMPARING &&
+		    xfer_renames_handle(f))
+			xfer_tail_continue(f);
 		return;
 	}
 	send_tail(f);
