@@ -321,8 +321,10 @@ wanted(const struct sync_run *run, bool source)
 		want |= WALK_TEXT;
 	if (o->checksum)
 		want |= WALK_DIGEST;
-	if (o->one_device || !source)
+	if (o->one_device && source)
 		want |= WALK_ONE_DEVICE;
+	if ((o->delete || o->force) && !source)
+		want |= WALK_MOUNTS;
 	if (o->devices)
 		want |= WALK_DEVICE;
 	if (o->one_file.hard_links ||
@@ -732,6 +734,8 @@ exit_of(const struct sync_run *run)
 		return run->stopped;
 	if (sync_plan_deletes(run->plan) == SYNC_DELETE_TOO_MANY)
 		return SYNC_EXIT_DELETES;
+	if (run->full)
+		return SYNC_EXIT_OUTPUT;
 	if (run->partial ||
 	    sync_plan_deletes(run->plan) == SYNC_DELETE_NOT_WHOLE)
 		return SYNC_EXIT_PARTIAL;

@@ -80,7 +80,7 @@ struct sync_run {
 
 	bool stop;		/* it was told to end */
 	enum sync_exit stopped; /* why; SYNC_EXIT_OK: it was not */
-	bool partial, vanished;
+	bool partial, vanished, full; /* the target's disk is full */
 	uint64_t started_ms;
 	int log_fd; /* of --log-file; -1: none */
 	struct manifest_out *manifest; /* of --manifest; NULL: none */

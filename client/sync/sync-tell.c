@@ -144,8 +144,11 @@ void
 sync_tell_report(void *arg, const char *tried, const char *path,
     const char *text)
 {
+	struct sync_run *run = arg;
+
 	(void)tried;
-	sync_tell_fail(arg, path, text);
+	run->full |= strcmp(text, strerror(ENOSPC)) == 0;
+	sync_tell_fail(run, path, text);
 }
 
 _Noreturn void

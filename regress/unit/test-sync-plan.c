@@ -28,7 +28,7 @@ struct node {
 	enum walk_kind kind;
 	uint32_t mode, status, data;
 	int64_t mtime;
-	bool not_entered;
+	bool not_entered, mounted;
 };
 
 struct tree {
@@ -198,7 +198,7 @@ sync_scan_next(struct sync_scan *c, struct walk_item *item)
 	if (c->items[c->at++].group) {
 		snprintf(c->said, sizeof c->said, "%s", n->path);
 		*item = (struct walk_item){ .is_group = true, .path = c->said,
-			.status = n->status };
+			.status = n->status, .mounted = n->mounted };
 	} else {
 		snprintf(c->said, sizeof c->said, "%s", name_of(n->path));
 		item->name = c->said;
@@ -755,6 +755,30 @@ test_kept(void **state)
 	assert_non_null(find(&target, "e"));
 }
 
+/* What is on another file system of the target is compared, and stays. */
+static void
+test_mounted(void **state)
+{
+	(void)state;
+	some_files(10, 1);
+	put(&source, "m", WALK_DIR);
+	put(&source, "m/new", WALK_FILE);
+	put(&target, "m", WALK_DIR)->mounted = true;
+	put(&target, "m/old", WALK_FILE);
+	put(&target, "m/in", WALK_DIR)->mounted = true;
+	put(&target, "m/in/x", WALK_FILE);
+	put(&target, "e", WALK_DIR);
+	put(&target, "e/gone", WALK_FILE);
+	put(&target, "e/m", WALK_DIR)->mounted = true;
+	put(&target, "e/m/x", WALK_FILE);
+	assert_int_equal(deletes_of(NULL), 2);
+	assert_non_null(find(&target, "m/new"));
+	assert_non_null(find(&target, "m/old"));
+	assert_non_null(find(&target, "m/in/x"));
+	assert_non_null(find(&target, "e/m/x"));
+	assert_null(find(&target, "e/gone"));
+}
+
 static void
 test_one_level(void **state)
 {
@@ -817,6 +841,7 @@ main(void)
 		cmocka_unit_test(test_empty_source),
 		cmocka_unit_test(test_unreadable_source),
 		cmocka_unit_test(test_kept),
+		cmocka_unit_test(test_mounted),
 		cmocka_unit_test(test_one_level),
 		cmocka_unit_test(test_excluded),
 		cmocka_unit_test(test_replaced_directory),

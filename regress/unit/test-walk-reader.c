@@ -100,6 +100,7 @@ static const struct {
 	{ "slash behind", RECORDS(TOP "\x80\0\2a/"), 0 },
 	{ "two slashes", RECORDS(TOP "\x80\0\4a//b"), 0 },
 	{ "group flags", RECORDS("\x84\0\0"), 0 },
+	{ "a mount that was not asked for", RECORDS("\x82\0\0"), 0 },
 	{ "flag that is none", RECORDS("\x82\0\0\4"), 0 },
 	{ "an error that is none", RECORDS("\x81\0\0\0"), 0 },
 	{ "entry behind an error", RECORDS("\x81\0\0\4\3\0\1a"), 0 },

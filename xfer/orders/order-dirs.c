@@ -170,9 +170,15 @@ exists(void *arg, const struct sftp_reply *reply)
 	struct xfer_order_dir *d = arg;
 
 	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
-	    S_ISDIR(reply->attrs.mode) && !d->away.x->over)
+	    S_ISDIR(reply->attrs.mode) && !d->away.x->over) {
 		open_up(d, &reply->attrs);
-	else
+	} else if (reply->err == 0 && reply->type == SFTP_STATUS &&
+	    d->away.words != NULL) {
+		/* Nothing had its name: why it was not made is the answer. */
+		if (!d->away.x->over)
+			xfer_report(d->away.x, d->away.path, d->away.words);
+		dir_ends(d, false);
+	} else
 		dir_refused(d, reply);
 }
 
@@ -188,9 +194,10 @@ made(void *arg, const struct sftp_reply *reply)
 			xfer_settle_dir(d->away.x, d->away.path, NULL);
 		dir_ends(d, true);
 	} else if (reply->err == 0 && reply->status == SFTP_FAILURE &&
-	    !d->away.x->over)
+	    !d->away.x->over) {
+		xfer_keep_words(&d->away.words, reply);
 		xfer_request_path(d->away.x, &q, exists, d);
-	else
+	} else
 		dir_refused(d, reply);
 }
 

@@ -46,9 +46,11 @@ put_front_coded(struct buf *b, char *before, size_t size, const char *s)
 }
 
 void
-walk_put_group(struct walk_put *p, struct buf *b, const char *path, int error)
+walk_put_group(struct walk_put *p, struct buf *b, const char *path,
+    bool mounted, int error)
 {
-	buf_put_u8(b, WALK_GROUP | (error != 0 ? WALK_GROUP_ERROR : 0));
+	buf_put_u8(b, WALK_GROUP | (error != 0 ? WALK_GROUP_ERROR : 0) |
+		(mounted ? WALK_GROUP_MOUNTED : 0));
 	put_front_coded(b, p->path, sizeof p->path, path);
 	if (error != 0)
 		put_varint(b, sftp_status_from_errno(error));

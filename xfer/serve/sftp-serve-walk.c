@@ -191,10 +191,16 @@ static int
 next_group(struct serve_walk *w, struct buf *b)
 {
 	int error, r = walk_dirs_next(&w->dirs, &error);
+	struct stat st;
+	bool mounted;
 
 	w->ended = r == 0;
-	if (r > 0 && !w->dirs.silent)
-		walk_put_group(&w->put, b, w->dirs.path, error);
+	if (r > 0 && !w->dirs.silent) {
+		mounted = (w->want & WALK_MOUNTS) != 0 &&
+		    (local_dir_stat(walk_dirs_here(&w->dirs), &st) != 0 ||
+			st.st_dev != w->dev);
+		walk_put_group(&w->put, b, w->dirs.path, mounted, error);
+	}
 	return r < 0 ? -1 : 0;
 }
 

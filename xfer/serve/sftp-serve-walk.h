@@ -37,10 +37,11 @@ struct walk_put {
 	int64_t mtime;
 };
 
-/* Appends the record that begins a group (a directory). If error (an errno) is
+/* Appends the record that begins a group (a directory). mounted: it is on
+ * another device than the top. If error (an errno) is
  * set, the group has no entries. */
 void walk_put_group(struct walk_put *p, struct buf *b, const char *path,
-    int error);
+    bool mounted, int error);
 void walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
     int error);
 /* text: the target of a symbolic link. digest: NULL if there is none. */

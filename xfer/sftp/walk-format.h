@@ -21,7 +21,9 @@ enum walk_want {
 				* entered */
 	WALK_AFTER = 512,      /* go on behind "start", the last group that the
 				* client knows */
-	WALK_WANT_ALL = 1023,
+	WALK_MOUNTS = 1024, /* groups say whether they are on the device of the
+			     * top */
+	WALK_WANT_ALL = 2047,
 };
 
 /* The first byte of a record. Of a group: WALK_GROUP with flags. Of an entry:
@@ -29,6 +31,7 @@ enum walk_want {
 enum {
 	WALK_GROUP = 0x80,
 	WALK_GROUP_ERROR = 1, /* an SFTP status follows, and no entries */
+	WALK_GROUP_MOUNTED = 2, /* it is on another device than the top */
 
 	WALK_KIND = 0x0f,
 	WALK_SAME_MODE = 0x10,	/* the mode of the entry before */

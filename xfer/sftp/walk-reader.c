@@ -124,7 +124,9 @@ read_group(struct walk_reader *r, uint8_t flags, struct walk_item *item)
 {
 	struct rd *in = &r->in;
 
-	if ((flags & ~WALK_GROUP_ERROR) != 0)
+	if ((flags & ~(WALK_GROUP_ERROR | WALK_GROUP_MOUNTED)) != 0 ||
+	    ((flags & WALK_GROUP_MOUNTED) != 0 &&
+		(r->want & WALK_MOUNTS) == 0))
 		rd_fail(in, ERR_FORMAT);
 	strcpy(r->before, r->path);
 	front_coded(in, r->path, WALK_PATH_MAX);
@@ -135,10 +137,11 @@ read_group(struct walk_reader *r, uint8_t flags, struct walk_item *item)
 	    (item->status = number(in, STATUS_MAX)) == 0)
 		rd_fail(in, ERR_FORMAT);
 	r->any = true;
-	r->in_group = flags == 0;
+	r->in_group = (flags & WALK_GROUP_ERROR) == 0;
 	r->name[0] = '\0';
 	item->is_group = true;
 	item->path = r->path;
+	item->mounted = (flags & WALK_GROUP_MOUNTED) != 0;
 }
 
 static void

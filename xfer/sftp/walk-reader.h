@@ -27,6 +27,7 @@ struct walk_item {
 			  * 0: it can */
 	/* Of a group: */
 	const char *path; /* from the top of the walk, which is "" */
+	bool mounted;	  /* it is on another device than the top */
 	/* Of an entry of the last group: */
 	const char *name;
 	enum walk_kind kind;

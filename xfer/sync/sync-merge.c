@@ -338,7 +338,7 @@ static void
 open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
 {
 	struct sync_pair_state *s = p->now;
-	bool can_read = s->target.item.status == 0;
+	bool can_read = s->target.item.status == 0 && !s->target.item.mounted;
 	struct sync_frame *f;
 	char *inside;
 
@@ -398,6 +398,7 @@ open_sources(struct sync_plan *p, char *path, bool with_target)
 			f->self = *c;
 		f->self.name = NULL;
 		f->has_group = true;
+		s->group_unsure |= with_target && s->target.item.mounted;
 		f->unsure = s->group_unsure;
 	}
 	set_group(p, path, false);
@@ -544,7 +545,7 @@ next_name(struct sync_plan *p, const char *first)
 	bool in_target = renamed || (at_name(&s->target) &&
 	    strcmp(s->target.item.name, name) == 0);
 
-	p->counts.target_entries += in_target;
+	p->counts.target_entries += in_target && !s->group_unsure;
 	if (*s->group == '\0')
 		path = xstrdup(name);
 	else

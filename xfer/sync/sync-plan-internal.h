@@ -62,7 +62,7 @@ struct sync_frame {
 	size_t n, room, at;
 	bool gone, counted; /* as of the child that it is */
 	bool stays;	    /* though it goes: something in it does not */
-	bool unsure;	    /* a source of it cannot be read */
+	bool unsure;	    /* as group_unsure */
 	struct sync_child self; /* name is NULL of a top that has no child */
 	bool has_self, has_group, touched;
 	TAILQ_ENTRY(sync_frame) entry;
@@ -88,7 +88,9 @@ struct sync_pair_state {
 	bool begun, open, target_has_it;
 	char *group; /* path of the open group */
 	bool group_gone;
-	bool group_unsure; /* a source of it cannot be read */
+	bool group_unsure; /* a source of it cannot be read, or the target's is
+			    * on another device than its top: nothing in it is
+			    * deleted */
 	uint64_t entries, n_gone; /* of the sources; to be deleted */
 	TAILQ_ENTRY(sync_pair_state) entry;
 };

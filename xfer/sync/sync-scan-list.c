@@ -24,6 +24,7 @@ enum {
 	WHOLE_BYTES_MAX = 8 * 1024 * 1024, /* then what waits goes to a file */
 	AHEAD_MAX = 65536, /* most directories that are known, not told */
 	BELOW_MAX = 256 * 1024 * 1024, /* of names of directories */
+	BELOW_TEXTS = 3,	       /* of each in list_dir.below */
 	ENTRIES_MAX = 20000000,	       /* of a directory */
 	REPLY_BYTES = 4096,	       /* of a READDIR, to begin with */
 };
@@ -174,7 +175,7 @@ rank(struct scan_list *l)
 
 static struct list_dir *
 dir_new(struct scan_list *l, struct list_dir *parent, const char *name,
-    const char *real)
+    const char *real, bool mounted)
 {
 	size_t len = parent != NULL ? strlen(parent->path) : 0;
 	size_t size = sizeof(struct list_dir) + len + 1 + strlen(name) + 1;
@@ -191,6 +192,7 @@ dir_new(struct scan_list *l, struct list_dir *parent, const char *name,
 	}
 	strcpy(d->path + len, name);
 	d->list = l;
+	d->mounted = mounted;
 	d->group.file = &l->file;
 	d->parent = parent;
 	if (parent != NULL)
@@ -208,15 +210,16 @@ dir_new(struct scan_list *l, struct list_dir *parent, const char *name,
 static void
 wait_for_next(struct list_dir *d)
 {
-	const char *name, *real;
+	const char *name, *real, *mounted;
 	size_t len;
 
 	if (buf_len(&d->below) == 0)
 		return;
 	name = (const char *)buf_data(&d->below);
 	real = name + strlen(name) + 1;
-	len = strlen(name) + 1 + strlen(real) + 1;
-	(void)dir_new(d->list, d, name, real);
+	mounted = real + strlen(real) + 1;
+	len = (size_t)(mounted - name) + strlen(mounted) + 1;
+	(void)dir_new(d->list, d, name, real, mounted[0] != '\0');
 	buf_consume(&d->below, len);
 	d->list->below_bytes -= len;
 }
@@ -442,24 +445,26 @@ sort_below(struct list_dir *d)
 	size_t n = 0;
 
 	for (const char *p = at; p < end; n++)
-		for (int i = 0; i < 2; i++)
+		for (int i = 0; i < BELOW_TEXTS; i++)
 			p += strlen(p) + 1;
 	names = calloc(n + 1, sizeof *names);
 	if (names == NULL)
 		return ERR_NOMEM;
 	for (size_t i = 0; i < n; i++) {
 		names[i] = at;
-		at += strlen(at) + 1;
-		at += strlen(at) + 1;
+		for (int k = 0; k < BELOW_TEXTS; k++)
+			at += strlen(at) + 1;
 	}
 	qsort(names, n, sizeof *names, compare_names);
 	for (size_t i = 0; i < n; i++) {
-		const char *real = names[i] + strlen(names[i]) + 1;
+		const char *text = names[i];
 
 		if (i > 0 && strcmp(names[i - 1], names[i]) == 0)
 			continue;
-		buf_put(&sorted, names[i], strlen(names[i]) + 1);
-		buf_put(&sorted, real, strlen(real) + 1);
+		for (int k = 0; k < BELOW_TEXTS; k++) {
+			buf_put(&sorted, text, strlen(text) + 1);
+			text += strlen(text) + 1;
+		}
 	}
 	free(names);
 	buf_clear(&d->below);
@@ -475,14 +480,15 @@ note_below(struct list_dir *d)
 	struct scan_list *l = d->list;
 	struct scan_entry *e;
 	const char *name, *real;
+	bool mounted;
 
 	for (size_t i = 0; i < d->group.count; i++) {
 		e = &d->group.v[i];
 		if (e->dropped || e->item.kind != WALK_DIR)
 			continue;
 		name = scan_group_name(&d->group, e);
-		if ((l->opts.want & WALK_ONE_DEVICE) != 0 &&
-		    e->dev != l->device)
+		mounted = e->dev != l->device;
+		if ((l->opts.want & WALK_ONE_DEVICE) != 0 && mounted)
 			e->item.not_entered = true;
 		if (strlen(d->path) + 1 + strlen(name) > WALK_PATH_MAX)
 			e->item.not_entered = true;
@@ -491,6 +497,9 @@ note_below(struct list_dir *d)
 		real = e->real != NULL ? e->real : "";
 		buf_put(&d->below, name, strlen(name) + 1);
 		buf_put(&d->below, real, strlen(real) + 1);
+		mounted &= (l->opts.want & WALK_MOUNTS) != 0;
+		buf_put(&d->below, "m", mounted ? 1 : 0);
+		buf_put_u8(&d->below, 0);
 	}
 	if (buf_err(&d->below) < 0)
 		list_fail(l, buf_err(&d->below));
@@ -609,7 +618,8 @@ tell_head(struct scan_list *l, struct walk_item *item)
 	if (!d->group_told) {
 		d->group_told = true;
 		*item = (struct walk_item){ .is_group = true,
-			.path = d->path, .status = d->status };
+			.path = d->path, .status = d->status,
+			.mounted = d->mounted };
 		return 1;
 	}
 	r = d->status == SFTP_OK ? scan_group_next(&d->group, item) : 0;
@@ -683,7 +693,7 @@ scan_list_new(struct sftp *s, const char *top, const struct sync_scan_opts *o)
 		list_free(l);
 		return NULL;
 	}
-	d = dir_new(l, NULL, "", "");
+	d = dir_new(l, NULL, "", "", false);
 	if (d == NULL) {
 		list_free(l);
 		return NULL;

@@ -67,7 +67,7 @@ next_look(const struct scan_list *l, const struct scan_entry *e)
 		break;
 	case WALK_DIR:
 		wanted = (e->via_link ? LOOK_REAL : 0) |
-		    ((l->opts.want & WALK_ONE_DEVICE) != 0 && !l->exact ?
+		    ((l->opts.want & LIST_DEVICES) != 0 && !l->exact ?
 			LOOK_DEVICE : 0);
 		break;
 	default:
@@ -334,7 +334,7 @@ list_look_at_top(struct list_dir *d)
 
 	if (list_follows(l))
 		ask(d, 0, LOOK_REAL, true);
-	if ((l->opts.want & WALK_ONE_DEVICE) == 0)
+	if ((l->opts.want & LIST_DEVICES) == 0)
 		return;
 	if (l->exact || sftp_has(l->s, SFTP_EXT_STATVFS))
 		ask(d, 0, LOOK_DEVICE, true);

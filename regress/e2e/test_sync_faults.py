@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: ISC
+"""hpnsync where the disks fail: other file systems within a target, disks that
+fill, become read-only or go away, at either end. Nothing is lost, there is a
+clear word, and the next run ends right."""
+
+import os
+import shutil
+
+import pytest
+
+from harness import have, hpn, run
+from sync_ways import WAYS, Mounts, arguments_of
+
+SYNC, RSYNC = hpn("sync"), shutil.which("rsync")
+
+pytestmark = [
+    pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
+                       reason="hpnsync is not built"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")]
+
+
+@pytest.fixture(params=WAYS)
+def ends(request, tmp_path):
+    return arguments_of(request.param, tmp_path / "shell")
+
+
+@pytest.fixture
+def mounts():
+    made = Mounts()
+    yield made
+    made.end()
+
+
+def fill(top, sizes):
+    """Files of these sizes, with content of their own."""
+    for name, size in sizes.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_bytes(os.urandom(size))
+        os.utime(top / name, (10**9, 10**9))
+    return top
+
+
+def content(top):
+    return {str(p.relative_to(top)): p.read_bytes()
+            for p in top.rglob("*") if p.is_file() and
+            p.suffix != ".hpnpart"}
+
+
+def test_other_file_systems_in_the_target(ends, mounts, tmp_path):
+    """What the source has is compared there, too, and nothing is deleted
+    there."""
+    source = fill(tmp_path / "from", {"m/f": 5, "m/in/g": 6, "h": 7})
+    target = fill(tmp_path / "to", {"junk": 1, "gone/x": 1})
+    mounts.make(target / "m")
+    mounts.make(target / "gone/deep/m")
+    fill(target, {"m/extra": 1, "m/old/x": 1, "gone/deep/m/x": 1})
+    done = run([SYNC, "-ai", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0, done
+    have_now = content(target)
+    assert content(source).items() <= have_now.items()
+    assert set(have_now) - set(content(source)) == {
+        "m/extra", "m/old/x", "gone/deep/m/x"}
+    done = run([SYNC, "-ai", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert (done.rc, done.out) == (0, b""), done
+
+
+def test_full(ends, mounts, tmp_path):
+    """A target without room: what fits is whole, nothing else is touched,
+    and with room the next run ends right."""
+    source = fill(tmp_path / "from", {"a": 1000, "big": 3 << 20, "z": 1000})
+    target = mounts.make(tmp_path / "to")
+    fill(target, {"big": 1000, "junk": 10})
+    before = content(target)
+    done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 11 and b"No space" in done.err, done
+    after = content(target)
+    assert after["big"] == before["big"] and after["junk"] == before["junk"]
+    mounts.change(target, "size=9m")
+    done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0 and content(target) == content(source), done
+
+
+@pytest.mark.parametrize("side", ["from", "to"])
+def test_read_only(ends, mounts, tmp_path, side):
+    """A side that is read-only: told, and nothing is lost."""
+    top = mounts.make(tmp_path / side)
+    source = fill(tmp_path / "from", {"a": 1000, "d/b": 1000})
+    target = fill(tmp_path / "to", {"a": 900, "junk": 1})
+    before = content(target)
+    mounts.change(top, "ro")
+    done = run([SYNC, "-a", "--remove-source-files",
+                *ends(f"{source}/", f"{target}/")])
+    # Of a stock server's failures nobody knows why.
+    assert done.rc == 23, done
+    for name in [b"a"] + [b"d"] * (side == "to"):
+        assert name + b": Read-only" in done.err or \
+            name + b": Failure" in done.err, done
+    assert content(source) and (side == "from" or content(target) == before)
+    mounts.change(top, "rw")
+    done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0 and content(target) == content(source), done
