@@ -179,7 +179,8 @@ top_of(struct sync_run *run, struct sync_scan *scan)
 }
 
 /* The lock comes and goes in the target's top. So the time of that directory
- * has to be set afterwards: to that of the source, or as it was, which may be within --modify-window. */
+ * has to be set afterwards: to that of the source, or as it was, which may be
+ * within --modify-window. */
 static void
 note_time(struct sync_run *run, struct sync_pair_ends *p)
 {
