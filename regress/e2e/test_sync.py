@@ -477,9 +477,7 @@ def test_term(ends, tmp_path):
     (["-a", "a"], 1, b"usage"),
     (["--delete", "a", "b"], 1, b"-r"),
     (["-a", "--max-delete=x", "a", "b"], 1, b"--max-delete"),
-    (["-aF", "--delete", "a", "b"], 4, b"--delete"),
     (["-aK", "--delete", "a", "b"], 4, b"-K"),
-    (["-am", "--delete", "a", "b"], 4, b"-m"),
     (["-a", "--out-format=%z", "a", "b"], 1, b"--out-format"),
     (["-a", "--bwlimit=fast", "a", "b"], 1, b"--bwlimit"),
 ])
