@@ -6,18 +6,28 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/rand.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "compat/bsd-mem.h"
 #include "compat/libc.h"
+
+/* In start(). OpenSSL 3.5 never returns from there if memory is out: it waits
+ * for its own start, to report that. */
+static bool starting;
 
 static void *
 take(size_t len, const char *file, int line)
 {
+	void *p = malloc(len);
+
 	(void)file;
 	(void)line;
-	return malloc(len);
+	if (p == NULL && len > 0 && starting)
+		fatal("out of memory");
+	return p;
 }
 
 /* Wipes all of the allocated memory, also what is beyond the length that was
@@ -54,6 +64,7 @@ take_again(void *p, size_t len, const char *file, int line)
 static void
 start(uint64_t options)
 {
+	starting = true;
 #ifdef OPENSSL_CONF_FILE
 	OPENSSL_INIT_SETTINGS *settings = OPENSSL_INIT_new();
 
@@ -63,10 +74,9 @@ start(uint64_t options)
 	(void)OPENSSL_init_crypto(options, settings);
 	OPENSSL_INIT_free(settings);
 #else
-	/* This fails only when memory is out. The next call of OpenSSL then
-	 * fails, too. */
 	(void)OPENSSL_init_crypto(options, NULL);
 #endif
+	starting = false;
 }
 
 void
@@ -74,6 +84,8 @@ crypto_library_start(void)
 {
 	void *p = malloc(1);
 
+	if (p == NULL)
+		fatal("out of memory");
 	/* This fails once the library has allocated memory, such as in a second
 	 * call, and then the functions are set already. It is only done where
 	 * the size of allocated memory is known. */

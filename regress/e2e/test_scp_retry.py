@@ -241,7 +241,8 @@ def test_what_comes_late_harms_nothing(shared_servers, tmp_path, kind, lanes):
         assert proxy.count("hold") > 0
         place.check()
         target.write_text("changed")
-        assert proxy.release() > 300_000
+        # A request to write, at least: how many depends on the machine.
+        assert proxy.release() > 33_000
         assert harness.wait_for(lambda: all(
             c.over.is_set() for c in proxy.connections if c.held))
     assert target.read_text() == "changed"
