@@ -9,6 +9,7 @@ import struct
 import subprocess
 import sys
 import threading
+import time
 
 OPEN, CLOSE, READ, WRITE, LSTAT, FSTAT = 3, 4, 5, 6, 7, 8
 OPENDIR, READDIR, REMOVE, STAT, RENAME = 11, 12, 13, 17, 18
@@ -185,6 +186,16 @@ def reads(how):
         elif how == "flip":
             data = bytes(255 - b for b in data)
         return m[:5] + text(data)
+    return None, on_reply
+
+
+def late_opens(seconds):
+    """OPEN for writing alone, as of a further handle, is answered late."""
+    def on_reply(request, m):
+        if request[0] == OPEN and struct.unpack_from(
+                ">I", request, 9 + len(first_text(request)))[0] == 2:
+            time.sleep(float(seconds))
+        return m
     return None, on_reply
 
 

@@ -108,6 +108,20 @@ def test_part_that_is_exchanged(tmp_path, server):
     assert set(place.names()) <= {place.target.name, place.part.name}
 
 
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_handle_that_comes_late(tmp_path, server):
+    """It is opened when all data has been sent by others: it is closed before
+    the part gets its target's name."""
+    script = tmp_path / "server"
+    script.write_text(f"#!/bin/sh\nexec {sys.executable} {FILTER} "
+                      f"late_opens=1 {server}\n")
+    script.chmod(0o755)
+    source, target = tmp_path / "f", tmp_path / "to"
+    source.write_bytes(os.urandom(60 * MB))
+    run([SCP, "-q", "-j3", "-D", script, source, f"x:{target}"]).ok()
+    assert target.read_bytes() == source.read_bytes()
+
+
 @each_way
 def test_part_of_our_own(place):
     """That one is gone on with, of the stock server's too."""

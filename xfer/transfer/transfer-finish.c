@@ -473,7 +473,9 @@ close_helpers(struct xfer_file *f, bool behind)
 			xfer_handle_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
 			xfer_handle_free(e);
-		else if (e->state == XFER_HANDLE_OPEN || !behind)
+		/* One that is being opened has to be closed, too: our server
+		 * renames no part that another handle has open. */
+		else if (e->state != XFER_HANDLE_CLOSED || !behind)
 			all = false;
 	}
 	return all;
