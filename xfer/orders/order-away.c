@@ -134,7 +134,7 @@ parent_made(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_away *a = arg;
 
-	(void)reply; /* most are there; else the rename will tell */
+	(void)reply; /* mostly it was there; if not, RENAME will tell */
 	a->pending--;
 	make_parents(a);
 }

@@ -84,7 +84,7 @@ make_here(struct xfer *x, const struct xfer_order *o, struct local_dir *at,
 	}
 	if (r != 0)
 		return errno;
-	/* One that was there, and is read-only, is to be filled. */
+	/* The owner must be able to fill a directory that was there. */
 	if (!made && local_dir_stat(d, &st) == 0 &&
 	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
 		(void)!local_dir_set_mode(d,
@@ -276,7 +276,8 @@ xfer_order_make_dir(struct xfer *x, const struct xfer_order *o)
 		make_local(x, o);
 		return true;
 	}
-	/* Without an order of requests, the one above it must be there. */
+	/* The directory above must be there first, where the server keeps no
+	 * order of requests. */
 	if (s->slow_dirs > 0 || s->dirs >= DIRS_MAX ||
 	    (s->dirs > 0 && (l == NULL || !sftp_keeps_order(l->s))))
 		return false;
@@ -475,7 +476,8 @@ fixes_max(struct xfer *x)
 bool
 xfer_order_fix_dir(struct xfer *x, const struct xfer_order *o)
 {
-	/* One that nobody may enter any more waits for those below it. */
+	/* A directory that its owner may not enter any more waits for those
+	 * below it. */
 	bool closes = (o->attrs->flags & SFTP_A_MODE) &&
 	    (o->attrs->mode & S_IXUSR) == 0;
 	size_t most = fixes_max(x);

@@ -11,8 +11,8 @@
 #include "xfer/orders/ordered.h"
 
 struct xfer_source_end {
-	struct xfer_away away; /* the path is the source's; of a download it
-				* goes from the server */
+	struct xfer_away away; /* its path is the source's: of a download,
+				* at the server */
 	char *path;	       /* owned; its path at a server; NULL: it is on
 				* this host */
 	uint64_t id, bytes, size;

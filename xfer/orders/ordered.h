@@ -183,8 +183,8 @@ bool xfer_order_fix_file(struct xfer *x, const struct xfer_order *o);
 /* f is whole at the target: its source may go. NULL: no memory. */
 struct xfer_source_end *xfer_source_end_new(const struct xfer_file *f,
     uint64_t bytes) must_check;
-/* It goes, if it is what was read; or it stays. The order, of so many bytes,
- * ends then. Both free s. */
+/* The source goes, if it is what was read; or it stays. The order, of so many
+ * bytes, ends then. Both functions free s. */
 void xfer_source_goes(struct xfer_source_end *s);
 void xfer_source_stays(struct xfer_source_end *s);
 

@@ -407,8 +407,9 @@ found(struct sync_ahead *a, size_t i, const struct walk_item *entry)
 	}
 }
 
-/* Files of the group that the scan is in, of which this is the entry, or which
- * would have been told before it. entry NULL: the group is over. */
+/* An entry of the group that the scan is in may be a file of rules. Those whose
+ * names come before it are missing, as a group is told in order. entry NULL:
+ * the group is over. */
 static void
 decide(struct sync_ahead *a, const struct walk_item *entry)
 {

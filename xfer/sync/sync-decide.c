@@ -270,7 +270,8 @@ sync_frame_end(struct sync_plan *p, struct sync_frame *f)
 	r = f->self.attrs;
 	r.path = f->path;
 	if (f->self.pending) {
-		/* It was only opened to its owner. */
+		/* With -m it does not count; but its owner was let write to it,
+		 * so it gets back the mode that it had. */
 		r.silent = true;
 		r.set = SFTP_A_MODE;
 		r.mode = f->self.make.was.mode;

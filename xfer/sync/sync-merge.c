@@ -352,7 +352,7 @@ open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
 		(void)enter_rules(p, path);
 		join_group(&s->target);
 	} else {
-		/* Some name in it: none is known. */
+		/* The names in it are not known: one of them stays. */
 		xasprintf(&inside, "%s/.", path);
 		sync_keep(p, inside);
 		free(inside);
@@ -485,7 +485,7 @@ source_of(const struct sync_plan *p, const char *name, const char *path)
 	const struct sync_pair_state *s = p->now;
 	unsigned best = s->pair.n_sources;
 
-	/* One that a rule of its source hides is not there. */
+	/* An entry that a rule of its source hides is not there. */
 	for (unsigned i = s->pair.n_sources; i-- > 0;) {
 		const struct sync_cursor *c = &s->sources[i];
 

@@ -106,8 +106,9 @@ take_target(const struct scan_list *l, struct scan_entry *e,
 	e->via_link = true;
 }
 
-/* Is it the real path of a? That of a directory which no link leads to is that
- * of one above it, and the names behind that. */
+/* Is path the real path of the directory a? Real paths are asked for only where
+ * a link leads to a directory: so it is the next one above a that was asked
+ * for, and the names from there to a. */
 static bool
 is_real_path(const struct scan_list *l, const struct list_dir *a,
     const char *path)

@@ -157,7 +157,8 @@ ns_done(void *arg, const struct sftp_reply *reply)
 	answered(q);
 }
 
-/* This one is of the link. */
+/* The answer to stat-ns of the link itself: it does not count if that was
+ * followed. */
 static void
 link_ns_done(void *arg, const struct sftp_reply *reply)
 {
