@@ -13,7 +13,7 @@
 #include "base/wire.h"
 #include "xfer/delta/delta-search.h"
 
-static const uint8_t seed[BLOCK_SUM_SEED] = "a seed, 16 bytes";
+static const uint8_t seed[BLOCK_SUM_SEED] = "a seed, 16 byte";
 
 static void
 fill(uint8_t *p, size_t len, uint32_t start)

@@ -139,10 +139,10 @@ roll(struct delta_search *search, const uint8_t *p, size_t most)
 		uint32_t e2 = e1 * f1 + in[i + 2] - leaves[p[i + 2]];
 		uint32_t e3 = e2 * f1 + in[i + 3] - leaves[p[i + 3]];
 
-		if (delta_sums_may_have(sums, weak * f1 + e0) |
-		    delta_sums_may_have(sums, weak * f2 + e1) |
-		    delta_sums_may_have(sums, weak * f3 + e2) |
-		    delta_sums_may_have(sums, weak * f4 + e3))
+		if ((int)delta_sums_may_have(sums, weak * f1 + e0) |
+		    (int)delta_sums_may_have(sums, weak * f2 + e1) |
+		    (int)delta_sums_may_have(sums, weak * f3 + e2) |
+		    (int)delta_sums_may_have(sums, weak * f4 + e3))
 			break;
 		weak = weak * f4 + e3;
 		i += AT_ONCE;
