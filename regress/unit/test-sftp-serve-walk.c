@@ -381,6 +381,44 @@ test_many_at_once(void **state)
 	clear();
 }
 
+/* Many small directories, which are read ahead where threads are, and some that
+ * are not small; told whole, and from a group in their midst. */
+static void
+test_many_dirs(void **state)
+{
+	struct buf out = { 0 }, want = { 0 };
+	const char *rest;
+
+	(void)state;
+	assert_int_equal(system("mkdir t && cd t && for i in $(seq 100 170); "
+		"do mkdir -p $i/1/x $i/2 $i/3 $i/4/y; : > $i/f; "
+		"ln -s $i $i/2/l; done; cd 117 && "
+		"for i in $(seq 200 280); do : > $i; done"), 0);
+	restart(&all);
+	buf_printf(&want, "[]\n");
+	for (int i = 100; i <= 170; i++)
+		buf_printf(&want, "d %d\n", i);
+	for (int i = 100; i <= 170; i++) {
+		buf_printf(&want, "[%d]\nd 1\nd 2\n", i);
+		for (int k = 200; i == 117 && k <= 280; k++)
+			buf_printf(&want, "f %d 0\n", k);
+		buf_printf(&want, "d 3\nd 4\nf f 0\n"
+			"[%d/1]\nd x\n[%d/1/x]\n[%d/2]\nl l -> %d\n"
+			"[%d/3]\n[%d/4]\nd y\n[%d/4/y]\n", i, i, i, i, i,
+			i, i);
+	}
+	buf_put_u8(&want, 0);
+	(void)walk(&(struct asked){ .want = WALK_TEXT }, &out, NULL);
+	assert_string_equal((const char *)buf_data(&out),
+	    (const char *)buf_data(&want));
+	rest = strstr((const char *)buf_data(&want), "[130/3]");
+	expect_walk(&(struct asked){ .want = WALK_TEXT | WALK_AFTER,
+		.start = "130/2" }, rest);
+	buf_clear(&out);
+	buf_clear(&want);
+	clear();
+}
+
 /* ---- somebody changes the way ------------------------------------------- */
 
 static atomic_bool stop;
@@ -428,6 +466,7 @@ main(void)
 		cmocka_unit_test(test_long),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_many_at_once),
+		cmocka_unit_test(test_many_dirs),
 		cmocka_unit_test(test_swapped),
 	};
 

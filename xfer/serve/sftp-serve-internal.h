@@ -383,6 +383,8 @@ bool serve_prefers_worker(struct sftp_serve *s);
 /* Answers the requests that workers have finished, then runs the parked one. */
 void serve_collect(struct sftp_serve *s);
 void serve_io_free(struct sftp_serve *s);
+/* How often this thread has slept, as for a disk; 0 where nobody counts. */
+long serve_sleeps(void);
 /* Called before and after a system call on the loop, to find out whether the
  * call waited for a disk. */
 struct serve_timer {

@@ -159,8 +159,8 @@ sftp_serve_fd(const struct sftp_serve *s)
 	return s->io != NULL ? s->io->wake.fd : -1;
 }
 
-static long
-sleeps(void)
+long
+serve_sleeps(void)
 {
 	struct rusage ru;
 
@@ -179,7 +179,7 @@ serve_timer_begin(struct sftp_serve *s, struct serve_timer *t)
 	*t = (struct serve_timer){ .sleeps = -1 };
 	if (s->opts.threads == 0)
 		return;
-	t->sleeps = s->suspect > 0 ? sleeps() : -1;
+	t->sleeps = s->suspect > 0 ? serve_sleeps() : -1;
 	t->since_us = clock_us();
 }
 
@@ -196,7 +196,7 @@ serve_timer_end(struct sftp_serve *s, const struct serve_timer *t)
 	if (now - t->since_us < SLOW_US)
 		return;
 	s->suspect = SUSPECTS;
-	if (t->sleeps >= 0 && sleeps() > t->sleeps)
+	if (t->sleeps >= 0 && serve_sleeps() > t->sleeps)
 		s->slow_until_us = now + SLOW_FOR_US;
 }
 

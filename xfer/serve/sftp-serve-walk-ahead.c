@@ -3,7 +3,8 @@
  * Attributes of a walk's names, read ahead by threads. On a file system of
  * another machine each takes a round trip, and a walk that asks for one after
  * the other does nothing but wait. Threads have only names and the descriptor
- * of their directory, and do nothing but fstatat(2).
+ * of their directory, and do nothing but fstatat(2); but for small directories,
+ * which they read (sftp-serve-walk-early.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,12 +16,13 @@
 #include "xfer/serve/sftp-serve-walk.h"
 
 enum {
-	THREADS = 16,
+	THREADS = 32,
 	JOBS = 64,
 	AHEAD = JOBS * 8, /* names at a time */
 };
 
 struct ahead_job {
+	struct walk_early *dir; /* NULL: names of one that is open */
 	int fd;
 	const char *const *names; /* borrowed, as all else here */
 	struct walk_stat *out;
@@ -28,7 +30,7 @@ struct ahead_job {
 };
 
 struct walk_ahead {
-	struct ring *ring;
+	struct ring *ring, *dirs; /* of names; of directories */
 	struct worker_pool *pool;
 	/* What was read: of `count` names from number `from` on, of the load of
 	 * names with this number. */
@@ -43,6 +45,10 @@ run(void *arg, void **local)
 	struct ahead_job *job = arg;
 
 	(void)local;
+	if (job->dir != NULL) {
+		walk_early_read(job->dir);
+		return;
+	}
 	for (size_t i = 0; i < job->count; i++) {
 		struct walk_stat *s = &job->out[i];
 
@@ -68,7 +74,9 @@ walk_ahead_new(void)
 	if (a == NULL)
 		return NULL;
 	conf.rings[0] = a->ring = ring_new(JOBS, sizeof(struct ahead_job));
-	if (a->ring == NULL || worker_start(&a->pool, &conf) != 0) {
+	conf.rings[1] = a->dirs = ring_new(JOBS, sizeof(struct ahead_job));
+	if (a->ring == NULL || a->dirs == NULL ||
+	    worker_start(&a->pool, &conf) != 0) {
 		walk_ahead_free(a);
 		return NULL;
 	}
@@ -82,6 +90,7 @@ walk_ahead_free(struct walk_ahead *a)
 		return;
 	worker_stop(a->pool);
 	ring_free(a->ring);
+	ring_free(a->dirs);
 	free(a);
 }
 
@@ -99,7 +108,7 @@ fill(struct walk_ahead *a, const struct walk_dirs *w, size_t from)
 		struct ahead_job *job = ring_next(a->ring);
 
 		n = MIN(a->count - i, each);
-		*job = (struct ahead_job){ fd, w->names + from + i,
+		*job = (struct ahead_job){ NULL, fd, w->names + from + i,
 			a->stats + i, n };
 		ring_post(a->ring);
 	}
@@ -115,10 +124,35 @@ walk_ahead_stat(struct walk_ahead *a, const struct walk_dirs *w,
 	size_t at = w->next - 1;
 	const struct walk_stat *s;
 
-	if (a->load != w->loads || at < a->from || at >= a->from + a->count)
+	if (w->early == NULL && (a->load != w->loads || at < a->from ||
+	    at >= a->from + a->count))
 		fill(a, w, at);
-	s = &a->stats[at - a->from];
+	s = w->early != NULL ? &w->early->stats[at] : &a->stats[at - a->from];
 	*st = s->st;
 	errno = s->error;
 	return s->error == 0 ? 0 : -1;
+}
+
+bool
+walk_ahead_read(struct walk_ahead *a, struct walk_early *e)
+{
+	struct ahead_job *job = ring_next(a->dirs);
+
+	if (job == NULL)
+		return false;
+	*job = (struct ahead_job){ .dir = e };
+	ring_post(a->dirs);
+	worker_kick(a->pool);
+	return true;
+}
+
+void
+walk_ahead_wait(struct walk_ahead *a, const struct walk_early *e)
+{
+	const struct ahead_job *job;
+
+	while (!e->done && (job = worker_wait(a->pool, a->dirs)) != NULL) {
+		job->dir->done = true;
+		ring_release(a->dirs);
+	}
 }

@@ -18,9 +18,19 @@
 /* A directory on the way to the present one, and in `below` its directories
  * that are still to be visited: for each its device and inode number, and its
  * name with a zero byte. */
+enum {
+	EARLY_MAX = 32, /* directories of a level that are read ahead, */
+	EARLY_LEAST = 4, /* where there are at least so many, */
+	EARLY_LEVELS = 32, /* for so many levels */
+};
+
 struct walk_level {
 	struct local_dir *dir;
 	struct buf below;
+	/* The first ones in `below`, read ahead: owned; and the bytes that they
+	 * have there. */
+	struct walk_early *early[EARLY_MAX];
+	size_t early_count, early_bytes;
 	size_t last_at; /* where the last of them is */
 	char *last;	/* its name, owned, if the list was cut there */
 	bool cut;	/* there are more directories behind the last one: they
@@ -64,6 +74,8 @@ leave(struct walk_dirs *w)
 
 	w->below_held -= buf_len(&l->below);
 	buf_clear(&l->below);
+	for (size_t i = 0; i < l->early_count; i++)
+		walk_early_free(l->early[i]);
 	free(l->last);
 	local_dir_unref(l->dir);
 	w->path[w->count > 0 ? w->levels[w->count - 1].path_len : 0] = '\0';
@@ -76,7 +88,10 @@ forget_names(struct walk_dirs *w)
 		closedir(w->list);
 	w->list = NULL;
 	buf_clear(&w->bytes);
-	free(w->names);
+	if (w->early == NULL)
+		free(w->names);
+	walk_early_free(w->early);
+	w->early = NULL;
 	w->names = NULL;
 	w->names_count = w->next = 0;
 }
@@ -205,6 +220,11 @@ load(struct walk_dirs *w, int *error)
 	*error = 0;
 	w->more = false;
 	w->loads++;
+	if (w->early != NULL) {
+		w->names = w->early->names;
+		w->names_count = w->early->count;
+		return 0;
+	}
 	w->list = local_dir_list(walk_dirs_here(w));
 	if (w->list == NULL || read_names(w, w->list, &count) != 0)
 		*error = errno;
@@ -310,29 +330,102 @@ push(struct walk_dirs *w, struct local_dir *dir, const char *name)
 	return 0;
 }
 
+/* A directory in the list of a level. */
+struct below {
+	char name[WALK_NAME_MAX + 1];
+	struct stat found;
+	size_t len; /* bytes of the list */
+};
+
+static void
+get_below(const struct walk_level *l, size_t at, struct below *out)
+{
+	const uint8_t *p = buf_data(&l->below) + at;
+	uint64_t file[2];
+
+	memcpy(file, p, sizeof file);
+	strlcpy(out->name, (const char *)p + sizeof file, sizeof out->name);
+	out->len = sizeof file + strlen(out->name) + 1;
+	out->found = (struct stat){ .st_dev = (dev_t)file[0],
+		.st_ino = (ino_t)file[1] };
+}
+
+/* Are there at least EARLY_LEAST directories behind those that are read? */
+static bool
+is_worth_it(const struct walk_level *l)
+{
+	size_t at = l->early_bytes, n = 0;
+	struct below b;
+
+	for (; n < EARLY_LEAST && at < buf_len(&l->below); n++) {
+		get_below(l, at, &b);
+		at += b.len;
+	}
+	return n == EARLY_LEAST;
+}
+
+/* Has threads read the next directories of the level. */
+static void
+read_early(const struct walk_dirs *w, struct walk_level *l)
+{
+	struct walk_early *e;
+	struct below b;
+	DIR *list;
+
+	if (w->ahead == NULL || w->skipping || w->count > EARLY_LEVELS ||
+	    l->early_count > EARLY_MAX / 2 || !is_worth_it(l) ||
+	    (list = local_dir_list(l->dir)) == NULL)
+		return;
+	while (l->early_count < EARLY_MAX &&
+	    l->early_bytes < buf_len(&l->below)) {
+		get_below(l, l->early_bytes, &b);
+		e = walk_early_new(dirfd(list), b.name, &b.found);
+		if (e == NULL || !walk_ahead_read(w->ahead, e)) {
+			walk_early_free(e);
+			break;
+		}
+		l->early[l->early_count++] = e;
+		l->early_bytes += b.len;
+	}
+	closedir(list);
+}
+
+/* Takes the first directory of the level, of len bytes, out of those that are
+ * read ahead. NULL: the walk has to read it itself. */
+static struct walk_early *
+take_early(const struct walk_dirs *w, struct walk_level *l, size_t len)
+{
+	struct walk_early *e;
+
+	if (l->early_count == 0)
+		return NULL;
+	e = l->early[0];
+	memmove(l->early, l->early + 1, --l->early_count * sizeof *l->early);
+	l->early_bytes -= len;
+	walk_ahead_wait(w->ahead, e);
+	if (walk_early_is_good(e))
+		return e;
+	walk_early_free(e);
+	return NULL;
+}
+
 /* Enters the next directory below the present one. 0 or -1. */
 static int
 descend(struct walk_dirs *w)
 {
 	struct walk_level *l = &w->levels[w->count - 1];
-	const uint8_t *at = buf_data(&l->below);
-	char name[WALK_NAME_MAX + 1];
 	struct local_dir *dir;
-	struct stat found = { 0 };
-	uint64_t file[2];
-	size_t len;
+	struct below b;
 
-	memcpy(file, at, sizeof file);
-	strlcpy(name, (const char *)at + sizeof file, sizeof name);
-	len = sizeof file + strlen(name) + 1;
-	found.st_dev = (dev_t)file[0];
-	found.st_ino = (ino_t)file[1];
-	buf_consume(&l->below, len);
-	w->below_held -= len;
-	dir = local_child(l->dir, name, &found, LOCAL_LINKS_NONE);
+	get_below(l, 0, &b);
+	read_early(w, l);
+	w->early = take_early(w, l, b.len);
+	buf_consume(&l->below, b.len);
+	w->below_held -= b.len;
+	dir = local_child(l->dir, b.name, &b.found, LOCAL_LINKS_NONE);
 	if (dir == NULL)
 		return -1;
-	if (push(w, dir, name) != 0) {
+	if (push(w, dir, b.name) != 0) {
 		local_dir_unref(dir);
 		return -1;
 	}

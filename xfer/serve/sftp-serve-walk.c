@@ -224,9 +224,11 @@ step(struct serve_walk *w, struct buf *b)
 static int
 run_read(struct serve_op *op)
 {
-	uint64_t from = clock_us();
 	struct serve_walk *w = op->walking;
+	uint64_t from = clock_us();
+	long slept = serve_sleeps();
 
+	w->dirs.ahead = w->ahead;
 	while (!w->ended && buf_len(&op->data) < REPLY_FULL) {
 		if (step(w, &op->data) != 0 || buf_err(&op->data) != 0) {
 			w->ended = true;
@@ -236,9 +238,11 @@ run_read(struct serve_op *op)
 		if (clock_us() >= from + SLICE_US)
 			break;
 	}
-	/* Digests take their time, whatever the attributes do. */
+	/* Digests take their time, whatever the attributes do. A thread that
+	 * did not sleep had to wait for a processor only. */
 	if (w->stats >= SLOW_STATS && (w->want & WALK_DIGEST) == 0 &&
-	    clock_us() - from > (uint64_t)w->stats * SLOW_STAT_US)
+	    clock_us() - from > (uint64_t)w->stats * SLOW_STAT_US &&
+	    serve_sleeps() - slept >= (long)(w->stats / SLOW_STATS))
 		w->slow = true;
 	w->stats = 0;
 	op->slice.unfinished = !w->ended && buf_len(&op->data) == 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * walk@hpnssh.org inside of the server, in four parts:
+ * walk@hpnssh.org inside of the server, in five parts:
  *
  *	sftp-serve-walk.c	the requests, and when a reply is full
  *	sftp-serve-walk-dirs.c	which directory is next, and what is in it
  *	sftp-serve-walk-ahead.c	attributes, where they are slow
+ *	sftp-serve-walk-early.c	small directories, where attributes are slow
  *	sftp-serve-walk-put.c	records
  *
  * Memory: names of one directory, and those of the directories that are still
@@ -52,8 +53,13 @@ void walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
 /* ---- directories -------------------------------------------------------- */
 
 struct walk_level;
+struct walk_ahead;
+struct walk_early;
 
 struct walk_dirs {
+	struct walk_ahead *ahead; /* borrowed; NULL: nothing is read ahead */
+	struct walk_early *early; /* owned: has the names of the present
+				   * directory; NULL: they are in bytes */
 	struct local_tree *tree;
 	struct walk_level *levels; /* owned: from the top to the present
 				    * directory */
@@ -71,7 +77,8 @@ struct walk_dirs {
 	int broken; /* errno: why names behind those that were told cannot be
 		     * read */
 	struct buf bytes;
-	const char **names; /* owned; the names lie in bytes */
+	const char **names; /* owned, unless they are those of early; the names
+			     * lie in bytes */
 	size_t names_count, next;
 	DIR *list;	/* of the present directory; NULL: it cannot be read */
 	uint64_t loads; /* how often names were loaded */
@@ -105,8 +112,6 @@ int walk_dirs_enter(struct walk_dirs *w, const char *name,
 
 /* ---- attributes that are read ahead ------------------------------------- */
 
-struct walk_ahead;
-
 struct walk_stat {
 	struct stat st;
 	int error; /* errno of the call; 0: st is set */
@@ -119,5 +124,36 @@ void walk_ahead_free(struct walk_ahead *a); /* NULL: nothing */
  * than this call. 0, or -1 with errno. */
 int walk_ahead_stat(struct walk_ahead *a, const struct walk_dirs *w,
     struct stat *st) must_check;
+
+/* ---- directories that are read ahead ------------------------------------ */
+
+struct walk_early {
+	int at; /* descriptor of the directory that it is in; -1: closed */
+	dev_t dev;
+	ino_t ino;
+	char name[WALK_NAME_MAX + 1];
+	bool done; /* no thread has it any more */
+	/* What was read, if it is whole, and when (clock_us()). */
+	bool whole;
+	uint64_t read_us;
+	size_t count;
+	struct buf bytes;
+	const char **names; /* sorted; in bytes */
+	struct walk_stat *stats;
+};
+
+/* at: descriptor of the parent, which stays the caller's. NULL: no memory, or
+ * no descriptor. */
+struct walk_early *walk_early_new(int at, const char *name,
+    const struct stat *found);
+void walk_early_free(struct walk_early *e); /* NULL: nothing */
+/* Reads the directory: by a thread. */
+void walk_early_read(struct walk_early *e);
+/* Is all of the directory known, as it was a moment ago? */
+bool walk_early_is_good(const struct walk_early *e);
+/* Gives it to a thread. False: there are too many under way. */
+bool walk_ahead_read(struct walk_ahead *a, struct walk_early *e) must_check;
+/* Waits until e is done. */
+void walk_ahead_wait(struct walk_ahead *a, const struct walk_early *e);
 
 #endif
