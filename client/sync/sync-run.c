@@ -25,6 +25,7 @@
 #include "base/mem.h"
 #include "base/open-named.h"
 #include "base/str.h"
+#include "base/worker.h"
 #include "compat/file.h"
 #include "xfer/transfer/transfer-orders.h"
 #include "xfer/sftp/remote-glob.h"
@@ -700,6 +701,16 @@ plan_only(struct sync_run *run)
 	}
 }
 
+/* How many servers make the files of a target on this machine. One is not
+ * enough for what one client reads. */
+static unsigned
+servers_here(void)
+{
+	enum { MOST = 4 };
+
+	return (unsigned)MIN(worker_cpus(), (size_t)MOST);
+}
+
 static void
 carry_out(struct sync_run *run)
 {
@@ -710,7 +721,9 @@ carry_out(struct sync_run *run)
 	int r;
 
 	if (!run->args.connections_given)
-		opts.connections_max = run->host.copy.connections;
+		opts.connections_max = run->both_here ?
+		    servers_here() :
+		    run->host.copy.connections;
 	if (!run->args.retry_given)
 		opts.retries = run->host.copy.retries;
 	opts.verify |= run->host.copy.verify;
