@@ -101,11 +101,41 @@ def test_only_what_changed_is_sent(way, ends):
     assert way.sync(source, target) < 4000
 
 
-@pytest.mark.parametrize("option", ["-W", "--inplace"])
-def test_whole(way, ends, option):
+def test_whole(way, ends):
     source, target = ends
-    assert way.sync(source, target, option) > 16 * MIB
+    assert way.sync(source, target, "-W") > 16 * MIB
     assert (target / "image").read_bytes() == (source / "image").read_bytes()
+
+
+@pytest.mark.parametrize("size", [16 * MIB, 15 * MIB + 5, 18 * MIB])
+def test_in_place(way, ends, size):
+    """Blocks that are the same at the same offset stay; what is another inode
+    afterwards was no target in place."""
+    source, target = ends
+    content = bytearray((target / "image").read_bytes())
+    content[3 * MIB + 7] ^= 1
+    (source / "image").write_bytes((content + bytes(2 * MIB))[:size])
+    os.utime(source / "image", (10**9 + 5, 10**9 + 5))
+    before = (target / "image").stat().st_ino
+    sent = way.sync(source, target, "--inplace")
+    assert (target / "image").read_bytes() == (source / "image").read_bytes()
+    assert (target / "image").stat().st_ino == before
+    assert sent < 3.5 * MIB, sent
+    assert way.sync(source, target, "--inplace", "-I") < MIB // 8
+
+
+def test_same_size_and_time(way, ends):
+    """What -c or -I finds to be another is not taken for the same by size and
+    time, in place either."""
+    source, target = ends
+    for option in ("-c", "-I"):
+        content = bytearray((target / "image").read_bytes())
+        content[-1] ^= 1
+        (source / "image").write_bytes(content)
+        for top in ends:
+            os.utime(top / "image", (10**9, 10**9))
+        way.sync(source, target, option, "--inplace")
+        assert (target / "image").read_bytes() == content
 
 
 def test_stock_server(tmp_path, ends):

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include <fcntl.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -106,23 +107,16 @@ test_inserted(void **state)
 	}
 }
 
-/* -W, small files, a host without sums, an old file that is small: whole. */
+/* A host without sums, an old file that is small: whole. */
 static void
 test_whole(void **state)
 {
 	(void)state;
 	for (int up = 0; up < 2; up++) {
-		struct xfer_opts opts = { .in_place = true };
-		struct host h = own_host();
+		struct xfer_opts opts = { .report = NULL };
+		struct host h = plan_host(1);
 
 		make_ends();
-		assert_int_equal(copy(&h, up, true, opts), 0);
-		expect_target();
-		plan_end();
-		plan_clean();
-		make_ends();
-		h = plan_host(1);
-		opts.in_place = false;
 		assert_int_equal(copy(&h, up, true, opts), 0);
 		expect_target();
 		assert_true(h.moved > SIZE);
@@ -288,6 +282,47 @@ test_bad_sums(void **state)
 	}
 }
 
+static void
+count_searching(struct host *h, struct xfer *x)
+{
+	const struct xfer_file *f = TAILQ_FIRST(&x->files.active);
+	const struct xfer_delta *d = f != NULL ? xfer_delta_of(f) : NULL;
+
+	if (d != NULL && d->state == DELTA_SEARCHING) {
+		assert_null(x->deltas->pool);
+		h->most++;
+	}
+}
+
+/* With one processor the loop searches, a MiB in a turn. */
+static void
+test_one_processor(void **state)
+{
+	cpu_set_t all, one;
+	int cpu = 0;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof all, &all), 0);
+	while (!CPU_ISSET(cpu, &all))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	assert_int_equal(sched_setaffinity(0, sizeof one, &one), 0);
+	for (int up = 0; up < 2; up++) {
+		struct xfer_opts opts = { .report = NULL };
+		struct host h = own_host();
+
+		make_ends();
+		h.watch = count_searching;
+		assert_int_equal(copy(&h, up, true, opts), 0);
+		assert_true(h.most >= 2);
+		expect_target();
+		plan_end();
+		plan_clean();
+	}
+	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
 /* Streams end at any byte. */
 static void
 test_breaks(void **state)
@@ -322,6 +357,7 @@ main(void)
 		cmocka_unit_test(test_basis_changes),
 		cmocka_unit_test(test_not_the_same),
 		cmocka_unit_test(test_bad_sums),
+		cmocka_unit_test(test_one_processor),
 		cmocka_unit_test(test_breaks),
 	};
 

@@ -545,6 +545,17 @@ advance(struct xfer_delta *d)
 		enter(d, DELTA_OVER);
 }
 
+/* A step is followed by the next one of that file in a later turn. */
+void
+xfer_delta_collect(struct xfer *x)
+{
+	size_t n = x->deltas != NULL ? delta_work_pending(x->deltas) : 0;
+	struct xfer_delta *d;
+
+	for (; n > 0 && (d = delta_work_done(x->deltas, false)) != NULL; n--)
+		searched(d);
+}
+
 struct xfer_file *
 xfer_delta_turn(struct xfer *x)
 {
@@ -552,8 +563,6 @@ xfer_delta_turn(struct xfer *x)
 
 	if (x->deltas == NULL)
 		return NULL;
-	while ((d = delta_work_done(x->deltas, false)) != NULL)
-		searched(d);
 	for (d = TAILQ_FIRST(&x->deltas->active); d != NULL; d = next) {
 		next = TAILQ_NEXT(d, entry);
 		advance(d);

@@ -45,6 +45,9 @@ bool xfer_delta_is_sent(const struct xfer_file *f);
 bool xfer_delta_has_copied(const struct xfer_file *f);
 /* Ends it; waits for a thread that has it in hand. */
 void xfer_delta_stop(struct xfer_file *f);
+/* Takes what threads have found; once in a turn of the loop, which itself does
+ * a step of each search if there are no threads. */
+void xfer_delta_collect(struct xfer *x);
 /* Does the next steps of all. Returns a file that has got ranges, or whose
  * search has ended; called again until NULL. */
 struct xfer_file *xfer_delta_turn(struct xfer *x);

@@ -181,6 +181,20 @@ find_place(struct xfer_file *f)
 	return f->at != NULL;
 }
 
+/* Is a target of a plan that is written in place compared first, as with -Z?
+ * Only what differs is sent then. */
+static bool
+compares_in_place(struct xfer *x, const struct xfer_found *found)
+{
+	const struct xfer_duty *d = found->duty;
+
+	return x->opts.in_place && x->opts.delta && d != NULL && d->knows &&
+	    !found->only_attrs && S_ISREG(d->was.mode) &&
+	    d->was.size >= DELTA_FILE_MIN && found->attrs != NULL &&
+	    found->attrs->size >= DELTA_FILE_MIN &&
+	    xfer_has(x, SFTP_EXT_CHECK_FILE);
+}
+
 static struct xfer_file *
 file_new(struct xfer *x, struct xfer_dir *dir, const struct xfer_found *found)
 {
@@ -197,7 +211,7 @@ file_new(struct xfer *x, struct xfer_dir *dir, const struct xfer_found *found)
 		.links = found->links,
 		.fd = -1,
 		.part_number = 1,
-		.resume = x->opts.resume,
+		.resume = x->opts.resume || compares_in_place(x, found),
 		.only_attrs = found->only_attrs,
 		.duty = found->duty,
 		.progress = XFER_PROGRESS_START };
@@ -466,6 +480,7 @@ turn_deltas(struct xfer *x)
 	struct xfer_handle *e;
 	struct xfer_file *f;
 
+	xfer_delta_collect(x);
 	while ((f = xfer_delta_turn(x)) != NULL) {
 		TAILQ_FOREACH(e, &f->handles, entry)
 			xfer_handle_wake(e);
