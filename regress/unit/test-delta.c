@@ -323,6 +323,47 @@ test_one_processor(void **state)
 	assert_int_equal(sched_setaffinity(0, sizeof all, &all), 0);
 }
 
+static void
+count_handles(struct host *h, struct xfer *x)
+{
+	const struct xfer_file *f = TAILQ_FIRST(&x->files.active);
+	const struct xfer_handle *e;
+	size_t n = 0;
+
+	if (f == NULL || xfer_delta_of(f) == NULL)
+		return;
+	TAILQ_FOREACH(e, &f->handles, entry)
+		n++;
+	h->most = MAX(h->most, n);
+}
+
+/* What is not at the basis moves over all streams, as a whole file does. */
+static void
+test_several_streams(void **state)
+{
+	enum { LARGE = 12 * 1024 * 1024 };
+	uint8_t *p = malloc(LARGE);
+
+	(void)state;
+	assert_non_null(p);
+	for (int up = 0; up < 2; up++) {
+		struct xfer_opts opts = { .connections_max = 4 };
+		struct host h = own_host();
+
+		make_ends();
+		fill(p, LARGE, 9);
+		memcpy(p + LARGE / 2, old, SIZE);
+		write_file("from/f", p, LARGE);
+		h.watch = count_handles;
+		assert_int_equal(copy(&h, up, true, opts), 0);
+		expect_target();
+		assert_true(h.most > 1);
+		plan_end();
+		plan_clean();
+	}
+	free(p);
+}
+
 /* Streams end at any byte. */
 static void
 test_breaks(void **state)
@@ -358,6 +399,7 @@ main(void)
 		cmocka_unit_test(test_not_the_same),
 		cmocka_unit_test(test_bad_sums),
 		cmocka_unit_test(test_one_processor),
+		cmocka_unit_test(test_several_streams),
 		cmocka_unit_test(test_breaks),
 	};
 

@@ -264,13 +264,26 @@ handle_on(const struct xfer_file *f, const struct xfer_stream *l)
 	return e;
 }
 
+/* Has f more than a range's worth that nobody has taken? All of a file that is
+ * searched for what its old target has counts as taken; what was not found is
+ * in ranges. */
+static bool
+has_much_left(const struct xfer_file *f)
+{
+	const struct xfer_progress *p = &f->progress;
+	uint64_t left = f->source.size - MIN(p->next, f->source.size);
+	const struct xfer_range *r = xfer_delta_of(f) != NULL ? p->todo : NULL;
+
+	for (; r != NULL && left <= p->chunk; r = r->next)
+		left += r->len;
+	return left > p->chunk;
+}
+
 /* Is enough left of f that a further handle, on l, saves time? */
 static bool
 wants_help(const struct xfer_file *f, const struct xfer_stream *l)
 {
-	return f->state == XFER_MOVING && !f->failed &&
-	    f->source.size > f->progress.next &&
-	    f->source.size - f->progress.next > f->progress.chunk &&
+	return f->state == XFER_MOVING && !f->failed && has_much_left(f) &&
 	    !xfer_stream_lags(l, SFTP_DATA_MAX);
 }
 
