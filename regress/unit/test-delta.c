@@ -233,9 +233,9 @@ change_once(struct host *h, struct xfer *x)
 	const struct xfer_delta *d = f != NULL ? xfer_delta_of(f) : NULL;
 	int fd;
 
-	if (h->most > 0 || d == NULL || d->work.sums == NULL ||
-	    (f->up ? d->work.sums->filled < d->work.sums->count || d->copied :
-		    !d->copied))
+	if (h->most > 0 || d == NULL || d->copied == f->up ||
+	    (f->up && (d->work.sums == NULL ||
+		d->work.sums->filled < d->work.sums->count)))
 		return;
 	fd = open(f->up ? "to/f" : "to/.f.hpnpart", O_WRONLY);
 	assert_true(fd >= 0);
@@ -332,6 +332,9 @@ count_handles(struct host *h, struct xfer *x)
 
 	if (f == NULL || xfer_delta_of(f) == NULL)
 		return;
+	/* What is only waited for holds no memory of the search. */
+	if (xfer_delta_of(f)->state == DELTA_OVER)
+		assert_null(xfer_delta_of(f)->work.sums);
 	TAILQ_FOREACH(e, &f->handles, entry)
 		n++;
 	h->most = MAX(h->most, n);

@@ -68,6 +68,9 @@ enter(struct xfer_delta *d, enum delta_state state)
 	if (state != DELTA_OVER)
 		return;
 	close_basis(d);
+	/* Memory is that of the files that are searched, however many wait for
+	 * the rest of their data. */
+	delta_work_clear(&d->work);
 	TAILQ_REMOVE(&all->active, d, entry);
 	all->count--;
 }
