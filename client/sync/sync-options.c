@@ -628,6 +628,7 @@ const struct sync_option sync_options[] = {
 	REFUSED("copy-unsafe-links", 0, false, NOT_YET),
 	REFUSED("munge-links", 0, false, NOT_YET),
 	REFUSED("fuzzy", 'y', false, NOT_YET),
+	REFUSED("detect-renames", 0, false, NOT_YET),
 	REFUSED("append", 0, false, NOT_YET),
 	REFUSED("append-verify", 0, false, NOT_YET),
 	REFUSED("block-size", 'B', true, NOT_YET ": blocks are as the "
