@@ -178,24 +178,42 @@ top_of(struct sync_run *run, struct sync_scan *scan)
 	return item;
 }
 
+static struct timespec
+time_of(const struct walk_item *top)
+{
+	return (struct timespec){ .tv_sec = (time_t)top->mtime,
+		.tv_nsec = top->nsec };
+}
+
 /* The lock comes and goes in the target's top. So the time of that directory
- * has to be set afterwards: to that of the source, or as it was, which may be
- * within --modify-window. */
+ * has to be set afterwards: to that of the source, or as it was. */
 static void
 note_time(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct sync_opts *o = &run->args.opts;
 	bool copied = o->times && !o->omit.dir_times && !p->root->names_only;
-	struct walk_item top = top_of(run, p->target), from = top;
+	struct walk_item target = top_of(run, p->target), top = target;
 
 	if (copied)
-		from = top_of(run, p->sources[0]);
-	if (top.kind != WALK_DIR ||
-	    !sync_time_is_near(o, from.mtime, top.mtime))
-		top = from;
+		top = top_of(run, p->sources[0]);
 	p->has_time = top.kind == WALK_DIR;
-	p->time = (struct timespec){ .tv_sec = (time_t)top.mtime,
-		.tv_nsec = top.nsec };
+	p->time = time_of(&top);
+	p->is_near = copied && target.kind == WALK_DIR &&
+	    sync_time_is_near(o, top.mtime, target.mtime);
+	p->before = time_of(&target);
+}
+
+/* Within --modify-window the time stays as it was if nothing has changed there:
+ * then the plan has not set it. */
+static void
+choose_time(struct sync_run *run, struct sync_pair_ends *p)
+{
+	struct sftp_attrs now;
+
+	if (p->is_near && sftp_call_stat(sync_end_of(run, false)->s,
+	    p->target_root, true, &now) == 0 &&
+	    now.mtime != (uint32_t)p->time.tv_sec)
+		p->time = p->before;
 }
 
 static void
@@ -266,6 +284,7 @@ sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
 	if (!p->locked)
 		return;
 	path = sync_path_below(p->target_root, LOCK_NAME);
+	choose_time(run, p);
 	remove_lock(run, target, path);
 	if (p->has_time)
 		set_time(run, target, p->target_root, &p->time);

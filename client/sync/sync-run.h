@@ -53,6 +53,8 @@ struct sync_pair_ends {
 	size_t n_locals;
 	bool locked, has_time;
 	struct timespec time; /* that the target's top gets at the end */
+	bool is_near;	      /* it is within --modify-window of this: */
+	struct timespec before;
 	struct sync_root *root;
 	TAILQ_ENTRY(sync_pair_ends) entry;
 };

@@ -110,9 +110,14 @@ def state(top, top_time=True):
 
 
 def lines(done):
+    # With -n rsync tells deletes of directories that it says stay.
+    kept = {line.split(": ", 1)[1] + "/"
+            for line in done.out.decode().splitlines()
+            if line.startswith("cannot delete non-empty directory: ")}
     return sorted(line for line in done.out.decode().splitlines()
-                  if line[:2] in ("<f", ">f") or line[:1] in "c.*"
-                  and len(line) > 11 and line[11] == " ")
+                  if not (line.startswith("*deleting") and line[12:] in kept)
+                  and (line[:2] in ("<f", ">f") or line[:1] in "c.*"
+                       and len(line) > 11 and line[11] == " "))
 
 
 def compare(story, tmp_path):
@@ -180,7 +185,8 @@ def dress(dice, top, with_rules):
     for path in [top, *top.rglob("*")]:
         if with_rules and path.is_dir() and not path.is_symlink() and \
                 dice.random() < 0.3:
-            (path / ".rsync-filter").write_text("".join(
+            # What it says of itself does not count: rsync would not copy it.
+            (path / ".rsync-filter").write_text("+ .rsync-filter\n" + "".join(
                 f"{own_rule(dice)}\n" for _ in range(dice.randint(0, 2))))
             os.utime(path / ".rsync-filter", (OLD, OLD))
     for path in sorted([top, *top.rglob("*")], reverse=True):
@@ -215,6 +221,9 @@ def wide_options(dice, with_rules):
         # them; ours deletes none of that.
         words = [w for w in words if w != "-m"]
     backup = dice.random()
+    if backup < 0.25:
+        # There rsync deletes the backups that it has made.
+        words = [w for w in words if w != "--delete-excluded"]
     if backup < 0.15:
         words.append("--backup")
     elif backup < 0.25:
@@ -226,7 +235,13 @@ def wide_options(dice, with_rules):
         words += [f"--filter={rule(dice)}"
                   for _ in range(dice.randint(1, 2))]
     if with_rules:
-        words.insert(dice.randrange(1, len(words) + 1), "-F")
+        # With --existing rsync has no files of rules at the target, and
+        # --delete-after deletes the backups that it has made.
+        words = [w for w in words if w != "--existing" and not (
+            w == "--delete" and backup < 0.25)]
+        words[1:1] = ["-F"] if dice.random() < 0.5 else []
+        words += ["-F"] if "-F" not in words else []
+        words.insert(1, "--filter=+ .rsync-filter")
     return words
 
 
