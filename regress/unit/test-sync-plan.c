@@ -735,6 +735,22 @@ test_unreadable_source(void **state)
 	assert_non_null(find(&target, "d/x"));
 }
 
+/* What went after it was listed stays at the target for this time, and so does
+ * what is in it; other names go. */
+static void
+test_vanished_source(void **state)
+{
+	(void)state;
+	some_files(10, 3);
+	put(&source, "d", WALK_DIR)->status = SFTP_NO_SUCH_FILE;
+	put(&target, "d", WALK_DIR);
+	put(&target, "d/x", WALK_FILE);
+	assert_int_equal(deletes_of(NULL), 3);
+	assert_int_equal(run.verdict, SYNC_DELETE_DONE);
+	assert_int_equal(run.failures, 0);
+	assert_non_null(find(&target, "d/x"));
+}
+
 static void
 test_kept(void **state)
 {
@@ -840,6 +856,7 @@ main(void)
 		cmocka_unit_test(test_max_delete),
 		cmocka_unit_test(test_empty_source),
 		cmocka_unit_test(test_unreadable_source),
+		cmocka_unit_test(test_vanished_source),
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_mounted),
 		cmocka_unit_test(test_one_level),

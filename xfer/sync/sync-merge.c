@@ -201,20 +201,28 @@ join_group(struct sync_cursor *c)
 	c->skips = false;
 }
 
+/* Something of a source of which nothing is known. If it went after it was
+ * listed the other deletes are made all the same, as with rsync. */
+static void
+not_known(struct sync_plan *p, const char *path, bool is_dir, uint32_t status)
+{
+	char *shown = sync_shown(&p->now->pair, path, is_dir);
+
+	if (status == SFTP_NO_SUCH_FILE)
+		p->p.hooks.vanished(p->p.hooks.arg, shown);
+	else
+		p->p.hooks.fail(p->p.hooks.arg, shown,
+		    sftp_status_text(status));
+	p->not_whole |= status != SFTP_NO_SUCH_FILE || *path == '\0';
+	free(shown);
+}
+
 /* A group that cannot be read, of a source: what is in the target is not
  * compared, and stays. */
 static void
 unreadable(struct sync_plan *p, const struct sync_cursor *c)
 {
-	char *shown = sync_shown(&p->now->pair, c->item.path, true);
-
-	if (c->item.status == SFTP_NO_SUCH_FILE)
-		p->p.hooks.vanished(p->p.hooks.arg, shown);
-	else
-		p->p.hooks.fail(p->p.hooks.arg, shown,
-		    sftp_status_text(c->item.status));
-	p->not_whole = true;
-	free(shown);
+	not_known(p, c->item.path, true, c->item.status);
 }
 
 /* The sources whose next group is at path join it. Returns how many did; one
@@ -503,15 +511,7 @@ source_of(const struct sync_plan *p, const char *name, const char *path)
 static void
 unknown(struct sync_plan *p, const char *path, const struct walk_item *s)
 {
-	char *shown = sync_shown(&p->now->pair, path, false);
-
-	if (s->status == SFTP_NO_SUCH_FILE)
-		p->p.hooks.vanished(p->p.hooks.arg, shown);
-	else
-		p->p.hooks.fail(p->p.hooks.arg, shown,
-		    sftp_status_text(s->status));
-	p->not_whole = true;
-	free(shown);
+	not_known(p, path, false, s->status);
 }
 
 static void
