@@ -200,8 +200,7 @@ def dress(dice, top, with_rules):
 
 
 def own_rule(dice):
-    return dice.choice(["- ", "- ", "+ ", "H ", "P ", "-! ", "!"]).replace(
-        "!", "!\n- ", 1 if dice.random() < 0.1 else 0).rstrip("!") + \
+    return dice.choice(["- ", "- ", "+ ", "H ", "P ", "-! ", "!\n- "]) + \
         pattern(dice)
 
 
@@ -308,7 +307,8 @@ def wide(story, tmp_path):
     if dice.random() < 0.5:
         grow(dice, tmp_path / "t1" / "more")
     for i in range(n):
-        dress(dice, tmp_path / f"s1{i}", with_rules)
+        # rsync does not read the top's rules of a second source.
+        dress(dice, tmp_path / f"s1{i}", with_rules and n == 1)
         # What is named without a slash has the same name for both.
         (tmp_path / "s1").mkdir(exist_ok=True)
         (tmp_path / f"s1{i}").rename(tmp_path / "s1" / f"s{i}")
