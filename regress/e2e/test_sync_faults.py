@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from harness import have, hpn, run
+from harness import have, hpn, run, start, wait_for
 from sync_ways import WAYS, Mounts, arguments_of
 
 SYNC, RSYNC = hpn("sync"), shutil.which("rsync")
@@ -42,8 +42,7 @@ def fill(top, sizes):
 
 def content(top):
     return {str(p.relative_to(top)): p.read_bytes()
-            for p in top.rglob("*") if p.is_file() and
-            p.suffix != ".hpnpart"}
+            for p in top.rglob("*") if p.is_file()}
 
 
 def test_other_file_systems_in_the_target(ends, mounts, tmp_path):
@@ -99,3 +98,25 @@ def test_read_only(ends, mounts, tmp_path, side):
     mounts.change(top, "rw")
     done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
     assert done.rc == 0 and content(target) == content(source), done
+
+
+def parts(top):
+    return sorted(p.name for p in top.rglob("*.hpnpart*"))
+
+
+def test_parts_of_a_killed_run(ends, tmp_path):
+    """The next run goes on with the parts that a killed one has left, and none
+    is left behind."""
+    source = fill(tmp_path / "from", {"a": 5, "d/b": 3 << 20})
+    target = tmp_path / "to"
+    target.mkdir()
+    process = start([SYNC, "-a", "--bwlimit=1000",
+                     *ends(f"{source}/", f"{target}/")])
+    wait_for(lambda: sum(p.stat().st_size for p in
+                         target.rglob("*.hpnpart")) > 600000)
+    process.kill()
+    process.communicate()
+    assert parts(target)
+    done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0 and b"left alone" not in done.err, done
+    assert parts(target) == [] and content(target) == content(source)

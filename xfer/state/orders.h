@@ -73,6 +73,7 @@ struct xfer_order {
 	bool waits; /* for the end of all that was ordered before */
 	bool replaces_kind; /* the target is of another kind, and goes first */
 	bool remove_source; /* remove the source when the target is whole */
+	bool resume; /* of a file: a part of it may be there, to go on with */
 	uint64_t id;	    /* number of the order, for done() */
 };
 

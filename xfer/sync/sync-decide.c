@@ -18,6 +18,8 @@
 
 enum { PERMISSIONS = 0777 };
 
+enum { PARTS_MAX = 256 }; /* of a directory, that are gone on with */
+
 /* ---- records ------------------------------------------------------------ */
 
 static mode_t
@@ -375,6 +377,24 @@ replace_dir(struct sync_plan *p, const char *path, struct sync_record *r,
 	sync_record_put(p, &p->late, r);
 }
 
+/* Has a run that was broken off left a part of the file? The transfer looks
+ * whose it is. Names that sort before that of their part get a new one. */
+static bool
+has_part(const struct sync_plan *p, const char *path)
+{
+	const struct strlist *parts = &p->now->parts;
+	bool has = false;
+
+	for (unsigned n = 1; n <= XFER_PARTS_MAX && parts->n > 0 && !has;
+	    n++) {
+		char *part = xfer_part_name(path, n);
+
+		has = part != NULL && strlist_has(parts, part);
+		free(part);
+	}
+	return has;
+}
+
 static void
 take_file(struct sync_plan *p, const char *path,
     struct sync_decision *d, struct sync_record *r,
@@ -402,10 +422,12 @@ take_file(struct sync_plan *p, const char *path,
 		return;
 	}
 	touch(p);
-	if (for_dir)
+	if (for_dir) {
 		replace_dir(p, path, r, t);
-	else
+	} else {
+		r->resume = r->item.kind == WALK_FILE && has_part(p, path);
 		sync_emit(p, r);
+	}
 }
 
 /* An entry of the target of which nothing is known: with -K a link that leads
@@ -510,6 +532,9 @@ sync_gone(struct sync_plan *p, const char *path, const struct walk_item *t)
 		.item = *t, .has_was = true, .was = attrs_of(t) };
 	struct sync_child *c;
 
+	if (!p->now->group_gone && t->kind == WALK_FILE &&
+	    p->now->parts.n < PARTS_MAX && xfer_is_part(path))
+		xstrlist_add(&p->now->parts, path);
 	/* What is in a directory that goes, goes also with --force alone. */
 	if (!p->now->group_gone && (!p->p.opts->delete ||
 	    p->now->pair.names_only || p->now->group_unsure))

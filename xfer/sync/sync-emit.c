@@ -283,7 +283,8 @@ sync_emit(struct sync_plan *p, const struct sync_record *r)
 		.text = r->item.kind == WALK_LINK ? y->text : NULL,
 		.was = r->has_was ? &y->was : NULL,
 		.replaces_kind = r->replaces_kind,
-		.remove_source = r->remove_source, .id = p->next_id++ };
+		.remove_source = r->remove_source, .resume = r->resume,
+		.id = p->next_id++ };
 	if (r->kind == XFER_ORDER_DELETE || r->kind == XFER_ORDER_DELETE_DIR) {
 		y->order.attrs = NULL;
 		y->order.exact = NULL;

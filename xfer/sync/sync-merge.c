@@ -337,6 +337,7 @@ set_group(struct sync_plan *p, const char *path, bool gone)
 
 	free(s->group);
 	s->group = xstrdup(path);
+	strlist_clear(&s->parts);
 	s->group_gone = gone;
 	s->open = true;
 }

@@ -32,6 +32,7 @@ struct sync_record {
 	bool kept;	    /* of a delete: it is none; the name stays, and with
 			     * it the directories that it is in */
 	bool replaces_kind, remove_source, has_was;
+	bool resume;	    /* there is a part to go on with */
 	uint32_t set;	    /* SFTP_A_*: what the target gets */
 	uint32_t mode, uid, gid; /* with the kind of file */
 	struct sftp_attrs was;
@@ -91,6 +92,8 @@ struct sync_pair_state {
 	bool group_unsure; /* a source of it cannot be read, or the target's is
 			    * on another device than its top: nothing in it is
 			    * deleted */
+	struct strlist parts; /* of the group: the names of the target that
+			       * look like parts */
 	uint64_t entries, n_gone; /* of the sources; to be deleted */
 	TAILQ_ENTRY(sync_pair_state) entry;
 };

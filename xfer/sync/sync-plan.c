@@ -65,6 +65,7 @@ free_pair(struct sync_pair_state *s)
 	free(s->sources);
 	free(s->dests);
 	free(s->group);
+	strlist_clear(&s->parts);
 	free(s);
 }
 

@@ -101,6 +101,7 @@ copy(struct xfer *x, const struct xfer_order *o)
 {
 	struct xfer_found found = { .up = x->orders->up,
 		.only_attrs = o->kind == XFER_ORDER_ATTRS,
+		.resume = o->resume,
 		.links = xfer_target_links(x), .attrs = o->attrs,
 		.exact = o->exact };
 	const char *name;

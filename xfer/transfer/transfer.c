@@ -211,7 +211,8 @@ file_new(struct xfer *x, struct xfer_dir *dir, const struct xfer_found *found)
 		.links = found->links,
 		.fd = -1,
 		.part_number = 1,
-		.resume = x->opts.resume || compares_in_place(x, found),
+		.resume = x->opts.resume || found->resume ||
+		    compares_in_place(x, found),
 		.only_attrs = found->only_attrs,
 		.duty = found->duty,
 		.progress = XFER_PROGRESS_START };
