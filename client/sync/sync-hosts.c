@@ -28,6 +28,9 @@ sync_lost(struct sync_run *run, int err)
 	screen_clear();
 	fprintf(stderr, "%s: connection lost: %s\n", called_name("hpnsync"),
 	    err_text(err));
+	/* A target on this machine can still be reached. */
+	if (!run->up)
+		sync_locks_release(run);
 	exit(err == ERR_TIMEOUT ? SYNC_EXIT_TIMEOUT :
 	    logged_in		? SYNC_EXIT_PROTOCOL : SYNC_EXIT_UNREACHABLE);
 }

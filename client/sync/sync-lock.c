@@ -9,6 +9,8 @@
 
 #include "config.h"
 
+#include <sys/stat.h>
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,17 +85,47 @@ open_lock(struct sync_run *run, struct sftp *s, const char *path,
 	return wait_for(run, s, c);
 }
 
+/* Servers of others wait in the OPEN of a FIFO, and follow links. Neither is a
+ * lock. */
+static bool
+may_open(struct sync_run *run, struct sftp *s, const char *path,
+    struct call *c)
+{
+	struct sftp_attrs attrs;
+	int r;
+
+	if (sftp_has(s, SFTP_EXT_WALK))
+		return true;
+	if ((r = sftp_call_stat(s, path, false, &attrs)) < 0)
+		sync_lost(run, r);
+	*c = (struct call){ .status = (uint32_t)r };
+	return r == 0 && (attrs.flags & SFTP_A_MODE) && S_ISREG(attrs.mode);
+}
+
 /* Reads a lock; c->text is empty if there is none. */
 static void
 read_lock(struct sync_run *run, struct sftp *s, const char *path,
     struct call *c)
 {
-	if (open_lock(run, s, path, SFTP_O_READ, c) != SFTP_OK)
+	if (!may_open(run, s, path, c) ||
+	    open_lock(run, s, path, SFTP_O_READ, c) != SFTP_OK)
 		return;
 	sftp_read(s, &c->h, 0, LOCK_MAX, on_data, on_reply, c);
 	(void)wait_for(run, s, c);
 	c->text[c->len] = '\0';
 	sftp_close(s, &c->h, NULL, NULL);
+}
+
+/* Has nothing that name? (A link that is not followed is no file to OPEN.) */
+static bool
+is_nothing(struct sync_run *run, struct sftp *s, const char *path)
+{
+	struct sftp_attrs attrs;
+	int r = sftp_call_stat(s, path, false, &attrs);
+
+	if (r < 0)
+		sync_lost(run, r);
+	return r == SFTP_NO_SUCH_FILE;
 }
 
 /* False: somebody else has it. */
@@ -255,7 +287,7 @@ sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 		remove_lock(run, target, path);
 	if (!make_lock(run, target, path, text)) {
 		read_lock(run, target, path, &c);
-		if (c.status == SFTP_NO_SUCH_FILE)
+		if (is_nothing(run, target, path))
 			goto out; /* the directory is still to be made */
 		tell_held(run, path, &c);
 	}
@@ -266,13 +298,21 @@ sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 		free(other);
 		if (strcmp(c.text, text) != 0)
 			continue;
-		sync_lock_release(run, p);
 		sync_die(run, SYNC_EXIT_FILES, p->source_roots.v[i],
 		    "is the same directory as the target");
 	}
 out:
 	free(text);
 	free(path);
+}
+
+void
+sync_locks_release(struct sync_run *run)
+{
+	struct sync_pair_ends *p;
+
+	TAILQ_FOREACH(p, &run->pairs, entry)
+		sync_lock_release(run, p);
 }
 
 void
@@ -283,11 +323,12 @@ sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
 
 	if (!p->locked)
 		return;
+	/* Whatever ends the program in between does not come here again. */
+	p->locked = false;
 	path = sync_path_below(p->target_root, LOCK_NAME);
 	choose_time(run, p);
 	remove_lock(run, target, path);
 	if (p->has_time)
 		set_time(run, target, p->target_root, &p->time);
-	p->locked = false;
 	free(path);
 }

@@ -128,6 +128,8 @@ void sync_dests_find(struct sync_run *run);
  * it, or if the source is the same directory. */
 void sync_lock_take(struct sync_run *run, struct sync_pair_ends *p);
 void sync_lock_release(struct sync_run *run, struct sync_pair_ends *p);
+/* All of them: the program ends. */
+void sync_locks_release(struct sync_run *run);
 
 /* sync-durable.c: with --fsync the name of a directory that was made just now
  * is put on the disk; with --mkpath those of the directories above it, too. */

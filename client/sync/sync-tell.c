@@ -159,6 +159,7 @@ sync_die(struct sync_run *run, enum sync_exit status, const char *path,
 	progress_error(run->args.xfer.progress, "program", path, text);
 	progress_end_events(run->args.xfer.progress, clock_ms());
 	(void)!manifest_end(run->manifest, false);
+	sync_locks_release(run);
 	exit(status);
 }
 

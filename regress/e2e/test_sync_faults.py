@@ -120,3 +120,37 @@ def test_parts_of_a_killed_run(ends, tmp_path):
     done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
     assert done.rc == 0 and b"left alone" not in done.err, done
     assert parts(target) == [] and content(target) == content(source)
+
+
+def test_locks_go_when_a_run_is_refused(ends, tmp_path):
+    """The second of two directories is another run's: the first one is not
+    left locked."""
+    for name in ("one", "two"):
+        fill(tmp_path / name, {"f": 5})
+        fill(tmp_path / "to" / name, {"f": 4})
+    (tmp_path / "to/two/.hpnsync-lock").write_text("me on host\nabc\n")
+    arguments = ends(tmp_path / "one", f"{tmp_path}/to/")
+    second = str(arguments[-2])[:-3] + "two"
+    done = run([SYNC, "-a", "--delete", *arguments[:-1], second,
+                arguments[-1]])
+    assert done.rc == 75 and b"me on host" in done.err, done
+    assert not (tmp_path / "to/one/.hpnsync-lock").exists()
+
+
+@pytest.mark.parametrize("place", ["from", "to"])
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_false_locks(ends, tmp_path, place, kind):
+    """A FIFO in the place of a lock is not waited for, and what a link leads
+    to is not shown."""
+    fill(tmp_path / "from", {"f": 5})
+    fill(tmp_path / "to", {"f": 4})
+    (tmp_path / "secret").write_text("do not show\n")
+    lock = tmp_path / place / ".hpnsync-lock"
+    if kind == "pipe":
+        os.mkfifo(lock)
+    else:
+        lock.symlink_to(tmp_path / "secret")
+    done = run([SYNC, "-rt", "--delete", *ends(f"{tmp_path}/from/",
+                                               f"{tmp_path}/to/")])
+    assert done.rc == (75 if place == "to" else 0), done
+    assert b"do not show" not in done.err + done.out
