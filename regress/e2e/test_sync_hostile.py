@@ -14,6 +14,7 @@ import time
 import pytest
 
 from harness import clean_env, have, hpn, run
+from sync_ways import WAYS, arguments_of
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
 # HPN_TURNS: the long form has 10,000.
@@ -139,10 +140,12 @@ def test_source_is_swapped(ends, tmp_path, outside):
                 break
 
 
-def test_kills(ends, tmp_path):
+@pytest.mark.parametrize("name", WAYS)
+def test_kills(name, tmp_path):
     """A run with --delete that is killed harms nothing that was to stay, and
     the next one ends right."""
     chosen = random.Random(2)
+    ends = arguments_of(name, tmp_path / "shell")
     source, target = tmp_path / "from", tmp_path / "to"
     beside = tmp_path / "beside"
     fill(source, "good" * 5000)

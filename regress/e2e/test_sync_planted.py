@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: ISC
+"""hpnsync where somebody has planted links for the files that a command line
+names, and where a server lies about names."""
+
+import os
+import sys
+
+import pytest
+
+from harness import have, hpn, run
+
+SYNC = hpn("sync")
+OTHER = 12345
+
+pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
+                                reason="hpnsync is not built")
+
+
+@pytest.fixture
+def place(tmp_path):
+    """A source, and a directory in which somebody else has put links."""
+    if os.geteuid() != 0:
+        pytest.skip("making another user's link needs root")
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from/f").write_text("x")
+    (tmp_path / "secret").write_text("f\n+ secret words\n")
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    shared.chmod(0o1777)
+    (shared / "file").symlink_to(tmp_path / "secret")
+    (shared / "dir").symlink_to(tmp_path)
+    for link in ("file", "dir"):
+        os.chown(shared / link, OTHER, OTHER, follow_symlinks=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize("way", ["file", "dir/secret"])
+@pytest.mark.parametrize("option", [
+    "--files-from=", "--exclude-from=", "--include-from=",
+    "--filter=merge ", "--filter=. ", "--log-file="])
+def test_planted_links(place, option, way):
+    """A link of another user is not followed, whatever option names it, and
+    nothing of what it leads to is shown or changed."""
+    before = (place / "secret").read_text()
+    done = run([SYNC, "-r", f"{option}{place}/shared/{way}",
+                f"{place}/from/", f"{place}/to/"])
+    assert done.rc in (1, 3, 11), done
+    assert b"words" not in done.err + done.out
+    assert (place / "secret").read_text() == before
+    assert not (place / "to").exists()
+
+
+@pytest.mark.parametrize("option", ["--files-from=", "--exclude-from="])
+def test_links_of_root_count(place, option):
+    """One's own links, and root's, are followed."""
+    (place / "mine").symlink_to(place / "secret")
+    done = run([SYNC, "-r", f"{option}{place}/mine", f"{place}/from/",
+                f"{place}/to/"])
+    assert done.rc in (0, 1, 23) and b"symbolic" not in done.err, done
+
+
+def test_log_is_a_regular_file(place):
+    """A log in a shared directory is no pipe, which would wait for ever."""
+    os.mkfifo(place / "shared/log")
+    done = run([SYNC, "-r", f"--log-file={place}/shared/log",
+                f"{place}/from/", f"{place}/to/"])
+    assert done.rc == 11 and not (place / "to").exists(), done
+
+
+def test_control_characters(tmp_path):
+    """No name reaches the terminal or the log with what could steer it."""
+    source = tmp_path / "from"
+    source.mkdir()
+    for name in ("a\x1b[2Jb", "c\rd", "e\nf", "g\x9bh"):
+        (source / name).write_text("x")
+    (source / "bad\x1b]0;t\x07").symlink_to("x\x1b[31m")
+    log = tmp_path / "log"
+    for more in ([], ["--delete"], ["-n"]):
+        done = run([SYNC, "-aivv", f"--log-file={log}", *more, f"{source}/",
+                    f"{tmp_path}/to/"])
+        assert done.rc == 0, done
+        for text in (done.out, done.err, log.read_bytes()):
+            assert not set(text) & (set(range(32)) - {10} | {127}), text
+            assert b"\xc2\x9b" not in text
+        for path in source.iterdir():
+            os.unlink(path)
+            (source / "left").write_text("x")
+
+
+# ---- a server that lies --------------------------------------------------
+
+LIAR = r'''
+import os, struct, sys
+NAMES = {names!r}
+def take(n):
+    data = b""
+    while len(data) < n:
+        more = os.read(0, n - len(data))
+        if not more:
+            sys.exit(0)
+        data += more
+    return data
+def say(kind, body):
+    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
+def text(s):
+    return struct.pack(">I", len(s)) + s
+def attrs(mode):
+    return struct.pack(">IQIIIII", 15, 5, 0, 0, mode, 10**9, 10**9)
+told = set()
+while True:
+    size, kind = struct.unpack(">IB", take(5))
+    body = take(size - 1)
+    ident = body[:4]
+    if kind == 1:
+        say(2, struct.pack(">I", 3))
+    elif kind in (7, 17):
+        path = body[8:8 + struct.unpack(">I", body[4:8])[0]]
+        if path.endswith(b"top") or path.endswith(b"top/"):
+            say(105, ident + attrs(0o40755))
+        else:
+            say(101, ident + struct.pack(">I", 2) + text(b"") + text(b""))
+    elif kind == 11:
+        say(102, ident + text(body[8:]))
+    elif kind == 12:
+        if ident and body[4:] in told:
+            say(101, ident + struct.pack(">I", 1) + text(b"") + text(b""))
+        else:
+            told.add(body[4:])
+            say(104, ident + struct.pack(">I", len(NAMES)) + b"".join(
+                text(n) + text(b"") + attrs(0o100644) for n in NAMES))
+    elif kind == 5:
+        say(103, ident + text(b"evil!"))
+    elif kind == 3:
+        say(102, ident + text(b"h"))
+    else:
+        say(101, ident + struct.pack(">I", 0 if kind == 4 else 8) +
+            text(b"no") + text(b""))
+'''
+
+
+@pytest.mark.parametrize("names", [
+    [b"ok", b"../out"], [b"ok", b"a/b"], [b"/etc/x"], [b"a\0b"], [b""],
+    [b"ok", b"x" * 300], [b".."], [b"twice", b"twice"]])
+def test_lying_listing(tmp_path, names):
+    """Names that lead out of their directory end the copy of it; nothing is
+    written outside, and nothing deleted."""
+    liar, shell = tmp_path / "liar", tmp_path / "shell"
+    liar.write_text(LIAR.replace("{names!r}", repr(names)))
+    shell.write_text(f"#!/bin/sh\nexec {sys.executable} {liar}\n")
+    shell.chmod(0o755)
+    target = tmp_path / "deep/to"
+    target.mkdir(parents=True)
+    (target / "mine").write_text("x")
+    done = run([SYNC, "-r", "--delete", "--max-delete=9", "-e", shell,
+                "h:/top/", f"{target}/"], timeout=60)
+    there = {str(p.relative_to(tmp_path)) for p in tmp_path.rglob("*")}
+    allowed = {"liar", "shell", "deep", "deep/to", "deep/to/mine",
+               "deep/to/ok", "deep/to/twice"}
+    assert there <= allowed, done
+    if names not in ([b".."], [b"twice", b"twice"]):
+        assert done.rc == 23 and "deep/to/mine" in there, done
