@@ -154,3 +154,43 @@ def test_false_locks(ends, tmp_path, place, kind):
                                                f"{tmp_path}/to/")])
     assert done.rc == (75 if place == "to" else 0), done
     assert b"do not show" not in done.err + done.out
+
+
+def test_not_mounted(ends, mounts, tmp_path):
+    """A source whose disk is not there empties no target, and one that comes
+    back is compared as before."""
+    source = mounts.make(tmp_path / "from")
+    fill(source, {"a": 10, "b/c": 20})
+    target = tmp_path / "to"
+    arguments = ["-a", "--delete", *ends(f"{source}/", f"{target}/")]
+    assert run([SYNC, *arguments]).rc == 0
+    whole = content(target)
+    mounts.leave(source)
+    done = run([SYNC, *arguments])
+    assert done.rc == 25 and content(target) == whole, done
+
+
+@pytest.mark.parametrize("side", ["from", "to"])
+def test_unmounted_meanwhile(ends, mounts, tmp_path, side):
+    """A disk that is taken away while files are copied: nothing else is
+    written or deleted in its place, and the next run ends right."""
+    top = mounts.make(tmp_path / side, "40m")
+    source = fill(tmp_path / "from", {f"f{i}": 100000 for i in range(40)})
+    target = fill(tmp_path / "to", {"junk": 10})
+    options = ["-a", "--delete", "--bwlimit=2000", "--break-lock"]
+    process = start([SYNC, *options, *ends(f"{source}/", f"{target}/")])
+    wait_for(lambda: (target / "f0").exists())
+    kept = content(source) if side == "to" else None
+    mounts.leave(top)
+    process.communicate(timeout=90)
+    assert process.returncode in (0, 23, 11), process.returncode
+    assert list(top.iterdir()) == []
+    if side == "to":
+        assert content(source) == kept
+    else:
+        assert set(content(target)) >= {"f0", "junk"} or \
+            process.returncode == 0
+    fill(tmp_path / "from", {"f0": 5})
+    done = run([SYNC, "-a", "--delete", "--max-delete=99", "--break-lock",
+                *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0 and content(source) == content(target), done
