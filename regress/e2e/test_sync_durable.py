@@ -168,12 +168,14 @@ def test_fsync_syncs_directories(ends, powercut, tmp_path):
 
 
 def end_by_kill(process, after, server):
-    """SIGKILL of one end, and then of the other."""
+    """SIGKILL of one end; the other one ends by itself. server: a file with
+    the process of the server, if that is to be the one."""
     time.sleep(after)
-    if server is not None and server.exists():
+    text = server.read_text() if server and server.exists() else ""
+    if text.endswith("\n"):
         try:
-            os.kill(int(server.read_text() or 0), signal.SIGKILL)
-        except (ProcessLookupError, ValueError):
+            os.kill(int(text), signal.SIGKILL)
+        except ProcessLookupError:
             pass
     else:
         process.kill()
@@ -194,13 +196,15 @@ def test_kills_lose_nothing(ends, tmp_path):
     source.mkdir()
     content = tree(source, 3, files=150)
     dice = random.Random(4)
+    pid = tmp_path / "server.pid"
     for turn in range(KILLS):
+        pid.unlink(missing_ok=True)
         process = subprocess.Popen(
             [SYNC, "-a", "--remove-source-files", "--break-lock",
              *ends(f"{source}/", target)], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=clean_env())
         end_by_kill(process, dice.random() * 0.25,
-                    tmp_path / "server.pid" if turn % 2 else None)
+                    pid if turn % 2 else None)
         for name, data in content.items():
             # The source first: it goes when the target is there.
             found = [content_of(top / name) for top in (source, target)]
