@@ -167,10 +167,17 @@ def test_fsync_syncs_directories(ends, powercut, tmp_path):
     assert str(os.stat(target / "empty").st_ino) in disk.dirs
 
 
-def end_by_kill(process, after, server):
-    """SIGKILL of one end; the other one ends by itself. server: a file with
-    the process of the server, if that is to be the one."""
-    time.sleep(after)
+def moved(target):
+    return sum(len([f for f in files if ".hpn" not in f])
+               for _, _, files in os.walk(target))
+
+
+def end_by_kill(process, server, done):
+    """SIGKILL of one end as soon as done() is true; the other one ends by
+    itself. server: a file with the process of the server, if that is to be the
+    one."""
+    while process.poll() is None and not done():
+        time.sleep(0.001)
     text = server.read_text() if server and server.exists() else ""
     if text.endswith("\n"):
         try:
@@ -179,7 +186,7 @@ def end_by_kill(process, after, server):
             pass
     else:
         process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=300)
 
 
 def content_of(path):
@@ -194,7 +201,7 @@ def test_kills_lose_nothing(ends, tmp_path):
     in one of both places at any time, and at last at the target."""
     source, target = tmp_path / "from", tmp_path / "to"
     source.mkdir()
-    content = tree(source, 3, files=150)
+    content = tree(source, 3, files=20 + 5 * KILLS)
     dice = random.Random(4)
     pid = tmp_path / "server.pid"
     for turn in range(KILLS):
@@ -203,8 +210,9 @@ def test_kills_lose_nothing(ends, tmp_path):
             [SYNC, "-a", "--remove-source-files", "--break-lock",
              *ends(f"{source}/", target)], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=clean_env())
-        end_by_kill(process, dice.random() * 0.25,
-                    pid if turn % 2 else None)
+        most = moved(target) + dice.randrange(5)
+        end_by_kill(process, pid if turn % 2 else None,
+                    lambda: moved(target) > most)
         for name, data in content.items():
             # The source first: it goes when the target is there.
             found = [content_of(top / name) for top in (source, target)]
