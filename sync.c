@@ -73,6 +73,8 @@ read_names(char **names, int n)
 {
 	if (run.args.check != NULL && n != 1)
 		usage("--check takes one tree");
+	if (run.args.extra && run.args.check == NULL)
+		usage("--extra goes with --check");
 	if (run.args.check == NULL && n < 2)
 		usage("a source and a target are needed");
 	run.n_sources = n - 1;

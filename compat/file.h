@@ -76,6 +76,14 @@ bool file_is_remote(int fd);
 unsigned file_device_major(dev_t device);
 unsigned file_device_minor(dev_t device);
 
+/* A flag of open() for one's own files: to read does not change when they were
+ * read. EPERM for those of others, unless by root. */
+#if defined(O_NOATIME)
+#define FILE_NO_ATIME O_NOATIME
+#else
+#define FILE_NO_ATIME 0
+#endif
+
 /* As fsync(); also makes the disk write its cache, where the system can ask for
  * that. */
 int file_sync(int fd);

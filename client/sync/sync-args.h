@@ -59,6 +59,7 @@ struct sync_args {
 	const char *manifest; /* --manifest: file to be written; NULL: none */
 	const char *check;    /* --check: a manifest; NULL: a tree is made the
 			       * same */
+	bool extra;	      /* --extra: what is not in it, too */
 	uint64_t stop_after_s; /* 0: never */
 };
 

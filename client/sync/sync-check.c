@@ -27,7 +27,8 @@ struct check {
 	struct sync_end *end;
 	char *top; /* owned; as the session names the tree */
 	size_t under_way;
-	uint64_t same, missing, different, bad;
+	uint64_t same, missing, different, bad, extra;
+	struct sync_extra *names; /* owned; of --extra; NULL: not asked */
 };
 
 /* A file that is looked at. */
@@ -158,6 +159,8 @@ look_up(struct check *c, const struct manifest_entry *e)
 	memcpy(f->name, e->name, len);
 	f->path = sync_path_below(c->top, f->name);
 	c->under_way++;
+	if (c->names != NULL)
+		sync_extra_known(c->names, f->name);
 	sftp_path_request(c->end->s, SFTP_LSTAT, f->path, on_looked, f);
 }
 
@@ -211,16 +214,21 @@ tell_sums(const struct check *c)
 	const struct sync_args *a = &c->run->args;
 
 	if (a->quiet == 0)
-		printf("%llu the same, %llu different, %llu missing\n",
+		printf("%llu the same, %llu different, %llu missing",
 		    (unsigned long long)c->same,
 		    (unsigned long long)c->different,
 		    (unsigned long long)c->missing);
+	if (a->quiet == 0 && c->names != NULL)
+		printf(", %llu extra", (unsigned long long)c->extra);
+	if (a->quiet == 0)
+		puts("");
 	if (c->bad > 0)
 		log_error("%s: %llu lines that are none of a manifest",
 		    a->check, (unsigned long long)c->bad);
 	if (c->same + c->different + c->missing == 0)
 		log_error("%s: names no file", a->check);
-	else if (c->different + c->missing + c->bad == 0)
+	else if (c->different + c->missing + c->bad + c->extra == 0 &&
+	    !c->run->partial)
 		return SYNC_EXIT_OK;
 	return SYNC_EXIT_PARTIAL;
 }
@@ -240,8 +248,13 @@ sync_check(struct sync_run *run)
 		sync_hosts_turn(run, 1000);
 	need_digests(&c);
 	c.top = sync_end_path(c.end, run->target_path);
+	if (run->args.extra)
+		c.names = sync_extra_new(run);
 	check_all(&c, m);
 	manifest_close(m);
+	if (c.names != NULL && !run->stop)
+		c.extra = sync_extra_find(c.names, c.end, c.top);
+	sync_extra_free(c.names);
 	free(c.top);
 	return run->stopped != SYNC_EXIT_OK ? run->stopped : tell_sums(&c);
 }

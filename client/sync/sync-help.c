@@ -63,7 +63,7 @@ static const struct help_row rows[] = {
 	{ "--progress[=style]", "tty, plain or none" },
 	{ "--manifest=file", "digests of all files, as sha256sum writes "
 			     "them" },
-	{ "--check=file tree", "is the tree what the manifest has?" },
+	{ "--check=file [--extra] tree", "is the tree what the manifest has?" },
 	{ "--stats, --json, -h", "sums; events for programs; short numbers" },
 	{ "--out-format=text, --log-file=file", "a line for each; a log" },
 	{ NULL, "About" },

@@ -616,6 +616,7 @@ const struct sync_option sync_options[] = {
 	FLAG("json", 0, json),
 	TEXT("manifest", 0, manifest),
 	TEXT("check", 0, check),
+	FLAG("extra", 0, extra),
 	/* always so */
 	TRUE("secluded-args", 's'), /* names never go through a shell */
 	TRUE("protect-args", 0),

@@ -146,6 +146,14 @@ void sync_manifest_end(struct sync_run *run, bool whole);
 
 /* sync-check.c: --check. */
 enum sync_exit sync_check(struct sync_run *run);
+/* sync-extra.c: --extra. All names that the manifest has are told to it first;
+ * then it finds what else is below top, as the session names that; how much. */
+struct sync_extra;
+struct sync_extra *sync_extra_new(struct sync_run *run);
+void sync_extra_known(struct sync_extra *x, const char *name);
+uint64_t sync_extra_find(struct sync_extra *x, struct sync_end *end,
+    const char *top);
+void sync_extra_free(struct sync_extra *x); /* x may be NULL */
 
 /* sync-tell.c */
 void sync_tell_begin(struct sync_run *run);

@@ -159,6 +159,23 @@ def test_check(check, source, manifest):
     assert check(manifest, source, "-q").out.count(b"\n") == 4
 
 
+def test_extra(check, source, manifest, tmp_path):
+    """What the manifest does not have: files, links, whatever is in new
+    directories; with the server's own way to list, and with OPENDIR."""
+    done = check(manifest, source, "--extra")
+    assert done.rc == 23, done
+    assert done.out.decode().splitlines() == [
+        "link: extra",
+        f"{len(NAMES)} the same, 0 different, 0 missing, 1 extra"]
+    (source / "link").unlink()
+    assert check(manifest, source, "--extra").rc == 0
+    make(source, {"d/more": "x", "z/y/x": "y", "z/empty": None, "aa": "z"})
+    done = check(manifest, source, "--extra")
+    assert done.rc == 23
+    assert set(done.out.decode().splitlines()[:-1]) == {
+        "d/more: extra", "z/y/x: extra", "aa: extra"}
+
+
 def test_check_reads_standard_input(check, source, manifest):
     done = check("-", source, stdin=manifest.read_bytes())
     assert done.rc == 0, done

@@ -678,6 +678,43 @@ test_places(void **state)
 	assert_string_not_equal(local_error_text(ESTALE), strerror(ESTALE));
 }
 
+/* Reads a file that was read long ago, and tells when it was read then. */
+static int64_t
+read_at(int fd)
+{
+	struct stat st;
+	char c;
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, &c, 1), 1);
+	assert_int_equal(fstat(fd, &st), 0);
+	close(fd);
+	return (int64_t)st.st_atime;
+}
+
+/* To read a source leaves the time of the last access, where the system has
+ * that and the file is ours. */
+static void
+test_access_time(void **state)
+{
+	const struct timespec old[2] = { { .tv_sec = 1000 },
+		{ .tv_sec = 2000 } };
+	struct local_dir *t = local_root(tree, "t", LOCAL_LINKS_NONE);
+	struct stat st;
+	int64_t plain;
+
+	(void)state;
+	make("t/f", "text");
+	assert_int_equal(utimensat(AT_FDCWD, "t/f", old, 0), 0);
+	plain = read_at(open("t/f", O_RDONLY));
+	assert_int_equal(utimensat(AT_FDCWD, "t/f", old, 0), 0);
+	assert_int_equal(read_at(local_open_source(t, "f", LOCAL_LINKS_NONE,
+	    &st)), FILE_NO_ATIME != 0 ? 1000 : plain);
+	local_dir_unref(t);
+	if (plain == 1000)
+		skip(); /* this file system keeps no such times */
+}
+
 int
 main(void)
 {
@@ -693,6 +730,7 @@ main(void)
 		TEST(test_few_descriptors),
 		TEST(test_no_descriptors),
 		TEST(test_places),
+		TEST(test_access_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

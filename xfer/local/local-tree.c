@@ -552,12 +552,14 @@ int
 local_open_source(struct local_dir *d, const char *name, enum local_links rule,
     struct stat *st)
 {
+	const int flags = O_RDONLY | O_NONBLOCK | O_NOCTTY;
 	int at = fd_of(d), fd;
 
 	if (at < 0)
 		return -1;
-	fd = open_file(d, at, name, O_RDONLY | O_NONBLOCK | O_NOCTTY, 0,
-	    rule);
+	fd = open_file(d, at, name, flags | FILE_NO_ATIME, 0, rule);
+	if (fd < 0 && errno == EPERM)
+		fd = open_file(d, at, name, flags, 0, rule);
 	if (fd >= 0 && fstat(fd, st) != 0)
 		fd_close(&fd);
 	return fd;

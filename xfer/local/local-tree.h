@@ -109,7 +109,8 @@ DIR *local_dir_list(struct local_dir *d) must_check;
 int local_stat(struct local_dir *d, const char *name, enum local_links rule,
     struct stat *st) must_check;
 /* Opens a file for reading, and sets *st. It can be of any kind, so *st must be
- * checked before the file is read. The call never waits, as for a FIFO. */
+ * checked before the file is read. The call never waits, as for a FIFO. Where
+ * it is allowed, reading leaves the time of the last access. */
 int local_open_source(struct local_dir *d, const char *name,
     enum local_links rule, struct stat *st) must_check;
 /* Opens a file for writing; flags are those of open(2). */
