@@ -95,6 +95,17 @@ take_dots_out(char *path)
 }
 
 static void
+note(struct sync_run *run, const char *real)
+{
+	size_t len = strlen(run->target_path);
+
+	xstrlist_add(&run->dests, real);
+	len -= run->target_path[len - 1] == '/';
+	if (strncmp(real, run->target_path, len) == 0 && real[len] == '/')
+		xstrlist_add(&run->dests_inside, real + len + 1);
+}
+
+static void
 add(struct sync_run *run, const char *named)
 {
 	char *path = *named == '/' ? xstrdup(named) :
@@ -108,7 +119,7 @@ add(struct sync_run *run, const char *named)
 		sync_tell_note(run, path, "is not there: nothing is compared "
 		    "with it");
 	else if (strcmp(real, run->target_path) != 0)
-		xstrlist_add(&run->dests, real);
+		note(run, real);
 	free(real);
 	free(path);
 }

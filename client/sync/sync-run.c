@@ -612,6 +612,7 @@ make_plan(struct sync_run *run)
 {
 	const struct sync_plan_params params = { .opts = &run->args.opts,
 		.rules = run->args.rules, .ends = &run->ends, .up = run->up,
+		.dests = &run->dests_inside,
 		.here = run->both_here,
 		/* A manifest has the files that are equal, too. */
 		.every_file = run->args.manifest != NULL,
@@ -812,6 +813,7 @@ sync_run(struct sync_run *run)
 	sync_names_clear(&run->roots);
 	strlist_clear(&run->kept);
 	strlist_clear(&run->dests);
+	strlist_clear(&run->dests_inside);
 	free(run->target_top);
 	local_tree_free(run->tree);
 	sync_hosts_close(run);

@@ -74,7 +74,8 @@ struct sync_run {
 	struct sync_ends ends;
 	char *target_path;	/* without "~" */
 	char *target_top;	/* its server keeps to; NULL: to the target */
-	struct strlist dests;	/* of opts->dest, by their real paths */
+	struct strlist dests;	/* --link-dest and its kin: real paths */
+	struct strlist dests_inside; /* below the target, of these */
 	bool target_made;
 	struct local_tree *tree; /* of the local roots */
 	struct sync_plan *plan;

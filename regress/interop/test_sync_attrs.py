@@ -9,6 +9,8 @@ import os
 import random
 import shutil
 import stat
+import subprocess
+import time
 
 import pytest
 from test_sync_rsync import OLD, RSYNC, copy, grow, told_stories
@@ -277,6 +279,19 @@ def test_no_link_leads_out_of_the_further_directory(days, way):
     assert ino(days / "tuesday/d/same") != ino(outside / "same")
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_one_within_the_target_is_not_deleted(days, way):
+    """Nor is what it has; rsync deletes it before it could be used."""
+    (days / "tuesday/in").mkdir(parents=True)
+    shutil.move(days / "monday", days / "tuesday/in/monday")
+    (days / "tuesday/other").write_text("x")
+    done = backup(days, way, "in/monday", "--delete")
+    assert done.rc == 0, done
+    assert not (days / "tuesday/other").exists()
+    assert ino(days / "tuesday/same") == ino(days / "tuesday/in/monday/same")
+    assert (days / "tuesday/in/monday/d/same").read_text() == "two"
+
+
 def test_only_one_kind_of_further_directories(days):
     done = backup(days, "here", "../monday", "--copy-dest=../monday")
     assert done.rc == 1 and b"only one of" in done.err, done
@@ -287,3 +302,40 @@ def test_one_that_is_not_there_is_told(days):
     done = backup(days, "here", "../sunday")
     assert done.rc == 0 and b"is not there" in done.err, done
     assert (days / "tuesday/d/same").read_text() == "two"
+
+
+def test_a_killed_backup_leaves_the_day_before_as_it_was(tmp_path):
+    """Whenever it is killed, the same command makes it whole: what the day
+    before has is linked, and is not touched. HPN_KILLS=50 kills so often."""
+    dice = random.Random(17)
+    (tmp_path / "s").mkdir()
+    for n in range(120):
+        path = tmp_path / f"s/{n % 7}/{n}"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(dice.randbytes(dice.choice([9, 5000, 300000])))
+        os.utime(path, (OLD, OLD))
+    (tmp_path / "s/0/again").hardlink_to(tmp_path / "s/1/1")
+    copy(tmp_path / "s", tmp_path / "monday")
+    for n in range(0, 120, 3):
+        path = tmp_path / f"s/{n % 7}/{n}"
+        path.write_bytes(dice.randbytes(5000))
+        os.utime(path, (OLD + 5, OLD + 5))
+    command = [hpn("sync"), "-aH", "--link-dest=../monday",
+               *ends("up", tmp_path, f"{tmp_path}/s/", f"{tmp_path}/t/")]
+    before = state(tmp_path / "monday", True)
+    for _ in range(int(os.environ.get("HPN_KILLS", "6"))):
+        shutil.rmtree(tmp_path / "t", ignore_errors=True)
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as one:
+            time.sleep(dice.uniform(0, 0.15))
+            one.kill()
+        done = run(command)
+        assert done.rc == 0, done
+        assert state(tmp_path / "monday", True) == before
+        made = [line for line in state(tmp_path / "t", True)
+                if ".hpnpart" not in line[0]]
+        assert made == state(tmp_path / "s", True)
+        for path in (tmp_path / "monday").rglob("*"):
+            other = tmp_path / "t" / path.relative_to(tmp_path / "monday")
+            if path.is_file() and path.stat().st_mtime == (
+                    other.stat().st_mtime):
+                assert ino(path) == ino(other)

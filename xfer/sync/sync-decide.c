@@ -494,33 +494,44 @@ sync_keep(struct sync_plan *p, const char *path)
 	sync_record_put(p, &p->to_delete, &r);
 }
 
-/* Is the path the directory of the backups, in it, or above it? */
+/* Is the path the directory, in it, or above it? */
 static bool
-is_of_backups(const struct sync_opts *o, const char *path)
+is_with(const char *dir, const char *path)
 {
-	size_t len = strlen(path), dir_len;
+	size_t len = strlen(path), dir_len = strlen(dir);
 
-	if (!o->backup || o->backup_dir == NULL)
-		return false;
-	dir_len = strlen(o->backup_dir);
-	return strncmp(path, o->backup_dir, MIN(len, dir_len)) == 0 &&
-	    (len == dir_len ||
-		(len < dir_len ? o->backup_dir[len] : path[dir_len]) == '/');
+	return strncmp(path, dir, MIN(len, dir_len)) == 0 &&
+	    (len == dir_len || (len < dir_len ? dir[len] : path[dir_len]) ==
+		'/');
+}
+
+/* Backups, and further directories of the target's side, are never in a
+ * source. */
+static bool
+is_of_run(const struct sync_plan *p, const char *path)
+{
+	const struct sync_opts *o = p->p.opts;
+
+	for (size_t i = 0; p->p.dests != NULL && i < p->p.dests->n; i++)
+		if (is_with(p->p.dests->v[i], path))
+			return true;
+	return o->backup && o->backup_dir != NULL &&
+	    is_with(o->backup_dir, path);
 }
 
 static bool
 stays(struct sync_plan *p, const char *path, const struct walk_item *t)
 {
 	char *shown;
-	bool of_backups;
+	bool of_run;
 
 	if (t->kind == WALK_UNKNOWN || t->not_entered ||
 	    xfer_is_part(path) || xfer_is_own_name(path))
 		return true;
 	shown = sync_shown(&p->now->pair, path, false);
-	of_backups = is_of_backups(p->p.opts, shown);
+	of_run = is_of_run(p, shown);
 	free(shown);
-	return of_backups || is_protected(p, path, t->kind == WALK_DIR);
+	return of_run || is_protected(p, path, t->kind == WALK_DIR);
 }
 
 void

@@ -27,6 +27,7 @@
 
 struct local_dir;
 struct sftp;
+struct strlist;
 struct sync_plan;
 struct sync_rules;
 
@@ -87,6 +88,10 @@ struct sync_plan_params {
 	const struct sync_opts *opts;
 	struct sync_rules *rules;
 	const struct sync_ends *ends;
+	/* Those of the pairs' further directories that are below the target
+	 * that the user has named, by their paths there: they are not deleted.
+	 * NULL: none. */
+	const struct strlist *dests;
 	bool up;	 /* the local side is the source */
 	bool here;	 /* both are on this machine: letters are ">" */
 	bool tell_equal; /* items of what is equal, too */
