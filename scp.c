@@ -309,6 +309,8 @@ complete_options(void)
 	scp.xfer.rate_bytes = scp.flags.rate_bytes;
 	scp.xfer.recursive = scp.recursive;
 	scp.xfer.preserve = scp.preserve;
+	/* Where scp is expected nothing is said that scp does not say. */
+	scp.xfer.tell_extras = str_has_prefix(called_name("hpnscp"), "hpn");
 	scp.xfer.explain = scp.flags.verbose;
 	scp.xfer.resume = scp.resume;
 	scp.xfer.report = scp_report;

@@ -519,6 +519,7 @@ main(int argc, char **argv)
 	argc -= optind;
 	argv += optind;
 	g.xfer.rate_bytes = g.flags.rate_bytes;
+	g.xfer.tell_extras = str_has_prefix(called_name("hpnsftp"), "hpn");
 	if (g.flags.sftp_server == NULL ? argc < 1 || argc > 2 : argc > 0)
 		usage();
 	if (argc > 0 && (xfer_target_parse_host(&target, argv[0]) < 0))

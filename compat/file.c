@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sys/sendfile.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
+#include <sys/xattr.h>
 #else
 #include <sys/mount.h>
 #endif
@@ -131,3 +134,31 @@ file_device_minor(dev_t device)
 {
 	return (unsigned)minor(device);
 }
+
+#if defined(__linux__)
+bool
+file_has_extras(int fd)
+{
+	enum { NAMES_MAX = 65536 }; /* the kernel's limit */
+	ssize_t len = flistxattr(fd, NULL, 0);
+	char *names;
+	bool has = false;
+
+	if (len <= 0 || (names = malloc(NAMES_MAX)) == NULL)
+		return false;
+	len = flistxattr(fd, names, NAMES_MAX);
+	for (const char *p = names; len > 0 && p < names + len;
+	    p += strlen(p) + 1)
+		has |= strncmp(p, "user.", 5) == 0 ||
+		    strncmp(p, "system.posix_acl_", 17) == 0;
+	free(names);
+	return has;
+}
+#else
+bool
+file_has_extras(int fd)
+{
+	(void)fd;
+	return false;
+}
+#endif

@@ -94,4 +94,8 @@ ssize_t file_copy_range(int from, off_t *from_at, int to, off_t *to_at,
 /* As Linux's sendfile(), between files. *at moves on by what was sent. */
 ssize_t file_send(int to, int from, off_t *at, size_t len);
 
+/* Has the open file extended attributes of its user ("user."), or an ACL?
+ * False also where that is not known. */
+bool file_has_extras(int fd);
+
 #endif

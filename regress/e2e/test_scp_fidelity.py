@@ -80,6 +80,57 @@ def test_read_only_directories(tmp_path):
             d.chmod(0o755)
 
 
+# ---- extended attributes and ACLs --------------------------------------
+
+# user::rw-, user:1:r--, group::r--, mask::r--, other::r--
+ACL = b"\2\0\0\0" + b"".join(
+    tag + b"\0" + may + b"\0" + uid for tag, may, uid in [
+        (b"\1", b"\6", b"\xff" * 4), (b"\2", b"\4", b"\1\0\0\0"),
+        (b"\4", b"\4", b"\xff" * 4), (b"\x10", b"\4", b"\xff" * 4),
+        (b"\x20", b"\4", b"\xff" * 4)])
+
+
+def with_extra(path, name, value=b"1"):
+    try:
+        os.setxattr(path, name, value)
+    except OSError as why:
+        pytest.skip(f"{name}: {why}")
+
+
+@pytest.mark.parametrize("name,value", [
+    ("user.note", b"1"), ("system.posix_acl_access", ACL)])
+@pytest.mark.parametrize("at", ["t/a", "t", "t/d"])
+def test_extras_that_are_not_copied_are_told(tmp_path, name, value, at):
+    """With -p, and in one line at the end. Labels that the system gives to each
+    file are none of these, and scp says nothing."""
+    (tmp_path / "t/d").mkdir(parents=True)
+    for one in "t/a", "t/b", "t/d/c":
+        (tmp_path / one).write_text("x")
+    with_extra(tmp_path / at, name, value)
+    done = scp("-pr", tmp_path / "t", f"x:{tmp_path}/1").ok()
+    assert done.err.decode().splitlines() == [
+        f"hpnscp: {tmp_path}/{at}: has extended attributes or an ACL: these "
+        "were not copied"]
+    assert scp("-r", tmp_path / "t", f"x:{tmp_path}/2").ok().err == b""
+    (tmp_path / "scp").symlink_to(SCP)
+    done = run([tmp_path / "scp", "-D", OURS, "-pr", tmp_path / "t",
+                f"x:{tmp_path}/3"]).ok()
+    assert done.err == b""
+    with_extra(tmp_path / "t/b", "user.other")
+    if at != "t/b":
+        done = scp("-pr", tmp_path / "t", f"x:{tmp_path}/4").ok()
+        assert len(done.err.splitlines()) == 1
+        assert b"as others have" in done.err
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="root sets such labels")
+def test_labels_of_the_system_are_no_extras(tmp_path):
+    (tmp_path / "a").write_text("x")
+    with_extra(tmp_path / "a", "security.selinux", b"unlabeled")
+    done = scp("-p", tmp_path / "a", f"x:{tmp_path}/1").ok()
+    assert done.err == b""
+
+
 # ---- links -------------------------------------------------------------
 
 def link_tree(top):

@@ -22,6 +22,8 @@ struct xfer;
 
 struct xfer_opts {
 	bool recursive, preserve;
+	bool tell_extras; /* with preserve: what a source has and SFTP does not
+			   * carry */
 	bool explain;	/* time is measured, for xfer_why() */
 	bool links;	/* copy them, instead of what they lead to */
 	bool hard_links; /* several names of one file become hard links */

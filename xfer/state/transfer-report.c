@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "compat/bsd.h"
+#include "compat/file.h"
 #include "xfer/state/transfer-state.h"
 
 enum { PATH_LONG = 1024 }; /* bytes; the limit of BSD and macOS; Linux has
@@ -79,4 +80,16 @@ xfer_note(struct xfer *x, const char *path, const char *text)
 {
 	if (x->opts.note != NULL)
 		x->opts.note(x->opts.report_arg, path, text);
+}
+
+void
+xfer_look_for_extras(struct xfer *x, int fd, const char *path)
+{
+	if (!x->opts.tell_extras || !x->opts.preserve || x->extras.more ||
+	    !file_has_extras(fd))
+		return;
+	if (x->extras.first == NULL)
+		x->extras.first = strdup(path);
+	else if (strcmp(x->extras.first, path) != 0) /* begun anew */
+		x->extras.more = true;
 }

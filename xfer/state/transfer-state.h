@@ -114,6 +114,10 @@ struct xfer {
 		bool no_digests, no_hard_links;
 	} noted; /* these notes were given, once */
 	struct {
+		char *first; /* owned; the first such source; NULL: none */
+		bool more;
+	} extras; /* extended attributes, ACLs: not copied */
+	struct {
 		unsigned long count;
 		char *first; /* owned; a path at the server */
 	} left; /* what has the name of a small file's part there, left alone */
@@ -164,6 +168,9 @@ void xfer_report_reply_tried(struct xfer *x, const char *tried,
 /* Keeps what a reply says that is no success, in place of what was kept. */
 void xfer_keep_words(char **kept, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
+/* Notes, to be told at the end, whether the source behind fd has extended
+ * attributes of its user, or an ACL. */
+void xfer_look_for_extras(struct xfer *x, int fd, const char *path);
 /* transfer-state.c */
 /* The first whose session is not over; NULL: there is none. */
 struct xfer_stream *xfer_stream_first(struct xfer *x);

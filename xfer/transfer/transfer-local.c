@@ -30,6 +30,7 @@ local_open(struct xfer_file *f)
 		return false;
 	}
 	xfer_source_seen(f, &st);
+	xfer_look_for_extras(f->x, f->fd, f->local);
 	return true;
 }
 

@@ -148,6 +148,7 @@ xfer_free(struct xfer *x)
 	progress_end(x->opts.progress, clock_ms());
 	free(x->data.scratch);
 	free(x->data.small);
+	free(x->extras.first);
 	free(x->left.first);
 	free(x);
 }
@@ -608,6 +609,20 @@ tell_left(struct xfer *x)
 	x->left.first = NULL;
 }
 
+static void
+tell_extras(struct xfer *x)
+{
+	if (x->extras.first == NULL)
+		return;
+	xfer_note(x, x->extras.first, x->extras.more ?
+		"has extended attributes or an ACL, as others have: these were "
+		"not copied" :
+		"has extended attributes or an ACL: these were not copied");
+	free(x->extras.first);
+	x->extras.first = NULL;
+	x->extras.more = false;
+}
+
 int
 xfer_run(struct xfer *x)
 {
@@ -616,6 +631,7 @@ xfer_run(struct xfer *x)
 
 	x->spent.all += clock_us() - from;
 	tell_left(x);
+	tell_extras(x);
 	if (r == 0)
 		tell_unsaid(x);
 	return r;

@@ -134,6 +134,7 @@ walk(struct xfer_dir *d)
 		xfer_walk_ends(d);
 		return 0;
 	}
+	xfer_look_for_extras(x, dirfd(d->dirp), d->local);
 	do {
 		errno = 0;
 		de = readdir(d->dirp);
