@@ -53,6 +53,9 @@ find_real_target(struct sync_run *run)
 	while (len > 1 && path[len - 1] == '/')
 		path[--len] = '\0';
 	if (!is_dir(run, path)) {
+		/* Once the server keeps to a directory it is too late. */
+		if (run->args.make_path && !run->args.opts.dry_run)
+			sync_make_parents(run, path);
 		slash = strrchr(path, '/');
 		last = xstrdup(slash != NULL ? slash + 1 : path);
 		above = slash == NULL ? "." : slash == path ? "/" : path;

@@ -227,16 +227,18 @@ split_target(struct sync_run *run)
 	}
 }
 
-/* --mkpath: makes the directories that the target is in. What goes wrong shows
- * when the target itself is made. */
-static void
-make_parents(struct sftp *s, const struct sftp_attrs *attrs, const char *path)
+void
+sync_make_parents(struct sync_run *run, const char *path)
 {
+	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE,
+		.mode = 0777 };
+	struct sftp *s = sync_end_of(run, false)->s;
+
 	for (const char *p = path; (p = strchr(p, '/')) != NULL; p++) {
 		char *dir = xstrndup(path, (size_t)(p - path));
 
 		if (*dir != '\0')
-			(void)!sftp_call_mkdir(s, dir, attrs);
+			(void)!sftp_call_mkdir(s, dir, &attrs);
 		free(dir);
 	}
 }
@@ -254,17 +256,17 @@ make_target(struct sync_run *run)
 	run->target_made = true;
 	if (run->args.opts.dry_run)
 		return;
-	if (run->args.make_path)
-		make_parents(s, &attrs, run->target_path);
+	if (run->args.make_path && run->target_top == NULL)
+		sync_make_parents(run, run->target_path);
 	named = sync_end_path(end, run->target_path);
 	r = sftp_call_mkdir(s, named, &attrs);
-	free(named);
 	if (r < 0)
 		sync_lost(run, r);
 	if (r > 0)
 		sync_die(run, SYNC_EXIT_OUTPUT, run->target_path,
 		    sftp_call_words(r));
-	sync_durable_name(run, s, run->target_path);
+	sync_durable_name(run, s, named);
+	free(named);
 	if (run->args.verbose > 0)
 		printf("created directory %s\n", run->target_path);
 }

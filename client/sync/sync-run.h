@@ -121,6 +121,9 @@ struct xfer_streams sync_streams(struct sync_run *run);
 /* A turn of both ends. */
 void sync_hosts_turn(struct sync_run *run, int timeout_ms);
 
+/* Of the target's end, for --mkpath: makes the directories that the path is in.
+ * What goes wrong shows when the target itself is made. */
+void sync_make_parents(struct sync_run *run, const char *path);
 /* sync-dests.c: finds the further directories of the target's end. With some,
  * the target has its real path, too. */
 void sync_dests_find(struct sync_run *run);

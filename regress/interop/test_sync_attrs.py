@@ -292,6 +292,24 @@ def test_one_within_the_target_is_not_deleted(days, way):
     assert (days / "tuesday/in/monday/d/same").read_text() == "two"
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_mkpath_makes_the_directories_of_the_target_only(days, way):
+    """Also where the server keeps to the directory above both."""
+    done = run([hpn("sync"), "-a", "--mkpath", "--fsync",
+                "--link-dest=../../monday",
+                *ends(way, days, f"{days}/s/", f"{days}/new/tuesday/")])
+    assert done.rc == 0, done
+    assert ino(days / "new/tuesday/same") == ino(days / "monday/same")
+    assert sorted(p.name for p in days.iterdir() if p.is_dir()) == [
+        "monday", "new", "s"]
+    assert [p.name for p in (days / "new").iterdir()] == ["tuesday"]
+    done = run([hpn("sync"), "-a", "--mkpath", "--link-dest=../monday",
+                *ends(way, days, f"{days}/s/", f"{days}/wednesday/")])
+    assert done.rc == 0, done
+    assert sorted(p.name for p in days.iterdir() if p.is_dir()) == [
+        "monday", "new", "s", "wednesday"]
+
+
 def test_only_one_kind_of_further_directories(days):
     done = backup(days, "here", "../monday", "--copy-dest=../monday")
     assert done.rc == 1 and b"only one of" in done.err, done
