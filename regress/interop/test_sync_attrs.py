@@ -52,7 +52,8 @@ def state(top, times):
                 path.read_bytes() if kind == stat.S_IFREG else "")
         time = int(st.st_mtime) if st.st_mtime < OLD + 10**6 else "now"
         first = name
-        if kind == stat.S_IFLNK and not times:
+        # Links are made anew; the top's time is put back with the lock.
+        if not times and (kind == stat.S_IFLNK or name == "t"):
             time = "any"
         if kind == stat.S_IFREG:
             first = met.setdefault((st.st_dev, st.st_ino), name)
