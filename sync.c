@@ -104,6 +104,8 @@ check_ends(void)
 
 	if (o->keep_dirlinks && o->delete)
 		refuse("-K", "--delete");
+	if (run.both_here && run.args.sftp_server != NULL)
+		usage("--sftp-server is for a host, and all is on this one");
 }
 
 static void

@@ -195,6 +195,18 @@ take_letters(struct sync_args *a, const char *given, const char *next)
 	return 0;
 }
 
+/* RSYNC_RSH, which scripts set once for all their calls, is -e for those that
+ * have none. */
+static void
+shell_of_environment(struct sync_args *a)
+{
+	const char *value = getenv("RSYNC_RSH");
+	const struct sync_option *o = by_letter('e');
+
+	if (value != NULL && *value != '\0' && o != NULL && !a->shell_given)
+		apply(a, o, "RSYNC_RSH", value);
+}
+
 static void
 protect_backups(struct sync_args *a)
 {
@@ -206,6 +218,18 @@ protect_backups(struct sync_args *a)
 		refuse(SYNC_EXIT_USAGE, "--suffix", why != NULL ? why :
 		    "cannot be a rule");
 	free(rule);
+}
+
+/* -C: its rules come behind all others, so those can say otherwise. */
+static void
+exclude_as_cvs(struct sync_args *a)
+{
+	const char *why = NULL;
+
+	if (sync_rules_add(a->rules, ":C", &why) != 0 ||
+	    sync_rules_add(a->rules, "-C", &why) != 0)
+		refuse(SYNC_EXIT_USAGE, "-C", why != NULL ? why :
+		    "cannot be a rule");
 }
 
 /* Refuses what makes no sense together, and sets what follows from several
@@ -222,6 +246,8 @@ complete(struct sync_args *a)
 		if (a->archive_recursive)
 			o->recursive = false;
 	}
+	if (a->cvs_exclude)
+		exclude_as_cvs(a);
 	if (o->delete_excluded) {
 		o->delete = true;
 		sync_rules_sender_only(a->rules);
@@ -285,6 +311,7 @@ sync_args_read(struct sync_args *a, int argc, char **argv, int *n)
 		else
 			i += take_letters(a, argv[i], next);
 	}
+	shell_of_environment(a);
 	complete(a);
 	return names;
 }

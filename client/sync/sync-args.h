@@ -29,8 +29,10 @@ struct sync_args {
 	 * its port. */
 	struct strlist ssh;
 	const char *ssh_program;
+	bool shell_given;	 /* -e stands in the line */
 	int port;
 	bool compress;		 /* -z */
+	bool cvs_exclude;	 /* -C */
 	const char *sftp_server; /* --sftp-server: command at the host */
 	bool connections_given, retry_given;
 	unsigned whole; /* 0: --no-whole-file; 1: nothing was given; 2: -W */

@@ -19,6 +19,7 @@ static const struct help_row rows[] = {
 	{ "--exclude-from=file, --include-from=file", "patterns in a file" },
 	{ "-f rule", "a rule: merge, dir-merge, protect, hide and so on" },
 	{ "-F", "rules in .rsync-filter of each directory" },
+	{ "-C", "without what version control and builds leave" },
 	{ NULL, "Which attributes" },
 	{ "-p, -E", "permissions; only whether a file is a program" },
 	{ "-t, -O, -J", "times; not of directories; not of links" },

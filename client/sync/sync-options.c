@@ -306,6 +306,7 @@ take_shell(struct sync_args *a, const char *value)
 
 	if (strlist_split(&words, value, " ") < 0 || words.n == 0)
 		return "names no program";
+	a->shell_given = true;
 	base = strrchr(words.v[0], '/');
 	base = base != NULL ? base + 1 : words.v[0];
 	if (strcmp(base, "ssh") != 0 && strcmp(base, "hpnssh") != 0)
@@ -507,6 +508,8 @@ take_info(struct sync_args *a, const char *value)
 	{ name, letter, true, SYNC_OPT_CALL, 0, function, NULL }
 #define TRUE(name, letter)                                                    \
 	{ name, letter, false, SYNC_OPT_TRUE, 0, NULL, NULL }
+#define TRUE_WITH(name)                                                       \
+	{ name, 0, true, SYNC_OPT_TRUE, 0, NULL, NULL }
 #define REFUSED(name, letter, has_value, text)                                \
 	{ name, letter, has_value, SYNC_OPT_REFUSED, 0, NULL, text }
 
@@ -541,6 +544,7 @@ const struct sync_option sync_options[] = {
 	VALUE("include-from", 0, take_include_from),
 	VALUE("filter", 'f', take_filter),
 	CALL(NULL, 'F', take_dir_filters),
+	FLAG("cvs-exclude", 'C', cvs_exclude),
 	/* attributes */
 	FLAG("perms", 'p', opts.perms),
 	FLAG("executability", 'E', opts.executability),
@@ -577,7 +581,6 @@ const struct sync_option sync_options[] = {
 	TEXT("backup-dir", 0, opts.backup_dir),
 	TEXT("suffix", 0, opts.suffix),
 	FLAG("remove-source-files", 0, opts.remove_source),
-	FLAG("remove-sent-files", 0, opts.remove_source),
 	FLAG("verify", 0, xfer.verify),
 	/* deletes */
 	FLAG("delete", 0, opts.delete),
@@ -593,6 +596,9 @@ const struct sync_option sync_options[] = {
 	/* the connection */
 	VALUE("rsh", 'e', take_shell),
 	FLAG("compress", 'z', compress),
+	TRUE_WITH("compress-level"), /* that of the connection; no result */
+	TRUE_WITH("zl"),	     /* depends on it */
+	TRUE_WITH("skip-compress"),
 	TEXT("sftp-server", 0, sftp_server),
 	VALUE("bwlimit", 0, take_rate),
 	VALUE("timeout", 0, take_timeout),
@@ -640,8 +646,8 @@ const struct sync_option sync_options[] = {
 	REFUSED("groupmap", 0, true, NOT_YET),
 	REFUSED("atimes", 'U', false, NOT_YET),
 	REFUSED("crtimes", 'N', false, NOT_YET),
-	REFUSED("cvs-exclude", 'C', false,
-	    NOT_YET "; name what is left out with --exclude"),
+	REFUSED("remove-sent-files", 0, false, "--remove-source-files, which "
+	    "also removes what is there already"),
 	REFUSED("list-only", 0, false, "for a list: hpnsftp, or hpnsync -n -v"),
 	/* never */
 	REFUSED("delete-before", 0, false,
@@ -683,9 +689,6 @@ const struct sync_option sync_options[] = {
 	REFUSED("checksum-seed", 0, true, "digests are SHA-256: -c alone"),
 	REFUSED("compress-choice", 0, true, "the connection's zlib: -z alone"),
 	REFUSED("zc", 0, true, "the connection's zlib: -z alone"),
-	REFUSED("compress-level", 0, true, "the connection's zlib: -z alone"),
-	REFUSED("zl", 0, true, "the connection's zlib: -z alone"),
-	REFUSED("skip-compress", 0, true, "the connection's zlib: -z alone"),
 	REFUSED("debug", 0, true, "-e 'hpnssh -v' tells of the connection"),
 	REFUSED("stderr", 0, true, "errors go to standard error"),
 	REFUSED("msgs2stderr", 0, false, "errors go to standard error"),

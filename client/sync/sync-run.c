@@ -773,6 +773,19 @@ check(struct sync_run *run)
 	return status;
 }
 
+/* The end that makes a file applies its umask itself. But modes that --chmod
+ * makes are set, and there this host's umask is the best guess at the other's:
+ * nothing gets more open than it would here. */
+static void
+set_umask(struct sync_run *run)
+{
+	mode_t mask = umask(0);
+
+	(void)umask(mask);
+	run->ends = (struct sync_ends){
+		.umask_target = run->args.opts.chmod != NULL ? mask : 0 };
+}
+
 enum sync_exit
 sync_run(struct sync_run *run)
 {
@@ -795,8 +808,7 @@ sync_run(struct sync_run *run)
 	find_roots(run);
 	find_target(run);
 	sync_dests_find(run);
-	/* The end that makes a file applies its umask itself. */
-	run->ends = (struct sync_ends){ .umask_target = 0 };
+	set_umask(run);
 	TAILQ_INIT(&run->pairs);
 	begin(run);
 	take_abilities(run);

@@ -480,6 +480,21 @@ def test_term(ends, tmp_path):
     (["-aK", "--delete", "a", "b"], 4, b"-K"),
     (["-a", "--out-format=%z", "a", "b"], 1, b"--out-format"),
     (["-a", "--bwlimit=fast", "a", "b"], 1, b"--bwlimit"),
+    (["-a", "--sftp-server=x", "a", "b"], 1, b"--sftp-server"),
+    (["-a", "--remove-sent-files", "a", "b"], 4, b"--remove-source-files"),
+    (["-a", "--files-from"], 1, b"needs a value"),
+    (["-a", "--timeout=soon", "a", "b"], 1, b"--timeout"),
+    (["-a", "--stop-after=never", "a", "b"], 1, b"--stop-after"),
+    (["-a", "--chmod=zz", "a", "b"], 1, b"--chmod"),
+    (["-a", "--json", "--progress=tty", "a", "b"], 1, b"only one"),
+    (["-a", "-j", "many", "a", "b"], 1, b"-j"),
+    (["-a", "--backup", "--suffix=/", "a", "b"], 1, b"--suffix"),
+    (["-a", "--max-size=big", "a", "b"], 1, b"--max-size"),
+    (["-a", "--info=everything", "a", "b"], 1, b"--info"),
+    (["-a", "--filter=? x", "a", "b"], 1, b"--filter"),
+    (["-a", "--link-dest=x", "--copy-dest=y", "a", "b"], 1, b"only one"),
+    (["-a", "h:a", "i:b", "c"], 1, b"one host"),
+    (["-a", "", "b"], 1, b"path"),
 ])
 def test_bad_command_lines(arguments, status, word, tmp_path):
     """One clear line, and the right exit status."""
@@ -507,3 +522,14 @@ def test_several_sources_by_links(ends, source, tmp_path):
     assert done.rc == 0 and not done.err, done
     assert (tmp_path / "to/other/o").read_text() == "of other"
     assert left_to_do(source, tmp_path / "to") == []
+
+
+def test_more_sources_than_walks(ends, tmp_path):
+    """A server has four walks of a session at a time."""
+    tops = [make(tmp_path / f"d{i}", {"f": str(i)}) for i in range(7)]
+    words = [ends(str(top), str(tmp_path / "to")) for top in tops]
+    sources = [w[-2] for w in words]
+    done = run([SYNC, "-r", *words[0][:-2], *sources, words[0][-1]])
+    assert (done.rc, done.err) == (0, b""), done
+    assert [(tmp_path / "to" / t.name / "f").read_text() for t in tops] == [
+        str(i) for i in range(7)]

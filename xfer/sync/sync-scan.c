@@ -14,6 +14,8 @@
 
 #include "xfer/sync/sync-scan-internal.h"
 
+enum { REFUSALS_MAX = 3 }; /* of one walk */
+
 /* What is known of the top. It outlives its scan until all is answered. */
 struct scan_top {
 	int err;
@@ -30,6 +32,7 @@ struct sync_scan {
 	struct sync_scan_opts opts;
 	bool confined; /* its requests have the paths of a confined session */
 	bool is_walk;
+	unsigned refused; /* how often the walk was */
 	struct scan_top *top;
 	struct scan_way *way;
 	int err;
@@ -228,6 +231,18 @@ settle(struct sync_scan *c)
 	return c->err < 0 ? c->err : 1;
 }
 
+/* A server has only a few walks of a session at a time, and says no more than
+ * that it failed. Trees are read one after the other, so the walks of those
+ * before have ended when this one's first item is asked for: it is begun again
+ * then. */
+static bool
+was_refused(struct sync_scan *c, int r, const struct walk_item *item)
+{
+	return c->is_walk && r == 1 && item->is_group &&
+	    item->path[0] == '\0' && item->status == SFTP_FAILURE &&
+	    c->refused++ < REFUSALS_MAX;
+}
+
 int
 sync_scan_next(struct sync_scan *c, struct walk_item *item)
 {
@@ -236,7 +251,7 @@ sync_scan_next(struct sync_scan *c, struct walk_item *item)
 	if (r != 1)
 		return r;
 	r = c->way->ops->next(c->way, item);
-	if (r == ERR_UNSUPPORTED && c->is_walk) {
+	if ((r == ERR_UNSUPPORTED && c->is_walk) || was_refused(c, r, item)) {
 		c->way->ops->end(c->way);
 		c->way = NULL;
 		r = begin_way(c);
