@@ -118,6 +118,13 @@ void sync_confine_target(struct sync_run *run);
 void sync_cut_to_common(char *top, const char *path);
 /* sync-streams.c: streams of the host whose sessions keep to its top, too. */
 struct xfer_streams sync_streams(struct sync_run *run);
+/* What all sessions of the host have moved: bytes of SFTP, without what the
+ * connection adds or compresses. In a copy within this machine it is what the
+ * target's servers got and said. */
+struct sync_moved {
+	uint64_t sent, received;
+};
+struct sync_moved sync_streams_moved(const struct sync_run *run);
 /* A turn of both ends. */
 void sync_hosts_turn(struct sync_run *run, int timeout_ms);
 

@@ -2,13 +2,31 @@
 /*
  * The streams of the host, for the transfer: each further session begins with
  * the same confine@hpnssh.org as the first, if the first is confined. So a path
- * means the same in all of them.
+ * means the same in all of them. What a stream has moved counts for the sums of
+ * the run, also once it is closed.
  */
 #include "client/sync/sync-run.h"
 
 /* Borrowed by the transfer; there is one run. */
 static struct xfer_streams inner;
 static const struct sync_end *host;
+static struct sync_moved closed; /* by the streams that are */
+
+static void
+add_moved(struct sync_moved *m, const struct sftp *s)
+{
+	m->sent += sftp_sent(s);
+	m->received += sftp_received(s);
+}
+
+struct sync_moved
+sync_streams_moved(const struct sync_run *run)
+{
+	struct sync_moved m = closed;
+
+	add_moved(&m, run->host.s);
+	return m;
+}
 
 /* A session that cannot be confined must not be used: its paths would be
  * others. */
@@ -35,6 +53,7 @@ open_stream(void *arg, enum xfer_stream_kind kind, struct sftp **out)
 static void
 close_stream(void *arg, struct sftp *s)
 {
+	add_moved(&closed, s);
 	inner.ops->close(arg, s);
 }
 

@@ -187,22 +187,29 @@ print_kinds(const char *what, uint64_t all, uint64_t reg, uint64_t dir,
 	puts(strcmp(before, ", ") == 0 ? ")" : "");
 }
 
-/* A number of bytes; with -h "1.5MB". */
-static void
-print_bytes(const struct sync_run *run, const char *what, uint64_t n)
-{
-	char text[16];
+/* A number of bytes with the unit behind it, "1500 bytes"; with -h "1.5KB". */
+struct amount {
+	char text[40];
+};
 
-	progress_bytes_text(n, text, sizeof text);
+static struct amount
+amount(const struct sync_run *run, uint64_t n, const char *unit)
+{
+	struct amount a;
+
 	if (run->args.human > 0)
-		printf("%s: %s\n", what, text);
+		progress_bytes_text(n, a.text, sizeof a.text);
 	else
-		printf("%s: %" PRIu64 " bytes\n", what, n);
+		snprintf(a.text, sizeof a.text, "%" PRIu64 "%s", n, unit);
+	return a;
 }
 
 static void
 print_stats(const struct sync_run *run, const struct sync_counts *c)
 {
+	static const char unit[] = " bytes";
+	const struct sync_moved m = sync_streams_moved(run);
+
 	puts("");
 	print_kinds("Number of files", c->entries, c->files, c->dirs, c->links,
 	    c->specials);
@@ -212,10 +219,31 @@ print_stats(const struct sync_run *run, const struct sync_counts *c)
 	printf("Number of deleted files: %" PRIu64 "\n", c->deleted);
 	printf("Number of regular files transferred: %" PRIu64 "\n",
 	    c->copied_files);
-	print_bytes(run, "Total file size", c->bytes);
-	print_bytes(run, "Total transferred file size", c->copied_bytes);
-	print_bytes(run, "Literal data", c->copied_bytes);
+	printf("Total file size: %s\n", amount(run, c->bytes, unit).text);
+	printf("Total transferred file size: %s\n",
+	    amount(run, c->copied_bytes, unit).text);
+	printf("Literal data: %s\n", amount(run, c->copied_bytes, unit).text);
 	puts("Matched data: 0 bytes");
+	printf("Total bytes sent: %s\n", amount(run, m.sent, "").text);
+	printf("Total bytes received: %s\n", amount(run, m.received, "").text);
+}
+
+/* The two lines of -v and --stats. A rate has no digits that mean nothing. */
+static void
+print_moved(const struct sync_run *run, const struct sync_counts *c)
+{
+	static const char unit[] = " bytes";
+	const struct sync_moved m = sync_streams_moved(run);
+	uint64_t all = m.sent + m.received;
+	uint64_t ms = clock_ms() - run->started_ms;
+	uint64_t rate = (uint64_t)((double)all * 1000 / (double)MAX(ms, 1u));
+
+	printf("\nsent %s  received %s  %s/sec\n",
+	    amount(run, m.sent, unit).text,
+	    amount(run, m.received, unit).text, amount(run, rate, unit).text);
+	printf("total size is %" PRIu64 "  speedup is %.2f%s\n", c->bytes,
+	    all > 0 ? (double)c->bytes / (double)all : 0,
+	    run->args.opts.dry_run ? " (DRY RUN)" : "");
 }
 
 void
@@ -223,20 +251,13 @@ sync_tell_sums(struct sync_run *run)
 {
 	const struct sync_args *a = &run->args;
 	const struct sync_counts *c = sync_plan_counts(run->plan);
-	uint64_t ms = clock_ms() - run->started_ms;
 
 	screen_clear();
 	if (a->quiet > 0 || a->json)
 		return;
 	if (a->stats)
 		print_stats(run, c);
-	if (a->verbose > 0 || a->stats) {
-		printf("\ncopied %" PRIu64 " files, %" PRIu64
-		    " bytes, in %" PRIu64 ".%02u seconds%s\n",
-		    c->copied_files, c->copied_bytes, ms / 1000,
-		    (unsigned)(ms % 1000 / 10),
-		    a->opts.dry_run ? " (DRY RUN)" : "");
-		printf("total size is %" PRIu64 "\n", c->bytes);
-	}
+	if (a->verbose > 0 || a->stats)
+		print_moved(run, c);
 	(void)fflush(stdout);
 }

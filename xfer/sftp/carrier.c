@@ -67,7 +67,7 @@ send_some(struct xfer_pipe *p)
 	while (buf_len(out) > 0) {
 		n = fd_write(p->fd_out, buf_data(out), buf_len(out));
 		if (n >= 0) {
-			buf_consume(out, (size_t)n);
+			sftp_output_sent(p->sftp, (size_t)n);
 		} else if (errno == EPIPE || errno == ECONNRESET) {
 			buf_reset(out);
 		} else if (errno == EAGAIN) {

@@ -146,8 +146,9 @@ take_file(struct sftp *s, uint8_t *p, size_t max)
 	return head + data;
 }
 
-size_t
-sftp_take(struct sftp *s, uint8_t *p, size_t max)
+/* Takes output of at most max bytes, for whoever sends it. */
+static size_t
+take_output(struct sftp *s, uint8_t *p, size_t max)
 {
 	const struct sftp_request *q;
 	size_t n = 0;
@@ -162,6 +163,15 @@ sftp_take(struct sftp *s, uint8_t *p, size_t max)
 		n += take_file(s, p + n, max - n);
 	}
 	return n + take_bytes(s, p + n, max - n);
+}
+
+size_t
+sftp_take(struct sftp *s, uint8_t *p, size_t max)
+{
+	size_t n = take_output(s, p, max);
+
+	s->sent += n;
+	return n;
 }
 
 size_t
@@ -182,12 +192,19 @@ sftp_output(struct sftp *s)
 	buf_init(&all);
 	while ((len = sftp_output_len(s)) > 0 &&
 	    (p = buf_reserve(&all, len)) != NULL)
-		buf_commit(&all, sftp_take(s, p, len));
+		buf_commit(&all, take_output(s, p, len));
 	if (len > 0)
 		sftp_end(s, ERR_NOMEM);
 	buf_clear(&s->out);
 	s->out = all;
 	return &s->out;
+}
+
+void
+sftp_output_sent(struct sftp *s, size_t n)
+{
+	buf_consume(&s->out, n);
+	s->sent += n;
 }
 
 void
@@ -267,6 +284,12 @@ uint64_t
 sftp_received(const struct sftp *s)
 {
 	return s->received;
+}
+
+uint64_t
+sftp_sent(const struct sftp *s)
+{
+	return s->sent;
 }
 
 enum sftp_server

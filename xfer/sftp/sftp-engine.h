@@ -112,6 +112,8 @@ int sftp_feed_end(struct sftp *s, int err) must_check; /* returns the session's
 							* earlier one */
 /* All output in one piece; data of WRITEs from files is read now. */
 struct buf *sftp_output(struct sftp *s);
+/* So many bytes of sftp_output() have gone. */
+void sftp_output_sent(struct sftp *s, size_t n);
 /* Bytes of the output, with data of files, which is not read for this. */
 size_t sftp_output_len(const struct sftp *s);
 /* Moves at most max bytes of output to p; returns how many, 0 if there is no
@@ -162,8 +164,9 @@ uint32_t sftp_read_max(const struct sftp *s);
 uint32_t sftp_write_max(const struct sftp *s);
 uint32_t sftp_handles_max(const struct sftp *s);
 size_t sftp_pending(const struct sftp *s);
-/* Bytes that were fed to the session so far. */
+/* Bytes that were fed to the session, and that it has sent so far. */
 uint64_t sftp_received(const struct sftp *s);
+uint64_t sftp_sent(const struct sftp *s);
 
 /* Requests. The functions do not fail: the callback is told of errors, at once
  * or later. Names and handles are copied. done may be NULL. */

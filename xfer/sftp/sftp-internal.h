@@ -75,7 +75,7 @@ struct sftp {
 		size_t before;	 /* sum of their file.before */
 		size_t left;	 /* sum of their file.left, bytes */
 	} files;
-	uint64_t received;
+	uint64_t received, sent;
 	char words[SFTP_WORDS_MAX]; /* the text of the last status that was an
 				     * error */
 	uint32_t version;
