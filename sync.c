@@ -75,6 +75,8 @@ read_names(char **names, int n)
 		usage("--check takes one tree");
 	if (run.args.extra && run.args.check == NULL)
 		usage("--extra goes with --check");
+	if (run.args.check != NULL && run.args.json)
+		usage("--check writes lines for people: not with --json");
 	if (run.args.check == NULL && n < 2)
 		usage("a source and a target are needed");
 	run.n_sources = n - 1;

@@ -267,7 +267,7 @@ make_target(struct sync_run *run)
 		    sftp_call_words(r));
 	sync_durable_name(run, s, named);
 	free(named);
-	if (run->args.verbose > 0)
+	if (run->args.verbose > 0 && !run->args.json)
 		printf("created directory %s\n", run->target_path);
 }
 
@@ -620,7 +620,7 @@ make_plan(struct sync_run *run)
 		.every_file = run->args.manifest != NULL,
 		.tell_equal = run->args.itemize > 1 || run->args.verbose > 1,
 		.hooks = { .item = sync_tell_item, .note = sync_tell_note,
-			.fail = sync_tell_fail,
+			.fail = sync_tell_fail, .compared = sync_event_plan,
 			.vanished = sync_tell_vanished, .arg = run } };
 	struct sync_pair_ends *p;
 

@@ -176,6 +176,10 @@ void sync_tell_vanished(void *run, const char *path);
 void sync_tell_report(void *run, const char *tried, const char *path,
     const char *text);
 void sync_tell_sums(struct sync_run *run);
+/* sync-events.c: of --json; nothing without it. */
+void sync_event_item(struct sync_run *run, const char *letters,
+    const char *path, const struct walk_item *source);
+void sync_event_plan(void *run, const struct sync_counts *counts);
 /* sync-run.c: all of it; returns the exit status. */
 enum sync_exit sync_run(struct sync_run *run);
 

@@ -75,6 +75,8 @@ sync_tell_item(void *arg, const char *letters, const char *path,
 	bool named = a->verbose > 0 && !a->names_off;
 	struct buf b;
 
+	if (a->json)
+		sync_event_item(run, letters, path, source);
 	buf_init(&b);
 	if (format == NULL && a->itemize > 0)
 		format = "%i %n%L";

@@ -2,8 +2,10 @@
 """What hpnsync tells of a run: what was moved, events for programs. A program
 in place of the connection notes each byte that goes through it."""
 
+import json
 import os
 import re
+import shutil
 
 import pytest
 
@@ -71,3 +73,79 @@ def test_moved_here(tmp_path):
                      rb"\(DRY RUN\)$", dry.out, re.M), dry
     short = run([SYNC, "-avh", *names])
     assert re.search(rb"^sent 1\.9MB  received ", short.out, re.M), short
+
+
+FIELDS = {
+    "start": {"version": int},
+    "plan": {f: int for f in ("entries", "files", "size", "copies",
+                              "copy_size", "deletes")},
+    "item": {"path": str, "letters": str, "kind": str},
+    "delete": {"path": str, "dir": bool},
+    "error": {"class": str, "path": str, "text": str},
+    "file-begin": {"path": str, "size": int, "bytes": int, "kept": int,
+                   "seconds": float},
+    "progress": {"files": int, "files_done": int, "failures": int, "size": int,
+                 "bytes": int, "kept": int, "seconds": float, "rate": int,
+                 "listing": bool, "lanes": int},
+}
+FIELDS["file-done"] = FIELDS["file-begin"]
+FIELDS["end"] = {k: v for k, v in FIELDS["progress"].items()
+                 if k != "listing"} | {"peak": int}
+KINDS = {"file", "dir", "link", "fifo", "socket", "device"}
+
+
+def events(done):
+    """All of them, each checked to be what the manual says."""
+    told = [json.loads(line) for line in done.out.splitlines()]
+    for e in told:
+        assert {k: type(v) for k, v in e.items() if k != "event"} == \
+            FIELDS[e["event"]], e
+        assert e.get("kind", "file") in KINDS, e
+    assert told[0] == {"event": "start", "version": 1}
+    assert [e["event"] for e in told].index("end") == len(told) - 1
+    assert [e["event"] for e in told].count("plan") == 1
+    return told
+
+
+def of(told, event, *fields):
+    return sorted(tuple(e[f] for f in fields) for e in told
+                  if e["event"] == event)
+
+
+def test_events(shell, tmp_path):
+    """--json: each line is an event of the schema, those of -n are those of
+    the run, and nothing else is written whatever else is asked for."""
+    name = os.fsdecode(b"\xff\"\\\n\xc3\xa4\x1b")
+    source = tree(tmp_path / "from", {f"d/{name}": 70000, "same": 5})
+    (source / "link").symlink_to("same")
+    target = tree(tmp_path / "to", {"gone/one": 1, "old": 2})
+    shutil.copy2(source / "same", target / "same")
+    line = [SYNC, "-avi", "--stats", "--delete", "--max-delete=9", "--json",
+            "-e", shell, f"{source}/", f"h:{target}"]
+    dry, wet = run([*line, "-n"]), run(line)
+    assert dry.rc == 0 and wet.rc == 0, (dry, wet)
+    dry, wet = events(dry), events(wet)
+    items = of(wet, "item", "path", "letters", "kind")
+    assert of(dry, "item", "path", "letters", "kind") == items
+    assert [(p, k) for p, _, k in items if p != "."] == sorted([
+        ("d", "dir"), (f"d/{name}", "file"), ("link", "link")])
+    assert (f"d/{name}", "<f+++++++++", "file") in items
+    for told in dry, wet:
+        assert of(told, "delete", "path", "dir") == [
+            ("gone", True), ("gone/one", False), ("old", False)]
+        assert of(told, "plan", "files", "size", "copies", "copy_size",
+                  "deletes") == [(2, 70009, 1, 70000, 3)]
+    os.mkfifo(source / "pipe")
+    done = run(line)
+    assert done.rc == 23, done
+    assert of(events(done), "error", "path", "class") == [("pipe", "file")]
+
+
+def test_events_of_a_directory_that_is_made(tmp_path):
+    """-v has no line of its own then, and -q no event."""
+    source = tree(tmp_path / "from", {"f": 3})
+    events(run([SYNC, "-av", "--json", f"{source}/", tmp_path / "a"]))
+    done = run([SYNC, "-aq", "--json", f"{source}/", tmp_path / "b"])
+    assert (done.rc, done.out) == (0, b""), done
+    done = run([SYNC, "--json", "--check=x", tmp_path])
+    assert done.rc == 1 and b"--json" in done.err, done

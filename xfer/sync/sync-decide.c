@@ -422,6 +422,7 @@ take_file(struct sync_plan *p, const char *path,
 		return;
 	}
 	touch(p);
+	sync_count_copy(p, r);
 	if (for_dir) {
 		replace_dir(p, path, r, t);
 	} else {

@@ -309,6 +309,16 @@ sync_ready_free(struct sync_ready *r)
 
 /* ---- items -------------------------------------------------------------- */
 
+void
+sync_count_copy(struct sync_plan *p, const struct sync_record *r)
+{
+	if (r->kind != XFER_ORDER_COPY || r->item.kind != WALK_FILE ||
+	    r->letters[0] == 'h')
+		return;
+	p->counts.to_copy++;
+	p->counts.to_copy_bytes += r->item.size;
+}
+
 static void
 count_done(struct sync_plan *p, const struct sync_record *r)
 {

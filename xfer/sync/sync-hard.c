@@ -184,6 +184,7 @@ sync_set_takes(struct sync_plan *p, struct sync_decision *d,
 	if (s->state == SET_NEW) {
 		s->state = SET_COPIED;
 		set_first(p, s, r);
+		sync_count_copy(p, r);
 		sync_record_put(p, &p->firsts, r);
 	} else {
 		sync_record_put(p, &p->links, r);

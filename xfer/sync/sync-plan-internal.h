@@ -190,6 +190,8 @@ void sync_frame_end(struct sync_plan *p, struct sync_frame *f);
  * (dry_run) its item is told. */
 void sync_emit(struct sync_plan *p, const struct sync_record *r);
 void sync_ready_free(struct sync_ready *r);
+/* A copy that was decided counts as one to be done, if it is of data. */
+void sync_count_copy(struct sync_plan *p, const struct sync_record *r);
 void sync_tell(struct sync_plan *p, const struct sync_record *r);
 /* The target's path, as an order names it. The caller frees it. */
 char *sync_target_path(const struct sync_plan *p, const struct sync_record *r);

@@ -180,6 +180,17 @@ from_spool(struct sync_plan *p, struct sync_spool *spool)
 	return 1;
 }
 
+/* Both trees are known. */
+static void
+tell_compared(struct sync_plan *p)
+{
+	const struct sync_plan_hooks *h = &p->p.hooks;
+
+	p->counts.to_delete = p->n_deletes;
+	if (h->compared != NULL)
+		h->compared(h->arg, &p->counts);
+}
+
 /* One step. 1; 0: the phase is over; SYNC_SCAN_LATER; ERR_*. */
 static int
 step(struct sync_plan *p)
@@ -249,6 +260,8 @@ sync_plan_next(void *plan, struct xfer_order *out)
 		}
 		if (r > 0)
 			continue;
+		if (p->phase == SYNC_PHASE_MERGE)
+			tell_compared(p);
 		p->phase++;
 		if (p->phase == SYNC_PHASE_DELETE)
 			sync_deletes_decide(p);

@@ -68,6 +68,8 @@ struct sync_counts {
 	uint64_t made_files, made_dirs, made_links, deleted;
 	uint64_t bytes, copied_files, copied_bytes;
 	uint64_t target_entries;
+	/* What there is to be done: known when all is compared. */
+	uint64_t to_copy, to_copy_bytes, to_delete;
 };
 
 struct sync_plan_hooks {
@@ -81,6 +83,9 @@ struct sync_plan_hooks {
 	void (*note)(void *arg, const char *path, const char *text);
 	void (*fail)(void *arg, const char *path, const char *text);
 	void (*vanished)(void *arg, const char *path);
+	/* All is compared, and perhaps some is done already. NULL: nobody
+	 * wants to know. */
+	void (*compared)(void *arg, const struct sync_counts *counts);
 	void *arg;
 };
 
