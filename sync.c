@@ -120,7 +120,7 @@ start_progress(void)
 		fatal("%s", err_text(ERR_NOMEM));
 	if (a->json)
 		a->style = PROGRESS_JSON;
-	if (!a->progress || a->json || a->style_given)
+	if (!a->progress || a->json || a->given.style)
 		progress_set_style(a->xfer.progress, a->style);
 	if (a->quiet > 0)
 		progress_set_style(a->xfer.progress, PROGRESS_NONE);

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <poll.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -15,22 +16,25 @@
 #include "base/fd.h"
 #include "base/lookup.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "compat/bsd.h"
 #include "compat/sock.h"
 
 enum {
 	CACHE_SIZE = 256, /* names of users, and of groups */
 	SHOWN_MAX = 4096, /* users, and groups, that files have shown */
-	USER_MAX = 256,	  /* bytes of the user's name in a question */
+	USER_MAX = OWNERS_ASKED_MAX + 1, /* bytes of a name in a question */
 	WAIT_MS = 1000,	  /* for an answer */
 	KIND_HOME = OWNERS_GROUP + 1,
+	KIND_USER_ID,
+	KIND_GROUP_ID,
 };
 
 /* A question is one message, and so is its answer; each of one length. */
 struct question {
 	uint32_t kind; /* enum owners_kind, KIND_HOME */
-	uint32_t id;   /* for KIND_HOME: a number that the answer repeats */
-	char user[USER_MAX];
+	uint32_t id; /* from KIND_HOME on: a number that the answer repeats */
+	char user[USER_MAX]; /* or the group, for KIND_GROUP_ID */
 };
 
 struct answer {
@@ -85,6 +89,19 @@ put_name(char *text, size_t size, const char *name)
 	strlcpy(text, name, size);
 }
 
+/* An id is told in digits, so that "" is none. */
+static void
+look_up_id(const struct question *q, struct answer *a)
+{
+	const struct passwd *pw;
+	const struct group *gr;
+
+	if (q->kind == KIND_USER_ID && (pw = getpwnam(q->user)) != NULL)
+		snprintf(a->text, sizeof a->text, "%u", (unsigned)pw->pw_uid);
+	if (q->kind == KIND_GROUP_ID && (gr = getgrnam(q->user)) != NULL)
+		snprintf(a->text, sizeof a->text, "%u", (unsigned)gr->gr_gid);
+}
+
 static void
 look_up(const struct question *q, bool shown_only, struct answer *a)
 {
@@ -104,6 +121,8 @@ look_up(const struct question *q, bool shown_only, struct answer *a)
 	    (pw = getpwnam(q->user)) != NULL &&
 	    strlen(pw->pw_dir) < sizeof a->text)
 		strlcpy(a->text, pw->pw_dir, sizeof a->text);
+	if (!shown_only && memchr(q->user, '\0', sizeof q->user) != NULL)
+		look_up_id(q, a);
 }
 
 void
@@ -140,7 +159,7 @@ struct owners {
 	bool late;	    /* a question was given up waiting for */
 	struct answer next; /* which is arriving: that many bytes of it */
 	size_t arrived;
-	uint32_t homes;	    /* KIND_HOME questions so far */
+	uint32_t named;	    /* questions with a name so far */
 	struct name users[CACHE_SIZE], groups[CACHE_SIZE];
 };
 
@@ -316,17 +335,50 @@ owners_name(struct owners *o, enum owners_kind kind, uint32_t id, int file,
 	return name[0] != '\0';
 }
 
+static bool
+ask_by_name(struct owners *o, uint32_t kind, const char *name,
+    struct answer *a)
+{
+	struct question q = { .kind = kind, .id = o->named++ };
+
+	if (strlen(name) >= sizeof q.user)
+		return false;
+	strlcpy(q.user, name, sizeof q.user);
+	return ask(o, &q, -1, a);
+}
+
 bool
 owners_home(struct owners *o, const char *user, char home[OWNERS_HOME_MAX])
 {
-	struct question q = { .kind = KIND_HOME, .id = o->homes++ };
 	struct answer a;
 
-	if (strlen(user) >= sizeof q.user)
-		return false;
-	strlcpy(q.user, user, sizeof q.user);
-	if (!ask(o, &q, -1, &a))
+	if (!ask_by_name(o, KIND_HOME, user, &a))
 		return false;
 	strlcpy(home, a.text, OWNERS_HOME_MAX);
+	return true;
+}
+
+bool
+owners_may_name(const void *name, size_t len)
+{
+	const uint8_t *c = name;
+
+	for (size_t i = 0; i < len; i++)
+		if (c[i] < ' ' || c[i] == 0x7f || c[i] == ':')
+			return false;
+	return len > 0 && len <= OWNERS_ASKED_MAX;
+}
+
+bool
+owners_id(struct owners *o, enum owners_kind kind, const char *name,
+    uint32_t *id)
+{
+	struct answer a;
+	int64_t v;
+
+	if (!ask_by_name(o, kind == OWNERS_USER ? KIND_USER_ID : KIND_GROUP_ID,
+		name, &a) || str_to_int(a.text, 0, UINT32_MAX - 1, &v) < 0)
+		return false;
+	*id = (uint32_t)v;
 	return true;
 }

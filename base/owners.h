@@ -22,6 +22,7 @@ struct owners;
 enum {
 	OWNERS_NAME_MAX = 40, /* bytes with the NUL; longer ones are cut */
 	OWNERS_HOME_MAX = 1024,
+	OWNERS_ASKED_MAX = 255, /* bytes of a name of which the id is asked */
 };
 
 enum owners_kind { OWNERS_USER = 1, OWNERS_GROUP };
@@ -46,6 +47,12 @@ bool owners_name(struct owners *o, enum owners_kind kind, uint32_t id,
 /* The home directory of a user. False: it is not known, or may not be told. */
 bool owners_home(struct owners *o, const char *user,
     char home[OWNERS_HOME_MAX]);
+/* May it be the name of a user or group: no control characters, no colon? */
+bool owners_may_name(const void *name, size_t len);
+/* The id of the user or group of that name. False: it is not known, or may not
+ * be told. */
+bool owners_id(struct owners *o, enum owners_kind kind, const char *name,
+    uint32_t *id);
 
 /* The main function of the process: answers at sock until the other end is
  * closed. shown_only: it names only owners of files that it was shown. */

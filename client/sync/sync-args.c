@@ -203,7 +203,7 @@ shell_of_environment(struct sync_args *a)
 	const char *value = getenv("RSYNC_RSH");
 	const struct sync_option *o = by_letter('e');
 
-	if (value != NULL && *value != '\0' && o != NULL && !a->shell_given)
+	if (value != NULL && *value != '\0' && o != NULL && !a->given.shell)
 		apply(a, o, "RSYNC_RSH", value);
 }
 
@@ -274,7 +274,7 @@ complete(struct sync_args *a)
 	if (o->in_place && o->backup)
 		refuse(SYNC_EXIT_REFUSED, "--inplace", "is not here with "
 		    "--backup: the file would be its own backup");
-	if (a->json && a->style_given)
+	if (a->json && a->given.style)
 		refuse(SYNC_EXIT_USAGE, "--json", "and --progress=WORD: only "
 		    "one of them");
 	if (a->compress && strlist_add(&a->ssh, "-oCompression=yes") < 0)
@@ -323,4 +323,6 @@ sync_args_clear(struct sync_args *a)
 	sync_chmod_free(a->chmod);
 	strlist_clear(&a->ssh);
 	strlist_clear(&a->dests);
+	free(a->chown.user);
+	free(a->chown.group);
 }

@@ -29,7 +29,9 @@ struct sync_args {
 	 * its port. */
 	struct strlist ssh;
 	const char *ssh_program;
-	bool shell_given;	 /* -e stands in the line */
+	struct {
+		bool shell, style; /* -e, --progress=style */
+	} given;		 /* what stands in the line */
 	int port;
 	bool compress;		 /* -z */
 	bool cvs_exclude;	 /* -C */
@@ -48,6 +50,11 @@ struct sync_args {
 	bool from0;
 	bool break_lock;
 
+	/* --chown with names, owned: the target's end knows their ids. */
+	struct {
+		char *user, *group;
+	} chown;
+
 	struct strlist dests; /* --link-dest and its kin, as named */
 
 	/* What is told. */
@@ -56,7 +63,6 @@ struct sync_args {
 	bool names_off; /* --info=name0 */
 	const char *out_format, *log_file, *log_format;
 	bool json;
-	bool style_given;
 	enum progress_style style;
 	const char *manifest; /* --manifest: file to be written; NULL: none */
 	const char *check;    /* --check: a manifest; NULL: a tree is made the

@@ -8,6 +8,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/owners.h"
 #include "base/str.h"
 #include "client/sync/sync-args.h"
 #include "client/sync/sync-format.h"
@@ -306,7 +307,7 @@ take_shell(struct sync_args *a, const char *value)
 
 	if (strlist_split(&words, value, " ") < 0 || words.n == 0)
 		return "names no program";
-	a->shell_given = true;
+	a->given.shell = true;
 	base = strrchr(words.v[0], '/');
 	base = base != NULL ? base + 1 : words.v[0];
 	if (strcmp(base, "ssh") != 0 && strcmp(base, "hpnssh") != 0)
@@ -408,24 +409,32 @@ take_copy_dest(struct sync_args *a, const char *value)
 	return take_dest(a, SYNC_DEST_COPY, value);
 }
 
-/* Numbers only: names are looked up at the other end, which SFTP cannot do. */
+/* A number, or a name that the target's end looks up later. */
+static const char *
+take_id(char *text, int64_t *id, char **name)
+{
+	free(*name);
+	*name = NULL;
+	*id = SYNC_ANY_ID;
+	if (str_to_int(text, 0, UINT32_MAX - 1, id) >= 0)
+		return NULL;
+	if (!owners_may_name(text, strlen(text)))
+		return "has a name that nobody can have";
+	*name = xstrdup(text);
+	return NULL;
+}
+
 static const char *
 take_chown(struct sync_args *a, const char *value)
 {
-	const char *colon = strchr(value, ':');
-	size_t len = colon != NULL ? (size_t)(colon - value) : strlen(value);
-	char *user = xstrndup(value, len);
+	char *user = xstrdup(value), *group = user;
 	const char *why = NULL;
 
-	if (len > 0 && str_to_int(user, 0, UINT32_MAX - 1,
-	    &a->opts.chown_user) < 0)
-		why = "takes numbers (user:group): hpnsync does not know the "
-		      "names of the other host";
-	if (why == NULL && colon != NULL && colon[1] != '\0' &&
-	    str_to_int(colon + 1, 0, UINT32_MAX - 1,
-	    &a->opts.chown_group) < 0)
-		why = "takes numbers (user:group): hpnsync does not know the "
-		      "names of the other host";
+	(void)strsep(&group, ":");
+	if (*user != '\0')
+		why = take_id(user, &a->opts.chown_user, &a->chown.user);
+	if (why == NULL && group != NULL && *group != '\0')
+		why = take_id(group, &a->opts.chown_group, &a->chown.group);
 	free(user);
 	return why;
 }
@@ -451,7 +460,7 @@ take_progress(struct sync_args *a, const char *value)
 	for (size_t i = 0; i < ARRAY_LEN(styles); i++) {
 		if (strcmp(value, styles[i].word) == 0) {
 			a->style = styles[i].style;
-			a->style_given = true;
+			a->given.style = true;
 			return NULL;
 		}
 	}

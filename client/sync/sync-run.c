@@ -809,6 +809,7 @@ sync_run(struct sync_run *run)
 	find_target(run);
 	sync_dests_find(run);
 	set_umask(run);
+	sync_chown_find(run);
 	TAILQ_INIT(&run->pairs);
 	begin(run);
 	take_abilities(run);

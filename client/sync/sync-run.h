@@ -148,6 +148,10 @@ void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
 /* Can the target's end put files on its disk? */
 void sync_durable_check(struct sync_run *run);
 
+/* sync-chown.c: asks the target's end for the ids of the names of --chown. Ends
+ * the program if it does not know one. */
+void sync_chown_find(struct sync_run *run);
+
 /* sync-manifest.c: --manifest. The file is made before anything is copied, the
  * session's name of the target is known later; the file gets its name if the
  * run was whole. */

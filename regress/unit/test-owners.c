@@ -103,9 +103,17 @@ struct passwd *
 getpwnam(const char *name)
 {
 	static char home[] = "/home/ann";
-	static struct passwd pw = { .pw_dir = home };
+	static struct passwd pw = { .pw_dir = home, .pw_uid = ANN };
 
 	return strcmp(name, "ann") == 0 ? &pw : NULL;
+}
+
+struct group *
+getgrnam(const char *name)
+{
+	static struct group gr = { .gr_gid = ANN + 1 };
+
+	return strcmp(name, "ann") == 0 ? &gr : NULL;
 }
 
 /* ---- asked here --------------------------------------------------------- */
@@ -184,6 +192,46 @@ test_known_and_unknown(void **state)
 	assert_string_equal(home, "before");
 	assert_true(told_home(o, "ann", home));
 	assert_string_equal(home, "/home/ann");
+	owners_free(o);
+}
+
+static bool
+told_id(struct owners *o, enum owners_kind kind, uint32_t *id)
+{
+	for (int i = 0; i < TRIES; i++) {
+		if (owners_id(o, kind, "ann", id))
+			return true;
+		usleep(TRY_US);
+	}
+	return false;
+}
+
+/* Who is unknown has no id, least of all 0. */
+static void
+test_ids(void **state)
+{
+	struct owners *o = make();
+	char longest[OWNERS_ASKED_MAX + 2];
+	uint32_t id = NOBODY;
+
+	(void)state;
+	assert_true(told_id(o, OWNERS_USER, &id));
+	assert_int_equal(id, ANN);
+	assert_true(told_id(o, OWNERS_GROUP, &id));
+	assert_int_equal(id, ANN + 1);
+	assert_false(owners_id(o, OWNERS_USER, "bob", &id));
+	memset(longest, 'a', sizeof longest);
+	longest[OWNERS_ASKED_MAX + 1] = '\0';
+	assert_false(owners_id(o, OWNERS_USER, longest, &id));
+	assert_int_equal(id, ANN + 1);
+	assert_false(owners_may_name(longest, OWNERS_ASKED_MAX + 1));
+	assert_true(owners_may_name(longest, OWNERS_ASKED_MAX));
+	assert_true(owners_may_name("two words", 9));
+	assert_false(owners_may_name("", 0));
+	assert_false(owners_may_name("a:b", 3));
+	assert_false(owners_may_name("a\n", 2));
+	assert_false(owners_may_name("a\0b", 3));
+	assert_false(owners_may_name("\177", 1));
 	owners_free(o);
 }
 
@@ -330,6 +378,8 @@ test_only_what_is_shown(void **state)
 	assert_false(ask(o, ANN));
 	assert_false(ask_file(o, OWNERS_GROUP, ANN, -1));
 	assert_false(owners_home(o, "ann", home));
+	assert_false(owners_id(o, OWNERS_USER, "ann", &(uint32_t){ 0 }));
+	assert_false(owners_id(o, OWNERS_GROUP, "ann", &(uint32_t){ 0 }));
 	owners_free(o);
 	starter_end();
 	close(file);
@@ -386,6 +436,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_known_and_unknown),
+		cmocka_unit_test(test_ids),
 		cmocka_unit_test(test_names_that_are_none),
 		cmocka_unit_test(test_holds_nothing),
 		cmocka_unit_test(test_one_that_hangs),

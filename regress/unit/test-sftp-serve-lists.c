@@ -152,6 +152,15 @@ ask_confine(uint32_t h)
 }
 
 static void
+ask_ids(uint32_t h)
+{
+	(void)h;
+	ask_ext("ids-by-name@hpnssh.org");
+	for (int i = 0; i < 2; i++) /* no users, no groups */
+		buf_put_u32(&message, 0);
+}
+
+static void
 ask_get_g(uint32_t h)
 {
 	(void)h;
@@ -193,6 +202,8 @@ static const struct own {
 	    ask_walk_read, false },
 	{ "confine", "confine@hpnssh.org", "opendir,close", ask_confine,
 	    false },
+	{ "ids-by-name", "ids-by-name@hpnssh.org", "users-groups-by-id",
+	    ask_ids, false },
 };
 
 /* As a stock sftp-server names them. */

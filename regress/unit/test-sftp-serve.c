@@ -27,7 +27,8 @@ test_version(void **state)
 		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",
 		"put-file@hpnssh.org", "put-file-ns@hpnssh.org",
 		"rename-part@hpnssh.org", "get-file@hpnssh.org",
-		"walk@hpnssh.org", "confine@hpnssh.org" };
+		"walk@hpnssh.org", "confine@hpnssh.org",
+		"ids-by-name@hpnssh.org" };
 	const struct sftp_serve_opts opts = { .read_only = false };
 	struct reply reply;
 	size_t n = 0;
@@ -298,6 +299,73 @@ test_directory(void **state)
 	expect_status(SFTP_OK);
 }
 
+/* Asks for the ids of n users and of one group. */
+static void
+ask_ids(const char *user, size_t len, uint32_t n, const char *group)
+{
+	ask_ext("ids-by-name@hpnssh.org");
+	buf_put_u32(&message, n * (4 + (uint32_t)len));
+	for (uint32_t i = 0; i < n; i++)
+		buf_put_string(&message, user, len);
+	buf_put_u32(&message, group != NULL ? 4 + (uint32_t)strlen(group) : 0);
+	if (group != NULL)
+		buf_put_cstring(&message, group);
+}
+
+/* ids-by-name: who is unknown is nobody, never root; what can be nobody's name,
+ * too many names and more than the lists are refused. */
+static void
+check_ids(void)
+{
+	static const struct {
+		const char *name;
+		size_t len;
+	} bad[] = { { "", 0 }, { "a:b", 3 }, { "a\nb", 3 }, { "a\0b", 3 },
+		{ "\033", 1 }, { "\177", 1 } };
+	struct reply reply;
+	char longest[256];
+	struct rd r;
+
+	ask_ids("root", 4, 1, "no such group");
+	reply = answer();
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	r = rd_sub(&reply.body);
+	assert_int_equal(r.len, 4);
+	assert_int_equal(rd_u32(&r), 0);
+	r = rd_sub(&reply.body);
+	assert_int_equal(r.len, 4);
+	assert_int_equal(rd_u32(&r), UINT32_MAX);
+	assert_int_equal(rd_end(&reply.body), 0);
+	memset(longest, 'x', sizeof longest);
+	for (uint32_t n = 255; n <= 256; n++) {
+		ask_ids("no such user", 12, n, "root");
+		if (n == 256)
+			expect_status(SFTP_BAD_MESSAGE);
+		else
+			assert_int_equal(answer().type, SFTP_EXTENDED_REPLY);
+		ask_ids(longest, n, 1, NULL);
+		if (n == 256)
+			expect_status(SFTP_BAD_MESSAGE);
+		else
+			assert_int_equal(answer().type, SFTP_EXTENDED_REPLY);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		ask_ids(bad[i].name, bad[i].len, 1, "root");
+		expect_status(SFTP_BAD_MESSAGE);
+	}
+	ask_ids("root", 4, 1, "a:b");
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_ids("root", 4, 1, "root");
+	buf_put_u8(&message, 0);
+	expect_status(SFTP_BAD_MESSAGE);
+	ask_ext("ids-by-name@hpnssh.org");
+	buf_put_u32(&message, 5); /* a name that is cut off */
+	buf_put_u32(&message, 4);
+	buf_put_u8(&message, 'r');
+	buf_put_u32(&message, 0);
+	expect_status(SFTP_BAD_MESSAGE);
+}
+
 static void
 test_extensions(void **state)
 {
@@ -372,6 +440,7 @@ test_extensions(void **state)
 	assert_int_equal(rd_end(&r), 0);
 	r = rd_sub(&reply.body);
 	assert_true(span_equals(rd_string(&r), "root"));
+	check_ids();
 	buf_put_cstring(ask_ext("nothing@example.com"), "x");
 	expect_status(SFTP_OP_UNSUPPORTED);
 	ask_path(99, "x");

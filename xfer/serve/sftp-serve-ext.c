@@ -14,7 +14,10 @@
 #include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-enum { IDS_MAX = 4096 };
+enum {
+	IDS_MAX = 4096,
+	NAMES_MAX = 256, /* of users and groups in a request */
+};
 
 /* ---- file systems ------------------------------------------------------- */
 
@@ -181,5 +184,55 @@ serve_users_groups(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	}
 	buf_close_string(b, list);
 	buf_close_string(b, mark);
+	return 0;
+}
+
+/* Counts the names of a list. ERR_LIMIT: one of them can be nobody's. */
+static int
+check_names(struct rd list, size_t *n)
+{
+	struct span name;
+
+	while (list.len > 0) {
+		name = rd_string(&list);
+		if (rd_err(&list) < 0)
+			return rd_err(&list);
+		if (!owners_may_name(name.p, name.len) || ++*n > NAMES_MAX)
+			return ERR_LIMIT;
+	}
+	return rd_err(&list);
+}
+
+static void
+put_ids(struct sftp_serve *s, enum owners_kind kind, struct rd list)
+{
+	char text[OWNERS_ASKED_MAX + 1];
+	size_t mark = buf_open_string(&s->out);
+	struct span name;
+
+	while (list.len > 0) {
+		name = rd_string(&list);
+		memcpy(text, name.p, name.len);
+		text[name.len] = '\0';
+		buf_put_u32(&s->out, serve_id(s, kind, text));
+	}
+	buf_close_string(&s->out, mark);
+}
+
+int
+serve_ids_by_name(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct rd users = rd_sub(r), groups = rd_sub(r);
+	size_t n = 0, mark;
+	int err = rd_end(r);
+
+	if (err < 0 || (err = check_names(users, &n)) < 0 ||
+	    (err = check_names(groups, &n)) < 0)
+		return err;
+	serve_verbose(s, "ids-by-name: %zu names", n);
+	mark = serve_begin_reply(s, op->id);
+	put_ids(s, OWNERS_USER, users);
+	put_ids(s, OWNERS_GROUP, groups);
+	buf_close_string(&s->out, mark);
 	return 0;
 }

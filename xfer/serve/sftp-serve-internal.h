@@ -330,6 +330,7 @@ SERVE_HANDLER(limits);
 SERVE_HANDLER(expand_path);
 SERVE_HANDLER(home_directory);
 SERVE_HANDLER(users_groups);
+SERVE_HANDLER(ids_by_name);
 /* sftp-serve-hpn.c */
 SERVE_HANDLER(check_file_handle);
 SERVE_HANDLER(check_file_name);
@@ -457,6 +458,10 @@ uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
  * there is none, or it cannot be told. file: see base/owners.h. */
 bool serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
     int file, char name[SERVE_OWNER_MAX]);
+/* The id of a user or group by its name; UINT32_MAX: it is not known, or must
+ * not be told. */
+uint32_t serve_id(struct sftp_serve *s, enum owners_kind kind,
+    const char *name);
 /* The owner and the group of an entry of the directory `dir`, as names, or as
  * numbers if they have no name. */
 void serve_owners(struct sftp_serve *s, const struct stat *st, int dir,

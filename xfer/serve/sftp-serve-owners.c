@@ -38,6 +38,21 @@ serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
 	return found;
 }
 
+uint32_t
+serve_id(struct sftp_serve *s, enum owners_kind kind, const char *name)
+{
+	const struct passwd *pw;
+	const struct group *gr;
+	uint32_t id;
+
+	if (s->opts.owners != NULL)
+		return owners_id(s->opts.owners, kind, name, &id) ? id :
+								    UINT32_MAX;
+	if (kind == OWNERS_USER)
+		return (pw = getpwnam(name)) != NULL ? pw->pw_uid : UINT32_MAX;
+	return (gr = getgrnam(name)) != NULL ? gr->gr_gid : UINT32_MAX;
+}
+
 /* Opens an entry so that the process of opts.owners can see who owns it. This
  * reads nothing, and needs no right to the file. -1: not needed, or it
  * failed. */

@@ -143,6 +143,8 @@ static const struct request requests[] = {
 	    serve_walk_read),
 	OTHER("confine", "confine@hpnssh.org", "1", "opendir,close",
 	    NOTHING, serve_confine),
+	OTHER("ids-by-name", "ids-by-name@hpnssh.org", "1",
+	    "users-groups-by-id", LIST, serve_ids_by_name),
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 

@@ -56,6 +56,7 @@ enum sftp_extension {
 	SFTP_EXT_CONFINE,
 	SFTP_EXT_WALK,
 	SFTP_EXT_BLOCK_SUMS,
+	SFTP_EXT_IDS_BY_NAME,
 	SFTP_EXT_COUNT,
 };
 
@@ -317,6 +318,12 @@ bool sftp_guess_walk(const struct sftp *s, struct sftp_handle *h);
  * groups' names, each in the order of the ids. */
 void sftp_users_groups(struct sftp *s, const uint32_t *uids, size_t n_uids,
     const uint32_t *gids, size_t n_gids, sftp_done_fn done, void *arg);
+/* ids-by-name@hpnssh.org, of at most 256 names: the reply's body is a string of
+ * users' ids, and one of groups' ids, each uint32, in the order of the names;
+ * 2^32 - 1: unknown. */
+void sftp_ids_by_name(struct sftp *s, const char *const *users,
+    size_t n_users, const char *const *groups, size_t n_groups,
+    sftp_done_fn done, void *arg);
 
 /* times-ns@hpnssh.org: sets atime and mtime of an open file or directory. */
 struct timespec;

@@ -36,6 +36,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_CONFINE] = { "confine@hpnssh.org", "1" },
 	[SFTP_EXT_WALK] = { "walk@hpnssh.org", "1" },
 	[SFTP_EXT_BLOCK_SUMS] = { "block-sums@hpnssh.org", "1" },
+	[SFTP_EXT_IDS_BY_NAME] = { "ids-by-name@hpnssh.org", "1" },
 };
 
 static int
@@ -608,6 +609,29 @@ sftp_users_groups(struct sftp *s, const uint32_t *uids, size_t n_uids,
 		return;
 	put_ids(s, uids, n_uids);
 	put_ids(s, gids, n_gids);
+	finish(s, mark);
+}
+
+static void
+put_names(struct sftp *s, const char *const *names, size_t n)
+{
+	size_t mark = buf_open_string(&s->out);
+
+	for (size_t i = 0; i < n; i++)
+		buf_put_cstring(&s->out, names[i]);
+	buf_close_string(&s->out, mark);
+}
+
+void
+sftp_ids_by_name(struct sftp *s, const char *const *users, size_t n_users,
+    const char *const *groups, size_t n_groups, sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_IDS_BY_NAME, done, arg);
+
+	if (mark == 0)
+		return;
+	put_names(s, users, n_users);
+	put_names(s, groups, n_groups);
 	finish(s, mark);
 }
 

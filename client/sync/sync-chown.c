@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: ISC */
+/* The names of --chown: they are those of the target's end, which is asked
+ * before anything is changed. */
+#include <stdint.h>
+
+#include "client/sync/sync-run.h"
+
+struct answer {
+	bool done;
+	int err; /* ERR_* of the connection */
+	uint32_t status, user, group;
+};
+
+static void
+on_ids(void *arg, const struct sftp_reply *reply)
+{
+	struct answer *a = arg;
+	struct rd body = reply->body, users, groups;
+
+	a->done = true;
+	a->err = reply->err;
+	a->status = reply->status;
+	if (reply->err < 0 || reply->type != SFTP_EXTENDED_REPLY)
+		return;
+	users = rd_sub(&body);
+	groups = rd_sub(&body);
+	if (users.len > 0)
+		a->user = rd_u32(&users);
+	if (groups.len > 0)
+		a->group = rd_u32(&groups);
+	if (rd_end(&users) < 0 || rd_end(&groups) < 0 || rd_end(&body) < 0)
+		a->status = SFTP_BAD_MESSAGE;
+}
+
+static void
+take(struct sync_run *run, const char *name, uint32_t id, const char *unknown,
+    int64_t *to)
+{
+	if (name == NULL)
+		return;
+	if (id == UINT32_MAX)
+		sync_die(run, SYNC_EXIT_USAGE, name, unknown);
+	*to = id;
+}
+
+void
+sync_chown_find(struct sync_run *run)
+{
+	struct sync_args *args = &run->args;
+	const char *user = args->chown.user, *group = args->chown.group;
+	struct sftp *s = sync_end_of(run, false)->s;
+	struct answer a = { .user = UINT32_MAX, .group = UINT32_MAX };
+
+	if (user == NULL && group == NULL)
+		return;
+	while (!sftp_is_ready(s))
+		sync_hosts_turn(run, 1000);
+	if (!sftp_has(s, SFTP_EXT_IDS_BY_NAME))
+		sync_die(run, SYNC_EXIT_REFUSED, "--chown", "takes numbers "
+		    "here: the target's server does not look up names");
+	sftp_ids_by_name(s, &user, user != NULL ? 1 : 0, &group,
+	    group != NULL ? 1 : 0, on_ids, &a);
+	while (!a.done)
+		sync_hosts_turn(run, 1000);
+	if (a.err < 0)
+		sync_lost(run, a.err);
+	if (a.status != SFTP_OK)
+		sync_die(run, SYNC_EXIT_REFUSED, "--chown",
+		    sftp_status_text(a.status));
+	take(run, user, a.user, "is no user at the target",
+	    &args->opts.chown_user);
+	take(run, group, a.group, "is no group at the target",
+	    &args->opts.chown_group);
+}

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: ISC
+"""Owners by name: the names are those of the target's host, whose accounts
+have other numbers than this one's."""
+
+import os
+
+import pytest
+
+import harness
+from harness import have, hpn, run
+from sync_ways import SERVERS
+
+SYNC = hpn("sync")
+OURS, THEIRS = 54811, 54911  # ann's numbers, here and at the host
+PASSWD = "root:x:0:0::/root:/bin/sh\nann:x:{0}:{0}::/:/bin/sh\n"
+GROUP = "root:x:0:\nann:x:{0}:\nstaff two:x:{1}:\n"
+ENTER = """#!/bin/sh
+exec unshare -m --propagation private sh -c '
+mount --bind {0}/passwd /etc/passwd && mount --bind {0}/group /etc/group &&
+exec "$@"' sh {1}
+"""
+
+pytestmark = [
+    pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
+                       reason="hpnsync is not built"),
+    pytest.mark.skipif(os.geteuid() != 0 or bool(harness.mount_problem()),
+                       reason="other accounts need root and namespaces")]
+
+
+def accounts(place, first):
+    """A directory with a passwd and a group, in which ann is `first`."""
+    place.mkdir()
+    (place / "passwd").write_text(PASSWD.format(first))
+    (place / "group").write_text(GROUP.format(first, first + 1))
+    return place
+
+
+@pytest.fixture
+def ends(tmp_path):
+    """What runs hpnsync here, and what its host is, each with its accounts."""
+    def entered(name, first, command):
+        script = tmp_path / name
+        script.write_text(ENTER.format(
+            accounts(tmp_path / f"etc-{name}", first), command))
+        script.chmod(0o755)
+        return script
+
+    source = tmp_path / "from"
+    source.mkdir()
+    (source / "f").write_text("x")
+    sync = entered("sync", OURS, f'{SYNC} "$@"')
+    hosts = {kind: entered(kind, THEIRS, server)
+             for kind, server in SERVERS.items()}
+    return tmp_path, sync, hosts
+
+
+def owner(path):
+    st = os.lstat(path)
+    return st.st_uid, st.st_gid
+
+
+@pytest.mark.parametrize("way, first", [
+    ("up", THEIRS), ("down", OURS), ("here", OURS)])
+def test_chown_by_name(ends, way, first):
+    """The names are the target's, wherever that is."""
+    place, sync, hosts = ends
+    source, target = f"{place}/from/", f"{place}/to/"
+    if way == "up":
+        target = f"h:{target}"
+    elif way == "down":
+        source = f"h:{source}"
+    over = [] if way == "here" else ["-e", hosts["hpn"]]
+    for names, ids in [("ann:staff two", (first, first + 1)),
+                       (":ann", (0, first)), ("ann", (first, 0)),
+                       ("7:ann", (7, first)), ("8:9", (8, 9))]:
+        run([sync, "-rtog", f"--chown={names}", *over, source, target]).ok()
+        assert owner(place / "to/f") == ids, names
+
+
+@pytest.mark.parametrize("names", ["bob", "ann:bob", ":bob", "a\nb"])
+def test_wrong_name(ends, names):
+    """A name that the target does not know ends the run before it begins: it
+    is not root, and no file is made."""
+    place, sync, hosts = ends
+    done = run([sync, "-r", f"--chown={names}", "-e", hosts["hpn"],
+                f"{place}/from/", f"h:{place}/to/"])
+    why = b"nobody can have" if "\n" in names else b"at the target"
+    assert done.rc == 1 and why in done.err, done
+    assert not (place / "to").exists()
+
+
+def test_stock_server(ends):
+    """A server that looks up no names: they are refused, numbers are taken."""
+    place, sync, hosts = ends
+    if "stock" not in hosts:
+        pytest.skip("no stock server")
+    to = ["-e", hosts["stock"], f"{place}/from/", f"h:{place}/to/"]
+    done = run([sync, "-r", "--chown=ann", *to])
+    assert done.rc == 4 and b"takes numbers" in done.err, done
+    assert not (place / "to").exists()
+    run([sync, "-r", "--chown=7:8", *to]).ok()
+    assert owner(place / "to/f") == (7, 8)
