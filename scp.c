@@ -60,9 +60,9 @@ usage(void)
 	    "[--in-place]\n"
 	    "              [--json] [--links] [--manifest=file] "
 	    "[--no-space-check]\n"
-	    "              [--progress=tty|plain|none] [--retry[=times]] "
-	    "[--sparse]\n"
-	    "              [--verify] source ... target\n"
+	    "              [--progress=tty|plain|none] [--retry[=times]]\n"
+	    "              [--sftp-server=command] [--sparse] [--verify] "
+	    "source ... target\n"
 	    "       %s --help\n", called_name("hpnscp"), called_name("hpnscp"));
 	exit(1);
 }
@@ -121,6 +121,7 @@ enum {
 	OPT_PROGRESS,
 	OPT_MANIFEST,
 	OPT_RETRY,
+	OPT_SFTP_SERVER,
 	OPT_SPARSE,
 	OPT_VERIFY,
 };
@@ -134,6 +135,7 @@ static const struct option long_options[] = {
 	{ "no-space-check", no_argument, NULL, OPT_NO_SPACE_CHECK },
 	{ "progress", required_argument, NULL, OPT_PROGRESS },
 	{ "retry", optional_argument, NULL, OPT_RETRY },
+	{ "sftp-server", required_argument, NULL, OPT_SFTP_SERVER },
 	{ "sparse", no_argument, NULL, OPT_SPARSE },
 	{ "verify", no_argument, NULL, OPT_VERIFY },
 	{ NULL, 0, NULL, 0 },
@@ -158,6 +160,9 @@ transfer_option(int opt, const char *arg)
 		break;
 	case OPT_NO_SPACE_CHECK:
 		scp.xfer.check_space = false;
+		break;
+	case OPT_SFTP_SERVER:
+		scp.server = arg;
 		break;
 	case OPT_SPARSE:
 		scp.xfer.sparse = true;
@@ -259,6 +264,7 @@ one_option(int opt, const char *arg)
 	case OPT_MANIFEST:
 	case OPT_NO_SPACE_CHECK:
 	case OPT_RETRY:
+	case OPT_SFTP_SERVER:
 	case OPT_SPARSE:
 	case OPT_VERIFY:
 		transfer_option(opt, arg);
@@ -301,11 +307,14 @@ complete_options(void)
 
 	if (scp.engine_only && other_means)
 		die("-j, --hard-links, --in-place, --links, --manifest, "
-		    "--retry, --sparse, --verify", "of use with SFTP only");
+		    "--retry, --sftp-server, --sparse, --verify",
+		    "of use with SFTP only");
 	if (scp.clear && other_means)
 		die("-z", "of use with SFTP only");
 	if (scp.use_legacy && scp.flags.sftp_server != NULL)
 		die("-D", "of use with SFTP only");
+	if (scp.server != NULL && scp.flags.sftp_server != NULL)
+		die("--sftp-server", "for a host, and with -D there is none");
 	scp.xfer.rate_bytes = scp.flags.rate_bytes;
 	scp.xfer.recursive = scp.recursive;
 	scp.xfer.preserve = scp.preserve;

@@ -61,6 +61,15 @@ static struct {
 	char *line; /* the line that was read last; owned */
 } g;
 
+/* --sftp-server has the name that it has in the other programs; -s is
+ * OpenSSH's. */
+enum { OPT_SFTP_SERVER = 256 };
+
+static const struct option long_options[] = {
+	{ "sftp-server", required_argument, NULL, OPT_SFTP_SERVER },
+	{ NULL, 0, NULL, 0 },
+};
+
 static bool interrupted;
 
 _Noreturn static void
@@ -75,7 +84,8 @@ usage(void)
 	    "[-P port]\n"
 	    "               [-R num_requests] [-S program] "
 	    "[-s subsystem | sftp_server]\n"
-	    "               [-X sftp_option] destination\n"
+	    "               [-X sftp_option] [--sftp-server=command] "
+	    "destination\n"
 	    "       %s --help\n",
 	    called_name("hpnsftp"), called_name("hpnsftp"));
 	exit(1);
@@ -487,6 +497,7 @@ one_option(int opt, const char *arg)
 		g.xfer.recursive = true;
 		break;
 	case 's':
+	case OPT_SFTP_SERVER:
 		g.subsystem = arg;
 		break;
 	case 'X':
@@ -513,8 +524,8 @@ main(int argc, char **argv)
 	    LOG_LVL_INFO);
 	log_to_stderr();
 	help_answer(&sftp_help, argc, argv, crypto_library_version());
-	while ((opt = flags_getopt(argc, argv,
-		    COPY_FLAGS "aB:b:fNpR:rs:X:")) != -1)
+	while ((opt = flags_getopt_long(argc, argv,
+		    COPY_FLAGS "aB:b:fNpR:rs:X:", long_options)) != -1)
 		one_option(opt, optarg);
 	argc -= optind;
 	argv += optind;

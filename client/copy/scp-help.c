@@ -21,6 +21,9 @@ static const struct help_row rows[] = {
 	{ "-j number|auto", "so many connections to a host" },
 	{ "-l kbit", "at most so many Kbit/s" },
 	{ "-X option", "nrequests=number or buffer=bytes" },
+	{ "--sftp-server=command",
+	    "what serves the host's files, for instance 'sudo -n "
+	    "/usr/libexec/hpnsftp-server'" },
 	{ "-z", "no encryption after the login" },
 	{ NULL, "What is told" },
 	{ "-q", "no progress" },

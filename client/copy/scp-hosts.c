@@ -220,6 +220,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 		.options = &scp->flags.ssh,
 		.program = scp->flags.ssh_program,
 		.server = scp->flags.sftp_server,
+		.subsystem = scp->server,
 		.clear = scp->clear,
 		.watched = scp->xfer.retries > 0,
 		.bulk = scp->xfer.rate_bytes == 0 ? bulk : 0,

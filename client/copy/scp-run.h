@@ -19,6 +19,7 @@
 
 struct scp {
 	struct copy_flags flags;
+	const char *server; /* --sftp-server; NULL: the host's subsystem */
 	struct xfer_opts xfer;	   /* of transfers by SFTP */
 	struct legacy_opts legacy; /* of legacy copies */
 	bool recursive, preserve;  /* -r, -p */
