@@ -466,6 +466,31 @@ def test_term(ends, tmp_path):
     assert done.rc == 0 and left_to_do(top, target) == [], done
 
 
+def test_stop_after(ends, tmp_path):
+    """It ends by itself, with 75, and the same command goes on."""
+    top = tmp_path / "from"
+    top.mkdir()
+    for i in range(30):
+        (top / f"f{i}").write_bytes(os.urandom(200000))
+    target = tmp_path / "to"
+    done = sync(ends, f"{top}/", target, "-a", "--bwlimit=500",
+                "--stop-after=1s")
+    assert done.rc == 75, done
+    assert sum(p.name[0] == "f" for p in target.iterdir()) < 30
+    done = sync(ends, f"{top}/", target, "-a")
+    assert done.rc == 0 and left_to_do(top, target) == [], done
+
+
+def test_empty_directories_are_left_out(ends, tmp_path):
+    """-m: those that are empty, or are so by the rules, at any depth."""
+    top = make(tmp_path / "from", {"a/b/f": "1", "c/d/g.o": "2", "e": None,
+                                   "h/i": None, "h/j/k": "3"})
+    done = sync(ends, f"{top}/", tmp_path / "to", "-am", "--exclude=*.o")
+    assert done.rc == 0, done
+    assert names(tmp_path / "to") == ["a", "a/b", "a/b/f", "h", "h/j",
+                                      "h/j/k"]
+
+
 @pytest.mark.parametrize("arguments,status,word", [
     (["-a", "--bogus", "a", "b"], 1, b"--bogus"),
     (["-aX", "a", "b"], 4, b"-X"),

@@ -63,6 +63,20 @@ def test_other_file_systems_in_the_target(ends, mounts, tmp_path):
     assert (done.rc, done.out) == (0, b""), done
 
 
+def test_one_file_system_of_the_source(ends, mounts, tmp_path):
+    """-x: of another one the source has the directory, but not what is in
+    it."""
+    source = fill(tmp_path / "from", {"h": 7})
+    mounts.make(source / "d/m")
+    fill(source, {"d/m/other": 5, "d/f": 3})
+    done = run([SYNC, "-ax", *ends(f"{source}/", tmp_path / "to")])
+    assert done.rc == 0, done
+    assert set(content(tmp_path / "to")) == {"h", "d/f"}
+    assert (tmp_path / "to/d/m").is_dir()
+    done = run([SYNC, "-a", *ends(f"{source}/", tmp_path / "all")])
+    assert done.rc == 0 and content(tmp_path / "all") == content(source), done
+
+
 def test_full(ends, mounts, tmp_path):
     """A target without room: what fits is whole, nothing else is touched,
     and with room the next run ends right."""

@@ -6,10 +6,13 @@ import json
 import os
 import re
 import shutil
+import signal
+import subprocess
 
 import pytest
 
-from harness import have, hpn, run
+from harness import (descendants, have, hpn, run, signal_all, start,
+                     wait_for)
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
 MOVED = re.compile(rb"^sent (\d+) bytes  received (\d+) bytes  \d+ bytes/sec$",
@@ -149,3 +152,26 @@ def test_events_of_a_directory_that_is_made(tmp_path):
     assert (done.rc, done.out) == (0, b""), done
     done = run([SYNC, "--json", "--check=x", tmp_path])
     assert done.rc == 1 and b"--json" in done.err, done
+
+
+def test_silent_host(ssh, tmp_path):
+    """--timeout: a host that stops answering in the middle is given up, with
+    30, and the same command goes on."""
+    source = tree(tmp_path / "from", {f"f{i}": 400000 for i in range(20)})
+    target = tmp_path / "to"
+    shell = " ".join(["ssh", *map(str, ssh.options()), "-p",
+                      str(ssh.server.port)])
+    line = [SYNC, "-a", "-e", shell, f"{source}/",
+            f"{ssh.user}@127.0.0.1:{target}"]
+    process = start([*line, "--timeout=2", "--bwlimit=500"],
+                    stderr=subprocess.PIPE)
+    wait_for(lambda: target.exists() and any(target.glob("f*")))
+    stopped = descendants(ssh.server.process.pid)
+    signal_all(stopped, signal.SIGSTOP)
+    try:
+        assert process.wait(40) == 30
+    finally:
+        signal_all(stopped, signal.SIGCONT)
+    assert b"lost" in process.communicate()[1]
+    done = run(line)
+    assert done.rc == 0 and len(list(target.glob("f*"))) == 20, done
