@@ -2,7 +2,7 @@
 /*
  * Lines of the log of events: what any text becomes, what is cut, and that a
  * line has room for the longest of everything; events of the user's process,
- * also broken ones; JSON strings.
+ * also broken ones; JSON strings; a file that is full.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,12 +11,19 @@
 
 #include <cmocka.h>
 
+#include <sys/resource.h>
+
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/fd.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "server/events/event-line.h"
+#include "server/events/event-sink.h"
 
 static char *
 text_of(struct buf *b)
@@ -149,6 +156,45 @@ test_there_and_back(void **state)
 	buf_clear(&b);
 }
 
+/* A log that may not grow further loses lines, counts them, and ends nobody;
+ * with room again the line that was cut has an end. */
+static void
+test_full_file(void **state)
+{
+	char path[] = "/tmp/hpn-events-XXXXXX", spec[64];
+	struct rlimit before, small = { .rlim_cur = 10 };
+	struct event_sink *s;
+	struct buf b = { 0 }, text = { 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small.rlim_max = before.rlim_max;
+	snprintf(spec, sizeof spec, "file:%s", path);
+	s = event_sink_new(spec, 0);
+	assert_non_null(s);
+	log_set_level(LOG_LVL_QUIET); /* the limit holds for that, too */
+	buf_put(&b, "1234567\n", 8);
+	event_sink_put(s, &b);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	event_sink_put(s, &b); /* cut */
+	event_sink_put(s, &b); /* too soon after that */
+	assert_int_equal(event_sink_dropped(s), 2);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	usleep(1100 * 1000);
+	event_sink_put(s, &b);
+	assert_int_equal(event_sink_dropped(s), 2);
+	event_sink_free(s);
+	assert_int_equal(fd_read_file(fd, &text, 100), 0);
+	assert_int_equal(buf_len(&text), 19);
+	assert_memory_equal(buf_data(&text), "1234567\n12\n1234567\n", 19);
+	buf_clear(&text);
+	buf_clear(&b);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+}
+
 int
 main(void)
 {
@@ -157,6 +203,7 @@ main(void)
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_there_and_back),
+		cmocka_unit_test(test_full_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

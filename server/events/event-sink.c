@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -92,7 +93,7 @@ look_at_name(struct event_sink *s)
 /* One write: other processes append to the same file. A line that a full disk
  * has cut gets an end before the next one. */
 static int
-put_file(struct event_sink *s, const char *lines, size_t len)
+write_lines(struct event_sink *s, const char *lines, size_t len)
 {
 	ssize_t n;
 
@@ -105,6 +106,22 @@ put_file(struct event_sink *s, const char *lines, size_t len)
 		errno = ENOSPC;
 	}
 	return n == (ssize_t)len ? 0 : ERR_SYSTEM;
+}
+
+/* A file that may not grow further (RLIMIT_FSIZE) is a full log, and does not
+ * end the process. Programs that the process starts find the signal as it was.
+ */
+static int
+put_file(struct event_sink *s, const char *lines, size_t len)
+{
+	int r, saved;
+
+	(void)signal(SIGXFSZ, SIG_IGN);
+	r = write_lines(s, lines, len);
+	saved = errno;
+	(void)signal(SIGXFSZ, SIG_DFL);
+	errno = saved;
+	return r;
 }
 
 /* ---- sockets ------------------------------------------------------------ */
