@@ -184,6 +184,33 @@ def test_deletes_and_renames(served, log, tmp_path):
     assert (sums["deletes"], sums["renames"]) == (2, 1)
 
 
+def test_a_name_hides_no_delete(served, log, tmp_path):
+    """A file that looks like a copy's part, and was there before, is told."""
+    client = served()
+    part = tmp_path / ".secret.hpnpart"
+    part.write_text("secret")
+    sftp(client, f"rm {part}\n").ok()
+    assert [e["path"] for e in of(until_closed(log), "delete")] == [str(part)]
+
+
+def test_refused_at_once_is_no_failure(served, log, tmp_path):
+    """A small file over a link: the one request is refused, and the ordinary
+    ones are what was done."""
+    client = served()
+    (tmp_path / "to").mkdir()
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "to/f").symlink_to("../real")
+    (tmp_path / "f").write_text("12345")
+    run([hpn("scp"), *client.options(), "-q", "-j1", "-P",
+         str(client.server.port), str(tmp_path / "f"),
+         f"127.0.0.1:{tmp_path}/to/"]).ok()
+    events = until_closed(log)
+    assert [e["bytes_written"] for e in of(events, "transfer")
+            if e["result"] != "part"] == [5]
+    sums = of(events, "transfer-summary")[-1]
+    assert (sums["failures"], sums["bytes_written"]) == (0, 5)
+
+
 @pytest.mark.parametrize("detail", ["sessions", "summary"])
 def test_less_detail(served, log, tmp_path, detail):
     client = served(f"EventDetail {detail}\n")

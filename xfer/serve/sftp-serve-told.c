@@ -5,6 +5,7 @@
  * A file that a client writes as a part, and renames when it is whole, is told
  * once, by its own name: the transfer is kept from its close to its rename.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -127,13 +128,25 @@ serve_tell_small(struct sftp_serve *s, const struct serve_op *op,
 		.path = op->path,
 		.writes = written,
 		.bytes_read = written ? 0 : bytes,
-		.bytes_written = written ? bytes : 0,
+		.bytes_written = written && op->error == 0 ? bytes : 0,
 		.ms = 0,
 		.result = op->error == 0 ? SFTP_SERVE_DONE :
 					   SFTP_SERVE_FAILED };
 
-	if (s->opts.tell != NULL)
+	/* After a refusal the client goes on with the ordinary requests. */
+	if (s->opts.tell != NULL && op->error != EOPNOTSUPP)
 		tell(s, &e);
+}
+
+/* Was the path written in this session, under a part's name, and not renamed?
+ */
+static bool
+is_kept(const struct serve_told *t, const char *path)
+{
+	for (size_t i = 0; t != NULL && i < t->count; i++)
+		if (strcmp(t->kept[i].path, path) == 0)
+			return true;
+	return false;
 }
 
 void
@@ -142,9 +155,10 @@ serve_tell_delete(struct sftp_serve *s, const struct serve_op *op)
 	const struct sftp_serve_event e = { .what = SFTP_SERVE_DELETE,
 		.path = op->path };
 
-	/* What a copy takes away of its own was never a file of anybody's. */
+	/* What a copy takes away of its own was never a file of anybody's; a
+	 * name alone does not make it that. */
 	if (s->opts.tell != NULL && op->error == 0 &&
-	    !is_part(op->path))
+	    !is_kept(s->told, op->path))
 		tell(s, &e);
 }
 
