@@ -84,10 +84,13 @@ answered(struct checked *f)
 	free(f);
 }
 
+/* A request that ends with its session says nothing of the file. */
 static void
 refused(struct checked *f, const struct sftp_reply *reply)
 {
-	if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE)
+	if (reply->err != 0)
+		f->told = true;
+	else if (reply->status == SFTP_NO_SUCH_FILE)
 		missing(f);
 	else
 		differs(f, reply->words != NULL ? reply->words :
@@ -254,6 +257,9 @@ sync_check(struct sync_run *run)
 	manifest_close(m);
 	if (c.names != NULL && !run->stop)
 		c.extra = sync_extra_find(c.names, c.end, c.top);
+	/* A run that is stopped has requests under way, which end with the
+	 * sessions, and need c until then. */
+	sync_hosts_close(run);
 	sync_extra_free(c.names);
 	free(c.top);
 	return run->stopped != SYNC_EXIT_OK ? run->stopped : tell_sums(&c);

@@ -761,16 +761,12 @@ exit_of(const struct sync_run *run)
 static enum sync_exit
 check(struct sync_run *run)
 {
-	enum sync_exit status;
-
 	TAILQ_INIT(&run->roots);
 	TAILQ_INIT(&run->pairs);
 	run->target_path = run->target.remote ?
 	    sync_host_path(run, run->target.path) :
 	    xstrdup(run->target.path);
-	status = sync_check(run);
-	sync_hosts_close(run);
-	return status;
+	return sync_check(run);
 }
 
 /* The end that makes a file applies its umask itself. But modes that --chmod

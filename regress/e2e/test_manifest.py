@@ -4,12 +4,13 @@ with manifests of friends and of others."""
 
 import hashlib
 import os
+import signal
 import subprocess
 import time
 
 import pytest
 
-from harness import clean_env, have, hpn, run
+from harness import clean_env, have, hpn, run, start
 from test_sync import OURS, STOCK, SYNC, make
 
 SCP = hpn("scp")
@@ -174,6 +175,32 @@ def test_extra(check, source, manifest, tmp_path):
     assert done.rc == 23
     assert set(done.out.decode().splitlines()[:-1]) == {
         "d/more: extra", "z/y/x: extra", "aa: extra"}
+
+
+@pytest.mark.parametrize("way", ["here", "host"])
+def test_check_that_is_stopped(way, tmp_path):
+    """What is still read when a signal comes is not told: it may be as the
+    manifest says."""
+    with open(tmp_path / "large", "wb") as large:
+        large.truncate(1 << 32)  # seconds to read
+    (tmp_path / "sums").write_text(f"{HEX}  first\n{HEX}  large\n")
+    with open(tmp_path / "out", "wb") as out:
+        process = start([SYNC, "-e", shell_for(tmp_path, OURS),
+                         f"--check={tmp_path}/sums",
+                         f"{'h:' * (way == 'host')}{tmp_path}"],
+                        stdout=out, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1)  # it has asked for the digests then
+        process.send_signal(signal.SIGTERM)
+        # A server ends when it has read the file.
+        assert process.wait(120) == 75
+        assert b"large" not in (tmp_path / "out").read_bytes()
+    finally:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # its servers have ended, too
+        process.wait()
 
 
 def test_check_reads_standard_input(check, source, manifest):
