@@ -281,6 +281,7 @@ sync_failed(struct xfer_settle *s, struct xfer_unsynced *w, const char *why)
 static void
 round_ends(struct xfer_settle *s)
 {
+	struct xfer_unsynced taken;
 	struct xfer_landed *l;
 	bool again = false;
 
@@ -291,10 +292,12 @@ round_ends(struct xfer_settle *s)
 			continue;
 		again = true;
 		w->lost = false;
-		if (!unsynced_add(&s->next, *w))
-			sync_failed(s, w, err_text(ERR_NOMEM));
+		/* What is not added is freed: all files fail then. */
+		taken = *w;
 		w->path = NULL;
 		w->at = NULL;
+		if (!unsynced_add(&s->next, taken))
+			sync_failed(s, w, err_text(ERR_NOMEM));
 	}
 	unsynced_clear(&s->now);
 	s->sent = 0;
