@@ -56,9 +56,8 @@ time_cmp(const struct sync_opts *o, const struct sync_ends *ends,
 	return target->nsec > source->nsec ? 1 : -1;
 }
 
-/* Is the target to have the source's time? */
-static bool
-keeps_time(const struct sync_opts *o, enum walk_kind kind)
+bool
+sync_keeps_time(const struct sync_opts *o, enum walk_kind kind)
 {
 	return o->times && !(kind == WALK_DIR && o->omit.dir_times) &&
 	    !(kind == WALK_LINK && o->omit.link_times);
@@ -160,7 +159,7 @@ attributes_differ(const struct sync_opts *o, int time,
 {
 	bool writes = d->action == SYNC_COPY || d->action == SYNC_MAKE_LINK;
 
-	if (keeps_time(o, source->kind)) {
+	if (sync_keeps_time(o, source->kind)) {
 		if (time != 0)
 			d->differs |= SYNC_DIFFERS_TIME;
 	} else if (writes)

@@ -66,6 +66,8 @@ struct sync_decision sync_decide(const struct sync_opts *o,
     const struct sync_ends *ends, const struct walk_item *source,
     const struct walk_item *target);
 
+/* Is a target of that kind to have the source's time? */
+bool sync_keeps_time(const struct sync_opts *o, enum walk_kind kind);
 /* Are the times, in seconds, equal as --modify-window has it? False without. */
 bool sync_time_is_near(const struct sync_opts *o, int64_t a, int64_t b);
 

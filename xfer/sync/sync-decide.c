@@ -53,13 +53,6 @@ attrs_of(const struct walk_item *t)
 	return a;
 }
 
-static bool
-keeps_time(const struct sync_opts *o, enum walk_kind kind)
-{
-	return o->times && !(kind == WALK_DIR && o->omit.dir_times) &&
-	    !(kind == WALK_LINK && o->omit.link_times);
-}
-
 /* Has a target that is there already the right time, within --modify-window?
  * Then it keeps it, unless its data are written. */
 static bool
@@ -84,7 +77,7 @@ to_set(const struct sync_plan *p, const struct sync_decision *d,
 		(o->chmod != NULL && d->is_new) ||
 		(d->differs & SYNC_DIFFERS_MODE) != 0))
 		set |= SFTP_A_MODE;
-	if (keeps_time(o, kind) && (kind == WALK_DIR || !has_time(d)))
+	if (sync_keeps_time(o, kind) && (kind == WALK_DIR || !has_time(d)))
 		set |= SFTP_A_TIMES;
 	if (d->sets_owner || d->sets_group)
 		set |= SFTP_A_OWNER;
