@@ -294,8 +294,8 @@ count_searching(struct host *h, struct xfer *x)
 	}
 }
 
-/* With one processor the loop searches, a MiB in a turn. Not every system lets a
- * process keep to one. */
+/* With one processor the loop searches, a MiB in a turn. Not every system lets
+ * a process keep to one. */
 static void
 test_one_processor(void **state)
 {
