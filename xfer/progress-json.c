@@ -70,13 +70,10 @@ progress_begin_events(struct progress *p, uint64_t now_ms)
 void
 progress_event(struct progress *p, const void *line, size_t len)
 {
-	enum { WAIT_MAX = 16384 };
-
 	if (p == NULL || p->style != PROGRESS_JSON)
 		return;
 	buf_put(&p->pending, line, len);
-	if (buf_len(&p->pending) > WAIT_MAX)
-		progress_flush(p);
+	progress_flush(p);
 }
 
 void

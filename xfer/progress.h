@@ -121,8 +121,7 @@ void progress_request(struct progress *p);
 /* For programs: writes the first event of the whole run, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
 /* Writes an event that another part of the program has made, a whole line, in
- * style JSON only: with the next event of this part, or at once if many
- * wait. */
+ * style JSON only. */
 void progress_event(struct progress *p, const void *line, size_t len);
 /* Counts a failure; style JSON also writes an event for it. kind: a word for
  * programs (hpnscp(1) lists them). */
