@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cipher.h"
+#include "client/sync/sync-again.h"
 #include "client/sync/sync-args.h"
 #include "client/sync/sync-run.h"
 #include "crypto/library.h"
@@ -124,7 +125,8 @@ start_progress(void)
 		progress_set_style(a->xfer.progress, a->style);
 	if (a->quiet > 0)
 		progress_set_style(a->xfer.progress, PROGRESS_NONE);
-	progress_begin_events(a->xfer.progress, clock_ms());
+	if (!sync_again_is())
+		progress_begin_events(a->xfer.progress, clock_ms());
 }
 
 int
@@ -143,6 +145,7 @@ main(int argc, char **argv)
 	    LOG_LVL_INFO);
 	log_to_stderr();
 	help_answer(&sync_help, argc, argv, crypto_library_version());
+	sync_again_begin(argc, argv);
 	names = sync_args_read(&run.args, argc, argv, &n);
 	read_names(names, n);
 	free(names);

@@ -16,9 +16,22 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/screen.h"
+#include "client/sync/sync-again.h"
 #include "compat/proc.h"
 #include "conf/defaults.h"
 #include "xfer/sftp/sftp-engine.h"
+
+static void
+tell_locks(struct sync_run *run)
+{
+	const struct sync_pair_ends *p;
+
+	if (run->up)
+		TAILQ_FOREACH(p, &run->pairs, entry)
+			if (p->locked || p->unlocking)
+				sync_tell_note(run, p->target_root, "stays "
+				    "locked: the next run needs --break-lock");
+}
 
 _Noreturn void
 sync_lost(struct sync_run *run, int err)
@@ -31,6 +44,11 @@ sync_lost(struct sync_run *run, int err)
 	/* A target on this machine can still be reached. */
 	if (!run->up)
 		sync_locks_release(run);
+	sync_again(run, err);
+	(void)!manifest_end(run->manifest, false);
+	tell_locks(run);
+	if (run->stopped != SYNC_EXIT_OK)
+		exit(run->stopped);
 	exit(err == ERR_TIMEOUT ? SYNC_EXIT_TIMEOUT :
 	    logged_in		? SYNC_EXIT_PROTOCOL : SYNC_EXIT_UNREACHABLE);
 }
@@ -83,8 +101,10 @@ open_end(struct sync_run *run, struct sync_end *end,
 			sync_die(run, SYNC_EXIT_FILES, server,
 			    "is needed to read trees of this machine");
 	}
-	if ((err = remote_open(&end->remote, &params)) != 0)
+	if ((err = remote_open(&end->remote, &params)) != 0) {
+		sync_again(run, err);
 		exit(SYNC_EXIT_UNREACHABLE);
+	}
 	end->s = remote_sftp(end->remote);
 	free(server);
 }

@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "base/own-account.h"
 #include "base/str.h"
-#include "crypto/rand.h"
+#include "client/sync/sync-again.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sync/sync-path.h"
 
@@ -67,8 +67,8 @@ wait_for(struct sync_run *run, struct sftp *s, struct call *c)
 {
 	int r = sftp_run_until(s, &c->done);
 
-	if (r < 0)
-		sync_lost(run, r);
+	if (r < 0 || c->status == SFTP_CONNECTION_LOST)
+		sync_lost(run, r < 0 ? r : ERR_CLOSED);
 	c->done = false;
 	return c->status;
 }
@@ -163,23 +163,35 @@ remove_lock(struct sync_run *run, struct sftp *s, const char *path)
 
 /* ---- whose -------------------------------------------------------------- */
 
+/* The last line, which no other lock has; all tries of a run write the same. */
 static char *
-lock_text(void)
+last_line(const struct sync_run *run, const struct sync_pair_ends *of)
 {
-	uint8_t token[16];
-	char host[256] = "?", *hex, *text;
+	const struct sync_pair_ends *p;
+	unsigned n = 0;
+	char *line;
+
+	TAILQ_FOREACH(p, &run->pairs, entry) {
+		if (p == of)
+			break;
+		n++;
+	}
+	xasprintf(&line, "%s-%u\n", sync_again_token(), n);
+	return line;
+}
+
+static char *
+lock_text(const char *line)
+{
+	char host[256] = "?", *text;
 	const char *user = own_account_name();
 
-	rand_bytes(token, sizeof token);
-	if ((hex = str_hex(token, sizeof token)) == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
 	if (gethostname(host, sizeof host) == -1)
 		snprintf(host, sizeof host, "?");
 	host[sizeof host - 1] = '\0';
-	xasprintf(&text, "%s on %s, process %ld, since %lld\n%s\n",
+	xasprintf(&text, "%s on %s, process %ld, since %lld\n%s",
 	    user != NULL ? user : "?", host, (long)getpid(),
-	    (long long)time(NULL), hex);
-	free(hex);
+	    (long long)time(NULL), line);
 	return text;
 }
 
@@ -193,6 +205,43 @@ tell_held(struct sync_run *run, const char *path, const struct call *c)
 	xasprintf(&text, "another run has this directory: %s; if that is dead, "
 	    "--break-lock", *shown != '\0' ? shown : "(unknown)");
 	sync_die(run, SYNC_EXIT_AGAIN, path, text);
+}
+
+/* Is the lock one that an earlier try has left? The text is then that one's. */
+static bool
+is_ours(const struct call *c, const char *line, char **text)
+{
+	size_t len = strlen(line);
+
+	if (c->len < len || strcmp(c->text + c->len - len, line) != 0)
+		return false;
+	free(*text);
+	*text = xstrdup(c->text);
+	return true;
+}
+
+/* Makes the lock, or finds that an earlier try has made it. False: it is
+ * somebody else's. */
+static bool
+get_lock(struct sync_run *run, const char *path, const char *line,
+    char **text, struct call *c)
+{
+	struct sftp *s = sync_end_of(run, false)->s;
+	bool made;
+
+	sync_again_locks(true);
+	made = make_lock(run, s, path, *text);
+	if (!made) {
+		read_lock(run, s, path, c);
+		made = is_ours(c, line, text);
+		if (!made && sync_again_locked_half() &&
+		    c->status == SFTP_EOF && c->len == 0) {
+			remove_lock(run, s, path);
+			made = make_lock(run, s, path, *text);
+		}
+	}
+	sync_again_locks(false);
+	return made;
 }
 
 /* ---- times -------------------------------------------------------------- */
@@ -277,16 +326,16 @@ void
 sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 {
 	char *path = sync_path_below(p->target_root, LOCK_NAME);
-	char *text = lock_text(), *other;
+	char *line = last_line(run, p), *text = lock_text(line), *other;
 	struct sftp *target = sync_end_of(run, false)->s;
 	struct sftp *source = sync_end_of(run, true)->s;
 	struct call c;
 
 	note_time(run, p);
-	if (run->args.break_lock)
+	/* What a try leaves is not another run's, which is broken only once. */
+	if (run->args.break_lock && !sync_again_is())
 		remove_lock(run, target, path);
-	if (!make_lock(run, target, path, text)) {
-		read_lock(run, target, path, &c);
+	if (!get_lock(run, path, line, &text, &c)) {
 		if (is_nothing(run, target, path))
 			goto out; /* the directory is still to be made */
 		tell_held(run, path, &c);
@@ -302,6 +351,7 @@ sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 		    "is the same directory as the target");
 	}
 out:
+	free(line);
 	free(text);
 	free(path);
 }
@@ -325,9 +375,11 @@ sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
 		return;
 	/* Whatever ends the program in between does not come here again. */
 	p->locked = false;
+	p->unlocking = true;
 	path = sync_path_below(p->target_root, LOCK_NAME);
 	choose_time(run, p);
 	remove_lock(run, target, path);
+	p->unlocking = false;
 	if (p->has_time)
 		set_time(run, target, p->target_root, &p->time);
 	free(path);

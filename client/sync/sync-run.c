@@ -27,6 +27,7 @@
 #include "base/str.h"
 #include "base/worker.h"
 #include "compat/file.h"
+#include "client/sync/sync-again.h"
 #include "xfer/transfer/transfer-orders.h"
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
@@ -426,6 +427,9 @@ wait_for(struct sync_run *run, const bool *done)
 {
 	while (!*done)
 		sync_hosts_turn(run, 1000);
+	/* What a lost connection leaves is done, too. */
+	if (sftp_error(run->host.s) != 0)
+		sync_lost(run, sftp_error(run->host.s));
 }
 
 /* The server can give files to anybody, if its process is root's. */
@@ -681,12 +685,15 @@ static void
 catch_signals(struct sync_run *run)
 {
 	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+	uint64_t left_ms;
 
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		loop_on_signal_if_wanted(run->loop, signals[i], on_stop, run);
-	if (run->args.stop_after_s > 0 &&
-	    loop_after(run->loop, run->args.stop_after_s * 1000, on_time,
-		run) == NULL)
+	if (run->args.stop_after_s == 0)
+		return;
+	left_ms = run->args.stop_after_s * 1000;
+	left_ms -= MIN(left_ms, clock_ms() - run->started_ms);
+	if (loop_after(run->loop, left_ms, on_time, run) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 }
 
@@ -699,8 +706,10 @@ plan_only(struct sync_run *run)
 	while (!run->stop && (r = sync_plan_next(run->plan, &order)) != 0) {
 		if (r == XFER_ORDERS_LATER)
 			sync_hosts_turn(run, 1000);
+		else if (r < 0 && sftp_error(run->host.s) != 0)
+			sync_lost(run, sftp_error(run->host.s));
 		else if (r < 0)
-			return;
+			sync_die(run, SYNC_EXIT_PARTIAL, "plan", err_text(r));
 	}
 }
 
@@ -714,11 +723,46 @@ servers_here(void)
 	return (unsigned)MIN(worker_cpus(), (size_t)MOST);
 }
 
+/* The next order. A plan that the lost connection has cut gives no more of
+ * them, and is made again later; what was ordered goes on. */
+static int
+next_order(void *arg, struct xfer_order *out)
+{
+	struct sync_run *run = arg;
+	int r = sync_plan_next(run->plan, out);
+
+	if (r < 0 && sftp_error(run->host.s) != 0 &&
+	    sync_again_may(run, sftp_error(run->host.s))) {
+		run->cut = true;
+		return 0;
+	}
+	return r;
+}
+
+static void
+order_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
+{
+	struct sync_run *run = arg;
+
+	sync_plan_done(run->plan, id, ok, bytes);
+}
+
+/* The session with the host that scanned is lost, and the transfer has ended
+ * on others. That is all if the plan was whole and no lock waits there. */
+static void
+end_or_again(struct sync_run *run)
+{
+	int err = sftp_error(run->host.s);
+
+	if (err != 0 && !run->stop && (run->cut || (run->up && locks(run))))
+		sync_lost(run, err);
+}
+
 static void
 carry_out(struct sync_run *run)
 {
-	const struct xfer_orders orders = { .next = sync_plan_next,
-		.done = sync_plan_done, .arg = run->plan };
+	const struct xfer_orders orders = { .next = next_order,
+		.done = order_done, .arg = run };
 	struct xfer_streams streams = sync_streams(run);
 	struct xfer_opts opts = run->args.xfer;
 	int r;
@@ -730,6 +774,8 @@ carry_out(struct sync_run *run)
 	if (!run->args.retry_given)
 		opts.retries = run->host.copy.retries;
 	opts.verify |= run->host.copy.verify;
+	opts.locked.is = locks(run);
+	opts.locked.later = sync_again_is() || run->args.break_lock;
 	/* Within this machine a copy costs less than sums. */
 	opts.delta = run->args.whole == 0 ||
 	    (run->args.whole == 1 && !run->both_here);
@@ -739,8 +785,11 @@ carry_out(struct sync_run *run)
 	loop_take_signals(run->loop);
 	run->partial |= xfer_failures(run->x) > 0;
 	xfer_free(run->x);
+	/* The transfer has made the connection again as often as it may. */
+	run->tries_over = r < 0;
 	if (r < 0 && r != ERR_CANCELLED)
 		sync_lost(run, r);
+	end_or_again(run);
 }
 
 static enum sync_exit
@@ -788,7 +837,7 @@ sync_run(struct sync_run *run)
 	struct xfer_opts *x = &run->args.xfer;
 	enum sync_exit status;
 
-	run->started_ms = clock_ms();
+	sync_again_apply(run);
 	sync_tell_begin(run);
 	x->report = sync_tell_report;
 	x->note = sync_tell_note;

@@ -51,7 +51,7 @@ struct sync_pair_ends {
 	char *target_root;
 	struct local_dir **locals; /* see struct sync_pair */
 	size_t n_locals;
-	bool locked, has_time;
+	bool locked, unlocking, has_time;
 	struct timespec time; /* that the target's top gets at the end */
 	bool is_near;	      /* it is within --modify-window of this: */
 	struct timespec before;
@@ -84,6 +84,8 @@ struct sync_run {
 	bool stop;		/* it was told to end */
 	enum sync_exit stopped; /* why; SYNC_EXIT_OK: it was not */
 	bool partial, vanished, full; /* the target's disk is full */
+	bool tries_over; /* the transfer has used up those of --retry */
+	bool cut; /* the plan ended because the connection was lost */
 	uint64_t started_ms;
 	int log_fd; /* of --log-file; -1: none */
 	struct manifest_out *manifest; /* of --manifest; NULL: none */
@@ -93,7 +95,7 @@ struct sync_run {
 /* Ends the program with a message. */
 _Noreturn void sync_die(struct sync_run *run, enum sync_exit status,
     const char *path, const char *text);
-/* Ends it because a connection is lost. */
+/* Ends it because a connection is lost; with --retry it begins again. */
 _Noreturn void sync_lost(struct sync_run *run, int err);
 
 /* sync-hosts.c: connects to both ends. Requests may be sent at once. */

@@ -25,6 +25,7 @@
 #include "base/open-named.h"
 #include "base/screen.h"
 #include "base/str.h"
+#include "client/sync/sync-again.h"
 #include "client/sync/sync-format.h"
 
 /* ---- where they go ------------------------------------------------------ */
@@ -75,6 +76,7 @@ sync_tell_item(void *arg, const char *letters, const char *path,
 	bool named = a->verbose > 0 && !a->names_off;
 	struct buf b;
 
+	sync_again_item(run, letters);
 	if (a->json)
 		sync_event_item(run, letters, path, source);
 	buf_init(&b);

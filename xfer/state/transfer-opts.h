@@ -31,6 +31,12 @@ struct xfer_opts {
 	bool fsync;	/* fsync each target, where the server can */
 	bool in_place;	/* write targets directly, without part files */
 	bool resume;	/* go on with parts, skip what is complete */
+	/* The target is locked: so what looks like an empty part is of an
+	 * earlier try, and nobody writes it. later: there was one, also before
+	 * the transfer has made a connection again itself. */
+	struct {
+		bool is, later;
+	} locked;
 	bool append;	/* with resume: a target without a part is the
 			 * beginning of the file, and is not compared; a
 			 * longer one is refused */

@@ -78,13 +78,20 @@ xfer_owner_differs(const struct xfer_file *f, const struct sftp_attrs *part)
 	    part->uid != f->x->owner.attrs.uid;
 }
 
+static bool
+is_of_earlier_try(const struct xfer *x)
+{
+	return x->opts.locked.is &&
+	    (x->opts.locked.later || x->retry.begun);
+}
+
 bool
 xfer_part_is_abandoned(const struct xfer_file *f)
 {
 	const struct xfer_stream *first = xfer_stream_first(f->x);
 	const struct sftp_attrs *made = &f->x->owner.attrs;
 
-	if (!f->up ||
+	if (!f->up || is_of_earlier_try(f->x) ||
 	    (first != NULL && sftp_server(first->s) == SFTP_SERVER_OWN))
 		return true;
 	return (made->flags & f->part.old.flags & SFTP_A_TIMES) &&

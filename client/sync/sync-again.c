@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/sync/sync-again.h"
+
+#include "config.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/screen.h"
+#include "base/str.h"
+#include "client/sync/sync-run.h"
+#include "compat/proc.h"
+#include "crypto/rand.h"
+
+/* What a try leaves to the next one. The variable has the process's number, so
+ * it is nobody else's. */
+#define VARIABLE "HPNSYNC_AGAIN"
+
+enum {
+	TOKEN_BYTES = 16,
+	ALL_MAX = 1000, /* tries, also if each of them got on */
+	STEP_MS = 1000,
+};
+
+extern char **environ;
+
+static struct {
+	char **argv; /* owned; its strings are borrowed */
+	unsigned used; /* tries in a row that did nothing */
+	unsigned all;
+	uint64_t deleted, started_ms;
+	bool half; /* the last try was making a lock */
+	char token[2 * TOKEN_BYTES + 1];
+	/* Of this try. */
+	uint64_t worked;
+	bool locks;
+} again;
+
+/* ---- from one try to the next ------------------------------------------- */
+
+static void
+make_token(void)
+{
+	uint8_t bytes[TOKEN_BYTES];
+	char *hex;
+
+	rand_bytes(bytes, sizeof bytes);
+	if ((hex = str_hex(bytes, sizeof bytes)) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	memcpy(again.token, hex, sizeof again.token);
+	free(hex);
+}
+
+static void
+take(const char *text)
+{
+	unsigned used, all, half;
+	uint64_t deleted, started_ms;
+	char token[sizeof again.token];
+	long pid;
+
+	if (sscanf(text, "%ld %u %u %" SCNu64 " %" SCNu64 " %u %32[0-9a-f]",
+	    &pid, &used, &all, &deleted, &started_ms, &half, token) != 7 ||
+	    pid != (long)getpid() || strlen(token) != 2 * TOKEN_BYTES)
+		return;
+	again.used = used;
+	again.all = all;
+	again.deleted = deleted;
+	again.started_ms = started_ms;
+	again.half = half != 0;
+	memcpy(again.token, token, sizeof token);
+}
+
+static void
+leave(void)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "%ld %u %u %" PRIu64 " %" PRIu64 " %u %s",
+	    (long)getpid(), again.used, again.all, again.deleted,
+	    again.started_ms, again.locks, again.token);
+	if (setenv(VARIABLE, text, 1) == -1)
+		fatal("%s", err_text(ERR_NOMEM));
+}
+
+void
+sync_again_begin(int argc, char **argv)
+{
+	const char *text = getenv(VARIABLE);
+
+	again.argv = xcalloc((size_t)argc + 1, sizeof *again.argv);
+	memcpy(again.argv, argv, (size_t)argc * sizeof *argv);
+	again.started_ms = clock_ms();
+	make_token();
+	if (text != NULL)
+		take(text);
+	(void)unsetenv(VARIABLE);
+}
+
+bool
+sync_again_is(void)
+{
+	return again.all > 0;
+}
+
+void
+sync_again_apply(struct sync_run *run)
+{
+	struct sync_opts *o = &run->args.opts;
+
+	run->started_ms = again.started_ms;
+	o->max_delete -= MIN(o->max_delete, again.deleted);
+}
+
+const char *
+sync_again_token(void)
+{
+	return again.token;
+}
+
+void
+sync_again_locks(bool now)
+{
+	again.locks = now;
+}
+
+bool
+sync_again_locked_half(void)
+{
+	return again.half;
+}
+
+/* ---- progress ----------------------------------------------------------- */
+
+/* Are files copied though they are equal? That is no progress: the next try
+ * copies them again. */
+static bool
+copies_equal(const struct sync_opts *o)
+{
+	return o->ignore_times || o->checksum || (!o->times && !o->size_only);
+}
+
+void
+sync_again_item(const struct sync_run *run, const char *letters)
+{
+	const struct sync_opts *o = &run->args.opts;
+
+	if (o->dry_run)
+		return;
+	if (letters[0] == '*') {
+		again.deleted++;
+		again.worked++;
+	} else if (strlen(letters) > 2 && letters[2] == '+') {
+		again.worked++;
+	} else if (strchr("<>", letters[0]) != NULL && !copies_equal(o)) {
+		again.worked++;
+	}
+}
+
+/* ---- again -------------------------------------------------------------- */
+
+static unsigned
+retries(const struct sync_run *run)
+{
+	return run->args.retry_given ? run->args.xfer.retries :
+				       run->host.copy.retries;
+}
+
+/* Was a list read from standard input, which has it only once? */
+static bool
+has_read_input(void)
+{
+	for (char **arg = again.argv + 1; *arg != NULL; arg++) {
+		size_t len = strlen(*arg);
+
+		if (len > 0 && (*arg)[len - 1] == '-' &&
+		    (len == 1 || strchr("= ", (*arg)[len - 2]) != NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Would a second plan delete what the first one has moved, whose sources are
+ * gone? Or would it copy equal files again, and so put what is new in the place
+ * of the backups? */
+static bool
+would_lose(const struct sync_opts *o)
+{
+	return (o->remove_source && o->delete) ||
+	    (o->backup && copies_equal(o));
+}
+
+bool
+sync_again_may(const struct sync_run *run, int err)
+{
+	/* A program in place of the connection may never have come up, and then
+	 * it never will. */
+	bool was_up = again.all > 0 || run->args.ssh_program == NULL ||
+	    (run->host.s != NULL && sftp_has_version(run->host.s));
+
+	return (err == ERR_CLOSED || err == ERR_TIMEOUT) && was_up &&
+	    !run->both_here && run->args.check == NULL && !run->stop &&
+	    !run->tries_over && !would_lose(&run->args.opts) &&
+	    (again.used < retries(run) || again.worked > 0) &&
+	    retries(run) > 0 && again.all < ALL_MAX && !has_read_input();
+}
+
+/* False: it was told to end meanwhile. */
+static bool
+wait_ms(struct sync_run *run, unsigned ms)
+{
+	uint64_t until = clock_ms() + ms, now, end = UINT64_MAX;
+
+	if (run->args.stop_after_s > 0)
+		end = run->started_ms + run->args.stop_after_s * 1000;
+	while (!run->stop && (now = clock_ms()) < until) {
+		if (now >= end) {
+			run->stop = true;
+			run->stopped = SYNC_EXIT_AGAIN;
+			break;
+		}
+		(void)poll(NULL, 0, (int)MIN(until - now, (uint64_t)STEP_MS));
+		loop_take_signals(run->loop);
+	}
+	return !run->stop;
+}
+
+void
+sync_again(struct sync_run *run, int err)
+{
+	char text[160];
+	unsigned wait;
+	size_t len;
+
+	if (!sync_again_may(run, err))
+		return;
+	if (again.worked > 0)
+		again.used = 0;
+	wait = xfer_retry_wait_ms(again.used, 0);
+	again.used++;
+	again.all++;
+	xfer_retry_text(wait, again.used, retries(run), text, sizeof text);
+	len = strlen(text);
+	snprintf(text + len, sizeof text - len, ": all is compared again");
+	sync_tell_note(run, NULL, text);
+	if (!wait_ms(run, wait))
+		return;
+	(void)!manifest_end(run->manifest, false);
+	run->manifest = NULL;
+	(void)fflush(stdout);
+	screen_clear();
+	leave();
+	proc_execute_self(again.argv, environ);
+	(void)unsetenv(VARIABLE);
+	sync_tell_note(run, NULL, "this program cannot be run again");
+}
