@@ -22,8 +22,7 @@ static const struct help_row rows[] = {
 	{ "-l kbit", "at most so many Kbit/s" },
 	{ "-X option", "nrequests=number or buffer=bytes" },
 	{ "--sftp-server=command",
-	    "what serves the host's files, for instance 'sudo -n "
-	    "/usr/libexec/hpnsftp-server'" },
+	    "what serves the host's files, as by sudo: hpnscp(1)" },
 	{ "-z", "no encryption after the login" },
 	{ NULL, "What is told" },
 	{ "-q", "no progress" },
