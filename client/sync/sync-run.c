@@ -663,22 +663,29 @@ end_pairs(struct sync_run *run)
 
 /* ---- the run ------------------------------------------------------------ */
 
+/* Until there is a plan nothing is made, and the server may never answer: then
+ * the run ends at once. */
+static void
+stop(struct sync_run *run, enum sync_exit status)
+{
+	run->stop = true;
+	run->stopped = status;
+	if (run->plan != NULL || run->args.check != NULL)
+		return;
+	sync_manifest_end(run, false);
+	exit(status);
+}
+
 static void
 on_stop(void *arg, int signo)
 {
-	struct sync_run *run = arg;
-
-	run->stop = true;
-	run->stopped = signo == SIGTERM ? SYNC_EXIT_AGAIN : SYNC_EXIT_SIGNAL;
+	stop(arg, signo == SIGTERM ? SYNC_EXIT_AGAIN : SYNC_EXIT_SIGNAL);
 }
 
 static void
 on_time(void *arg)
 {
-	struct sync_run *run = arg;
-
-	run->stop = true;
-	run->stopped = SYNC_EXIT_AGAIN;
+	stop(arg, SYNC_EXIT_AGAIN);
 }
 
 static void

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import harness
 from harness import have, hpn, run, start
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
@@ -464,6 +465,25 @@ def test_term(ends, tmp_path):
     process.communicate()
     done = sync(ends, f"{top}/", target, "-a")
     assert done.rc == 0 and left_to_do(top, target) == [], done
+
+
+@pytest.mark.parametrize("signo, status", [(signal.SIGTERM, 75),
+                                           (signal.SIGINT, 20)])
+def test_term_without_an_answer(tmp_path, signo, status):
+    """A host that says nothing keeps nobody."""
+    dumb = tmp_path / "dumb"
+    dumb.write_text("#!/bin/sh\ntouch \"$0.here\"\nexec sleep 300\n")
+    dumb.chmod(0o755)
+    (tmp_path / "from").mkdir()
+    process = start([SYNC, "-a", "-e", dumb, f"{tmp_path}/from/", "h:to"],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert harness.wait_for((tmp_path / "dumb.here").exists)
+        process.send_signal(signo)
+        assert process.wait(30 * harness.SLOW) == status
+    finally:
+        harness.kill_group(process)
+        process.communicate()
 
 
 def test_stop_after(ends, tmp_path):
