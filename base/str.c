@@ -651,3 +651,20 @@ str_join_path(const char *dir, const char *name)
 		return NULL;
 	return path;
 }
+
+int
+str_order(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+size_t
+str_count_lines(const void *p, size_t len)
+{
+	const char *at = p;
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++)
+		n += at[i] == '\n';
+	return n;
+}

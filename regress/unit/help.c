@@ -101,6 +101,19 @@ temp_file(const char *name, const char *content)
 }
 
 void
+fill_bytes(uint8_t *p, size_t len, unsigned seed)
+{
+	uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
+
+	for (size_t i = 0; i < len; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		p[i] = (uint8_t)(x >> 32);
+	}
+}
+
+void
 fill_file(const char *path, size_t len, unsigned seed)
 {
 	uint8_t *p = xmalloc(len + 1);

@@ -23,6 +23,8 @@ int temp_enter(void **state);
 int temp_leave(void **state);
 /* Writes DIR/NAME; its path, caller frees. */
 char *temp_file(const char *name, const char *content);
+/* Bytes that look random, and follow from the seed. */
+void fill_bytes(uint8_t *p, size_t len, unsigned seed);
 /* len bytes that follow from the seed. */
 void fill_file(const char *path, size_t len, unsigned seed);
 /* Have two files the same content? */

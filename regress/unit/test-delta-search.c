@@ -15,19 +15,6 @@
 
 static const uint8_t seed[BLOCK_SUM_SEED] = "a seed, 16 byte";
 
-static void
-fill(uint8_t *p, size_t len, uint32_t start)
-{
-	uint64_t x = start * UINT64_C(0x9e3779b97f4a7c15) + 1;
-
-	for (size_t i = 0; i < len; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		p[i] = (uint8_t)(x >> 32);
-	}
-}
-
 /* Sums as a server gives them. */
 static struct delta_sums *
 sums_of(const uint8_t *p, size_t len, uint32_t block)
@@ -96,7 +83,7 @@ test_changes(void **state)
 	struct delta_sums *sums;
 
 	(void)state;
-	fill(old, SIZE, 1);
+	fill_bytes(old, SIZE, 1);
 	sums = sums_of(old, SIZE, BLOCK);
 	for (size_t i = 0; i < ARRAY_LEN(pieces); i++) {
 		struct delta_search *search = delta_search_new(sums);
@@ -104,7 +91,7 @@ test_changes(void **state)
 
 		/* put in */
 		memcpy(new, old, cut);
-		fill(new + cut, MORE, 2);
+		fill_bytes(new + cut, MORE, 2);
 		memcpy(new + cut + MORE, old + cut, SIZE - cut);
 		assert_int_equal(search_all(search, old, new, SIZE + MORE,
 		    pieces[i]), 299 * BLOCK);
@@ -127,7 +114,7 @@ test_changes(void **state)
 		free(search);
 		/* nothing in common, and less than a block */
 		search = delta_search_new(sums);
-		fill(new, SIZE, 3);
+		fill_bytes(new, SIZE, 3);
 		assert_int_equal(search_all(search, old, new, SIZE,
 		    pieces[i]), 0);
 		free(search);
@@ -178,19 +165,19 @@ test_guard_pages(void **state)
 	assert_int_equal(mprotect(map + page, SIZE, PROT_READ | PROT_WRITE),
 	    0);
 	end = map + page + SIZE;
-	fill(old, SIZE, 1);
+	fill_bytes(old, SIZE, 1);
 	sums = sums_of(old, SIZE, BLOCK);
 	for (size_t len = 0; len <= SIZE; len += len % 5 + 1) {
 		struct delta_search *search = delta_search_new(sums);
 
-		fill(end - len, len, 9);
+		fill_bytes(end - len, len, 9);
 		if (len > BLOCK + 7) /* a block in the midst */
 			memcpy(end - len + 5, old, BLOCK);
 		assert_int_equal(search_all(search, NULL, end - len, len,
 		    len + 1), len > BLOCK + 7 ? BLOCK : 0);
 		free(search);
 	}
-	fill(map + page, SIZE, 9);
+	fill_bytes(map + page, SIZE, 9);
 	for (size_t len = 0; len <= SIZE; len += 97) {
 		struct delta_search *search = delta_search_new(sums);
 
@@ -221,7 +208,7 @@ test_crafted(void **state)
 	uint64_t usual;
 
 	(void)state;
-	fill(p, SIZE, 5);
+	fill_bytes(p, SIZE, 5);
 	assert_int_equal(search_all(search, NULL, p, SIZE, SIZE), 0);
 	usual = cost(search);
 	assert_true(usual >= SIZE - BLOCK && usual < SIZE + SIZE / 4);
@@ -258,7 +245,7 @@ test_credit_comes_back(void **state)
 	uint8_t wire[BLOCK_SUM_BYTES] = { 0 };
 
 	(void)state;
-	fill(old, SIZE, 1);
+	fill_bytes(old, SIZE, 1);
 	sums = delta_sums_new(seed, BLOCK, SIZE);
 	for (uint32_t i = 0; i < sums->count; i++) {
 		wire_put_u32(wire, 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Files of a plan that are copied over old ones: what both have is not sent,
  * and whatever happens meanwhile, the target is the source. */
+#include "regress/unit/help.h"
 #include "regress/unit/orders-host.h"
 
 #include <sys/stat.h>
@@ -29,19 +30,6 @@ write_file(const char *name, const uint8_t *p, size_t len)
 	close(fd);
 }
 
-static void
-fill(uint8_t *p, size_t len, unsigned seed)
-{
-	uint64_t x = seed * UINT64_C(0x9e3779b97f4a7c15) + 1;
-
-	for (size_t i = 0; i < len; i++) {
-		x ^= x << 13;
-		x ^= x >> 7;
-		x ^= x << 17;
-		p[i] = (uint8_t)(x >> 32);
-	}
-}
-
 static bool
 same(void)
 {
@@ -54,9 +42,9 @@ make_ends(void)
 {
 	plan_dir("from", 0755);
 	plan_dir("to", 0755);
-	fill(old, SIZE, 1);
+	fill_bytes(old, SIZE, 1);
 	memcpy(new, old, CUT);
-	fill(new + CUT, MORE, 2);
+	fill_bytes(new + CUT, MORE, 2);
 	memcpy(new + CUT + MORE, old + CUT, SIZE - CUT);
 	write_file("from/f", new, SIZE + MORE);
 	write_file("to/f", old, SIZE);
@@ -151,7 +139,7 @@ test_shapes(void **state)
 		if (n / 32 == 1)
 			memset(new, 0, sizeof new);
 		if (n / 32 == 2)
-			fill(new, sizeof new, 3);
+			fill_bytes(new, sizeof new, 3);
 		write_file("from/f", new, from);
 		write_file("to/f", n / 32 == 1 ? new : old, MIN(to,
 		    (size_t)SIZE));
@@ -361,7 +349,7 @@ test_several_streams(void **state)
 		struct host h = own_host();
 
 		make_ends();
-		fill(p, LARGE, 9);
+		fill_bytes(p, LARGE, 9);
 		memcpy(p + LARGE / 2, old, SIZE);
 		write_file("from/f", p, LARGE);
 		h.watch = count_handles;

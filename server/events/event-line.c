@@ -2,11 +2,13 @@
 #include "server/events/event-line.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/str.h"
 #include "crypto/digest.h"
 
 enum {
@@ -67,14 +69,13 @@ static void
 put_digest(struct buf *b, const char *key, const char *path)
 {
 	uint8_t digest[DIGEST_MAX_LEN];
-	size_t len = digest_len(DIGEST_SHA256);
+	char *hex = NULL;
 
-	if (digest_once(DIGEST_SHA256, path, strlen(path), digest) != 0)
-		return;
-	buf_printf(b, ",\"%s_sha256\":\"", key);
-	for (size_t i = 0; i < len; i++)
-		buf_printf(b, "%02x", digest[i]);
-	buf_put(b, "\"", 1);
+	if (digest_once(DIGEST_SHA256, path, strlen(path), digest) == 0)
+		hex = str_hex(digest, digest_len(DIGEST_SHA256));
+	if (hex != NULL)
+		buf_printf(b, ",\"%s_sha256\":\"%s\"", key, hex);
+	free(hex);
 }
 
 /* A path that does not fit is cut, and its digest tells it from others. */

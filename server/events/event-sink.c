@@ -21,6 +21,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "compat/sock.h"
 #include "conf/event-log.h"
 
@@ -265,16 +266,6 @@ put(struct event_sink *s, const char *p, size_t len)
 	return r;
 }
 
-static size_t
-count_lines(const uint8_t *p, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += p[i] == '\n';
-	return n;
-}
-
 /* Sends what waits, line by line, as far as there is room. */
 static void
 send_waiting(struct event_sink *s)
@@ -329,7 +320,7 @@ event_sink_put(struct event_sink *s, const struct buf *lines)
 	}
 	look_at_name(s);
 	if (put(s, (const char *)buf_data(lines), buf_len(lines)) != 0)
-		s->dropped += count_lines(buf_data(lines), buf_len(lines));
+		s->dropped += str_count_lines(buf_data(lines), buf_len(lines));
 }
 
 uint64_t

@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "compat/proc.h"
 #include "server/monitor/authorized-files.h"
 #include "server/privs.h"
@@ -79,16 +80,6 @@ become_command(const struct authcommand *c, const char *program, int out)
 
 /* ---- its output -------------------------------------------------------- */
 
-static size_t
-count_lines(const uint8_t *p, size_t len)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < len; i++)
-		n += p[i] == '\n';
-	return n;
-}
-
 /* Reads the output to its end. ERR_LIMIT: it is too long. */
 static int
 read_output(int fd, uint64_t deadline_ms, struct buf *out)
@@ -96,7 +87,8 @@ read_output(int fd, uint64_t deadline_ms, struct buf *out)
 	int r = child_read_all(fd, deadline_ms, AUTHCOMMAND_OUTPUT_MAX, out);
 
 	if (r == 0 &&
-	    count_lines(buf_data(out), buf_len(out)) > AUTHCOMMAND_LINES_MAX)
+	    str_count_lines(buf_data(out), buf_len(out)) >
+		AUTHCOMMAND_LINES_MAX)
 		r = ERR_LIMIT;
 	return r;
 }

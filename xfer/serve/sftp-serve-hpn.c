@@ -22,10 +22,6 @@ enum {
 	HASH_BLOCK_MIN = 256,	     /* bytes, section 3 of the draft */
 	HASH_BYTES_MAX = SFTP_DATA_MAX, /* bytes of all digests in one reply */
 	HASH_READ = 256 * 1024,
-	/* A slice ends after HASH_SLICE bytes if other work waits, else after
-	 * HASH_SLICE_MAX. */
-	HASH_SLICE = 1024 * 1024,
-	HASH_SLICE_MAX = 16 * HASH_SLICE,
 	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
 	EXTENTS_MAX = 1024,
 	NSEC_MAX = 999999999,
@@ -120,7 +116,7 @@ begin_hash(struct serve_op *op)
 		return 0;
 	}
 	h->block_left = h->block != 0 ? h->block : UINT64_MAX;
-	h->sparse = h->block != 0 && h->block <= HASH_SLICE &&
+	h->sparse = h->block != 0 && h->block <= SERVE_SLICE &&
 	    fd_stat_has_holes(&op->st);
 	h->begun = true;
 	return 0;
@@ -210,9 +206,7 @@ goes_on(const struct serve_op *op, size_t did)
 {
 	if (op->flags != 0 || op->hash->left == 0)
 		return false;
-	return did < HASH_SLICE || (did < HASH_SLICE_MAX &&
-	    op->slice.goes_first != NULL &&
-	    !ring_has_ready(op->slice.goes_first));
+	return serve_slice_has_room(op, did);
 }
 
 /* Runs a slice of a digest. When the loop collects it, it posts the next slice,

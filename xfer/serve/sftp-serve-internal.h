@@ -37,6 +37,8 @@ struct serve_walk;
 
 enum {
 	SERVE_MODE_BITS = 07777,
+	SERVE_SLICE = 1024 * 1024, /* bytes; see serve_slice_has_room() */
+	SERVE_SLICE_MAX = 16 * SERVE_SLICE,
 	SERVE_DATA_HEAD = 4 + 1 + 4 + 4, /* length, type, id, data length */
 	SERVE_HANDLE_WIRE = 4,		 /* bytes: slot, generation */
 	/* length, type, id, handle, offset, length of the data */
@@ -376,6 +378,9 @@ void serve_sums_free(struct serve_sums *s); /* NULL: nothing */
 void serve_op_init(struct serve_op *op, uint32_t id);
 void serve_op_clear(struct serve_op *op);
 void serve_submit(struct sftp_serve *s, struct serve_op *op);
+/* May a slice of a long request go on that has read `did` bytes? It ends after
+ * SERVE_SLICE if other work waits, else after SERVE_SLICE_MAX. */
+bool serve_slice_has_room(const struct serve_op *op, size_t did);
 /* Must op wait for an earlier request that a worker has not finished? */
 bool serve_must_wait(const struct sftp_serve *s, const struct serve_op *op);
 /* Should a worker run a request that may wait for a disk, instead of the

@@ -89,6 +89,14 @@ answer(struct sftp_serve *s, struct serve_op *op)
 	serve_op_clear(op);
 }
 
+bool
+serve_slice_has_room(const struct serve_op *op, size_t did)
+{
+	return did < SERVE_SLICE || (did < SERVE_SLICE_MAX &&
+	    op->slice.goes_first != NULL &&
+	    !ring_has_ready(op->slice.goes_first));
+}
+
 /* ---- workers ------------------------------------------------------------ */
 
 static void

@@ -20,10 +20,6 @@
 
 enum {
 	SUMS_MAX = SFTP_DATA_MAX / BLOCK_SUM_BYTES, /* of a reply */
-	/* A slice ends after so many bytes if other work waits, else after the
-	 * larger number. */
-	SLICE = 1024 * 1024,
-	SLICE_MAX = 16 * SLICE,
 	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
 };
 
@@ -124,9 +120,7 @@ goes_on(const struct serve_op *op, size_t did)
 {
 	if (op->flags != 0 || op->sums->left == 0)
 		return false;
-	return did < SLICE || (did < SLICE_MAX &&
-	    op->slice.goes_first != NULL &&
-	    !ring_has_ready(op->slice.goes_first));
+	return serve_slice_has_room(op, did);
 }
 
 static int

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "compat/bsd-mem.h"
 #include "compat/bsd.h"
 #include "xfer/serve/sftp-serve-walk.h"
@@ -122,12 +123,6 @@ walk_dirs_here(const struct walk_dirs *w)
 
 /* ---- names -------------------------------------------------------------- */
 
-static int
-compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A sorted list of the names in w->bytes; caller frees. */
 static const char **
 sorted(const struct walk_dirs *w, size_t count)
@@ -141,7 +136,7 @@ sorted(const struct walk_dirs *w, size_t count)
 		names[i] = at;
 		at += strlen(at) + 1;
 	}
-	qsort(names, count, sizeof *names, compare);
+	qsort(names, count, sizeof *names, str_order);
 	return names;
 }
 

@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/fd.h"
+#include "base/str.h"
 #include "compat/bsd.h"
 #include "xfer/serve/sftp-serve-walk.h"
 
@@ -84,12 +85,6 @@ read_names(struct walk_early *e, DIR *list)
 	}
 }
 
-static int
-compare(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool
 sort_names(struct walk_early *e)
 {
@@ -103,7 +98,7 @@ sort_names(struct walk_early *e)
 		e->names[i] = at;
 		at += strlen(at) + 1;
 	}
-	qsort(e->names, e->count, sizeof *e->names, compare);
+	qsort(e->names, e->count, sizeof *e->names, str_order);
 	return true;
 }
 

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "xfer/filter.h"
 #include "xfer/sync/sync-scan-list-internal.h"
 
@@ -429,12 +430,6 @@ open_more(struct scan_list *l)
 	}
 }
 
-static int
-compare_names(const void *a, const void *b)
-{
-	return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Sorts d->below, and leaves out what is there twice. */
 static int
 sort_below(struct list_dir *d)
@@ -455,7 +450,7 @@ sort_below(struct list_dir *d)
 		for (int k = 0; k < BELOW_TEXTS; k++)
 			at += strlen(at) + 1;
 	}
-	qsort(names, n, sizeof *names, compare_names);
+	qsort(names, n, sizeof *names, str_order);
 	for (size_t i = 0; i < n; i++) {
 		const char *text = names[i];
 
