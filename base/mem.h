@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Memory helpers. Below client/, server/ and the programs, running out of
- * memory is an error that is returned; the x-functions end the process and
- * are for programs, client/, server/ and conf/ only.
+ * Memory helpers. Where an engine serves others, running out of memory is an
+ * error that it returns. The x-functions end the process: for programs, and for
+ * rooms where none can go on (client/, server/, conf/, gss/, keytools/, and
+ * xfer/sync, the plan of one program); layers.sh has the list.
  *
  * Threads: any.
  */

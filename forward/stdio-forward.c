@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "forward/early-data.h"
 
 struct stdio_forward {
@@ -103,10 +102,12 @@ stdio_forward_new(struct stdio_forward **out,
 	const struct forwarded_target *target = &params->target;
 	const struct forwarded_kind *kind = target->path != NULL ?
 	    &forwarded_direct_path : &forwarded_direct_tcp;
-	struct stdio_forward *f = xcalloc(1, sizeof *f);
+	struct stdio_forward *f = calloc(1, sizeof *f);
 	struct buf extra = { 0 };
 	int r;
 
+	if (f == NULL)
+		return ERR_NOMEM;
 	f->p = *params;
 	if (target->path != NULL) {
 		buf_put_cstring(&extra, target->path);

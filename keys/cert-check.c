@@ -26,7 +26,8 @@ names(const struct cert *c, const char *name)
 
 	if (c->kind == CERT_USER)
 		return strlist_has(&c->principals, name);
-	lower = xstrdup(name);
+	if ((lower = strdup(name)) == NULL)
+		return false;
 	for (char *p = lower; *p != '\0'; p++)
 		*p = (char)tolower((unsigned char)*p);
 	found = names_host(c, lower);

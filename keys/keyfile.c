@@ -268,8 +268,8 @@ keyfile_save_public(const char *path, const struct key *k,
 	return r;
 }
 
-char *
-keyfile_private_path(const char *public_path)
+size_t
+keyfile_private_len(const char *public_path)
 {
 	static const char *const ends[] = { "-cert.pub", ".pub" };
 	size_t len = strlen(public_path);
@@ -278,7 +278,7 @@ keyfile_private_path(const char *public_path)
 		size_t n = strlen(ends[i]);
 
 		if (len > n && strcmp(public_path + len - n, ends[i]) == 0)
-			return xstrndup(public_path, len - n);
+			return len - n;
 	}
-	return xstrdup(public_path);
+	return len;
 }

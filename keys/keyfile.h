@@ -44,9 +44,9 @@ int keyfile_load_private(const char *path, const char *pass, bool check_mode,
     struct key **out, char **comment) must_check;
 int keyfile_load_public(const char *path, struct key **out,
     char **comment) must_check;
-/* The usual name of the private file that belongs to a public one: without
- * .pub, or -cert.pub. The caller frees it. */
-char *keyfile_private_path(const char *public_path);
+/* How much of the path of a public file is the usual path of its private one:
+ * all but .pub or -cert.pub. */
+size_t keyfile_private_len(const char *public_path);
 int keyfile_save_private(const char *path, const struct key *k,
     enum keyfile_format format, const char *pass, const char *comment,
     const char *cipher, uint32_t rounds) must_check;

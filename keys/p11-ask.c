@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: ISC */
 #include "keys/p11-ask.h"
 
-#include <stdlib.h>
+#include <stdio.h>
 
 #include "base/log.h"
-#include "base/mem.h"
 #include "base/prompt.h"
 #include "base/str.h"
 
-/* The prompt for the PIN of a token. The token's label may contain any bytes
- * and is escaped. The caller frees the prompt. */
-static char *
-prompt_for(const char *label)
+enum { CLEAN_MAX = 4 * P11_LABEL_MAX, PROMPT_MAX = CLEAN_MAX + 32 };
+
+/* Writes the prompt for the PIN of a token. The token's label may contain any
+ * bytes and is escaped. */
+static void
+prompt_for(char text[PROMPT_MAX], const char *label)
 {
-	char clean[4 * P11_LABEL_MAX + 1], *text;
+	char clean[CLEAN_MAX + 1];
 
 	str_escape(clean, sizeof clean, label);
-	xasprintf(&text, "Enter PIN for '%s': ", clean);
-	return text;
+	snprintf(text, PROMPT_MAX, "Enter PIN for '%s': ", clean);
 }
 
 /* Asks the user for the PIN of the token, and fills *pin. pin->text may point
@@ -26,9 +26,10 @@ static int
 ask_pin(struct p11_ask *a, const char *label, bool on_reader,
     struct p11_pin *pin, char **answer)
 {
-	char *text = prompt_for(label);
+	char text[PROMPT_MAX];
 	int r = 0;
 
+	prompt_for(text, label);
 	*answer = NULL;
 	if (!a->may_ask) {
 		log_error("PKCS#11 token: pin required");
@@ -45,7 +46,6 @@ ask_pin(struct p11_ask *a, const char *label, bool on_reader,
 		if (*answer == NULL || **answer == '\0')
 			r = ERR_CANCELLED;
 	}
-	free(text);
 	return r;
 }
 

@@ -113,6 +113,12 @@ FILENAME !~ /^(peer-version[.][ch]|base\/version[.]h|regress\/.*)$/ {
 		report(7, "who the peer is: peer-version.c")
 }
 
+# What ends the process when memory runs out is not for the engines.
+FILENAME !~ /^(s[^\/]*|(client|server|conf|gss|keytools|base|regress|xfer\/sync)\/.*)$/ {
+	if ($0 ~ /(^|[^a-z_])x(malloc|calloc|recallocarray|strdup|strndup|asprintf)[(]/)
+		report(8, "base/mem.h: the x-functions are not for this room")
+}
+
 END {
 	what[1] = "includes go downwards"
 	what[2] = "includes are spelled from the root"
@@ -121,7 +127,8 @@ END {
 	what[5] = "internal headers are included by their own module"
 	what[6] = "copies name local files by directory and name"
 	what[7] = "the name of a peer is compared in one table"
-	for (i = 1; i <= 7; i++) {
+	what[8] = "engines return that memory has run out"
+	for (i = 1; i <= 8; i++) {
 		printf "%sok %d - %s\n", i in bad ? "not " : "", i, what[i]
 		failed += i in bad
 	}
@@ -141,7 +148,7 @@ result() {
 }
 
 doc=docs/ARCHITECTURE.md
-result 8 "$doc names every folder" "$(
+result 9 "$doc names every folder" "$(
 	echo "$files" | awk -F/ '{
 		path = ""
 		for (i = 1; i < NF; i++) {
@@ -154,9 +161,9 @@ result 8 "$doc names every folder" "$(
 		while read -r folder; do
 			grep -q "\`$folder/\`" "$doc" || echo "not named in $doc: $folder/"
 		done)"
-result 9 "each source has a purpose, in the comment that it or its header opens with" "$(
+result 10 "each source has a purpose, in the comment that it or its header opens with" "$(
 	sh build-aux/purposes.sh | sed -n 's/:$/: no opening comment/p')"
-result 10 "no two sources have one name, so that a test and a backtrace name a file" "$(
+result 11 "no two sources have one name, so that a test and a backtrace name a file" "$(
 	echo "$sources" | grep -v '^regress/' | sed 's|.*/||' | sort | uniq -d)"
 
 # A defence names its tests behind "tests:", up to the next item or empty line.
@@ -165,13 +172,13 @@ named=$(awk '
 	/^- |^$|^[^ ]/ { on = 0 }
 	sub(/.*; tests: /, "") { on = 1 }
 	on { gsub(/[,()]/, " "); print }' "$model" | tr -s ' ' '\n' | grep -v '/')
-result 11 "$model names tests that exist" "$(
+result 12 "$model names tests that exist" "$(
 	[ -n "$named" ] || echo "no test is named"
 	for test in $named; do
 		grep -rqE "(^|def )$test\(" regress --include='*.c' --include='*.py' ||
 			echo "no such test: $test"
 	done)"
-result 12 "at most 25 sources a folder" "$(
+result 13 "at most 25 sources a folder" "$(
 	# The spine is the top; the others are lists of one kind of thing.
 	echo "$sources" | grep '[.]c$' |
 		grep -vE '^([^/]+|(regress/(unit|fuzz)|keys|base|conf|crypto|server/monitor)/[^/]+)$' |
@@ -179,7 +186,7 @@ result 12 "at most 25 sources a folder" "$(
 
 # By their path: a source that moves is named in pages and comments.
 # shellcheck disable=SC2086
-result 13 "sources that are named are there" "$(
+result 14 "sources that are named are there" "$(
 	rooms=$(echo "$sources" | sed -n 's|/.*||p' | sort -u | paste -s -d '|' -)
 	pages=$(echo "$files" | grep -E '^(docs/|[^/]*$).*[.]md$' | grep -v CHANGELOG)
 	cat $sources $pages |
@@ -191,7 +198,7 @@ result 13 "sources that are named are there" "$(
 # What a file that is copied knows: a phase's struct is a field of struct xfer_file,
 # and one source writes it (xfer/state/transfer-events.h).
 # shellcheck disable=SC2046
-result 14 "each phase of a file is written by its owner" "$(
+result 15 "each phase of a file is written by its owner" "$(
 	awk '
 BEGIN {
 	owner["source"] = "file-source"

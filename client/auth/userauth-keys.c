@@ -198,7 +198,7 @@ add_certificate_file(struct pubkey_state *s, const struct named_file *f)
 					err_text(r));
 		return;
 	}
-	path = keyfile_private_path(f->path);
+	path = xstrndup(f->path, keyfile_private_len(f->path));
 	place_file(s, f, k, strcmp(path, f->path) != 0 ? path : NULL);
 	free(path);
 }
@@ -234,7 +234,7 @@ static void
 add_certified(struct pubkey_state *s, const struct named_file *f,
     struct key *cert)
 {
-	char *path = keyfile_private_path(f->path);
+	char *path = xstrndup(f->path, keyfile_private_len(f->path));
 	struct key *plain = NULL;
 
 	if (key_public_of(key_identity(cert), &plain) != 0)

@@ -83,7 +83,8 @@ find_in_agent(struct signing *s)
 static void
 load_private(struct signing *s)
 {
-	char *path = keyfile_private_path(s->o->file);
+	char *path = xstrndup(s->o->file,
+	    keyfile_private_len(s->o->file));
 	char *pass = NULL, *comment = NULL;
 
 	s->private = keygen_load_private(s->o, path, &pass, &comment);
