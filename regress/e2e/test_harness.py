@@ -126,3 +126,73 @@ def test_tree_that_only_root_may_enter(tmp_path):
     assert setup_sh(tree, f"open_copy {place}").ok().text.strip() == str(copy)
     assert (copy / "build/made").exists() and not (copy / "gone").exists()
     assert not (copy / ".git").exists()
+
+
+@pytest.fixture
+def check(tmp_path):
+    """check(name=body...): what `make check` says of these programs, shell
+    scripts whose names have - for _. $try is how often this one has run, and
+    $others whether one of the others runs."""
+    def go(**bodies):
+        names = []
+        for name, body in bodies.items():
+            names.append(name.replace("_", "-"))
+            program = tmp_path / names[-1]
+            program.write_text(f"""#!/bin/sh
+echo again >>{program}.tries
+try=$(wc -l <{program}.tries)
+others=$(ls {tmp_path} | grep '[.]runs' || true)
+touch {program}.runs
+trap 'rm {program}.runs' EXIT
+{body}
+""")
+            program.chmod(0o755)
+        return harness.run(["sh", harness.TOP / "regress/check.sh",
+                            harness.TOP, *names],
+                           cwd=tmp_path, timeout=120)
+    return go
+
+
+SECOND = 'echo "trouble of try $try"; [ "$try" = 2 ] && [ -z "$others" ]'
+
+
+def test_unit_test_that_passes_alone(check):
+    """It counts as passed, and is named; with what the first try said."""
+    done = check(test_first=SECOND, test_good="echo ok 1; echo ok 2",
+                 test_other=SECOND)
+    assert done.rc == 0, done
+    assert [line for line in done.text.splitlines() if "trouble" not in line] \
+        == ["unsteady: test-first (1); the end of the first try's log:",
+            "pass test-good (2)",
+            "unsteady: test-other (1); the end of the first try's log:",
+            "4 passed, 0 failed"], done
+    assert done.text.count("    trouble of try 1\n") == 2, done
+
+
+def test_unit_test_that_fails_twice(check):
+    """Also if it fails in another way; with what it said last."""
+    done = check(test_bad="echo ok 1; echo not ok 2 - $try; exit $try",
+                 test_once=SECOND)
+    assert done.rc == 1 and "\n2 passed, 1 failed\n" in done.text, done
+    assert done.text.startswith("FAIL test-bad (exit status 2); "), done
+    assert "    not ok 2 - 2\n" in done.text, done
+    assert "unsteady: test-once (1)" in done.text, done
+
+
+@pytest.mark.parametrize("name, said", [
+    ("replay_x", "trouble"), ("layers.sh", "trouble"),
+    ("test_x", "==1==ERROR: AddressSanitizer: heap-use-after-free"),
+    ("test_x", "==1==ERROR: LeakSanitizer: detected memory leaks"),
+    ("test_x", "x.c:1:2: runtime error: signed integer overflow"),
+    ("test_x", "WARNING: ThreadSanitizer: data race")])
+def test_no_second_try(check, name, said):
+    """For what nothing beside it can have spoilt."""
+    done = check(**{name: f'echo "{said}"; [ "$try" = 2 ]'})
+    assert done.rc == 1 and done.text.startswith("FAIL "), done
+    assert said in done.text and "0 passed, 1 failed" in done.text, done
+
+
+def test_no_second_try_for_many(check):
+    done = check(**{f"test_{i}": SECOND for i in range(6)})
+    assert done.rc == 1 and "0 passed, 6 failed" in done.text, done
+    assert "unsteady" not in done.text and "try 2" not in done.text, done
