@@ -4,6 +4,7 @@
 # OpenSSH 10.5 and HPN-SSH 18.8 has a row in regress/data/words/, which names
 # the test that sees it act; what is built takes it, the manual tells of it,
 # and nothing is built without a row. Rows that are "pending" are told of.
+# Every name of ours on the wire stands in docs/PROTOCOL.md or docs/SFTP.md.
 srcdir=${1:-.}
 words=$srcdir/regress/data/words
 dir=$(mktemp -d) || exit 1
@@ -197,6 +198,16 @@ rows flags | grep -Ev "$tab($told)" | while IFS=$tab read -r p flag _ test; do
 		echo "${page##*/} does not tell of $flag"
 done >>"$dir/bad"
 result "the manual tells of every word"
+
+# ---- names on the wire --------------------------------------------------
+
+(cd "$srcdir" && find . -name build -prune -o -name regress -prune -o \
+	-name '*.[ch]' -exec grep -ho '[a-z0-9-]*@hpnssh\.org' {} +) |
+	sort -u | while read -r name; do
+	grep -qF "$name" "$srcdir/docs/PROTOCOL.md" "$srcdir/docs/SFTP.md" ||
+		echo "$name: neither docs/PROTOCOL.md nor docs/SFTP.md has it"
+done >"$dir/bad"
+result "every name of ours on the wire is described"
 
 for f in client server flags; do
 	rows $f | awk -F '\t' -v f=$f '$4 == "pending" {
