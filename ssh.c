@@ -19,6 +19,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "cipher.h"
+#include "client/check/check.h"
 #include "client/auth/userauth.h"
 #include "client/common/ssh-flags.h"
 #include "client/hosts/name-lookup.h"
@@ -38,6 +39,14 @@ enum { EXIT_ERROR = 255 };
 static const char optstring[] =
     "+1246AB:CD:E:F:GI:J:KL:MNO:P:Q:R:S:TVW:XYZab:c:e:fgi:kl:m:no:p:qstvw:xy";
 
+enum { OPT_CHECK = 256, OPT_JSON };
+
+static const struct option long_options[] = {
+	{ "check", no_argument, NULL, OPT_CHECK },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ NULL, 0, NULL, 0 },
+};
+
 /* What the command line and the configuration ask for. */
 struct program {
 	struct client_conf conf;
@@ -46,6 +55,9 @@ struct program {
 	bool is_through;
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
+	struct strlist given; /* the flags of the connection, as given */
+	bool check, json;     /* --check, --json */
+	const char *target;   /* with --check: the destination, with a path */
 	const char *log_path;
 	int tty_flag; /* RequestTTY by -t, -tt or -T; -1: no such flag */
 	bool to_syslog;
@@ -72,8 +84,9 @@ usage(void)
 	      "[-w unit[:unit]]\n"
 	      "              destination\n"
 	      "              [command [argument ...]]\n"
-	      "       %s [-Q list]\n",
-	    called_ssh(), called_ssh());
+	      "       %s [-Q list]\n"
+	      "       %s --check [--json] [option ...] destination[:path]\n",
+	    called_ssh(), called_ssh(), called_ssh());
 	exit(EXIT_ERROR);
 }
 
@@ -118,6 +131,27 @@ check_flags(const struct program *p)
 {
 	if (p->is_through && p->flags.control_command != NULL)
 		fatal("%s: Cannot specify stdio forward with -O", called_ssh());
+	if (p->check && p->target == NULL)
+		fatal("%s: --check stands in front of the destination",
+		    called_ssh());
+	if (p->json && !p->check)
+		fatal("%s: --json is of use with --check only", called_ssh());
+	if (p->check && (p->is_through || p->show != NULL ||
+		p->flags.control_command != NULL))
+		fatal("%s: --check goes with none of -G, -O, -W, -Z",
+		    called_ssh());
+}
+
+/* Keeps a flag of the connection for --check, which makes the connection as
+ * hpnscp does. */
+static void
+keep_flag(struct program *p, int flag)
+{
+	const char text[] = { '-', (char)flag, '\0' };
+
+	xstrlist_add(&p->given, text);
+	if (optarg != NULL)
+		xstrlist_add(&p->given, optarg);
 }
 
 static void
@@ -127,9 +161,17 @@ take_flag(struct program *p, int flag)
 
 	if (r < 0)
 		exit(EXIT_ERROR);
-	if (r > 0)
+	if (r > 0) {
+		keep_flag(p, flag);
 		return;
+	}
 	switch (flag) {
+	case OPT_CHECK:
+		p->check = true;
+		break;
+	case OPT_JSON:
+		p->json = true;
+		break;
 	case '1':
 		fatal("%s: SSH protocol version 1 is gone", called_ssh());
 	case '2': /* protocol version 2 is the only one */
@@ -201,17 +243,24 @@ parse_arguments(struct program *p, int argc, char **argv)
 
 	for (;;) {
 		while (!flags_end &&
-		    (flag = flags_getopt(argc, argv, optstring)) != -1)
+		    (flag = flags_getopt_long(argc, argv, optstring,
+			 long_options)) != -1)
 			take_flag(p, flag);
 		if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
 			flags_end = true;
-		if (p->dest.host != NULL || optind >= argc)
+		if (p->dest.host != NULL || p->target != NULL ||
+		    optind >= argc)
 			break;
-		take_destination(p, argv[optind++]);
+		if (p->check)
+			p->target = argv[optind++];
+		else
+			take_destination(p, argv[optind++]);
 	}
-	if (p->dest.host == NULL)
+	if (p->dest.host == NULL && p->target == NULL)
 		usage();
 	check_flags(p);
+	if (p->target != NULL && optind < argc)
+		fatal("%s: --check runs no command", called_ssh());
 	if (optind >= argc)
 		return;
 	for (int i = optind; i < argc; i++)
@@ -355,6 +404,20 @@ choose_tty(struct program *p)
 extern char **environ;
 
 static int
+check(struct program *p)
+{
+	const struct check_params params = { .target = p->target,
+		.options = &p->given, .json = p->json };
+
+	if (p->flags.quiet)
+		log_set_level(LOG_LVL_QUIET);
+	else if (p->flags.verbosity > 0)
+		log_set_level((enum log_level)MIN(LOG_LVL_VERBOSE +
+			p->flags.verbosity, LOG_LVL_DEBUG3));
+	return check_run(&params);
+}
+
+static int
 run(struct program *p)
 {
 	struct ssh_run_params params = {
@@ -388,6 +451,8 @@ main(int argc, char **argv)
 	client_conf_init(&p.conf);
 	parse_arguments(&p, argc, argv);
 	open_log(&p);
+	if (p.check)
+		return check(&p);
 	load_configuration(&p);
 	if (p.show != NULL) {
 		show(&p);

@@ -35,20 +35,27 @@ tcp_set_congestion(int fd, const char *name)
 	return false;
 }
 
+void
+tcp_congestion_name(int fd, char *out, size_t size)
+{
+	memset(out, 0, size);
+#ifdef TCP_CONGESTION
+	socklen_t len = (socklen_t)(size - 1);
+
+	if (getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, out, &len) != 0)
+		out[0] = '\0';
+#else
+	(void)fd;
+#endif
+}
+
 bool
 tcp_congestion_is(int fd, const char *name)
 {
-#ifdef TCP_CONGESTION
-	char now[32] = { 0 };
-	socklen_t len = sizeof now - 1;
+	char now[32];
 
-	return getsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, now, &len) == 0 &&
-	    strcmp(now, name) == 0;
-#else
-	(void)fd;
-	(void)name;
-	return false;
-#endif
+	tcp_congestion_name(fd, now, sizeof now);
+	return now[0] != '\0' && strcmp(now, name) == 0;
 }
 
 /* The socket's address is IPv4, or IPv4 mapped into IPv6: its packets have

@@ -21,6 +21,8 @@
  * NULL: nothing is done. */
 bool tcp_set_congestion(int fd, const char *name);
 bool tcp_congestion_is(int fd, const char *name);
+/* The congestion control of a connection; "" if it is not known. */
+void tcp_congestion_name(int fd, char *out, size_t size);
 
 /* Sets the type of service (DSCP) of the packets that a connection of IPv4 or
  * IPv6 sends from now on. Nothing happens if tos is below 0, or fd is anything

@@ -49,6 +49,7 @@ BEGIN {
 	may["client"] = may["client/mux"] " client"
 	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
 	    " xfer/delta xfer/orders xfer/transfer xfer/rcp client/copy"
+	may["client/check"] = may["client/copy"] " client/check"
 	may["client/sync"] = may["client/copy"] " xfer/local xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
 	may["server/events"] = may["conf"] " server/events"
@@ -56,7 +57,7 @@ BEGIN {
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/events server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/events server/monitor"
-	may["program"] = may["client/sync"] " agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
+	may["program"] = may["client/sync"] " client/check agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
 	    " keytools/keyscan keytools/keysign server server/events server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
 	    " xfer/trees xfer/delta xfer/orders xfer/transfer xfer/sync xfer/rcp xfer/shell program"

@@ -307,6 +307,12 @@ remote_is_up(const struct remote *r)
 	return remote_first(r) != NULL && remote_conn_is_up(remote_first(r));
 }
 
+const struct sshclient *
+remote_client(const struct remote *r)
+{
+	return remote_is_up(r) ? remote_first(r)->client : NULL;
+}
+
 struct sftp *
 remote_sftp(struct remote *r)
 {

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/check/check-limits.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+enum {
+	/* Of the late rate, in percent: near enough to be that. */
+	NEAR_LEVEL = 90,
+	SAME_RATE = 6, /* rates that differ by less are one */
+	SPANS = 3,
+	HELD_PERCENT = 20, /* of the time: a buffer is the limit */
+	/* Segments sent again, of a million: cubic itself causes some. */
+	LOSS_PER_MILLION = 500,
+	CPU_BUSY = 80, /* percent of a core */
+};
+
+/* ---- curves -------------------------------------------------------------- */
+
+/* The last point that is at least span_ms before point i. */
+static size_t
+span_before(const struct check_point *p, size_t i, uint64_t span_ms)
+{
+	size_t k = i;
+
+	while (k > 0 && p[i].ms - p[k].ms < span_ms)
+		k--;
+	return k;
+}
+
+static uint64_t
+rate_between(const struct check_point *a, const struct check_point *b)
+{
+	return b->ms > a->ms ? (b->bytes - a->bytes) * 1000 / (b->ms - a->ms) :
+			       0;
+}
+
+/* The first point that is at least span_ms behind point i. */
+static size_t
+span_behind(const struct check_point *p, size_t n, size_t i, uint64_t span_ms)
+{
+	size_t k = i;
+
+	while (k < n - 1 && p[k].ms - p[i].ms < span_ms)
+		k++;
+	return k;
+}
+
+uint64_t
+check_steady_rate(const struct check_point *p, size_t n)
+{
+	uint64_t whole, span, level;
+	size_t late, from;
+
+	if (n < 3)
+		return 0;
+	whole = p[n - 1].ms - p[0].ms;
+	span = MAX(whole / 8, (uint64_t)1);
+	late = span_behind(p, n, 0, whole * 2 / 5);
+	level = rate_between(&p[late], &p[n - 1]);
+	for (from = 0; from < late; from++)
+		if (rate_between(&p[from], &p[span_behind(p, n, from, span)]) *
+			100 >= level * NEAR_LEVEL)
+			break;
+	return rate_between(&p[from], &p[n - 1]);
+}
+
+bool
+check_is_steady(const struct check_point *p, size_t n, uint64_t span_ms)
+{
+	uint64_t least = UINT64_MAX, most = 0, rate;
+	size_t end = n, begin;
+
+	for (int i = 0; i < SPANS; i++) {
+		if (end < 2)
+			return false;
+		begin = span_before(p, end - 1, span_ms);
+		if (p[end - 1].ms - p[begin].ms < span_ms)
+			return false;
+		rate = rate_between(&p[begin], &p[end - 1]);
+		least = MIN(least, rate);
+		most = MAX(most, rate);
+		end = begin + 1;
+	}
+	return most > 0 && (most - least) * 100 <= most * SAME_RATE;
+}
+
+/* ---- limits -------------------------------------------------------------- */
+
+const char *
+check_limit_name(enum check_limit l)
+{
+	static const char *const names[CHECK_LIMITS] = {
+		[CHECK_LIMIT_UNKNOWN] = "unknown",
+		[CHECK_LIMIT_DISK] = "disk",
+		[CHECK_LIMIT_CPU] = "cpu",
+		[CHECK_LIMIT_RECEIVE_BUFFER] = "receive-buffer",
+		[CHECK_LIMIT_SEND_BUFFER] = "send-buffer",
+		[CHECK_LIMIT_WINDOW] = "ssh-window",
+		[CHECK_LIMIT_LOSS] = "loss",
+		[CHECK_LIMIT_PATH] = "path",
+		[CHECK_LIMIT_SERVER] = "server",
+	};
+
+	return names[l];
+}
+
+static const char *
+sender(const struct check_facts *f)
+{
+	return f->up ? "here" : "on the host";
+}
+
+static uint64_t
+power_of_two(uint64_t at_least)
+{
+	uint64_t v = 1;
+
+	while (v < at_least && v < (uint64_t)1 << 40)
+		v <<= 1;
+	return v;
+}
+
+/* A buffer that is wide enough for a gigabit and more: what is under way, with
+ * the kernel's own half, twice. */
+static uint64_t
+buffer_wanted(const struct check_path *n, uint64_t now)
+{
+	uint64_t least = MAX(now * 2, 4 * n->bdp);
+
+	return power_of_two(MAX(least, (uint64_t)4 << 20));
+}
+
+static void
+say_buffer(const struct check_facts *f, struct check_expected *out,
+    bool receive)
+{
+	const struct check_path *n = f->path;
+	bool here = receive != f->up;
+	uint64_t now = !here ? 0 : receive ? n->receive_limit : n->send_limit;
+
+	buf_printf(&out->why, "the %s buffer of TCP %s",
+	    receive ? "receive" : "send", here ? "here" : "on the host");
+	if (now > 0)
+		buf_printf(&out->why, ", at most %" PRIu64 " KiB", now >> 10);
+	buf_printf(&out->change, "sysctl -w net.ipv4.tcp_%s=\"4096 %s %"
+				 PRIu64 "\" (%s)",
+	    receive ? "rmem" : "wmem", receive ? "131072" : "16384",
+	    buffer_wanted(n, now), here ? "here" : "on the host");
+}
+
+static uint64_t
+lost_per_million(const struct check_facts *f)
+{
+	const struct check_path *n = f->path;
+	uint64_t sent = f->up ? n->segments_up : n->segments_down;
+	uint64_t again = f->up ? n->again_up : n->again_down;
+
+	return sent > 0 ? again * 1000000 / sent : 0;
+}
+
+static void
+say_loss(const struct check_facts *f, struct check_expected *out)
+{
+	uint64_t lost = lost_per_million(f);
+
+	buf_printf(&out->why, "the path: %" PRIu64 ".%02" PRIu64
+			      " %% of the packets are sent again",
+	    lost / 10000, lost / 100 % 100);
+	if (f->up && strcmp(f->path->congestion, "bbr") == 0)
+		return;
+	buf_printf(&out->change, "CongestionControl bbr in the configuration "
+				 "%s", sender(f));
+}
+
+static void
+say_cpu(const struct check_facts *f, struct check_expected *out)
+{
+	const struct check_ciphers *k = f->ciphers;
+	const char *name = f->up ? k->up : k->down;
+	uint64_t own = f->up ? k->encrypts : k->decrypts;
+
+	buf_printf(&out->why, "this computer: a core was busy for %u %% of "
+			      "the time", f->moved->cpu);
+	if (own > 0)
+		buf_printf(&out->why, " (%s alone: %" PRIu64 " MB/s)", name,
+		    own / 1000000);
+	if (k->best_rate > own + own / 4)
+		buf_printf(&out->change, "-c %s", k->best);
+}
+
+static void
+say_window(const struct check_facts *f, struct check_expected *out)
+{
+	buf_printf(&out->why, "the SSH windows of the host");
+	if (f->moved->refused)
+		buf_printf(&out->change, "MaxSessions 32 in sshd_config on "
+					 "the host");
+	else
+		buf_printf(&out->change, "hpnsshd on the host, whose windows "
+					 "grow");
+}
+
+static void
+say_path(const struct check_facts *f, struct check_expected *out)
+{
+	buf_printf(&out->why, "the path: %s", f->moved->queued ?
+	    "packets wait in a queue on it, so it is full" :
+	    "it gave no more");
+	if (f->moved->refused && !f->moved->queued)
+		buf_printf(&out->change, "MaxStartups 30:30:100 in "
+		    "sshd_config on the host, which refused connections");
+}
+
+/* The disk is the limit where it is slower than all else. Returns whether it
+ * is, and lowers the rate. */
+static bool
+limit_by_disk(const struct check_facts *f, struct check_expected *out)
+{
+	const struct check_disk *d = f->disk;
+	uint64_t rate;
+
+	if (!d->known)
+		return false;
+	/* While data arrives the host writes already: so the slower of the two
+	 * counts. What was read may have come faster than the disk is. */
+	rate = f->up ? (d->synced ? MIN(d->sync, out->rate) : d->write) :
+		       d->read;
+	if (rate == 0 || (!f->up && (d->cached || !d->reread)) ||
+	    (out->rate != 0 && rate * 100 >= out->rate * 95))
+		return false;
+	out->rate = rate;
+	buf_printf(&out->why, "the disk of the host, which %s %" PRIu64
+			      " MB/s", f->up ? "writes" : "reads",
+	    rate / 1000000);
+	return true;
+}
+
+/* Which side's buffer has held data back for so much of the time that it is the
+ * limit. */
+static enum check_limit
+limit_by_buffer(const struct check_path *n, bool up)
+{
+	unsigned by_receiver = up ? n->up_receiver : n->down_receiver;
+	unsigned by_sender = up ? n->up_sender : n->down_sender;
+
+	if (!n->known || MAX(by_receiver, by_sender) < HELD_PERCENT)
+		return CHECK_LIMIT_UNKNOWN;
+	return by_receiver >= by_sender ? CHECK_LIMIT_RECEIVE_BUFFER :
+					  CHECK_LIMIT_SEND_BUFFER;
+}
+
+static enum check_limit
+limit_of(const struct check_facts *f)
+{
+	const struct check_path *n = f->path;
+	const struct check_moved *m = f->moved;
+	enum check_limit buffer = limit_by_buffer(n, f->up);
+	bool far = n->known && n->least_us >= 1000;
+
+	if (m->cpu >= CPU_BUSY)
+		return CHECK_LIMIT_CPU;
+	if (!far)
+		return CHECK_LIMIT_SERVER;
+	if (buffer != CHECK_LIMIT_UNKNOWN)
+		return buffer;
+	if (f->up && m->held)
+		return CHECK_LIMIT_WINDOW;
+	if (!m->queued && lost_per_million(f) >= LOSS_PER_MILLION)
+		return CHECK_LIMIT_LOSS;
+	return CHECK_LIMIT_PATH;
+}
+
+static void
+say(const struct check_facts *f, struct check_expected *out)
+{
+	switch (out->limit) {
+	case CHECK_LIMIT_CPU:
+		say_cpu(f, out);
+		break;
+	case CHECK_LIMIT_RECEIVE_BUFFER:
+	case CHECK_LIMIT_SEND_BUFFER:
+		say_buffer(f, out,
+		    out->limit == CHECK_LIMIT_RECEIVE_BUFFER);
+		break;
+	case CHECK_LIMIT_WINDOW:
+		say_window(f, out);
+		break;
+	case CHECK_LIMIT_LOSS:
+		say_loss(f, out);
+		break;
+	case CHECK_LIMIT_PATH:
+		say_path(f, out);
+		break;
+	case CHECK_LIMIT_SERVER:
+		buf_printf(&out->why, "the host's processor, or its limits");
+		break;
+	default:
+		break;
+	}
+}
+
+void
+check_expect(const struct check_facts *f, struct check_expected *out)
+{
+	*out = (struct check_expected){ .rate = 0 };
+	if (f->moved->known) {
+		out->rate = f->moved->rate;
+		out->limit = limit_of(f);
+	}
+	if (limit_by_disk(f, out))
+		out->limit = CHECK_LIMIT_DISK;
+	else
+		say(f, out);
+}
+
+void
+check_expected_clear(struct check_expected *e)
+{
+	buf_clear(&e->why);
+	buf_clear(&e->change);
+}

@@ -1,0 +1,639 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Data for a check: zeros from the host's /dev/zero, and what nobody wants to
+ * its /dev/null, so that neither end's disk counts. The streams are opened as a
+ * copy opens them, by the same decisions (xfer/streams/transfer-growth.h), so
+ * that the rate is that of a copy.
+ *
+ * The devices are opened without CREAT and TRUNC, and nothing but WRITE and
+ * READ is asked of them: also root's check changes nothing on the host. Where
+ * they are no devices (in a root directory of its own), nothing is written.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "client/check/check-internal.h"
+#include "client/sshclient.h"
+#include "compat/queue.h"
+#include "crypto/rand.h"
+#include "xfer/state/transfer-limits.h"
+#include "xfer/streams/transfer-growth.h"
+
+enum {
+	WINDOW_MIN = 1024 * 1024,
+	WINDOW_MAX = 64 * 1024 * 1024, /* of all lanes together */
+	WINDOW_FIXED = 4 * 1024 * 1024, /* wider ones follow the path */
+	SAMPLE_MS = 100,
+	POINT_MS = 25,
+	TURN_MS = 20,
+	SPAN_MIN_MS = 400,
+	SPAN_TRIPS = 4,
+	START_MS = 1000,
+	START_TRIPS = 12,
+	DRAIN_MS = 2500, /* until what is under way has been answered */
+	/* What the decisions about streams are told: a large copy. */
+	SECONDS_LEFT = 20,
+	QUEUE_US = 1000, /* a shorter delay may be due to the hosts */
+	QUEUE_PART = 4,	 /* of the samples, one in so many shows a queue */
+};
+#define BULK_LEFT (UINT64_C(1) << 30)
+
+enum lane_state {
+	LANE_NEW,
+	LANE_OPENING,
+	LANE_MOVING,
+	LANE_ENDED,
+};
+
+/* A stream of the check. */
+struct lane {
+	struct check_lanes *m;
+	struct sftp *s;
+	bool idle;
+	enum lane_state state;
+	struct sftp_handle handle;
+	unsigned connection;
+	uint64_t offset;	  /* of the next request */
+	uint64_t moved;		  /* bytes of data that were answered */
+	uint64_t sample_moved, sample_ms, rate;
+	uint64_t in_flight, window;
+	TAILQ_ENTRY(lane) entry;
+};
+
+struct check_lanes {
+	struct check *c;
+	struct xfer_streams streams;
+	TAILQ_HEAD(lane_list, lane) lanes;
+	struct xfer_growth growth;
+	unsigned to_open, channels;
+	bool up, channels_stopped, sending;
+	uint64_t moved; /* of all lanes, in this direction */
+	uint64_t begun_ms, sampled_ms, sample_moved, sample_arrived, stall_ms;
+	uint64_t rtt_ms;
+	unsigned samples, queued; /* of these, with a queue on the path */
+	struct check_point points[CHECK_POINTS];
+	size_t n_points;
+	char words[CHECK_WORDS_MAX]; /* why a lane was refused */
+	uint8_t block[XFER_BLOCK_MAX]; /* what is written: random */
+	struct check_moved *out;
+};
+
+/* ---- data ---------------------------------------------------------------- */
+
+static void
+end_lane(struct lane *l, const char *words)
+{
+	l->state = LANE_ENDED;
+	if (words != NULL && l->m->words[0] == '\0')
+		snprintf(l->m->words, sizeof l->m->words, "%s", words);
+}
+
+static void
+count(struct lane *l, uint64_t len)
+{
+	l->moved += len;
+	l->m->moved += len;
+}
+
+static void
+on_written(void *arg, const struct sftp_reply *r)
+{
+	struct lane *l = arg;
+	uint64_t len = MIN(l->in_flight,
+	    MIN((uint64_t)XFER_BLOCK_MAX, sftp_write_max(l->s)));
+
+	l->in_flight -= len;
+	if (l->state != LANE_MOVING)
+		return;
+	if (r->err != 0 || r->status != SFTP_OK)
+		end_lane(l, r->err != 0 ? err_text(r->err) : r->words);
+	else
+		count(l, len);
+}
+
+static void
+on_read(void *arg, const struct sftp_reply *r)
+{
+	struct lane *l = arg;
+	uint64_t len = MIN(l->in_flight,
+	    MIN((uint64_t)XFER_BLOCK_MAX, sftp_read_max(l->s)));
+
+	l->in_flight -= len;
+	if (l->state != LANE_MOVING)
+		return;
+	if (r->err != 0 || r->status != SFTP_OK || r->data_len == 0)
+		end_lane(l, r->err != 0 ? err_text(r->err) :
+		    r->status != SFTP_OK ? r->words : "no data came");
+	else
+		count(l, r->data_len);
+}
+
+/* Data is counted by the answer, and is of no use to anybody. */
+static void
+on_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
+{
+	(void)arg;
+	(void)offset;
+	(void)p;
+	(void)len;
+}
+
+/* Fills the output as a copy does. Blocks have one size, so that the answers
+ * tell how much they are about. */
+static void
+send_writes(struct lane *l)
+{
+	uint32_t len = MIN((uint32_t)XFER_BLOCK_MAX, sftp_write_max(l->s));
+
+	while (l->state == LANE_MOVING &&
+	    sftp_output_len(l->s) < XFER_OUTPUT_MAX &&
+	    l->in_flight < WINDOW_MAX) {
+		uint8_t *p = sftp_write_begin(l->s, &l->handle, l->offset, len);
+
+		if (p == NULL)
+			return;
+		memcpy(p, l->m->block, len);
+		l->in_flight += len;
+		l->offset += len;
+		sftp_write_finish(l->s, len, on_written, l);
+	}
+}
+
+static void
+send_reads(struct lane *l)
+{
+	uint32_t len = MIN((uint32_t)XFER_BLOCK_MAX, sftp_read_max(l->s));
+
+	while (l->state == LANE_MOVING && l->in_flight < l->window) {
+		l->in_flight += len;
+		l->offset += len;
+		sftp_read(l->s, &l->handle, l->offset - len, len, on_data,
+		    on_read, l);
+	}
+}
+
+/* ---- lanes --------------------------------------------------------------- */
+
+static void
+on_opened(void *arg, const struct sftp_reply *r)
+{
+	struct lane *l = arg;
+
+	if (r->err != 0 || r->status != SFTP_OK ||
+	    r->handle.len > sizeof l->handle.bytes || r->handle.len == 0) {
+		end_lane(l, r->err != 0 ? err_text(r->err) : r->words);
+		return;
+	}
+	l->handle.len = (uint32_t)r->handle.len;
+	memcpy(l->handle.bytes, r->handle.p, r->handle.len);
+	l->state = LANE_MOVING;
+	l->sample_ms = clock_ms();
+}
+
+static const char *
+device_of(const struct check_lanes *m)
+{
+	return m->up ? "/dev/null" : "/dev/zero";
+}
+
+static void
+open_device(struct lane *l)
+{
+	l->state = LANE_OPENING;
+	sftp_open(l->s, device_of(l->m), l->m->up ? SFTP_O_WRITE : SFTP_O_READ,
+	    NULL, on_opened, l);
+}
+
+static int
+add_lane(struct check_lanes *m, struct sftp *s)
+{
+	struct lane *l = calloc(1, sizeof *l);
+
+	if (l == NULL)
+		return ERR_NOMEM;
+	l->m = m;
+	l->s = s;
+	l->window = WINDOW_MIN;
+	TAILQ_INSERT_TAIL(&m->lanes, l, entry);
+	return 0;
+}
+
+static int
+open_lane(struct check_lanes *m, enum xfer_stream_kind kind)
+{
+	struct sftp *s;
+	int r = m->streams.ops->open(m->streams.arg, kind, &s);
+
+	if (r == 0 && (r = add_lane(m, s)) != 0)
+		m->streams.ops->close(m->streams.arg, s);
+	return r;
+}
+
+/* Opens what was decided. A connection that was refused shows as a lane that
+ * has ended. */
+static void
+open_more(struct check_lanes *m)
+{
+	int r = 0;
+
+	while (m->to_open > 0 && r == 0) {
+		r = open_lane(m, XFER_STREAM_CONNECTION);
+		if (r == ERR_AGAIN)
+			return;
+		m->to_open--;
+	}
+	if (r < 0) {
+		m->to_open = 0;
+		m->growth.stopped = true;
+	}
+}
+
+static void
+open_channels(struct check_lanes *m, unsigned add)
+{
+	while (add-- > 0 && !m->channels_stopped) {
+		m->channels_stopped = open_lane(m, XFER_STREAM_CHANNEL) != 0;
+		m->channels += !m->channels_stopped;
+	}
+}
+
+/* ---- how many: what a copy measures -------------------------------------- */
+
+static void
+adapt(struct lane *l, uint64_t now, uint64_t rtt)
+{
+	uint64_t took = now - l->sample_ms, rate;
+
+	if (l->state != LANE_MOVING || took < MAX(rtt, (uint64_t)5))
+		return;
+	rate = (l->moved - l->sample_moved) * 1000 / took;
+	l->window = (rate > l->rate + l->rate / 4 ? 4 : 2) * rate *
+	    MAX(rtt, (uint64_t)1) / 1000;
+	l->window = MAX(l->window, (uint64_t)WINDOW_MIN);
+	l->window = MIN(l->window, (uint64_t)WINDOW_MAX);
+	l->rate = rate > l->rate ? rate : (3 * l->rate + rate) / 4;
+	l->sample_moved = l->moved;
+	l->sample_ms = now;
+}
+
+static void
+see_trips(const struct check_lanes *m, const struct lane *l,
+    const struct xfer_stream_stats *path, struct xfer_streams_view *v)
+{
+	uint64_t trip = m->up || path->received_us == 0 ? path->sent_us :
+							  path->received_us;
+
+	if (l->moved == 0)
+		trip = path->rtt_us;
+	if (trip == 0 || path->rtt_us == 0 || l->idle)
+		return;
+	if (v->trip_us == 0 || trip < v->trip_us)
+		v->trip_us = trip;
+	if (v->least_us == 0 || path->rtt_us < v->least_us)
+		v->least_us = path->rtt_us;
+}
+
+static void
+measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
+{
+	uint64_t ready = 0, moving = 0, rates[64] = { 0 };
+	struct xfer_stream_stats path;
+	struct lane *l;
+
+	*v = (struct xfer_streams_view){ .fixed = true,
+		.bulk_left = BULK_LEFT };
+	TAILQ_FOREACH(l, &m->lanes, entry) {
+		if (l->state == LANE_ENDED || sftp_error(l->s) != 0)
+			continue;
+		m->streams.ops->path(m->streams.arg, l->s, &path);
+		l->connection = MIN(path.connection, 63u);
+		adapt(l, now, path.rtt_us / 1000 + 1);
+		v->rtt_ms = MAX(v->rtt_ms, path.rtt_us / 1000 + 1);
+		v->fixed = v->fixed && path.send_window <= WINDOW_FIXED;
+		v->windows += path.send_window;
+		v->rate += l->rate;
+		v->stalled_ms = MAX(v->stalled_ms, path.window_stall_ms);
+		rates[l->connection] += l->rate;
+		v->top = MAX(v->top, rates[l->connection]);
+		see_trips(m, l, &path, v);
+		if ((ready & UINT64_C(1) << l->connection) == 0)
+			v->arrived += path.arrived;
+		if (sftp_has_version(l->s))
+			ready |= UINT64_C(1) << l->connection;
+		if (l->moved > 0)
+			moving |= UINT64_C(1) << l->connection;
+	}
+	for (unsigned i = 0; i < 64; i++) {
+		v->ready += (unsigned)(ready >> i & 1);
+		v->connections += (unsigned)(moving >> i & 1);
+	}
+}
+
+/* Lets the first connections work, as many as are to. */
+static void
+let_idle(struct check_lanes *m)
+{
+	unsigned use = m->c->copy.connections != 0 ? 64 :
+	    MAX(m->growth.use, 1u);
+	uint64_t busy = 0;
+	struct lane *l;
+
+	TAILQ_FOREACH(l, &m->lanes, entry) {
+		uint64_t bit = UINT64_C(1) << l->connection;
+
+		if (l->state == LANE_ENDED || !sftp_has_version(l->s))
+			continue;
+		l->idle = (busy & bit) == 0 && use == 0;
+		if (!l->idle && (busy & bit) == 0) {
+			busy |= bit;
+			use--;
+		}
+	}
+}
+
+static void
+decide(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
+{
+	uint64_t took = now - m->sampled_ms;
+	uint64_t stall = v->stalled_ms - MIN(m->stall_ms, v->stalled_ms);
+	struct xfer_sample s = { .now_ms = now, .rtt_ms = v->rtt_ms,
+		.least_us = v->least_us, .trip_us = v->trip_us,
+		.rate = (double)(m->moved - m->sample_moved) * 1000 /
+		    (double)took,
+		.top = v->rate > 0 ? (double)v->top / (double)v->rate : 0,
+		.seconds_left = SECONDS_LEFT, .bulk_left = BULK_LEFT,
+		.connections = v->connections, .ready = v->ready,
+		.max = m->c->copy.connections };
+
+	if (v->arrived > m->sample_arrived)
+		s.in_trip = (double)(v->arrived - m->sample_arrived) *
+		    (double)v->rtt_ms / (double)took;
+	v->held = m->up && v->fixed && stall * 10 >= took * 3;
+	m->out->held = v->held;
+	if (v->held) {
+		open_channels(m, xfer_channels_next(m->channels, v));
+	} else {
+		m->to_open += xfer_growth_next(&m->growth, &s);
+	}
+	m->samples++;
+	m->queued += v->least_us != 0 &&
+	    v->trip_us > v->least_us + v->least_us / 4 + QUEUE_US;
+	m->sampled_ms = now;
+	m->sample_moved = m->moved;
+	m->sample_arrived = v->arrived;
+	m->stall_ms = v->stalled_ms;
+}
+
+static void
+grow(struct check_lanes *m, uint64_t now)
+{
+	struct xfer_streams_view v;
+	unsigned early;
+
+	measure(m, now, &v);
+	m->rtt_ms = v.rtt_ms;
+	early = xfer_streams_early(v.rtt_ms * 1000, BULK_LEFT,
+	    m->c->copy.connections);
+	if (!m->growth.stopped && m->growth.asked == 0 && early > 0 &&
+	    m->c->copy.connections == 0)
+		m->to_open += xfer_growth_begin(&m->growth, early);
+	open_more(m);
+	let_idle(m);
+	if (m->up)
+		open_channels(m, xfer_channels_next(m->channels, &v));
+	if (now - m->sampled_ms >= MAX((uint64_t)SAMPLE_MS, v.rtt_ms) &&
+	    m->moved > m->sample_moved)
+		decide(m, now, &v);
+}
+
+/* ---- a direction --------------------------------------------------------- */
+
+static void
+note_point(struct check_lanes *m, uint64_t now)
+{
+	uint64_t ms = now - m->begun_ms;
+
+	if (m->n_points == CHECK_POINTS || (m->n_points > 0 &&
+		ms < m->points[m->n_points - 1].ms + POINT_MS))
+		return;
+	m->points[m->n_points++] = (struct check_point){ .ms = ms,
+		.bytes = m->moved };
+}
+
+static bool
+is_enough(const struct check_lanes *m, uint64_t now)
+{
+	uint64_t ms = now - m->begun_ms;
+
+	if (m->c->stop || m->moved >= CHECK_MOVE_BYTES || ms >= CHECK_MOVE_MS)
+		return true;
+	return ms >= START_MS + START_TRIPS * m->rtt_ms && m->to_open == 0 &&
+	    check_is_steady(m->points, m->n_points,
+		MAX((uint64_t)SPAN_MIN_MS, SPAN_TRIPS * m->rtt_ms));
+}
+
+/* Gives each lane work. False: none is left. */
+static bool
+feed(struct check_lanes *m)
+{
+	struct lane *l;
+	bool any = false;
+
+	TAILQ_FOREACH(l, &m->lanes, entry) {
+		if (l->state != LANE_ENDED && sftp_error(l->s) != 0)
+			end_lane(l, NULL);
+		if (l->state == LANE_NEW && sftp_has_version(l->s))
+			open_device(l);
+		any = any || l->state != LANE_ENDED;
+		if (l->state != LANE_MOVING || l->idle)
+			continue;
+		if (m->up)
+			send_writes(l);
+		else
+			send_reads(l);
+	}
+	return any;
+}
+
+/* Waits, but not for long, for answers that are still to come. */
+static int
+drain(struct check_lanes *m)
+{
+	uint64_t until = clock_ms() + DRAIN_MS;
+	struct lane *l;
+	int r = 0;
+
+	while (r == 0 && !m->c->stop && clock_ms() < until) {
+		TAILQ_FOREACH(l, &m->lanes, entry)
+			if (l->state == LANE_MOVING && l->in_flight > 0 &&
+			    sftp_error(l->s) == 0)
+				break;
+		if (l == NULL)
+			break;
+		r = m->streams.ops->turn(m->streams.arg, TURN_MS);
+	}
+	TAILQ_FOREACH(l, &m->lanes, entry)
+		if (l->state == LANE_MOVING && sftp_error(l->s) == 0)
+			sftp_close(l->s, &l->handle, NULL, NULL);
+	return r;
+}
+
+static int
+run(struct check_lanes *m)
+{
+	uint64_t now = clock_ms(), grown = 0;
+	bool any = true;
+	int r = 0;
+
+	while (r == 0 && any && !is_enough(m, now)) {
+		any = feed(m);
+		r = m->streams.ops->turn(m->streams.arg, TURN_MS);
+		now = clock_ms();
+		note_point(m, now);
+		if (now - grown >= 5) {
+			grow(m, now);
+			grown = now;
+		}
+	}
+	return r;
+}
+
+static void
+conclude(struct check_lanes *m, uint64_t cpu_us)
+{
+	const struct check_point *last = &m->points[m->n_points - 1];
+	struct check_moved *out = m->out;
+	uint64_t connections = 0, bulk_ms;
+	const struct lane *l;
+
+	if (m->n_points < 3 || last->ms == 0 || last->bytes == 0)
+		return;
+	out->bytes = last->bytes;
+	out->ms = last->ms;
+	out->rate = check_steady_rate(m->points, m->n_points);
+	out->known = out->rate > 0;
+	out->queued = m->queued * QUEUE_PART >= m->samples;
+	out->cpu = (unsigned)MIN(cpu_us / 10 / out->ms, (uint64_t)100);
+	bulk_ms = out->rate > 0 ? out->bytes * 1000 / out->rate : 0;
+	out->start_ms = out->ms > bulk_ms ? out->ms - bulk_ms : 0;
+	TAILQ_FOREACH(l, &m->lanes, entry) {
+		out->refused = out->refused || (sftp_error(l->s) != 0 &&
+		    !sftp_has_version(l->s));
+		if (l->moved == 0 || l->idle)
+			continue;
+		out->channels++;
+		if ((connections & UINT64_C(1) << l->connection) == 0)
+			out->connections++;
+		connections |= UINT64_C(1) << l->connection;
+	}
+}
+
+/* Is that a device at the host? */
+static bool
+is_device(struct check_lanes *m, const char *what)
+{
+	struct check_call *call = check_call_new();
+	struct check_answer a;
+
+	if (call != NULL)
+		sftp_path_request(m->c->sftp, SFTP_STAT, device_of(m),
+		    check_call_done, call);
+	if (!check_call_wait(m->c, call, CHECK_ANSWER_MS, &a) ||
+	    a.status != SFTP_OK) {
+		check_fail(m->c, what, a.words);
+		return false;
+	}
+	if (!(a.attrs.flags & SFTP_A_MODE) || !S_ISCHR(a.attrs.mode)) {
+		check_fail(m->c, what, "the host's SFTP server shows no device "
+				       "for that");
+		return false;
+	}
+	return true;
+}
+
+static void
+begin(struct check_lanes *m, bool up)
+{
+	struct lane *l;
+
+	m->up = up;
+	m->out = up ? &m->c->up : &m->c->down;
+	m->out->tried = true;
+	m->growth = (struct xfer_growth){ .stopped = m->growth.stopped,
+		.asked = m->growth.asked };
+	m->moved = m->sample_moved = m->n_points = 0;
+	m->samples = m->queued = 0;
+	m->begun_ms = m->sampled_ms = clock_ms();
+	TAILQ_FOREACH(l, &m->lanes, entry) {
+		/* Answers of before would count as new data. */
+		if (l->in_flight > 0)
+			l->state = LANE_ENDED;
+		if (l->state != LANE_ENDED)
+			l->state = LANE_NEW;
+		l->idle = false;
+		l->offset = l->moved = l->sample_moved = l->rate = 0;
+		l->window = WINDOW_MIN;
+	}
+}
+
+void
+check_move(struct check_lanes *m, bool up)
+{
+	const char *what = up ? "sending" : "receiving";
+	uint64_t cpu_us;
+
+	begin(m, up);
+	if (!is_device(m, what))
+		return;
+	m->begun_ms = m->sampled_ms = clock_ms();
+	cpu_us = clock_thread_us();
+	(void)!run(m);
+	cpu_us = clock_thread_us() - cpu_us;
+	conclude(m, cpu_us);
+	(void)!drain(m);
+	if (!m->out->known && !m->c->stop)
+		check_fail(m->c, what, m->words[0] != '\0' ? m->words :
+							     "too little "
+							     "moved");
+}
+
+/* ---- life ---------------------------------------------------------------- */
+
+int
+check_lanes_new(struct check_lanes **out, struct check *c)
+{
+	struct check_lanes *m = calloc(1, sizeof *m);
+	int r;
+
+	if (m == NULL)
+		return ERR_NOMEM;
+	rand_bytes(m->block, sizeof m->block);
+	m->c = c;
+	m->streams = remote_streams(c->remote);
+	m->channels = 1;
+	TAILQ_INIT(&m->lanes);
+	if ((r = add_lane(m, c->sftp)) != 0) {
+		free(m);
+		return r;
+	}
+	*out = m;
+	return 0;
+}
+
+void
+check_lanes_free(struct check_lanes *m)
+{
+	struct lane *l;
+
+	if (m == NULL)
+		return;
+	while ((l = TAILQ_FIRST(&m->lanes)) != NULL) {
+		TAILQ_REMOVE(&m->lanes, l, entry);
+		free(l);
+	}
+	free(m);
+}
