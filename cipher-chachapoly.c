@@ -14,6 +14,7 @@
 #include "base/wire.h"
 #include "cipher-internal.h"
 #include "compat/bsd-mem.h"
+#include "crypto/poly1305.h"
 
 enum {
 	KEY_LEN = 32,
@@ -24,7 +25,7 @@ enum {
 
 struct chachapoly {
 	EVP_CIPHER_CTX *packet, *length; /* owned */
-	EVP_MAC_CTX *poly;		 /* owned */
+	struct poly1305 *poly;		 /* owned */
 };
 
 static const uint8_t zeros[BLOCK_LEN];
@@ -38,7 +39,7 @@ stop(void *state)
 		return;
 	EVP_CIPHER_CTX_free(s->packet);
 	EVP_CIPHER_CTX_free(s->length);
-	EVP_MAC_CTX_free(s->poly);
+	poly1305_free(s->poly);
 	free(s);
 }
 
@@ -60,7 +61,6 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 {
 	struct chachapoly *s = calloc(1, sizeof *s);
 	EVP_CIPHER *chacha = NULL;
-	EVP_MAC *poly = NULL;
 	int r = ERR_CRYPTO;
 
 	(void)iv;
@@ -68,17 +68,14 @@ start(struct cipher *c, const uint8_t *key, const uint8_t *iv)
 		return ERR_NOMEM;
 	c->state = s;
 	chacha = EVP_CIPHER_fetch(NULL, c->ops->algorithm, NULL);
-	poly = EVP_MAC_fetch(NULL, "POLY1305", NULL);
-	if (chacha == NULL || poly == NULL)
+	if (chacha == NULL || poly1305_new(&s->poly) != 0)
 		goto out;
 	s->packet = chacha_new(chacha, key);
 	s->length = chacha_new(chacha, key + KEY_LEN);
-	s->poly = EVP_MAC_CTX_new(poly);
-	if (s->packet != NULL && s->length != NULL && s->poly != NULL)
+	if (s->packet != NULL && s->length != NULL)
 		r = 0;
 out:
 	EVP_CIPHER_free(chacha);
-	EVP_MAC_free(poly);
 	return r;
 }
 
@@ -116,19 +113,6 @@ apply_rest(struct chachapoly *s, uint8_t *p, uint32_t len)
 }
 
 static int
-poly1305(struct chachapoly *s, const uint8_t *key, const uint8_t *p,
-    size_t len, uint8_t tag[TAG_LEN])
-{
-	size_t n;
-
-	if (EVP_MAC_init(s->poly, key, KEY_LEN, NULL) != 1 ||
-	    EVP_MAC_update(s->poly, p, len) != 1 ||
-	    EVP_MAC_final(s->poly, tag, &n, TAG_LEN) != 1)
-		return ERR_CRYPTO;
-	return 0;
-}
-
-static int
 encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
     uint32_t len)
 {
@@ -139,7 +123,8 @@ encrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	if ((r = apply_first(s->length, pos->seqnr, pkt, pkt, 4)) == 0 &&
 	    (r = begin(s, pos->seqnr, key)) == 0 &&
 	    (r = apply_rest(s, pkt + 4, len)) == 0)
-		r = poly1305(s, key, pkt, 4 + len, pkt + 4 + len);
+		r = poly1305_compute(s->poly, key, pkt, 4 + len,
+		    pkt + 4 + len);
 	explicit_bzero(key, sizeof key);
 	return r;
 }
@@ -167,7 +152,7 @@ decrypt_packet(struct cipher *c, const struct cipher_pos *pos, uint8_t *pkt,
 	int r;
 
 	if ((r = begin(s, pos->seqnr, key)) != 0 ||
-	    (r = poly1305(s, key, pkt, 4 + len, tag)) != 0)
+	    (r = poly1305_compute(s->poly, key, pkt, 4 + len, tag)) != 0)
 		goto out;
 	if (!mem_equal_ct(tag, pkt + 4 + len, TAG_LEN)) {
 		r = ERR_MAC;

@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/block-sum.h"
 
-#include <string.h>
-
 #include "base/wire.h"
-#include "crypto/digest.h"
 
 bool
 block_sum_size_valid(uint32_t block)
@@ -16,43 +13,69 @@ block_sum_size_valid(uint32_t block)
 uint32_t
 block_sum_factor(const uint8_t seed[BLOCK_SUM_SEED])
 {
-	return (wire_get_u32(seed) & ~UINT32_C(7)) | 5;
+	return (wire_get_u32(seed + BLOCK_SUM_SEED - 4) & ~UINT32_C(7)) | 5;
 }
 
-/* Eight bytes at a time, because a product has to wait for the one before: of
- * eight products only one does. */
+enum {
+	WIDE = 64,		 /* bytes */
+	WORTH_POWERS = 4 * WIDE, /* bytes of a text */
+};
+
+/* The powers of a factor for WIDE bytes. Each is two numbers of 16 bits, lo +
+ * (hi << 16), of which lo has a sign: a processor multiplies and adds eight or
+ * more of these at once, and WIDE products with bytes fit into 32 bits. */
+struct powers {
+	int16_t lo[WIDE], hi[WIDE];
+	uint32_t wide; /* the factor to the power WIDE */
+};
+
+static void
+powers_make(struct powers *p, uint32_t factor)
+{
+	uint32_t power = 1;
+
+	for (int i = WIDE; i-- > 0; power *= factor) {
+		p->lo[i] = (int16_t)(uint16_t)power;
+		p->hi[i] = (int16_t)(uint16_t)((power -
+		    (uint32_t)(int32_t)p->lo[i]) >> 16);
+	}
+	p->wide = power;
+}
+
+static uint32_t
+sum_wide(const struct powers *powers, const uint8_t *p)
+{
+	int16_t bytes[WIDE];
+	int32_t lo = 0, hi = 0;
+
+	for (int i = 0; i < WIDE; i++)
+		bytes[i] = p[i];
+	for (int i = 0; i < WIDE; i++)
+		lo += bytes[i] * powers->lo[i];
+	for (int i = 0; i < WIDE; i++)
+		hi += bytes[i] * powers->hi[i];
+	return (uint32_t)lo + ((uint32_t)hi << 16);
+}
+
 uint32_t
 block_sum_weak(uint32_t factor, uint32_t before, const uint8_t *p, size_t len)
 {
-	const uint32_t f2 = factor * factor, f3 = f2 * factor, f4 = f2 * f2,
-	    f5 = f4 * factor, f6 = f4 * f2, f7 = f4 * f3, f8 = f4 * f4;
 	uint32_t sum = before;
+	struct powers powers;
 
-	for (; len >= 8; len -= 8, p += 8)
-		sum = sum * f8 + (p[0] * f7 + p[1] * f6 + p[2] * f5 +
-		    p[3] * f4 + p[4] * f3 + p[5] * f2 + p[6] * factor + p[7]);
+	if (len >= WORTH_POWERS) {
+		powers_make(&powers, factor);
+		for (; len >= WIDE; len -= WIDE, p += WIDE)
+			sum = sum * powers.wide + sum_wide(&powers, p);
+	}
 	for (; len > 0; len--)
 		sum = sum * factor + *p++;
 	return sum;
 }
 
 int
-block_sum_strong(const uint8_t seed[BLOCK_SUM_SEED], const uint8_t *p,
-    size_t len, uint8_t out[BLOCK_SUM_STRONG])
+block_sum_strong(struct poly1305 *poly, const uint8_t seed[BLOCK_SUM_SEED],
+    const uint8_t *p, size_t len, uint8_t out[BLOCK_SUM_STRONG])
 {
-	uint8_t whole[DIGEST_MAX_LEN];
-	struct digest *d;
-	int r = digest_new(&d, DIGEST_SHA256);
-
-	if (r != 0)
-		return r;
-	r = digest_update(d, seed, BLOCK_SUM_SEED);
-	if (r == 0)
-		r = digest_update(d, p, len);
-	if (r == 0)
-		r = digest_final(d, whole);
-	digest_free(d);
-	if (r == 0)
-		memcpy(out, whole, BLOCK_SUM_STRONG);
-	return r;
+	return poly1305_compute(poly, seed, p, len, out);
 }

@@ -22,8 +22,8 @@ REQUESTS = """open close read write lstat fstat setstat fsetstat opendir
 readdir remove mkdir rmdir realpath stat rename readlink symlink posix-rename
 statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
 home-directory users-groups-by-id check-file-handle check-file-name block-sums
-times-ns stat-ns sparse-map readdir-ns put-file put-file-ns rename-part get-file
-walk walk-read confine ids-by-name""".split()
+copy-blocks times-ns stat-ns sparse-map readdir-ns put-file put-file-ns
+rename-part get-file walk walk-read confine ids-by-name""".split()
 
 
 def sftp(*commands, flags="", cwd=None, check=True):

@@ -10,6 +10,8 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "crypto/digest.h"
+#include "xfer/block-sum.h"
 
 enum { PLACE_BYTES = 32768 };
 
@@ -119,6 +121,33 @@ message_end(void)
 {
 	buf_close_string(&message, mark);
 	assert_int_equal(buf_err(&message), 0);
+}
+
+void
+ask_copy_blocks(const struct host_copy *c)
+{
+	enum { BLOCK = 2048 };
+	static const uint8_t seed[BLOCK_SUM_SEED] = "a seed, and more";
+	uint8_t sums[8][BLOCK_SUM_STRONG], digest[BLOCK_SUM_COPY];
+	struct poly1305 *poly;
+	size_t n = c->len / BLOCK;
+
+	assert_true(n <= ARRAY_LEN(sums));
+	assert_int_equal(poly1305_new(&poly), 0);
+	for (size_t i = 0; i < n; i++)
+		assert_int_equal(block_sum_strong(poly, seed,
+		    c->p + i * BLOCK, BLOCK, sums[i]), 0);
+	poly1305_free(poly);
+	assert_int_equal(digest_once(DIGEST_SHA256, sums, n * sizeof sums[0],
+	    digest), 0);
+	put_handle(ask_ext("copy-blocks@hpnssh.org"), c->from);
+	buf_put_u64(&message, c->from_at);
+	buf_put_u64(&message, c->len);
+	put_handle(&message, c->to);
+	buf_put_u64(&message, c->to_at);
+	buf_put_u32(&message, BLOCK);
+	buf_put_string(&message, seed, sizeof seed);
+	buf_put_string(&message, digest, sizeof digest);
 }
 
 struct reply

@@ -48,6 +48,15 @@ void ask_read(uint32_t handle, uint64_t offset, uint32_t len);
 void ask_check(const char *name, const char *algs, uint64_t offset,
     uint64_t len, uint32_t block);
 
+/* copy-blocks of `len` bytes, if they are those at p; in blocks of 2,048. */
+struct host_copy {
+	uint32_t from, to;
+	uint64_t from_at, to_at;
+	const uint8_t *p;
+	size_t len;
+};
+void ask_copy_blocks(const struct host_copy *c);
+
 /* Sends message; its only reply. */
 struct reply answer(void);
 void expect_status(uint32_t status);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crypto/digest.h"
 #include "xfer/block-sum.h"
 
 static void
@@ -31,9 +30,9 @@ weak_by_page(uint32_t factor, const uint8_t *p, size_t len)
 static void
 test_weak(void **state)
 {
-	const uint8_t seed[BLOCK_SUM_SEED] = { 0xfe, 0xdc, 0xba, 0x98 };
+	const uint8_t seed[BLOCK_SUM_SEED] = { [28] = 0xfe, 0xdc, 0xba, 0x98 };
 	uint32_t factor = block_sum_factor(seed);
-	uint8_t p[300];
+	uint8_t p[900];
 
 	(void)state;
 	assert_int_equal(factor, 0xfedcba9d);
@@ -50,18 +49,28 @@ test_weak(void **state)
 	}
 }
 
-/* sha256sum of sixteen bytes 0 to 15 and "abc". */
+/* The example of RFC 8439 section 2.5.2. */
 static void
 test_strong(void **state)
 {
-	uint8_t seed[BLOCK_SUM_SEED], sum[BLOCK_SUM_STRONG];
+	static const char text[] = "Cryptographic Forum Research Group";
+	uint8_t seed[BLOCK_SUM_SEED] = { 0x85, 0xd6, 0xbe, 0x78, 0x57, 0x55,
+		0x6d, 0x33, 0x7f, 0x44, 0x52, 0xfe, 0x42, 0xd5, 0x06, 0xa8,
+		0x01, 0x03, 0x80, 0x8a, 0xfb, 0x0d, 0xb2, 0xfd, 0x4a, 0xbf,
+		0xf6, 0xaf, 0x41, 0x49, 0xf5, 0x1b };
+	uint8_t sum[BLOCK_SUM_STRONG];
+	struct poly1305 *poly;
 
 	(void)state;
-	for (int i = 0; i < BLOCK_SUM_SEED; i++)
-		seed[i] = (uint8_t)i;
-	assert_int_equal(block_sum_strong(seed, (const uint8_t *)"abc", 3,
-	    sum), 0);
-	assert_hex(sum, sizeof sum, "f9b234fe3638bdd7671503b81bda6e24");
+	assert_int_equal(poly1305_new(&poly), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(block_sum_strong(poly, seed,
+		    (const uint8_t *)text, sizeof text - 1, sum), 0);
+		assert_hex(sum, sizeof sum,
+		    "a8061dc1305136c6c22b8baf0c0127a9");
+	}
+	poly1305_free(poly);
+	poly1305_free(NULL);
 }
 
 static void

@@ -13,7 +13,8 @@
 #include "base/wire.h"
 #include "xfer/delta/delta-search.h"
 
-static const uint8_t seed[BLOCK_SUM_SEED] = "a seed, 16 byte";
+static const uint8_t seed[BLOCK_SUM_SEED] = "a seed that has its 32 bytes, so";
+static struct poly1305 *poly;
 
 /* Sums as a server gives them. */
 static struct delta_sums *
@@ -29,7 +30,7 @@ sums_of(const uint8_t *p, size_t len, uint32_t block)
 		for (size_t n = 0; n < block; n++)
 			weak = weak * s->factor + p[i * (size_t)block + n];
 		wire_put_u32(wire, weak);
-		assert_int_equal(block_sum_strong(seed,
+		assert_int_equal(block_sum_strong(poly, seed,
 		    p + i * (size_t)block, block, wire + 4), 0);
 		delta_sums_put(s, i, wire, 1);
 	}
@@ -95,14 +96,14 @@ test_changes(void **state)
 		memcpy(new + cut + MORE, old + cut, SIZE - cut);
 		assert_int_equal(search_all(search, old, new, SIZE + MORE,
 		    pieces[i]), 299 * BLOCK);
-		free(search);
+		delta_search_free(search);
 		/* taken out */
 		search = delta_search_new(sums);
 		memcpy(new, old, cut);
 		memcpy(new + cut, old + cut + MORE, SIZE - cut - MORE);
 		assert_int_equal(search_all(search, old, new, SIZE - MORE,
 		    pieces[i]), (100 + 300 - 103) * BLOCK);
-		free(search);
+		delta_search_free(search);
 		/* changed; the first and the last byte, too */
 		search = delta_search_new(sums);
 		memcpy(new, old, SIZE);
@@ -111,17 +112,17 @@ test_changes(void **state)
 		new[SIZE - 1]++;
 		assert_int_equal(search_all(search, old, new, SIZE,
 		    pieces[i]), 298 * BLOCK);
-		free(search);
+		delta_search_free(search);
 		/* nothing in common, and less than a block */
 		search = delta_search_new(sums);
 		fill_bytes(new, SIZE, 3);
 		assert_int_equal(search_all(search, old, new, SIZE,
 		    pieces[i]), 0);
-		free(search);
+		delta_search_free(search);
 		search = delta_search_new(sums);
 		assert_int_equal(search_all(search, old, old, BLOCK - 1,
 		    pieces[i]), 0);
-		free(search);
+		delta_search_free(search);
 	}
 	delta_sums_free(sums);
 	free(old);
@@ -144,7 +145,7 @@ test_equal_blocks(void **state)
 	for (; sums->same[i] != 0; i = sums->same[i])
 		n++;
 	assert_int_equal(n, BLOCKS);
-	free(search);
+	delta_search_free(search);
 	delta_sums_free(sums);
 	free(old);
 }
@@ -175,14 +176,14 @@ test_guard_pages(void **state)
 			memcpy(end - len + 5, old, BLOCK);
 		assert_int_equal(search_all(search, NULL, end - len, len,
 		    len + 1), len > BLOCK + 7 ? BLOCK : 0);
-		free(search);
+		delta_search_free(search);
 	}
 	fill_bytes(map + page, SIZE, 9);
 	for (size_t len = 0; len <= SIZE; len += 97) {
 		struct delta_search *search = delta_search_new(sums);
 
 		(void)search_all(search, NULL, map + page, len, len + 1);
-		free(search);
+		delta_search_free(search);
 	}
 	delta_sums_free(sums);
 	free(old);
@@ -212,7 +213,7 @@ test_crafted(void **state)
 	assert_int_equal(search_all(search, NULL, p, SIZE, SIZE), 0);
 	usual = cost(search);
 	assert_true(usual >= SIZE - BLOCK && usual < SIZE + SIZE / 4);
-	free(search);
+	delta_search_free(search);
 	delta_sums_free(sums);
 	for (int kind = 0; kind < 2; kind++) {
 		sums = delta_sums_new(seed, BLOCK, SIZE);
@@ -228,7 +229,7 @@ test_crafted(void **state)
 		assert_int_equal(search_all(search, NULL, p, SIZE, SIZE), 0);
 		assert_true(search->rolled >= SIZE - BLOCK - 1);
 		assert_true(cost(search) <= 3 * usual);
-		free(search);
+		delta_search_free(search);
 		delta_sums_free(sums);
 	}
 	free(p);
@@ -253,7 +254,7 @@ test_credit_comes_back(void **state)
 		if (i % 2 == 0) {
 			wire_put_u32(wire, block_sum_weak(sums->factor, 0,
 			    old + i * BLOCK, BLOCK));
-			assert_int_equal(block_sum_strong(seed,
+			assert_int_equal(block_sum_strong(poly, seed,
 			    old + i * BLOCK, BLOCK, wire + 4), 0);
 		}
 		delta_sums_put(sums, i, wire, 1);
@@ -264,7 +265,7 @@ test_credit_comes_back(void **state)
 	search = delta_search_new(sums);
 	assert_true(search_all(search, NULL, new, SIZE, SIZE) >=
 	    (uint64_t)90 * BLOCK);
-	free(search);
+	delta_search_free(search);
 	delta_sums_free(sums);
 	free(old);
 	free(new);
@@ -293,6 +294,21 @@ test_sizes(void **state)
 	}
 }
 
+static int
+begin(void **state)
+{
+	(void)state;
+	return poly1305_new(&poly);
+}
+
+static int
+end(void **state)
+{
+	(void)state;
+	poly1305_free(poly);
+	return 0;
+}
+
 int
 main(void)
 {
@@ -305,5 +321,5 @@ main(void)
 		cmocka_unit_test(test_sizes),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, begin, end);
 }

@@ -212,8 +212,8 @@ test_basis_changes(void **state)
 	}
 }
 
-/* Once the sums of a basis at the server are known, a byte of it changes. Of a
- * download, where what was hashed is what is written, the part is spoilt. */
+/* Once all sums are known, and before anything is copied, a byte of an upload's
+ * basis changes; that of a download once it has been copied. */
 static void
 change_once(struct host *h, struct xfer *x)
 {
@@ -225,7 +225,7 @@ change_once(struct host *h, struct xfer *x)
 	    (f->up && (d->work.sums == NULL ||
 		d->work.sums->filled < d->work.sums->count)))
 		return;
-	fd = open(f->up ? "to/f" : "to/.f.hpnpart", O_WRONLY);
+	fd = open("to/f", O_WRONLY);
 	assert_true(fd >= 0);
 	assert_int_equal(fd_pwrite_all(fd, (const uint8_t *)"?", 1, 77), 0);
 	close(fd);
@@ -245,7 +245,9 @@ test_not_the_same(void **state)
 		assert_int_equal(copy(&h, up, true, opts), 0);
 		assert_int_equal(h.most, 1);
 		expect_target();
-		assert_true(h.moved > SIZE);
+		/* The server refuses the block, and nothing is digested. */
+		if (up)
+			assert_true(h.moved > SIZE / 2);
 		plan_end();
 		plan_clean();
 	}

@@ -16,6 +16,7 @@
 #include "base/str.h"
 #include "compat/file.h"
 #include "crypto/digest.h"
+#include "xfer/block-sum.h"
 #include "xfer/part-lock.h"
 #include "xfer/sftp/sftp-engine.h"
 
@@ -130,41 +131,92 @@ test_check_holes(void **state)
 	assert_int_equal(unlink("holes"), 0);
 }
 
+#define SUMS_SEED "0123456789abcdef0123456789abcdef"
+
+/* Copies one that is not there, does not fit, or is another's: nothing of that
+ * is copied for good. */
+static void
+test_copy_blocks(void **state)
+{
+	enum { SIZE = 4 * 2048 };
+	uint8_t bytes[SIZE], got[SIZE];
+	struct host_copy copy = { .from_at = 2048, .to_at = 100, .len = 4096,
+		.p = bytes + 2048 };
+	int fd = open("from", O_RDWR | O_CREAT | O_EXCL, 0600), to;
+
+	(void)state;
+	for (size_t i = 0; i < SIZE; i++)
+		bytes[i] = (uint8_t)(i * i >> 5);
+	assert_int_equal(pwrite(fd, bytes, SIZE, 0), SIZE);
+	ask_open("from", SFTP_O_READ);
+	copy.from = answer_handle();
+	ask_open("to", SFTP_O_READ | SFTP_O_WRITE | SFTP_O_CREAT);
+	copy.to = answer_handle();
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_OK);
+	to = open("to", O_RDONLY);
+	assert_int_equal(pread(to, got, SIZE, 0), 100 + 4096);
+	assert_memory_equal(got + 100, bytes + 2048, 4096);
+	copy.p = bytes; /* it means other blocks */
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_FAILURE);
+	copy.p = bytes + 2048;
+	assert_int_equal(pwrite(fd, "!", 1, 2 * 2048 + 77), 1);
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_FAILURE);
+	copy.from_at = SIZE - 2048; /* it is longer than the file */
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_FAILURE);
+	copy.from_at = 2048;
+	copy.from = copy.to; /* onto itself */
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_FAILURE);
+	copy.len = 100; /* not whole blocks */
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_BAD_MESSAGE);
+	copy.len = 0;
+	ask_copy_blocks(&copy);
+	expect_status(SFTP_BAD_MESSAGE);
+	close(to);
+	close(fd);
+	assert_int_equal(unlink("from"), 0);
+	assert_int_equal(unlink("to"), 0);
+}
+
 static void
 ask_sums(uint32_t h, uint64_t offset, uint64_t len, uint32_t block,
     size_t seed_len)
 {
-	static const uint8_t seed[17] = "0123456789abcdef";
-
 	put_handle(ask_ext("block-sums@hpnssh.org"), h);
 	buf_put_u64(&message, offset);
 	buf_put_u64(&message, len);
 	buf_put_u32(&message, block);
-	buf_put_string(&message, seed, seed_len);
+	buf_put_string(&message, SUMS_SEED, seed_len);
 }
 
-/* The factor of that seed is 0x30313235: its low bits become 101. */
+/* The factor of that seed is 0x63646565: the last low bits become 101. */
 static void
 expect_sums(const uint8_t *bytes, size_t len, size_t block)
 {
 	struct reply reply = answer();
-	uint8_t seeded[16 + 4096], strong[DIGEST_MAX_LEN];
+	uint8_t strong[BLOCK_SUM_STRONG];
+	struct poly1305 *poly;
 
 	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
-	memcpy(seeded, "0123456789abcdef", 16);
+	assert_int_equal(poly1305_new(&poly), 0);
 	for (size_t at = 0, n; at < len; at += n) {
 		uint32_t weak = 0;
 
 		n = MIN(block, len - at);
 		for (size_t i = 0; i < n; i++)
-			weak = weak * 0x30313235 + bytes[at + i];
-		memcpy(seeded + 16, bytes + at, n);
-		assert_int_equal(digest_once(DIGEST_SHA256, seeded, 16 + n,
-		    strong), 0);
+			weak = weak * 0x63646565 + bytes[at + i];
+		assert_int_equal(block_sum_strong(poly,
+		    (const uint8_t *)SUMS_SEED, bytes + at, n, strong), 0);
 		assert_int_equal(rd_u32(&reply.body), weak);
 		assert_memory_equal(rd_bytes(&reply.body, 16).p, strong, 16);
 	}
 	assert_int_equal(rd_end(&reply.body), 0);
+	poly1305_free(poly);
 }
 
 /* Of a file with a hole of three blocks: whole, a part, what is refused. */
@@ -187,34 +239,34 @@ test_block_sums(void **state)
 	    4 * 4096), SIZE - 4 * 4096);
 	ask_open("sums", SFTP_O_READ);
 	h = answer_handle();
-	ask_sums(h, 0, SIZE, 4096, 16);
+	ask_sums(h, 0, SIZE, 4096, 32);
 	expect_sums(bytes, SIZE, 4096);
-	ask_sums(h, 77, 5000, 2048, 16);
+	ask_sums(h, 77, 5000, 2048, 32);
 	expect_sums(bytes + 77, 5000, 2048);
-	ask_sums(h, 0, SIZE + 1, 4096, 16);
+	ask_sums(h, 0, SIZE + 1, 4096, 32);
 	expect_status(SFTP_EOF);
-	ask_sums(h, SIZE + 1, 1, 4096, 16);
+	ask_sums(h, SIZE + 1, 1, 4096, 32);
 	expect_status(SFTP_EOF);
-	ask_sums(h, 0, 0, 4096, 16);
+	ask_sums(h, 0, 0, 4096, 32);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask_sums(h, 0, SIZE, 4096, 15);
+	ask_sums(h, 0, SIZE, 4096, 31);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask_sums(h, 0, SIZE, 4097, 16);
+	ask_sums(h, 0, SIZE, 4097, 32);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask_sums(h, 0, SIZE, 1024, 16);
+	ask_sums(h, 0, SIZE, 1024, 32);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask_sums(h, 0, SIZE, 2 << 20, 16);
+	ask_sums(h, 0, SIZE, 2 << 20, 32);
 	expect_status(SFTP_BAD_MESSAGE);
 	/* more than 1 GiB; more than 13,056 sums */
-	ask_sums(h, 0, (UINT64_C(1) << 30) + 1, 1 << 20, 16);
+	ask_sums(h, 0, (UINT64_C(1) << 30) + 1, 1 << 20, 32);
 	expect_status(SFTP_BAD_MESSAGE);
-	ask_sums(h, 0, 13056 * 2048 + 1, 2048, 16);
+	ask_sums(h, 0, 13056 * 2048 + 1, 2048, 32);
 	expect_status(SFTP_BAD_MESSAGE);
 	assert_int_equal(ftruncate(fd, 13056 * 2048), 0);
-	ask_sums(h, 0, 13056 * 2048, 2048, 16);
+	ask_sums(h, 0, 13056 * 2048, 2048, 32);
 	assert_int_equal(answer().body.len, 13056 * 20);
 	close_handle(h, SFTP_OK);
-	ask_sums(h, 0, 4096, 4096, 16);
+	ask_sums(h, 0, 4096, 4096, 32);
 	expect_status(SFTP_FAILURE);
 	close(fd);
 	free(bytes);
@@ -595,6 +647,7 @@ main(void)
 		cmocka_unit_test(test_check_file),
 		cmocka_unit_test(test_check_holes),
 		cmocka_unit_test(test_block_sums),
+		cmocka_unit_test(test_copy_blocks),
 		cmocka_unit_test(test_readdir_ns),
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),

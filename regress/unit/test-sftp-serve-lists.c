@@ -37,7 +37,26 @@ ask_block_sums(uint32_t h)
 	buf_put_u64(&message, 0);
 	buf_put_u64(&message, 1);
 	buf_put_u32(&message, 2048);
-	buf_put_string(&message, "0123456789abcdef", 16);
+	buf_put_string(&message, "0123456789abcdef0123456789abcdef", 32);
+}
+
+static void
+ask_copy(uint32_t h)
+{
+	uint8_t bytes[2048 + 1] = { 0 };
+	struct host_copy copy = { .to = h, .p = bytes, .len = 2048 };
+	struct reply reply;
+
+	memset(bytes, 'x', 2048);
+	make_file("from", (const char *)bytes);
+	ask_open("from", SFTP_O_READ);
+	reply = answer();
+	if (reply.type == SFTP_HANDLE) {
+		(void)rd_u32(&reply.body);
+		copy.from = rd_u32(&reply.body);
+	}
+	assert_int_equal(unlink("from"), 0);
+	ask_copy_blocks(&copy);
 }
 
 static void
@@ -179,6 +198,8 @@ static const struct own {
 	{ "check-file-name", NULL, "open,read,close", ask_check_name, false },
 	{ "block-sums", "block-sums@hpnssh.org", "read", ask_block_sums,
 	    false },
+	{ "copy-blocks", "copy-blocks@hpnssh.org", "copy-data", ask_copy,
+	    true },
 	{ "times-ns", "times-ns@hpnssh.org", "fsetstat", ask_times_ns, true },
 	{ "stat-ns", "stat-ns@hpnssh.org", "stat,lstat", ask_stat_ns, false },
 	{ "sparse-map", "sparse-map@hpnssh.org", "read", ask_sparse_map,
@@ -307,6 +328,8 @@ test_own_requests_refused(void **state)
 			opts.denied = "setstat,rename,stat,lstat,stat-ns";
 		if (csv_has("walk,walk-read", own->name))
 			opts.denied = "setstat,rename,stat,realpath,copy-data";
+		if (strcmp(own->name, "copy-blocks") == 0)
+			opts.denied = "write,setstat,rename,check-file-handle";
 		expect_own(own, &opts, true);
 	}
 	restart(&all);

@@ -22,7 +22,7 @@ test_version(void **state)
 		"lsetstat@openssh.com", "limits@openssh.com",
 		"expand-path@openssh.com", "copy-data", "home-directory",
 		"users-groups-by-id@openssh.com", "check-file",
-		"block-sums@hpnssh.org",
+		"block-sums@hpnssh.org", "copy-blocks@hpnssh.org",
 		"times-ns@hpnssh.org", "stat-ns@hpnssh.org",
 		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",
 		"put-file@hpnssh.org", "put-file-ns@hpnssh.org",

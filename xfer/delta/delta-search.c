@@ -18,6 +18,10 @@ delta_search_new(const struct delta_sums *sums)
 
 	if (search == NULL)
 		return NULL;
+	if (poly1305_new(&search->poly) != 0) {
+		free(search);
+		return NULL;
+	}
 	for (uint32_t i = 0; i < sums->block; i++)
 		power *= sums->factor;
 	for (uint32_t b = 0; b < 256; b++)
@@ -26,6 +30,15 @@ delta_search_new(const struct delta_sums *sums)
 	search->expected = DELTA_NONE;
 	search->credit = (uint64_t)CREDIT_BLOCKS * sums->block;
 	return search;
+}
+
+void
+delta_search_free(struct delta_search *search)
+{
+	if (search == NULL)
+		return;
+	poly1305_free(search->poly);
+	free(search);
 }
 
 /* Pays for work that may be in vain. */
@@ -47,7 +60,8 @@ hash(struct delta_search *search, const uint8_t *p,
 	if (!pay(search, sums->block))
 		return false;
 	search->hashed += sums->block;
-	return block_sum_strong(sums->seed, p, sums->block, strong) == 0;
+	return block_sum_strong(search->poly, sums->seed, p, sums->block,
+		   strong) == 0;
 }
 
 static bool

@@ -24,6 +24,7 @@ enum { DELTA_RUNS_MAX = 1024 }; /* of a step */
 
 struct delta_search {
 	const struct delta_sums *sums; /* borrowed */
+	struct poly1305 *poly;	       /* owned */
 	uint64_t at;	     /* offset of the byte that is looked at next */
 	uint32_t weak;	     /* of the block there, if weak_known */
 	bool weak_known, failed;
@@ -37,8 +38,9 @@ struct delta_search {
 	struct delta_run run[DELTA_RUNS_MAX];
 };
 
-/* The sums are indexed. NULL: no memory. */
+/* The sums are indexed. NULL: no memory, or no Poly1305. */
 struct delta_search *delta_search_new(const struct delta_sums *sums);
+void delta_search_free(struct delta_search *search); /* NULL: nothing */
 /* Searches in the next bytes of the file, as far as whole blocks are there and
  * there is room for what is found, search->run; the caller sets search->runs to
  * 0 before. Returns how many are done with: the next call has to begin behind

@@ -15,13 +15,16 @@ enum {
 };
 
 /* A sum has 20 bytes, and what a change costs beside its own bytes is a block,
- * so the root of the size is near the best, whatever has changed. */
+ * so the root of the size is near the best, whatever has changed. But a block
+ * that is sent costs more than its bytes: it is searched in, encrypted, and
+ * written. So blocks are not larger than most changes need while sums are few
+ * enough. */
 uint32_t
 delta_block_for(uint64_t size)
 {
 	uint64_t block = BLOCK_SUM_MIN;
 
-	while (block < 128 * 1024 && block * block * 4 <= size * PER_BYTE)
+	while (block < 16 * 1024 && block * block * 4 <= size * PER_BYTE)
 		block *= 2;
 	while (block < BLOCK_SUM_MAX && size / block > DELTA_BLOCKS_MAX)
 		block *= 2;

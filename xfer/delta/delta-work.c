@@ -204,7 +204,7 @@ delta_work_clear(struct delta_work *w)
 	fd_close(&w->fd);
 	fd_close(&w->part_fd);
 	delta_sums_free(w->sums);
-	free(w->search);
+	delta_search_free(w->search);
 	free(w->bytes);
 	free(w->got);
 	*w = (struct delta_work){ .fd = -1, .part_fd = -1 };

@@ -5,9 +5,11 @@
 
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "crypto/digest.h"
 #include "crypto/rand.h"
 #include "xfer/delta/delta-internal.h"
 
@@ -97,8 +99,7 @@ is_wanted(const struct xfer_file *f)
 	    !o->in_place && !(o->sparse && !f->up) &&
 	    f->x->origin.stream == NULL &&
 	    xfer_has(f->x, SFTP_EXT_BLOCK_SUMS) &&
-	    xfer_has(f->x, SFTP_EXT_CHECK_FILE) &&
-	    (!f->up || xfer_has(f->x, SFTP_EXT_COPY_DATA)) &&
+	    (!f->up || xfer_has(f->x, SFTP_EXT_COPY_BLOCKS)) &&
 	    delta_block_for(f->up ? d->was.size : f->source.attrs.size) != 0;
 }
 
@@ -460,6 +461,32 @@ copy_made(void *arg, const struct sftp_reply *reply)
 	free(a);
 }
 
+/* What the server's copy has to be: the sums are those by which the blocks were
+ * found here. */
+static bool
+digest_sums(const struct delta_sums *s, uint32_t first, uint32_t count,
+    uint8_t digest[BLOCK_SUM_COPY])
+{
+	return digest_once(DIGEST_SHA256, s->strong[first],
+		   (size_t)count * BLOCK_SUM_STRONG, digest) == 0;
+}
+
+static void
+send_copy(struct xfer_delta *d, struct xfer_handle *e, struct ask *a)
+{
+	const struct delta_sums *s = d->work.sums;
+	uint8_t digest[BLOCK_SUM_COPY];
+	const struct sftp_copy_blocks copy = { .from = &d->basis,
+		.to = &e->handle, .from_at = a->from, .to_at = a->at,
+		.len = a->len, .block = d->block, .seed = s->seed,
+		.digest = digest };
+
+	if (!digest_sums(s, (uint32_t)(a->from / d->block),
+		(uint32_t)(a->len / d->block), digest))
+		memset(digest, 0, sizeof digest); /* it will be refused */
+	sftp_copy_blocks(e->stream->s, &copy, copy_made, a);
+}
+
 static void
 send_copies(struct xfer_delta *d, struct xfer_handle *e)
 {
@@ -485,8 +512,7 @@ send_copies(struct xfer_delta *d, struct xfer_handle *e)
 		free(c);
 		d->copying++;
 		d->copied = true;
-		sftp_copy_data(e->stream->s, &d->basis, a->from, a->len,
-		    &e->handle, a->at, copy_made, a);
+		send_copy(d, e, a);
 	}
 }
 

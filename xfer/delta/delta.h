@@ -5,12 +5,13 @@
  *
  * Of an upload the server tells sums of the basis (block-sums@hpnssh.org), the
  * new file is searched for them here, and the server copies what was found from
- * the basis to the part (copy-data). Of a download the server tells sums of the
- * new file, the basis is searched for them here, and what was found is written
- * to the part. What was not found becomes ranges of the file (file-progress.c),
- * which move as those of any copy. A part that has data of a basis is verified
- * by digests of both ends before it gets the target's name, because the basis
- * may change meanwhile; if it is not the same, the file is copied whole, once.
+ * the basis to the part (copy-blocks@hpnssh.org). Of a download the server
+ * tells sums of the new file, the basis is searched for them here, and what was
+ * found is written to the part. What was not found becomes ranges of the file
+ * (file-progress.c), which move as those of any copy. Blocks of the basis are
+ * proven to be the new file's by sums of the very bytes that are written, so
+ * the basis may change meanwhile. Only --verify digests the part besides; if
+ * that is not the same, the file is copied whole, once.
  *
  * Whatever fails here, a server's answers too, only makes more to be sent.
  *

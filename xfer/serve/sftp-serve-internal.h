@@ -29,6 +29,7 @@
 
 struct local_beneath;
 struct ring;
+struct serve_copy;
 struct serve_hash;
 struct serve_io;
 struct serve_sums;
@@ -170,6 +171,7 @@ struct serve_op {
 	struct buf data;	 /* owned */
 	struct serve_hash *hash; /* owned */
 	struct serve_sums *sums; /* owned */
+	struct serve_copy *copy; /* owned */
 	struct local_beneath *made; /* owned */
 	struct serve_walk *walk;    /* owned */
 	struct serve_walk *walking; /* the walk of the handle, borrowed */
@@ -372,6 +374,10 @@ void serve_hash_free(struct serve_hash *h);
 /* sftp-serve-sums.c */
 SERVE_HANDLER(block_sums);
 void serve_sums_free(struct serve_sums *s); /* NULL: nothing */
+
+/* sftp-serve-copy.c */
+SERVE_HANDLER(copy_blocks);
+void serve_copy_free(struct serve_copy *c); /* NULL: nothing */
 
 /* sftp-serve-op.c. serve_submit() runs op now, gives it to a worker, or parks
  * it; in each case it takes over what op owns. */

@@ -65,6 +65,7 @@ serve_op_clear(struct serve_op *op)
 	buf_clear(&op->data);
 	serve_hash_free(op->hash);
 	serve_sums_free(op->sums);
+	serve_copy_free(op->copy);
 	local_beneath_free(op->made);
 	serve_walk_free(op->walk);
 	if (op->own.fd >= 0)

@@ -33,6 +33,7 @@ struct serve_sums {
 	bool zeros_known; /* the sum of a block of zeros: */
 	uint8_t of_zeros[BLOCK_SUM_BYTES];
 	uint8_t *bytes;	  /* owned; of a block */
+	struct poly1305 *poly; /* owned */
 };
 
 void
@@ -41,6 +42,7 @@ serve_sums_free(struct serve_sums *s)
 	if (s == NULL)
 		return;
 	free(s->bytes);
+	poly1305_free(s->poly);
 	free(s);
 }
 
@@ -68,7 +70,9 @@ static int
 sum_of(const struct serve_sums *s, size_t len, uint8_t out[BLOCK_SUM_BYTES])
 {
 	wire_put_u32(out, block_sum_weak(s->factor, 0, s->bytes, len));
-	return block_sum_strong(s->seed, s->bytes, len, out + 4) != 0 ? -1 : 0;
+	errno = EIO; /* no Poly1305 */
+	return block_sum_strong(s->poly, s->seed, s->bytes, len,
+		   out + 4) != 0 ? -1 : 0;
 }
 
 static int
@@ -183,7 +187,8 @@ serve_block_sums(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return err;
 	if ((sums->bytes = malloc(sums->block)) == NULL)
 		return ERR_NOMEM;
-	if (h == NULL || (op->own.fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
+	if (h == NULL || poly1305_new(&sums->poly) != 0 ||
+	    (op->own.fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}

@@ -117,6 +117,8 @@ static const struct request requests[] = {
 	    "open,read,close", READ, serve_check_file_name),
 	OTHER("block-sums", "block-sums@hpnssh.org", "1", "read", READ,
 	    serve_block_sums),
+	OTHER("copy-blocks", "copy-blocks@hpnssh.org", "1", "copy-data",
+	    READ | ALTERS, serve_copy_blocks),
 	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat", TIMES,
 	    serve_times_ns),
 	OTHER("stat-ns", "stat-ns@hpnssh.org", "1", "stat,lstat", LIST,

@@ -56,6 +56,7 @@ enum sftp_extension {
 	SFTP_EXT_CONFINE,
 	SFTP_EXT_WALK,
 	SFTP_EXT_BLOCK_SUMS,
+	SFTP_EXT_COPY_BLOCKS,
 	SFTP_EXT_IDS_BY_NAME,
 	SFTP_EXT_COUNT,
 };
@@ -233,6 +234,16 @@ void sftp_block_sums(struct sftp *s, const struct sftp_handle *h,
     sftp_done_fn done, void *arg);
 int sftp_get_sums(struct rd *body, size_t count,
     const uint8_t **sums) must_check;
+/* copy-blocks@hpnssh.org: copies blocks of `from` if `digest`, BLOCK_SUM_COPY
+ * bytes, is SHA-256 of their strong sums. */
+struct sftp_copy_blocks {
+	const struct sftp_handle *from, *to;
+	uint64_t from_at, to_at, len;
+	uint32_t block;
+	const uint8_t *seed, *digest;
+};
+void sftp_copy_blocks(struct sftp *s, const struct sftp_copy_blocks *c,
+    sftp_done_fn done, void *arg);
 /* stat-ns@hpnssh.org; with `follow` of the file that a link leads to. */
 void sftp_stat_ns(struct sftp *s, const char *path, bool follow,
     sftp_done_fn done, void *arg);

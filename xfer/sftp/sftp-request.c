@@ -36,6 +36,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_CONFINE] = { "confine@hpnssh.org", "1" },
 	[SFTP_EXT_WALK] = { "walk@hpnssh.org", "1" },
 	[SFTP_EXT_BLOCK_SUMS] = { "block-sums@hpnssh.org", "1" },
+	[SFTP_EXT_COPY_BLOCKS] = { "copy-blocks@hpnssh.org", "1" },
 	[SFTP_EXT_IDS_BY_NAME] = { "ids-by-name@hpnssh.org", "1" },
 };
 
@@ -452,6 +453,25 @@ sftp_block_sums(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 	buf_put_u64(&s->out, len);
 	buf_put_u32(&s->out, block);
 	buf_put_string(&s->out, seed, BLOCK_SUM_SEED);
+	finish(s, mark);
+}
+
+void
+sftp_copy_blocks(struct sftp *s, const struct sftp_copy_blocks *c,
+    sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_COPY_BLOCKS, done, arg);
+
+	if (mark == 0)
+		return;
+	put_handle(s, c->from);
+	buf_put_u64(&s->out, c->from_at);
+	buf_put_u64(&s->out, c->len);
+	put_handle(s, c->to);
+	buf_put_u64(&s->out, c->to_at);
+	buf_put_u32(&s->out, c->block);
+	buf_put_string(&s->out, c->seed, BLOCK_SUM_SEED);
+	buf_put_string(&s->out, c->digest, BLOCK_SUM_COPY);
 	finish(s, mark);
 }
 

@@ -561,7 +561,7 @@ xfer_file_sent(struct xfer_file *f)
 {
 	const struct xfer_opts *o = &f->x->opts;
 	const struct xfer_handle *last = xfer_main_handle(f);
-	bool verify = o->verify || xfer_delta_has_copied(f);
+	bool verify = o->verify;
 	bool wait = !f->up || f->failed || (verify && !verifies_behind(f)) ||
 	    size_waits(f) || !sftp_keeps_order(last->stream->s);
 	uint64_t size;

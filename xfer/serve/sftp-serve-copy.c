@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * copy-blocks@hpnssh.org: copies blocks of one file to another one if they are
+ * those that the client means. The sums are made of the bytes that are written,
+ * while they are in the processor's cache, so nothing has to be read again.
+ * docs/SFTP.md has the wire format. It runs in slices, as copy-data does.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "xfer/block-sum.h"
+#include "xfer/serve/sftp-serve-internal.h"
+
+struct serve_copy {
+	uint8_t seed[BLOCK_SUM_SEED];
+	uint8_t expected[BLOCK_SUM_COPY];
+	uint32_t block;
+	uint64_t left; /* bytes */
+	uint8_t *bytes;		/* owned; of a block */
+	struct poly1305 *poly;	/* owned */
+	struct digest *digest;	/* owned; of the strong sums */
+};
+
+void
+serve_copy_free(struct serve_copy *c)
+{
+	if (c == NULL)
+		return;
+	free(c->bytes);
+	poly1305_free(c->poly);
+	digest_free(c->digest);
+	free(c);
+}
+
+/* Is what was copied what the client means? */
+static int
+check(struct serve_copy *c)
+{
+	uint8_t sum[BLOCK_SUM_COPY];
+
+	if (digest_final(c->digest, sum) == 0 &&
+	    memcmp(sum, c->expected, sizeof sum) == 0)
+		return 0;
+	errno = EIO; /* sent as SFTP_FAILURE */
+	return -1;
+}
+
+static int
+copy_block(struct serve_op *op)
+{
+	struct serve_copy *c = op->copy;
+	uint8_t sum[BLOCK_SUM_STRONG];
+	ssize_t n = fd_pread_all(op->file.fd, c->bytes, c->block,
+	    op->file.offset);
+
+	if (n < 0)
+		return -1;
+	errno = EIO; /* the file has become shorter, or there is no Poly1305 */
+	if ((size_t)n < c->block ||
+	    block_sum_strong(c->poly, c->seed, c->bytes, c->block, sum) != 0 ||
+	    digest_update(c->digest, sum, sizeof sum) != 0)
+		return -1;
+	if (fd_pwrite_all(op->to_file.fd, c->bytes, c->block,
+		op->to_file.offset) != 0)
+		return -1;
+	op->file.offset += c->block;
+	op->to_file.offset += c->block;
+	op->len += c->block;
+	c->left -= c->block;
+	return 0;
+}
+
+static int
+run_copy(struct serve_op *op)
+{
+	struct serve_copy *c = op->copy;
+
+	for (size_t did = 0; c->left > 0 && serve_slice_has_room(op, did);
+	     did += c->block)
+		if (copy_block(op) != 0)
+			return -1;
+	op->slice.unfinished = c->left > 0;
+	return op->slice.unfinished ? 0 : check(c);
+}
+
+static void
+done_copy(struct sftp_serve *s, struct serve_op *op)
+{
+	s->handles[op->file.slot].bytes_read += op->len;
+	s->handles[op->to_file.slot].bytes_written += op->len;
+	serve_done_status(s, op);
+}
+
+/* ERR_FORMAT: what was asked for is outside of what docs/SFTP.md allows. */
+static int
+read_sums(struct serve_copy *c, struct rd *r)
+{
+	struct span seed, expected;
+
+	c->block = rd_u32(r);
+	seed = rd_string(r);
+	expected = rd_string(r);
+	if (rd_err(r) < 0)
+		return rd_err(r);
+	if (seed.len != sizeof c->seed || expected.len != sizeof c->expected ||
+	    !block_sum_size_valid(c->block) || c->left == 0 ||
+	    c->left > BLOCK_SUM_RANGE_MAX || c->left % c->block != 0)
+		return ERR_FORMAT;
+	memcpy(c->seed, seed.p, seed.len);
+	memcpy(c->expected, expected.p, expected.len);
+	return 0;
+}
+
+static int
+make_room(struct serve_copy *c)
+{
+	if ((c->bytes = malloc(c->block)) == NULL)
+		return ERR_NOMEM;
+	if (poly1305_new(&c->poly) != 0)
+		return ERR_CRYPTO;
+	return digest_new(&c->digest, DIGEST_SHA256);
+}
+
+int
+serve_copy_blocks(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *from = serve_get_handle(s, r, SERVE_FILE), *to;
+	struct serve_copy *c = op->copy = calloc(1, sizeof *c);
+	int err;
+
+	if (c == NULL)
+		return ERR_NOMEM;
+	op->file.offset = rd_u64(r);
+	c->left = rd_u64(r);
+	to = serve_get_handle(s, r, SERVE_FILE);
+	op->to_file.offset = rd_u64(r);
+	if ((err = read_sums(c, r)) < 0)
+		return err;
+	if (from == NULL || to == NULL || from == to || to->append ||
+	    op->file.offset > INT64_MAX - c->left ||
+	    op->to_file.offset > INT64_MAX - c->left || make_room(c) != 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	serve_log(s, LOG_LVL_DEBUG1, "copy-blocks from \"%s\" to \"%s\"",
+	    from->path, to->path);
+	if (!serve_spend(s, op, &s->left.bytes, c->left))
+		return 0;
+	op->file.slot = (int)(from - s->handles);
+	op->to_file.slot = (int)(to - s->handles);
+	op->file.fd = from->fd;
+	op->to_file.fd = to->fd;
+	op->order.changes = true; /* two files, so it is ordered like a path */
+	op->duration = SERVE_LONG;
+	op->run = run_copy;
+	op->done = done_copy;
+	return 0;
+}
