@@ -45,6 +45,7 @@ static const struct {
 	[CLIENT_TOKENS_SOCKET] = { usual, false, false },
 	[CLIENT_TOKENS_USER] = { "dhijkLlnpu", true, false },
 	[CLIENT_TOKENS_KNOWN_HOSTS] = { "CdhijkLlnprufHIKt", true, false },
+	[CLIENT_TOKENS_CERTIFICATE] = { "CdhijkLlnprufIKt", true, false },
 };
 
 /* The value of %C: a hash that names the connection and fits into a path. */
@@ -214,11 +215,11 @@ client_conf_expand_env(const struct client_conf *c, const char *entry,
 }
 
 int
-client_conf_expand_host(const struct client_conf *c,
+client_conf_expand_host(const struct client_conf *c, enum client_tokens set,
     const struct client_host_tokens *host, const char *what, const char *text,
     char **out)
 {
-	return expand(c, CLIENT_TOKENS_KNOWN_HOSTS, host, what, text, out);
+	return expand(c, set, host, what, text, out);
 }
 
 int

@@ -320,6 +320,8 @@ static const struct conf_row rows[] = {
 	{ "CertificateFile", NULL, LIST(auth.certificate_file),
 	    .flags = CONF_APPEND | CONF_NONE | CONF_ONE | CONF_HIDDEN,
 	    .max = CERTIFICATE_FILES_MAX },
+	{ "CertificateCommand", NULL, TEXTUAL(auth.certificate_command),
+	    .flags = CONF_RAW | CONF_NONE },
 	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
 	{ "PKCS11Provider", "SmartcardDevice",

@@ -195,6 +195,7 @@ struct client_conf {
 		bool identity_file_given;     /* false: only default names */
 		/* as written; tokens not expanded */
 		struct strlist certificate_file;
+		char *certificate_command; /* words and tokens as written */
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */
@@ -386,12 +387,14 @@ enum client_tokens {
 	CLIENT_TOKENS_SOCKET,  /* the usual set: paths of forwards */
 	CLIENT_TOKENS_USER,    /* the usual set without %r %C; ${VAR} */
 	CLIENT_TOKENS_KNOWN_HOSTS, /* the usual set, %f %H %I %K %t; ${VAR} */
+	CLIENT_TOKENS_CERTIFICATE, /* the usual set, %f %I %K %t; ${VAR} */
 };
-/* The tokens of KnownHostsCommand that are about a host key. */
+/* The tokens of KnownHostsCommand that are about a host key, and those of
+ * CertificateCommand that are about a key of the user. */
 struct client_host_tokens {
 	const char *reason; /* %I */
 	const char *name;   /* %H */
-	/* %t %f %K; NULL: no key was shown yet. */
+	/* %t %f %K; NULL: no key was shown yet, or is there. */
 	const char *key_type, *fingerprint, *base64;
 };
 /* Expands the tokens in a text. `what` names the keyword in messages; hostname
@@ -402,9 +405,10 @@ int client_conf_expand(const struct client_conf *c, enum client_tokens set,
 /* Expands the tokens in the value of a NAME=value of SetEnv. */
 int client_conf_expand_env(const struct client_conf *c, const char *entry,
     char **out) must_check;
+/* The same with the tokens of a set that has those of keys, too. */
 int client_conf_expand_host(const struct client_conf *c,
-    const struct client_host_tokens *host, const char *what, const char *text,
-    char **out) must_check;
+    enum client_tokens set, const struct client_host_tokens *host,
+    const char *what, const char *text, char **out) must_check;
 int client_conf_expand_list(const struct client_conf *c, const char *what,
     const struct strlist *paths, struct strlist *out) must_check;
 

@@ -3,12 +3,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/askpass.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "keys/agent-client.h"
+#include "keys/cert.h"
 
 /* Asks the user whether the key may go to the agent. Only the askpass program
  * asks, because the terminal belongs to the session. */
@@ -31,12 +33,28 @@ user_agrees(const struct client_conf *conf, const char *path,
 	return agreed;
 }
 
+/* How long the agent shall keep the key, in seconds; 0: without end. */
+static uint32_t
+lifetime_of(const struct client_conf *conf, const struct key *k)
+{
+	uint32_t lifetime = (uint32_t)conf->auth.add_keys_lifetime;
+	const struct cert *cert = key_cert(k);
+	uint64_t now = (uint64_t)time(NULL), left;
+
+	if (cert == NULL || cert->valid_before == CERT_FOREVER)
+		return lifetime;
+	left = cert->valid_before > now ? cert->valid_before - now : 1;
+	if (left > UINT32_MAX || (lifetime != 0 && lifetime < left))
+		return lifetime;
+	return (uint32_t)left;
+}
+
 static void
 add(const struct client_conf *conf, struct agent *a, const char *path,
     const struct key *k, const char *comment)
 {
 	const struct agent_constraints constraints = {
-		.lifetime = (uint32_t)conf->auth.add_keys_lifetime,
+		.lifetime = lifetime_of(conf, k),
 		.confirm = conf->auth.add_keys == CLIENT_ADD_CONFIRM,
 	};
 	int r;
@@ -72,4 +90,16 @@ agent_add_loaded(const struct client_conf *conf, const char *path,
 		log_debug("no authentication agent, not adding key %s", path);
 	agent_close(a);
 	free(socket);
+}
+
+void
+agent_add_certificate(const struct client_conf *conf, const struct key *cert,
+    const struct key *priv)
+{
+	struct key *joined = NULL;
+
+	if (key_private_cert(cert, priv, &joined) == 0)
+		agent_add_loaded(conf, "CertificateCommand", joined,
+		    key_cert(cert)->id);
+	key_free(joined);
 }

@@ -90,6 +90,7 @@ struct candidate {
 	bool tried; /* was tried, and is tried again only after a partial
 		     * success */
 	bool proven; /* had a partial success: never tried again */
+	bool issued; /* CertificateCommand has printed this certificate */
 	bool accepted; /* the server accepts the key, and no signed request was
 			* sent yet */
 	bool told;     /* it was logged that the server accepts the key */
@@ -135,6 +136,8 @@ struct userauth {
 	bool refused; /* a FAILURE has arrived */
 	size_t banner_bytes; /* bytes of banners that were shown */
 	bool asked_none; /* the request "none" was sent */
+	bool certificate_asked; /* CertificateCommand was run, or was not for a
+				 * reason that holds for this login */
 	char *offered; /* methods that the last FAILURE named; NULL: none has
 			* arrived */
 	enum userauth_id current; /* method of the last request */
@@ -192,6 +195,19 @@ bool pubkey_try_left_out(struct userauth *ua);
 bool pubkey_used_is_security_key(const struct userauth *ua);
 /* Makes ua->pubkey with the list of all keys that may be tried. */
 int pubkey_make_list(struct userauth *ua) must_check;
+/* Makes the list anew, after something was added to what it is made of. Keys
+ * that were tried stay so. No request may be unanswered. */
+int pubkey_list_again(struct userauth *ua) must_check;
+/* In userauth-certificate.c. Appends the certificates that CertificateCommand
+ * has printed for this host. */
+void pubkey_add_issued(const struct userauth *ua, struct pubkey_state *s);
+/* Runs CertificateCommand if the list has no certificate that is good for some
+ * minutes; then the list is another. */
+int pubkey_renew_certificate(struct userauth *ua) must_check;
+/* The server has refused all keys: runs CertificateCommand, if it was not for
+ * this login. *more: the list is another, and may have keys that were not
+ * tried. */
+int pubkey_replace_refused(struct userauth *ua, bool *more) must_check;
 /* Is the first key of the list the one that worked last time? */
 bool pubkey_is_hinted_first(const struct userauth *ua);
 /* The private key for c if a candidate has it loaded: c itself, or one with the

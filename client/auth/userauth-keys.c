@@ -665,9 +665,11 @@ static int
 make_list(struct userauth *ua, struct pubkey_state *s, bool missing)
 {
 	const struct client_conf *conf = ua->p.conf;
-	int r = add_files(ua, s, "CertificateFile",
-	    &conf->auth.certificate_file, KEY_OF_CERTIFICATE_FILE, missing);
+	int r;
 
+	pubkey_add_issued(ua, s);
+	r = add_files(ua, s, "CertificateFile", &conf->auth.certificate_file,
+	    KEY_OF_CERTIFICATE_FILE, missing);
 	if (r == 0)
 		r = add_files(ua, s, "IdentityFile",
 		    &conf->auth.identity_file, KEY_OF_FILE, missing);
@@ -680,8 +682,9 @@ make_list(struct userauth *ua, struct pubkey_state *s, bool missing)
 	return 0;
 }
 
-int
-pubkey_make_list(struct userauth *ua)
+/* Makes ua->pubkey, with all keys that may be tried. */
+static int
+make_state(struct userauth *ua)
 {
 	struct pubkey_state *s = xcalloc(1, sizeof *s);
 	int r;
@@ -692,10 +695,41 @@ pubkey_make_list(struct userauth *ua)
 	put_hinted_first(ua, s);
 	if (ua->p.hinted_only)
 		drop_others(ua, s);
-	if (ua->state == USERAUTH_SERVICE_REQUESTED)
-		load_if_it_signs_first(ua, s);
-	log_list(s);
 	return 0;
+}
+
+int
+pubkey_make_list(struct userauth *ua)
+{
+	int r = make_state(ua);
+
+	if (r == 0)
+		r = pubkey_renew_certificate(ua);
+	if (r != 0)
+		return r;
+	if (ua->state == USERAUTH_SERVICE_REQUESTED)
+		load_if_it_signs_first(ua, ua->pubkey);
+	log_list(ua->pubkey);
+	return 0;
+}
+
+int
+pubkey_list_again(struct userauth *ua)
+{
+	struct pubkey_state *old = ua->pubkey;
+	int r = make_state(ua);
+
+	for (size_t i = 0; r == 0 && i < ua->pubkey->n; i++) {
+		struct candidate *c = &ua->pubkey->v[i];
+
+		for (size_t k = 0; !c->tried && k < old->n; k++)
+			c->tried = old->v[k].tried && c->pub != NULL &&
+			    pubkey_is(&old->v[k], &c->mark);
+	}
+	ua->pubkey->flight_sent = old->flight_sent;
+	ua->pubkey->pin_was_wrong = old->pin_was_wrong;
+	pubkey_state_free(old);
+	return r;
 }
 
 /* Is there an algorithm for the key in PubkeyAcceptedAlgorithms? True for a key

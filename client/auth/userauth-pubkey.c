@@ -145,6 +145,8 @@ out:
 	}
 	if (r == 0)
 		agent_add_loaded(ua->p.conf, c->path, c->priv, comment);
+	if (r == 0 && c->issued)
+		agent_add_certificate(ua->p.conf, c->pub, c->priv);
 	free(comment);
 	return r;
 }
@@ -338,18 +340,15 @@ can_follow(const struct userauth *ua, const struct candidate *c)
 	return c->pub != NULL && !is_loaded(ua, c) && !c->accepted;
 }
 
+/* Sends the next requests of the list. 1: some were sent; 0: none is left. */
 static int
-pubkey_next(struct userauth *ua)
+try_list(struct userauth *ua)
 {
-	struct pubkey_state *s;
-	size_t room;
+	struct pubkey_state *s = ua->pubkey;
+	size_t room = ua->p.in_order && !s->flight_sent &&
+		!pubkey_is_hinted_first(ua) ? FLIGHT_MAX : 1;
 	int r;
 
-	if (ua->pubkey == NULL && (r = pubkey_make_list(ua)) != 0)
-		return r;
-	s = ua->pubkey;
-	room = ua->p.in_order && !s->flight_sent &&
-		!pubkey_is_hinted_first(ua) ? FLIGHT_MAX : 1;
 	for (size_t i = 0; i < s->n; i++) {
 		struct candidate *c = &s->v[i];
 
@@ -365,6 +364,20 @@ pubkey_next(struct userauth *ua)
 	}
 	s->flight_sent = true;
 	return s->signing || s->in_flight > 0;
+}
+
+static int
+pubkey_next(struct userauth *ua)
+{
+	bool more;
+	int r;
+
+	if (ua->pubkey == NULL && (r = pubkey_make_list(ua)) != 0)
+		return r;
+	if ((r = try_list(ua)) != 0)
+		return r;
+	r = pubkey_replace_refused(ua, &more);
+	return r == 0 && more ? try_list(ua) : r;
 }
 
 static struct candidate *

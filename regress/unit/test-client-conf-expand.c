@@ -145,7 +145,8 @@ tokens_of_a_host_key(void **state)
 
 	(void)state;
 	load(&c, "");
-	assert_int_equal(client_conf_expand_host(&c, &t, "x",
+	assert_int_equal(client_conf_expand_host(&c,
+			     CLIENT_TOKENS_KNOWN_HOSTS, &t, "x",
 			     "%I %H %t %f %K %n %%I", &text), 0);
 	assert_string_equal(text, "ORDER [h]:1 type NONE %p host %I");
 	free(text);

@@ -95,6 +95,7 @@ static const struct conf_sample samples[] = {
 	{ "FingerprintHash", "md5" },
 	{ "IdentityFile", "~/.ssh/other" },
 	{ "CertificateFile", "~/.ssh/other-cert.pub" },
+	{ "CertificateCommand", "/bin/cert %t %K" },
 	{ "IdentityAgent", "none" },
 #ifdef HAVE_PKCS11
 	{ "PKCS11Provider", "/lib/token.so" },
