@@ -79,14 +79,12 @@ take_file(int fd)
 }
 
 /* Puts a name into the answer, unless it has characters that could upset a
- * terminal or the columns of a listing. */
+ * terminal. It is never cut: what is left could be somebody else's name. */
 static void
-put_name(char *text, size_t size, const char *name)
+put_name(char *text, const char *name)
 {
-	for (const char *c = name; *c != '\0'; c++)
-		if ((unsigned char)*c <= ' ' || *c == 0x7f)
-			return;
-	strlcpy(text, name, size);
+	if (owners_may_name(name, strlen(name)))
+		strlcpy(text, name, OWNERS_NAME_MAX);
 }
 
 /* An id is told in digits, so that "" is none. */
@@ -111,11 +109,11 @@ look_up(const struct question *q, bool shown_only, struct answer *a)
 	if (q->kind == OWNERS_USER &&
 	    (!shown_only || was_shown(&shown_users, q->id)) &&
 	    (pw = getpwuid(q->id)) != NULL)
-		put_name(a->text, OWNERS_NAME_MAX, pw->pw_name);
+		put_name(a->text, pw->pw_name);
 	if (q->kind == OWNERS_GROUP &&
 	    (!shown_only || was_shown(&shown_groups, q->id)) &&
 	    (gr = getgrgid(q->id)) != NULL)
-		put_name(a->text, OWNERS_NAME_MAX, gr->gr_name);
+		put_name(a->text, gr->gr_name);
 	if (q->kind == KIND_HOME && !shown_only &&
 	    memchr(q->user, '\0', sizeof q->user) != NULL &&
 	    (pw = getpwnam(q->user)) != NULL &&

@@ -20,7 +20,7 @@
 struct owners;
 
 enum {
-	OWNERS_NAME_MAX = 40, /* bytes with the NUL; longer ones are cut */
+	OWNERS_NAME_MAX = 256, /* bytes with the NUL; a longer one is none */
 	OWNERS_HOME_MAX = 1024,
 	OWNERS_ASKED_MAX = 255, /* bytes of a name of which the id is asked */
 };

@@ -23,7 +23,7 @@ static const struct help_row rows[] = {
 	{ NULL, "Which attributes" },
 	{ "-p, -E", "permissions; only whether a file is a program" },
 	{ "-t, -O, -J", "times; not of directories; not of links" },
-	{ "-o, -g, --numeric-ids", "owner and group, by their numbers" },
+	{ "-o, -g, --numeric-ids", "owner and group, by name or by number" },
 	{ "--chmod=changes, --chown=user:group",
 	    "other ones than the source's" },
 	{ NULL, "Which files have changed" },

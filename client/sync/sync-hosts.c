@@ -118,7 +118,6 @@ sync_hosts_open(struct sync_run *run)
 
 	open_end(run, &run->host, where);
 	open_end(run, &run->here, NULL);
-	run->here.is_root = geteuid() == 0;
 }
 
 void

@@ -562,7 +562,7 @@ const struct sync_option sync_options[] = {
 	FLAG("owner", 'o', opts.owner),
 	FLAG("omit-dir-times", 'O', opts.omit.dir_times),
 	FLAG("omit-link-times", 'J', opts.omit.link_times),
-	TRUE("numeric-ids", 0), /* ids are numbers */
+	FLAG("numeric-ids", 0, opts.omit.owner_names),
 	VALUE("chmod", 0, take_chmod),
 	VALUE("chown", 0, take_chown),
 	/* what has changed */

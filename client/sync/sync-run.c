@@ -354,7 +354,10 @@ scan(struct sync_run *run, bool source, const char *root,
 		.copy_dirlinks = source ? o->copy_dirlinks :
 					  o->keep_dirlinks,
 		.names = names != NULL ? (const char *const *)names->v : NULL,
-		.n_names = names != NULL ? names->n : 0 };
+		.n_names = names != NULL ? names->n : 0,
+		/* Ids of a local target may be those of the source. */
+		.owners = source || !run->up ? run->owners : NULL,
+		.owners_guess = !source };
 	struct sync_scan *c;
 
 	if (source && at_top)
@@ -422,27 +425,30 @@ ask(struct sftp *s, const char *path, struct question *q)
 	sftp_path_request(s, SFTP_STAT, path, on_stat, q);
 }
 
+/* Ids of owners that scans have told meanwhile are asked for at once, so that
+ * their names are there when the plan begins. */
 static void
-wait_for(struct sync_run *run, const bool *done)
+read_ahead(struct sync_run *run)
 {
-	while (!*done)
+	const struct sync_pair_ends *p;
+
+	TAILQ_FOREACH(p, &run->pairs, entry) {
+		for (size_t i = 0; i < p->root->sources.n; i++)
+			sync_scan_read_ahead(p->sources[i]);
+		sync_scan_read_ahead(p->target);
+	}
+}
+
+void
+sync_wait_for(struct sync_run *run, const bool *done)
+{
+	while (!*done) {
 		sync_hosts_turn(run, 1000);
+		read_ahead(run);
+	}
 	/* What a lost connection leaves is done, too. */
 	if (sftp_error(run->host.s) != 0)
 		sync_lost(run, sftp_error(run->host.s));
-}
-
-/* The server can give files to anybody, if its process is root's. */
-static void
-take_owner(struct sync_run *run, const struct question *self)
-{
-	struct sync_end *target = sync_end_of(run, false);
-
-	if (target != &run->here)
-		target->is_root = self->status == SFTP_OK &&
-		    (self->attrs.flags & SFTP_A_OWNER) &&
-		    self->attrs.uid == 0;
-	run->ends.target_is_root = target->is_root;
 }
 
 /* Begins all again below a target that was made just now. */
@@ -454,7 +460,7 @@ begin_again(struct sync_run *run)
 
 	/* With a directory above it, it has its root already. */
 	if (target->top != NULL)
-		wait_for(run, &target->answered);
+		sync_wait_for(run, &target->answered);
 	make_target(run);
 	if (target->top != NULL && !run->args.opts.dry_run &&
 	    sftp_confined(target->s) == SFTP_CONFINED_NOT)
@@ -474,17 +480,16 @@ begin(struct sync_run *run)
 {
 	struct sync_end *source = sync_end_of(run, true);
 	struct sync_end *target = sync_end_of(run, false);
-	struct question self, top;
+	struct question top;
 	struct sync_root *r;
 
-	ask(target->s, "/proc/self", &self);
+	sync_own_ask(run);
 	ask(target->s, run->target_path, &top);
 	sync_confine_ends(run);
 	TAILQ_FOREACH(r, &run->roots, entry)
 		begin_pair(run, r);
-	wait_for(run, &self.done);
-	take_owner(run, &self);
-	wait_for(run, &top.done);
+	sync_own_take(run);
+	sync_wait_for(run, &top.done);
 	if (top.status == SFTP_NO_SUCH_FILE)
 		begin_again(run);
 	else if (top.status != SFTP_OK)
@@ -494,9 +499,9 @@ begin(struct sync_run *run)
 		sync_die(run, SYNC_EXIT_FILES, run->target_path,
 		    "is no directory");
 	if (target->top != NULL)
-		wait_for(run, &target->answered);
+		sync_wait_for(run, &target->answered);
 	if (source->top != NULL)
-		wait_for(run, &source->answered);
+		sync_wait_for(run, &source->answered);
 }
 
 /* What the scans can tell. Without digests -c cannot see what is equal. */
@@ -863,6 +868,7 @@ sync_run(struct sync_run *run)
 	set_umask(run);
 	sync_chown_find(run);
 	TAILQ_INIT(&run->pairs);
+	sync_own_names(run);
 	begin(run);
 	take_abilities(run);
 	sync_durable_check(run);
@@ -883,6 +889,8 @@ sync_run(struct sync_run *run)
 	strlist_clear(&run->dests_inside);
 	free(run->target_top);
 	local_tree_free(run->tree);
+	sync_owners_free(run->owners);
+	free(run->own.groups);
 	sync_hosts_close(run);
 	return status;
 }

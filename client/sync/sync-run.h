@@ -21,6 +21,7 @@
 #include "xfer/local/local-tree.h"
 #include "xfer/manifest.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-owners.h"
 #include "xfer/sync/sync-plan.h"
 #include "xfer/target.h"
 #include "xfer/transfer/transfer.h"
@@ -31,7 +32,6 @@ struct sync_end {
 	struct remote *remote;
 	struct sftp *s;
 	struct remote_copy copy; /* what its configuration says */
-	bool is_root;		 /* the server can give files to anybody */
 	/* The directory that the session keeps to (confine@hpnssh.org), where
 	 * its server can do that; owned; NULL: it was not asked to. */
 	char *top;
@@ -39,6 +39,15 @@ struct sync_end {
 	/* The answer to that. */
 	bool answered;
 	uint32_t status;
+};
+
+/* Whom the target's server works for: sync-own.c. */
+struct sync_own {
+	bool ids_done, proc_done; /* what was asked is answered */
+	bool is_known;
+	uint32_t uid;
+	uint32_t *groups; /* owned */
+	size_t n_groups;
 };
 
 /* A pair of the plan, and its locks. */
@@ -72,6 +81,8 @@ struct sync_run {
 	struct sync_pairs pairs;
 	struct strlist kept; /* paths that scans borrow */
 	struct sync_ends ends;
+	struct sync_own own;
+	struct sync_owners *owners; /* by name; NULL: ids are numbers */
 	char *target_path;	/* without "~" */
 	char *target_top;	/* its server keeps to; NULL: to the target */
 	struct strlist dests;	/* --link-dest and its kin: real paths */
@@ -149,6 +160,17 @@ void sync_locks_release(struct sync_run *run);
 void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
 /* Can the target's end put files on its disk? */
 void sync_durable_check(struct sync_run *run);
+
+/* sync-run.c: gives the sessions turns until it is so. Ends the program if the
+ * connection is lost. */
+void sync_wait_for(struct sync_run *run, const bool *done);
+
+/* sync-own.c: asks the target's server whom it works for, in the first flight,
+ * and takes the answers, which decide whether owners can be set. */
+void sync_own_ask(struct sync_run *run);
+void sync_own_take(struct sync_run *run);
+/* Begins to learn owners' names, if these count. */
+void sync_own_names(struct sync_run *run);
 
 /* sync-chown.c: asks the target's end for the ids of the names of --chown. Ends
  * the program if it does not know one. */

@@ -31,6 +31,7 @@ enum {
 	SLOW,	 /* answers once there is a file "go" */
 	NOBODY,	 /* has no name */
 	COUNTS,	 /* its name tells how many descriptors are open */
+	LONGEST, /* has the longest name */
 	TERMINAL, /* and those behind it: names[] */
 	TRIES = 3000,
 	TRY_US = 10 * 1000,
@@ -38,8 +39,11 @@ enum {
 	FDS = 256,
 };
 
-static const char *const names[] = { "\033[2J", "two\nlines", "two words",
-	"a\tb", "rub\177out", "" };
+/* One that could be cut to another user's name. */
+static char too_long[OWNERS_NAME_MAX + 1], longest[OWNERS_NAME_MAX] =
+    "two words and more";
+static const char *const names[] = { "\033[2J", "two\nlines", "a:b",
+	"a\tb", "rub\177out", "", too_long };
 
 /* ---- the system --------------------------------------------------------- */
 
@@ -73,6 +77,8 @@ name_of(uint32_t id)
 		return NULL;
 	if (id == COUNTS)
 		return count_descriptors();
+	if (id == LONGEST)
+		return longest;
 	if (id >= TERMINAL && id - TERMINAL < ARRAY_LEN(names))
 		return names[id - TERMINAL];
 	for (int i = 0; id == SLOW && i < TRIES && access(go, F_OK) == -1; i++)
@@ -211,7 +217,7 @@ static void
 test_ids(void **state)
 {
 	struct owners *o = make();
-	char longest[OWNERS_ASKED_MAX + 2];
+	char asked[OWNERS_ASKED_MAX + 2];
 	uint32_t id = NOBODY;
 
 	(void)state;
@@ -220,12 +226,12 @@ test_ids(void **state)
 	assert_true(told_id(o, OWNERS_GROUP, &id));
 	assert_int_equal(id, ANN + 1);
 	assert_false(owners_id(o, OWNERS_USER, "bob", &id));
-	memset(longest, 'a', sizeof longest);
-	longest[OWNERS_ASKED_MAX + 1] = '\0';
-	assert_false(owners_id(o, OWNERS_USER, longest, &id));
+	memset(asked, 'a', sizeof asked);
+	asked[OWNERS_ASKED_MAX + 1] = '\0';
+	assert_false(owners_id(o, OWNERS_USER, asked, &id));
 	assert_int_equal(id, ANN + 1);
-	assert_false(owners_may_name(longest, OWNERS_ASKED_MAX + 1));
-	assert_true(owners_may_name(longest, OWNERS_ASKED_MAX));
+	assert_false(owners_may_name(asked, OWNERS_ASKED_MAX + 1));
+	assert_true(owners_may_name(asked, OWNERS_ASKED_MAX));
 	assert_true(owners_may_name("two words", 9));
 	assert_false(owners_may_name("", 0));
 	assert_false(owners_may_name("a:b", 3));
@@ -238,9 +244,15 @@ test_ids(void **state)
 static void
 test_names_that_are_none(void **state)
 {
-	struct owners *o = make();
+	struct owners *o;
 
 	(void)state;
+	memset(too_long, 'x', sizeof too_long - 1);
+	memset(longest + strlen(longest), 'y',
+	    sizeof longest - 1 - strlen(longest));
+	o = make();
+	assert_true(told(o, LONGEST));
+	assert_string_equal(name, longest);
 	for (uint32_t i = 0; i < ARRAY_LEN(names); i++) {
 		assert_false(ask(o, TERMINAL + i));
 		assert_false(ask_file(o, OWNERS_GROUP, TERMINAL + i, -1));

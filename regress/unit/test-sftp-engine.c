@@ -507,6 +507,7 @@ count_each_request(struct sftp *s, const unsigned *wakes)
 	WAKES_ONCE(sftp_walk_read(s, &h, NULL, NULL));
 	WAKES_ONCE(sftp_users_groups(s, &id, 1, &id, 1, NULL, NULL));
 	WAKES_ONCE(sftp_ids_by_name(s, NULL, 0, NULL, 0, NULL, NULL));
+	WAKES_ONCE(sftp_own_ids(s, NULL, NULL));
 	WAKES_ONCE(sftp_times_ns(s, &h, times, NULL, NULL));
 	WAKES_ONCE(sftp_sparse_map(s, &h, 0, NULL, NULL));
 #undef WAKES_ONCE

@@ -180,6 +180,13 @@ ask_ids(uint32_t h)
 }
 
 static void
+ask_own_ids(uint32_t h)
+{
+	(void)h;
+	ask_ext("own-ids@hpnssh.org");
+}
+
+static void
 ask_get_g(uint32_t h)
 {
 	(void)h;
@@ -225,6 +232,7 @@ static const struct own {
 	    false },
 	{ "ids-by-name", "ids-by-name@hpnssh.org", "users-groups-by-id",
 	    ask_ids, false },
+	{ "own-ids", "own-ids@hpnssh.org", "stat", ask_own_ids, false },
 };
 
 /* As a stock sftp-server names them. */

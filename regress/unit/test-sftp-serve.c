@@ -28,7 +28,7 @@ test_version(void **state)
 		"put-file@hpnssh.org", "put-file-ns@hpnssh.org",
 		"rename-part@hpnssh.org", "get-file@hpnssh.org",
 		"walk@hpnssh.org", "confine@hpnssh.org",
-		"ids-by-name@hpnssh.org" };
+		"ids-by-name@hpnssh.org", "own-ids@hpnssh.org" };
 	const struct sftp_serve_opts opts = { .read_only = false };
 	struct reply reply;
 	size_t n = 0;
@@ -366,6 +366,29 @@ check_ids(void)
 	expect_status(SFTP_BAD_MESSAGE);
 }
 
+/* own-ids: this process, whose first group is that of its files. */
+static void
+check_own_ids(void)
+{
+	struct reply reply;
+	gid_t groups[64];
+	int n = getgroups(64, groups);
+	struct rd r;
+
+	ask_ext("own-ids@hpnssh.org");
+	reply = answer();
+	assert_int_equal(reply.type, SFTP_EXTENDED_REPLY);
+	assert_int_equal(rd_u32(&reply.body), geteuid());
+	r = rd_sub(&reply.body);
+	assert_int_equal(rd_u32(&r), getegid());
+	for (int i = 0; i < n; i++)
+		assert_int_equal(rd_u32(&r), groups[i]);
+	assert_int_equal(rd_end(&r), 0);
+	assert_int_equal(rd_end(&reply.body), 0);
+	buf_put_u8(ask_ext("own-ids@hpnssh.org"), 0);
+	expect_status(SFTP_BAD_MESSAGE);
+}
+
 static void
 test_extensions(void **state)
 {
@@ -441,6 +464,7 @@ test_extensions(void **state)
 	r = rd_sub(&reply.body);
 	assert_true(span_equals(rd_string(&r), "root"));
 	check_ids();
+	check_own_ids();
 	buf_put_cstring(ask_ext("nothing@example.com"), "x");
 	expect_status(SFTP_OP_UNSUPPORTED);
 	ask_path(99, "x");

@@ -17,6 +17,7 @@
 enum {
 	IDS_MAX = 4096,
 	NAMES_MAX = 256, /* of users and groups in a request */
+	OWN_GROUPS_MAX = 4096,
 };
 
 /* ---- file systems ------------------------------------------------------- */
@@ -159,7 +160,7 @@ serve_users_groups(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {
 	struct rd uids = rd_sub(r), gids = rd_sub(r);
 	struct buf *b = &s->out;
-	char name[SERVE_OWNER_MAX];
+	char name[OWNERS_NAME_MAX];
 	int err = rd_err(r);
 	size_t mark, list;
 
@@ -233,6 +234,38 @@ serve_ids_by_name(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	mark = serve_begin_reply(s, op->id);
 	put_ids(s, OWNERS_USER, users);
 	put_ids(s, OWNERS_GROUP, groups);
+	buf_close_string(&s->out, mark);
+	return 0;
+}
+
+/* The groups of this process: that of its new files, then the others. */
+static void
+put_own_groups(struct buf *b)
+{
+	int n = getgroups(0, NULL);
+	gid_t *groups = n > 0 ? calloc((size_t)n, sizeof *groups) : NULL;
+
+	buf_put_u32(b, (uint32_t)getegid());
+	n = groups != NULL ? getgroups(n, groups) : 0;
+	for (int i = 0; i < MIN(n, (int)OWN_GROUPS_MAX); i++)
+		buf_put_u32(b, (uint32_t)groups[i]);
+	free(groups);
+}
+
+int
+serve_own_ids(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	int err = rd_end(r);
+	size_t mark, list;
+
+	if (err < 0)
+		return err;
+	serve_verbose(s, "own-ids");
+	mark = serve_begin_reply(s, op->id);
+	buf_put_u32(&s->out, (uint32_t)geteuid());
+	list = buf_open_string(&s->out);
+	put_own_groups(&s->out);
+	buf_close_string(&s->out, list);
 	buf_close_string(&s->out, mark);
 	return 0;
 }

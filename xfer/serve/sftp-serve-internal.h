@@ -199,7 +199,10 @@ struct serve_write {
 	struct serve_op op;
 };
 
-enum { SERVE_OWNER_MAX = OWNERS_NAME_MAX, SERVE_HOME_MAX = PATH_MAX };
+enum {
+	SERVE_OWNER_MAX = 40, /* bytes of a name in a long line, with the NUL */
+	SERVE_HOME_MAX = PATH_MAX,
+};
 
 struct serve_owner_name {
 	bool known;
@@ -335,6 +338,7 @@ SERVE_HANDLER(expand_path);
 SERVE_HANDLER(home_directory);
 SERVE_HANDLER(users_groups);
 SERVE_HANDLER(ids_by_name);
+SERVE_HANDLER(own_ids);
 /* sftp-serve-hpn.c */
 SERVE_HANDLER(check_file_handle);
 SERVE_HANDLER(check_file_name);
@@ -468,13 +472,14 @@ uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
 /* sftp-serve-owners.c: names of those who own files. The name, or "" and false:
  * there is none, or it cannot be told. file: see base/owners.h. */
 bool serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
-    int file, char name[SERVE_OWNER_MAX]);
+    int file, char name[OWNERS_NAME_MAX]);
 /* The id of a user or group by its name; UINT32_MAX: it is not known, or must
  * not be told. */
 uint32_t serve_id(struct sftp_serve *s, enum owners_kind kind,
     const char *name);
-/* The owner and the group of an entry of the directory `dir`, as names, or as
- * numbers if they have no name. */
+/* The owner and the group of an entry of the directory `dir`, as names for a
+ * long line, or as numbers if they have no name, or one with a space, which
+ * would look like two columns. */
 void serve_owners(struct sftp_serve *s, const struct stat *st, int dir,
     const char *entry, char user[SERVE_OWNER_MAX],
     char group[SERVE_OWNER_MAX]);

@@ -12,22 +12,32 @@
 #include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
+/* A name of the system; false: it is none that could be told. It is never cut:
+ * what is left could be somebody else's. */
 static bool
-ask_system(enum owners_kind kind, uint32_t id, char name[SERVE_OWNER_MAX])
+take_name(char name[OWNERS_NAME_MAX], const char *is)
 {
-	const struct passwd *pw = NULL;
-	const struct group *gr = NULL;
+	if (is == NULL || !owners_may_name(is, strlen(is)))
+		return false;
+	strlcpy(name, is, OWNERS_NAME_MAX);
+	return true;
+}
 
-	if (kind == OWNERS_USER && (pw = getpwuid(id)) != NULL)
-		strlcpy(name, pw->pw_name, SERVE_OWNER_MAX);
-	if (kind == OWNERS_GROUP && (gr = getgrgid(id)) != NULL)
-		strlcpy(name, gr->gr_name, SERVE_OWNER_MAX);
-	return pw != NULL || gr != NULL;
+static bool
+ask_system(enum owners_kind kind, uint32_t id, char name[OWNERS_NAME_MAX])
+{
+	const struct passwd *pw;
+	const struct group *gr;
+
+	if (kind == OWNERS_USER)
+		return (pw = getpwuid(id)) != NULL &&
+		    take_name(name, pw->pw_name);
+	return (gr = getgrgid(id)) != NULL && take_name(name, gr->gr_name);
 }
 
 bool
 serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
-    int file, char name[SERVE_OWNER_MAX])
+    int file, char name[OWNERS_NAME_MAX])
 {
 	bool found = s->opts.owners != NULL ?
 	    owners_name(s->opts.owners, kind, id, file, name) :
@@ -73,10 +83,15 @@ static void
 name_or_number(struct sftp_serve *s, struct serve_owner_name *last,
     enum owners_kind kind, uint32_t id, int file, char text[SERVE_OWNER_MAX])
 {
+	char name[OWNERS_NAME_MAX];
+
 	if (!last->known || last->id != id) {
-		last->known = serve_owner(s, kind, id, file, last->text) ||
+		last->known = serve_owner(s, kind, id, file, name) ||
 		    s->opts.owners == NULL;
 		last->id = id;
+		if (strchr(name, ' ') != NULL)
+			name[0] = '\0';
+		strlcpy(last->text, name, sizeof last->text);
 	}
 	if (last->text[0] != '\0')
 		strlcpy(text, last->text, SERVE_OWNER_MAX);

@@ -147,6 +147,8 @@ static const struct request requests[] = {
 	    NOTHING, serve_confine),
 	OTHER("ids-by-name", "ids-by-name@hpnssh.org", "1",
 	    "users-groups-by-id", LIST, serve_ids_by_name),
+	OTHER("own-ids", "own-ids@hpnssh.org", "1", "stat", NOTHING,
+	    serve_own_ids),
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 

@@ -58,6 +58,7 @@ enum sftp_extension {
 	SFTP_EXT_BLOCK_SUMS,
 	SFTP_EXT_COPY_BLOCKS,
 	SFTP_EXT_IDS_BY_NAME,
+	SFTP_EXT_OWN_IDS,
 	SFTP_EXT_COUNT,
 };
 
@@ -335,6 +336,10 @@ void sftp_users_groups(struct sftp *s, const uint32_t *uids, size_t n_uids,
 void sftp_ids_by_name(struct sftp *s, const char *const *users,
     size_t n_users, const char *const *groups, size_t n_groups,
     sftp_done_fn done, void *arg);
+/* own-ids@hpnssh.org: the reply's body is the user's id that the server works
+ * with, and a string of its groups' ids. It may be asked for before the version
+ * is known: no other server has it. */
+void sftp_own_ids(struct sftp *s, sftp_done_fn done, void *arg);
 
 /* times-ns@hpnssh.org: sets atime and mtime of an open file or directory. */
 struct timespec;

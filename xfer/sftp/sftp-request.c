@@ -38,6 +38,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_BLOCK_SUMS] = { "block-sums@hpnssh.org", "1" },
 	[SFTP_EXT_COPY_BLOCKS] = { "copy-blocks@hpnssh.org", "1" },
 	[SFTP_EXT_IDS_BY_NAME] = { "ids-by-name@hpnssh.org", "1" },
+	[SFTP_EXT_OWN_IDS] = { "own-ids@hpnssh.org", "1" },
 };
 
 static int
@@ -653,6 +654,15 @@ sftp_ids_by_name(struct sftp *s, const char *const *users, size_t n_users,
 	put_names(s, users, n_users);
 	put_names(s, groups, n_groups);
 	finish(s, mark);
+}
+
+void
+sftp_own_ids(struct sftp *s, sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_OWN_IDS, done, arg);
+
+	if (mark != 0)
+		finish(s, mark);
 }
 
 void

@@ -18,8 +18,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "compat/queue.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-kept.h"
 #include "xfer/sync/sync-rules.h"
 
 enum {
@@ -59,15 +59,6 @@ struct group {
 	struct file files[SYNC_AHEAD_FILES];
 };
 
-struct queued {
-	struct walk_item item;
-	struct group *group; /* of a group */
-	uint8_t digest[WALK_DIGEST_LEN];
-	size_t bytes;
-	TAILQ_ENTRY(queued) entry;
-	char text[]; /* the name, and the text of a link */
-};
-
 struct sync_ahead {
 	struct sftp *s;
 	struct sync_scan *scan;
@@ -77,8 +68,8 @@ struct sync_ahead {
 	unsigned asks;
 	bool ended, dead;
 	int err;
-	TAILQ_HEAD(queue, queued) queue;
-	struct queued *told;
+	struct sync_kept_list queue; /* `with` of a group is its struct group */
+	struct sync_kept *told;
 	struct group *reading; /* the group that the scan is in */
 	struct group *now;     /* that was told last */
 };
@@ -108,7 +99,7 @@ group_leave(struct sync_ahead *a, struct group *g)
 }
 
 static void
-queued_free(struct sync_ahead *a, struct queued *q)
+kept_free(struct sync_ahead *a, struct sync_kept *q)
 {
 	if (q == NULL)
 		return;
@@ -139,17 +130,17 @@ sync_ahead_new(struct sync_ahead **out, struct sftp *s, const char *root,
 void
 sync_ahead_free(struct sync_ahead *a)
 {
-	struct queued *q;
+	struct sync_kept *q;
 
 	if (a == NULL)
 		return;
 	a->dead = true;
 	while ((q = TAILQ_FIRST(&a->queue)) != NULL) {
 		TAILQ_REMOVE(&a->queue, q, entry);
-		group_leave(a, q->group);
-		queued_free(a, q);
+		group_leave(a, q->with);
+		kept_free(a, q);
 	}
-	queued_free(a, a->told);
+	kept_free(a, a->told);
 	group_leave(a, a->now);
 	a->told = NULL;
 	a->now = NULL;
@@ -440,40 +431,16 @@ group_new(const struct walk_item *item)
 	return g;
 }
 
-/* A copy of the item, which the scan keeps only until its next one. */
-static struct queued *
-queued_new(const struct walk_item *item)
-{
-	const char *first = item->is_group ? item->path : item->name;
-	const char *second = item->is_group || item->text == NULL ? "" :
-								    item->text;
-	size_t len = strlen(first) + 1, more = strlen(second) + 1;
-	struct queued *q = calloc(1, sizeof *q + len + more);
-
-	if (q == NULL)
-		return NULL;
-	q->bytes = sizeof *q + len + more +
-	    (item->is_group ? sizeof(struct group) : 0);
-	q->item = *item;
-	memcpy(q->text, first, len);
-	memcpy(q->text + len, second, more);
-	q->item.path = q->item.name = q->text;
-	q->item.text = q->text + len;
-	if (item->digest != NULL) {
-		memcpy(q->digest, item->digest, sizeof q->digest);
-		q->item.digest = q->digest;
-	}
-	return q;
-}
-
 static int
 take(struct sync_ahead *a, const struct walk_item *item)
 {
-	struct queued *q = queued_new(item);
+	struct sync_kept *q = sync_kept_new(item);
 
-	if (q != NULL && item->is_group)
-		q->group = group_new(item);
-	if (q == NULL || (item->is_group && q->group == NULL)) {
+	if (q != NULL && item->is_group) {
+		q->with = group_new(item);
+		q->bytes += sizeof(struct group);
+	}
+	if (q == NULL || (item->is_group && q->with == NULL)) {
 		free(q);
 		return ERR_NOMEM;
 	}
@@ -484,7 +451,7 @@ take(struct sync_ahead *a, const struct walk_item *item)
 		return 0;
 	}
 	decide(a, NULL);
-	a->reading = q->group;
+	a->reading = q->with;
 	if (item->status != 0)
 		decide(a, NULL); /* it has no names */
 	return 0;
@@ -537,7 +504,7 @@ is_known(struct sync_ahead *a, struct group *g)
 int
 sync_ahead_next(struct sync_ahead *a, struct walk_item *item)
 {
-	struct queued *q;
+	struct sync_kept *q;
 
 	if (a->err == 0)
 		a->err = fill(a);
@@ -545,14 +512,14 @@ sync_ahead_next(struct sync_ahead *a, struct walk_item *item)
 		return a->err;
 	if ((q = TAILQ_FIRST(&a->queue)) == NULL)
 		return a->ended ? 0 : SYNC_SCAN_LATER;
-	if (q->group != NULL && !is_known(a, q->group))
+	if (q->with != NULL && !is_known(a, q->with))
 		return SYNC_SCAN_LATER;
 	TAILQ_REMOVE(&a->queue, q, entry);
-	queued_free(a, a->told);
+	kept_free(a, a->told);
 	a->told = q;
-	if (q->group != NULL) {
+	if (q->with != NULL) {
 		group_leave(a, a->now);
-		a->now = q->group;
+		a->now = q->with;
 	}
 	*item = q->item;
 	return 1;

@@ -40,6 +40,7 @@ struct sync_opts {
 	bool perms, times, owner, group, executability; /* -p -t -o -g -E */
 	struct {
 		bool dir_times, link_times; /* -O -J */
+		bool owner_names; /* --numeric-ids */
 	} omit;
 	const struct sync_chmod *chmod;			/* NULL: none */
 	/* SYNC_ANY_ID, or an id that all get: that implies owner, group. */

@@ -47,4 +47,21 @@ bool scan_leads_out(const struct sftp *s, const struct sftp_reply *reply);
 /* Clears what was not asked for, since a walk does not tell it either. */
 void scan_leave_out_unasked(struct walk_item *item, uint32_t want);
 
+/* sync-scan-window.c: what is between a scan with owners and its reader: items
+ * wait there until the ids of their owners are known. */
+struct scan_window;
+struct scan_window_source {
+	/* As sync_scan_next(); the item has the source's ids. */
+	int (*next)(struct sync_scan *c, struct walk_item *item);
+	struct sync_scan *scan;
+	struct sync_owners *owners;
+	bool guess; /* as owners_guess */
+};
+struct scan_window *scan_window_new(const struct scan_window_source *from);
+void scan_window_free(struct scan_window *w); /* NULL: nothing */
+int scan_window_next(struct scan_window *w, struct walk_item *item);
+void scan_window_fill(struct scan_window *w);
+/* Gives one item the target's ids: 1; SYNC_SCAN_LATER; ERR_*. */
+int scan_window_map(struct scan_window *w, struct walk_item *item);
+
 #endif

@@ -35,6 +35,7 @@ struct sync_scan {
 	unsigned refused; /* how often the walk was */
 	struct scan_top *top;
 	struct scan_way *way;
+	struct scan_window *window; /* owned; NULL: no owners */
 	int err;
 };
 
@@ -185,6 +186,22 @@ begin(struct sync_scan *c)
 	return err;
 }
 
+static int next_told(struct sync_scan *c, struct walk_item *item);
+
+/* Of a scan with owners. */
+static int
+begin_window(struct sync_scan *c)
+{
+	const struct scan_window_source from = { .next = next_told,
+		.scan = c, .owners = c->opts.owners,
+		.guess = c->opts.owners_guess };
+
+	if (c->opts.owners == NULL)
+		return 0;
+	c->window = scan_window_new(&from);
+	return c->window != NULL ? 0 : ERR_NOMEM;
+}
+
 int
 sync_scan_new(struct sync_scan **out, struct sftp *s,
     const struct sync_scan_opts *o)
@@ -196,7 +213,10 @@ sync_scan_new(struct sync_scan **out, struct sftp *s,
 		return ERR_NOMEM;
 	c->s = s;
 	c->opts = *o;
-	if ((err = begin(c)) < 0) {
+	err = begin_window(c);
+	if (err == 0 && (err = begin(c)) < 0)
+		scan_window_free(c->window);
+	if (err < 0) {
 		free(c);
 		return err;
 	}
@@ -210,6 +230,7 @@ sync_scan_free(struct sync_scan *c)
 	if (c == NULL)
 		return;
 	let_go(c);
+	scan_window_free(c->window);
 	free(c);
 }
 
@@ -243,8 +264,8 @@ was_refused(struct sync_scan *c, int r, const struct walk_item *item)
 	    c->refused++ < REFUSALS_MAX;
 }
 
-int
-sync_scan_next(struct sync_scan *c, struct walk_item *item)
+static int
+next_told(struct sync_scan *c, struct walk_item *item)
 {
 	int r = settle(c);
 
@@ -264,11 +285,28 @@ sync_scan_next(struct sync_scan *c, struct walk_item *item)
 }
 
 int
+sync_scan_next(struct sync_scan *c, struct walk_item *item)
+{
+	return c->window != NULL ? scan_window_next(c->window, item) :
+				   next_told(c, item);
+}
+
+void
+sync_scan_read_ahead(struct sync_scan *c)
+{
+	if (c->window != NULL)
+		scan_window_fill(c->window);
+}
+
+int
 sync_scan_top(struct sync_scan *c, struct walk_item *item)
 {
 	int r = settle(c);
 
-	return r == 1 ? top_get(c->top, item) : r;
+	if (r == 1)
+		r = top_get(c->top, item);
+	return r == 1 && c->window != NULL && item->status == 0 ?
+	    scan_window_map(c->window, item) : r;
 }
 
 bool

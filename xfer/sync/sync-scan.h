@@ -28,6 +28,7 @@
 #include "xfer/sftp/walk-reader.h"
 
 struct sftp;
+struct sync_owners;
 struct sync_scan;
 
 enum { SYNC_SCAN_LATER = 2 }; /* no item is here yet */
@@ -50,6 +51,11 @@ struct sync_scan_opts {
 	 * their directories. A path that is not there is no entry. */
 	const char *const *names;
 	size_t n_names;
+	/* Ids of the items become those of the target; NULL: they stay what
+	 * they are. With owners_guess they stay, too, but are asked for: these
+	 * are items of the target, and ids are mostly the same at both ends. */
+	struct sync_owners *owners;
+	bool owners_guess;
 };
 
 /* Begins the scan. What o points to is borrowed. */
@@ -61,6 +67,9 @@ void sync_scan_free(struct sync_scan *c); /* NULL: nothing */
  * scan is whole. ERR_*: it is not, and never will be. A group that could not be
  * read is an item with a status. */
 int sync_scan_next(struct sync_scan *c, struct walk_item *item) must_check;
+/* With owners: reads what is there already and can be kept, so that their ids
+ * are asked for, though nobody wants an item yet. */
+void sync_scan_read_ahead(struct sync_scan *c);
 /* What the top itself is: WALK_UNKNOWN with a status if it is not there.
  * SYNC_SCAN_LATER, 1 or ERR_*. A link is followed. */
 int sync_scan_top(struct sync_scan *c, struct walk_item *item) must_check;

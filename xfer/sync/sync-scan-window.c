@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * DESIGN. An item whose ids are known goes straight through. When one has to
+ * wait, the window is filled with those behind it, so that the ids of all of
+ * them are asked for together: a tree costs two round trips for its owners, and
+ * not two for each. After an error of the scan what was before it is still
+ * told.
+ */
+#include "xfer/sync/sync-scan-internal.h"
+
+#include <stdlib.h>
+
+#include "xfer/sync/sync-kept.h"
+#include "xfer/sync/sync-owners.h"
+
+enum { BYTES_MAX = 2 * 1024 * 1024 }; /* of items that wait */
+
+struct scan_window {
+	struct scan_window_source from;
+	struct sync_kept_list kept;
+	struct sync_kept *told; /* owned; NULL: none */
+	size_t bytes;
+	bool over; /* the scan is, with `end` */
+	int end;
+};
+
+struct scan_window *
+scan_window_new(const struct scan_window_source *from)
+{
+	struct scan_window *w = calloc(1, sizeof *w);
+
+	if (w == NULL)
+		return NULL;
+	w->from = *from;
+	TAILQ_INIT(&w->kept);
+	return w;
+}
+
+void
+scan_window_free(struct scan_window *w)
+{
+	struct sync_kept *k;
+
+	if (w == NULL)
+		return;
+	while ((k = TAILQ_FIRST(&w->kept)) != NULL) {
+		TAILQ_REMOVE(&w->kept, k, entry);
+		free(k);
+	}
+	free(w->told);
+	free(w);
+}
+
+/* Does the item have the ids that it is to be told with? What is not known is
+ * noted as to be asked for. */
+static bool
+is_known(struct scan_window *w, struct walk_item *item)
+{
+	struct sync_owners *o = w->from.owners;
+	uint32_t uid, gid;
+	bool user, group;
+
+	if (item->is_group || item->kind == WALK_UNKNOWN)
+		return true;
+	user = sync_owners_find(o, OWNERS_USER, item->uid, &uid);
+	group = sync_owners_find(o, OWNERS_GROUP, item->gid, &gid);
+	if (w->from.guess)
+		return true;
+	if (user && group) {
+		item->uid = uid;
+		item->gid = gid;
+	}
+	return user && group;
+}
+
+static void
+end(struct scan_window *w, int r)
+{
+	w->over = true;
+	w->end = r;
+}
+
+static void
+keep(struct scan_window *w, const struct walk_item *item)
+{
+	struct sync_kept *k = sync_kept_new(item);
+
+	if (k == NULL) {
+		end(w, ERR_NOMEM);
+		return;
+	}
+	w->bytes += k->bytes;
+	TAILQ_INSERT_TAIL(&w->kept, k, entry);
+}
+
+void
+scan_window_fill(struct scan_window *w)
+{
+	struct walk_item item, seen;
+	int r;
+
+	while (!w->over && w->bytes < BYTES_MAX) {
+		r = w->from.next(w->from.scan, &item);
+		if (r == SYNC_SCAN_LATER)
+			break;
+		if (r != 1) {
+			end(w, r);
+			break;
+		}
+		seen = item;
+		(void)is_known(w, &seen);
+		keep(w, &item);
+	}
+	/* Its error is told when an item has to wait. */
+	(void)!sync_owners_ask(w->from.owners);
+}
+
+/* The first item that waits, if it need not any more. */
+static bool
+take_kept(struct scan_window *w, struct walk_item *item)
+{
+	struct sync_kept *k = TAILQ_FIRST(&w->kept);
+
+	if (k == NULL || !is_known(w, &k->item))
+		return false;
+	TAILQ_REMOVE(&w->kept, k, entry);
+	w->bytes -= k->bytes;
+	w->told = k;
+	*item = k->item;
+	return true;
+}
+
+int
+scan_window_next(struct scan_window *w, struct walk_item *item)
+{
+	int r;
+
+	free(w->told);
+	w->told = NULL;
+	if (take_kept(w, item))
+		return 1;
+	if (TAILQ_EMPTY(&w->kept)) {
+		if (w->over)
+			return w->end;
+		r = w->from.next(w->from.scan, item);
+		if (r != 1 || is_known(w, item))
+			return r;
+		keep(w, item);
+	}
+	scan_window_fill(w);
+	if ((r = sync_owners_ask(w->from.owners)) < 0)
+		return r;
+	return take_kept(w, item) ? 1 : SYNC_SCAN_LATER;
+}
+
+int
+scan_window_map(struct scan_window *w, struct walk_item *item)
+{
+	int r;
+
+	if (is_known(w, item))
+		return 1;
+	r = sync_owners_ask(w->from.owners);
+	return r < 0 ? r : is_known(w, item) ? 1 : SYNC_SCAN_LATER;
+}
