@@ -335,8 +335,8 @@ make_beside(int dir, const char *name, char **tmp)
 	    O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 }
 
-int
-file_replace(const char *path, const void *p, size_t len, mode_t mode)
+static int
+replace(const char *path, const void *p, size_t len, mode_t mode, bool sync)
 {
 	const char *name;
 	char *tmp = NULL;
@@ -347,7 +347,7 @@ file_replace(const char *path, const void *p, size_t len, mode_t mode)
 	if ((fd = make_beside(dir, name, &tmp)) == -1)
 		goto out;
 	if (fchmod(fd, mode) == 0 && fd_write_all(fd, p, len) == 0 &&
-	    fsync(fd) == 0 && renameat(dir, tmp, dir, name) == 0)
+	    (!sync || fsync(fd) == 0) && renameat(dir, tmp, dir, name) == 0)
 		r = 0;
 	if (r != 0) {
 		saved = errno;
@@ -359,6 +359,18 @@ out:
 	fd_close(&dir);
 	free(tmp);
 	return r;
+}
+
+int
+file_replace(const char *path, const void *p, size_t len, mode_t mode)
+{
+	return replace(path, p, len, mode, true);
+}
+
+int
+file_replace_quick(const char *path, const void *p, size_t len, mode_t mode)
+{
+	return replace(path, p, len, mode, false);
 }
 
 int

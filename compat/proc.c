@@ -5,7 +5,9 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -284,6 +286,68 @@ proc_execute_self(char **argv, char **env)
 		(void)execve(path, argv, env);
 #endif
 }
+
+/* ---- others ------------------------------------------------------------- */
+
+/* Whether there is a process pid, without its beginning. */
+static int
+no_start(pid_t pid)
+{
+	if (kill(pid, 0) == 0 || errno == EPERM)
+		errno = ENOSYS;
+	return -1;
+}
+
+#if defined(__linux__)
+/* Reads the fields of /proc/PID/stat that follow the program's name, which may
+ * have any character. */
+static const char *
+stat_fields(pid_t pid, char *text, size_t size)
+{
+	char path[32];
+	const char *end;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%ld/stat", (long)pid);
+	if ((fd = open(path, O_RDONLY | O_CLOEXEC)) == -1)
+		return NULL;
+	n = read(fd, text, size - 1);
+	(void)close(fd);
+	if (n <= 0)
+		return NULL;
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	return end != NULL && end[1] == ' ' ? end + 2 : NULL;
+}
+
+int
+proc_start(pid_t pid, uint64_t *start)
+{
+	enum { STAT_MAX = 1024, FIELDS_BEFORE = 19 };
+	char text[STAT_MAX], *end;
+	const char *p = stat_fields(pid, text, sizeof text);
+
+	if (p != NULL && (*p == 'Z' || *p == 'X')) {
+		errno = ESRCH;
+		return -1;
+	}
+	for (int i = 0; p != NULL && i < FIELDS_BEFORE; i++)
+		if ((p = strchr(p, ' ')) != NULL)
+			p++;
+	if (p == NULL)
+		return no_start(pid);
+	*start = strtoull(p, &end, 10);
+	return end != p ? 0 : no_start(pid);
+}
+#else
+int
+proc_start(pid_t pid, uint64_t *start)
+{
+	*start = 0;
+	return no_start(pid);
+}
+#endif
 
 /* ---- what it gives up --------------------------------------------------- */
 

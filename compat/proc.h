@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * This process, where every system has a way of its own: its descriptors, its
- * title, its environment, its program, and what it gives up.
+ * title, its environment, its program, and what it gives up; and whether
+ * another one still runs.
  *
  * Threads: any for proc_name(); the others where there is one thread.
  */
@@ -12,7 +13,9 @@
 #include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 
 /* Closes all descriptors from low on. */
 void proc_close_from(int low);
@@ -69,6 +72,12 @@ int proc_end_with_parent(void);
  * Linux, which modules of PAM set. */
 bool proc_keeps_caps(void);
 void proc_keep_caps(void);
+
+/* Sets *start to a number that tells process pid from others that have, or will
+ * have, the same id: when it began. -1 with ESRCH: there is no such process, or
+ * it has ended and its parent has not asked for its status yet; ENOSYS: the
+ * system does not tell, but there is such a process. */
+int proc_start(pid_t pid, uint64_t *start);
 
 /* Drops signals of this set that are blocked and pending. */
 void proc_drop_signals(const sigset_t *signals);

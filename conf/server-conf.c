@@ -88,6 +88,12 @@ check_addresses(const char *word)
 	    "is no list of addresses and networks" : NULL;
 }
 
+static const char *
+check_absolute(const char *path)
+{
+	return path[0] == '/' ? NULL : "must be an absolute path";
+}
+
 /* Checks the command line of a program that is run without a shell. */
 static const char *
 check_command(const char *line)
@@ -225,6 +231,8 @@ static const struct conf_row rows[] = {
 	    .check = check_log_name },
 	{ "EventLog", NULL, TEXTUAL(log.event_log), GLOBAL, .def = "none",
 	    .check = event_log_check },
+	{ "MetricsTextfile", NULL, TEXTUAL(log.metrics_textfile),
+	    .flags = CONF_GLOBAL | CONF_NONE, .check = check_absolute },
 
 	{ "HostKey", "HostDSAKey", LIST(algs.host_key),
 	    .flags = CONF_GLOBAL | CONF_APPEND | CONF_ONE,

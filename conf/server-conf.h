@@ -240,6 +240,7 @@ struct server_conf {
 		bool log_level_given;
 		struct strlist log_verbose; /* see log_set_locations() */
 		char *event_log;  /* see event_log_split(); not inside Match */
+		char *metrics_textfile; /* path, or NULL; not inside Match */
 		int event_detail; /* enum server_event_detail */
 		int event_paths;  /* enum server_event_paths */
 	} log;

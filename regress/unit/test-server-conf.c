@@ -103,6 +103,7 @@ static const struct conf_sample samples[] = {
 	{ "LogLevel", "VERBOSE" },
 	{ "LogVerbose", "kex.c:* *:main():*,!x" },
 	{ "EventLog", "file:/var/log/events" },
+	{ "MetricsTextfile", "/var/lib/hpnsshd.prom" },
 	{ "EventDetail", "files" },
 	{ "EventPaths", "hash" },
 	{ "PAMServiceName", "other" },

@@ -368,8 +368,11 @@ conclude_tried(struct login *l, struct login_try *t,
 	v->methods = auth_methods_next(&l->methods);
 	log_try(l, t,
 	    l->complete ? "Accepted" : t->ok ? "Partial" : "Failed");
-	monitor_events_auth(l->events, l, t->method->name,
-	    l->complete ? "accepted" : t->ok ? "partial" : "failed", t->key);
+	monitor_events_auth(l->events, l, t->method,
+	    l->complete	  ? LOGIN_ACCEPTED :
+		    t->ok ? LOGIN_PARTIAL :
+			    LOGIN_FAILED,
+	    t->key);
 	if (t->ok) {
 		keep_proof(l, t);
 		return;

@@ -14,6 +14,7 @@
 #include "keys/key.h"
 #include "server/events/event-line.h"
 #include "server/events/event-sink.h"
+#include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor.h"
 
 enum {
@@ -23,7 +24,8 @@ enum {
 
 struct monitor_events {
 	const struct monitor *m;
-	struct event_sink *sink;
+	struct event_sink *sink;       /* NULL: no EventLog */
+	struct monitor_counts *counts; /* NULL: nothing is counted */
 	char host[HOST_ROOM];
 	char conn[EVENT_CONN_LEN + 1];
 	pid_t pid;
@@ -65,6 +67,7 @@ write_line(struct monitor_events *me, struct buf *b)
 {
 	event_line_end(b);
 	event_sink_put(me->sink, b);
+	monitor_counts_dropped(me->counts, event_sink_dropped(me->sink));
 	buf_clear(b);
 }
 
@@ -92,6 +95,7 @@ monitor_events_end(void)
 		event_line_claimed(&b, &me->claimed.e);
 	write_line(me, &b);
 	event_sink_free(me->sink);
+	monitor_counts_end(me->counts);
 	event_copy_clear(&me->claimed);
 	free(me);
 }
@@ -101,15 +105,17 @@ monitor_events_begin(struct monitor *m)
 {
 	struct event_sink *sink = event_sink_new(m->state.conf.log.event_log,
 	    m->state.conf.log.syslog_facility);
+	struct monitor_counts *counts = monitor_counts_begin(&m->state.conf);
 	struct buf b = { 0 };
 	struct monitor_events *me;
 	uint64_t number;
 
-	if (sink == NULL)
+	if (sink == NULL && counts == NULL)
 		return;
 	me = xcalloc(1, sizeof *me);
 	me->m = m;
 	me->sink = sink;
+	me->counts = counts;
 	me->pid = getpid();
 	me->began_ms = clock_ms();
 	if (gethostname(me->host, sizeof me->host - 1) != 0)
@@ -125,6 +131,12 @@ monitor_events_begin(struct monitor *m)
 	write_line(me, &b);
 }
 
+struct monitor_counts *
+monitor_events_counts(struct monitor_events *me)
+{
+	return me != NULL ? me->counts : NULL;
+}
+
 void
 monitor_events_limit(struct monitor_events *me, const char *what)
 {
@@ -132,6 +144,7 @@ monitor_events_limit(struct monitor_events *me, const char *what)
 
 	if (me == NULL)
 		return;
+	monitor_counts_limit(me->counts, what);
 	begin_line(me, &b, "limit");
 	json_put_text(&b, "limit", what);
 	write_line(me, &b);
@@ -164,15 +177,19 @@ put_key(struct buf *b, const struct key *k)
 
 void
 monitor_events_auth(struct monitor_events *me, const struct login *l,
-    const char *method, const char *result, const struct key *key)
+    const struct auth_method *method, enum login_result result,
+    const struct key *key)
 {
 	struct buf b = { 0 };
 
 	if (me == NULL)
 		return;
+	monitor_counts_login(me->counts, method, result);
+	if (result == LOGIN_ACCEPTED)
+		monitor_counts_user(me->counts, l->user->uid);
 	begin_line(me, &b, "auth");
-	json_put_text(&b, "method", method);
-	json_put_text(&b, "result", result);
+	json_put_text(&b, "method", method->name);
+	json_put_text(&b, "result", login_result_names[result]);
 	if (!l->name_ok)
 		json_put_bool(&b, "invalid_user", true);
 	if (key != NULL)
@@ -205,12 +222,14 @@ take_claim(struct monitor_events *me, struct event_copy *c, struct buf *lines)
 	const struct server_conf *conf = &me->m->login->conf;
 	const struct event_origin o = origin(me);
 
+	monitor_counts_claim(me->counts, &c->e);
 	if (c->e.type == EVENT_CONNECTION) {
 		event_copy_clear(&me->claimed);
 		me->claimed = *c;
 		me->has_claimed = true;
 		memset(c, 0, sizeof *c);
-	} else if (is_wanted(c->e.type, conf->log.event_detail)) {
+	} else if (me->sink != NULL &&
+	    is_wanted(c->e.type, conf->log.event_detail)) {
 		event_line_claim(lines, &c->e,
 		    (enum server_event_paths)conf->log.event_paths, &o);
 	}
@@ -242,8 +261,10 @@ monitor_on_event(struct monitor *m, struct rd *in, struct buf *out)
 			buf_reset(&lines);
 		}
 	}
-	if (m->events != NULL)
+	if (m->events != NULL) {
 		event_sink_put(m->events->sink, &lines);
+		monitor_counts_flush(m->events->counts);
+	}
 	buf_clear(&lines);
 	return err;
 }

@@ -2,7 +2,8 @@
 /*
  * The monitor's part of the log of events (EventLog): it writes the lines, and
  * adds to what the user's process claims who that is. So a user can tell lies
- * about their own transfers, at most.
+ * about their own transfers, at most. What happens is counted, too
+ * (monitor-counts.h).
  *
  * Threads: the process has only one.
  */
@@ -13,25 +14,31 @@
 
 #include "base/buf.h"
 #include "base/wire.h"
+#include "server/events/counter-table.h"
 
+struct auth_method;
 struct key;
 struct login;
 struct monitor;
 struct monitor_events;
 
-/* Begins the events of a connection with conn-open. Without EventLog nothing is
- * done, and m->events stays NULL. exit(3) calls monitor_events_end(). */
+/* Begins the events of a connection with conn-open. If nothing is to be logged,
+ * counted or limited, nothing is done, and m->events stays NULL. exit(3) calls
+ * monitor_events_end(). */
 void monitor_events_begin(struct monitor *m);
 /* Writes conn-close. To be called before the login is freed; a second call does
  * nothing. */
 void monitor_events_end(void);
 
-/* A try to log in has a verdict. result: "accepted", "partial" or "failed".
- * key: what it was made with, or NULL. me NULL: nothing is done. */
+/* A try to log in has a verdict. key: what it was made with, or NULL. me NULL:
+ * nothing is done. */
 void monitor_events_auth(struct monitor_events *me, const struct login *l,
-    const char *method, const char *result, const struct key *key);
+    const struct auth_method *method, enum login_result result,
+    const struct key *key);
 /* The server refused more. what: the limit's name, a keyword. */
 void monitor_events_limit(struct monitor_events *me, const char *what);
+/* What counts this connection; NULL: nothing does. Also for me NULL. */
+struct monitor_counts *monitor_events_counts(struct monitor_events *me);
 
 /* The handler of MONITOR_EVENT, which has events as strings. */
 int monitor_on_event(struct monitor *m, struct rd *in, struct buf *out);

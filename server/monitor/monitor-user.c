@@ -22,6 +22,7 @@
 #include "compat/proc.h"
 #include "compat/sock.h"
 #include "server/monitor/delegated.h"
+#include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor-events.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
@@ -233,6 +234,7 @@ serve_user(struct monitor *m, struct loop *loop)
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
+	monitor_counts_run(monitor_events_counts(m->events), w.loop);
 	r = loop_run(w.loop);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;

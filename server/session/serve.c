@@ -299,6 +299,7 @@ begin(struct serve *sv)
 	sv->sessions = sessions_new(sv->loop, sv->packet, sv->kex, p,
 	    sv->nologin);
 	sv->events = session_events_new(sv->loop, p->monitor_fd, p->conf);
+	session_events_measure(sv->events, sv->packet, p->socket_fd, p->conf);
 	sessions_set_events(sv->sessions, sv->events);
 	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;

@@ -40,6 +40,12 @@ struct session_events {
 	struct loop *loop;
 	int fd;
 	int detail; /* enum server_event_detail */
+	bool sums_wanted;
+	/* For MetricsTextfile: the connection whose figures are told along with
+	 * the sums; NULL: only at its end. */
+	const struct packet *packet;
+	int socket_fd;
+	struct loop_timer *figures;
 	struct buf kept; /* events, each as a string */
 	struct loop_timer *flush, *summary;
 	uint64_t sums[SUMS];
@@ -52,16 +58,20 @@ struct session_events *
 session_events_new(struct loop *l, int monitor_fd,
     const struct server_conf *conf)
 {
-	struct session_events *se;
 	const char *path;
+	bool is_logged = conf->log.event_log != NULL &&
+	    event_log_split(conf->log.event_log, &path) != EVENT_LOG_NONE;
+	bool is_counted = conf->log.metrics_textfile != NULL;
+	struct session_events *se;
 
-	if (conf->log.event_log == NULL ||
-	    event_log_split(conf->log.event_log, &path) == EVENT_LOG_NONE)
+	if (!is_logged && !is_counted)
 		return NULL;
 	se = xcalloc(1, sizeof *se);
 	se->loop = l;
 	se->fd = monitor_fd;
-	se->detail = conf->log.event_detail;
+	se->detail =
+	    is_logged ? conf->log.event_detail : SERVER_EVENT_SUMMARY;
+	se->sums_wanted = is_counted || se->detail != SERVER_EVENT_SESSIONS;
 	return se;
 }
 
@@ -199,7 +209,7 @@ tell_sums(struct session_events *se)
 	struct event e = { .type = EVENT_SUMMARY };
 
 	memcpy(e.numbers, se->sums, sizeof se->sums);
-	if (se->detail != SERVER_EVENT_SESSIONS)
+	if (se->sums_wanted)
 		tell(se, &e);
 }
 
@@ -270,8 +280,46 @@ session_events_sftp(struct session_events *se, uint32_t id,
 	count(se, e);
 	if (se->detail == SERVER_EVENT_FILES)
 		tell_one(se, id, e);
-	if (se->summary == NULL && se->detail != SERVER_EVENT_SESSIONS)
+	if (se->summary == NULL && se->sums_wanted)
 		se->summary = loop_after(se->loop, SUMMARY_MS, on_summary, se);
+}
+
+/* ---- the connection ------------------------------------------------------ */
+
+static void
+tell_figures(struct session_events *se, const struct packet *p, int socket_fd,
+    const char *cipher)
+{
+	struct event e = { .type = EVENT_CONNECTION, .texts = { cipher } };
+	struct tcp_numbers t;
+
+	e.numbers[0] = packet_counters(p, PACKET_RX).bytes;
+	e.numbers[1] = packet_counters(p, PACKET_TX).bytes;
+	if (tcp_measure(socket_fd, &t) == 0) {
+		e.numbers[2] = t.v[TCP_RTT];
+		e.numbers[3] = t.v[TCP_TOTAL_RETRANS];
+	}
+	tell(se, &e);
+}
+
+static void
+on_figures(void *arg)
+{
+	struct session_events *se = arg;
+
+	tell_figures(se, se->packet, se->socket_fd, NULL);
+	se->figures = loop_after(se->loop, SUMMARY_MS, on_figures, se);
+}
+
+void
+session_events_measure(struct session_events *se, const struct packet *p,
+    int socket_fd, const struct server_conf *conf)
+{
+	if (se == NULL || conf->log.metrics_textfile == NULL)
+		return;
+	se->packet = p;
+	se->socket_fd = socket_fd;
+	se->figures = loop_after(se->loop, SUMMARY_MS, on_figures, se);
 }
 
 /* ---- the end ------------------------------------------------------------- */
@@ -289,23 +337,15 @@ void
 session_events_end(struct session_events *se, const struct packet *p,
     int socket_fd, const char *cipher)
 {
-	struct event e = { .type = EVENT_CONNECTION, .texts = { cipher } };
-	struct tcp_numbers t;
-
 	if (se == NULL)
 		return;
 	loop_cancel(se->loop, se->flush);
 	loop_cancel(se->loop, se->summary);
+	loop_cancel(se->loop, se->figures);
 	flush(se, clock_ms() + END_MS);
 	if (has_moved(se))
 		tell_sums(se);
-	e.numbers[0] = packet_counters(p, PACKET_RX).bytes;
-	e.numbers[1] = packet_counters(p, PACKET_TX).bytes;
-	if (tcp_measure(socket_fd, &t) == 0) {
-		e.numbers[2] = t.v[TCP_RTT];
-		e.numbers[3] = t.v[TCP_TOTAL_RETRANS];
-	}
-	tell(se, &e);
+	tell_figures(se, p, socket_fd, cipher);
 	loop_cancel(se->loop, se->flush);
 	flush(se, clock_ms() + END_MS);
 	buf_clear(&se->kept);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the user's process tells the monitor for the log of events (EventLog):
- * its sessions, what they moved, and the connection's figures at the end. It
- * never waits for the monitor, but at its end: what the monitor does not take
- * is kept, at most 4 MiB, and then dropped and counted. Sums stay exact.
+ * What the user's process tells the monitor for the log of events (EventLog)
+ * and the counters (MetricsTextfile): its sessions, what they moved, and the
+ * connection's figures at the end. It never waits for the monitor, but at its
+ * end: what the monitor does not take is kept, at most 4 MiB, and then dropped
+ * and counted. Sums stay exact.
  *
  * Threads: loop thread only.
  */
@@ -20,9 +21,13 @@
 struct session_events;
 struct session_start;
 
-/* NULL: EventLog is "none". All else here takes NULL and does nothing. */
+/* NULL: nothing is logged or counted. All else here takes NULL and does
+ * nothing. */
 struct session_events *session_events_new(struct loop *l, int monitor_fd,
     const struct server_conf *conf);
+/* For MetricsTextfile: also tells each 10 s what p has counted. */
+void session_events_measure(struct session_events *se, const struct packet *p,
+    int socket_fd, const struct server_conf *conf);
 /* Tells the sums and what p has counted, waits at most 1 s until the monitor
  * has taken all, and frees. cipher: of what we receive. */
 void session_events_end(struct session_events *se, const struct packet *p,

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The text of MetricsTextfile: what the counters say, in the form that
+ * Prometheus' node_exporter reads (its textfile collector).
+ *
+ * Threads: any; pure functions.
+ */
+#ifndef HPN_SERVER_EVENTS_METRICS_TEXT_H
+#define HPN_SERVER_EVENTS_METRICS_TEXT_H
+
+#include "base/buf.h"
+#include "server/events/counters.h"
+
+void metrics_text(struct buf *out, const struct counters_now *now);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/monitor-counts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "server/events/counters.h"
+#include "server/events/metrics-text.h"
+
+enum {
+	TEXT_MS = 15 * 1000, /* how often the text is written */
+	TEXT_MODE = 0644,
+	/* More than this in a millisecond is a lie: 134 Gbit/s, and a million
+	 * files or segments a second. */
+	BYTES_PER_MS = 16 * 1024 * 1024,
+	THINGS_PER_MS = 1000,
+	FIRST_MS = 1000, /* for the first claim */
+};
+
+/* One sum of the user's process, and the counter for what it grows by. */
+struct claim {
+	enum event_type type;
+	size_t number; /* in struct event */
+	enum counter counter;
+	unsigned per_ms;
+};
+
+static const struct claim claims[] = {
+	{ EVENT_CONNECTION, 0, COUNTER_BYTES_IN, BYTES_PER_MS },
+	{ EVENT_CONNECTION, 1, COUNTER_BYTES_OUT, BYTES_PER_MS },
+	{ EVENT_CONNECTION, 3, COUNTER_RETRANSMISSIONS, THINGS_PER_MS },
+	{ EVENT_SUMMARY, 0, COUNTER_FILES_READ, THINGS_PER_MS },
+	{ EVENT_SUMMARY, 1, COUNTER_FILES_WRITTEN, THINGS_PER_MS },
+	{ EVENT_SUMMARY, 2, COUNTER_FILE_BYTES_READ, BYTES_PER_MS },
+	{ EVENT_SUMMARY, 3, COUNTER_FILE_BYTES_WRITTEN, BYTES_PER_MS },
+	{ EVENT_SUMMARY, 4, COUNTER_DELETES, THINGS_PER_MS },
+	{ EVENT_SUMMARY, 5, COUNTER_RENAMES, THINGS_PER_MS },
+	{ EVENT_SUMMARY, 6, COUNTER_FILE_FAILURES, THINGS_PER_MS },
+};
+
+struct monitor_counts {
+	struct counters *counters;
+	const char *text_path; /* borrowed; NULL: no text is wanted */
+	struct loop *loop;     /* NULL: not yet */
+	uint64_t began_ms;
+	uint64_t claimed[ARRAY_LEN(claims)]; /* the last of each */
+	uint64_t dropped;
+	bool told;
+};
+
+/* ---- the text ------------------------------------------------------------ */
+
+/* Replaces the file. A limit on the size of files must not end the process. */
+static void
+write_text(struct monitor_counts *mc)
+{
+	struct counters_now now;
+	struct buf b = { 0 };
+	int r;
+
+	if (counters_look(mc->counters, &now) != 0)
+		return;
+	metrics_text(&b, &now);
+	(void)signal(SIGXFSZ, SIG_IGN);
+	r = buf_err(&b) != 0 ? buf_err(&b) :
+			       file_replace_quick(mc->text_path, buf_data(&b),
+				   buf_len(&b), TEXT_MODE);
+	if (r != 0 && !mc->told)
+		log_error("MetricsTextfile: %s: %s", mc->text_path,
+		    r == ERR_SYSTEM ? strerror(errno) : err_text(r));
+	(void)signal(SIGXFSZ, SIG_DFL);
+	mc->told = mc->told || r != 0;
+	buf_clear(&b);
+}
+
+static void
+write_if_due(struct monitor_counts *mc, bool at_end)
+{
+	if (mc->text_path != NULL &&
+	    counters_turn(mc->counters, TEXT_MS, at_end))
+		write_text(mc);
+}
+
+static void
+on_time(void *arg)
+{
+	struct monitor_counts *mc = arg;
+
+	write_if_due(mc, false);
+	monitor_counts_run(mc, mc->loop);
+}
+
+void
+monitor_counts_run(struct monitor_counts *mc, struct loop *loop)
+{
+	if (mc == NULL || mc->text_path == NULL)
+		return;
+	mc->loop = loop;
+	(void)loop_after(loop, TEXT_MS, on_time, mc);
+}
+
+/* ---- the connection ------------------------------------------------------ */
+
+void
+monitor_counts_flush(struct monitor_counts *mc)
+{
+	if (mc == NULL)
+		return;
+	if (counters_flush(mc->counters) == 0)
+		write_if_due(mc, false);
+}
+
+struct monitor_counts *
+monitor_counts_begin(const struct server_conf *conf)
+{
+	struct monitor_counts *mc;
+	char *path;
+
+	if (conf->log.metrics_textfile == NULL)
+		return NULL;
+	mc = xcalloc(1, sizeof *mc);
+	path = counters_path(conf);
+	mc->counters = counters_new(path);
+	free(path);
+	mc->text_path = conf->log.metrics_textfile;
+	mc->began_ms = clock_ms();
+	counters_count(mc->counters, COUNTER_CONNECTIONS, 1);
+	monitor_counts_flush(mc);
+	return mc;
+}
+
+void
+monitor_counts_end(struct monitor_counts *mc)
+{
+	if (mc == NULL)
+		return;
+	counters_leave(mc->counters);
+	write_if_due(mc, true);
+	counters_free(mc->counters);
+	free(mc);
+}
+
+/* ---- what is counted ----------------------------------------------------- */
+
+void
+monitor_counts_login(struct monitor_counts *mc,
+    const struct auth_method *method, enum login_result result)
+{
+	if (mc == NULL)
+		return;
+	counters_count(mc->counters,
+	    counter_of_login((enum auth_method_id)(method - auth_method_table),
+		result),
+	    1);
+	monitor_counts_flush(mc);
+}
+
+void
+monitor_counts_user(struct monitor_counts *mc, uid_t uid)
+{
+	if (mc != NULL && counters_login(mc->counters, uid, UINT64_MAX) != 0)
+		log_debug("the user is not among the counters");
+}
+
+void
+monitor_counts_limit(struct monitor_counts *mc, const char *what)
+{
+	if (mc == NULL)
+		return;
+	counters_count(mc->counters, counter_of_limit(what), 1);
+	monitor_counts_flush(mc);
+}
+
+static void
+count_session(struct monitor_counts *mc, const char *kind)
+{
+	const struct counter_row *r;
+
+	for (size_t i = 0; i < counter_row_count; i++) {
+		r = &counter_rows[i];
+		if (r->counter >= COUNTER_SHELLS &&
+		    r->counter <= COUNTER_SUBSYSTEMS &&
+		    strcmp(r->value, kind) == 0)
+			counters_count(mc->counters, r->counter, 1);
+	}
+}
+
+/* Counts what sums have grown by. One that shrinks is a lie. */
+static void
+count_sums(struct monitor_counts *mc, const struct event *e)
+{
+	uint64_t ms = clock_ms() - mc->began_ms + FIRST_MS, sum;
+	const struct claim *c;
+
+	for (size_t i = 0; i < ARRAY_LEN(claims); i++) {
+		c = &claims[i];
+		if (c->type != e->type)
+			continue;
+		sum = MIN(e->numbers[c->number], ms * c->per_ms);
+		if (sum <= mc->claimed[i])
+			continue;
+		counters_count(mc->counters, c->counter,
+		    sum - mc->claimed[i]);
+		mc->claimed[i] = sum;
+	}
+}
+
+void
+monitor_counts_claim(struct monitor_counts *mc, const struct event *e)
+{
+	if (mc == NULL)
+		return;
+	if (e->type == EVENT_SESSION_OPEN) {
+		count_session(mc, e->texts[0]);
+		counters_session_begin(mc->counters);
+	} else if (e->type == EVENT_SESSION_CLOSE) {
+		counters_session_end(mc->counters);
+	} else {
+		count_sums(mc, e);
+	}
+}
+
+void
+monitor_counts_dropped(struct monitor_counts *mc, uint64_t lines)
+{
+	if (mc == NULL || lines <= mc->dropped)
+		return;
+	counters_count(mc->counters, COUNTER_LINES_DROPPED,
+	    lines - mc->dropped);
+	mc->dropped = lines;
+}
