@@ -98,9 +98,12 @@ def test_mirror(ends, source, tmp_path):
 
 
 def test_dry_run_says_what_a_run_does(ends, source, tmp_path):
-    """-n changes nothing, and tells the lines of the run."""
+    """-n changes nothing, and tells the lines of the run. What the lock does
+    to the time of the target's top is no difference."""
     target = make(tmp_path / "to", {"a/g": "old", "junk/x": "1", "h": "three",
                                     "junk/y": "2"})
+    for top in source, target:
+        os.utime(top, (10**9 + 6, 10**9 + 6))
     before = names(target)
     dry = sync(ends, f"{source}/", f"{target}/", "-ani", "--delete",
                "--max-delete=99")
@@ -108,6 +111,7 @@ def test_dry_run_says_what_a_run_does(ends, source, tmp_path):
     wet = sync(ends, f"{source}/", f"{target}/", "-ai", "--delete",
                "--max-delete=99")
     assert sorted(dry.out.splitlines()) == sorted(wet.out.splitlines())
+    assert b" ./\n" not in wet.out
 
 
 def test_directory_or_what_is_in_it(ends, source, tmp_path):
