@@ -255,6 +255,10 @@ complete(struct sync_args *a)
 	if (o->delete && !o->recursive && !o->dirs)
 		refuse(SYNC_EXIT_USAGE, "--delete",
 		    "does not work without -r or -d");
+	if (o->one_file.renamed && !o->delete)
+		refuse(SYNC_EXIT_USAGE, "--detect-renames", "does not work "
+		    "without --delete: a renamed file is one that is to be "
+		    "deleted");
 	if (o->suffix == NULL)
 		o->suffix = o->backup_dir != NULL ? "" : "~";
 	if (o->backup_dir != NULL)

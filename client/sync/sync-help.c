@@ -53,6 +53,8 @@ static const struct help_row rows[] = {
 	{ "-H", "hard links stay such" },
 	{ "--link-dest=dir", "what dir has becomes a hard link to it" },
 	{ "--compare-dest=dir, --copy-dest=dir", "is left out; is copied" },
+	{ "-y, --detect-renames", "look into files with similar names; into "
+				  "those that --delete deletes" },
 	{ "-W", "send files whole, also what an old target has" },
 	{ "--inplace, -S, --fsync", "write the target itself; holes; to disk" },
 	{ "--verify", "compare both ends of each file" },

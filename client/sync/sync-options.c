@@ -586,6 +586,8 @@ const struct sync_option sync_options[] = {
 	TRUE("partial", 0), /* parts are always kept */
 	CALL(NULL, 'P', take_partial_progress),
 	COUNT("whole-file", 'W', whole),
+	FLAG("fuzzy", 'y', opts.one_file.similar),
+	FLAG("detect-renames", 0, opts.one_file.renamed),
 	FLAG("backup", 'b', opts.backup),
 	TEXT("backup-dir", 0, opts.backup_dir),
 	TEXT("suffix", 0, opts.suffix),
@@ -643,8 +645,6 @@ const struct sync_option sync_options[] = {
 	REFUSED("safe-links", 0, false, NOT_YET),
 	REFUSED("copy-unsafe-links", 0, false, NOT_YET),
 	REFUSED("munge-links", 0, false, NOT_YET),
-	REFUSED("fuzzy", 'y', false, NOT_YET),
-	REFUSED("detect-renames", 0, false, NOT_YET),
 	REFUSED("append", 0, false, NOT_YET),
 	REFUSED("append-verify", 0, false, NOT_YET),
 	REFUSED("block-size", 'B', true, NOT_YET ": blocks are as the "

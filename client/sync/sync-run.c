@@ -791,6 +791,7 @@ carry_out(struct sync_run *run)
 	/* Within this machine a copy costs less than sums. */
 	opts.delta = run->args.whole == 0 ||
 	    (run->args.whole == 1 && !run->both_here);
+	sync_tell_no_basis(run, &opts);
 	check_memory(xfer_new(&run->x, &streams, run->host.s, &opts));
 	check_memory(xfer_follow(run->x, run->up, &orders));
 	r = xfer_run(run->x);

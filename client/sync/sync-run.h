@@ -199,6 +199,9 @@ void sync_tell_begin(struct sync_run *run);
 void sync_tell_item(void *run, const char *letters, const char *path,
     const struct walk_item *source);
 void sync_tell_note(void *run, const char *path, const char *text);
+/* Tells, if the server has no sums, that -y and --detect-renames change
+ * nothing. */
+void sync_tell_no_basis(struct sync_run *run, const struct xfer_opts *opts);
 void sync_tell_fail(void *run, const char *path, const char *text);
 void sync_tell_vanished(void *run, const char *path);
 void sync_tell_report(void *run, const char *tried, const char *path,

@@ -265,3 +265,18 @@ sync_tell_sums(struct sync_run *run)
 		print_moved(run, c);
 	(void)fflush(stdout);
 }
+
+void
+sync_tell_no_basis(struct sync_run *run, const struct xfer_opts *opts)
+{
+	const struct sync_opts *o = &run->args.opts;
+	bool similar = o->one_file.similar;
+
+	if ((!similar && !o->one_file.renamed) || !opts->delta ||
+	    (sftp_has(run->host.s, SFTP_EXT_BLOCK_SUMS) &&
+		sftp_has(run->host.s, SFTP_EXT_COPY_BLOCKS)))
+		return;
+	sync_tell_note(run, NULL, similar ? "--fuzzy has no effect: the server "
+	    "has no block-sums@hpnssh.org" : "--detect-renames has no effect: "
+	    "the server has no block-sums@hpnssh.org");
+}

@@ -160,3 +160,131 @@ def test_backup_and_modes(way, ends):
     assert (target / "image~").read_bytes() == old
     assert (target / "image").read_bytes() == (source / "image").read_bytes()
     assert (target / "image").stat().st_mode & 0o777 == 0o640
+
+
+# ---- other files of the target as a basis -----------------------------------
+
+def put(path, content, when=10**9):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    os.utime(path, (when, when))
+
+
+def listed(top):
+    """What rsync would have to do to make another tree of it."""
+    return sorted((str(p.relative_to(top)), p.stat().st_mtime_ns,
+                   p.read_bytes() if p.is_file() else b"")
+                  for p in top.rglob("*"))
+
+
+@pytest.fixture
+def tops(tmp_path):
+    for name in ("from", "to"):
+        (tmp_path / name).mkdir()
+    return tmp_path / "from", tmp_path / "to"
+
+
+@pytest.mark.parametrize("new, when, gain", [
+    ("backup-2.tar", 10**9 + 9, True),    # a similar name
+    ("quite-another-name", 10**9, True),  # the same size and time
+    ("quite-another-name-as-this-is", 10**9 + 9, False),
+    ("backup-1.zip.of-another-kind", 10**9 + 9, False)])
+def test_fuzzy(way, tops, new, when, gain):
+    source, target = tops
+    content = random.Random(3).randbytes(2 * MIB)
+    put(target / "backup-1.tar", content)
+    put(target / "small.tar", b"x" * 1000)
+    put(source / new, content if when == 10**9 else content + b"more", when)
+    sent = way.sync(source, target, "-y")
+    assert (target / new).read_bytes() == (source / new).read_bytes()
+    assert (target / "backup-1.tar").read_bytes() == content
+    assert sent < 200000 if gain else sent > 2 * MIB, sent
+
+
+def test_fuzzy_lies(way, tops):
+    """The same size, time and a similar name, and nothing in common."""
+    source, target = tops
+    rng = random.Random(4)
+    put(target / "a1", rng.randbytes(MIB))
+    put(source / "a2", rng.randbytes(MIB))
+    assert way.sync(source, target, "--fuzzy") > MIB
+    assert (target / "a2").read_bytes() == (source / "a2").read_bytes()
+
+
+def test_renamed_tree_is_not_sent_again(way, tops):
+    source, target = tops
+    rng = random.Random(5)
+    for i in range(12):
+        content = rng.randbytes(100000 + i % 3 * 200000)
+        put(source / f"zoo/new{i % 2}/f{i}", content, 10**9 + i % 4)
+        put(target / f"attic/old{i % 3}/f{i}", content, 10**9 + i % 4)
+    put(target / "stays", b"x")
+    put(source / "stays", b"x")
+    sent = way.sync(source, target, "--delete", "--detect-renames",
+                    "--max-delete=100")
+    assert listed(source) == listed(target)
+    assert sent < 120000, sent
+
+
+def test_renames_with_one_size_and_time(way, tops):
+    """Many files that look alike: their names tell them apart."""
+    source, target = tops
+    rng = random.Random(6)
+    for i in range(40):
+        content = rng.randbytes(150000)
+        put(source / f"n/f{i}", content)
+        put(target / f"o/f{i}", content)
+    sent = way.sync(source, target, "--delete", "--detect-renames",
+                    "--max-delete=100")
+    assert listed(source) == listed(target)
+    assert sent < MIB, sent
+
+
+def test_renamed_and_not_the_same(way, tops):
+    """Its size and time are those of a file that goes, its content is not."""
+    source, target = tops
+    rng = random.Random(8)
+    put(target / "old", rng.randbytes(MIB))
+    put(source / "new", rng.randbytes(MIB))
+    assert way.sync(source, target, "--delete", "--detect-renames") > MIB
+    assert listed(source) == listed(target)
+
+
+def test_nothing_goes_before_its_copy_is_whole(tmp_path, tops):
+    """A copy that fails keeps what was to be deleted."""
+    source, target = tops
+    content = random.Random(9).randbytes(MIB)
+    put(target / "old", content)
+    put(source / "dir" / "new", content)
+    (target / "dir").mkdir()
+    (target / "dir" / "new").mkdir()
+    put(target / "dir" / "new" / "in", b"x")
+    (tmp_path / "shell").write_text(
+        f"#!/bin/sh\nexec {OURS} -P copy-blocks,write\n")
+    (tmp_path / "shell").chmod(0o755)
+    done = run([SYNC, "-a", "--delete", "--detect-renames", "--max-delete=9",
+                "-e", tmp_path / "shell", f"{source}/", f"h:{target}/"])
+    assert done.rc != 0
+    assert (target / "old").read_bytes() == content
+
+
+@pytest.mark.skipif(not os.path.exists(STOCK), reason="no stock server")
+@pytest.mark.parametrize("options", [["-y"], ["--detect-renames",
+                                              "--delete"]])
+def test_basis_at_a_stock_server(tmp_path, tops, options):
+    source, target = tops
+    content = random.Random(10).randbytes(MIB)
+    put(target / "a1", content)
+    put(source / "a2", content)
+    way = Way(tmp_path, STOCK, True)
+    way.shell.chmod(0o755)
+    done = run([SYNC, "-a", *options, "-e", way.shell, f"{source}/",
+                f"h:{target}/"]).ok()
+    assert "no effect" in done.text + done.errors, done
+    assert (target / "a2").read_bytes() == content
+
+
+def test_renames_need_deletes(tops):
+    source, target = tops
+    done = run([SYNC, "-a", "--detect-renames", f"{source}/", f"{target}/"])
+    assert done.rc == 1 and "--delete" in done.errors, done

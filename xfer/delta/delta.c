@@ -86,6 +86,26 @@ is_large_file(const struct sftp_attrs *a)
 	    (a->flags & SFTP_A_MODE) && S_ISREG(a->mode);
 }
 
+/* Is there a basis, and is it worth looking into? */
+static bool
+has_basis(const struct xfer_file *f)
+{
+	const struct xfer_duty *d = f->duty;
+
+	if (d->basis != NULL)
+		return f->source.attrs.size >= DELTA_NAMED_MIN &&
+		    d->basis_size >= DELTA_NAMED_MIN;
+	return d->knows && f->source.attrs.size >= DELTA_FILE_MIN &&
+	    is_large_file(&d->was);
+}
+
+static uint64_t
+basis_size(const struct xfer_file *f)
+{
+	return f->duty->basis != NULL ? f->duty->basis_size :
+					f->duty->was.size;
+}
+
 /* Holes of a download are left out by a map, before anything moves. */
 static bool
 is_wanted(const struct xfer_file *f)
@@ -93,14 +113,13 @@ is_wanted(const struct xfer_file *f)
 	const struct xfer_opts *o = &f->x->opts;
 	const struct xfer_duty *d = f->duty;
 
-	return o->delta && d != NULL && d->knows && !d->whole &&
-	    !d->replaces_kind && !f->only_attrs && !f->source.symlink &&
-	    f->source.attrs.size >= DELTA_FILE_MIN && is_large_file(&d->was) &&
+	return o->delta && d != NULL && !d->whole && !d->replaces_kind &&
+	    !f->only_attrs && !f->source.symlink && has_basis(f) &&
 	    !o->in_place && !(o->sparse && !f->up) &&
 	    f->x->origin.stream == NULL &&
 	    xfer_has(f->x, SFTP_EXT_BLOCK_SUMS) &&
 	    (!f->up || xfer_has(f->x, SFTP_EXT_COPY_BLOCKS)) &&
-	    delta_block_for(f->up ? d->was.size : f->source.attrs.size) != 0;
+	    delta_block_for(f->up ? basis_size(f) : f->source.attrs.size) != 0;
 }
 
 bool
@@ -216,12 +235,15 @@ basis_opened(void *arg, const struct sftp_reply *reply)
 static bool
 open_here(struct xfer_file *f, struct delta_work *w)
 {
+	const struct xfer_duty *d = f->duty;
+	bool named = d->basis != NULL;
 	struct stat st;
 
-	w->fd = local_open_target(f->at, f->name, O_RDONLY | O_NONBLOCK, 0,
+	w->fd = local_open_target(named ? d->basis_at : f->at,
+	    named ? d->basis : f->name, O_RDONLY | O_NONBLOCK, 0,
 	    LOCAL_LINKS_NONE);
 	if (w->fd < 0 || fstat(w->fd, &st) != 0 || !S_ISREG(st.st_mode) ||
-	    st.st_size < DELTA_FILE_MIN)
+	    st.st_size < DELTA_NAMED_MIN)
 		return false;
 	w->size = (uint64_t)st.st_size;
 	return true;
@@ -267,7 +289,8 @@ xfer_delta_open(struct xfer_file *f, struct xfer_stream *l)
 	if (!f->up)
 		return;
 	f->pending++;
-	sftp_open(l->s, f->remote, SFTP_O_READ, NULL, basis_opened, f);
+	sftp_open(l->s, f->duty->basis != NULL ? f->duty->basis : f->remote,
+	    SFTP_O_READ, NULL, basis_opened, f);
 }
 
 /* ---- sums --------------------------------------------------------------- */
@@ -366,7 +389,7 @@ xfer_delta_begin(struct xfer_file *f)
 	if (d == NULL)
 		return false;
 	rand_bytes(seed, sizeof seed);
-	d->summed = f->up ? f->duty->was.size : f->source.size;
+	d->summed = f->up ? basis_size(f) : f->source.size;
 	d->block = delta_block_for(d->summed);
 	if (f->up)
 		d->work.size = f->source.size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A file of a plan that is copied over an old one: what both have in common is
- * not sent. The *basis* is the old target.
+ * not sent. The *basis* is the old target, or a file that the order names.
  *
  * Of an upload the server tells sums of the basis (block-sums@hpnssh.org), the
  * new file is searched for them here, and the server copies what was found from
@@ -27,7 +27,10 @@
 
 #include "xfer/state/transfer-state.h"
 
-enum { DELTA_FILE_MIN = 256 * 1024 }; /* bytes; smaller files are sent whole */
+enum { /* bytes; smaller files are sent whole */
+	DELTA_FILE_MIN = 256 * 1024,
+	DELTA_NAMED_MIN = 64 * 1024 + 1, /* where an order names a basis */
+};
 
 /* Must f wait until fewer files are searched? */
 bool xfer_delta_waits(const struct xfer *x, const struct xfer_file *f);

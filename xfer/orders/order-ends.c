@@ -13,6 +13,8 @@ xfer_duty_free(struct xfer_duty *d)
 	local_dir_unref(d->root);
 	local_dir_unref(d->link_root);
 	free(d->link);
+	local_dir_unref(d->basis_at);
+	free(d->basis);
 	free(d->backup);
 	free(d->text);
 	free(d);

@@ -70,6 +70,11 @@ struct xfer_order {
 	 * source where that cannot be. Below link_at if local. NULL: none. */
 	const char *link;
 	struct local_dir *link_at; /* borrowed */
+	/* Another file of the target's side that may have some of the data, in
+	 * place of the old target, and its size. Below `at` if local. It has
+	 * to prove what it has, as the old target. NULL: none. */
+	const char *basis;
+	uint64_t basis_size;
 	bool waits; /* for the end of all that was ordered before */
 	bool replaces_kind; /* the target is of another kind, and goes first */
 	bool remove_source; /* remove the source when the target is whole */
@@ -108,6 +113,11 @@ struct xfer_duty {
 	bool linked;	/* it is a name of that file now, or will be */
 	struct sftp_attrs was;
 	bool replaces_kind, remove_source;
+	/* See struct xfer_order. NULL: the old target. A path of the server,
+	 * or a name in basis_at. */
+	char *basis;		    /* owned */
+	struct local_dir *basis_at; /* owned */
+	uint64_t basis_size;
 	struct xfer_delta *delta; /* owned; NULL: the file is sent whole */
 	bool whole; /* the file is sent whole: what the basis gave was not the
 		     * source's */

@@ -420,7 +420,8 @@ take_file(struct sync_plan *p, const char *path,
 		replace_dir(p, path, r, t);
 	} else {
 		r->resume = r->item.kind == WALK_FILE && has_part(p, path);
-		sync_emit(p, r);
+		if (!sync_basis_takes(p, r))
+			sync_emit(p, r);
 	}
 }
 
@@ -559,5 +560,6 @@ sync_gone(struct sync_plan *p, const char *path, const struct walk_item *t)
 	}
 	p->n_deletes++;
 	p->now->n_gone++;
+	sync_basis_goes(p, t);
 	sync_record_put(p, &p->to_delete, &r);
 }

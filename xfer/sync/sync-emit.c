@@ -252,6 +252,9 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 		o->waits = true;
 	}
 	o->link = y->link;
+	y->basis = r->basis != NULL ? xstrdup(r->basis) : NULL;
+	o->basis = y->basis;
+	o->basis_size = r->basis_size;
 	o->at = pair->locals[p->p.up ? r->source : 0];
 	o->links = links_of(p);
 	y->backup = backup_of(p, pair, r, in_top);
@@ -302,6 +305,7 @@ sync_ready_free(struct sync_ready *r)
 	free(r->remote);
 	free(r->backup);
 	free(r->link);
+	free(r->basis);
 	free(r->path);
 	free(r->text);
 	free(r);

@@ -519,6 +519,8 @@ static void
 handle(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
 {
+	if (t != NULL)
+		sync_basis_seen(p, path, t);
 	if (s != NULL && s->kind == WALK_UNKNOWN)
 		unknown(p, path, s);
 	else if (s != NULL)
@@ -629,6 +631,8 @@ sync_merge(struct sync_plan *p)
 			return 1;
 		}
 		s->open = false;
+		if ((r = sync_bases_group_ends(p)) < 0)
+			return r;
 	}
 	if (next_group(p))
 		return 1;

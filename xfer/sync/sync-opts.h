@@ -61,7 +61,10 @@ struct sync_opts {
 	struct {
 		enum sync_dest dest;
 		bool hard_links; /* -H */
-	} one_file; /* with several names */
+		/* -y, --detect-renames: other files of the target may have
+		 * what a new one has. */
+		bool similar, renamed;
+	} one_file; /* with several names, now or at another time */
 	bool remove_source;
 	bool delete, delete_excluded, ignore_errors, force;
 	bool max_delete_given;

@@ -27,6 +27,9 @@ struct sync_record {
 	struct sync_file_id is, becomes;
 	const char *link; /* path of the name that it is linked to, when that
 			   * is whole (-H); NULL: none */
+	const char *basis; /* path of another file of the target that may have
+			    * some of the data; NULL: none */
+	uint64_t basis_size;
 	uint32_t dest; /* 1 and up: it is linked to that one's; 0: to none */
 	bool silent;	    /* no item is told of it */
 	bool kept;	    /* of a delete: it is none; the name stays, and with
@@ -105,6 +108,7 @@ struct sync_ready {
 	struct sftp_attrs attrs, was;
 	struct xfer_exact exact;
 	char *local, *remote, *backup, *link, *path, *text; /* owned */
+	char *basis;					     /* owned */
 	TAILQ_ENTRY(sync_ready) entry;
 };
 TAILQ_HEAD(sync_ready_list, sync_ready);
@@ -113,6 +117,7 @@ enum { SYNC_BUCKETS = 1024 };
 
 enum sync_phase {
 	SYNC_PHASE_MERGE,
+	SYNC_PHASE_RENAMES, /* --detect-renames */
 	SYNC_PHASE_FIRSTS, /* of sets of hard links */
 	SYNC_PHASE_LINKS,
 	SYNC_PHASE_DELETE,
@@ -136,6 +141,7 @@ struct sync_plan {
 	struct sync_spool pruned; /* -m: directories, those within first */
 	struct sync_spool firsts, links, to_delete, late, dirs;
 	struct sync_sets *sets; /* owned; NULL: none yet */
+	struct sync_bases *bases; /* owned; NULL: none yet */
 	uint64_t n_deletes;    /* without those that are kept */
 	struct strlist kept;   /* directories that stay for what is in them */
 	struct strlist in_way; /* of them: those that a file should replace */
@@ -171,6 +177,19 @@ bool sync_set_takes(struct sync_plan *p, struct sync_decision *d,
  * False: it is copied. */
 bool sync_set_links(struct sync_plan *p, struct sync_record *r);
 void sync_sets_free(struct sync_sets *t);
+/* sync-basis.c. A file of the open group of the target, and one that is to be
+ * deleted, whose record comes next on that list. */
+void sync_basis_seen(struct sync_plan *p, const char *path,
+    const struct walk_item *t);
+void sync_basis_goes(struct sync_plan *p, const struct walk_item *t);
+/* Does the record of a new file wait for a basis? */
+bool sync_basis_takes(struct sync_plan *p, const struct sync_record *r);
+/* All names of the open group are known: those that wait for them are emitted.
+ * 0; ERR_*. */
+int sync_bases_group_ends(struct sync_plan *p) must_check;
+/* Emits the next one that waits for both trees. 1; 0: there is none; ERR_*. */
+int sync_bases_next(struct sync_plan *p) must_check;
+void sync_bases_free(struct sync_bases *b); /* NULL: nothing */
 /* sync-merge.c: as sync_scan_next(), but 1 also at
  * the end. */
 int sync_cursor_fill(struct sync_cursor *c);

@@ -87,6 +87,7 @@ sync_plan_free(struct sync_plan *p)
 	sync_spool_clear(&p->firsts);
 	sync_spool_clear(&p->links);
 	sync_sets_free(p->sets);
+	sync_bases_free(p->bases);
 	sync_spool_clear(&p->to_delete);
 	sync_spool_clear(&p->pruned);
 	sync_spool_clear(&p->late);
@@ -205,6 +206,8 @@ step(struct sync_plan *p)
 			return r;
 		p->now = TAILQ_NEXT(p->now, entry);
 		return 1;
+	case SYNC_PHASE_RENAMES:
+		return sync_bases_next(p);
 	case SYNC_PHASE_FIRSTS:
 		return from_spool(p, &p->firsts);
 	case SYNC_PHASE_LINKS:

@@ -67,6 +67,24 @@ keep(char **to, const char *text)
 	return text == NULL || *to != NULL;
 }
 
+/* Of a download the directory of the basis is looked up here, below the root of
+ * the order. Without it the file is sent whole. False: no memory. */
+static bool
+keep_basis(const struct xfer *x, struct xfer_duty *d,
+    const struct xfer_order *o)
+{
+	const struct xfer_below below = { .root = o->at,
+		.links = LOCAL_LINKS_NONE, .path = o->basis };
+	const char *name = o->basis;
+
+	if (name == NULL || (!x->orders->up && (o->at == NULL ||
+	    (d->basis_at = xfer_place_of(&x->orders->links, &below,
+		&name)) == NULL)))
+		return true;
+	d->basis_size = o->basis_size;
+	return keep(&d->basis, name);
+}
+
 static struct xfer_duty *
 duty_new(const struct xfer *x, const struct xfer_order *o)
 {
@@ -90,7 +108,7 @@ duty_new(const struct xfer *x, const struct xfer_order *o)
 	if (o->link_at != NULL)
 		d->link_root = local_dir_ref(o->link_at);
 	if (keep(&d->backup, o->backup) && keep(&d->text, o->text) &&
-	    keep(&d->link, o->link))
+	    keep(&d->link, o->link) && keep_basis(x, d, o))
 		return d;
 	xfer_duty_free(d);
 	return NULL;
