@@ -29,7 +29,8 @@ BEGIN {
 	may["xfer/orders"] = may["xfer/streams"] " xfer/orders"
 	may["xfer/transfer"] = may["xfer/trees"] " xfer/delta xfer/orders xfer/transfer"
 	may["xfer/rcp"] = may["xfer/local"] " xfer/rcp"
-	may["xfer/sync"] = may["xfer/transfer"] " xfer/sync"
+	may["xfer/rules"] = may["xfer"] " xfer/rules"
+	may["xfer/sync"] = may["xfer/transfer"] " xfer/rules xfer/sync"
 	may["xfer/shell"] = may["xfer/transfer"] " xfer/shell"
 
 	may["agent"] = may["keys"] " agent"
@@ -50,17 +51,18 @@ BEGIN {
 	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
 	    " xfer/delta xfer/orders xfer/transfer xfer/rcp client/copy"
 	may["client/check"] = may["client/copy"] " client/check"
-	may["client/sync"] = may["client/copy"] " xfer/local xfer/sync client/sync"
+	may["client/sync"] = may["client/copy"] " xfer/local xfer/rules xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
 	may["server/events"] = may["conf"] " server/events"
 	may["server/listener"] = may["server"] " server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/events server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/events server/monitor"
-	may["program"] = may["client/sync"] " client/check agent tokens/p11 tokens/sk keytools/keygen keytools/add" \
-	    " keytools/keyscan keytools/keysign server server/events server/listener server/monitor" \
+	may["program"] = may["client/sync"] " client/check agent tokens/p11 tokens/sk keytools/keygen" \
+	    " keytools/add keytools/keyscan keytools/keysign server server/events server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
-	    " xfer/trees xfer/delta xfer/orders xfer/transfer xfer/sync xfer/rcp xfer/shell program"
+	    " xfer/trees xfer/delta xfer/orders xfer/transfer xfer/rules xfer/sync xfer/rcp" \
+	    " xfer/shell program"
 	may["test"] = may["program"] " crypto/fallback test"
 }
 

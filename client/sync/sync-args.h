@@ -17,7 +17,7 @@
 #include "xfer/state/transfer-opts.h"
 #include "xfer/sync/sync-chmod.h"
 #include "xfer/sync/sync-opts.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 struct sync_args {
 	struct sync_opts opts;

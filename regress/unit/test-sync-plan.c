@@ -17,7 +17,7 @@
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/state/transfer-exact.h"
 #include "xfer/sync/sync-plan.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 enum { NODES_MAX = 400, LINES_MAX = 1000, NOW = 2000000000, STORIES = 2000 };
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 static struct sync_rules *
 some_rules(void)

@@ -20,7 +20,7 @@
 #include "base/str.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sync/sync-kept.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 enum {
 	BYTES_MAX = 8 * 1024 * 1024, /* of items and texts */

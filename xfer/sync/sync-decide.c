@@ -14,7 +14,7 @@
 #include "xfer/part-name.h"
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/sync/sync-plan-internal.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 enum { PERMISSIONS = 0777 };
 

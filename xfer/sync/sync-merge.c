@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/sync/sync-plan-internal.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 #define LOCK_NAME ".hpnsync-lock"
 

@@ -6,7 +6,7 @@
 
 #include "base/mem.h"
 #include "xfer/sync/sync-plan-internal.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 /* ---- life --------------------------------------------------------------- */
 

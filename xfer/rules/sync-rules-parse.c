@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* How filter rules are written: one in the command line, or files of them. */
-#include "xfer/sync/sync-rules-internal.h"
+#include "xfer/rules/sync-rules-internal.h"
 
 #include <ctype.h>
 #include <errno.h>

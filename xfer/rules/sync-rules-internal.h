@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "xfer/filter.h"
-#include "xfer/sync/sync-rules.h"
+#include "xfer/rules/sync-rules.h"
 
 /* What a rule says besides its pattern; of a file of rules, what its rules say
  * that do not say it themselves. */

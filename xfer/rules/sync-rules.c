@@ -5,7 +5,7 @@
  * innermost directory first. Each pattern is a filter of its own, since rules
  * say more than whether they exclude.
  */
-#include "xfer/sync/sync-rules-internal.h"
+#include "xfer/rules/sync-rules-internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What --cvs-exclude excludes: rsync(1) has the list. */
-#include "xfer/sync/sync-rules-internal.h"
+#include "xfer/rules/sync-rules-internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
