@@ -90,7 +90,8 @@ move_some(struct memory *m, int timeout_ms)
 	int r;
 
 	memory_send(m);
-	if (buf_len(&m->wire) == 0)
+	if (buf_len(&m->wire) == 0 &&
+	    !(m->late && sftp_serve_has_work(m->server)))
 		collect(m);
 	n = MIN(n, buf_len(&m->wire));
 	r = sftp_feed(m->client, buf_data(&m->wire), n);

@@ -19,6 +19,7 @@ struct memory {
 	struct buf wire; /* replies on their way */
 	struct dice dice;
 	bool shuffle;
+	bool late; /* replies move when the server has no work left */
 	uint32_t data_max; /* READs are answered with at most so much */
 	struct sftp *client;
 	struct memory *mate; /* moved in the same turn; NULL: none */

@@ -228,6 +228,31 @@ test_random_trees(void **state)
 	}
 }
 
+/* A server in threads refuses requests with a guessed handle until the walk is
+ * open, and its answers may come in any order. */
+static void
+test_early_requests(void **state)
+{
+	const struct sync_scan_opts o = { .root = "t", .want = PLAIN,
+		.recursive = true };
+	char *want, *text;
+	struct memory m;
+
+	(void)state;
+	plant();
+	want = scan_at(OURS, 0, &o);
+	for (unsigned i = 0; i < 40; i++) {
+		memory_begin_at(&m, i, true, &servers[THREADS]);
+		m.late = true;
+		text = scan_text(&m, &o, 0);
+		assert_string_equal(text, want);
+		free(text);
+		memory_end(&m);
+	}
+	free(want);
+	clear();
+}
+
 static void
 test_unreadable(void **state)
 {
@@ -569,6 +594,7 @@ main(void)
 		cmocka_unit_test(test_ways_agree),
 		cmocka_unit_test(test_exact),
 		cmocka_unit_test(test_random_trees),
+		cmocka_unit_test(test_early_requests),
 		cmocka_unit_test(test_unreadable),
 		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_top),

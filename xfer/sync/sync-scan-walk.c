@@ -25,6 +25,7 @@ enum read_state {
 struct walk_read {
 	struct scan_walk *walk;
 	enum read_state state;
+	bool early; /* asked for before the walk was known to be open */
 	struct buf records;
 };
 
@@ -85,8 +86,8 @@ read_done(void *arg, const struct sftp_reply *reply)
 	struct walk_read *r = arg;
 
 	/* A server that opens slow directories in a thread refuses a guessed
-	 * handle until that is done. */
-	r->state = r->walk->answered ? READ_FAILED : READ_EARLY;
+	 * handle until that is done, and may tell of both in any order. */
+	r->state = r->early ? READ_EARLY : READ_FAILED;
 	if (reply->err < 0) {
 		r->walk->err = reply->err;
 	} else if (reply->type == SFTP_EXTENDED_REPLY) {
@@ -109,6 +110,7 @@ ask_more(struct scan_walk *w)
 
 		r->walk = w;
 		r->state = READ_ASKED;
+		r->early = !w->answered;
 		w->under_way++;
 		sftp_walk_read(w->s, &w->handle, read_done, r);
 	}
