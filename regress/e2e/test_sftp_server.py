@@ -5,11 +5,13 @@ sftp client as a peer."""
 import os
 import stat
 import re
+import socket
 import struct
+import subprocess
 
 import pytest
 
-from harness import Client, have, hpn, run, stock
+from harness import LONG, Client, have, hpn, run, start, stock, wait_for
 
 SERVER = hpn("sftp-server")
 
@@ -240,3 +242,44 @@ def test_internal_sftp_read_only(make_server, tmp_path, data_file):
     client.scp(f":{f}", tmp_path / "down").ok()
     assert client.scp(f, f":{tmp_path}/up").rc == 1
     assert not (tmp_path / "up").exists()
+
+
+WALK_DIGEST = 128
+
+
+def long_work(kind, path):
+    """Requests that take a quarter of an hour and more for this file."""
+    if kind == "check-file":
+        return own("check-file-name", text(path), text("sha256"),
+                   struct.pack(">QQI", 0, 0, 0))
+    return own("walk@hpnssh.org", text(path.parent),
+               struct.pack(">I", WALK_DIGEST), text(""), text("")) + \
+        own("walk-read@hpnssh.org", text(bytes(4)))
+
+
+@pytest.mark.parametrize("by_socket", [False, True], ids=["pipes", "socket"])
+@pytest.mark.parametrize("kind", ["check-file", "walk"])
+def test_long_work_ends_with_the_client(tmp_path, kind, by_socket):
+    """Nobody waits for the digest of a huge file: the server ends before it
+    is there."""
+    path = tmp_path / "top" / "huge"
+    path.parent.mkdir()
+    path.touch()
+    os.truncate(path, 1 << 40)
+    if by_socket:
+        ours, theirs = socket.socketpair()
+        server = start([SERVER], stdin=theirs, stdout=theirs)
+        theirs.close()
+        stream = ours.makefile("rwb")
+        ends = [stream, ours]
+    else:
+        server = start([SERVER], stdin=subprocess.PIPE,
+                       stdout=subprocess.PIPE)
+        stream, ends = server.stdin, [server.stdin, server.stdout]
+    stream.write(message(1, struct.pack(">I", 3)) + long_work(kind, path))
+    stream.flush()
+    threads = f"/proc/{server.pid}/task"
+    assert wait_for(lambda: len(os.listdir(threads)) > 1)
+    for end in ends:
+        end.close()
+    assert server.wait(LONG) == 0

@@ -309,9 +309,13 @@ run_here(struct sftp_serve *s, struct serve_op *op)
 	struct serve_timer t;
 
 	serve_timer_begin(s, &t);
-	do
-		run(op);
-	while (op->slice.unfinished && op->error == 0);
+	run(op);
+	while (op->slice.unfinished && op->error == 0) {
+		if (s->opts.gone != NULL && s->opts.gone(s->opts.gone_arg))
+			op->error = ECANCELED;
+		else
+			run(op);
+	}
 	serve_timer_end(s, &t);
 	answer(s, op);
 }

@@ -86,6 +86,10 @@ struct sftp_serve_opts {
 	 * refused. */
 	bool (*path_ok)(void *arg, const char *path);
 	void *path_ok_arg;
+	/* Called between slices of long work that the loop does; true: nobody
+	 * waits for it any more, and it fails. Or NULL. */
+	bool (*gone)(void *arg);
+	void *gone_arg;
 };
 
 /* Life. Files that are still open at the end are closed. */

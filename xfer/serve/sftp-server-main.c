@@ -197,19 +197,52 @@ flush_output(int fd, struct buf *out)
 	return n < 0 && errno != EAGAIN && errno != EINTR ? ERR_SYSTEM : 0;
 }
 
+/* Nobody reads what is written to this descriptor any more. The end of the
+ * input does not say that: a client may still wait for answers behind it. */
+static bool
+nobody_reads(const struct pollfd *out)
+{
+	return (out->revents & (POLLERR | POLLHUP)) != 0;
+}
+
+/* ERR_CLOSED: nobody reads the answers, and no more requests are there. */
 static int
 wait_ready(struct sftp_serve *s, int fd_in, int fd_out, bool want_in)
 {
 	bool want_out = buf_len(sftp_serve_output(s)) > 0;
 	struct pollfd pfd[3] = {
 		{ .fd = want_in ? fd_in : -1, .events = POLLIN },
-		{ .fd = want_out ? fd_out : -1, .events = POLLOUT },
+		{ .fd = fd_out, .events = want_out ? POLLOUT : 0 },
 		{ .fd = sftp_serve_fd(s), .events = POLLIN },
 	};
 
-	if (poll(pfd, 3, -1) < 0 && errno != EINTR)
-		return ERR_SYSTEM;
-	return 0;
+	if (poll(pfd, 3, -1) < 0)
+		return errno != EINTR ? ERR_SYSTEM : 0;
+	return nobody_reads(&pfd[1]) && pfd[0].revents == 0 ? ERR_CLOSED : 0;
+}
+
+/* Whether the client has gone, for work that the loop itself does. */
+static bool
+has_gone(void *arg)
+{
+	struct pollfd out = { .fd = *(const int *)arg };
+
+	return poll(&out, 1, 0) > 0 && nobody_reads(&out);
+}
+
+/* What has begun is done, but for digests and walks, of which no more than a
+ * slice is. */
+static void
+finish(struct sftp_serve *s)
+{
+	struct pollfd workers;
+
+	while (!sftp_serve_end(s)) {
+		workers = (struct pollfd){ .fd = sftp_serve_fd(s),
+			.events = POLLIN };
+		if (poll(&workers, 1, -1) < 0 && errno != EINTR)
+			return;
+	}
 }
 
 struct input {
@@ -281,20 +314,26 @@ static int
 run(const struct server_args *a, int fd_in, int fd_out, const char *user,
     const char *client)
 {
+	struct sftp_serve_opts opts = a->serve;
 	struct input in = { .bytes = malloc(READ_BYTES) };
 	struct sftp_serve *s = NULL;
 	int r;
 
 	log_info("session opened for local user %s from [%s]", user, client);
-	r = in.bytes == NULL ? ERR_NOMEM : sftp_serve_new(&s, &a->serve);
+	opts.gone = has_gone;
+	opts.gone_arg = &fd_out;
+	r = in.bytes == NULL ? ERR_NOMEM : sftp_serve_new(&s, &opts);
 	if (r == 0)
 		r = fd_set_nonblock(fd_in, true);
 	if (r == 0)
 		r = fd_set_nonblock(fd_out, true);
 	if (r == 0)
 		r = serve(s, fd_in, fd_out, &in);
-	/* A client may go away while replies are sent; this is no error. */
-	if (r == ERR_SYSTEM && (errno == EPIPE || errno == ECONNRESET))
+	/* A client may go away before it has all replies; this is no error. */
+	if (r == ERR_CLOSED)
+		finish(s);
+	if (r == ERR_CLOSED ||
+	    (r == ERR_SYSTEM && (errno == EPIPE || errno == ECONNRESET)))
 		r = 0;
 	if (r < 0)
 		log_error("session ends: %s", err_text(r));
