@@ -797,6 +797,7 @@ carry_out(struct sync_run *run)
 	r = xfer_run(run->x);
 	loop_take_signals(run->loop);
 	run->partial |= xfer_failures(run->x) > 0;
+	run->matched += xfer_matched(run->x);
 	xfer_free(run->x);
 	/* The transfer has made the connection again as often as it may. */
 	run->tries_over = r < 0;

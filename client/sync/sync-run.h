@@ -95,6 +95,7 @@ struct sync_run {
 	bool stop;		/* it was told to end */
 	enum sync_exit stopped; /* why; SYNC_EXIT_OK: it was not */
 	bool partial, vanished, full; /* the target's disk is full */
+	uint64_t matched; /* bytes of files that were not sent */
 	bool tries_over; /* the transfer has used up those of --retry */
 	bool cut; /* the plan ended because the connection was lost */
 	uint64_t started_ms;

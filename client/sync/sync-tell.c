@@ -226,8 +226,9 @@ print_stats(const struct sync_run *run, const struct sync_counts *c)
 	printf("Total file size: %s\n", amount(run, c->bytes, unit).text);
 	printf("Total transferred file size: %s\n",
 	    amount(run, c->copied_bytes, unit).text);
-	printf("Literal data: %s\n", amount(run, c->copied_bytes, unit).text);
-	puts("Matched data: 0 bytes");
+	printf("Literal data: %s\n", amount(run, c->copied_bytes -
+	    MIN(run->matched, c->copied_bytes), unit).text);
+	printf("Matched data: %s\n", amount(run, run->matched, unit).text);
 	printf("Total bytes sent: %s\n", amount(run, m.sent, "").text);
 	printf("Total bytes received: %s\n", amount(run, m.received, "").text);
 }

@@ -4,6 +4,7 @@ the connection, which counts the bytes of both directions."""
 
 import os
 import random
+import re
 import shutil
 import sys
 import time
@@ -62,8 +63,8 @@ class Way:
             self.count.unlink()
         ends = ([f"{source}/", f"h:{target}/"] if self.up else
                 [f"h:{source}/", f"{target}/"])
-        run([SYNC, "-a", *options, "-e", self.shell, *ends],
-            timeout=120).ok()
+        self.told = run([SYNC, "-a", *options, "-e", self.shell, *ends],
+                        timeout=120).ok().text
         deadline = time.monotonic() + 20
         while not self.count.exists() and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -288,3 +289,27 @@ def test_renames_need_deletes(tops):
     source, target = tops
     done = run([SYNC, "-a", "--detect-renames", f"{source}/", f"{target}/"])
     assert done.rc == 1 and "--delete" in done.errors, done
+
+
+def stat_of(text, name):
+    return int(re.search(rf"^{name}: ([\d,]+) bytes", text, re.M)
+               .group(1).replace(",", ""))
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_stats_tell_what_matched(way, ends, inplace):
+    """Both sums are the size of what was copied; new files are literal."""
+    source, target = ends
+    put(source / "new", b"n" * 70000)
+    options = ["--stats", "--inplace"] if inplace else ["--stats"]
+    size = sum(p.stat().st_size for p in source.iterdir())
+    sent = way.sync(source, target, *options)
+    literal, matched = (stat_of(way.told, f"{name} data")
+                        for name in ("Literal", "Matched"))
+    assert literal + matched == size
+    assert 70000 + 200000 <= literal <= sent + 60000 or inplace, literal
+    assert matched > 4 * MIB
+    put(source / "new", b"m" * 70000, 10**9 + 7)
+    way.sync(source, target, "--stats")
+    assert stat_of(way.told, "Literal data") == 70000
+    assert stat_of(way.told, "Matched data") == 0

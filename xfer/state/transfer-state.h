@@ -19,6 +19,8 @@
 struct xfer_sum {
 	uint64_t files, bytes, files_done, bytes_done;
 	uint64_t bytes_kept; /* bytes kept of files that failed */
+	uint64_t bytes_matched; /* of a plan's files: bytes that were at the
+				 * target already, or are holes */
 };
 
 /* Where the time went, microseconds of one clock. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum { ORDERS_PER_TURN = 512, HASHES_MAX = 4096 };
@@ -166,6 +167,7 @@ xfer_orders_file_ended(struct xfer_file *f)
 		return;
 	if (ok && !f->only_attrs && !f->source.symlink && !f->duty->linked)
 		bytes = f->source.size;
+	f->x->sum.bytes_matched += MIN(f->item.kept, bytes);
 	if (ok && xfer_settles(f) && !f->x->over)
 		xfer_settle_file(f, bytes);
 	else

@@ -159,6 +159,12 @@ xfer_failures(const struct xfer *x)
 	return x->failures;
 }
 
+uint64_t
+xfer_matched(const struct xfer *x)
+{
+	return x->sum.bytes_matched;
+}
+
 /* --- files --- */
 
 /* Finds the directory and the name of f on this host. Nothing to do for a

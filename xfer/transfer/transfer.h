@@ -69,6 +69,9 @@ void xfer_retry_text(unsigned wait_ms, unsigned tries, unsigned most,
     char *out, size_t size);
 /* Files and directories that failed so far. */
 unsigned long xfer_failures(const struct xfer *x);
+/* Of the files of orders that are whole: bytes that were not sent, because the
+ * target had them, or they are holes. */
+uint64_t xfer_matched(const struct xfer *x);
 /* The run ended early because there was no room. */
 bool xfer_is_full(const struct xfer *x);
 /* Is there something that a later run need not move again? */
