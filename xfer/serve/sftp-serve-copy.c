@@ -15,12 +15,17 @@
 #include "xfer/block-sum.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
+/* Bytes that are read and written at once: few calls, and what was read is
+ * still in the cache when it is summed and written. */
+enum { AT_ONCE = 256 * 1024 };
+
 struct serve_copy {
 	uint8_t seed[BLOCK_SUM_SEED];
 	uint8_t expected[BLOCK_SUM_COPY];
 	uint32_t block;
 	uint64_t left; /* bytes */
-	uint8_t *bytes;		/* owned; of a block */
+	uint8_t *bytes;		/* owned */
+	size_t room;		/* whole blocks */
 	struct poly1305 *poly;	/* owned */
 	struct digest *digest;	/* owned; of the strong sums */
 };
@@ -50,27 +55,37 @@ check(struct serve_copy *c)
 }
 
 static int
-copy_block(struct serve_op *op)
+sum_blocks(struct serve_copy *c, size_t len)
+{
+	uint8_t sum[BLOCK_SUM_STRONG];
+
+	for (size_t at = 0; at < len; at += c->block)
+		if (block_sum_strong(c->poly, c->seed, c->bytes + at, c->block,
+			sum) != 0 ||
+		    digest_update(c->digest, sum, sizeof sum) != 0)
+			return -1;
+	return 0;
+}
+
+static int
+copy_blocks(struct serve_op *op)
 {
 	struct serve_copy *c = op->copy;
-	uint8_t sum[BLOCK_SUM_STRONG];
-	ssize_t n = fd_pread_all(op->file.fd, c->bytes, c->block,
-	    op->file.offset);
+	size_t len = (size_t)MIN(c->left, (uint64_t)c->room);
+	ssize_t n = fd_pread_all(op->file.fd, c->bytes, len, op->file.offset);
 
 	if (n < 0)
 		return -1;
 	errno = EIO; /* the file has become shorter, or there is no Poly1305 */
-	if ((size_t)n < c->block ||
-	    block_sum_strong(c->poly, c->seed, c->bytes, c->block, sum) != 0 ||
-	    digest_update(c->digest, sum, sizeof sum) != 0)
+	if ((size_t)n < len || sum_blocks(c, len) != 0)
 		return -1;
-	if (fd_pwrite_all(op->to_file.fd, c->bytes, c->block,
+	if (fd_pwrite_all(op->to_file.fd, c->bytes, len,
 		op->to_file.offset) != 0)
 		return -1;
-	op->file.offset += c->block;
-	op->to_file.offset += c->block;
-	op->len += c->block;
-	c->left -= c->block;
+	op->file.offset += len;
+	op->to_file.offset += len;
+	op->len += len;
+	c->left -= len;
 	return 0;
 }
 
@@ -80,8 +95,8 @@ run_copy(struct serve_op *op)
 	struct serve_copy *c = op->copy;
 
 	for (size_t did = 0; c->left > 0 && serve_slice_has_room(op, did);
-	     did += c->block)
-		if (copy_block(op) != 0)
+	     did += c->room)
+		if (copy_blocks(op) != 0)
 			return -1;
 	op->slice.unfinished = c->left > 0;
 	return op->slice.unfinished ? 0 : check(c);
@@ -118,7 +133,8 @@ read_sums(struct serve_copy *c, struct rd *r)
 static int
 make_room(struct serve_copy *c)
 {
-	if ((c->bytes = malloc(c->block)) == NULL)
+	c->room = MAX(c->block, (size_t)AT_ONCE);
+	if ((c->bytes = malloc(c->room)) == NULL)
 		return ERR_NOMEM;
 	if (poly1305_new(&c->poly) != 0)
 		return ERR_CRYPTO;

@@ -21,6 +21,7 @@
 enum {
 	SUMS_MAX = SFTP_DATA_MAX / BLOCK_SUM_BYTES, /* of a reply */
 	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
+	AT_ONCE = 256 * 1024, /* bytes that are read */
 };
 
 struct serve_sums {
@@ -32,7 +33,8 @@ struct serve_sums {
 	bool sparse;	  /* the file has holes, which are not read */
 	bool zeros_known; /* the sum of a block of zeros: */
 	uint8_t of_zeros[BLOCK_SUM_BYTES];
-	uint8_t *bytes;	  /* owned; of a block */
+	uint8_t *bytes;	  /* owned */
+	size_t room;	  /* whole blocks */
 	struct poly1305 *poly; /* owned */
 };
 
@@ -67,12 +69,13 @@ begin(struct serve_op *op)
 }
 
 static int
-sum_of(const struct serve_sums *s, size_t len, uint8_t out[BLOCK_SUM_BYTES])
+sum_of(const struct serve_sums *s, const uint8_t *p, size_t len,
+    uint8_t out[BLOCK_SUM_BYTES])
 {
-	wire_put_u32(out, block_sum_weak(s->factor, 0, s->bytes, len));
+	wire_put_u32(out, block_sum_weak(s->factor, 0, p, len));
 	errno = EIO; /* no Poly1305 */
-	return block_sum_strong(s->poly, s->seed, s->bytes, len,
-		   out + 4) != 0 ? -1 : 0;
+	return block_sum_strong(s->poly, s->seed, p, len, out + 4) != 0 ? -1 :
+									  0;
 }
 
 static int
@@ -95,18 +98,20 @@ pass_hole(struct serve_op *op)
 		return 0;
 	if (!s->zeros_known) {
 		memset(s->bytes, 0, s->block);
-		if (sum_of(s, s->block, s->of_zeros) != 0)
+		if (sum_of(s, s->bytes, s->block, s->of_zeros) != 0)
 			return -1;
 		s->zeros_known = true;
 	}
 	return put_sum(op, s->block, s->of_zeros) != 0 ? -1 : 1;
 }
 
+/* Of a file with holes each block is looked at by itself. */
 static int
-next_block(struct serve_op *op)
+next_blocks(struct serve_op *op, size_t *did)
 {
 	struct serve_sums *s = op->sums;
-	size_t len = (size_t)MIN((uint64_t)s->block, s->left);
+	size_t len = (size_t)MIN(s->sparse ? s->block : (uint64_t)s->room,
+	    s->left), one;
 	uint8_t sum[BLOCK_SUM_BYTES];
 	ssize_t n = fd_pread_all(op->own.fd, s->bytes, len, s->at);
 
@@ -116,7 +121,14 @@ next_block(struct serve_op *op)
 		op->flags = SFTP_EOF; /* the file has become shorter */
 		return 0;
 	}
-	return sum_of(s, len, sum) != 0 ? -1 : put_sum(op, len, sum);
+	for (size_t at = 0; at < len; at += one) {
+		one = MIN((size_t)s->block, len - at);
+		if (sum_of(s, s->bytes + at, one, sum) != 0 ||
+		    put_sum(op, one, sum) != 0)
+			return -1;
+	}
+	*did += len;
+	return 0;
 }
 
 static bool
@@ -138,9 +150,10 @@ run_sums(struct serve_op *op)
 	while (goes_on(op, did)) {
 		int hole = pass_hole(op);
 
-		if (hole < 0 || (hole == 0 && next_block(op) != 0))
+		if (hole < 0 || (hole == 0 && next_blocks(op, &did) != 0))
 			return -1;
-		did += hole > 0 ? HOLE_COST : s->block;
+		if (hole > 0)
+			did += HOLE_COST;
 	}
 	op->slice.unfinished = op->flags == 0 && s->left > 0;
 	return 0;
@@ -185,7 +198,8 @@ serve_block_sums(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 
 	if (err < 0)
 		return err;
-	if ((sums->bytes = malloc(sums->block)) == NULL)
+	sums->room = MAX((size_t)sums->block, (size_t)AT_ONCE);
+	if ((sums->bytes = malloc(sums->room)) == NULL)
 		return ERR_NOMEM;
 	if (h == NULL || poly1305_new(&sums->poly) != 0 ||
 	    (op->own.fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
