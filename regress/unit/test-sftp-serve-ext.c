@@ -133,6 +133,36 @@ test_check_holes(void **state)
 
 #define SUMS_SEED "0123456789abcdef0123456789abcdef"
 
+/* A link gets its own times, and what it leads to keeps those it has. */
+static void
+test_times_by_name(void **state)
+{
+	struct stat st;
+
+	(void)state;
+	make_file("f", "text");
+	assert_int_equal(symlink("f", "l"), 0);
+	buf_put_cstring(ask_ext("times-ns-name@hpnssh.org"), "l");
+	for (uint32_t i = 1; i <= 2; i++) {
+		buf_put_u64(&message, 1000000000 + i);
+		buf_put_u32(&message, 123456700 + i);
+	}
+	expect_status(SFTP_OK);
+	assert_int_equal(lstat("l", &st), 0);
+	assert_int_equal(st.st_mtim.tv_sec, 1000000002);
+	assert_int_equal(st.st_mtim.tv_nsec, 123456702);
+	assert_int_equal(stat("f", &st), 0);
+	assert_int_not_equal(st.st_mtim.tv_sec, 1000000002);
+	buf_put_cstring(ask_ext("times-ns-name@hpnssh.org"), "nothing");
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(&message, 0);
+		buf_put_u32(&message, 0);
+	}
+	expect_status(SFTP_NO_SUCH_FILE);
+	assert_int_equal(unlink("l"), 0);
+	assert_int_equal(unlink("f"), 0);
+}
+
 /* Copies one that is not there, does not fit, or is another's: nothing of that
  * is copied for good. */
 static void
@@ -241,6 +271,18 @@ test_block_sums(void **state)
 	h = answer_handle();
 	ask_sums(h, 0, SIZE, 4096, 32);
 	expect_sums(bytes, SIZE, 4096);
+	buf_put_cstring(ask_ext("block-sums-name@hpnssh.org"), "sums");
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, SIZE);
+	buf_put_u32(&message, 4096);
+	buf_put_string(&message, SUMS_SEED, 32);
+	expect_sums(bytes, SIZE, 4096);
+	buf_put_cstring(ask_ext("block-sums-name@hpnssh.org"), "nothing");
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, SIZE);
+	buf_put_u32(&message, 4096);
+	buf_put_string(&message, SUMS_SEED, 32);
+	expect_status(SFTP_NO_SUCH_FILE);
 	ask_sums(h, 77, 5000, 2048, 32);
 	expect_sums(bytes + 77, 5000, 2048);
 	ask_sums(h, 0, SIZE + 1, 4096, 32);
@@ -648,6 +690,7 @@ main(void)
 		cmocka_unit_test(test_check_holes),
 		cmocka_unit_test(test_block_sums),
 		cmocka_unit_test(test_copy_blocks),
+		cmocka_unit_test(test_times_by_name),
 		cmocka_unit_test(test_readdir_ns),
 		cmocka_unit_test(test_times_ns),
 		cmocka_unit_test(test_put_file),

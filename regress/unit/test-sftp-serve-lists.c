@@ -70,6 +70,28 @@ ask_times_ns(uint32_t h)
 }
 
 static void
+ask_times_ns_name(uint32_t h)
+{
+	(void)h;
+	buf_put_cstring(ask_ext("times-ns-name@hpnssh.org"), "g");
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(&message, 1000000000);
+		buf_put_u32(&message, 1);
+	}
+}
+
+static void
+ask_block_sums_name(uint32_t h)
+{
+	(void)h;
+	buf_put_cstring(ask_ext("block-sums-name@hpnssh.org"), "g");
+	buf_put_u64(&message, 0);
+	buf_put_u64(&message, 1);
+	buf_put_u32(&message, 2048);
+	buf_put_string(&message, "0123456789abcdef0123456789abcdef", 32);
+}
+
+static void
 ask_stat_ns(uint32_t h)
 {
 	(void)h;
@@ -205,9 +227,13 @@ static const struct own {
 	{ "check-file-name", NULL, "open,read,close", ask_check_name, false },
 	{ "block-sums", "block-sums@hpnssh.org", "read", ask_block_sums,
 	    false },
+	{ "block-sums-name", "block-sums-name@hpnssh.org", "open,read,close",
+	    ask_block_sums_name, false },
 	{ "copy-blocks", "copy-blocks@hpnssh.org", "copy-data", ask_copy,
 	    true },
 	{ "times-ns", "times-ns@hpnssh.org", "fsetstat", ask_times_ns, true },
+	{ "times-ns-name", "times-ns-name@hpnssh.org", "lsetstat",
+	    ask_times_ns_name, true },
 	{ "stat-ns", "stat-ns@hpnssh.org", "stat,lstat", ask_stat_ns, false },
 	{ "sparse-map", "sparse-map@hpnssh.org", "read", ask_sparse_map,
 	    false },

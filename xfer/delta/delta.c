@@ -231,6 +231,12 @@ basis_opened(void *arg, const struct sftp_reply *reply)
 	xfer_file_touch(f);
 }
 
+static const char *
+basis_path(const struct xfer_file *f)
+{
+	return f->duty->basis != NULL ? f->duty->basis : f->remote;
+}
+
 /* Opens the basis of a download. Nobody may have put a link there. */
 static bool
 open_here(struct xfer_file *f, struct delta_work *w)
@@ -269,6 +275,122 @@ delta_new(struct xfer_file *f, const struct xfer_stream *l)
 	return f->duty->delta = d;
 }
 
+/* ---- sums --------------------------------------------------------------- */
+
+/* A request: what the answer is for. */
+struct ask {
+	struct xfer_file *file;
+	struct xfer_handle *handle; /* NULL: it names the file by its path */
+	uint64_t at, from, len; /* of sums: at is the offset */
+};
+
+static struct ask *
+ask_new(struct xfer_file *f, struct xfer_handle *e)
+{
+	struct ask *a = calloc(1, sizeof *a);
+
+	if (a == NULL)
+		return NULL;
+	a->file = f;
+	a->handle = e;
+	if (e != NULL)
+		e->pending++;
+	f->pending++;
+	return a;
+}
+
+/* Counts an answer. NULL: the file is not searched any more. */
+static struct xfer_delta *
+answered(const struct ask *a, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = a->file;
+	struct xfer_delta *d = xfer_delta_of(f);
+
+	if (a->handle != NULL)
+		a->handle->pending--;
+	f->pending--;
+	if (reply->err == 0)
+		xfer_file_touch(f);
+	if (d != NULL && reply->err != 0)
+		d->refused = true;
+	return d;
+}
+
+static void
+sums_came(void *arg, const struct sftp_reply *reply)
+{
+	struct ask *a = arg;
+	struct xfer_delta *d = answered(a, reply);
+	struct rd body = reply->body;
+	const uint8_t *sums;
+	uint32_t n;
+
+	if (d != NULL)
+		d->asks--;
+	if (d != NULL && !d->refused && d->state <= DELTA_SUMS) {
+		n = (uint32_t)(a->len / d->block);
+		if (reply->type != SFTP_EXTENDED_REPLY ||
+		    sftp_get_sums(&body, n, &sums) < 0)
+			d->refused = true;
+		else
+			delta_sums_put(d->work.sums,
+			    (uint32_t)(a->at / d->block), sums, n);
+	}
+	free(a);
+}
+
+/* Asks over l for the sums of whole blocks; what is behind them is sent. Before
+ * there is a handle the basis of an upload is asked for by its path: what its
+ * sums say is proven when it is copied, whichever file that was. */
+static void
+ask_sums(struct xfer_delta *d, struct xfer_stream *l, struct xfer_handle *e)
+{
+	const struct delta_sums *s = d->work.sums;
+	uint64_t all = (uint64_t)s->count * d->block, len;
+	struct sftp_block_sums b = { .block = d->block, .seed = s->seed };
+	struct ask *a;
+
+	if (e == NULL)
+		b.path = basis_path(d->file);
+	else
+		b.h = d->file->up ? &d->basis : &e->handle;
+
+	len = MAX(d->summed / ASK_PARTS, (uint64_t)ASK_MIN);
+	len = MIN(len, (uint64_t)BLOCK_SUM_RANGE_MAX);
+	len = MIN(len / d->block, (uint64_t)SUMS_MAX) * d->block;
+	while (d->asks < ASKS_MAX && d->asked < all) {
+		a = ask_new(d->file, e);
+		if (a == NULL) {
+			d->refused = true;
+			return;
+		}
+		a->at = d->asked;
+		a->len = MIN(len, all - d->asked);
+		d->asked += a->len;
+		d->asks++;
+		b.offset = a->at;
+		b.len = a->len;
+		sftp_block_sums(l->s, &b, sums_came, a);
+	}
+}
+
+/* Makes room for sums, if there is none yet. */
+static bool
+has_sums(struct xfer_delta *d)
+{
+	uint8_t seed[BLOCK_SUM_SEED];
+
+	if (d->work.sums != NULL)
+		return true;
+	d->summed = d->file->up ? basis_size(d->file) : d->file->source.size;
+	d->block = delta_block_for(d->summed);
+	if (d->block == 0)
+		return false;
+	rand_bytes(seed, sizeof seed);
+	d->work.sums = delta_sums_new(seed, d->block, d->summed);
+	return d->work.sums != NULL;
+}
+
 void
 xfer_delta_open(struct xfer_file *f, struct xfer_stream *l)
 {
@@ -289,118 +411,30 @@ xfer_delta_open(struct xfer_file *f, struct xfer_stream *l)
 	if (!f->up)
 		return;
 	f->pending++;
-	sftp_open(l->s, f->duty->basis != NULL ? f->duty->basis : f->remote,
-	    SFTP_O_READ, NULL, basis_opened, f);
-}
-
-/* ---- sums --------------------------------------------------------------- */
-
-/* A request: what the answer is for. */
-struct ask {
-	struct xfer_handle *handle;
-	uint64_t at, from, len; /* of sums: at is the offset */
-};
-
-static struct ask *
-ask_new(struct xfer_handle *e)
-{
-	struct ask *a = calloc(1, sizeof *a);
-
-	if (a == NULL)
-		return NULL;
-	a->handle = e;
-	e->pending++;
-	e->file->pending++;
-	return a;
-}
-
-/* Counts an answer. NULL: the file is not searched any more. */
-static struct xfer_delta *
-answered(const struct ask *a, const struct sftp_reply *reply)
-{
-	struct xfer_file *f = a->handle->file;
-	struct xfer_delta *d = xfer_delta_of(f);
-
-	a->handle->pending--;
-	f->pending--;
-	if (reply->err == 0)
-		xfer_file_touch(f);
-	if (d != NULL && reply->err != 0)
-		d->refused = true;
-	return d;
-}
-
-static void
-sums_came(void *arg, const struct sftp_reply *reply)
-{
-	struct ask *a = arg;
-	struct xfer_delta *d = answered(a, reply);
-	struct rd body = reply->body;
-	const uint8_t *sums;
-	uint32_t n;
-
-	if (d != NULL)
-		d->asks--;
-	if (d != NULL && !d->refused && d->state == DELTA_SUMS) {
-		n = (uint32_t)(a->len / d->block);
-		if (reply->type != SFTP_EXTENDED_REPLY ||
-		    sftp_get_sums(&body, n, &sums) < 0)
-			d->refused = true;
-		else
-			delta_sums_put(d->work.sums,
-			    (uint32_t)(a->at / d->block), sums, n);
-	}
-	free(a);
-}
-
-/* Asks for the sums of whole blocks; what is behind them is sent. */
-static void
-ask_sums(struct xfer_delta *d, struct xfer_handle *e)
-{
-	const struct delta_sums *s = d->work.sums;
-	uint64_t all = (uint64_t)s->count * d->block, len;
-	struct ask *a;
-
-	len = MAX(d->summed / ASK_PARTS, (uint64_t)ASK_MIN);
-	len = MIN(len, (uint64_t)BLOCK_SUM_RANGE_MAX);
-	len = MIN(len / d->block, (uint64_t)SUMS_MAX) * d->block;
-	while (d->asks < ASKS_MAX && d->asked < all) {
-		a = ask_new(e);
-		if (a == NULL) {
-			d->refused = true;
-			return;
-		}
-		a->at = d->asked;
-		a->len = MIN(len, all - d->asked);
-		d->asked += a->len;
-		d->asks++;
-		sftp_block_sums(e->stream->s,
-		    d->file->up ? &d->basis : &e->handle, a->at, a->len,
-		    d->block, s->seed, sums_came, a);
-	}
+	sftp_open(l->s, basis_path(f), SFTP_O_READ, NULL, basis_opened, f);
+	if (sftp_has(l->s, SFTP_EXT_BLOCK_SUMS_NAME) && has_sums(d))
+		ask_sums(d, l, NULL);
 }
 
 bool
 xfer_delta_begin(struct xfer_file *f)
 {
 	struct xfer_delta *d = xfer_delta_of(f);
-	uint8_t seed[BLOCK_SUM_SEED];
 
 	if (d == NULL)
 		return false;
-	rand_bytes(seed, sizeof seed);
-	d->summed = f->up ? basis_size(f) : f->source.size;
-	d->block = delta_block_for(d->summed);
 	if (f->up)
 		d->work.size = f->source.size;
-	if (d->block != 0 && handle_of(d) != NULL && (!f->up || d->basis_open))
-		d->work.sums = delta_sums_new(seed, d->block, d->summed);
+	if (handle_of(d) == NULL || (f->up && !d->basis_open) ||
+	    !has_sums(d)) {
+		xfer_delta_stop(f);
+		return false;
+	}
 	if (f->up)
 		d->work.fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
 	else
 		d->work.part_fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
-	if (d->work.sums == NULL || d->work.fd < 0 ||
-	    (!f->up && d->work.part_fd < 0)) {
+	if (d->work.fd < 0 || (!f->up && d->work.part_fd < 0)) {
 		xfer_delta_stop(f);
 		return false;
 	}
@@ -523,7 +557,7 @@ send_copies(struct xfer_delta *d, struct xfer_handle *e)
 		    d->state == DELTA_SEARCHING &&
 		    c->len + d->block <= COPY_MAX)
 			return;
-		a = ask_new(e);
+		a = ask_new(d->file, e);
 		if (a == NULL) {
 			d->refused = true;
 			return;
@@ -589,7 +623,7 @@ advance(struct xfer_delta *d)
 	    d->work.sums->count)
 		begin_search(d);
 	else if (d->state == DELTA_SUMS)
-		ask_sums(d, e);
+		ask_sums(d, e->stream, e);
 	if (d->file->up && e != NULL && !d->refused)
 		send_copies(d, e);
 	if (d->state == DELTA_COPYING && d->copying == 0 &&

@@ -387,6 +387,19 @@ times_done(void *arg, const struct sftp_reply *reply)
 	fix_answered(f);
 }
 
+/* By the path, where the server can: one round trip less. */
+static void
+fix_times_by_name(struct fix *f)
+{
+	f->exact.known = false; /* from here on */
+	f->attrs.flags &= ~(uint32_t)SFTP_A_TIMES;
+	f->pending++;
+	sftp_times_ns_name(f->stream->s, f->path, f->exact.times, times_done,
+	    f);
+	if (sftp_keeps_order(f->stream->s))
+		fix_set(f, SFTP_A_MODE);
+}
+
 static void
 opened(void *arg, const struct sftp_reply *reply)
 {
@@ -427,6 +440,10 @@ fix_next(struct fix *f)
 		return;
 	}
 	if ((f->attrs.flags & SFTP_A_TIMES) &&
+	    xfer_wants_times_ns(x, &f->exact) && f->stream != NULL &&
+	    sftp_has(f->stream->s, SFTP_EXT_TIMES_NS_NAME)) {
+		fix_times_by_name(f);
+	} else if ((f->attrs.flags & SFTP_A_TIMES) &&
 	    xfer_wants_times_ns(x, &f->exact) && f->stream != NULL) {
 		f->pending++;
 		sftp_path_request(f->stream->s, SFTP_OPENDIR, f->path, opened,

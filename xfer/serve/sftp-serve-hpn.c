@@ -359,6 +359,33 @@ serve_times_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
+static int
+run_times_name(struct serve_op *op)
+{
+	struct serve_place p;
+	int r = serve_at(op, op->path, &p);
+
+	if (r == 0)
+		r = utimensat(p.at, p.name, op->times, AT_SYMLINK_NOFOLLOW);
+	serve_leave(&p);
+	return r;
+}
+
+int
+serve_times_ns_name(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	op->path = serve_get_path(s, r);
+	serve_get_time(r, &op->times[0]);
+	serve_get_time(r, &op->times[1]);
+	if (op->path == NULL || rd_err(r) < 0)
+		return rd_err(r);
+	serve_log_times(s, op->path, op->times[1].tv_sec);
+	op->order.changes = true;
+	op->run = run_times_name;
+	op->done = serve_done_status;
+	return 0;
+}
+
 static void
 put_time(struct buf *b, const struct timespec *ts)
 {

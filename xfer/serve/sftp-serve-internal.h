@@ -343,6 +343,7 @@ SERVE_HANDLER(own_ids);
 SERVE_HANDLER(check_file_handle);
 SERVE_HANDLER(check_file_name);
 SERVE_HANDLER(times_ns);
+SERVE_HANDLER(times_ns_name);
 /* Reads a time with nanoseconds; errors stay in the reader. */
 void serve_get_time(struct rd *r, struct timespec *ts);
 SERVE_HANDLER(stat_ns);
@@ -377,6 +378,7 @@ void serve_hash_free(struct serve_hash *h);
 
 /* sftp-serve-sums.c */
 SERVE_HANDLER(block_sums);
+SERVE_HANDLER(block_sums_name);
 void serve_sums_free(struct serve_sums *s); /* NULL: nothing */
 
 /* sftp-serve-copy.c */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * block-sums@hpnssh.org: weak and strong sums of the blocks of a range, by
+ * block-sums@hpnssh.org, and block-sums-name@hpnssh.org, which names the file
+ * by its path: weak and strong sums of the blocks of a range, by
  * which a client finds in its own file what this one has, too. docs/SFTP.md has
  * the wire format. It runs in slices, as check-file does.
  */
@@ -55,7 +56,10 @@ begin(struct serve_op *op)
 	struct serve_sums *s = op->sums;
 	uint64_t size;
 
-	if (fstat(op->own.fd, &op->st) != 0)
+	if (op->path != NULL)
+		op->own.fd = serve_open_at(op, op->path,
+		    O_RDONLY | O_NONBLOCK | O_NOCTTY, 0);
+	if (op->own.fd < 0 || fstat(op->own.fd, &op->st) != 0)
 		return -1;
 	errno = EIO; /* EIO is sent as SFTP_FAILURE */
 	if (!S_ISREG(op->st.st_mode))
@@ -189,10 +193,10 @@ read_fields(struct serve_sums *sums, struct rd *r)
 	return 0;
 }
 
-int
-serve_block_sums(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+/* The fields behind the name or the handle, and what the sums need. */
+static int
+prepare(struct serve_op *op, struct rd *r)
 {
-	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
 	struct serve_sums *sums = op->sums = calloc(1, sizeof *sums);
 	int err = sums != NULL ? read_fields(sums, r) : ERR_NOMEM;
 
@@ -201,15 +205,45 @@ serve_block_sums(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	sums->room = MAX((size_t)sums->block, (size_t)AT_ONCE);
 	if ((sums->bytes = malloc(sums->room)) == NULL)
 		return ERR_NOMEM;
-	if (h == NULL || poly1305_new(&sums->poly) != 0 ||
+	op->duration = SERVE_LONG;
+	op->done = done_sums;
+	return 0;
+}
+
+int
+serve_block_sums(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	struct serve_handle *h = serve_get_handle(s, r, SERVE_FILE);
+	int err = prepare(op, r);
+
+	if (err < 0)
+		return err;
+	if (h == NULL || poly1305_new(&op->sums->poly) != 0 ||
 	    (op->own.fd = fcntl(h->fd, F_DUPFD_CLOEXEC, 0)) < 0) {
 		serve_status(s, op->id, SFTP_FAILURE);
 		return 0;
 	}
 	serve_info(s, "block-sums \"%s\"", h->path);
 	serve_touch_handle(s, op, h, false);
-	op->duration = SERVE_LONG;
 	op->run = run_sums;
-	op->done = done_sums;
+	return 0;
+}
+
+int
+serve_block_sums_name(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	int err;
+
+	op->path = serve_get_path(s, r);
+	if (op->path == NULL)
+		return rd_err(r);
+	if ((err = prepare(op, r)) < 0)
+		return err;
+	if (poly1305_new(&op->sums->poly) != 0) {
+		serve_status(s, op->id, SFTP_FAILURE);
+		return 0;
+	}
+	serve_info(s, "block-sums name \"%s\"", op->path);
+	op->run = run_sums;
 	return 0;
 }

@@ -46,6 +46,7 @@ enum sftp_extension {
 	SFTP_EXT_USERS_GROUPS,
 	SFTP_EXT_CHECK_FILE, /* only if it can compute sha256 */
 	SFTP_EXT_TIMES_NS,
+	SFTP_EXT_TIMES_NS_NAME,
 	SFTP_EXT_STAT_NS,
 	SFTP_EXT_SPARSE_MAP,
 	SFTP_EXT_READDIR_NS,
@@ -56,6 +57,7 @@ enum sftp_extension {
 	SFTP_EXT_CONFINE,
 	SFTP_EXT_WALK,
 	SFTP_EXT_BLOCK_SUMS,
+	SFTP_EXT_BLOCK_SUMS_NAME,
 	SFTP_EXT_COPY_BLOCKS,
 	SFTP_EXT_IDS_BY_NAME,
 	SFTP_EXT_OWN_IDS,
@@ -230,8 +232,15 @@ int sftp_get_digests(struct rd *body, size_t count,
 /* block-sums@hpnssh.org: sums of the blocks of a range, by that seed
  * (xfer/block-sum.h). sftp_get_sums() reads the body of the reply: *sums points
  * to `count` sums, in body. ERR_PROTOCOL: there are not so many. */
-void sftp_block_sums(struct sftp *s, const struct sftp_handle *h,
-    uint64_t offset, uint64_t len, uint32_t block, const uint8_t *seed,
+struct sftp_block_sums {
+	/* One of them; a path is for SFTP_EXT_BLOCK_SUMS_NAME. */
+	const struct sftp_handle *h;
+	const char *path;
+	uint64_t offset, len;
+	uint32_t block;
+	const uint8_t *seed;
+};
+void sftp_block_sums(struct sftp *s, const struct sftp_block_sums *b,
     sftp_done_fn done, void *arg);
 int sftp_get_sums(struct rd *body, size_t count,
     const uint8_t **sums) must_check;
@@ -344,6 +353,9 @@ void sftp_own_ids(struct sftp *s, sftp_done_fn done, void *arg);
 /* times-ns@hpnssh.org: sets atime and mtime of an open file or directory. */
 struct timespec;
 void sftp_times_ns(struct sftp *s, const struct sftp_handle *h,
+    const struct timespec times[2], sftp_done_fn done, void *arg);
+/* times-ns-name@hpnssh.org: the same for a path; of a link, its own times. */
+void sftp_times_ns_name(struct sftp *s, const char *path,
     const struct timespec times[2], sftp_done_fn done, void *arg);
 /* sparse-map@hpnssh.org: asks for extents of data from offset on. The reply's
  * body: a count, (offset, length) of each extent, and a byte that is not 0 if

@@ -26,6 +26,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_USERS_GROUPS] = { "users-groups-by-id@openssh.com", "1" },
 	[SFTP_EXT_CHECK_FILE] = { "check-file", NULL },
 	[SFTP_EXT_TIMES_NS] = { "times-ns@hpnssh.org", "1" },
+	[SFTP_EXT_TIMES_NS_NAME] = { "times-ns-name@hpnssh.org", "1" },
 	[SFTP_EXT_STAT_NS] = { "stat-ns@hpnssh.org", "1" },
 	[SFTP_EXT_SPARSE_MAP] = { "sparse-map@hpnssh.org", "1" },
 	[SFTP_EXT_READDIR_NS] = { "readdir-ns@hpnssh.org", "1" },
@@ -36,6 +37,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_CONFINE] = { "confine@hpnssh.org", "1" },
 	[SFTP_EXT_WALK] = { "walk@hpnssh.org", "1" },
 	[SFTP_EXT_BLOCK_SUMS] = { "block-sums@hpnssh.org", "1" },
+	[SFTP_EXT_BLOCK_SUMS_NAME] = { "block-sums-name@hpnssh.org", "1" },
 	[SFTP_EXT_COPY_BLOCKS] = { "copy-blocks@hpnssh.org", "1" },
 	[SFTP_EXT_IDS_BY_NAME] = { "ids-by-name@hpnssh.org", "1" },
 	[SFTP_EXT_OWN_IDS] = { "own-ids@hpnssh.org", "1" },
@@ -441,19 +443,22 @@ sftp_check_file(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
 }
 
 void
-sftp_block_sums(struct sftp *s, const struct sftp_handle *h, uint64_t offset,
-    uint64_t len, uint32_t block, const uint8_t *seed, sftp_done_fn done,
-    void *arg)
+sftp_block_sums(struct sftp *s, const struct sftp_block_sums *b,
+    sftp_done_fn done, void *arg)
 {
-	size_t mark = start_ext(s, SFTP_EXT_BLOCK_SUMS, done, arg);
+	size_t mark = start_ext(s, b->path != NULL ?
+	    SFTP_EXT_BLOCK_SUMS_NAME : SFTP_EXT_BLOCK_SUMS, done, arg);
 
 	if (mark == 0)
 		return;
-	put_handle(s, h);
-	buf_put_u64(&s->out, offset);
-	buf_put_u64(&s->out, len);
-	buf_put_u32(&s->out, block);
-	buf_put_string(&s->out, seed, BLOCK_SUM_SEED);
+	if (b->path != NULL)
+		buf_put_cstring(&s->out, b->path);
+	else
+		put_handle(s, b->h);
+	buf_put_u64(&s->out, b->offset);
+	buf_put_u64(&s->out, b->len);
+	buf_put_u32(&s->out, b->block);
+	buf_put_string(&s->out, b->seed, BLOCK_SUM_SEED);
 	finish(s, mark);
 }
 
@@ -674,6 +679,19 @@ sftp_times_ns(struct sftp *s, const struct sftp_handle *h,
 	if (mark == 0)
 		return;
 	put_handle(s, h);
+	put_times(s, times);
+	finish(s, mark);
+}
+
+void
+sftp_times_ns_name(struct sftp *s, const char *path,
+    const struct timespec times[2], sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_TIMES_NS_NAME, done, arg);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, path);
 	put_times(s, times);
 	finish(s, mark);
 }
