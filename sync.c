@@ -34,17 +34,16 @@ static struct sync_run run = { .log_fd = -1 };
 _Noreturn static void
 usage(const char *text)
 {
-	fprintf(stderr, "%s: %s\n"
-	    "usage: %s [option ...] source ... target\n"
-	    "       %s --help\n", called_name("hpnsync"), text,
-	    called_name("hpnsync"), called_name("hpnsync"));
+	fprintf(stderr, "%s: %s (%s --help)\n", called_name("hpnsync"), text,
+	    called_name("hpnsync"));
 	exit(SYNC_EXIT_USAGE);
 }
 
 _Noreturn static void
 refuse(const char *option, const char *with)
 {
-	fprintf(stderr, "%s: %s with %s: not in this version\n",
+	fprintf(stderr, "%s: %s is not here with %s: what a link leads to has "
+	    "another name, too, and would be deleted by it\n",
 	    called_name("hpnsync"), option, with);
 	exit(SYNC_EXIT_REFUSED);
 }
@@ -79,7 +78,8 @@ read_names(char **names, int n)
 	if (run.args.check != NULL && run.args.json)
 		usage("--check writes lines for people: not with --json");
 	if (run.args.check == NULL && n < 2)
-		usage("a source and a target are needed");
+		usage("a source and a target are needed; usage: [option ...] "
+		    "source ... target");
 	run.n_sources = n - 1;
 	run.sources = xcalloc((size_t)n, sizeof *run.sources);
 	for (int i = 0; i < n - 1; i++)

@@ -218,8 +218,8 @@ wait_ms(struct sync_run *run, unsigned ms)
 {
 	uint64_t until = clock_ms() + ms, now, end = UINT64_MAX;
 
-	if (run->args.stop_after_s > 0)
-		end = run->started_ms + run->args.stop_after_s * 1000;
+	if (run->args.seconds.stop_after > 0)
+		end = run->started_ms + run->args.seconds.stop_after * 1000;
 	while (!run->stop && (now = clock_ms()) < until) {
 		if (now >= end) {
 			run->stop = true;

@@ -89,7 +89,8 @@ apply(struct sync_args *a, const struct sync_option *o, const char *given,
 		refuse_row(o, given);
 	}
 	if (why != NULL)
-		refuse(SYNC_EXIT_USAGE, given, why);
+		refuse(a->given.unreadable ? SYNC_EXIT_OUTPUT :
+					     SYNC_EXIT_USAGE, given, why);
 }
 
 /* --no-NAME. False: there is no such option. */
@@ -111,6 +112,9 @@ negate(struct sync_args *a, const char *given, const char *name)
 		*(unsigned *)field(a, o) = 0;
 		return true;
 	case SYNC_OPT_CALL:
+		if (strcmp(name, "bwlimit") == 0 ||
+		    strcmp(name, "timeout") == 0)
+			return o->take(a, "0") == NULL;
 		if (o->letter != 'D' && o->letter != 'r' &&
 		    strcmp(name, "progress") != 0)
 			return false;
@@ -128,6 +132,8 @@ negate(struct sync_args *a, const char *given, const char *name)
 _Noreturn static void
 unknown(const char *given)
 {
+	if (strcmp(given, "--help") == 0 || strcmp(given, "--version") == 0)
+		refuse(SYNC_EXIT_USAGE, given, "stands alone");
 	refuse(SYNC_EXIT_USAGE, given,
 	    "is no option of hpnsync (hpnsync --help lists them)");
 }
@@ -232,6 +238,45 @@ exclude_as_cvs(struct sync_args *a)
 		    "cannot be a rule");
 }
 
+/* All of them delete last, but who gives two has meant something else. */
+static void
+complete_deletes(struct sync_args *a)
+{
+	struct sync_opts *o = &a->opts;
+
+	if (a->given.during && a->given.after)
+		refuse(SYNC_EXIT_USAGE, "--delete-after", "and --delete-during "
+		    "or --delete-delay: only one of them");
+	o->delete |= a->given.during || a->given.after;
+	if (o->delete_excluded) {
+		o->delete = true;
+		sync_rules_sender_only(a->rules);
+	}
+	if (o->delete && !o->recursive && !o->dirs)
+		refuse(SYNC_EXIT_USAGE, "--delete",
+		    "does not work without -r or -d");
+	if (o->one_file.renamed && !o->delete)
+		refuse(SYNC_EXIT_USAGE, "--detect-renames", "does not work "
+		    "without --delete: a renamed file is one that is to be "
+		    "deleted");
+}
+
+/* --timeout: two questions within that time that are not answered. */
+static void
+complete_timeout(struct sync_args *a)
+{
+	char *interval;
+
+	if (a->seconds.timeout == 0)
+		return;
+	xasprintf(&interval, "-oServerAliveInterval=%lld",
+	    (long long)(a->seconds.timeout + 1) / 2);
+	if (strlist_add(&a->ssh, interval) < 0 ||
+	    strlist_add(&a->ssh, "-oServerAliveCountMax=1") < 0)
+		fatal("%s", err_text(ERR_NOMEM));
+	free(interval);
+}
+
 /* Refuses what makes no sense together, and sets what follows from several
  * options. */
 static void
@@ -248,17 +293,10 @@ complete(struct sync_args *a)
 	}
 	if (a->cvs_exclude)
 		exclude_as_cvs(a);
-	if (o->delete_excluded) {
-		o->delete = true;
-		sync_rules_sender_only(a->rules);
-	}
-	if (o->delete && !o->recursive && !o->dirs)
-		refuse(SYNC_EXIT_USAGE, "--delete",
-		    "does not work without -r or -d");
-	if (o->one_file.renamed && !o->delete)
-		refuse(SYNC_EXIT_USAGE, "--detect-renames", "does not work "
-		    "without --delete: a renamed file is one that is to be "
-		    "deleted");
+	complete_deletes(a);
+	complete_timeout(a);
+	if (o->backup_dir != NULL && *o->backup_dir == '\0')
+		refuse(SYNC_EXIT_USAGE, "--backup-dir", "is empty");
 	if (o->suffix == NULL)
 		o->suffix = o->backup_dir != NULL ? "" : "~";
 	if (o->backup_dir != NULL)

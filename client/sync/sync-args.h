@@ -31,6 +31,11 @@ struct sync_args {
 	const char *ssh_program;
 	struct {
 		bool shell, style; /* -e, --progress=style */
+		/* A file that could not be read: the run ends as rsync's. */
+		bool unreadable;
+		/* Words for when is deleted; --delete-delay is a kind of
+		 * --delete-during. */
+		bool during, after;
 	} given;		 /* what stands in the line */
 	int port;
 	bool compress;		 /* -z */
@@ -68,7 +73,10 @@ struct sync_args {
 	const char *check;    /* --check: a manifest; NULL: a tree is made the
 			       * same */
 	bool extra;	      /* --extra: what is not in it, too */
-	uint64_t stop_after_s; /* 0: never */
+	struct {
+		uint64_t stop_after;
+		int64_t timeout;
+	} seconds; /* 0: never */
 };
 
 /* Reads the options; what is left of argv are the sources and the target, of

@@ -169,7 +169,7 @@ take_stop_after(struct sync_args *a, const char *value)
 	}
 	why = str_to_int(digits, 1, 1000000, &n) < 0 ?
 	    "is no time: minutes, or a number with s, m or h" : NULL;
-	a->stop_after_s = (uint64_t)n * unit;
+	a->seconds.stop_after = (uint64_t)n * unit;
 	free(digits);
 	return why;
 }
@@ -234,19 +234,25 @@ take_include(struct sync_args *a, const char *value)
 }
 
 static const char *
-take_exclude_from(struct sync_args *a, const char *value)
+from_file(struct sync_args *a, bool exclude, const char *value)
 {
 	const char *why = NULL;
+	int r = sync_rules_add_file(a->rules, exclude, value, &why);
 
-	return why_not(sync_rules_add_file(a->rules, true, value, &why), why);
+	a->given.unreadable = r == ERR_SYSTEM;
+	return why_not(r, why);
+}
+
+static const char *
+take_exclude_from(struct sync_args *a, const char *value)
+{
+	return from_file(a, true, value);
 }
 
 static const char *
 take_include_from(struct sync_args *a, const char *value)
 {
-	const char *why = NULL;
-
-	return why_not(sync_rules_add_file(a->rules, false, value, &why), why);
+	return from_file(a, false, value);
 }
 
 /* --from0 holds for files of patterns, too, so it acts at once. */
@@ -278,22 +284,22 @@ hand_on(struct sync_args *a, const char *word)
 		fatal("%s", err_text(ERR_NOMEM));
 }
 
-/* --timeout: two questions within that time that are not answered. */
 static const char *
 take_timeout(struct sync_args *a, const char *value)
 {
-	int64_t n;
-	const char *why = number(value, 1000000, &n);
-	char *interval;
+	return number(value, 1000000, &a->seconds.timeout);
+}
 
-	if (why != NULL || n == 0)
-		return why;
-	xasprintf(&interval, "-oServerAliveInterval=%lld",
-	    (long long)(n + 1) / 2);
-	hand_on(a, interval);
-	hand_on(a, "-oServerAliveCountMax=1");
-	free(interval);
-	return NULL;
+/* --compress-level and its kin: what they ask for depends on the connection,
+ * but they are numbers. */
+static const char *
+take_level(struct sync_args *a, const char *value)
+{
+	int64_t level;
+
+	(void)a;
+	return str_to_int(value, INT32_MIN, INT32_MAX, &level) < 0 ?
+	    "is no number in range" : NULL;
 }
 
 /* -e "ssh -p 22 -i key": the words are options of the connection that this
@@ -595,10 +601,10 @@ const struct sync_option sync_options[] = {
 	FLAG("verify", 0, xfer.verify),
 	/* deletes */
 	FLAG("delete", 0, opts.delete),
-	FLAG("del", 0, opts.delete),
-	FLAG("delete-after", 0, opts.delete),
-	FLAG("delete-during", 0, opts.delete),
-	FLAG("delete-delay", 0, opts.delete),
+	FLAG("del", 0, given.during),
+	FLAG("delete-during", 0, given.during),
+	FLAG("delete-delay", 0, given.during),
+	FLAG("delete-after", 0, given.after),
 	FLAG("delete-excluded", 0, opts.delete_excluded),
 	FLAG("ignore-errors", 0, opts.ignore_errors),
 	FLAG("force", 0, opts.force),
@@ -607,8 +613,8 @@ const struct sync_option sync_options[] = {
 	/* the connection */
 	VALUE("rsh", 'e', take_shell),
 	FLAG("compress", 'z', compress),
-	TRUE_WITH("compress-level"), /* that of the connection; no result */
-	TRUE_WITH("zl"),	     /* depends on it */
+	VALUE("compress-level", 0, take_level), /* that of the connection; no */
+	VALUE("zl", 0, take_level),		/* result depends on it */
 	TRUE_WITH("skip-compress"),
 	TEXT("sftp-server", 0, sftp_server),
 	VALUE("bwlimit", 0, take_rate),

@@ -116,7 +116,7 @@ read_list(struct sync_run *run, struct buf *out)
 	ssize_t n;
 
 	if (fd < 0)
-		sync_die(run, SYNC_EXIT_FILES, path, strerror(errno));
+		sync_die(run, SYNC_EXIT_USAGE, path, strerror(errno));
 	while ((n = fd_read(fd, block, sizeof block)) > 0) {
 		buf_put(out, block, (size_t)n);
 		if (buf_len(out) > LIST_MAX)
@@ -701,9 +701,9 @@ catch_signals(struct sync_run *run)
 
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		loop_on_signal_if_wanted(run->loop, signals[i], on_stop, run);
-	if (run->args.stop_after_s == 0)
+	if (run->args.seconds.stop_after == 0)
 		return;
-	left_ms = run->args.stop_after_s * 1000;
+	left_ms = run->args.seconds.stop_after * 1000;
 	left_ms -= MIN(left_ms, clock_ms() - run->started_ms);
 	if (loop_after(run->loop, left_ms, on_time, run) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
@@ -786,6 +786,7 @@ carry_out(struct sync_run *run)
 	if (!run->args.retry_given)
 		opts.retries = run->host.copy.retries;
 	opts.verify |= run->host.copy.verify;
+	opts.delete_anyway = run->args.opts.ignore_errors;
 	opts.locked.is = locks(run);
 	opts.locked.later = sync_again_is() || run->args.break_lock;
 	/* Within this machine a copy costs less than sums. */

@@ -3,6 +3,7 @@
 The server's log tells."""
 
 import os
+import pwd
 import re
 
 import pytest
@@ -76,3 +77,21 @@ def test_a_target_that_is_not_there(up, tmp_path):
     made = next(i for i, line in enumerate(log) if "mkdir" in line)
     assert [line for line in log[:made] if "opendir" in line]
     assert not [line for line in log[:made] if 'opendir "/"' in line], log
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="root sets owners")
+def test_owners_are_asked_for_together(up, tmp_path):
+    """Names of ten owners of 300 files cost one request at the host, and
+    --numeric-ids none."""
+    users = [account.pw_uid for account in pwd.getpwall()][:10]
+    source = tmp_path / "from"
+    source.mkdir()
+    for i in range(300):
+        (source / f"f{i:03}").write_text("x")
+        os.chown(source / f"f{i:03}", users[i % len(users)], 0)
+    for options, want in ((["-a"], 1), (["-a"], 1),
+                          (["-a", "--numeric-ids"], 0), (["-rltp"], 0)):
+        log = up(source, tmp_path / "to", *options)
+        assert len([line for line in log if "ids-by-name" in line]) == want, \
+            options
+    assert {p.stat().st_uid for p in (tmp_path / "to").iterdir()} == {*users}

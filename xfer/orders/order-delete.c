@@ -184,7 +184,7 @@ delete_local(struct xfer *x, const struct xfer_order *o)
 void
 xfer_order_may_delete(struct xfer *x, const struct xfer_order *o)
 {
-	x->orders->may_delete = x->failures == 0;
+	x->orders->may_delete = x->failures == 0 || x->opts.delete_anyway;
 	if (!x->orders->may_delete)
 		xfer_report(x, xfer_order_target(x, o), "not deleted, nor what "
 		    "follows it: not all else could be done");

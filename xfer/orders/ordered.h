@@ -76,7 +76,8 @@ struct xfer_ordered {
 		XFER_ORDERS_DELETE,
 		XFER_ORDERS_FIX, /* attributes of directories */
 	} phase;
-	bool may_delete; /* nothing had failed when this phase began */
+	bool may_delete; /* nothing had failed when this phase began, or it
+			  * does not matter */
 	/* Orders that wait for answers. The deletions among them, in their
 	 * order, those first that were sent. */
 	size_t dirs, fixes, sources, deletes;

@@ -41,6 +41,7 @@ struct xfer_opts {
 			 * beginning of the file, and is not compared; a
 			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
+	bool delete_anyway; /* a plan's deletes, though something has failed */
 	bool delta;	/* of a plan's file, what the old target has is not
 			 * sent */
 	bool verify;	/* compare both ends before the rename */

@@ -197,7 +197,7 @@ sync_chmod_add(struct sync_chmod *rules, const char *text, const char **why)
 	rules->count = before;
 	*why = err == ERR_LIMIT ? "too many items" :
 	    err == ERR_NOMEM ? "out of memory" :
-	    "not an octal number, and not of chmod's form";
+	    "is no octal number, and not of chmod's form";
 	return err;
 }
 

@@ -18,8 +18,8 @@ struct xfer;
  * xfer_run() does what the plan has, taking orders as there is room for files.
  * Nothing is deleted before all that was ordered before has ended, nor when
  * anything has failed by then: what is deleted may have been copied to another
- * name. Each order
- * that was taken ends within the run. Borrowed until the run ends.
+ * name. (Unless opts.delete_anyway says so.) Each order that was taken ends
+ * within the run. Borrowed until the run ends.
  */
 int xfer_follow(struct xfer *x, bool up,
     const struct xfer_orders *orders) must_check;
