@@ -108,7 +108,8 @@ def told(done):
                   if not line.startswith("created directory "))
 
 
-@pytest.mark.parametrize("way", ["up-hpn", "down-hpn", "down-stock"])
+@pytest.mark.parametrize("way", ["up-hpn", "up-stock", "down-hpn",
+                                 "down-stock"])
 def test_names(hosts, way):
     place, programs, remote = hosts
     way, kind = way.split("-")
@@ -137,17 +138,6 @@ def test_names(hosts, way):
                                        "-e", remote[shell], *ends])))
             assert lines[1] == lines[0], (story, words, dry)
         assert owners(top / "to2") == owners(top / "to1"), (story, words)
-
-
-def test_stock_target(hosts):
-    """It looks up no names, so numbers stay."""
-    place, programs, remote = hosts
-    if "stock" not in remote:
-        pytest.skip("no stock server")
-    grow(random.Random(1), place / "from", IDS)
-    run([programs["hpnsync"], "-a", "-e", remote["stock"],
-         f"{place}/from/", f"h:{place}/to/"]).ok()
-    assert owners(place / "to") == owners(place / "from")
 
 
 @pytest.fixture

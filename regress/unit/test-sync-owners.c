@@ -34,7 +34,7 @@ message_to(struct end *e, const struct buf *body)
 }
 
 static void
-begin_end(struct end *e)
+begin_end(struct end *e, const char *extension)
 {
 	struct buf b = { 0 };
 
@@ -42,6 +42,8 @@ begin_end(struct end *e)
 	assert_int_equal(sftp_new(&e->s), 0);
 	buf_put_u8(&b, SFTP_VERSION_REPLY);
 	buf_put_u32(&b, 3);
+	buf_put_cstring(&b, extension);
+	buf_put_cstring(&b, "1");
 	message_to(e, &b);
 	buf_clear(&b);
 }
@@ -178,8 +180,8 @@ static int
 begin(void **state)
 {
 	(void)state;
-	begin_end(&source);
-	begin_end(&target);
+	begin_end(&source, "users-groups-by-id@openssh.com");
+	begin_end(&target, "ids-by-name@hpnssh.org");
 	owners = sync_owners_new(source.s, target.s);
 	assert_non_null(owners);
 	return 0;
@@ -343,6 +345,140 @@ test_freed(void **state)
 	assert_int_equal(tell_ids(), 0);
 }
 
+/* ---- a target that looks up no names ------------------------------------- */
+
+static const char passwd[] = "root:x:0:0::/:/bin/sh\n\nu51:x:\nu5:x:77:77:::\n"
+    "u6:x:-1:1:::\n:x:9:\n+::::::\nu9:x:99999999999:1:::\nu10";
+
+static int
+begin_stock(void **state)
+{
+	(void)state;
+	begin_end(&source, "users-groups-by-id@openssh.com");
+	begin_end(&target, "users-groups-by-id@openssh.com");
+	owners = sync_owners_new(source.s, target.s);
+	assert_non_null(owners);
+	return 0;
+}
+
+/* Answers all that is asked of the target: no names are looked up, its names
+ * are those of the source up to `same`, and it has the file of users, which it
+ * tells in pieces, and none of groups. Returns how many files were opened. */
+static unsigned
+play_stock(uint32_t same)
+{
+	struct buf *out = sftp_output(target.s), b;
+	unsigned opened = 0;
+
+	for (;;) {
+		buf_put(&target.said, buf_data(out), buf_len(out));
+		sftp_output_sent(target.s, buf_len(out));
+		if (buf_len(&target.said) == 0)
+			break;
+		struct rd all = rd_from_buf(&target.said);
+		struct rd body = rd_sub(&all), users;
+		uint8_t type = rd_u8(&body);
+		uint32_t id = rd_u32(&body), offset;
+		bool is_file, names;
+
+		buf_init(&b);
+		if (type == SFTP_EXTENDED) {
+			names = span_equals(rd_string(&body),
+			    "users-groups-by-id@openssh.com");
+			users = rd_sub(&body);
+			if (names && users.len >= 4 && rd_u32(&users) <= same) {
+				users.p -= 4;
+				users.len += 4;
+				put_names(&b, users, 'u');
+			} else if (names) {
+				buf_put_u32(&b, 4);
+				buf_put_cstring(&b, "");
+			}
+			buf_put_u32(&b, 0);
+			if (names)
+				answer(&target, id, &b);
+			else
+				refuse(&target, id);
+		} else if (type == SFTP_OPEN) {
+			is_file = span_equals(rd_string(&body), "/etc/passwd");
+			opened++;
+			if (is_file) {
+				buf_put_u8(&b, SFTP_HANDLE);
+				buf_put_u32(&b, id);
+				buf_put_cstring(&b, "h");
+				message_to(&target, &b);
+			} else {
+				refuse(&target, id);
+			}
+		} else if (type == SFTP_READ) {
+			(void)rd_string(&body);
+			(void)rd_u32(&body);
+			offset = rd_u32(&body);
+			if (offset < sizeof passwd - 1) {
+				buf_put_u8(&b, SFTP_DATA);
+				buf_put_u32(&b, id);
+				buf_put_string(&b, passwd + offset,
+				    MIN(sizeof passwd - 1 - offset,
+					(size_t)20));
+				message_to(&target, &b);
+			} else {
+				refuse(&target, id);
+			}
+		} else if (type == SFTP_CLOSE) {
+			refuse(&target, id);
+		}
+		buf_clear(&b);
+		buf_consume(&target.said, buf_len(&target.said) - all.len);
+	}
+	return opened;
+}
+
+/* Its files are read, once, if the numbers have other names there. */
+static void
+test_files(void **state)
+{
+	uint32_t to;
+
+	(void)state;
+	assert_false(sync_owners_find(owners, OWNERS_USER, 4, &to));
+	assert_int_equal(sync_owners_ask(owners), 0);
+	assert_int_equal(tell_names(), 1);
+	assert_int_equal(play_stock(4), 0);
+	assert_true(finds(OWNERS_USER, 4, 4));
+	for (uint32_t id = 5; id < 12; id++) {
+		assert_false(sync_owners_find(owners, OWNERS_USER, id, &to));
+		assert_int_equal(sync_owners_ask(owners), 0);
+		assert_int_equal(tell_names(), 1);
+		assert_int_equal(play_stock(4), id == 5 ? 2 : 0);
+		assert_true(finds(OWNERS_USER, id, id == 5 ? 77 : id));
+	}
+	assert_false(sync_owners_find(owners, OWNERS_USER, 51, &to));
+	assert_int_equal(sync_owners_ask(owners), 0);
+	assert_int_equal(tell_names(), 1);
+	assert_int_equal(play_stock(4), 0);
+	assert_true(finds(OWNERS_USER, 51, 51));
+}
+
+/* A session that ends while they are read. */
+static void
+test_files_lost(void **state)
+{
+	uint32_t to, id;
+	struct rd r;
+
+	(void)state;
+	assert_false(sync_owners_find(owners, OWNERS_USER, 5, &to));
+	assert_int_equal(sync_owners_ask(owners), 0);
+	assert_int_equal(tell_names(), 1);
+	assert_true(asked(&target, &id, "users-groups-by-id@openssh.com", &r));
+	refuse(&target, id);
+	assert_true(asked(&target, &id, "ids-by-name@hpnssh.org", &r));
+	refuse(&target, id);
+	sync_owners_free(owners);
+	owners = NULL;
+	assert_int_equal(sftp_feed_end(target.s, ERR_CLOSED), ERR_CLOSED);
+}
+
 int
 main(void)
 {
@@ -353,6 +489,9 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_numbers, begin, end),
 		cmocka_unit_test_setup_teardown(test_lost, begin, end),
 		cmocka_unit_test_setup_teardown(test_freed, begin, end),
+		cmocka_unit_test_setup_teardown(test_files, begin_stock, end),
+		cmocka_unit_test_setup_teardown(test_files_lost, begin_stock,
+		    end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

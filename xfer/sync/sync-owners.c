@@ -6,7 +6,9 @@
 
 #include "base/mem.h"
 #include "base/wire.h"
+#include "compat/queue.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-accounts.h"
 
 enum {
 	ROWS_FIRST = 64,
@@ -24,22 +26,32 @@ struct table {
 	size_t used, size;
 };
 
-/* Ids that are asked for in one request. */
+/* Ids that are asked for in one request; when the source has told their names,
+ * those that have one, with it. */
 struct ids {
 	uint32_t v[BATCH];
+	char *names[BATCH]; /* owned */
+	bool same[BATCH];   /* the id has that name at the target, too */
 	size_t n;
 };
 
 struct batch {
 	struct sync_owners *o;
 	struct ids ids[OWNERS_GROUP + 1]; /* by their kind */
-	/* Then only those that have names. */
+	unsigned waits; /* answers of the target that are to come */
+	bool settled;
+	TAILQ_ENTRY(batch) entry;
 };
 
 struct sync_owners {
 	struct sftp *source, *target;
 	struct table tables[OWNERS_GROUP + 1]; /* by kind */
 	struct batch *next; /* owned; to be sent; NULL: nothing */
+	/* Of a target that looks up no names: its files, and who waits for
+	 * them. */
+	struct sync_accounts *accounts;
+	bool has_accounts;
+	TAILQ_HEAD(batches, batch) waiting;
 	unsigned under_way;
 	int err;
 	bool dead;
@@ -108,6 +120,7 @@ sync_owners_new(struct sftp *source, struct sftp *target)
 		return NULL;
 	o->source = source;
 	o->target = target;
+	TAILQ_INIT(&o->waiting);
 	return o;
 }
 
@@ -119,6 +132,7 @@ free_if_over(struct sync_owners *o)
 	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
 		free(o->tables[kinds[k]].rows);
 	free(o->next);
+	sync_accounts_free(o->accounts);
 	free(o);
 }
 
@@ -136,23 +150,113 @@ end_batch(struct batch *b)
 {
 	struct sync_owners *o = b->o;
 
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+		for (size_t i = 0; i < ARRAY_LEN(b->ids[kinds[k]].names); i++)
+			free(b->ids[kinds[k]].names[i]);
 	free(b);
+	o->under_way--;
+	free_if_over(o);
+}
+
+/* ---- a target that looks up no names ------------------------------------- */
+
+static void
+settle_by_files(struct batch *b)
+{
+	uint32_t to;
+
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++) {
+		const struct ids *ids = &b->ids[kinds[k]];
+
+		for (size_t i = 0; i < ids->n; i++)
+			settle(b->o, kinds[k], ids->v[i], !ids->same[i] &&
+			    b->o->accounts != NULL && sync_accounts_find(
+				b->o->accounts, kinds[k], ids->names[i],
+				&to) ? to : ids->v[i]);
+	}
+	end_batch(b);
+}
+
+static void
+on_accounts(void *arg)
+{
+	struct sync_owners *o = arg;
+	struct batch *b;
+
+	o->has_accounts = true;
+	o->under_way++;
+	while ((b = TAILQ_FIRST(&o->waiting)) != NULL) {
+		TAILQ_REMOVE(&o->waiting, b, entry);
+		settle_by_files(b);
+	}
+	o->under_way--;
+	free_if_over(o);
+}
+
+static bool
+all_same(const struct batch *b)
+{
+	bool all = true;
+
+	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
+		for (size_t i = 0; i < b->ids[kinds[k]].n; i++)
+			all &= b->ids[kinds[k]].same[i];
+	return all;
+}
+
+/* In a session that can be confined the files would be those of its root. */
+static void
+ask_files(struct batch *b)
+{
+	struct sync_owners *o = b->o;
+
+	if (all_same(b) || o->dead || o->err != 0 ||
+	    sftp_has(o->target, SFTP_EXT_CONFINE) ||
+	    sftp_has(o->target, SFTP_EXT_IDS_BY_NAME)) {
+		stay_numbers(o, b);
+		end_batch(b);
+		return;
+	}
+	if (o->has_accounts) {
+		settle_by_files(b);
+		return;
+	}
+	TAILQ_INSERT_TAIL(&o->waiting, b, entry);
+	if (o->accounts != NULL)
+		return;
+	o->under_way++;
+	o->accounts = sync_accounts_read(o->target, on_accounts, o);
+	if (o->accounts == NULL)
+		o->err = ERR_NOMEM;
 	o->under_way--;
 	free_if_over(o);
 }
 
 /* ---- answers ------------------------------------------------------------ */
 
-/* Is it an answer that can be read? Else the ids of the batch stay numbers, and
- * after an error of the session nothing is known any more. */
-static bool
-is_told(struct batch *b, const struct sftp_reply *reply)
+static void
+take_error(struct sync_owners *o, const struct sftp_reply *reply)
 {
 	if (reply->err < 0)
-		b->o->err = reply->err;
-	else if (reply->type != SFTP_EXTENDED_REPLY)
-		stay_numbers(b->o, b);
+		o->err = reply->err;
+}
+
+static bool
+has_lists(const struct sftp_reply *reply)
+{
 	return reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY;
+}
+
+/* Both answers of the target are there. */
+static void
+target_answered(struct batch *b)
+{
+	if (--b->waits > 0)
+		return;
+	if (b->settled)
+		end_batch(b);
+	else
+		ask_files(b);
 }
 
 static void
@@ -161,7 +265,9 @@ on_ids(void *arg, const struct sftp_reply *reply)
 	struct batch *b = arg;
 	struct rd body = reply->body;
 
-	for (size_t k = 0; is_told(b, reply) && k < ARRAY_LEN(kinds); k++) {
+	take_error(b->o, reply);
+	b->settled = has_lists(reply);
+	for (size_t k = 0; b->settled && k < ARRAY_LEN(kinds); k++) {
 		const struct ids *ids = &b->ids[kinds[k]];
 		struct rd list = rd_sub(&body);
 
@@ -172,42 +278,69 @@ on_ids(void *arg, const struct sftp_reply *reply)
 			    to == UINT32_MAX ? ids->v[i] : to);
 		}
 	}
-	end_batch(b);
+	target_answered(b);
 }
 
-/* Texts of the names that the source told, one behind the other. */
-struct names {
-	const char *v[BATCH];
-	size_t n[OWNERS_GROUP + 1];
-	size_t count;
-	char *text; /* owned */
-	size_t at;
-};
+/* The target's names of the same numbers. */
+static void
+on_same(void *arg, const struct sftp_reply *reply)
+{
+	struct batch *b = arg;
+	struct rd body = reply->body;
+
+	take_error(b->o, reply);
+	for (size_t k = 0; has_lists(reply) && k < ARRAY_LEN(kinds); k++) {
+		struct ids *ids = &b->ids[kinds[k]];
+		struct rd list = rd_sub(&body);
+
+		for (size_t i = 0; i < ids->n; i++)
+			ids->same[i] = span_equals(rd_string(&list),
+			    ids->names[i]) && list.err == 0;
+	}
+	target_answered(b);
+}
 
 /* Takes the names of one kind. Of the batch's ids those are left that have
  * one. */
 static void
-take_names(struct batch *b, enum owners_kind kind, struct rd list,
-    struct names *names)
+take_names(struct batch *b, enum owners_kind kind, struct rd list)
 {
 	struct ids *ids = &b->ids[kind];
 	size_t n = 0;
 
 	for (size_t i = 0; i < ids->n; i++) {
 		struct span name = rd_string(&list);
-		char *text = names->text + names->at;
 
 		if (list.err != 0 || !owners_may_name(name.p, name.len)) {
 			settle(b->o, kind, ids->v[i], ids->v[i]);
 			continue;
 		}
-		memcpy(text, name.p, name.len);
-		text[name.len] = '\0';
-		names->at += name.len + 1;
-		names->v[names->count++] = text;
+		ids->names[n] = span_dup(name);
+		if (ids->names[n] == NULL)
+			b->o->err = ERR_NOMEM;
 		ids->v[n++] = ids->v[i];
 	}
-	names->n[kind] = ids->n = n;
+	ids->n = n;
+}
+
+/* Asks the target for the ids of the names. One that may not be able to tell
+ * them is asked for its names of the same numbers, too: mostly these are the
+ * same, and then nothing else is needed. */
+static void
+ask_target(struct batch *b)
+{
+	struct sftp *s = b->o->target;
+	const struct ids *users = &b->ids[OWNERS_USER];
+	const struct ids *groups = &b->ids[OWNERS_GROUP];
+	bool by_name = sftp_has(s, SFTP_EXT_IDS_BY_NAME);
+
+	b->waits = by_name ? 1 : 2;
+	/* The first answer may come at once, if the session is over. */
+	if (!by_name)
+		sftp_users_groups(s, users->v, users->n, groups->v, groups->n,
+		    on_same, b);
+	sftp_ids_by_name(s, (const char *const *)users->names, users->n,
+	    (const char *const *)groups->names, groups->n, on_ids, b);
 }
 
 static void
@@ -215,28 +348,17 @@ on_names(void *arg, const struct sftp_reply *reply)
 {
 	struct batch *b = arg;
 	struct rd body = reply->body;
-	struct names names = { .count = 0 };
-	size_t users;
 
-	if (!is_told(b, reply)) {
-		end_batch(b);
-		return;
-	}
-	names.text = malloc(BATCH * (OWNERS_ASKED_MAX + 1));
-	if (names.text == NULL) {
-		b->o->err = ERR_NOMEM;
-		end_batch(b);
-		return;
-	}
-	for (size_t k = 0; k < ARRAY_LEN(kinds); k++)
-		take_names(b, kinds[k], rd_sub(&body), &names);
-	users = names.n[OWNERS_USER];
-	if (names.count == 0 || b->o->dead)
+	take_error(b->o, reply);
+	if (reply->err == 0 && !has_lists(reply))
+		stay_numbers(b->o, b);
+	for (size_t k = 0; has_lists(reply) && k < ARRAY_LEN(kinds); k++)
+		take_names(b, kinds[k], rd_sub(&body));
+	if (!has_lists(reply) || b->o->dead || b->o->err != 0 ||
+	    b->ids[OWNERS_USER].n + b->ids[OWNERS_GROUP].n == 0)
 		end_batch(b);
 	else
-		sftp_ids_by_name(b->o->target, names.v, users,
-		    names.v + users, names.n[OWNERS_GROUP], on_ids, b);
-	free(names.text);
+		ask_target(b);
 }
 
 /* ---- questions ---------------------------------------------------------- */

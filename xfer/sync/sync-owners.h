@@ -2,9 +2,11 @@
 /*
  * Owners by name: which ids the target has for the users and groups of a
  * source. The source's server tells the names of its ids, the target's the ids
- * of these names, many at a time; what was learned is kept. An id that has no
- * name there, or whose name is nobody's here, stays the number that it is, and
- * so do all where a server cannot answer. 0 is 0 everywhere.
+ * of these names, many at a time; what was learned is kept. A target's server
+ * that cannot do that has its files of accounts read (sync-accounts.h), unless
+ * the numbers have the same names there. An id that has no name, or whose name
+ * is nobody's at the target, stays the number that it is, and so do all where a
+ * server does not answer. 0 is 0 everywhere.
  *
  * Nothing here waits: whoever needs an id asks again when the sessions had
  * their turns.
