@@ -1,15 +1,14 @@
 # SPDX-License-Identifier: ISC
 """The row `foresee` of bench/run: what hpnssh --check expects of a path, and
-what an hpnscp of the same path then does, by turns. The files are in memory at
-both ends, as what --check moves is.
+what an hpnscp of the same path then does, by turns. Files are read from memory
+and end in /dev/null, so that the path counts, and neither end's disk; in the
+row `to a file` they do not, and --check is told where.
 """
 
 import json
-import shutil
 
-from benchlib import LongPath, Server, median, timed
+from benchlib import MB, LongPath, Server, median, timed
 
-MB = 1000 * 1000
 # Mbit/s (None: loopback), ms, loss, megabytes
 PATHS = [(None, 0, 0, 2000), (100, 20, 0, 80), (1000, 100, 0, 800),
          (1000, 100, 0.001, 300)]
@@ -26,40 +25,46 @@ class Foresee:
             what = (f"{rate} Mbit/s x {rtt} ms" if rate else "loopback") + (
                 f", loss {loss:.2%}" if loss else "")
             self.foresee_path(server, what, megabytes * MB)
+            if not path:
+                self.foresee_path(server, "loopback to a file",
+                                  megabytes * MB, self.work.dir)
             self.drop([server] + ([path] if path else []))
 
-    def foresee_path(self, server, what, size):
+    def foresee_path(self, server, what, size, folder=None):
+        """With a folder of the server files end there, and only uploads are
+        compared."""
         data = self.work.file(size)
-        there = self.work.dir / "foreseen"
-        shutil.copy(data, there)
-        client = self.work.ours
+        there = folder / "foreseen" if folder else "/dev/null"
+        directions = ("up",) if folder else ("up", "down")
         got = {}
         for _ in range(self.rounds):
-            told = json.loads(timed(self.check_of(server), 40).out)
-            for direction in ("up", "down"):
-                moved = told[direction]
-                seconds = (told["ready_seconds"] + moved["start_seconds"]
-                           + size / told["expect_" + direction]["rate"])
-                wall = timed(server.scp(client, data, there, direction),
-                             120).wall
+            told = json.loads(timed(self.check_of(server, folder), 40).out)
+            for direction in directions:
+                rate = told["expect_" + direction]["rate"]
+                seconds = (told["ready_seconds"] + size / rate
+                           + told[direction]["start_seconds"])
+                wall = timed(server.scp(self.work.ours, data, there,
+                                        direction), 120).wall
+                if folder:
+                    there.unlink()
                 got.setdefault((direction, "expected"), []).append(
                     size * 8 / 1e6 / seconds)
                 got.setdefault((direction, "hpnscp"), []).append(
                     size * 8 / 1e6 / wall)
-        there.unlink()
-        for direction in ("up", "down"):
+        for direction in directions:
             pair = {name: got[direction, name]
                     for name in ("expected", "hpnscp")}
             self.add("foresee", f"{what}, {direction}", "Mbit/s", pair)
             off = [a / b - 1 for a, b in zip(*pair.values())]
             self.add("foresee", f"{what}, {direction}: off by", "",
                      {"expected": off})
-            self.say(f"{what}, {direction}: off by {median(off):+.1%}, "
+            self.say(f"{what}, {direction}: off by {median(off):+.1%}: "
                      + ", ".join(f"{o:+.1%}" for o in off))
 
     @staticmethod
-    def check_of(server):
+    def check_of(server, folder):
         command = server.command(server.work.ours, options=[
             "-c", "aes128-gcm@openssh.com"])
         at = command.index(server.work.ours["ssh"]) + 1
+        command[-1] += f":{folder}" if folder else ""
         return [*command[:at], "--check", "--json", *command[at:]]

@@ -89,6 +89,22 @@ file_sync(int fd)
 	return fsync(fd);
 }
 
+int
+file_uncache(int fd)
+{
+#if defined(POSIX_FADV_DONTNEED)
+	int r = posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+
+	if (r == 0)
+		return 0;
+	errno = r;
+#else
+	(void)fd;
+	errno = ENOSYS;
+#endif
+	return -1;
+}
+
 ssize_t
 file_copy_range(int from, off_t *from_at, int to, off_t *to_at, size_t len)
 {

@@ -87,6 +87,9 @@ unsigned file_device_minor(dev_t device);
 /* As fsync(); also makes the disk write its cache, where the system can ask for
  * that. */
 int file_sync(int fd);
+/* The kernel gives up what it keeps of the file in memory; what is not on the
+ * disk yet stays. -1 with ENOSYS: the system cannot be asked. */
+int file_uncache(int fd);
 /* As copy_file_range(), which copies in the kernel. -1 with ENOSYS: the system
  * cannot. */
 ssize_t file_copy_range(int from, off_t *from_at, int to, off_t *to_at,

@@ -25,7 +25,7 @@ enum {
 	UNDER_WAY_MAX = 32 * 1024 * 1024,
 	STEP_MS = 50,
 	WRITE_MS = 3000, /* then no further round begins */
-	REMOVE_MS = 3000,
+	REMOVE_MS = 2000,
 	ROOM_PART = 4, /* of what is free, a quarter is the most */
 };
 
@@ -138,21 +138,38 @@ rate_of(uint64_t bytes, uint64_t us)
 }
 
 static bool
-sync_file(struct disk *d)
+ask_handle(struct disk *d, enum sftp_extension ext, struct check_answer *a)
 {
 	struct check_call *call = check_call_new();
-	struct check_answer a;
 	uint64_t now = clock_ms();
 
 	if (call != NULL)
-		sftp_ext_handle(d->c->sftp, SFTP_EXT_FSYNC, &d->handle,
-		    check_call_done, call);
-	if (check_call_wait(d->c, call,
-		d->until_ms > now ? d->until_ms - now : 1, &a) &&
-	    a.status == SFTP_OK)
-		return true;
-	fail(d, a.words);
-	return false;
+		sftp_ext_handle(d->c->sftp, ext, &d->handle, check_call_done,
+		    call);
+	return check_call_wait(d->c, call,
+		   d->until_ms > now ? d->until_ms - now : 1, a) &&
+	    a->status == SFTP_OK;
+}
+
+static bool
+sync_file(struct disk *d)
+{
+	struct check_answer a;
+	bool ok = ask_handle(d, SFTP_EXT_FSYNC, &a);
+
+	if (!ok)
+		fail(d, a.words);
+	return ok;
+}
+
+/* Lets the host forget what it has in memory, where it can. */
+static bool
+uncache(struct disk *d)
+{
+	struct check_answer a;
+
+	return sftp_has(d->c->sftp, SFTP_EXT_UNCACHE) &&
+	    ask_handle(d, SFTP_EXT_UNCACHE, &a);
 }
 
 /* A round: as many bytes more, and then on the disk. The last round counts: the
@@ -176,6 +193,7 @@ write_round(struct disk *d, uint64_t bytes)
 	us = clock_us() - written;
 	least = MIN(d->c->network.least_us, us);
 	out->sync = rate_of(bytes, us - least);
+	out->taken = rate_of(bytes, written - begun);
 	out->write = rate_of(bytes, clock_us() - begun - least);
 	out->bytes = d->offset;
 	out->known = true;
@@ -207,6 +225,7 @@ read_again(struct disk *d)
 	uint64_t end = d->offset, begun, now = clock_ms();
 	uint64_t left = d->until_ms > now ? d->until_ms - now : 0;
 	uint64_t can = out->write / 1000 * left / 2;
+	bool uncached = uncache(d);
 
 	/* Reading is about as fast as writing, or faster. */
 	end = MIN(end, MAX(can, (uint64_t)ROUND_FIRST));
@@ -218,7 +237,7 @@ read_again(struct disk *d)
 	out->read = rate_of(end, clock_us() - begun -
 	    MIN(d->c->network.least_us, clock_us() - begun));
 	out->reread = true;
-	out->cached = true;
+	out->cached = !uncached;
 }
 
 /* ---- the file ------------------------------------------------------------ */
@@ -238,7 +257,8 @@ folder_of(const struct check *c)
 static bool
 ask(struct disk *d, struct check_call *call, struct check_answer *a)
 {
-	return check_call_wait(d->c, call, CHECK_ANSWER_MS, a) &&
+	return check_call_wait(d->c, call, check_left(d->c, CHECK_ANSWER_MS),
+		   a) &&
 	    a->status == SFTP_OK;
 }
 
@@ -342,7 +362,7 @@ check_disk_measure(struct check *c)
 
 	d->c = c;
 	c->disk.tried = true;
-	d->until_ms = clock_ms() + CHECK_DISK_MS;
+	d->until_ms = clock_ms() + check_left(c, CHECK_DISK_MS);
 	rand_bytes(d->block, sizeof d->block);
 	if (c->path[0] == '~' && c->path[1] != '/' && c->path[1] != '\0') {
 		fail(d, "other users' ~ is not expanded");

@@ -20,9 +20,13 @@
 
 /* Bounds of a check. */
 enum {
+	CHECK_WHOLE_MS = 18000,	 /* from the login on, but for removing */
 	CHECK_SESSION_MS = 5000, /* until the SFTP server has answered */
 	CHECK_ANSWER_MS = 3000,	 /* a single request */
-	CHECK_MOVE_MS = 4500,	 /* data in one direction */
+	/* Data in one direction; a rate that does not settle takes longer, but
+	 * then time is left for the disk. */
+	CHECK_MOVE_MS = 7500,
+	CHECK_MOVE_SHORT_MS = 5500,
 	CHECK_DISK_MS = 5000,
 	CHECK_DISK_BYTES = 256 * 1024 * 1024,
 	CHECK_CIPHER_MS = 80, /* a cipher, in one direction */
@@ -51,7 +55,7 @@ struct check {
 	struct remote_copy copy;
 	bool stop;  /* a signal has come: all phases end */
 	int signo;
-	uint64_t begun_ms; /* the login was done */
+	uint64_t until_ms; /* what is not measured by then is left */
 
 	uint64_t login_ms; /* from connecting until the SFTP server answered */
 	struct check_path network;
@@ -66,6 +70,8 @@ struct check {
 /* check.c */
 /* Notes that something could not be measured. */
 void check_fail(struct check *c, const char *what, const char *words);
+/* Of so many milliseconds those that are left. */
+uint64_t check_left(const struct check *c, uint64_t limit_ms);
 
 /* check-call.c: requests that have a time limit, and end with the check. */
 struct check_answer {

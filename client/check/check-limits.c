@@ -7,13 +7,15 @@
 #include "base/mem.h"
 
 enum {
-	/* Of the late rate, in percent: near enough to be that. */
-	NEAR_LEVEL = 90,
+	/* Of the late rate, in percent: what counts as the same. */
+	LEVEL_LOW = 85,
+	LEVEL_HIGH = 118,
 	SAME_RATE = 6, /* rates that differ by less are one */
 	SPANS = 3,
 	HELD_PERCENT = 20, /* of the time: a buffer is the limit */
 	/* Segments sent again, of a million: cubic itself causes some. */
 	LOSS_PER_MILLION = 500,
+	NEAR_US = 1000, /* a round trip within a house */
 	CPU_BUSY = 80, /* percent of a core */
 };
 
@@ -48,22 +50,28 @@ span_behind(const struct check_point *p, size_t n, size_t i, uint64_t span_ms)
 	return k;
 }
 
+static bool
+is_level(uint64_t rate, uint64_t level)
+{
+	return rate * 100 >= level * LEVEL_LOW &&
+	    rate * 100 <= level * LEVEL_HIGH;
+}
+
 uint64_t
 check_steady_rate(const struct check_point *p, size_t n)
 {
 	uint64_t whole, span, level;
-	size_t late, from;
+	size_t from;
 
 	if (n < 3)
 		return 0;
 	whole = p[n - 1].ms - p[0].ms;
 	span = MAX(whole / 8, (uint64_t)1);
-	late = span_behind(p, n, 0, whole * 2 / 5);
-	level = rate_between(&p[late], &p[n - 1]);
-	for (from = 0; from < late; from++)
-		if (rate_between(&p[from], &p[span_behind(p, n, from, span)]) *
-			100 >= level * NEAR_LEVEL)
-			break;
+	from = span_behind(p, n, 0, whole * 3 / 5);
+	level = rate_between(&p[from], &p[n - 1]);
+	while (from > 0 && is_level(rate_between(&p[from - 1],
+		&p[span_behind(p, n, from - 1, span)]), level))
+		from--;
 	return rate_between(&p[from], &p[n - 1]);
 }
 
@@ -214,6 +222,12 @@ say_path(const struct check_facts *f, struct check_expected *out)
 		    "sshd_config on the host, which refused connections");
 }
 
+static bool
+is_near(const struct check_path *n)
+{
+	return !n->known || n->least_us < NEAR_US;
+}
+
 /* The disk is the limit where it is slower than all else. Returns whether it
  * is, and lowers the rate. */
 static bool
@@ -224,10 +238,12 @@ limit_by_disk(const struct check_facts *f, struct check_expected *out)
 
 	if (!d->known)
 		return false;
-	/* While data arrives the host writes already: so the slower of the two
-	 * counts. What was read may have come faster than the disk is. */
-	rate = f->up ? (d->synced ? MIN(d->sync, out->rate) : d->write) :
-		       d->read;
+	/* While data arrives the host writes already, so the slower of the two
+	 * counts. Over a long path a file alone shows how TCP begins, and not
+	 * how fast the host takes it. */
+	rate = !f->up ? d->read : d->synced ? d->sync : d->write;
+	if (f->up && is_near(f->path))
+		rate = MIN(rate, d->taken);
 	if (rate == 0 || (!f->up && (d->cached || !d->reread)) ||
 	    (out->rate != 0 && rate * 100 >= out->rate * 95))
 		return false;
@@ -258,11 +274,10 @@ limit_of(const struct check_facts *f)
 	const struct check_path *n = f->path;
 	const struct check_moved *m = f->moved;
 	enum check_limit buffer = limit_by_buffer(n, f->up);
-	bool far = n->known && n->least_us >= 1000;
 
 	if (m->cpu >= CPU_BUSY)
 		return CHECK_LIMIT_CPU;
-	if (!far)
+	if (is_near(n))
 		return CHECK_LIMIT_SERVER;
 	if (buffer != CHECK_LIMIT_UNKNOWN)
 		return buffer;

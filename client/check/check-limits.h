@@ -61,6 +61,7 @@ struct check_disk {
 	bool cached; /* what was read may have come from the host's memory */
 	uint64_t bytes;
 	uint64_t write; /* with the sync */
+	uint64_t taken; /* until the host had it in memory */
 	uint64_t sync;	/* while the host was told to write all to its disk */
 	uint64_t read;
 };
@@ -70,9 +71,9 @@ struct check_point {
 	uint64_t ms, bytes;
 };
 
-/* The rate after the start: that of the time since it had come near the rate of
- * the last three fifths. A burst, as after a loss, is not the rate. 0:
- * too few points. */
+/* The rate after the start: that of the last two fifths, and of the time before
+ * in which it was about the same. A start below it, or above it as on a path
+ * that loses packets, does not count. 0: too few points. */
 uint64_t check_steady_rate(const struct check_point *p, size_t n);
 /* True if the last points show the same rate over spans of span_ms. */
 bool check_is_steady(const struct check_point *p, size_t n, uint64_t span_ms);

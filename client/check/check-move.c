@@ -28,10 +28,11 @@ enum {
 	WINDOW_MAX = 64 * 1024 * 1024, /* of all lanes together */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* wider ones follow the path */
 	SAMPLE_MS = 100,
-	POINT_MS = 25,
+	POINT_MS = 35,
 	TURN_MS = 20,
 	SPAN_MIN_MS = 400,
 	SPAN_TRIPS = 4,
+	STEADY_SPANS = 3,
 	START_MS = 1000,
 	START_TRIPS = 12,
 	DRAIN_MS = 2500, /* until what is under way has been answered */
@@ -74,6 +75,7 @@ struct check_lanes {
 	uint64_t moved; /* of all lanes, in this direction */
 	uint64_t begun_ms, sampled_ms, sample_moved, sample_arrived, stall_ms;
 	uint64_t rtt_ms;
+	uint64_t changed_ms; /* other connections took work, or further ones */
 	unsigned samples, queued; /* of these, with a queue on the path */
 	struct check_point points[CHECK_POINTS];
 	size_t n_points;
@@ -392,7 +394,7 @@ static void
 grow(struct check_lanes *m, uint64_t now)
 {
 	struct xfer_streams_view v;
-	unsigned early;
+	unsigned early, use = m->growth.use, opened = m->growth.asked;
 
 	measure(m, now, &v);
 	m->rtt_ms = v.rtt_ms;
@@ -408,6 +410,8 @@ grow(struct check_lanes *m, uint64_t now)
 	if (now - m->sampled_ms >= MAX((uint64_t)SAMPLE_MS, v.rtt_ms) &&
 	    m->moved > m->sample_moved)
 		decide(m, now, &v);
+	if (use != m->growth.use || opened != m->growth.asked)
+		m->changed_ms = now;
 }
 
 /* ---- a direction --------------------------------------------------------- */
@@ -429,11 +433,16 @@ is_enough(const struct check_lanes *m, uint64_t now)
 {
 	uint64_t ms = now - m->begun_ms;
 
-	if (m->c->stop || m->moved >= CHECK_MOVE_BYTES || ms >= CHECK_MOVE_MS)
+	uint64_t span = MAX((uint64_t)SPAN_MIN_MS, SPAN_TRIPS * m->rtt_ms);
+	uint64_t most = m->c->path != NULL ? CHECK_MOVE_SHORT_MS :
+					     CHECK_MOVE_MS;
+
+	if (m->c->stop || m->moved >= CHECK_MOVE_BYTES || ms >= most ||
+	    check_left(m->c, 1) == 0)
 		return true;
 	return ms >= START_MS + START_TRIPS * m->rtt_ms && m->to_open == 0 &&
-	    check_is_steady(m->points, m->n_points,
-		MAX((uint64_t)SPAN_MIN_MS, SPAN_TRIPS * m->rtt_ms));
+	    now - m->changed_ms >= STEADY_SPANS * span &&
+	    check_is_steady(m->points, m->n_points, span);
 }
 
 /* Gives each lane work. False: none is left. */
@@ -463,7 +472,7 @@ feed(struct check_lanes *m)
 static int
 drain(struct check_lanes *m)
 {
-	uint64_t until = clock_ms() + DRAIN_MS;
+	uint64_t until = clock_ms() + check_left(m->c, DRAIN_MS);
 	struct lane *l;
 	int r = 0;
 
@@ -542,7 +551,8 @@ is_device(struct check_lanes *m, const char *what)
 	if (call != NULL)
 		sftp_path_request(m->c->sftp, SFTP_STAT, device_of(m),
 		    check_call_done, call);
-	if (!check_call_wait(m->c, call, CHECK_ANSWER_MS, &a) ||
+	if (!check_call_wait(m->c, call, check_left(m->c, CHECK_ANSWER_MS),
+		&a) ||
 	    a.status != SFTP_OK) {
 		check_fail(m->c, what, a.words);
 		return false;
@@ -567,13 +577,12 @@ begin(struct check_lanes *m, bool up)
 		.asked = m->growth.asked };
 	m->moved = m->sample_moved = m->n_points = 0;
 	m->samples = m->queued = 0;
+	m->words[0] = '\0';
 	m->begun_ms = m->sampled_ms = clock_ms();
 	TAILQ_FOREACH(l, &m->lanes, entry) {
 		/* Answers of before would count as new data. */
-		if (l->in_flight > 0)
-			l->state = LANE_ENDED;
-		if (l->state != LANE_ENDED)
-			l->state = LANE_NEW;
+		l->state = l->in_flight > 0 || sftp_error(l->s) != 0 ?
+		    LANE_ENDED : LANE_NEW;
 		l->idle = false;
 		l->offset = l->moved = l->sample_moved = l->rate = 0;
 		l->window = WINDOW_MIN;

@@ -40,7 +40,7 @@ static bool
 ask_server(struct check *c, const struct sshclient *client,
     struct tcp_numbers *out)
 {
-	uint64_t until = clock_ms() + TELL_MS;
+	uint64_t until = clock_ms() + check_left(c, TELL_MS);
 	struct session_params p = { .loop = c->loop };
 
 	sshclient_fill(client, &p);

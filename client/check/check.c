@@ -33,6 +33,14 @@ check_fail(struct check *c, const char *what, const char *words)
 	c->failed++;
 }
 
+uint64_t
+check_left(const struct check *c, uint64_t limit_ms)
+{
+	uint64_t now = clock_ms();
+
+	return now < c->until_ms ? MIN(limit_ms, c->until_ms - now) : 0;
+}
+
 /* ---- the target ---------------------------------------------------------- */
 
 static void
@@ -167,7 +175,7 @@ run(struct check *c, const struct strlist *options)
 	int status = EXIT_NO_CONNECTION;
 
 	if (connect_host(c, options) == 0 && !c->stop) {
-		c->begun_ms = clock_ms();
+		c->until_ms = clock_ms() + CHECK_WHOLE_MS;
 		if (check_lanes_new(&lanes, c) != 0)
 			fatal("%s", err_text(ERR_NOMEM));
 		measure(c, lanes);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "regress/unit/help.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,9 +120,11 @@ test_copies(void **state)
 		assert_memory_equal(got, "2678", 4);
 	}
 	assert_int_equal(file_sync(to), 0);
+	assert_true(file_uncache(to) == 0 || errno == ENOSYS);
 	close(from);
 	close(to);
 	assert_int_equal(file_sync(to), -1);
+	assert_int_equal(file_uncache(to), -1);
 	unlink(from_path);
 	unlink(to_path);
 	free(from_path);

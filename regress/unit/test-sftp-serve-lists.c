@@ -100,6 +100,12 @@ ask_stat_ns(uint32_t h)
 }
 
 static void
+ask_uncache(uint32_t h)
+{
+	put_handle(ask_ext("uncache@hpnssh.org"), h);
+}
+
+static void
 ask_sparse_map(uint32_t h)
 {
 	put_handle(ask_ext("sparse-map@hpnssh.org"), h);
@@ -231,6 +237,7 @@ static const struct own {
 	    ask_block_sums_name, false },
 	{ "copy-blocks", "copy-blocks@hpnssh.org", "copy-data", ask_copy,
 	    true },
+	{ "uncache", "uncache@hpnssh.org", "fsync", ask_uncache, true },
 	{ "times-ns", "times-ns@hpnssh.org", "fsetstat", ask_times_ns, true },
 	{ "times-ns-name", "times-ns-name@hpnssh.org", "lsetstat",
 	    ask_times_ns_name, true },
@@ -358,6 +365,8 @@ test_own_requests_refused(void **state)
 		/* Nothing else is needed. */
 		opts.denied = "setstat,rename,mkdir,rmdir,symlink,readlink,"
 			      "opendir,readdir,realpath,copy-data,fsync";
+		if (strcmp(own->name, "uncache") == 0)
+			opts.denied = "setstat,rename,stat,lstat,copy-data";
 		if (csv_has("readdir-ns,confine", own->name))
 			opts.denied = "setstat,rename,stat,lstat,stat-ns";
 		if (csv_has("walk,walk-read", own->name))

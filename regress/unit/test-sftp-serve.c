@@ -23,7 +23,7 @@ test_version(void **state)
 		"expand-path@openssh.com", "copy-data", "home-directory",
 		"users-groups-by-id@openssh.com", "check-file",
 		"block-sums@hpnssh.org", "block-sums-name@hpnssh.org",
-		"copy-blocks@hpnssh.org",
+		"copy-blocks@hpnssh.org", "uncache@hpnssh.org",
 		"times-ns@hpnssh.org", "times-ns-name@hpnssh.org",
 		"stat-ns@hpnssh.org",
 		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",

@@ -602,6 +602,26 @@ serve_fsync(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
+static int
+run_uncache(struct serve_op *op)
+{
+	int err = file_sync(op->file.fd);
+
+	return err != 0 ? err : file_uncache(op->file.fd);
+}
+
+/* Fsync, and then the kernel gives up what it keeps of the file in memory: what
+ * is read next shows how fast the disk is. */
+int
+serve_uncache(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	int err = serve_fsync(s, op, r);
+
+	if (err == 0)
+		op->run = run_uncache;
+	return err;
+}
+
 /* Copies the next bytes with file_copy_range() if both files allow it, which
  * shares blocks or copies inside of the kernel; else by reading and writing.
  * Returns the bytes copied, 0 at the end of the source, or -1. */

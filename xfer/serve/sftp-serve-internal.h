@@ -310,6 +310,7 @@ SERVE_HANDLER(open);
 SERVE_HANDLER(close);
 SERVE_HANDLER(read);
 SERVE_HANDLER(fsync);
+SERVE_HANDLER(uncache);
 SERVE_HANDLER(copy_data);
 /* sftp-serve-file.c */
 SERVE_HANDLER(lstat);

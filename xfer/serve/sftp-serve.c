@@ -121,6 +121,8 @@ static const struct request requests[] = {
 	    "open,read,close", READ, serve_block_sums_name),
 	OTHER("copy-blocks", "copy-blocks@hpnssh.org", "1", "copy-data",
 	    READ | ALTERS, serve_copy_blocks),
+	OTHER("uncache", "uncache@hpnssh.org", "1", "fsync", ALTERS,
+	    serve_uncache),
 	OTHER("times-ns", "times-ns@hpnssh.org", "1", "fsetstat", TIMES,
 	    serve_times_ns),
 	OTHER("times-ns-name", "times-ns-name@hpnssh.org", "1", "lsetstat",

@@ -45,6 +45,7 @@ enum sftp_extension {
 	SFTP_EXT_HOME_DIRECTORY,
 	SFTP_EXT_USERS_GROUPS,
 	SFTP_EXT_CHECK_FILE, /* only if it can compute sha256 */
+	SFTP_EXT_UNCACHE, /* fsync, and what is read next is the disk's */
 	SFTP_EXT_TIMES_NS,
 	SFTP_EXT_TIMES_NS_NAME,
 	SFTP_EXT_STAT_NS,

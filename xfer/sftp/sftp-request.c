@@ -25,6 +25,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_HOME_DIRECTORY] = { "home-directory", "1" },
 	[SFTP_EXT_USERS_GROUPS] = { "users-groups-by-id@openssh.com", "1" },
 	[SFTP_EXT_CHECK_FILE] = { "check-file", NULL },
+	[SFTP_EXT_UNCACHE] = { "uncache@hpnssh.org", "1" },
 	[SFTP_EXT_TIMES_NS] = { "times-ns@hpnssh.org", "1" },
 	[SFTP_EXT_TIMES_NS_NAME] = { "times-ns-name@hpnssh.org", "1" },
 	[SFTP_EXT_STAT_NS] = { "stat-ns@hpnssh.org", "1" },
