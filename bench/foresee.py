@@ -41,8 +41,8 @@ class Foresee:
             told = json.loads(timed(self.check_of(server, folder), 40).out)
             for direction in directions:
                 rate = told["expect_" + direction]["rate"]
-                seconds = (told["ready_seconds"] + size / rate
-                           + told[direction]["start_seconds"])
+                seconds = told["ready_seconds"] + self.rest(
+                    told[direction], size, rate)
                 wall = timed(server.scp(self.work.ours, data, there,
                                         direction), 120).wall
                 if folder:
@@ -60,6 +60,14 @@ class Foresee:
                      {"expected": off})
             self.say(f"{what}, {direction}: off by {median(off):+.1%}: "
                      + ", ".join(f"{o:+.1%}" for o in off))
+
+    @staticmethod
+    def rest(moved, size, rate):
+        """Seconds for so many bytes: those that --check moved itself took what
+        they took, the others have the rate that is expected."""
+        if size <= moved["bytes"]:
+            return moved["start_seconds"] + size / rate
+        return moved["seconds"] + (size - moved["bytes"]) / rate
 
     @staticmethod
     def check_of(server, folder):

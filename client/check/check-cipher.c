@@ -120,7 +120,7 @@ measure_best(struct check_ciphers *k)
 void
 check_ciphers_measure(struct check *c)
 {
-	const struct sshclient *client = remote_client(c->remote);
+	const struct sshclient *client = remote_client(c->remote, 0);
 	struct session_params s = { .loop = c->loop };
 	struct check_ciphers *k = &c->ciphers;
 	const struct cipher_alg *alg;

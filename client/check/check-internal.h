@@ -20,17 +20,18 @@
 
 /* Bounds of a check. */
 enum {
-	CHECK_WHOLE_MS = 18000,	 /* from the login on, but for removing */
+	CHECK_WHOLE_MS = 18500,	 /* from the login on, but for removing */
 	CHECK_SESSION_MS = 5000, /* until the SFTP server has answered */
 	CHECK_ANSWER_MS = 3000,	 /* a single request */
 	/* Data in one direction; a rate that does not settle takes longer, but
 	 * then time is left for the disk. */
-	CHECK_MOVE_MS = 7500,
-	CHECK_MOVE_SHORT_MS = 5500,
+	CHECK_MOVE_MS = 6500,
+	CHECK_MOVE_SHORT_MS = 5000,
 	CHECK_DISK_MS = 5000,
 	CHECK_DISK_BYTES = 256 * 1024 * 1024,
 	CHECK_CIPHER_MS = 80, /* a cipher, in one direction */
 	CHECK_FAILURES_MAX = 8,
+	CHECK_CONNECTIONS_MAX = 32,
 	CHECK_WORDS_MAX = 160,
 };
 #define CHECK_MOVE_BYTES (UINT64_C(2) << 30)
@@ -93,6 +94,12 @@ bool check_call_wait(struct check *c, struct check_call *call,
     uint64_t limit_ms, struct check_answer *out);
 
 /* check-path.c */
+/* Segments with data that were sent, and sent again, over all connections. */
+struct check_sums {
+	uint64_t sent, again;
+};
+struct check_sums check_sums_here(const struct check *c);
+struct check_sums check_sums_there(const struct check *c);
 /* Reads what the kernels know of the connection. after: data has moved. */
 void check_path_measure(struct check *c, bool after);
 

@@ -14,7 +14,8 @@ enum {
 	SPANS = 3,
 	HELD_PERCENT = 20, /* of the time: a buffer is the limit */
 	/* Segments sent again, of a million: cubic itself causes some. */
-	LOSS_PER_MILLION = 500,
+	LOSS_PER_MILLION = 300,
+	WIDER = 121, /* percent: the square of that tenth */
 	NEAR_US = 1000, /* a round trip within a house */
 	CPU_BUSY = 80, /* percent of a core */
 };
@@ -169,6 +170,37 @@ lost_per_million(const struct check_facts *f)
 	return sent > 0 ? again * 1000000 / sent : 0;
 }
 
+/* Steps down to the integer root. */
+static uint64_t
+root(uint64_t v)
+{
+	uint64_t r = 0;
+
+	for (uint64_t bit = UINT64_C(1) << 31; bit != 0; bit >>= 1)
+		if ((r | bit) * (r | bit) <= v)
+			r |= bit;
+	return r;
+}
+
+/* The mean window of AIMD is the root of 3 / (2 p) segments, of cubic on such
+ * paths, too (RFC 8312 section 4.2); measured over minutes, Linux's is a tenth
+ * wider. A path that was full at any time loses packets because it was:
+ * there the losses say nothing. */
+uint64_t
+check_loss_rate(const struct check_path *path, const struct check_moved *moved,
+    bool up)
+{
+	uint64_t sent = moved->late_segments, again = moved->late_again;
+
+	if (!path->known || moved->queued || path->least_us < NEAR_US ||
+	    !(up ? path->up_backs_off : path->down_backs_off) || again == 0 ||
+	    again * 1000000 < sent * LOSS_PER_MILLION)
+		return UINT64_MAX;
+	return moved->connections * path->mss *
+	    root(sent * (1500000 / 100 * WIDER) / again) * 1000 /
+	    path->least_us;
+}
+
 static void
 say_loss(const struct check_facts *f, struct check_expected *out)
 {
@@ -228,6 +260,18 @@ is_near(const struct check_path *n)
 	return !n->known || n->least_us < NEAR_US;
 }
 
+/* Does the rate of reading show the disk? Over a long path it shows what one
+ * connection gives, unless it is much less than that. */
+static bool
+disk_shows(const struct check_facts *f)
+{
+	const struct check_disk *d = f->disk;
+	uint64_t one = f->moved->rate / MAX(f->moved->connections, 1u);
+
+	return d->reread && !d->cached && (is_near(f->path) ||
+	    d->read * 2 < one);
+}
+
 /* The disk is the limit where it is slower than all else. Returns whether it
  * is, and lowers the rate. */
 static bool
@@ -244,7 +288,7 @@ limit_by_disk(const struct check_facts *f, struct check_expected *out)
 	rate = !f->up ? d->read : d->synced ? d->sync : d->write;
 	if (f->up && is_near(f->path))
 		rate = MIN(rate, d->taken);
-	if (rate == 0 || (!f->up && (d->cached || !d->reread)) ||
+	if (rate == 0 || (!f->up && !disk_shows(f)) ||
 	    (out->rate != 0 && rate * 100 >= out->rate * 95))
 		return false;
 	out->rate = rate;
@@ -322,8 +366,12 @@ check_expect(const struct check_facts *f, struct check_expected *out)
 {
 	*out = (struct check_expected){ .rate = 0 };
 	if (f->moved->known) {
-		out->rate = f->moved->rate;
+		uint64_t by_loss = check_loss_rate(f->path, f->moved, f->up);
+
+		out->rate = MIN(f->moved->rate, by_loss);
 		out->limit = limit_of(f);
+		if (by_loss < f->moved->rate)
+			out->limit = CHECK_LIMIT_LOSS;
 	}
 	if (limit_by_disk(f, out))
 		out->limit = CHECK_LIMIT_DISK;

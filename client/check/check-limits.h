@@ -25,6 +25,9 @@ struct check_path {
 	/* Segments with data that were sent, and sent again, from both ends. */
 	uint64_t segments_up, again_up, segments_down, again_down;
 	bool server_told; /* the server's kernel was asked */
+	/* The sender's window shrinks with each loss (cubic and its kin), as
+	 * its kernel shows after the first one. */
+	bool up_backs_off, down_backs_off;
 	char congestion[16]; /* here */
 	/* Largest buffers of TCP here, bytes. */
 	uint64_t send_limit, receive_limit;
@@ -53,6 +56,9 @@ struct check_moved {
 	bool refused; /* the host took no further connection */
 	bool held;    /* the windows of the peer's channels were used up */
 	bool queued;  /* packets waited in a queue of the path */
+	/* Of all connections, once the start was over: segments that were sent,
+	 * and sent again. 0: not known. */
+	uint64_t late_segments, late_again;
 	unsigned cpu; /* percent of a core that this process's loop took */
 };
 
@@ -106,6 +112,11 @@ struct check_expected {
 	enum check_limit limit;
 	struct buf why, change; /* change is empty where nothing is to change */
 };
+/* The rate that congestion controls like cubic come to, in some seconds or in
+ * minutes, where so many connections lose packets by chance. UINT64_MAX: there
+ * is no such limit. */
+uint64_t check_loss_rate(const struct check_path *path,
+    const struct check_moved *moved, bool up);
 void check_expect(const struct check_facts *f, struct check_expected *out);
 void check_expected_clear(struct check_expected *e);
 

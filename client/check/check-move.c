@@ -24,6 +24,8 @@
 #include "xfer/streams/transfer-growth.h"
 
 enum {
+	/* More than a processor's cache has, as a file in memory is. */
+	SOURCE_BYTES = 64 * 1024 * 1024,
 	WINDOW_MIN = 1024 * 1024,
 	WINDOW_MAX = 64 * 1024 * 1024, /* of all lanes together */
 	WINDOW_FIXED = 4 * 1024 * 1024, /* wider ones follow the path */
@@ -75,12 +77,14 @@ struct check_lanes {
 	uint64_t moved; /* of all lanes, in this direction */
 	uint64_t begun_ms, sampled_ms, sample_moved, sample_arrived, stall_ms;
 	uint64_t rtt_ms;
+	struct check_sums late; /* as they were when the start was over */
+	bool is_late;
 	uint64_t changed_ms; /* other connections took work, or further ones */
 	unsigned samples, queued; /* of these, with a queue on the path */
 	struct check_point points[CHECK_POINTS];
 	size_t n_points;
 	char words[CHECK_WORDS_MAX]; /* why a lane was refused */
-	uint8_t block[XFER_BLOCK_MAX]; /* what is written: random */
+	uint8_t *data; /* what is written: SOURCE_BYTES, random */
 	struct check_moved *out;
 };
 
@@ -158,7 +162,7 @@ send_writes(struct lane *l)
 
 		if (p == NULL)
 			return;
-		memcpy(p, l->m->block, len);
+		memcpy(p, l->m->data + l->offset % (SOURCE_BYTES - len), len);
 		l->in_flight += len;
 		l->offset += len;
 		sftp_write_finish(l->s, len, on_written, l);
@@ -428,6 +432,38 @@ note_point(struct check_lanes *m, uint64_t now)
 		.bytes = m->moved };
 }
 
+static struct check_sums
+sums_of(const struct check_lanes *m)
+{
+	return m->up ? check_sums_here(m->c) : check_sums_there(m->c);
+}
+
+/* When the start is over, losses begin to count: those of the start are due to
+ * its own haste. The server is asked in between, which moves data as well. */
+static void
+note_late(struct check_lanes *m, uint64_t now)
+{
+	if (m->is_late ||
+	    now - m->begun_ms < START_MS + START_TRIPS * m->rtt_ms)
+		return;
+	m->is_late = true;
+	m->late = sums_of(m);
+}
+
+/* Packets get lost, and no queue shows that the path is full: the rate may fall
+ * for long. Of what the host sends again nothing shows here, so a path that is
+ * lossy in one direction is taken to be so in the other. */
+static bool
+is_lossy(const struct check_lanes *m)
+{
+	const struct check_moved *up = &m->c->up;
+
+	if (m->queued * QUEUE_PART >= m->samples)
+		return false;
+	return m->up ? check_sums_here(m->c).again > m->late.again :
+		       up->late_again > 0 && !up->queued;
+}
+
 static bool
 is_enough(const struct check_lanes *m, uint64_t now)
 {
@@ -440,7 +476,7 @@ is_enough(const struct check_lanes *m, uint64_t now)
 	if (m->c->stop || m->moved >= CHECK_MOVE_BYTES || ms >= most ||
 	    check_left(m->c, 1) == 0)
 		return true;
-	return ms >= START_MS + START_TRIPS * m->rtt_ms && m->to_open == 0 &&
+	return m->is_late && m->to_open == 0 && !is_lossy(m) &&
 	    now - m->changed_ms >= STEADY_SPANS * span &&
 	    check_is_steady(m->points, m->n_points, span);
 }
@@ -503,6 +539,7 @@ run(struct check_lanes *m)
 		r = m->streams.ops->turn(m->streams.arg, TURN_MS);
 		now = clock_ms();
 		note_point(m, now);
+		note_late(m, now);
 		if (now - grown >= 5) {
 			grow(m, now);
 			grown = now;
@@ -541,6 +578,20 @@ conclude(struct check_lanes *m, uint64_t cpu_us)
 	}
 }
 
+static void
+count_losses(struct check_lanes *m)
+{
+	struct check_sums now;
+
+	if (!m->is_late || m->c->stop)
+		return;
+	now = sums_of(m);
+	if (now.sent < m->late.sent || now.again < m->late.again)
+		return; /* a connection has ended */
+	m->out->late_segments = now.sent - m->late.sent;
+	m->out->late_again = now.again - m->late.again;
+}
+
 /* Is that a device at the host? */
 static bool
 is_device(struct check_lanes *m, const char *what)
@@ -577,6 +628,7 @@ begin(struct check_lanes *m, bool up)
 		.asked = m->growth.asked };
 	m->moved = m->sample_moved = m->n_points = 0;
 	m->samples = m->queued = 0;
+	m->is_late = false;
 	m->words[0] = '\0';
 	m->begun_ms = m->sampled_ms = clock_ms();
 	TAILQ_FOREACH(l, &m->lanes, entry) {
@@ -603,6 +655,7 @@ check_move(struct check_lanes *m, bool up)
 	(void)!run(m);
 	cpu_us = clock_thread_us() - cpu_us;
 	conclude(m, cpu_us);
+	count_losses(m);
 	(void)!drain(m);
 	if (!m->out->known && !m->c->stop)
 		check_fail(m->c, what, m->words[0] != '\0' ? m->words :
@@ -620,12 +673,17 @@ check_lanes_new(struct check_lanes **out, struct check *c)
 
 	if (m == NULL)
 		return ERR_NOMEM;
-	rand_bytes(m->block, sizeof m->block);
+	if ((m->data = malloc(SOURCE_BYTES)) == NULL) {
+		free(m);
+		return ERR_NOMEM;
+	}
+	rand_bytes(m->data, SOURCE_BYTES);
 	m->c = c;
 	m->streams = remote_streams(c->remote);
 	m->channels = 1;
 	TAILQ_INIT(&m->lanes);
 	if ((r = add_lane(m, c->sftp)) != 0) {
+		free(m->data);
 		free(m);
 		return r;
 	}
@@ -644,5 +702,6 @@ check_lanes_free(struct check_lanes *m)
 		TAILQ_REMOVE(&m->lanes, l, entry);
 		free(l);
 	}
+	free(m->data);
 	free(m);
 }

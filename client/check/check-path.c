@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the kernels of both ends know of the connection of a check. The server's
- * is asked with stack-metrics@hpnssh.org, which only HPN-SSH servers answer.
+ * What the kernels of both ends know of the connections of a check. The
+ * server's is asked with stack-metrics@hpnssh.org, which only HPN-SSH servers
+ * answer.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
@@ -14,48 +16,128 @@
 #include "client/sshclient.h"
 #include "peer-version.h"
 
-enum { TELL_MS = 2000, TURN_MS = 50, BLOB_MAX = 8192 };
-
-struct told {
-	bool done, ok;
-	struct tcp_numbers numbers;
+enum {
+	TELL_MS = 2000,
+	TURN_MS = 20,
+	BLOB_MAX = 8192,
+	NO_THRESHOLD = 0x7fffffff, /* the slow start's, before any loss */
 };
 
-/* The answer is kept here, because it may come after nobody waits any more. */
-static struct told told;
+/* A question to the server about one connection. An answer that comes after
+ * nobody waits any more frees it. */
+struct question {
+	bool done, ok, left;
+	struct tcp_numbers numbers;
+};
 
 static void
 on_told(void *arg, bool ok, struct rd data)
 {
+	struct question *q = arg;
 	struct rd blob = rd_sub(&data);
 
-	(void)arg;
-	told.done = true;
-	told.ok = ok && rd_end(&data) == 0 && blob.len <= BLOB_MAX &&
-	    tcp_numbers_get(&blob, &told.numbers) == 0;
+	if (q->left) {
+		free(q);
+		return;
+	}
+	q->done = true;
+	q->ok = ok && rd_end(&data) == 0 && blob.len <= BLOB_MAX &&
+	    tcp_numbers_get(&blob, &q->numbers) == 0;
 }
 
-/* Asks the server's kernel. False: it does not tell. */
-static bool
-ask_server(struct check *c, const struct sshclient *client,
-    struct tcp_numbers *out)
+static struct question *
+ask(const struct check *c, const struct sshclient *client)
 {
-	uint64_t until = clock_ms() + check_left(c, TELL_MS);
 	struct session_params p = { .loop = c->loop };
+	struct question *q;
 
 	sshclient_fill(client, &p);
 	if ((p.peer_traits & PEER_TELLS_METRICS) == 0)
-		return false;
-	told = (struct told){ .done = false };
+		return NULL;
+	q = xcalloc(1, sizeof *q);
 	if (channels_global_request(sshclient_channels(client),
-		"stack-metrics@hpnssh.org", NULL, on_told, NULL) != 0)
-		return false;
-	while (!told.done && !c->stop && clock_ms() < until &&
-	    sftp_error(c->sftp) == 0)
-		if (loop_turn(c->loop, TURN_MS) < 0)
-			return false;
-	*out = told.numbers;
-	return told.ok;
+		"stack-metrics@hpnssh.org", NULL, on_told, q) == 0)
+		return q;
+	free(q);
+	return NULL;
+}
+
+static void
+wait_for(const struct check *c, struct question *const *q, unsigned n)
+{
+	uint64_t until = clock_ms() + check_left(c, TELL_MS);
+	unsigned i = 0;
+
+	while (i < n && !c->stop && clock_ms() < until &&
+	    sftp_error(c->sftp) == 0) {
+		if (q[i] == NULL || q[i]->done)
+			i++;
+		else if (loop_turn(c->loop, TURN_MS) < 0)
+			return;
+	}
+}
+
+/* Asks the server about all connections at once; out has the first one's
+ * numbers, and the sums over all of what is summed up. */
+static bool
+ask_server(const struct check *c, struct check_sums *sums,
+    struct tcp_numbers *out)
+{
+	struct question *q[CHECK_CONNECTIONS_MAX];
+	const struct sshclient *client;
+	unsigned n = 0;
+	bool first = false;
+
+	*sums = (struct check_sums){ .sent = 0 };
+	while (n < CHECK_CONNECTIONS_MAX &&
+	    (client = remote_client(c->remote, n)) != NULL)
+		q[n++] = ask(c, client);
+	wait_for(c, q, n);
+	for (unsigned i = 0; i < n; i++) {
+		if (q[i] == NULL)
+			continue;
+		if (!q[i]->done) {
+			q[i]->left = true;
+			continue;
+		}
+		if (q[i]->ok) {
+			sums->sent += q[i]->numbers.v[TCP_DATA_SEGS_OUT];
+			sums->again += q[i]->numbers.v[TCP_TOTAL_RETRANS];
+		}
+		if (i == 0 && q[i]->ok) {
+			*out = q[i]->numbers;
+			first = true;
+		}
+		free(q[i]);
+	}
+	return first;
+}
+
+struct check_sums
+check_sums_here(const struct check *c)
+{
+	struct check_sums sums = { .sent = 0 };
+	const struct sshclient *client;
+	struct tcp_numbers t;
+
+	for (unsigned i = 0; i < CHECK_CONNECTIONS_MAX &&
+	     (client = remote_client(c->remote, i)) != NULL; i++) {
+		if (tcp_measure(sshclient_fd(client), &t) != 0)
+			continue;
+		sums.sent += t.v[TCP_DATA_SEGS_OUT];
+		sums.again += t.v[TCP_TOTAL_RETRANS];
+	}
+	return sums;
+}
+
+struct check_sums
+check_sums_there(const struct check *c)
+{
+	struct check_sums sums;
+	struct tcp_numbers first;
+
+	(void)ask_server(c, &sums, &first);
+	return sums;
 }
 
 static unsigned
@@ -63,6 +145,13 @@ share(uint64_t part_us, uint64_t whole_ms)
 {
 	return whole_ms == 0 ? 0 :
 	    (unsigned)MIN(part_us / (10 * whole_ms), (uint64_t)100);
+}
+
+static bool
+backs_off(const struct tcp_numbers *t)
+{
+	return t->v[TCP_TOTAL_RETRANS] > 0 &&
+	    t->v[TCP_SND_SSTHRESH] < NO_THRESHOLD;
 }
 
 static void
@@ -81,6 +170,7 @@ take_here(struct check_path *n, const struct tcp_numbers *t, int fd,
 	n->again_up = t->v[TCP_TOTAL_RETRANS];
 	n->up_receiver = share(t->v[TCP_RWND_LIMITED], up_ms);
 	n->up_sender = share(t->v[TCP_SNDBUF_LIMITED], up_ms);
+	n->up_backs_off = backs_off(t);
 	n->send_limit = tcp_buffer_limit(false);
 	n->receive_limit = tcp_buffer_limit(true);
 	n->send_setting = tcp_buffer_setting(false);
@@ -96,15 +186,16 @@ take_there(struct check_path *n, const struct tcp_numbers *t, uint64_t down_ms)
 	n->again_down = t->v[TCP_TOTAL_RETRANS];
 	n->down_receiver = share(t->v[TCP_RWND_LIMITED], down_ms);
 	n->down_sender = share(t->v[TCP_SNDBUF_LIMITED], down_ms);
+	n->down_backs_off = backs_off(t);
 }
 
 void
 check_path_measure(struct check *c, bool after)
 {
-	const struct sshclient *client = remote_client(c->remote);
+	const struct sshclient *client = remote_client(c->remote, 0);
 	struct check_path *n = &c->network;
 	struct tcp_numbers here, there;
-	uint64_t best;
+	struct check_sums sums;
 
 	if (client == NULL || sftp_error(c->sftp) != 0 ||
 	    tcp_measure(sshclient_fd(client), &here) != 0)
@@ -112,8 +203,7 @@ check_path_measure(struct check *c, bool after)
 	take_here(n, &here, sshclient_fd(client), c->up.ms);
 	if (!after)
 		return;
-	if (ask_server(c, client, &there))
+	if (ask_server(c, &sums, &there))
 		take_there(n, &there, c->down.ms);
-	best = MAX(c->up.rate, c->down.rate);
-	n->bdp = best * n->least_us / 1000000;
+	n->bdp = MAX(c->up.rate, c->down.rate) * n->least_us / 1000000;
 }

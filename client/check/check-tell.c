@@ -158,7 +158,8 @@ tell_disk(const struct check *c, struct buf *b)
 		buf_printf(b, ", ");
 		put_rate(b, d->read);
 		buf_printf(b, " read%s", d->cached ?
-		    " (it may have come from the host's memory)" : "");
+		    " (it may have come from the host's memory)" :
+		    c->network.least_us >= 1000 ? " over one connection" : "");
 	}
 	buf_printf(b, ", %" PRIu64 " MiB\n", d->bytes >> 20);
 }

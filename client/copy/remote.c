@@ -308,9 +308,14 @@ remote_is_up(const struct remote *r)
 }
 
 const struct sshclient *
-remote_client(const struct remote *r)
+remote_client(const struct remote *r, unsigned index)
 {
-	return remote_is_up(r) ? remote_first(r)->client : NULL;
+	const struct conn *c;
+
+	TAILQ_FOREACH(c, &r->conns, entry)
+		if (remote_conn_is_up(c) && index-- == 0)
+			return c->client;
+	return NULL;
 }
 
 struct sftp *

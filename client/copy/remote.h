@@ -78,10 +78,11 @@ bool remote_err_is_told(int err);
 int remote_last_end(void);
 /* The first connection has logged in. False where another process has it. */
 bool remote_is_up(const struct remote *r);
-/* The first connection; NULL where another process has it. For who asks the
- * kernels about it. */
+/* The connection of that index, of those that are logged in; NULL: there is no
+ * further one, or another process has them. For who asks the kernels about
+ * them. */
 struct sshclient;
-const struct sshclient *remote_client(const struct remote *r);
+const struct sshclient *remote_client(const struct remote *r, unsigned index);
 /* Opens and closes the SFTP sessions of the host, for a transfer. */
 struct xfer_streams remote_streams(struct remote *r);
 /* Ends the connections, and frees r with the sessions that are left. Returns

@@ -148,6 +148,33 @@ test_path(void **state)
 	expect(true, CHECK_LIMIT_PATH, "no more", "MaxStartups");
 }
 
+/* One packet of a thousand over 100 ms: 42 segments a round trip, on each of 12
+ * connections, whatever the first seconds have moved. */
+static void
+test_loss_by_chance(void **state)
+{
+	(void)state;
+	far_away();
+	moved.connections = 12;
+	moved.late_segments = 50000;
+	moved.late_again = 50;
+	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
+	path.up_backs_off = true; /* not bbr */
+	path.again_up = 100;
+	assert_in_range(check_loss_rate(&path, &moved, true),
+	    UINT64_C(12) * 42 * 14480, UINT64_C(12) * 43 * 14480);
+	assert_int_equal(expect(true, CHECK_LIMIT_LOSS, "0.10 %", "bbr"),
+	    check_loss_rate(&path, &moved, true));
+	assert_int_equal(check_loss_rate(&path, &moved, false), UINT64_MAX);
+	moved.queued = true; /* it was full, and lost packets by that */
+	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
+	moved.queued = false;
+	moved.late_again = 5; /* so few belong to cubic */
+	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
+	moved.late_again = 0;
+	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
+}
+
 static void
 test_buffers(void **state)
 {
@@ -195,12 +222,17 @@ test_disk(void **state)
 	far_away();
 	disk = (struct check_disk){ .known = true, .synced = true,
 		.reread = true, .write = 30000000, .taken = 50000000,
-		.sync = 60000000, .read = 40000000 };
+		.sync = 60000000, .read = 10000000 };
 	/* Over a long path what was taken in shows TCP's start. */
 	assert_int_equal(expect(true, CHECK_LIMIT_DISK, "writes 60 MB/s",
 	    NULL), 60000000);
-	assert_int_equal(expect(false, CHECK_LIMIT_DISK, "reads 40 MB/s",
-	    NULL), 40000000);
+	assert_int_equal(expect(false, CHECK_LIMIT_DISK, "reads 10 MB/s",
+	    NULL), 10000000);
+	/* A quarter of the rate is what each of 4 connections gives. */
+	disk.read = 20000000;
+	assert_int_equal(expect(false, CHECK_LIMIT_PATH, "no more", NULL),
+	    100000000);
+	disk.read = 10000000;
 	disk.cached = true;
 	assert_int_equal(expect(false, CHECK_LIMIT_PATH, "no more", NULL),
 	    100000000);
@@ -235,6 +267,7 @@ main(void)
 		cmocka_unit_test(test_rate_with_bursts_is_their_mean),
 		cmocka_unit_test(test_steady),
 		cmocka_unit_test(test_path),
+		cmocka_unit_test(test_loss_by_chance),
 		cmocka_unit_test(test_buffers),
 		cmocka_unit_test(test_cpu_and_windows),
 		cmocka_unit_test(test_disk),
