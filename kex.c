@@ -860,6 +860,12 @@ kex_peer_traits(const struct kex *k)
 }
 
 const char *
+kex_id_server(const struct kex *k)
+{
+	return k->id_server;
+}
+
+const char *
 kex_peer_offer(const struct kex *k, int err)
 {
 	switch (err) {

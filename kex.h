@@ -173,6 +173,8 @@ bool kex_peer_takes_early(const struct kex *k);
 /* What the peer's identification line tells about its program: a set of enum
  * peer_trait. 0 until the line is there. */
 uint32_t kex_peer_traits(const struct kex *k);
+/* The server's identification line; NULL: not known yet. */
+const char *kex_id_server(const struct kex *k);
 /* The names that the peer offered in the list that err is about, for error
  * texts; NULL if there are none. */
 const char *kex_peer_offer(const struct kex *k, int err);

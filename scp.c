@@ -6,6 +6,7 @@
  */
 #include "config.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@
 #include "client/copy/scp-hosts.h"
 #include "client/copy/scp-manifest.h"
 #include "client/copy/scp-run.h"
+#include "client/report/report-command.h"
+#include "client/report/report.h"
 #include "conf/client-conf.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
@@ -44,6 +47,8 @@ static struct {
 	enum progress_style style;
 	bool any_name;		   /* -T */
 	bool is_sink, is_source;   /* -t, -f: the other end of a legacy copy */
+	const char *report;	   /* --report; NULL: none */
+	struct strlist command;	   /* what the report tells of options */
 } given = { .style = PROGRESS_TTY };
 
 _Noreturn static void
@@ -60,7 +65,8 @@ usage(void)
 	    "[--in-place]\n"
 	    "              [--json] [--links] [--manifest=file] "
 	    "[--no-space-check]\n"
-	    "              [--progress=tty|plain|none] [--retry[=times]]\n"
+	    "              [--progress=tty|plain|none] [--report=file] "
+	    "[--retry[=times]]\n"
 	    "              [--sftp-server=command] [--sparse] [--verify] "
 	    "source ... target\n"
 	    "       %s --help\n", called_name("hpnscp"), called_name("hpnscp"));
@@ -120,6 +126,7 @@ enum {
 	OPT_NO_SPACE_CHECK,
 	OPT_PROGRESS,
 	OPT_MANIFEST,
+	OPT_REPORT,
 	OPT_RETRY,
 	OPT_SFTP_SERVER,
 	OPT_SPARSE,
@@ -134,6 +141,7 @@ static const struct option long_options[] = {
 	{ "manifest", required_argument, NULL, OPT_MANIFEST },
 	{ "no-space-check", no_argument, NULL, OPT_NO_SPACE_CHECK },
 	{ "progress", required_argument, NULL, OPT_PROGRESS },
+	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "retry", optional_argument, NULL, OPT_RETRY },
 	{ "sftp-server", required_argument, NULL, OPT_SFTP_SERVER },
 	{ "sparse", no_argument, NULL, OPT_SPARSE },
@@ -269,6 +277,9 @@ one_option(int opt, const char *arg)
 	case OPT_VERIFY:
 		transfer_option(opt, arg);
 		break;
+	case OPT_REPORT:
+		given.report = arg;
+		break;
 	case OPT_JSON:
 		given.style = PROGRESS_JSON;
 		break;
@@ -309,6 +320,8 @@ complete_options(void)
 		die("-j, --hard-links, --in-place, --links, --manifest, "
 		    "--retry, --sftp-server, --sparse, --verify",
 		    "of use with SFTP only");
+	if (given.report != NULL && other_means)
+		die("--report", "of use with SFTP only");
 	if (scp.clear && other_means)
 		die("-z", "of use with SFTP only");
 	if (scp.use_legacy && scp.flags.sftp_server != NULL)
@@ -365,6 +378,36 @@ start_progress(void)
 #endif
 }
 
+/* Notes an option for the report. */
+static void
+note_option(int opt, const char *arg)
+{
+	const struct option *o = long_options;
+	char name[32];
+
+	while (o->name != NULL && o->val != opt)
+		o++;
+	if (o->name != NULL)
+		snprintf(name, sizeof name, "--%s", o->name);
+	else
+		snprintf(name, sizeof name, "-%c", opt);
+	report_command_option(&given.command, name, arg);
+}
+
+static void
+begin_report(char **names, int n)
+{
+	size_t left_out;
+
+	if (given.report == NULL)
+		return;
+	left_out = report_command_names(&given.command, names, (size_t)n);
+	if (report_new(&scp.report, "hpnscp", given.report, &given.command,
+		left_out) != 0)
+		scp_refuse(&scp, given.report, strerror(errno));
+	report_watch(scp.report, scp.xfer.progress);
+}
+
 static void
 copy(char **names, int n)
 {
@@ -401,6 +444,8 @@ main(int argc, char **argv)
 		    long_options)) != -1) {
 		if (opt == '?')
 			tell_who_has(argv[optind - 1]);
+		else
+			note_option(opt, optarg);
 		one_option(opt, optarg);
 	}
 	argc -= optind;
@@ -418,12 +463,15 @@ main(int argc, char **argv)
 	if ((scp.loop = loop_new()) == NULL)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
+	begin_report(argv, argc);
 	scp_manifest_begin(&scp);
 	copy(argv, argc);
 	scp_manifest_end(&scp, true);
 	scp_tell_sums(&scp);
 	opt = scp_end_events(&scp, scp.source_missing ? SCP_EXIT_FATAL :
 		scp.failed ? 1 : 0);
+	report_free(scp.report);
+	strlist_clear(&given.command);
 	progress_free(scp.xfer.progress);
 	loop_free(scp.loop);
 	copy_flags_clear(&scp.flags);

@@ -22,6 +22,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cipher.h"
+#include "client/report/report.h"
 #include "client/sync/sync-again.h"
 #include "client/sync/sync-args.h"
 #include "client/sync/sync-run.h"
@@ -77,6 +78,10 @@ read_names(char **names, int n)
 		usage("--extra goes with --check");
 	if (run.args.check != NULL && run.args.json)
 		usage("--check writes lines for people: not with --json");
+	if (run.args.report.path != NULL && run.args.check != NULL)
+		usage("--report is about a copy: not with --check");
+	if (run.args.report.path != NULL && run.args.opts.dry_run)
+		usage("--report is about a copy: not with --dry-run");
 	if (run.args.check == NULL && n < 2)
 		usage("a source and a target are needed; usage: [option ...] "
 		    "source ... target");
@@ -148,13 +153,16 @@ main(int argc, char **argv)
 	sync_again_begin(argc, argv);
 	names = sync_args_read(&run.args, argc, argv, &n);
 	read_names(names, n);
-	free(names);
 	check_ends();
 	if ((run.loop = loop_new()) == NULL)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
+	sync_report_begin(&run, names, n);
+	free(names);
 	status = sync_run(&run);
 	progress_end_events(run.args.xfer.progress, clock_ms());
+	status = sync_report_end(&run, status);
+	report_free(run.report);
 	progress_free(run.args.xfer.progress);
 	for (int i = 0; i < run.n_sources; i++)
 		xfer_target_clear(&run.sources[i]);

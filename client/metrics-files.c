@@ -178,14 +178,15 @@ name_files(struct metrics *m, const struct client_conf *conf)
 
 int
 metrics_new(struct metrics **out, const struct client_conf *conf,
-    struct loop *l, struct channels *chs, struct packet *p, bool quiet)
+    struct loop *l, struct channels *chs, struct packet *p,
+    uint64_t quiet_ms)
 {
 	struct tcp_numbers t;
 	struct metrics *m;
 	int r = 0;
 
 	*out = NULL;
-	if (!conf->data.metrics && !quiet)
+	if (!conf->data.metrics && quiet_ms == 0)
 		return 0;
 	if (tcp_measure(packet_fd_in(p), &t) != 0) {
 		if (conf->data.metrics)
@@ -200,6 +201,8 @@ metrics_new(struct metrics **out, const struct client_conf *conf,
 	m->interval_ms = MAX((uint64_t)conf->data.metrics_interval * 1000,
 	    SHORTEST_MS);
 	m->quiet = !conf->data.metrics;
+	if (m->quiet)
+		m->interval_ms = MIN(m->interval_ms, quiet_ms);
 	m->wait_ms = m->quiet ? QUIET_FIRST_MS : m->interval_ms;
 	m->local.fd = m->remote.fd = -1;
 	m->remote.remote = true;

@@ -26,15 +26,15 @@
 struct metrics;
 
 /* Starts to measure p's connection. The pointers in the arguments are borrowed
- * until metrics_free(). quiet: measure also if the configuration does not ask
- * for Metrics; then no files are written and nothing is logged, only
- * metrics_remote() is served, and the first measurements come faster, so that a
- * short transfer has numbers too. Returns 0 with *out NULL if nothing is to be
- * measured: neither Metrics nor quiet, or no TCP connection (which is logged
- * with Metrics). */
+ * until metrics_free(). quiet_ms above 0: measure also if the configuration
+ * does not ask for Metrics, at least as often; then no files are written and
+ * nothing is logged, only metrics_remote() is served, and the first
+ * measurements come faster, so that a short transfer has numbers too. Returns 0
+ * with *out NULL if nothing is to be measured: neither Metrics nor quiet_ms, or
+ * no TCP connection (which is logged with Metrics). */
 int metrics_new(struct metrics **out, const struct client_conf *conf,
     struct loop *l, struct channels *chs, struct packet *p,
-    bool quiet) must_check;
+    uint64_t quiet_ms) must_check;
 /* Writes the client's last line, so it must be called while the connection is
  * still open. m may be NULL. */
 void metrics_free(struct metrics *m);

@@ -207,18 +207,22 @@ on_optimistic(void *arg)
 	return r != 0 ? r : c->p.send_optimistic(c->p.arg);
 }
 
-/* Starts to measure TCP if Metrics is configured, and also with -v: after a
- * download, only the server's numbers tell why it was slow. */
+/* Starts to measure TCP if Metrics is configured, and also with -v or for a
+ * report: after a download, only the server's numbers tell why it was slow. */
 static int
 start_metrics(struct sshclient *c)
 {
-	bool quiet = log_get_level() >= LOG_LVL_VERBOSE &&
-	    (peer_traits(c) & PEER_TELLS_METRICS) != 0;
+	enum { REPORT_MS = 1000, VERBOSE_MS = 5000 };
+	uint64_t quiet_ms = c->p.measured ? REPORT_MS :
+	    log_get_level() >= LOG_LVL_VERBOSE ? VERBOSE_MS : 0;
 
-	if (c->p.first != NULL)
+	if ((peer_traits(c) & PEER_TELLS_METRICS) == 0)
+		quiet_ms = 0;
+	/* The files of Metrics are the first connection's. */
+	if (c->p.first != NULL && (!c->p.measured || c->conf->data.metrics))
 		return 0;
 	return metrics_new(&c->metrics, c->conf, c->p.loop, c->channels,
-	    sshlogin_packet(c->login), quiet);
+	    sshlogin_packet(c->login), quiet_ms);
 }
 
 static int
@@ -440,15 +444,35 @@ sshclient_new_by_identity(struct sshclient **out,
 	return 0;
 }
 
-static void
-report_why_slow(const struct sshclient *c)
+bool
+sshclient_measure(const struct sshclient *c, struct why_slow *out, bool limits)
 {
 	uint64_t at_ms = 0;
 	const struct tcp_numbers *remote = metrics_remote(c->metrics, &at_ms);
 
-	why_slow_log(&c->began, sshlogin_packet(c->login), c->channels,
-	    remote, at_ms,
-	    c->conf->data.hpn_disabled || !c->conf->data.tcp_rcv_buf_poll);
+	if (!c->ready || c->login == NULL ||
+	    !why_slow_measure(out, &c->began, sshlogin_packet(c->login),
+		c->channels, remote, at_ms, limits))
+		return false;
+	out->fixed_windows = c->conf->data.hpn_disabled ||
+	    !c->conf->data.tcp_rcv_buf_poll;
+	return true;
+}
+
+const char *
+sshclient_peer(const struct sshclient *c)
+{
+	return c->login != NULL ? kex_id_server(sshlogin_kex(c->login)) : NULL;
+}
+
+static void
+tell_why_slow(const struct sshclient *c)
+{
+	struct why_slow w;
+
+	if (log_get_level() >= LOG_LVL_VERBOSE &&
+	    sshclient_measure(c, &w, true))
+		why_slow_log(&w);
 }
 
 void
@@ -456,8 +480,8 @@ sshclient_free(struct sshclient *c)
 {
 	if (c == NULL)
 		return;
-	if (c->ready && c->p.first == NULL && !c->p.proxied)
-		report_why_slow(c);
+	if (c->p.first == NULL && !c->p.proxied)
+		tell_why_slow(c);
 	if (c->login != NULL)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);

@@ -24,6 +24,7 @@ struct forwards;
 struct connection_identity;
 struct sshclient;
 struct uses;
+struct why_slow;
 
 struct sshclient_params {
 	/* Borrowed. Its port becomes the one that answered. */
@@ -53,6 +54,8 @@ struct sshclient_params {
 	struct sshclient *first;
 	bool keys_only; /* for a further connection: it exchanges keys and then
 			 * waits for sshclient_log_in() */
+	bool measured; /* the server is asked for its numbers of TCP, each
+			* second, for sshclient_measure() */
 	/* Counts the forwarded connections (borrowed). NULL: this connection
 	 * forwards nothing. */
 	struct uses *uses;
@@ -125,6 +128,13 @@ enum sshclient_further {
 	SSHCLIENT_FURTHER_NEVER,    /* the user's answers were not kept */
 };
 enum sshclient_further sshclient_further(const struct sshclient *c);
+
+/* Measures what holds the connection back; limits: as for why_slow_measure().
+ * False: it has not logged in. */
+bool sshclient_measure(const struct sshclient *c, struct why_slow *out,
+    bool limits);
+/* How the server names itself; NULL: it has not yet. */
+const char *sshclient_peer(const struct sshclient *c);
 
 /* Logs (for -v) how many bytes were transferred since the login. */
 void sshclient_tell_transferred(const struct sshclient *c);

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"
@@ -26,6 +27,7 @@ enum {
 };
 
 struct reason {
+	enum why_slow_kind kind;
 	unsigned percent;
 	struct buf text;
 };
@@ -46,13 +48,13 @@ share(uint64_t part, uint64_t whole)
 /* Adds a reason that held for this share of the time. Returns the buffer for
  * its text, or NULL if the share is too small to be told. */
 static struct buf *
-add(struct reasons *r, unsigned percent)
+add(struct reasons *r, enum why_slow_kind kind, unsigned percent)
 {
 	struct reason *one = &r->v[r->n];
 
 	if (percent < PERCENT_MIN || r->n == REASONS_MAX)
 		return NULL;
-	*one = (struct reason){ .percent = percent };
+	*one = (struct reason){ .kind = kind, .percent = percent };
 	r->n++;
 	return &one->text;
 }
@@ -141,7 +143,7 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 
 	if (t->kernel == 0)
 		return;
-	b = add(r, share(t->v[TCP_RWND_LIMITED], us));
+	b = add(r, WHY_SLOW_RECEIVE_BUFFER, share(t->v[TCP_RWND_LIMITED], us));
 	if (b != NULL) {
 		buf_printf(b, "the receive buffer of TCP on the %s",
 		    receiver);
@@ -154,7 +156,8 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 			    "the last number of net.ipv4.tcp_rmem",
 			    power_of_two(window * 4));
 	}
-	b = add(r, share(t->v[TCP_SNDBUF_LIMITED], us));
+	b = add(r, WHY_SLOW_SEND_BUFFER,
+	    share(t->v[TCP_SNDBUF_LIMITED], us));
 	if (b != NULL) {
 		buf_printf(b, "the send buffer of TCP on the %s", sender);
 		if (w->sndbuf_limit > 0 && t == &w->local)
@@ -167,7 +170,7 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 	 * path gets at most the time in which we waited for the kernel. */
 	if (t == &w->local)
 		path = MIN(path, w->times.network_ms * 1000);
-	b = add(r, share(path, us));
+	b = add(r, WHY_SLOW_PATH, share(path, us));
 	if (b != NULL)
 		put_path(w, t, t == &w->local && w->bbr, b);
 }
@@ -181,18 +184,22 @@ window_reason(const struct why_slow *w, struct reasons *r)
 	const struct tcp_numbers *t = &w->local;
 	uint64_t path = t->v[TCP_SND_CWND] * t->v[TCP_SND_MSS];
 	uint64_t window = t->v[TCP_SND_WND];
-	struct buf *b = add(r, share(w->times.network_ms, w->elapsed_ms));
+	unsigned percent = share(w->times.network_ms, w->elapsed_ms);
+	bool sndbuf = w->sndbuf > 0 && w->sndbuf <= MIN(path, window);
+	bool rcvbuf = !sndbuf && window > 0 && window < path;
+	struct buf *b = add(r, sndbuf ? WHY_SLOW_SEND_BUFFER :
+		rcvbuf ? WHY_SLOW_RECEIVE_BUFFER : WHY_SLOW_PATH, percent);
 
 	if (b == NULL)
 		return;
-	if (w->sndbuf > 0 && w->sndbuf <= MIN(path, window)) {
+	if (sndbuf) {
 		buf_printf(b, "the send buffer of TCP on the client, most "
 			      "likely");
 		if (w->sndbuf_limit > 0)
 			buf_printf(b, ": raise %s here to %" PRIu64,
 			    setting(w, false),
 			    power_of_two(w->sndbuf_limit * 2));
-	} else if (window > 0 && window < path) {
+	} else if (rcvbuf) {
 		buf_printf(b, "the receive buffer of TCP on the server, most "
 			      "likely: it lets pass ");
 		put_bytes(b, window);
@@ -227,10 +234,12 @@ upload_reasons(const struct why_slow *w, struct reasons *r)
 {
 	struct buf *b;
 
-	b = add(r, share(w->times.window_ms, w->elapsed_ms));
+	b = add(r, WHY_SLOW_SSH_WINDOW,
+	    share(w->times.window_ms, w->elapsed_ms));
 	if (b != NULL)
 		put_peer_window(w, b);
-	b = add(r, share(w->times.source_ms, w->elapsed_ms));
+	b = add(r, WHY_SLOW_SOURCE,
+	    share(w->times.source_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the source here (a disk or program): nothing "
 			      "came from it");
@@ -258,7 +267,7 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 		return;
 	/* How much of the time it held is not known, so no share is told; share
 	 * 0 puts it at the end of the list. */
-	if ((b = add(r, PERCENT_MIN)) == NULL)
+	if ((b = add(r, WHY_SLOW_RECEIVE_BUFFER, PERCENT_MIN)) == NULL)
 		return;
 	r->v[r->n - 1].percent = 0;
 	buf_printf(b, "the receive buffer of TCP on the client, most likely: "
@@ -280,7 +289,7 @@ fixed_window(const struct why_slow *w, struct reasons *r)
 
 	if (!w->fixed_windows || (w->local.kernel == 0 && !w->measured) ||
 	    per_trip < CHANNEL_WINDOW_DEFAULT * 6 / 10 ||
-	    (b = add(r, PERCENT_MIN)) == NULL)
+	    (b = add(r, WHY_SLOW_SSH_WINDOW, PERCENT_MIN)) == NULL)
 		return false;
 	r->v[r->n - 1].percent = 0;
 	buf_printf(b, "the SSH window of the client, most likely: HPNDisabled "
@@ -294,11 +303,13 @@ download_reasons(const struct why_slow *w, struct reasons *r)
 {
 	struct buf *b;
 
-	b = add(r, share(w->times.sink_ms, w->elapsed_ms));
+	b = add(r, WHY_SLOW_SINK,
+	    share(w->times.sink_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the output here (a disk or program): it took "
 			      "no more");
-	b = add(r, share(w->times.own_window_ms, w->elapsed_ms));
+	b = add(r, WHY_SLOW_SSH_WINDOW,
+	    share(w->times.own_window_ms, w->elapsed_ms));
 	if (b != NULL)
 		buf_printf(b, "the SSH window of the client");
 	/* A fixed window explains all of the waiting. The numbers of the
@@ -315,7 +326,8 @@ cpu_reason(const struct why_slow *w, struct reasons *r)
 	unsigned percent = share(w->cpu_ms, w->elapsed_ms);
 	struct buf *b;
 
-	if (percent < PERCENT_BUSY || (b = add(r, percent)) == NULL)
+	if (percent < PERCENT_BUSY ||
+	    (b = add(r, WHY_SLOW_CPU, percent)) == NULL)
 		return;
 	buf_printf(b, "this computer: %s and copying kept a core busy",
 	    w->cipher);
@@ -343,6 +355,16 @@ put_summary(const struct why_slow *w, bool up, struct buf *out)
 	    bytes / ms / 1000, bytes / ms / 100 % 10);
 }
 
+static void
+find_reasons(const struct why_slow *w, bool up, struct reasons *r)
+{
+	if (up)
+		upload_reasons(w, r);
+	else
+		download_reasons(w, r);
+	cpu_reason(w, r);
+}
+
 bool
 why_slow_text(const struct why_slow *w, struct buf *out)
 {
@@ -352,11 +374,7 @@ why_slow_text(const struct why_slow *w, struct buf *out)
 	if (w->elapsed_ms < ELAPSED_MIN_MS ||
 	    MAX(w->sent, w->received) < BYTES_MIN)
 		return false;
-	if (up)
-		upload_reasons(w, &r);
-	else
-		download_reasons(w, &r);
-	cpu_reason(w, &r);
+	find_reasons(w, up, &r);
 	put_summary(w, up, out);
 	qsort(r.v, r.n, sizeof r.v[0], more_first);
 	for (size_t i = 0; i < r.n; i++) {
@@ -377,6 +395,71 @@ why_slow_text(const struct why_slow *w, struct buf *out)
 	return true;
 }
 
+/* ---- shares ------------------------------------------------------------- */
+
+const char *
+why_slow_kind_text(enum why_slow_kind kind)
+{
+	static const char *const texts[WHY_SLOW_KINDS] = {
+		[WHY_SLOW_PATH] = "the path",
+		[WHY_SLOW_RECEIVE_BUFFER] = "TCP's receive buffer",
+		[WHY_SLOW_SEND_BUFFER] = "TCP's send buffer",
+		[WHY_SLOW_SSH_WINDOW] = "the SSH window",
+		[WHY_SLOW_SOURCE] = "the source here",
+		[WHY_SLOW_SINK] = "the output here",
+		[WHY_SLOW_CPU] = "the processor here",
+	};
+
+	return texts[kind];
+}
+
+void
+why_slow_shares(const struct why_slow *w, bool up,
+    unsigned percent[WHY_SLOW_KINDS])
+{
+	struct reasons r = { .n = 0 };
+
+	memset(percent, 0, WHY_SLOW_KINDS * sizeof *percent);
+	if (w->elapsed_ms == 0)
+		return;
+	find_reasons(w, up, &r);
+	for (size_t i = 0; i < r.n; i++) {
+		percent[r.v[i].kind] += r.v[i].percent;
+		buf_clear(&r.v[i].text);
+	}
+}
+
+struct tcp_numbers
+why_slow_tcp_since(const struct tcp_numbers *later,
+    const struct tcp_numbers *earlier)
+{
+	static const enum tcp_field sums[] = { TCP_BUSY_TIME, TCP_RWND_LIMITED,
+		TCP_SNDBUF_LIMITED, TCP_TOTAL_RETRANS, TCP_DATA_SEGS_OUT };
+	struct tcp_numbers t = *later;
+
+	for (size_t i = 0; i < ARRAY_LEN(sums); i++)
+		t.v[sums[i]] -= MIN(t.v[sums[i]], earlier->v[sums[i]]);
+	return t;
+}
+
+struct why_slow
+why_slow_since(const struct why_slow *later, const struct why_slow *earlier)
+{
+	struct why_slow w = *later;
+
+	w.elapsed_ms -= earlier->elapsed_ms;
+	w.sent -= earlier->sent;
+	w.received -= earlier->received;
+	w.cpu_ms -= MIN(w.cpu_ms, earlier->cpu_ms);
+	w.times.window_ms -= earlier->times.window_ms;
+	w.times.network_ms -= earlier->times.network_ms;
+	w.times.source_ms -= earlier->times.source_ms;
+	w.times.sink_ms -= earlier->times.sink_ms;
+	w.times.own_window_ms -= earlier->times.own_window_ms;
+	w.local = why_slow_tcp_since(&later->local, &earlier->local);
+	return w;
+}
+
 /* ---- collecting --------------------------------------------------------- */
 
 void
@@ -388,40 +471,54 @@ why_slow_begin(struct why_slow_start *s, const struct packet *p)
 	s->received = packet_counters(p, PACKET_RX).payload;
 }
 
-void
-why_slow_log(const struct why_slow_start *s, const struct packet *p,
-    const struct channels *chs, const struct tcp_numbers *remote,
-    uint64_t remote_at_ms, bool fixed_windows)
+static void
+measure_tcp(struct why_slow *w, const struct packet *p, bool limits)
 {
-	struct why_slow w = { .fixed_windows = fixed_windows };
-	struct buf text = { 0 };
-	char *line;
-
-	if (s->at_ms == 0 || chs == NULL ||
-	    log_get_level() < LOG_LVL_VERBOSE)
+	if (tcp_measure(packet_fd_in(p), &w->local) != 0)
 		return;
-	w.elapsed_ms = clock_ms() - s->at_ms;
+	w->measured = true;
+	if (!limits)
+		return;
+	w->rcvbuf = (uint64_t)fd_rcvbuf(packet_fd_in(p));
+	w->sndbuf = (uint64_t)fd_sndbuf(packet_fd_out(p));
+	w->rcvbuf_setting = tcp_buffer_setting(true);
+	w->sndbuf_setting = tcp_buffer_setting(false);
+	w->rcvbuf_limit = tcp_buffer_limit(true);
+	w->sndbuf_limit = tcp_buffer_limit(false);
+	w->bbr = tcp_congestion_is(packet_fd_in(p), "bbr");
+}
+
+bool
+why_slow_measure(struct why_slow *out, const struct why_slow_start *s,
+    const struct packet *p, const struct channels *chs,
+    const struct tcp_numbers *remote, uint64_t remote_at_ms, bool limits)
+{
+	struct why_slow w = { .elapsed_ms = clock_ms() - s->at_ms };
+
+	if (s->at_ms == 0 || chs == NULL)
+		return false;
 	w.cpu_ms = clock_thread_us() / 1000 - s->cpu_ms;
 	w.sent = packet_counters(p, PACKET_TX).payload - s->sent;
 	w.received = packet_counters(p, PACKET_RX).payload - s->received;
 	w.cipher = packet_cipher_name(p, w.sent > w.received ? PACKET_TX :
 							       PACKET_RX);
 	w.times = channels_times(chs);
-	if (tcp_measure(packet_fd_in(p), &w.local) == 0) {
-		w.measured = true;
-		w.rcvbuf = (uint64_t)fd_rcvbuf(packet_fd_in(p));
-		w.sndbuf = (uint64_t)fd_sndbuf(packet_fd_out(p));
-		w.rcvbuf_setting = tcp_buffer_setting(true);
-		w.sndbuf_setting = tcp_buffer_setting(false);
-		w.rcvbuf_limit = tcp_buffer_limit(true);
-		w.sndbuf_limit = tcp_buffer_limit(false);
-		w.bbr = tcp_congestion_is(packet_fd_in(p), "bbr");
-	}
+	measure_tcp(&w, p, limits);
 	if (remote != NULL && remote_at_ms > s->at_ms) {
 		w.remote = *remote;
 		w.remote_ms = remote_at_ms - s->at_ms;
 	}
-	if (why_slow_text(&w, &text) &&
+	*out = w;
+	return true;
+}
+
+void
+why_slow_log(const struct why_slow *w)
+{
+	struct buf text = { 0 };
+	char *line;
+
+	if (why_slow_text(w, &text) &&
 	    (line = buf_dup_string(&text)) != NULL) {
 		log_verbose("%s", line);
 		free(line);

@@ -48,7 +48,8 @@ BEGIN {
 	may["client/session"] = may["client/forwards"] " client/session"
 	may["client/mux"] = may["client/session"] " client/mux"
 	may["client"] = may["client/mux"] " client"
-	may["client/copy"] = may["client"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
+	may["client/report"] = may["client"] " xfer client/report"
+	may["client/copy"] = may["client/report"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
 	    " xfer/delta xfer/orders xfer/transfer xfer/rcp client/copy"
 	may["client/check"] = may["client/copy"] " client/check"
 	may["client/sync"] = may["client/copy"] " xfer/local xfer/rules xfer/sync client/sync"

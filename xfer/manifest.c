@@ -11,51 +11,44 @@
 #include "base/buf.h"
 #include "base/fd.h"
 #include "base/open-named.h"
-#include "xfer/part-name.h"
+#include "xfer/whole-file.h"
 
 enum { FLUSH_AT = 64 * 1024, DIGITS = 2 * MANIFEST_DIGEST };
 
 /* ---- writing ------------------------------------------------------------ */
 
 struct manifest_out {
-	int dir, fd;
-	char *part, *name; /* owned; in dir */
+	struct whole_file *file; /* owned */
 	struct buf text;
-	int error; /* errno of the first failure; 0: none */
+	bool no_memory;
 };
 
 int
 manifest_create(struct manifest_out **out, const char *path)
 {
 	struct manifest_out *m = calloc(1, sizeof *m);
-	const char *name;
+	int error;
 
-	if (m == NULL)
-		return ERR_NOMEM;
-	m->fd = -1;
+	if (m == NULL) {
+		errno = ENOMEM;
+		return ERR_SYSTEM;
+	}
 	buf_init(&m->text);
-	m->dir = open_named_parent(path, &name);
-	if (m->dir >= 0 && (m->name = strdup(name)) != NULL)
-		m->part = xfer_part_name(name, XFER_PARTS_MAX + 1);
-	if (m->part != NULL)
-		m->fd = openat(m->dir, m->part, O_WRONLY | O_CREAT | O_EXCL |
-			O_NOFOLLOW | O_CLOEXEC, 0666);
-	if (m->fd >= 0) {
+	if (whole_file_create(&m->file, path, 0666) == 0) {
 		*out = m;
 		return 0;
 	}
-	m->error = errno;
-	return manifest_end(m, false);
+	error = errno;
+	free(m);
+	errno = error;
+	return ERR_SYSTEM;
 }
 
 static void
 flush(struct manifest_out *m)
 {
-	if (m->error == 0 && buf_err(&m->text) != 0)
-		m->error = ENOMEM;
-	if (m->error == 0 && fd_write_all(m->fd, buf_data(&m->text),
-		buf_len(&m->text)) != 0)
-		m->error = errno != 0 ? errno : EIO;
+	m->no_memory |= buf_err(&m->text) != 0;
+	whole_file_write(m->file, buf_data(&m->text), buf_len(&m->text));
 	buf_reset(&m->text);
 }
 
@@ -91,26 +84,21 @@ manifest_add(struct manifest_out *m, const uint8_t *digest, const char *name)
 int
 manifest_end(struct manifest_out *m, bool keep)
 {
-	int error;
+	bool no_memory;
+	int r;
 
 	if (m == NULL)
 		return 0;
-	if (keep)
-		flush(m);
-	if (keep && m->error == 0 && (fsync(m->fd) != 0 ||
-	    renameat(m->dir, m->part, m->dir, m->name) != 0))
-		m->error = errno;
-	if (m->fd >= 0 && (!keep || m->error != 0))
-		(void)unlinkat(m->dir, m->part, 0);
-	error = m->error;
-	fd_close(&m->fd);
-	fd_close(&m->dir);
+	flush(m);
+	no_memory = m->no_memory;
+	r = whole_file_end(m->file, keep && !no_memory);
 	buf_clear(&m->text);
-	free(m->part);
-	free(m->name);
 	free(m);
-	errno = error;
-	return error != 0 ? ERR_SYSTEM : 0;
+	if (r == 0 && keep && no_memory) {
+		errno = ENOMEM;
+		r = ERR_SYSTEM;
+	}
+	return r;
 }
 
 /* ---- reading ------------------------------------------------------------ */

@@ -40,6 +40,7 @@ struct progress {
 	struct progress_item all;
 	bool trees, listing;
 	unsigned streams;
+	const struct progress_watch *watch; /* borrowed; may be NULL */
 	unsigned long errors;
 	int lost; /* errno of events that could not be written; 0: none */
 };

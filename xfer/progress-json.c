@@ -83,6 +83,8 @@ progress_error(struct progress *p, const char *kind, const char *path,
 	if (p == NULL)
 		return;
 	p->errors++;
+	if (p->watch != NULL)
+		p->watch->failed(p->watch->arg, path, text);
 	if (p->style != PROGRESS_JSON)
 		return;
 	buf_printf(&p->pending, "{\"event\":\"error\",\"class\":\"%s\","

@@ -69,6 +69,12 @@ progress_style_of(const struct progress *p)
 	return p->style;
 }
 
+void
+progress_set_watch(struct progress *p, const struct progress_watch *watch)
+{
+	p->watch = watch;
+}
+
 struct progress *
 progress_new_to(void (*write)(void *arg, const char *p, size_t len),
     void *arg, int width)
@@ -215,6 +221,9 @@ progress_sample(struct progress *p, uint64_t now_ms)
 		p->all.kept += item->kept;
 	}
 	progress_sample_item(&p->all, now_ms);
+	if (p->watch != NULL)
+		p->watch->sampled(p->watch->arg, progress_moved(&p->all),
+		    now_ms);
 }
 
 bool
@@ -266,6 +275,8 @@ progress_finish(struct progress *p, struct progress_item *item, bool ok,
 	progress_sample_item(item, now_ms);
 	if (ok && item->name != NULL && is_shown(p))
 		put_finish(p, item, now_ms);
+	if (ok && item->name != NULL && p->watch != NULL)
+		p->watch->finished(p->watch->arg, item, now_ms);
 	if (!is_shown(p))
 		buf_reset(&p->pending);
 	else if (buf_len(&p->pending) > PENDING_MAX)
@@ -411,9 +422,10 @@ progress_end(struct progress *p, uint64_t now_ms)
 	if (p == NULL || p->style == PROGRESS_JSON)
 		return;
 	p->listing = false;
+	if (p->all.state == PROGRESS_MOVES)
+		progress_sample(p, now_ms);
 	if (p->all.state == PROGRESS_MOVES && is_many(p) &&
 	    is_shown(p)) {
-		progress_sample(p, now_ms);
 		if (p->style == PROGRESS_PLAIN)
 			progress_words(p, &p->pending, &p->all, true, now_ms);
 		else
@@ -461,6 +473,12 @@ progress_summary(const struct progress *p, char *out, size_t size)
 	}
 	return t->copied + t->there + p->errors + t->dropped > 1 ||
 	    t->verified > 0;
+}
+
+uint64_t
+progress_verified_files(const struct progress *p)
+{
+	return p->total.verified;
 }
 
 int

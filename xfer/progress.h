@@ -58,12 +58,27 @@ struct progress_item {
 	TAILQ_ENTRY(progress_item) entry;
 };
 
+/* Who wants to know what the progress knows, whatever its style is. */
+struct progress_watch {
+	/* A sample was taken: so many bytes have moved since the run began. A
+	 * later one may have less: files begin anew, and so do runs. */
+	void (*sampled)(void *arg, uint64_t moved, uint64_t now_ms);
+	/* A file is done; its name is not escaped. */
+	void (*finished)(void *arg, const struct progress_item *item,
+	    uint64_t now_ms);
+	/* As progress_error() was told. */
+	void (*failed)(void *arg, const char *path, const char *text);
+	void *arg;
+};
+
 /* Progress that is written to fd, which is borrowed. The style is that of a
  * terminal, or NONE if fd is not one. Nothing is drawn while this process is
  * not in the terminal's foreground. NULL when out of memory. */
 struct progress *progress_new(int fd);
 void progress_set_style(struct progress *p, enum progress_style style);
 enum progress_style progress_style_of(const struct progress *p);
+/* watch is borrowed; NULL: nobody watches any more. */
+void progress_set_watch(struct progress *p, const struct progress_watch *watch);
 /* For tests: progress on a terminal of width columns, whose output goes to
  * write. */
 struct progress *progress_new_to(void (*write)(void *arg, const char *p,
@@ -130,6 +145,8 @@ void progress_error(struct progress *p, const char *kind, const char *path,
 /* The errno with which events could not be written; 0: all were written, or
  * their reader is gone. */
 int progress_lost(const struct progress *p);
+/* Files of all runs that were compared when they were there (--verify). */
+uint64_t progress_verified_files(const struct progress *p);
 /* How often progress_error() was called. */
 unsigned long progress_errors(const struct progress *p);
 /* Writes the result of all runs to out: "4 copied, 1 not copied (listed

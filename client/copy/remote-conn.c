@@ -22,6 +22,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/tcp.h"
+#include "client/report/report.h"
 
 enum {
 	/* Per connection; MaxSessions of OpenSSH's servers is 10. */
@@ -212,6 +213,7 @@ on_login_done(void *arg)
 	if (conn->state == CONN_ENDED)
 		return ERR_CANCELLED;
 	become(conn, CONN_READY);
+	remote_report_begin(conn);
 	if (conn->number > 0)
 		log_debug("connection %u is ready", conn->number);
 	remote_conn_log_in_next(conn->r);
@@ -241,6 +243,7 @@ void
 remote_conn_remove(struct conn *conn)
 {
 	TAILQ_REMOVE(&conn->r->conns, conn, entry);
+	report_conn_end(conn->recorded);
 	sshclient_free(conn->client);
 	remote_master_free(conn->piped);
 	free(conn);
@@ -269,6 +272,7 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.need_none = r->p.clear,
 		.keep_answer = true,
 		.watched = r->p.watched,
+		.measured = r->p.report != NULL,
 		.proxy_may_ask = r->default_limit,
 		/* -A: only the first forwards the agent */
 		.private_forwards = conn->number == 0,
@@ -294,6 +298,7 @@ void
 remote_conn_use_pipe(struct conn *conn)
 {
 	become(conn, CONN_PIPED);
+	remote_report_begin(conn);
 }
 
 /* ---- who may log in ----------------------------------------------------- */

@@ -52,6 +52,7 @@ enum stream_state {
 };
 
 struct mux_piped;
+struct report_conn;
 
 struct conn {
 	struct remote *r;
@@ -65,6 +66,11 @@ struct conn {
 	struct sshclient *client;
 	/* In CONN_PIPED: the session of the master; NULL: a program. */
 	struct mux_piped *piped;
+	struct report_conn *recorded; /* see remote_report_begin(); or NULL */
+	/* Bytes of streams that are removed. */
+	struct {
+		uint64_t sent, received;
+	} removed;
 	unsigned streams;
 	TAILQ_ENTRY(conn) entry;
 };
@@ -147,6 +153,10 @@ bool remote_conn_is_logging_in(const struct conn *conn);
 struct conn *remote_conn_least_used(const struct remote *r);
 /* There are as many connections to the host as are allowed (64). */
 bool remote_conn_limit_reached(const struct remote *r);
+
+/* Has the connection recorded for the report, if there is one; until it is
+ * removed (remote-report.c). */
+void remote_report_begin(struct conn *conn);
 
 /* ---- streams ------------------------------------------------------------ */
 

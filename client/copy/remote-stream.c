@@ -274,6 +274,8 @@ remote_stream_remove(struct stream *stream)
 	struct conn *conn = stream->conn;
 
 	TAILQ_REMOVE(&stream->r->streams, stream, entry);
+	conn->removed.sent += sftp_sent(stream->sftp);
+	conn->removed.received += sftp_received(stream->sftp);
 	sftp_free(stream->sftp);
 	session_free(stream->session);
 	if (stream->state == STREAM_PIPED)

@@ -18,6 +18,7 @@
 #include "xfer/state/streams.h"
 
 struct remote;
+struct report;
 
 /* What the configuration of a host says of copies: CopyConnections and the
  * like, for options that the command line does not give. */
@@ -59,6 +60,7 @@ struct remote_params {
 	 * ignored. */
 	struct remote_copy *copy;
 	bool connections_given, retry_given;
+	struct report *report; /* gets to know each connection; may be NULL */
 };
 
 /* Begins to connect. 0, or an error that was logged. */

@@ -403,6 +403,8 @@ copy_here(struct scp *scp, const char *source, const char *target)
 	pid_t pid;
 
 	refuse_engine_options(scp);
+	if (scp->report != NULL)
+		scp_die(scp, "--report", "of use with SFTP only");
 	if (scp->recursive)
 		argv[n++] = "-r";
 	if (scp->preserve)

@@ -227,6 +227,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 		.connections = scp->xfer.connections_max,
 		.connections_given = scp->given.connections,
 		.retry_given = scp->given.retry,
+		.report = scp->report,
 	};
 	struct scp_host *host;
 	int err;

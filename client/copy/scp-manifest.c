@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "client/report/report.h"
 
 /* The directory that names are below; or the target is one file, whose own name
  * counts. */
@@ -31,6 +32,7 @@ on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 
 	(void)up;
 	manifest_add(scp->manifest.out, digest, below_top(scp, path));
+	report_digest(scp->report, below_top(scp, path), digest);
 }
 
 void

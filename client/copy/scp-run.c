@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/copy/scp-run.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/screen.h"
 #include "base/str.h"
 #include "client/copy/scp-manifest.h"
+#include "client/report/report.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/sftp-proto.h"
 
@@ -102,6 +104,7 @@ on_interrupt(void *arg, int signo)
 
 	(void)signo;
 	tell_kept(scp, "interrupted");
+	scp->interrupted = true;
 	progress_error(scp->xfer.progress, "interrupted", "hpnscp",
 	    "interrupted");
 	scp_exit(scp, 1);
@@ -163,10 +166,15 @@ scp_end_events(struct scp *scp, int status)
 
 	progress_end_events(scp->xfer.progress, clock_ms());
 	error = progress_lost(scp->xfer.progress);
-	if (error == 0)
-		return status;
-	print_line(NULL, "standard output", strerror(error));
-	return status != 0 ? status : 1;
+	if (error != 0) {
+		print_line(NULL, "standard output", strerror(error));
+		status = status != 0 ? status : 1;
+	}
+	if (report_end(scp->report, status, scp->interrupted) != 0) {
+		print_line(NULL, "--report", strerror(errno));
+		status = status != 0 ? status : 1;
+	}
+	return status;
 }
 
 _Noreturn void

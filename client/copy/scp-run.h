@@ -17,6 +17,8 @@
 #include "xfer/manifest.h"
 #include "xfer/transfer/transfer.h"
 
+struct report;
+
 struct scp {
 	struct copy_flags flags;
 	const char *server; /* --sftp-server; NULL: the host's subsystem */
@@ -43,6 +45,9 @@ struct scp {
 		struct manifest_out *out; /* owned; NULL: none */
 		char *top; /* owned; see scp_manifest_top() */
 	} manifest;
+	/* --report; NULL: none. interrupted: by a signal. */
+	struct report *report;
+	bool interrupted;
 	bool failed;		/* something was not copied */
 	/* A source of an upload is missing: the exit status will be
 	 * SCP_EXIT_FATAL. */
@@ -79,8 +84,9 @@ _Noreturn void scp_refuse(struct scp *scp, const char *path, const char *text);
 /* As scp_die(), but prints line alone; path is for events (--json). */
 _Noreturn void scp_die_line(struct scp *scp, const char *path,
     const char *line);
-/* Writes the last event (--json). Returns the exit status: status, or 1 instead
- * of 0 if events could not be written, which is reported. */
+/* Writes the last event (--json) and the page of --report. Returns the exit
+ * status: status, or 1 instead of 0 if something could not be written, which is
+ * reported. */
 int scp_end_events(struct scp *scp, int status) must_check;
 /* Ends the program after the last event, without a message. */
 _Noreturn void scp_exit(struct scp *scp, int status);

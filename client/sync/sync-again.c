@@ -110,6 +110,12 @@ sync_again_is(void)
 	return again.all > 0;
 }
 
+unsigned
+sync_again_tries(void)
+{
+	return again.all + 1;
+}
+
 void
 sync_again_apply(struct sync_run *run)
 {

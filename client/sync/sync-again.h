@@ -19,6 +19,8 @@ struct sync_run;
 void sync_again_begin(int argc, char **argv);
 /* Is this a later try? */
 bool sync_again_is(void);
+/* The number of this try, from 1 on. */
+unsigned sync_again_tries(void);
 /* Applies it: the time at which the first try began, and what may still be
  * deleted. */
 void sync_again_apply(struct sync_run *run);

@@ -8,6 +8,7 @@
 #include "base/called.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/report/report-command.h"
 #include "client/sync/sync-exit.h"
 #include "client/sync/sync-options.h"
 
@@ -61,12 +62,23 @@ field(struct sync_args *a, const struct sync_option *o)
 	return (char *)a + o->at;
 }
 
+/* Notes an option for the report: "--name=value" without its value. */
+static void
+note(struct sync_args *a, const char *given, const char *value)
+{
+	char *name = xstrndup(given, strcspn(given, "="));
+
+	report_command_option(&a->report.command, name, value);
+	free(name);
+}
+
 static void
 apply(struct sync_args *a, const struct sync_option *o, const char *given,
     const char *value)
 {
 	const char *why = NULL;
 
+	note(a, given, value);
 	switch (o->kind) {
 	case SYNC_OPT_FLAG:
 		*(bool *)field(a, o) = true;
@@ -151,8 +163,10 @@ take_long(struct sync_args *a, const char *given, const char *next)
 		o = NULL; /* "--D" */
 	if (o == NULL) {
 		if (value == NULL && strncmp(name, "no-", 3) == 0 &&
-		    negate(a, given, name + 3))
+		    negate(a, given, name + 3)) {
+			note(a, given, NULL);
 			return 0;
+		}
 		unknown(given);
 	}
 	if (o->kind == SYNC_OPT_REFUSED)
@@ -291,7 +305,7 @@ complete(struct sync_args *a)
 		if (a->archive_recursive)
 			o->recursive = false;
 	}
-	if (a->cvs_exclude)
+	if (a->given.cvs_exclude)
 		exclude_as_cvs(a);
 	complete_deletes(a);
 	complete_timeout(a);
@@ -364,6 +378,7 @@ sync_args_clear(struct sync_args *a)
 	sync_rules_free(a->rules);
 	sync_chmod_free(a->chmod);
 	strlist_clear(&a->ssh);
+	strlist_clear(&a->report.command);
 	strlist_clear(&a->dests);
 	free(a->chown.user);
 	free(a->chown.group);

@@ -36,10 +36,10 @@ struct sync_args {
 		/* Words for when is deleted; --delete-delay is a kind of
 		 * --delete-during. */
 		bool during, after;
+		bool cvs_exclude; /* -C */
 	} given;		 /* what stands in the line */
 	int port;
 	bool compress;		 /* -z */
-	bool cvs_exclude;	 /* -C */
 	const char *sftp_server; /* --sftp-server: command at the host */
 	bool connections_given, retry_given;
 	unsigned whole; /* 0: --no-whole-file; 1: nothing was given; 2: -W */
@@ -70,6 +70,10 @@ struct sync_args {
 	bool json;
 	enum progress_style style;
 	const char *manifest; /* --manifest: file to be written; NULL: none */
+	struct {
+		const char *path; /* --report: file to be written; NULL: none */
+		struct strlist command; /* what it tells of options */
+	} report;
 	const char *check;    /* --check: a manifest; NULL: a tree is made the
 			       * same */
 	bool extra;	      /* --extra: what is not in it, too */

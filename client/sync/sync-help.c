@@ -69,6 +69,7 @@ static const struct help_row rows[] = {
 			     "them" },
 	{ "--check=file [--extra] tree", "is the tree what the manifest has?" },
 	{ "--stats, --json, -h", "sums; events for programs; short numbers" },
+	{ "--report=file", "a page about the run, for a browser" },
 	{ "--out-format=text, --log-file=file", "a line for each; a log" },
 	{ NULL, "About" },
 	{ "--help", "this list" },

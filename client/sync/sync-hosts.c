@@ -47,10 +47,12 @@ sync_lost(struct sync_run *run, int err)
 	sync_again(run, err);
 	(void)!manifest_end(run->manifest, false);
 	tell_locks(run);
-	if (run->stopped != SYNC_EXIT_OK)
-		exit(run->stopped);
-	exit(err == ERR_TIMEOUT ? SYNC_EXIT_TIMEOUT :
-	    logged_in		? SYNC_EXIT_PROTOCOL : SYNC_EXIT_UNREACHABLE);
+	if (run->stopped == SYNC_EXIT_OK)
+		progress_error(run->args.xfer.progress, "lost", "connection",
+		    err_text(err));
+	exit(sync_report_end(run, run->stopped != SYNC_EXIT_OK ?
+		run->stopped : err == ERR_TIMEOUT ? SYNC_EXIT_TIMEOUT :
+		logged_in ? SYNC_EXIT_PROTOCOL : SYNC_EXIT_UNREACHABLE));
 }
 
 /* The command of this machine's own SFTP server: where this program lies, in a
@@ -95,6 +97,7 @@ open_end(struct sync_run *run, struct sync_end *end,
 		params.watched = a->xfer.retries > 0;
 		params.retry_given = a->retry_given;
 		params.copy = &end->copy;
+		params.report = run->report;
 	} else {
 		params.server = server = own_server();
 		if (access(server, X_OK) == -1)
@@ -103,7 +106,7 @@ open_end(struct sync_run *run, struct sync_end *end,
 	}
 	if ((err = remote_open(&end->remote, &params)) != 0) {
 		sync_again(run, err);
-		exit(SYNC_EXIT_UNREACHABLE);
+		exit(sync_report_end(run, SYNC_EXIT_UNREACHABLE));
 	}
 	end->s = remote_sftp(end->remote);
 	free(server);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/report/report.h"
 #include "client/sync/sync-run.h"
 
 static void
@@ -19,6 +20,7 @@ on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 	while (*path == '/' || strncmp(path, "./", 2) == 0)
 		path++;
 	manifest_add(run->manifest, digest, path);
+	report_digest(run->report, path, digest);
 }
 
 void

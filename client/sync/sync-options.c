@@ -559,7 +559,7 @@ const struct sync_option sync_options[] = {
 	VALUE("include-from", 0, take_include_from),
 	VALUE("filter", 'f', take_filter),
 	CALL(NULL, 'F', take_dir_filters),
-	FLAG("cvs-exclude", 'C', cvs_exclude),
+	FLAG("cvs-exclude", 'C', given.cvs_exclude),
 	/* attributes */
 	FLAG("perms", 'p', opts.perms),
 	FLAG("executability", 'E', opts.executability),
@@ -638,6 +638,7 @@ const struct sync_option sync_options[] = {
 	VALUE("log-file-format", 0, take_log_format),
 	FLAG("json", 0, json),
 	TEXT("manifest", 0, manifest),
+	TEXT("report", 0, report.path),
 	TEXT("check", 0, check),
 	FLAG("extra", 0, extra),
 	/* always so */

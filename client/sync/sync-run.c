@@ -678,7 +678,7 @@ stop(struct sync_run *run, enum sync_exit status)
 	if (run->plan != NULL || run->args.check != NULL)
 		return;
 	sync_manifest_end(run, false);
-	exit(status);
+	exit(sync_report_end(run, status));
 }
 
 static void

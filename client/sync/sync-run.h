@@ -50,6 +50,8 @@ struct sync_own {
 	size_t n_groups;
 };
 
+struct report;
+
 /* A pair of the plan, and its locks. */
 struct sync_pair_ends {
 	struct sync_scan **sources, *target, **dests;
@@ -102,6 +104,7 @@ struct sync_run {
 	int log_fd; /* of --log-file; -1: none */
 	struct manifest_out *manifest; /* of --manifest; NULL: none */
 	char *manifest_top; /* owned; the target, as its session names it */
+	struct report *report; /* of --report; NULL: none */
 };
 
 /* Ends the program with a message. */
@@ -183,6 +186,12 @@ void sync_chown_find(struct sync_run *run);
 void sync_manifest_begin(struct sync_run *run);
 void sync_manifest_top(struct sync_run *run);
 void sync_manifest_end(struct sync_run *run, bool whole);
+
+/* sync-report.c: --report. Begun before there is a connection. The end returns
+ * the exit status, which is another one if the page could not be written. */
+void sync_report_begin(struct sync_run *run, char *const *names, int n);
+enum sync_exit sync_report_end(struct sync_run *run,
+    enum sync_exit status) must_check;
 
 /* sync-check.c: --check. */
 enum sync_exit sync_check(struct sync_run *run);

@@ -164,7 +164,7 @@ sync_die(struct sync_run *run, enum sync_exit status, const char *path,
 	progress_end_events(run->args.xfer.progress, clock_ms());
 	(void)!manifest_end(run->manifest, false);
 	sync_locks_release(run);
-	exit(status);
+	exit(sync_report_end(run, status));
 }
 
 /* ---- sums --------------------------------------------------------------- */

@@ -2,9 +2,14 @@
 """What the pages tell people to write is taken by the programs: each block of
 configuration and each keyword in README.md, docs/ and the manuals' examples."""
 
+import contextlib
 import json
+import os
 import re
 import shlex
+import sqlite3
+import sys
+import textwrap
 
 import pytest
 
@@ -144,6 +149,32 @@ def test_certificates_with_serials(tmp_path, keys):
     done = run([hpn("ssh-keygen"), "-Q", "-f", "revoked", "alice-cert.pub"],
                cwd=tmp_path)
     assert done.rc != 0 and "REVOKED" in done.text + done.errors
+
+
+def test_accounting_to_a_database(tmp_path):
+    """The script of the page for centres, with names of all kinds; a log that
+    is read twice counts once."""
+    text = (TOP / "docs/CENTRES.md").read_text()
+    script, = re.findall(r"^ +#!/usr/bin/python3\n(?: +\S.*\n)+", text, re.M)
+    (tmp_path / "script").write_text(textwrap.dedent(script))
+    names = ["a", "x'); drop table moved; --", "n\nl", "\udcff", "\u202e"]
+    events = [{"event": "transfer", "ts": f"2026-11-0{n + 1}T00:00:00.000000Z",
+               "conn": "ab", "user": "alice", "op": "put", "path": name,
+               "bytes_read": 0, "bytes_written": 10 ** 12}
+              for n, name in enumerate(names)]
+    events += [{"event": "conn-open"}, dict(events[0], user="bob", ts="2026")]
+    del events[-1]["path"]  # EventPaths no
+    log = "".join(json.dumps(e) + "\n" for e in events).encode()
+    for _ in range(2):
+        run([sys.executable, tmp_path / "script", tmp_path / "db"],
+            stdin=log).ok()
+    query = re.search(r"`(select .*?)`", text)[1]
+    with contextlib.closing(sqlite3.connect(tmp_path / "db")) as db:
+        assert db.execute(query).fetchall() == [
+            ("alice", 0, len(names) * 10 ** 12)]
+        assert [os.fsdecode(row[0]) for row in db.execute(
+            "select path from moved where user = 'alice' order by ts")] \
+            == names
 
 
 def test_statement_for_scanners():

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * A chart over time, as inline SVG. A number belongs to the time between a
+ * point and the one before, so point 0 has none. Colours are classes of the
+ * page's style sheet, "c0" and on.
+ *
+ * Threads: any; a chart is used by one at a time.
+ */
+#ifndef HPN_CLIENT_REPORT_REPORT_CHART_H
+#define HPN_CLIENT_REPORT_REPORT_CHART_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "client/report/report-data.h"
+
+enum { REPORT_COLOURS = 8 };
+
+struct report_chart {
+	struct buf *out;
+	const struct report_point *points; /* their times; borrowed */
+	size_t n;
+	double most; /* the number at the upper edge */
+	unsigned height;
+};
+
+/* Begins a chart. label: what it shows, a literal. y_text writes what an edge
+ * of the scale is called. most: the greatest number in it; the scale ends at a
+ * round one above, or at most itself if exact. */
+void report_chart_begin(struct report_chart *c, struct buf *out,
+    const struct report_data *d, const char *label, double most,
+    void (*y_text)(struct buf *b, double v));
+/* The area below the numbers, in steps; values[i] is up to point i. */
+void report_chart_area(struct report_chart *c, const double *values,
+    size_t colour);
+/* A line through the numbers; it has a gap where one is 0. */
+void report_chart_line(struct report_chart *c, const double *values,
+    size_t colour);
+void report_chart_end(struct report_chart *c);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a report of a copy (--report) shows: plain data, filled in by the
+ * recorder (report.h) and read by the page (report-page.h).
+ *
+ * Points lie on one time base, at most REPORT_POINTS of them, and most of their
+ * numbers are sums since the beginning: so two neighbours become one by leaving
+ * the first of them out, and what moved between two that are left is exact.
+ *
+ * Threads: none; a struct belongs to one at a time.
+ */
+#ifndef HPN_CLIENT_REPORT_REPORT_DATA_H
+#define HPN_CLIENT_REPORT_REPORT_DATA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "base/str.h"
+#include "client/why-slow.h"
+
+enum {
+	REPORT_POINTS = 1024,	  /* a power of two */
+	REPORT_FIRST_MS = 100,	  /* between points, as long as there is room */
+	REPORT_CONNECTIONS = 64,  /* with a line of their own */
+	REPORT_TOP = 30,	  /* files: the slowest, and the largest */
+	REPORT_FAILURES = 100,	  /* the first ones */
+	REPORT_DIGESTS = 1000,	  /* the first ones */
+};
+
+/* A moment of the copy as a whole. Bytes and files: since its beginning. */
+struct report_point {
+	uint64_t ms;	/* since the beginning */
+	uint64_t moved; /* bytes of files, as the progress counts them */
+	/* For how long each thing has held back the connections: milliseconds,
+	 * summed over these; and the time of all of them. */
+	uint32_t held_ms[WHY_SLOW_KINDS];
+	uint32_t open_ms;
+};
+
+/* A moment of a connection, at the point of the same number. */
+struct report_link_point {
+	uint64_t bytes;	  /* of both directions, since the beginning */
+	uint32_t rtt_us;  /* the longest since the point before; 0: not known */
+	uint32_t resent;  /* packets, since the beginning */
+};
+
+/* A connection. */
+struct report_link {
+	char *host;  /* owned */
+	char *peer;  /* owned; how the other end names itself; NULL: unknown */
+	char *cipher; /* owned; or NULL */
+	char *why;   /* owned; what held it back, in words; or NULL */
+	uint64_t from_ms, until_ms;
+	uint64_t sent, received; /* bytes since the login */
+	uint64_t resent;
+	uint32_t rtt_least_us;
+	bool has_tcp; /* the kernel has told of it */
+	struct report_link_point *points; /* owned, REPORT_POINTS; or NULL */
+};
+
+struct report_file {
+	char *name; /* owned */
+	uint64_t size, kept, took_ms;
+};
+
+struct report_failure {
+	char *path, *text; /* owned; path may be NULL */
+};
+
+struct report_digest {
+	char *name; /* owned */
+	char hex[65];
+};
+
+struct report_top {
+	struct report_file v[REPORT_TOP]; /* the greatest first */
+	size_t n;
+};
+
+struct report_data {
+	const char *program; /* a literal: "hpnscp" */
+	const char *version; /* of this program */
+	char *here;	     /* owned; the name of this host; or NULL */
+	struct strlist command; /* without secrets */
+	size_t names_left_out;	/* of the command line */
+	time_t began, ended;
+	uint64_t took_ms;
+	int status;	   /* the exit status */
+	bool interrupted;
+	unsigned tries;	   /* of which this is the last; 0 and 1: no other */
+
+	struct report_point points[REPORT_POINTS];
+	size_t n_points;
+	uint64_t every_ms; /* between points, at least */
+
+	struct report_link links[REPORT_CONNECTIONS];
+	size_t n_links;
+	uint64_t links_left_out;
+
+	uint64_t copied, there, not_copied; /* files */
+	uint64_t kept; /* bytes of files that did not have to move */
+	uint64_t verified;
+	struct report_top slowest, largest;
+
+	struct report_failure failures[REPORT_FAILURES];
+	uint64_t n_failures; /* may be more than are kept */
+	struct report_digest *digests; /* owned, REPORT_DIGESTS; or NULL */
+	uint64_t n_digests;	       /* may be more than are kept */
+};
+
+/* report-data.c */
+struct report_data *report_data_new(void); /* NULL: out of memory */
+void report_data_free(struct report_data *d);
+
+/* Appends a point, and one to each connection, if every_ms has passed since the
+ * last one (or `always`), and returns it; NULL: it is too early. All numbers
+ * are those of the point before, but for the time; the caller updates them. */
+struct report_point *report_data_point(struct report_data *d, uint64_t ms,
+    bool always);
+/* A new connection; NULL: there are enough, or no memory is left. */
+struct report_link *report_data_link(struct report_data *d, const char *host);
+/* Notes a file that is over. name is copied where it is kept. */
+void report_data_file(struct report_data *d, const char *name, uint64_t size,
+    uint64_t kept, uint64_t took_ms);
+void report_data_failure(struct report_data *d, const char *path,
+    const char *text);
+void report_data_digest(struct report_data *d, const char *name,
+    const uint8_t *digest, size_t len);
+
+#endif
