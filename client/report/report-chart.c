@@ -7,20 +7,20 @@
 /* In units of the view box, which is as wide as the page. */
 enum {
 	LEFT = 84,
-	RIGHT = 16,
+	RIGHT = 32,
 	TOP = 10,
 	BOTTOM = 24,
 	PLOT_WIDTH = 880,
 	PLOT_HEIGHT = 150,
-	LINES = 3, /* of the grid, above the lowest one */
+	LINES = 2, /* of the grid, above the lowest one */
 	TICKS = 6, /* of the time */
 };
 
-/* The least of 1, 1.5, 2, 3, 5 times a power of ten that is not below v. */
+/* The least of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below v. */
 static double
 round_up(double v)
 {
-	static const double steps[] = { 1, 1.5, 2, 3, 5, 10 };
+	static const double steps[] = { 1, 1.5, 2, 3, 4, 5, 6, 8, 10 };
 	double power = 1;
 	size_t i = 0;
 

@@ -92,11 +92,14 @@ thin(struct report_data *d)
 struct report_point *
 report_data_point(struct report_data *d, uint64_t ms, bool always)
 {
-	const struct report_point *last = &d->points[d->n_points - 1];
-	struct report_point *p;
+	struct report_point *last = &d->points[d->n_points - 1], *p;
 
 	if (ms <= last->ms || (!always && ms - last->ms < d->every_ms))
 		return NULL;
+	if (d->n_points > 1 && ms - last->ms < d->every_ms / 2) {
+		last->ms = ms;
+		return last;
+	}
 	if (d->n_points == REPORT_POINTS)
 		thin(d);
 	p = &d->points[d->n_points];

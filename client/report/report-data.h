@@ -115,8 +115,10 @@ struct report_data *report_data_new(void); /* NULL: out of memory */
 void report_data_free(struct report_data *d);
 
 /* Appends a point, and one to each connection, if every_ms has passed since the
- * last one (or `always`), and returns it; NULL: it is too early. All numbers
- * are those of the point before, but for the time; the caller updates them. */
+ * last one, and returns it; NULL: it is too early. All numbers are those of the
+ * point before, but for the time; the caller updates them. always: where it is
+ * early, the last point is put to this time instead, if it is near: a rate of a
+ * few milliseconds says nothing. */
 struct report_point *report_data_point(struct report_data *d, uint64_t ms,
     bool always);
 /* A new connection; NULL: there are enough, or no memory is left. */

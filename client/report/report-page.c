@@ -408,8 +408,8 @@ put_kind_legend(const struct report_data *d, struct buf *b)
 
 	buf_printf(b, "<ul class=\"k\">");
 	for (size_t k = 0; k < WHY_SLOW_KINDS; k++) {
-		if (last->held_ms[k] == 0)
-			continue;
+		if ((uint64_t)last->held_ms[k] * 200 < last->open_ms)
+			continue; /* it would be 0 % */
 		buf_printf(b, "<li><i class=\"b c%zu\"></i>%s: ", k,
 		    why_slow_kind_text((enum why_slow_kind)k));
 		put_percent(b, MIN((double)last->held_ms[k] /

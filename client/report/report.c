@@ -145,7 +145,8 @@ sample_conn(struct report_conn *c, struct report_point *p)
 		return;
 	take_remote(c, &now);
 	add_held(c, &now, p);
-	lp->rtt_us = (uint32_t)MIN(rtt_of(&now), UINT32_MAX);
+	lp->rtt_us = MAX(lp->rtt_us,
+	    (uint32_t)MIN(rtt_of(&now), UINT32_MAX));
 	lp->resent = (uint32_t)resent_of(&now);
 	c->before = now;
 }

@@ -85,7 +85,12 @@ test_times(void **state)
 	assert_non_null(report_data_point(d, 100, false));
 	assert_null(report_data_point(d, 150, false));
 	assert_non_null(report_data_point(d, 150, true));
+	assert_int_equal(d->n_points, 3);
 	assert_null(report_data_point(d, 140, true));
+	/* It is near the last one, which takes its time. */
+	assert_ptr_equal(report_data_point(d, 160, true), &d->points[2]);
+	assert_int_equal(d->n_points, 3);
+	assert_int_equal(d->points[2].ms, 160);
 	report_data_free(d);
 }
 
