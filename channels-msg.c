@@ -384,7 +384,7 @@ on_global_request(struct channels *chs, struct rd r)
 
 	if ((err = rd_err(&r)) != 0)
 		return err;
-	buf_init(&reply);
+	buf_init_secret(&reply); /* of tickets */
 	chs->reply_wanted = want_reply;
 	answer = handle_global(chs, name, &r, &reply);
 	err = MIN(answer, 0);

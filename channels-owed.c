@@ -18,7 +18,7 @@ struct channels_owed {
 void
 channels_global_answer(struct buf *msg, bool ok, const struct buf *data)
 {
-	buf_init(msg);
+	buf_init_secret(msg);
 	buf_put_u8(msg,
 	    ok ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
 	if (ok && data != NULL)

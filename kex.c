@@ -290,7 +290,7 @@ send_ext_info(struct kex *k)
 }
 
 int
-kex_put_user_sig_algs(const struct kex *k, const char *list)
+kex_put_user_ext(const struct kex *k, const char *list, bool tickets)
 {
 	struct buf b;
 	int r;
@@ -299,9 +299,13 @@ kex_put_user_sig_algs(const struct kex *k, const char *list)
 		return 0;
 	buf_init(&b);
 	buf_put_u8(&b, SSH_MSG_EXT_INFO);
-	buf_put_u32(&b, 1);
+	buf_put_u32(&b, tickets ? 2 : 1);
 	buf_put_cstring(&b, "server-sig-algs");
 	buf_put_cstring(&b, list);
+	if (tickets) {
+		buf_put_cstring(&b, "ticket@hpnssh.org");
+		buf_put_cstring(&b, "1");
+	}
 	r = packet_put(k->packet, &b);
 	buf_clear(&b);
 	return r;

@@ -142,7 +142,8 @@ int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 /* Server: sends a second EXT_INFO, with the algorithms that this user's keys
  * may sign with (RFC 8308 section 2.4), if the client said that it takes one
  * during user authentication. */
-int kex_put_user_sig_algs(const struct kex *k, const char *list) must_check;
+int kex_put_user_ext(const struct kex *k, const char *list,
+    bool tickets) must_check;
 
 /* Sends KEXINIT unless an exchange is running. ERR_UNSUPPORTED: the keys are a
  * master's. */

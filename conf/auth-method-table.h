@@ -40,7 +40,11 @@
 	    .has_secret = true, .prompt = SSH_MSG_USERAUTH_INFO_REQUEST,      \
 	    .answer = SSH_MSG_USERAUTH_INFO_RESPONSE)                         \
 	ROW(HOSTBASED, hostbased, .name = "hostbased",                        \
-	    AUTH_OPTION(hostbased), .proves_key = true)
+	    AUTH_OPTION(hostbased), .proves_key = true)                       \
+	ROW(TICKET, ticket, .name = "ticket@hpnssh.org",                      \
+	    .option = offsetof(struct server_conf,                            \
+		login.login_tickets.enabled),                                 \
+	    .proves_key = true, .is_hidden = true, .not_first = true)
 
 struct auth_method {
 	const char *name;
@@ -58,6 +62,10 @@ struct auth_method {
 	bool has_secret;    /* the user sends a password or the like: a refusal
 			     * is delayed */
 	bool logs_failures; /* each failure is logged at LogLevel INFO */
+	bool is_hidden; /* not named to clients in a FAILURE: who can use it
+			 * knows of it */
+	bool not_first; /* AuthenticationMethods may name it behind another one
+			 * only */
 	/* Message types of its dialogue (60 to 79): the server's prompt, and
 	 * the client's answer. 0: it has no dialogue. */
 	uint8_t prompt, answer;

@@ -276,6 +276,7 @@ static bool
 methods_valid(const char *list)
 {
 	const char *pos = list, *entry;
+	const struct auth_method *m;
 	bool unused;
 	size_t len;
 
@@ -283,7 +284,8 @@ methods_valid(const char *list)
 	    list[strlen(list) - 1] == ',')
 		return false;
 	while (csv_next(&pos, &entry, &len))
-		if (auth_method_listed(entry, len, &unused) == NULL)
+		if ((m = auth_method_listed(entry, len, &unused)) == NULL ||
+		    (m->not_first && entry == list))
 			return false;
 	return true;
 }

@@ -305,6 +305,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_APPEND | CONF_RAW },
 	{ "AuthenticationMethods", NULL,
 	    OF(methods, login.authentication_methods) },
+	{ "LoginTickets", NULL, OF(tickets, login.login_tickets),
+	    .def = "no" },
 	{ "AuthorizedKeysFile", NULL, LIST(login.authorized_keys_file),
 	    .flags = CONF_NONE,
 	    .def = ".ssh/authorized_keys .ssh/authorized_keys2" },

@@ -25,6 +25,7 @@
 #include "conf/channel-timeouts.h"
 #include "conf/conf.h"
 #include "conf/server-penalties.h"
+#include "conf/server-tickets.h"
 
 enum {
 	SERVER_ROOT_NO,
@@ -150,6 +151,7 @@ struct server_conf {
 		char *authorized_keys_command, *authorized_keys_command_user;
 		char *authorized_principals_command;
 		char *authorized_principals_command_user;
+		struct server_tickets login_tickets;
 		int pubkey_authentication;   /* flag */
 		/* "touch-required", "verify-required": demands on security
 		 * keys. */

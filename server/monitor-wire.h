@@ -68,6 +68,9 @@ enum monitor_request {
 	MONITOR_GSS_SIGN_REKEY,
 	MONITOR_EVENT,		/* events (server/events/event.h), each as a
 				 * string; of the session process; no answer */
+	MONITOR_TICKETS,	/* u32 how many; of the session process; answer:
+				 * as that of tickets@hpnssh.org
+				 * (docs/PROTOCOL.md) */
 	MONITOR_REQUEST_COUNT,
 };
 
@@ -107,6 +110,7 @@ struct monitor_user {
 	int max_auth_tries;
 	bool invalid; /* the account is unknown or not allowed; for log lines
 		       * only */
+	bool tickets; /* LoginTickets: the client may be told of them */
 };
 void monitor_user_clear(struct monitor_user *u);
 

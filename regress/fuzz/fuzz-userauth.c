@@ -30,6 +30,7 @@ put_answers(int fd, enum monitor_result result)
 	buf_put_cstring(&b, "ssh-ed25519");
 	buf_put_u32(&b, 6);
 	buf_put_bool(&b, false);
+	buf_put_bool(&b, true); /* tickets */
 	(void)!fd_send_msg(fd, &b);
 	buf_reset(&b);
 	v.methods = methods;

@@ -273,17 +273,17 @@ test_user_sig_algs(void **state)
 
 	(void)state;
 	pair_open_stranger(&t, &p, &p);
-	assert_int_equal(kex_put_user_sig_algs(t.s.kex, "too-early"), 0);
+	assert_int_equal(kex_put_user_ext(t.s.kex, "too-early", false), 0);
 	assert_int_equal(kex_start(t.c.kex), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_string_equal(kex_server_sig_algs(t.c.kex), "rsa-sha2-512");
-	assert_int_equal(kex_put_user_sig_algs(t.s.kex, "ssh-ed25519"), 0);
+	assert_int_equal(kex_put_user_ext(t.s.kex, "ssh-ed25519", false), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_string_equal(kex_server_sig_algs(t.c.kex), "ssh-ed25519");
 	assert_true(kex_peer_hostbound(t.c.kex)); /* not said again, but true */
 
 	assert_int_equal(packet_authenticated(t.c.packet), 0);
-	assert_int_equal(kex_put_user_sig_algs(t.s.kex, "ssh-rsa"), 0);
+	assert_int_equal(kex_put_user_ext(t.s.kex, "ssh-rsa", false), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_string_equal(kex_server_sig_algs(t.c.kex), "ssh-ed25519");
 	pair_close(&t);

@@ -76,6 +76,62 @@ methods_in_their_order(void **state)
 	strlist_clear(&l);
 }
 
+/* Tickets: clients are not told of them in a list of methods; they are enough
+ * alone only where no list says where they count; and without them there may be
+ * no list left, which is not the same as none. */
+static void
+tickets_among_the_methods(void **state)
+{
+	static const char name[] = "ticket@hpnssh.org";
+	static const char enabled[] = "publickey,password,ticket@hpnssh.org";
+	static const struct {
+		const char *lists;
+		bool first, second; /* may it come there? */
+	} t[] = {
+		{ "", true, false },
+		{ "publickey,password", true, true },
+		{ "publickey,password publickey,ticket@hpnssh.org", false,
+		    true },
+		{ "publickey,password,ticket@hpnssh.org", false, false },
+	};
+	struct strlist only = lists("publickey,ticket@hpnssh.org"),
+		       both = lists("publickey,ticket@hpnssh.org publickey"),
+		       kept = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(t); i++) {
+		struct strlist l = lists(t[i].lists);
+		struct auth_methods m;
+		char *next;
+
+		assert_int_equal(auth_methods_init(&m, &l, enabled), 0);
+		auth_methods_allow_alone(&m, name);
+		assert_int_equal(auth_methods_may(&m, name), t[i].first);
+		next = auth_methods_next(&m);
+		assert_null(strstr(next, name));
+		free(next);
+		if (auth_methods_done(&m, "publickey") == 0) {
+			assert_int_equal(auth_methods_may(&m, name),
+			    t[i].second);
+			expect_next(&m, "password");
+		}
+		auth_methods_clear(&m);
+		strlist_clear(&l);
+	}
+	assert_int_equal(auth_methods_without(&kept, &only, name),
+	    ERR_NOT_FOUND);
+	assert_int_equal(kept.n, 0);
+	assert_int_equal(auth_methods_without(&kept, &both, name), 0);
+	assert_int_equal(kept.n, 1);
+	assert_string_equal(kept.v[0], "publickey");
+	strlist_clear(&kept);
+	strlist_clear(&both);
+	both = lists("");
+	assert_int_equal(auth_methods_without(&kept, &both, name), 0);
+	strlist_clear(&only);
+	strlist_clear(&both);
+}
+
 /* A list that asks for another one is as good as none. */
 static void
 the_device_has_to_fit(void **state)
@@ -273,6 +329,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(any_method_is_enough),
 		cmocka_unit_test(methods_in_their_order),
+		cmocka_unit_test(tickets_among_the_methods),
 		cmocka_unit_test(the_device_has_to_fit),
 		cmocka_unit_test(none_is_named),
 		cmocka_unit_test(lists_that_can_not_be_done),

@@ -107,6 +107,7 @@ static const struct conf_sample samples[] = {
 	{ "EventDetail", "files" },
 	{ "EventPaths", "hash" },
 	{ "PAMServiceName", "other" },
+	{ "LoginTickets", "yes lifetime:9 max:3 address:any" },
 	{ "PermitRootLogin", "forced-commands-only" },
 	{ "AllowUsers", "a b@192.0.2.0/24" },
 	{ "DenyUsers", "c*" },

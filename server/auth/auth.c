@@ -373,7 +373,8 @@ settle_user(struct auth *a, char **user, char **service)
 	proc_title("%s [net]",
 	    r == 0 && !a->info.invalid ? a->user : "unknown");
 	if (r == 0)
-		r = kex_put_user_sig_algs(a->kex, a->info.sig_algs);
+		r = kex_put_user_ext(a->kex, a->info.sig_algs,
+		    a->info.tickets);
 	if (r == 0 && a->info.banner != NULL)
 		r = put_banner(a, a->info.banner, strlen(a->info.banner));
 	return r;

@@ -22,6 +22,8 @@ enum login_outcome {
 	LOGIN_KEY_OK, /* no proof yet: a signature with this key would be
 		       * accepted */
 	LOGIN_ASKED,  /* the client only asked which methods there are */
+	LOGIN_PASSED_OVER, /* a ticket that is not good any more, which proves
+			    * nothing against who shows it */
 };
 
 /* What a method has found out about a try. All is owned. */
@@ -45,6 +47,9 @@ struct login_try {
 	bool has_permits; /* permits below is set */
 	struct permits permits;
 	struct gss_acceptor *ticket; /* or NULL */
+	int ticket_fd; /* as of struct login */
+	struct buf shown_before; /* lines for ExposeAuthInfo, of the login that
+				  * got the ticket */
 	bool ticket_of_exchange; /* the client's context of the key exchange was
 				  * used; see gss_exchange_take() */
 
@@ -66,6 +71,10 @@ struct login_try {
 	    struct login_try *t) must_check;
 AUTH_METHODS(ROW)
 #undef ROW
+
+/* In login.c. Comma list of the enabled methods; caller frees. by_gss: the key
+ * exchange was by GSSAPI. */
+char *login_enabled_methods(const struct server_conf *c, bool by_gss);
 
 /* The algorithms that a method accepts: a comma list, and for log lines the
  * name of its keyword and of the method. */
@@ -93,6 +102,10 @@ char *login_key_line(const struct key *k);
 bool login_key_is_welcome(struct login *l, const char *alg, struct span blob,
     struct key **k, struct permits *permits) must_check;
 char *login_key_text(const struct login *l, const struct key *k);
+/* As login_key_is_welcome(), for a key that may have been used in this login
+ * already: it was shown in another one. */
+bool login_key_is_still_welcome(struct login *l, const char *alg,
+    struct span blob, struct key **k, struct permits *permits) must_check;
 /* Remembers that the key was used. Where two keys are asked for, the same key,
  * or a key and its certificate, do not count twice. */
 void login_key_was_used(struct login *l, const struct key *k);

@@ -386,3 +386,16 @@ login_key_is_welcome(struct login *l, const char *alg, struct span blob,
 	return login_key_is_allowed(l, &list, alg, blob, k) &&
 	    may_be_known(l, *k, permits);
 }
+
+bool
+login_key_is_still_welcome(struct login *l, const char *alg, struct span blob,
+    struct key **k, struct permits *permits)
+{
+	struct strlist used = l->used_keys;
+	bool welcome;
+
+	l->used_keys = (struct strlist){ 0 };
+	welcome = login_key_is_welcome(l, alg, blob, k, permits);
+	l->used_keys = used;
+	return welcome;
+}

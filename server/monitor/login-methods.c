@@ -70,6 +70,38 @@ auth_methods_clear(struct auth_methods *m)
 	strlist_clear(&m->lists);
 }
 
+static bool
+list_names(const char *list, const char *method)
+{
+	const char *pos = list, *entry;
+	size_t len;
+
+	while (csv_next(&pos, &entry, &len))
+		if (names(entry, len, method))
+			return true;
+	return false;
+}
+
+int
+auth_methods_without(struct strlist *out, const struct strlist *lists,
+    const char *method)
+{
+	for (size_t i = 0; i < lists->n; i++)
+		if (!list_names(lists->v[i], method))
+			xstrlist_add(out, lists->v[i]);
+	return lists->n > 0 && out->n == 0 ? ERR_NOT_FOUND : 0;
+}
+
+void
+auth_methods_allow_alone(struct auth_methods *m, const char *method)
+{
+	for (size_t i = 0; i < m->lists.n; i++)
+		if (list_names(m->lists.v[i], method))
+			return;
+	if (!m->any)
+		xstrlist_add(&m->lists, method);
+}
+
 bool
 auth_methods_may(const struct auth_methods *m, const char *method)
 {
@@ -81,6 +113,14 @@ auth_methods_may(const struct auth_methods *m, const char *method)
 	return false;
 }
 
+static bool
+is_hidden(const char *name)
+{
+	const struct auth_method *m = auth_method_by_name(name, strlen(name));
+
+	return m != NULL && m->is_hidden;
+}
+
 char *
 auth_methods_next(const struct auth_methods *m)
 {
@@ -88,7 +128,8 @@ auth_methods_next(const struct auth_methods *m)
 	char *list;
 
 	for (size_t i = 0; i < m->enabled.n; i++)
-		if (auth_methods_may(m, m->enabled.v[i]))
+		if (auth_methods_may(m, m->enabled.v[i]) &&
+		    !is_hidden(m->enabled.v[i]))
 			buf_printf(&b, "%s%s", buf_len(&b) > 0 ? "," : "",
 			    m->enabled.v[i]);
 	list = buf_dup_string(&b);

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -20,10 +21,8 @@ enum { BANNER_MAX = 240 * 1024 }; /* bytes; as much as fits into a packet */
 
 /* ---- life ------------------------------------------------------------- */
 
-/* Comma list of the enabled methods; caller frees. by_gss: the key exchange was
- * by GSSAPI. */
-static char *
-enabled_methods(const struct server_conf *c, bool by_gss)
+char *
+login_enabled_methods(const struct server_conf *c, bool by_gss)
 {
 	const struct auth_method *m;
 	struct buf b = { 0 };
@@ -52,7 +51,7 @@ login_methods_of_all(const struct server_conf *c)
 
 	if (server_conf_has_match(c) || c->login.permit_empty_passwords)
 		return NULL;
-	enabled = enabled_methods(c, false);
+	enabled = login_enabled_methods(c, false);
 	if (auth_methods_init(&m, &c->login.authentication_methods, enabled) ==
 	    0)
 		list = auth_methods_next(&m);
@@ -108,6 +107,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 	l->state = state;
 	l->peer = peer;
 	l->session_id = session_id;
+	l->ticket_fd = -1;
 	l->gss_exchange = exchange;
 	l->name = xstrdup(name);
 	l->shown_name = xstrndup(name, USER_SHOWN_MAX);
@@ -122,7 +122,7 @@ login_new(const struct server_state *state, const struct peer *peer,
 		    l->shown_name, service);
 		l->allowed = false;
 	}
-	enabled = enabled_methods(&l->conf, exchange != NULL);
+	enabled = login_enabled_methods(&l->conf, exchange != NULL);
 	if (auth_methods_init(&l->methods,
 		&l->conf.login.authentication_methods, enabled) != 0) {
 		log_error("AuthenticationMethods leaves no way in for user %s",
@@ -130,6 +130,9 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	free(enabled);
+	if (l->conf.login.login_tickets.enabled)
+		auth_methods_allow_alone(&l->methods,
+		    auth_method_table[AUTH_METHOD_TICKET].name);
 	if (l->conf.login.use_pam)
 		start_pam(l);
 	return l;
@@ -148,6 +151,8 @@ login_free(struct login *l)
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
 	buf_clear(&l->auth_info);
+	buf_clear(&l->proofs);
+	fd_close(&l->ticket_fd);
 	server_conf_clear(&l->conf);
 	user_free(l->user);
 	free(l->name);
@@ -236,6 +241,7 @@ add_auth_info(struct login *l, const struct login_try *t)
 
 	buf_printf(&l->auth_info, "%s%s%s\n", t->method->name,
 	    t->line != NULL ? " " : "", t->line != NULL ? t->line : "");
+	buf_put_buf(&l->auth_info, &t->shown_before);
 	if (l->pam == NULL)
 		return;
 	if ((text = buf_dup_string(&l->auth_info)) == NULL)
@@ -333,9 +339,32 @@ count_method(struct login *l, const struct login_try *t,
 	return true;
 }
 
+/* Notes what was shown, for tickets. */
+static void
+note_proof(struct login *l, const struct login_try *t)
+{
+	const size_t id = (size_t)(t->method - auth_method_table);
+	struct buf blob = { 0 };
+
+	if (id == AUTH_METHOD_PUBLICKEY && key_to_blob(t->key, &blob) != 0)
+		fatal("out of memory");
+	buf_put_cstring(&l->proofs, t->method->name);
+	buf_put_string_buf(&l->proofs, &blob);
+	buf_clear(&blob);
+	l->n_proofs++;
+	l->shown_methods |= 1U << id;
+	l->proven_ms = clock_boot_ms();
+}
+
 static void
 keep_proof(struct login *l, struct login_try *t)
 {
+	note_proof(l, t);
+	if (t->ticket_fd != -1) {
+		fd_close(&l->ticket_fd);
+		l->ticket_fd = t->ticket_fd;
+		t->ticket_fd = -1;
+	}
 	if (t->key != NULL)
 		login_key_was_used(l, t->key);
 	if (t->ticket_of_exchange)
@@ -398,6 +427,24 @@ conclude_asked(struct login *l, const struct login_try *t,
 	charge_failure(l, t, v);
 }
 
+/* Concludes a try with a ticket that was used, has expired, or whose session
+ * has ended. Clients that come back have such, so the first one does not count,
+ * and no line says "Failed". */
+static void
+conclude_passed_over(struct login *l, const struct login_try *t,
+    struct monitor_verdict *v)
+{
+	v->result = MONITOR_FAILURE;
+	v->methods = auth_methods_next(&l->methods);
+	v->counts = l->passed_over;
+	if (l->passed_over)
+		l->failures++;
+	l->passed_over = true;
+	log_info("Ticket refused for %s%s from %s port %u ssh2: %s",
+	    l->name_ok ? "" : "invalid user ", l->shown_name,
+	    l->peer->address, l->peer->port, t->what);
+}
+
 static void
 conclude(struct login *l, struct login_try *t, struct monitor_verdict *v)
 {
@@ -412,6 +459,9 @@ conclude(struct login *l, struct login_try *t, struct monitor_verdict *v)
 	case LOGIN_ASKED:
 		conclude_asked(l, t, v);
 		break;
+	case LOGIN_PASSED_OVER:
+		conclude_passed_over(l, t, v);
+		break;
 	}
 }
 
@@ -424,6 +474,8 @@ clear_try(struct login_try *t)
 	permits_clear(&t->permits);
 	gss_acceptor_free(t->ticket);
 	buf_clear(&t->info);
+	buf_clear(&t->shown_before);
+	fd_close(&t->ticket_fd);
 }
 
 int
@@ -441,7 +493,7 @@ login_try(struct login *l, enum auth_method_id id, struct rd *in,
 		.in = in,
 		.dialogue = d };
 
-	struct login_try t = { .method = q.method };
+	struct login_try t = { .method = q.method, .ticket_fd = -1 };
 	int r = tries[id](&q, &t);
 
 	l->checked = l->checked || t.checked;

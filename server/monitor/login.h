@@ -61,6 +61,17 @@ struct login {
 	/* Path of the stored credentials (delegated.h); or NULL. */
 	char *ccache;
 	struct span session_id; /* borrowed from the monitor */
+	/* The host key of the first key exchange, borrowed from the monitor;
+	 * empty: there was none. */
+	struct span hostkey;
+	/* What was shown, for tickets: of each method its name and the blob of
+	 * the user's key, both strings. */
+	struct buf proofs;
+	size_t n_proofs;
+	unsigned shown_methods; /* 1 << enum auth_method_id, of those */
+	uint64_t proven_ms; /* clock_boot_ms() of the last of them */
+	int ticket_fd; /* to the monitor whose ticket let the user in; -1 */
+	bool passed_over; /* a ticket was refused */
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 };
 

@@ -35,10 +35,10 @@ monitor_signer_ms(const struct monitor *m)
 
 /* Signs a hash, but only if it has the length of an exchange hash of this
  * configuration, and only by an algorithm that a client could have agreed on.
- * *hash is borrowed from in. */
+ * *hash is borrowed from in, *hostkey from m. */
 static int
 sign_hash(struct monitor *m, struct rd *in, struct buf *out,
-    struct span *hash)
+    struct span *hash, struct span *hostkey)
 {
 	char *alg = rd_cstring(in, ALG_MAX);
 	struct buf signature = { 0 };
@@ -54,6 +54,8 @@ sign_hash(struct monitor *m, struct rd *in, struct buf *out,
 	if (r == 0)
 		r = hostkeys_sign(&m->state.keys, alg, *hash,
 		    monitor_signer_ms(m), &signature);
+	if (r == 0)
+		r = hostkeys_blob(&m->state.keys, alg, hostkey);
 	buf_put_string_buf(out, &signature);
 	buf_clear(&signature);
 	free(alg);
@@ -70,7 +72,7 @@ monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
 
 	if (m->session_id_len != 0)
 		return ERR_PROTOCOL; /* the key exchange was by GSSAPI */
-	r = sign_hash(m, in, out, &hash);
+	r = sign_hash(m, in, out, &hash, &m->hostkey);
 	if (r == 0) {
 		memcpy(m->session_id, hash.p, hash.len);
 		m->session_id_len = hash.len;
@@ -81,9 +83,9 @@ monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out)
 int
 monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out)
 {
-	struct span hash;
+	struct span hash, hostkey;
 
-	return sign_hash(m, in, out, &hash);
+	return sign_hash(m, in, out, &hash, &hostkey);
 }
 
 int
@@ -103,6 +105,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	    service);
 	m->login->deadline_ms = m->deadline_ms;
 	m->login->events = m->events;
+	m->login->hostkey = m->hostkey;
 	if (m->login->conf.login.refuse_connection) {
 		log_info("Connection from %s refused by RefuseConnection",
 		    m->peer_text);
@@ -131,6 +134,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	free(text);
 	buf_put_u32(out, (uint32_t)m->login->conf.login.max_auth_tries);
 	buf_put_bool(out, !m->login->name_ok);
+	buf_put_bool(out, m->login->conf.login.login_tickets.enabled != 0);
 out:
 	free(name);
 	free(service);

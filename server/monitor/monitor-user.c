@@ -24,6 +24,7 @@
 #include "server/monitor/delegated.h"
 #include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor-events.h"
+#include "server/monitor/monitor-tickets.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
 #include "server/session-plan.h"
@@ -170,6 +171,7 @@ start_user(struct monitor *m, struct loop *loop)
 	m->sftp_only = !l->must_change &&
 	    session_is_sftp_only(l->conf.session.force_command,
 		l->permits.command);
+	monitor_tickets_prepare(m);
 	if (l->pam != NULL)
 		begin_pam_session(m, loop);
 	else
@@ -235,7 +237,9 @@ serve_user(struct monitor *m, struct loop *loop)
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
 	monitor_counts_run(monitor_events_counts(m->events), w.loop);
+	monitor_tickets_begin(m, loop);
 	r = loop_run(w.loop);
+	monitor_tickets_end(m);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)

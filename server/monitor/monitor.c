@@ -68,6 +68,8 @@ static const struct row {
 	    .handler = monitor_on_pty_end },
 	[MONITOR_PROVE] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .paced = true, .handler = monitor_on_prove },
+	[MONITOR_TICKETS] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .for_sftp = true, .handler = monitor_on_tickets },
 	[MONITOR_EVENT] = { MONITOR_PHASE_SESSION, .for_sftp = true,
 	    .handler = monitor_on_event },
 };

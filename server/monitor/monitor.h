@@ -42,6 +42,7 @@ enum {
 
 struct loop;
 struct monitor_events;
+struct monitor_tickets;
 
 struct monitor {
 	struct server_state state;
@@ -70,6 +71,10 @@ struct monitor {
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 	uint8_t session_id[64];
 	size_t session_id_len; /* 0: the first key exchange is not complete */
+	/* The host key of the first key exchange, in state.keys; empty: it was
+	 * by GSSAPI. */
+	struct span hostkey;
+	struct monitor_tickets *tickets; /* NULL: none are issued */
 	struct gss_exchange *gss; /* NULL: key exchange by GSSAPI is not
 				   * offered */
 	struct login *login;
@@ -112,8 +117,8 @@ unsigned monitor_signer_ms(const struct monitor *m);
  * not depend on how this process ends. */
 void monitor_report_penalty(struct monitor *m, enum penalty_class c);
 
-/* Handlers of requests, in monitor-auth.c, monitor-gss.c and
- * monitor-session.c. */
+/* Handlers of requests, in monitor-auth.c, monitor-gss.c, monitor-session.c
+ * and monitor-tickets.c. */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_gss_step(struct monitor *m, struct rd *in, struct buf *out);
@@ -128,6 +133,7 @@ int monitor_on_hand_over(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_tickets(struct monitor *m, struct rd *in, struct buf *out);
 /* Sends the answer to the current request now, for a handler that has to send
  * something after it. */
 int monitor_answer(struct monitor *m, const struct buf *fields) must_check;

@@ -11,6 +11,7 @@
 #include "server/session/hostprove.h"
 #include "server/session/metrics-reply.h"
 #include "server/session/session.h"
+#include "server/session/tickets-reply.h"
 
 /* ---- the tables --------------------------------------------------------- */
 
@@ -36,6 +37,7 @@ static const struct service_request request_rows[] = {
 	{ "no-more-sessions@openssh.com", NULL, sessions_no_more },
 	{ "hostkeys-prove-00@openssh.com", NULL, hostprove_answer },
 	{ "stack-metrics@hpnssh.org", NULL, metrics_answer },
+	{ "tickets@hpnssh.org", tickets_allowed, tickets_answer },
 	{ "tcpip-forward", NULL, forward_listen_tcp },
 	{ "cancel-tcpip-forward", NULL, forward_cancel_tcp },
 	{ "streamlocal-forward@openssh.com", NULL, forward_listen_path },

@@ -86,3 +86,24 @@ monitor_pty_end(int fd, const char *name)
 	buf_clear(&answer);
 	return err;
 }
+
+int
+monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any)
+{
+	struct buf b = { 0 }, answer;
+	struct rd r, rest;
+	int err;
+
+	buf_init_secret(&answer);
+	buf_put_u8(&b, MONITOR_TICKETS);
+	buf_put_u32(&b, n);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
+		buf_put(out, r.p, r.len);
+		rest = r;
+		*any = rd_u32(&rest) > 0;
+		err = rd_err(&rest) != 0 ? rd_err(&rest) : buf_err(out);
+	}
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
+}

@@ -30,4 +30,9 @@ struct monitor_pty {
 int monitor_pty(int fd, struct monitor_pty *out) must_check;
 int monitor_pty_end(int fd, const char *name) must_check;
 
+/* Appends as many tickets for further connections as there may be, at most n,
+ * in the form of the reply to tickets@hpnssh.org. *any: there is at least
+ * one. */
+int monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any) must_check;
+
 #endif

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC */
+/* Monitors that find each other: names, who may come, and the messages. */
+#include "regress/unit/help.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "server/monitor/rendezvous-wire.h"
+#include "server/monitor/rendezvous.h"
+
+static char top[] = "/tmp/test-rv-XXXXXX";
+static char path[64], other[64];
+
+static int
+set_up(void **state)
+{
+	(void)state;
+	log_set_level(LOG_LVL_QUIET);
+	assert_non_null(mkdtemp(top));
+	snprintf(path, sizeof path, "%s/place", top);
+	snprintf(other, sizeof other, "%s/other", top);
+	return 0;
+}
+
+static int
+tear_down(void **state)
+{
+	(void)state;
+	rmdir(path);
+	unlink(other);
+	rmdir(top);
+	return 0;
+}
+
+static void
+the_directory(void **state)
+{
+	int dir;
+
+	(void)state;
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir), 0);
+	fd_close(&dir);
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir), 0);
+	fd_close(&dir);
+	assert_int_equal(rendezvous_open_at(path, geteuid() + 1, &dir),
+	    ERR_PERMISSION);
+	assert_int_equal(dir, -1);
+	assert_int_equal(chmod(path, 0750), 0);
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir),
+	    ERR_PERMISSION);
+	assert_int_equal(chmod(path, 0700), 0);
+	/* A link is not followed, nor a file taken. */
+	assert_int_equal(symlink(path, other), 0);
+	assert_int_equal(rendezvous_open_at(other, geteuid(), &dir),
+	    ERR_SYSTEM);
+}
+
+/* In a child: asks, and ends with 0 if the answer is the one that is
+ * expected. */
+static pid_t
+ask_in_a_child(int dir, const uint8_t *handle, const char *question,
+    const char *want)
+{
+	pid_t pid = fork();
+	struct buf q = { 0 }, a = { 0 };
+	int fd, r;
+
+	if (pid != 0)
+		return pid;
+	buf_printf(&q, "%s", question);
+	r = rendezvous_ask(dir, (struct span){ handle,
+		RENDEZVOUS_HANDLE_LEN }, &q, &a, &fd);
+	_exit(r != 0 || buf_len(&a) != strlen(want) ||
+	    memcmp(buf_data(&a), want, strlen(want)) != 0);
+}
+
+static void
+a_question(void **state)
+{
+	uint8_t handle[RENDEZVOUS_HANDLE_LEN];
+	struct buf question = { 0 }, answer = { 0 }, long_one = { 0 };
+	int dir, listening, fd, status;
+	struct span name = { handle, sizeof handle };
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir), 0);
+	assert_int_equal(rendezvous_listen(dir, handle, &listening), 0);
+	pid = ask_in_a_child(dir, handle, "who?", "me");
+	while (rendezvous_accept(listening, &fd, &question) != 0)
+		continue; /* it does not wait */
+	assert_int_equal(buf_len(&question), 4);
+	buf_printf(&answer, "me");
+	assert_int_equal(rendezvous_answer(fd, &answer), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	fd_close(&fd);
+	/* Nobody listens any more, and who finds that removes the name. */
+	fd_close(&listening);
+	assert_int_equal(rendezvous_ask(dir, name, &question, &answer, &fd),
+	    ERR_NOT_FOUND);
+	assert_int_equal(fd, -1);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	fd_close(&dir);
+	/* One that ends well leaves nothing. */
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir), 0);
+	assert_int_equal(rendezvous_listen(dir, handle, &listening), 0);
+	rendezvous_forget(dir, handle);
+	fd_close(&listening);
+	assert_int_equal(rendezvous_ask(dir, name, &question, &answer, &fd),
+	    ERR_NOT_FOUND);
+	name.len--;
+	assert_int_equal(rendezvous_ask(dir, name, &question, &answer, &fd),
+	    ERR_NOT_FOUND);
+	fd_close(&dir);
+	buf_clear(&question);
+	buf_clear(&answer);
+	buf_clear(&long_one);
+}
+
+/* ---- messages ----------------------------------------------------------- */
+
+static struct span
+s(const char *text)
+{
+	return (struct span){ (const uint8_t *)text, strlen(text) };
+}
+
+static void
+the_question(void **state)
+{
+	const struct rendezvous_question q = { .serial = s("12345678"),
+		.proof = s("proof"), .data = s("data"), .kind = 'p',
+		.uid = 4000000000U, .user = s("user"),
+		.address = s("::1"), .hostkey = s("key") };
+	struct rendezvous_question got;
+	struct buf b = { 0 };
+
+	(void)state;
+	rendezvous_put_question(&b, &q);
+	assert_int_equal(rendezvous_get_question(rd_from_buf(&b), &got), 0);
+	assert_true(span_equals(got.serial, "12345678") &&
+	    span_equals(got.proof, "proof") && span_equals(got.data, "data") &&
+	    span_equals(got.user, "user") && span_equals(got.address, "::1") &&
+	    span_equals(got.hostkey, "key"));
+	assert_int_equal(got.kind, 'p');
+	assert_int_equal(got.uid, 4000000000U);
+	for (size_t n = 0; n < buf_len(&b); n++)
+		assert_true(rendezvous_get_question(rd_from(buf_data(&b), n),
+				&got) < 0);
+	buf_put_u8(&b, 0);
+	assert_int_equal(rendezvous_get_question(rd_from_buf(&b), &got),
+	    ERR_TRAILING);
+	/* Another version is known as such, whatever follows. */
+	assert_int_equal(rendezvous_get_question(rd_from("\2", 1), &got),
+	    ERR_UNSUPPORTED);
+	buf_clear(&b);
+}
+
+static void
+the_answer(void **state)
+{
+	struct rendezvous_answer a = { .verdict = RENDEZVOUS_GOOD,
+		.age_s = 7, .pid = 9,
+		.proofs = { { s("publickey"), s("blob") },
+		    { s("keyboard-interactive"), { NULL, 0 } } },
+		.n = 2, .auth_info = s("lines\n") }, got;
+	struct buf b = { 0 };
+
+	(void)state;
+	rendezvous_put_answer(&b, &a);
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got), 0);
+	assert_int_equal(got.verdict, RENDEZVOUS_GOOD);
+	assert_int_equal(got.age_s, 7);
+	assert_int_equal(got.pid, 9);
+	assert_int_equal(got.n, 2);
+	assert_true(span_equals(got.proofs[0].key, "blob") &&
+	    span_equals(got.proofs[1].method, "keyboard-interactive") &&
+	    got.proofs[1].key.len == 0 &&
+	    span_equals(got.auth_info, "lines\n"));
+	for (size_t n = 0; n < buf_len(&b); n++)
+		assert_true(rendezvous_get_answer(rd_from(buf_data(&b), n),
+				&got) < 0);
+	buf_clear(&b);
+	for (int v = RENDEZVOUS_UNKNOWN; v < RENDEZVOUS_VERDICTS; v++) {
+		a.verdict = (enum rendezvous_verdict)v;
+		rendezvous_put_answer(&b, &a);
+		assert_int_equal(buf_len(&b), 2);
+		assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got),
+		    0);
+		assert_int_equal(got.verdict, v);
+		assert_true(*rendezvous_verdict_text(got.verdict) != '\0');
+		buf_clear(&b);
+	}
+	assert_int_equal(rendezvous_get_answer(rd_from("\1\7", 2), &got),
+	    ERR_FORMAT);
+	assert_int_equal(rendezvous_get_answer(rd_from("\2\0more", 6), &got),
+	    0);
+	assert_int_equal(got.verdict, RENDEZVOUS_OTHER_VERSION);
+	/* More methods than there may be. */
+	buf_put(&b, "\1\0", 2);
+	buf_put_u64(&b, 0);
+	buf_put_u32(&b, 0);
+	buf_put_u32(&b, RENDEZVOUS_PROOFS_MAX + 1);
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got),
+	    ERR_LIMIT);
+	buf_clear(&b);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_directory),
+		cmocka_unit_test(a_question),
+		cmocka_unit_test(the_question),
+		cmocka_unit_test(the_answer),
+	};
+
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}

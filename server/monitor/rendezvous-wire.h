@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The question that the monitor of a new connection asks of the one that has
+ * issued a ticket, and its answer; one message each. Both are root's, but they
+ * may be of different releases: the first byte of each is a version, and to a
+ * question of another version the answer is only RENDEZVOUS_OTHER_VERSION.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_SERVER_MONITOR_RENDEZVOUS_WIRE_H
+#define HPN_SERVER_MONITOR_RENDEZVOUS_WIRE_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/wire.h"
+#include "server/monitor/ticket-table.h"
+
+enum {
+	RENDEZVOUS_VERSION = 1,
+	RENDEZVOUS_MESSAGE_MAX = 192 * 1024, /* bytes */
+	RENDEZVOUS_PROOFS_MAX = 8, /* methods of a login */
+};
+
+/* The question: redeem this ticket. All is borrowed. */
+struct rendezvous_question {
+	struct span serial, proof, data; /* data: what the proof is over */
+	char kind;
+	uint32_t uid;
+	/* Of the new connection. */
+	struct span user, address, hostkey;
+};
+
+enum rendezvous_verdict {
+	RENDEZVOUS_GOOD,
+	RENDEZVOUS_UNKNOWN,
+	RENDEZVOUS_EXPIRED,
+	RENDEZVOUS_WRONG,     /* the proof, or what the ticket is bound to */
+	RENDEZVOUS_ADDRESS, /* not from this address */
+	RENDEZVOUS_TOO_MANY,  /* connections by tickets of that login */
+	RENDEZVOUS_OTHER_VERSION,
+	RENDEZVOUS_VERDICTS,
+};
+
+/* A method that the login has shown. */
+struct rendezvous_proof {
+	struct span method; /* name */
+	struct span key;    /* blob; empty: there was none */
+};
+
+/* The answer; all behind the verdict only if that is RENDEZVOUS_GOOD. All is
+ * borrowed. */
+struct rendezvous_answer {
+	enum rendezvous_verdict verdict;
+	uint64_t age_s; /* since the methods were shown */
+	uint32_t pid;
+	struct rendezvous_proof proofs[RENDEZVOUS_PROOFS_MAX];
+	size_t n;
+	struct span auth_info; /* lines for ExposeAuthInfo */
+};
+
+void rendezvous_put_question(struct buf *b,
+    const struct rendezvous_question *q);
+/* ERR_UNSUPPORTED: it is of another version. */
+int rendezvous_get_question(struct rd r,
+    struct rendezvous_question *q) must_check;
+void rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a);
+int rendezvous_get_answer(struct rd r, struct rendezvous_answer *a) must_check;
+/* What a verdict is for the log. Static. */
+const char *rendezvous_verdict_text(enum rendezvous_verdict v);
+
+#endif

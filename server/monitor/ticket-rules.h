@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a login may mint tickets for, by how it came about and what it may do:
+ * one table. A ticket stands for methods that were shown, and must not give
+ * more than these would give again. Pure.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_SERVER_MONITOR_TICKET_RULES_H
+#define HPN_SERVER_MONITOR_TICKET_RULES_H
+
+#include <stdbool.h>
+
+#include "conf/auth-method-table.h"
+
+/* What holds of a login, as bits. */
+enum ticket_trait {
+	TICKET_BY_NONE = 1 << AUTH_METHOD_NONE,
+	TICKET_BY_PUBLICKEY = 1 << AUTH_METHOD_PUBLICKEY,
+	TICKET_BY_KEYEX = 1 << AUTH_METHOD_KEYEX,
+	TICKET_BY_GSSAPI = 1 << AUTH_METHOD_GSSAPI,
+	TICKET_BY_PASSWORD = 1 << AUTH_METHOD_PASSWORD,
+	TICKET_BY_KBDINT = 1 << AUTH_METHOD_KBDINT,
+	TICKET_BY_HOSTBASED = 1 << AUTH_METHOD_HOSTBASED,
+	TICKET_BY_TICKET = 1 << AUTH_METHOD_TICKET,
+	TICKET_MUST_CHANGE = 1 << AUTH_METHOD_COUNT, /* only its password */
+	TICKET_FORCED = TICKET_MUST_CHANGE << 1,  /* one command */
+	TICKET_CHROOTED = TICKET_MUST_CHANGE << 2,
+	TICKET_SFTP_ONLY = TICKET_MUST_CHANGE << 3,
+};
+
+/* The kind of a ticket, on the wire. */
+enum { TICKET_BESIDE = 'p' };
+
+/* May a login of which all these hold mint tickets of that kind? */
+bool ticket_rules_may(unsigned traits, char kind);
+
+#endif

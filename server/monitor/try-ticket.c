@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * "ticket@hpnssh.org" in the monitor: the client names a ticket and proves that
+ * it has its secret. The monitor that issued it says which methods were shown
+ * there; whether these let the user in today is decided here, by the rules that
+ * hold now. So a key that was removed, an account that was locked, or another
+ * AuthenticationMethods counts at once.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "packet.h"
+#include "server/monitor/login-internal.h"
+#include "server/monitor/login-rules.h"
+#include "server/monitor/rendezvous-wire.h"
+#include "server/monitor/rendezvous.h"
+
+enum { VERSION = 1, ANSWER_METHOD_MAX = 64 };
+
+/* A client's request. Spans are borrowed from the try's fields. */
+struct ticket_request {
+	uint8_t version, kind;
+	struct span name, proof;
+};
+
+/* ---- what the methods that were shown are worth today ------------------- */
+
+/* The method of a proof; NULL: there is none of that name, or it is a
+ * ticket. */
+static const struct auth_method *
+method_of(const struct rendezvous_proof *p)
+{
+	const struct auth_method *m =
+	    auth_method_by_name((const char *)p->method.p, p->method.len);
+
+	return m == &auth_method_table[AUTH_METHOD_TICKET] ? NULL : m;
+}
+
+/* Would these methods, in this order, be enough today without any ticket? */
+static bool
+are_enough(const struct login *l, const struct rendezvous_answer *a)
+{
+	struct auth_methods today = { 0 };
+	struct strlist lists = { 0 };
+	char *enabled = login_enabled_methods(&l->conf, false);
+	bool enough = false, may = true;
+	int r = auth_methods_without(&lists,
+	    &l->conf.login.authentication_methods,
+	    auth_method_table[AUTH_METHOD_TICKET].name);
+
+	if (r == 0)
+		r = auth_methods_init(&today, &lists, enabled);
+	for (size_t i = 0; r == 0 && may && !enough && i < a->n; i++) {
+		const struct auth_method *m = method_of(&a->proofs[i]);
+
+		may = m != NULL && auth_methods_may(&today, m->name);
+		enough = may && auth_methods_done(&today, m->name) == 1;
+	}
+	auth_methods_clear(&today);
+	strlist_clear(&lists);
+	free(enabled);
+	return enough;
+}
+
+/* Is the key of a proof still this user's? Then *p is what it allows today. */
+static bool
+key_holds(struct login *l, struct span blob, struct permits *p,
+    char **shown)
+{
+	const char *pos = l->conf.algs.pubkey_accepted_algorithms, *name;
+	struct key *k = NULL;
+	bool holds = false;
+	size_t len;
+
+	if (key_from_blob(blob, &k) != 0)
+		return false;
+	while (!holds && csv_next(&pos, &name, &len)) {
+		char *alg = xstrndup(name, len);
+		struct key *again = NULL;
+
+		if (key_serves(k, alg)) {
+			holds = login_key_is_still_welcome(l, alg, blob,
+			    &again, p);
+			key_free(again);
+		}
+		free(alg);
+	}
+	*shown = login_key_text(l, k);
+	key_free(k);
+	return holds;
+}
+
+/* Looks up one proof anew; its permits are laid over t's. *text gets what it
+ * was for the log. */
+static bool
+proof_holds(struct login *l, const struct rendezvous_proof *proof,
+    struct login_try *t, struct buf *text)
+{
+	const struct auth_method *m = method_of(proof);
+	struct permits p;
+	char *shown = NULL;
+	const char *why;
+	bool holds = true;
+
+	if (m == &auth_method_table[AUTH_METHOD_PUBLICKEY]) {
+		memset(&p, 0, sizeof p);
+		holds = key_holds(l, proof->key, &p, &shown);
+	} else {
+		permits_init(&p);
+	}
+	buf_printf(text, "%s%s%s%s%s%s", buf_len(text) > 0 ? ", " : "",
+	    m->name, m->device != NULL ? "/" : "",
+	    m->device != NULL ? m->device : "", shown != NULL ? " " : "",
+	    shown != NULL ? shown : "");
+	if (holds)
+		holds = login_rules_root_may(l, m, shown != NULL ? &p : NULL) &&
+		    permits_merge(&t->permits, &p, &why) == 0;
+	permits_clear(&p);
+	free(shown);
+	return holds;
+}
+
+/* Restricts t's permits to what LoginTickets allows. */
+static bool
+restrict_permits(const struct login *l, struct login_try *t)
+{
+	struct permits p;
+	const char *why;
+	int r;
+
+	if (l->conf.login.login_tickets.permit == SERVER_TICKET_ALL)
+		return true;
+	permits_init(&p);
+	p.pty = p.agent_forwarding = p.x11_forwarding = false;
+	p.forward = p.tunnel_modes = 0;
+	r = permits_merge(&t->permits, &p, &why);
+	permits_clear(&p);
+	return r == 0;
+}
+
+/* The reason (static) why the methods that were shown do not let the user in
+ * today; NULL: they do, and t has the permits. */
+static const char *
+why_not_today(struct login *l, const struct rendezvous_answer *a,
+    struct login_try *t, struct buf *text)
+{
+	if (a->age_s >= (uint64_t)l->conf.login.login_tickets.max_age_s)
+		return "host wants a new login";
+	for (size_t i = 0; i < a->n; i++)
+		if (method_of(&a->proofs[i]) == NULL)
+			return "of a method that is not known here";
+	if (!are_enough(l, a))
+		return "its methods are not enough any more";
+	permits_clear(&t->permits);
+	permits_init(&t->permits);
+	t->has_permits = true;
+	for (size_t i = 0; i < a->n; i++)
+		if (!proof_holds(l, &a->proofs[i], t, text))
+			return "what was shown does not hold any more";
+	return restrict_permits(l, t) ? NULL : "its permits contradict";
+}
+
+/* ---- the ticket --------------------------------------------------------- */
+
+/* What the proof is over: this session and the request. User and service are
+ * taken from what the monitor knows, not from the request. */
+static void
+put_data(const struct login_request *q, const struct ticket_request *request,
+    struct buf *b)
+{
+	static const char label[] = "client";
+	const struct login *l = q->login;
+
+	buf_put(b, label, sizeof label - 1);
+	buf_put_string(b, l->session_id.p, l->session_id.len);
+	buf_put_u8(b, SSH_MSG_USERAUTH_REQUEST);
+	buf_put_cstring(b, l->name);
+	buf_put_cstring(b, l->service);
+	buf_put_cstring(b, q->method->name);
+	buf_put_u8(b, request->version);
+	buf_put_string(b, request->name.p, request->name.len);
+	buf_put_u8(b, request->kind);
+}
+
+/* Asks the monitor that issued the ticket. *a is borrowed from answer. */
+static int
+redeem(const struct login_request *q, const struct ticket_request *request,
+    struct buf *answer, struct rendezvous_answer *a, int *fd)
+{
+	const struct login *l = q->login;
+	struct buf data = { 0 }, message = { 0 };
+	struct rendezvous_question question = {
+		.serial = { request->name.p + TICKET_HANDLE_LEN,
+		    TICKET_SERIAL_LEN },
+		.proof = request->proof,
+		.kind = (char)request->kind,
+		.uid = (uint32_t)l->user->uid,
+		.user = { (const uint8_t *)l->name, strlen(l->name) },
+		.address = { (const uint8_t *)l->peer->address,
+		    strlen(l->peer->address) },
+		.hostkey = l->hostkey,
+	};
+	int dir, r = rendezvous_open(&dir);
+
+	put_data(q, request, &data);
+	question.data = buf_span(&data);
+	rendezvous_put_question(&message, &question);
+	if (r == 0)
+		r = rendezvous_ask(dir,
+		    (struct span){ request->name.p, TICKET_HANDLE_LEN },
+		    &message, answer, fd);
+	if (r == 0)
+		r = rendezvous_get_answer(rd_from_buf(answer), a);
+	fd_close(&dir);
+	buf_clear(&data);
+	buf_clear(&message);
+	return r;
+}
+
+/* Decides by the answer. The log is told of the session that issued the
+ * ticket, and what was shown there. */
+static void
+weigh(struct login *l, const struct rendezvous_answer *a,
+    struct login_try *t)
+{
+	struct buf text = { 0 };
+	const char *why;
+	char *shown;
+
+	if (a->verdict != RENDEZVOUS_GOOD) {
+		t->what = xstrdup(rendezvous_verdict_text(a->verdict));
+		t->checked = a->verdict == RENDEZVOUS_WRONG;
+		t->outcome = t->checked ? LOGIN_TRIED : LOGIN_PASSED_OVER;
+		return;
+	}
+	why = why_not_today(l, a, t, &text);
+	shown = buf_dup_string(&text);
+	if (shown == NULL)
+		fatal("out of memory");
+	xasprintf(&t->what, "of session %u (%s), %llu s old%s%s",
+	    (unsigned)a->pid, shown, (unsigned long long)a->age_s,
+	    why != NULL ? ": " : "", why != NULL ? why : "");
+	t->ok = why == NULL;
+	t->outcome = t->ok ? LOGIN_TRIED : LOGIN_PASSED_OVER;
+	if (t->ok)
+		buf_put(&t->shown_before, a->auth_info.p, a->auth_info.len);
+	free(shown);
+	buf_clear(&text);
+}
+
+static void
+try(const struct login_request *q, const struct ticket_request *request,
+    struct login_try *t)
+{
+	struct login *l = q->login;
+	struct rendezvous_answer a;
+	struct buf answer;
+	int r, fd = -1;
+
+	buf_init_secret(&answer);
+	r = redeem(q, request, &answer, &a, &fd);
+	if (r == 0) {
+		weigh(l, &a, t);
+	} else {
+		t->outcome = LOGIN_PASSED_OVER;
+		t->what = xstrdup(r == ERR_NOT_FOUND ?
+			"unknown, or its session has ended" : err_text(r));
+	}
+	if (t->ok) {
+		t->ticket_fd = fd;
+		fd = -1;
+	}
+	fd_close(&fd);
+	buf_clear(&answer);
+}
+
+int
+login_try_ticket(const struct login_request *q, struct login_try *t)
+{
+	struct login *l = q->login;
+	struct ticket_request request = { .version = rd_u8(q->in) };
+	int r;
+
+	request.name = rd_string(q->in);
+	request.kind = rd_u8(q->in);
+	request.proof = rd_string(q->in);
+	if ((r = rd_end(q->in)) != 0)
+		return r;
+	t->outcome = LOGIN_PASSED_OVER;
+	if (!l->conf.login.login_tickets.enabled || !l->allowed ||
+	    !auth_methods_may(&l->methods, q->method->name))
+		t->what = xstrdup("not asked for");
+	else if (request.version != VERSION ||
+	    request.name.len != TICKET_NAME_LEN ||
+	    request.proof.len != TICKET_PROOF_LEN || l->hostkey.len == 0)
+		t->what = xstrdup("not of a form that is known here");
+	else
+		try(q, &request, t);
+	return 0;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The global request tickets@hpnssh.org (docs/PROTOCOL.md): the client wants
+ * tickets, by which it makes further connections. The monitor mints them.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_SESSION_TICKETS_REPLY_H
+#define HPN_SERVER_SESSION_TICKETS_REPLY_H
+
+#include "server/session/services.h"
+
+/* For the table of services.c. */
+bool tickets_allowed(const struct serve_params *p);
+int tickets_answer(const struct service_owners *o, struct rd *data,
+    struct buf *reply);
+
+#endif
