@@ -16,7 +16,8 @@ enum {
 	TICKS = 6, /* of the time */
 };
 
-/* The least of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below v. */
+/* The least of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below
+ * v. */
 static double
 round_up(double v)
 {
