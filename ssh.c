@@ -41,10 +41,10 @@ static const char optstring[] =
 
 enum { OPT_CHECK = 256, OPT_JSON };
 
+/* All that is longer than a letter; these stand alone, and are not cut. */
 static const struct option long_options[] = {
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "json", no_argument, NULL, OPT_JSON },
-	{ NULL, 0, NULL, 0 },
 };
 
 /* What the command line and the configuration ask for. */
@@ -232,6 +232,22 @@ take_destination(struct program *p, const char *text)
 		exit(EXIT_ERROR);
 }
 
+/* As getopt(3), which cuts a word into letters as stock's ssh does, whose
+ * message a wrong one gets. */
+static int
+next_flag(int argc, char **argv)
+{
+	const char *word = optind < argc ? argv[optind] : "";
+
+	for (size_t i = 0; i < ARRAY_LEN(long_options); i++)
+		if (strncmp(word, "--", 2) == 0 &&
+		    strcmp(word + 2, long_options[i].name) == 0) {
+			optind++;
+			return long_options[i].val;
+		}
+	return flags_getopt(argc, argv, optstring);
+}
+
 /* Parses the command line: flags, which may stand in front of the destination
  * and behind it, and then the command. */
 static void
@@ -242,9 +258,7 @@ parse_arguments(struct program *p, int argc, char **argv)
 	int flag;
 
 	for (;;) {
-		while (!flags_end &&
-		    (flag = flags_getopt_long(argc, argv, optstring,
-			 long_options)) != -1)
+		while (!flags_end && (flag = next_flag(argc, argv)) != -1)
 			take_flag(p, flag);
 		if (optind > 1 && strcmp(argv[optind - 1], "--") == 0)
 			flags_end = true;
