@@ -24,6 +24,7 @@ static const struct help_row rows[] = {
 	{ "-p, -E", "permissions; only whether a file is a program" },
 	{ "-t, -O, -J", "times; not of directories; not of links" },
 	{ "-o, -g, --numeric-ids", "owner and group, by name or by number" },
+	{ "-X, -A", "extended attributes; ACLs, which is -p, too" },
 	{ "--chmod=changes, --chown=user:group",
 	    "other ones than the source's" },
 	{ NULL, "Which files have changed" },

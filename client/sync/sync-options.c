@@ -351,6 +351,16 @@ take_ipv6(struct sync_args *a, const char *value)
 
 /* ---- attributes --------------------------------------------------------- */
 
+/* Without permissions ACLs would be those of others. */
+static const char *
+take_acls(struct sync_args *a, const char *value)
+{
+	/* Comes with "off" from --no-A. */
+	a->opts.also.acls = value == NULL;
+	a->opts.perms |= a->opts.also.acls;
+	return NULL;
+}
+
 static const char *
 take_out_format(struct sync_args *a, const char *value)
 {
@@ -562,13 +572,15 @@ const struct sync_option sync_options[] = {
 	FLAG("cvs-exclude", 'C', given.cvs_exclude),
 	/* attributes */
 	FLAG("perms", 'p', opts.perms),
-	FLAG("executability", 'E', opts.executability),
+	FLAG("executability", 'E', opts.also.executability),
 	FLAG("times", 't', opts.times),
 	FLAG("group", 'g', opts.group),
 	FLAG("owner", 'o', opts.owner),
 	FLAG("omit-dir-times", 'O', opts.omit.dir_times),
 	FLAG("omit-link-times", 'J', opts.omit.link_times),
 	FLAG("numeric-ids", 0, opts.omit.owner_names),
+	FLAG("xattrs", 'X', opts.also.xattrs),
+	CALL("acls", 'A', take_acls),
 	VALUE("chmod", 0, take_chmod),
 	VALUE("chown", 0, take_chown),
 	/* what has changed */
@@ -647,8 +659,6 @@ const struct sync_option sync_options[] = {
 	TRUE("inc-recursive", 0), /* both give what the other gives */
 	TRUE("i-r", 0),
 	/* the next version's */
-	REFUSED("acls", 'A', false, NOT_YET),
-	REFUSED("xattrs", 'X', false, NOT_YET),
 	REFUSED("safe-links", 0, false, NOT_YET),
 	REFUSED("copy-unsafe-links", 0, false, NOT_YET),
 	REFUSED("munge-links", 0, false, NOT_YET),

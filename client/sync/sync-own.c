@@ -209,7 +209,8 @@ void
 sync_own_names(struct sync_run *run)
 {
 	const struct sync_opts *o = &run->args.opts;
-	bool by_name = (o->owner && o->chown_user == SYNC_ANY_ID) ||
+	bool by_name = o->also.acls ||
+	    (o->owner && o->chown_user == SYNC_ANY_ID) ||
 	    (o->group && o->chown_group == SYNC_ANY_ID);
 
 	/* Within this machine a name is the same number. */

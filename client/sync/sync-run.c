@@ -334,7 +334,7 @@ wanted(const struct sync_run *run, bool source)
 	if (o->one_file.hard_links ||
 	    (o->one_file.dest == SYNC_DEST_LINK && !source))
 		want |= WALK_NAMES;
-	return want;
+	return want | sync_xattrs_wanted(o);
 }
 
 static struct sync_scan *
@@ -489,6 +489,7 @@ begin(struct sync_run *run)
 	TAILQ_FOREACH(r, &run->roots, entry)
 		begin_pair(run, r);
 	sync_own_take(run);
+	sync_xattrs_check(run);
 	sync_wait_for(run, &top.done);
 	if (top.status == SFTP_NO_SUCH_FILE)
 		begin_again(run);

@@ -162,6 +162,10 @@ void sync_locks_release(struct sync_run *run);
 /* sync-durable.c: with --fsync the name of a directory that was made just now
  * is put on the disk; with --mkpath those of the directories above it, too. */
 void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
+/* sync-xattrs.c: what scans are to tell for -X and -A (enum walk_want); refuses
+ * these where an end cannot do that. */
+uint32_t sync_xattrs_wanted(const struct sync_opts *o);
+void sync_xattrs_check(struct sync_run *run);
 /* Can the target's end put files on its disk? */
 void sync_durable_check(struct sync_run *run);
 

@@ -148,11 +148,14 @@ void
 sync_tell_report(void *arg, const char *tried, const char *path,
     const char *text)
 {
+	bool xattrs = tried != NULL && strcmp(tried, XFER_TRIED_XATTRS) == 0;
 	struct sync_run *run = arg;
+	char *of;
 
-	(void)tried;
-	run->full |= strcmp(text, strerror(ENOSPC)) == 0;
-	sync_tell_fail(run, path, text);
+	run->full |= strcmp(text, strerror(ENOSPC)) == 0 && !xattrs;
+	xasprintf(&of, xattrs ? "extended attributes: %s" : "%s", text);
+	sync_tell_fail(run, path, of);
+	free(of);
 }
 
 _Noreturn void

@@ -25,8 +25,8 @@ readdir remove mkdir rmdir realpath stat rename readlink symlink posix-rename
 statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
 home-directory users-groups-by-id check-file-handle check-file-name block-sums
 block-sums-name copy-blocks uncache times-ns times-ns-name stat-ns sparse-map
-readdir-ns put-file put-file-ns rename-part get-file walk walk-read confine
-ids-by-name own-ids""".split()
+readdir-ns put-file put-file-ns put-file-xattrs rename-part get-file walk
+walk-read confine ids-by-name own-ids xattrs set-xattrs fset-xattrs""".split()
 
 
 def sftp(*commands, flags="", cwd=None, check=True):

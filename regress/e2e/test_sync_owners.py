@@ -3,6 +3,7 @@
 have other numbers than this one's."""
 
 import os
+import struct
 
 import pytest
 
@@ -100,3 +101,43 @@ def test_stock_server(ends):
     assert not (place / "to").exists()
     run([sync, "-r", "--chown=7:8", *to]).ok()
     assert owner(place / "to/f") == (7, 8)
+
+
+ACCESS = "system.posix_acl_access"
+
+
+def acl(user, group):
+    """rw- for a user, r-- for a group, as the kernel has it."""
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", *e) for e in [
+            (1, 6, 2**32 - 1), (2, 6, user), (4, 4, 2**32 - 1), (8, 4, group),
+            (16, 6, 2**32 - 1), (32, 4, 2**32 - 1)])
+
+
+@pytest.mark.parametrize("way", ["up", "down", "here"])
+def test_acls_by_name(ends, way):
+    """Who is in an ACL keeps the name, or with --numeric-ids the number; one
+    who has no name at the other end stays a number. Both directions, and what
+    is so already stays."""
+    place, sync, hosts = ends
+    first, then = {"up": (OURS, THEIRS), "down": (THEIRS, OURS),
+                   "here": (OURS, OURS)}[way]
+    try:
+        os.setxattr(place / "from/f", ACCESS, acl(first, first + 1))
+    except OSError:
+        pytest.skip("the file system has no ACLs")
+    (place / "from/g").write_text("y")
+    os.setxattr(place / "from/g", ACCESS, acl(77, first + 1))
+    source, target = f"{place}/from/", f"{place}/to/"
+    if way == "up":
+        target = f"h:{target}"
+    elif way == "down":
+        source = f"h:{source}"
+    over = [] if way == "here" else ["-e", hosts["hpn"]]
+    for options, ids in [([], then), (["--numeric-ids"], first), ([], then)]:
+        done = run([sync, "-rtAi", *options, *over, source, target]).ok()
+        assert done.out or way == "here"
+        assert os.getxattr(place / "to/f", ACCESS) == acl(ids, ids + 1)
+        assert os.getxattr(place / "to/g", ACCESS) == acl(77, ids + 1)
+        again = run([sync, "-rtAi", *options, *over, source, target]).ok()
+        assert again.out == b""

@@ -9,6 +9,7 @@
 
 #include "regress/fuzz/fuzz.h"
 #include "xfer/sftp/walk-reader.h"
+#include "xfer/xattrs.h"
 
 static void
 check(const struct walk_item *item)
@@ -25,6 +26,8 @@ check(const struct walk_item *item)
 		abort();
 	if (item->mode > WALK_MODE_MAX || item->nsec > WALK_NSEC_MAX ||
 	    item->size > INT64_MAX)
+		abort();
+	if (xattrs_check(item->xattrs, XATTRS_ALL) < 0)
 		abort();
 }
 
@@ -51,5 +54,6 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 			any = true;
 		}
 	}
+	walk_reader_clear(&reader);
 	return 0;
 }

@@ -43,12 +43,25 @@ def write(path, text, time):
     os.utime(path, (time, time))
 
 
+def mark(path, name, value):
+    """An extended attribute, where the file system keeps such."""
+    try:
+        os.setxattr(path, name, value)
+    except OSError:
+        pass
+
+
 def set_out(top):
     """The world that all lines find."""
     top.mkdir()
     for name, text in TREE.items():
         write(top / "SRC" / name, text, OLD)
     (top / "SRC/run.sh").chmod(0o755)
+    mark(top / "SRC/a.txt", "user.note", b"kept by -X")
+    mark(top / "SRC/src", "user.note", b"of a directory")
+    mark(top / "SRC/notes.md", "system.posix_acl_access", bytes.fromhex(
+        "02000000" "01000600ffffffff" "0200060039300000" "04000400ffffffff"
+        "10000600ffffffff" "20000400ffffffff"))
     (top / "SRC/link").symlink_to("a.txt")
     (top / "SRC/hollow/below").mkdir(parents=True)
     write(top / "SRC2/other", "other", OLD)
@@ -72,8 +85,8 @@ def set_out(top):
 
 
 def state(top):
-    """What is in a world: names, kinds, rights, bytes, times. Those of now are
-    one, and those of directories do not count."""
+    """What is in a world: names, kinds, rights, bytes, extended attributes,
+    times. Those of now are one, and those of directories do not count."""
     out = {}
     for path in sorted(top.rglob("*")):
         name = str(path.relative_to(top))
@@ -83,7 +96,10 @@ def state(top):
         time = int(st.st_mtime) if st.st_mtime < OLD + 10**6 else "now"
         what = (os.readlink(path) if path.is_symlink() else
                 path.read_bytes() if path.is_file() else "")
-        out[name] = (oct(st.st_mode), what,
+        marks = {n: os.getxattr(path, n, follow_symlinks=False)
+                 for n in os.listxattr(path, follow_symlinks=False)
+                 if n.startswith(("user.", "system.posix_acl"))}
+        out[name] = (oct(st.st_mode), what, marks,
                      "" if stat.S_ISDIR(st.st_mode) else time)
     return out
 

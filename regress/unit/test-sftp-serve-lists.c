@@ -154,6 +154,56 @@ ask_put_ns(uint32_t h)
 	buf_put_cstring(&message, "x");
 }
 
+/* The kinds of extended attributes, and none of them. */
+static void
+put_no_xattrs(void)
+{
+	buf_put_u32(&message, 1);
+	buf_put_u32(&message, 0);
+}
+
+static void
+ask_put_xattrs(uint32_t h)
+{
+	const struct sftp_attrs a = { .flags = 0 };
+
+	(void)h;
+	buf_put_cstring(ask_ext("put-file-xattrs@hpnssh.org"), "p");
+	buf_put_u32(&message, SFTP_A_TIMES);
+	sftp_put_attrs(&message, &a);
+	for (int i = 0; i < 2; i++) {
+		buf_put_u64(&message, 1);
+		buf_put_u32(&message, 2);
+	}
+	put_no_xattrs();
+	buf_put_cstring(&message, "x");
+}
+
+static void
+ask_xattrs(uint32_t h)
+{
+	(void)h;
+	buf_put_cstring(ask_ext("xattrs@hpnssh.org"), "g");
+	buf_put_u32(&message, 0);
+	buf_put_u32(&message, 1);
+}
+
+static void
+ask_set_xattrs(uint32_t h)
+{
+	(void)h;
+	buf_put_cstring(ask_ext("set-xattrs@hpnssh.org"), "g");
+	buf_put_u32(&message, 0);
+	put_no_xattrs();
+}
+
+static void
+ask_fset_xattrs(uint32_t h)
+{
+	put_handle(ask_ext("fset-xattrs@hpnssh.org"), h);
+	put_no_xattrs();
+}
+
 static void
 ask_rename_part(uint32_t h)
 {
@@ -252,6 +302,9 @@ static const struct own {
 	{ "put-file-ns", "put-file-ns@hpnssh.org",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove", ask_put_ns,
 	    true },
+	{ "put-file-xattrs", NULL,
+	    "open,write,close,lstat,fsetstat,posix-rename,remove",
+	    ask_put_xattrs, true },
 	{ "rename-part", "rename-part@hpnssh.org", "close,posix-rename,remove",
 	    ask_rename_part, true },
 	{ "get-file", "get-file@hpnssh.org", "open,read,close,fstat",
@@ -266,6 +319,9 @@ static const struct own {
 	{ "ids-by-name", "ids-by-name@hpnssh.org", "users-groups-by-id",
 	    ask_ids, false },
 	{ "own-ids", "own-ids@hpnssh.org", "stat", ask_own_ids, false },
+	{ "xattrs", "xattrs@hpnssh.org", "stat,lstat", ask_xattrs, false },
+	{ "set-xattrs", NULL, "setstat", ask_set_xattrs, true },
+	{ "fset-xattrs", NULL, "fsetstat", ask_fset_xattrs, true },
 };
 
 /* As a stock sftp-server names them. */
@@ -373,6 +429,8 @@ test_own_requests_refused(void **state)
 			opts.denied = "setstat,rename,stat,realpath,copy-data";
 		if (strcmp(own->name, "copy-blocks") == 0)
 			opts.denied = "write,setstat,rename,check-file-handle";
+		if (strcmp(own->name, "set-xattrs") == 0)
+			opts.denied = "fsetstat,rename,stat,lstat,copy-data";
 		expect_own(own, &opts, true);
 	}
 	restart(&all);

@@ -20,6 +20,7 @@
 #include "crypto/digest.h"
 #include "xfer/sftp/sftp-rights.h"
 #include "xfer/sftp/walk-reader.h"
+#include "xfer/xattrs.h"
 
 enum { EXCHANGE = 2 /* RENAME_EXCHANGE of Linux */ };
 
@@ -113,6 +114,7 @@ walk(const struct asked *q, struct buf *out,
 		}
 		assert_int_equal(r, 0);
 	}
+	walk_reader_clear(&reader);
 	assert_int_equal(reply.status, SFTP_EOF);
 	close_handle(h, SFTP_OK);
 	buf_put_u8(out, 0);
@@ -138,6 +140,7 @@ static const char tree[] = "[]\nd a\nd a-b\nf a.txt 2\nd b\nd empty\n"
 static void
 look(const struct walk_item *item)
 {
+	struct buf set = { 0 };
 	static char dir[WALK_PATH_MAX + 1];
 	char path[2 * WALK_PATH_MAX];
 	uint8_t text[100], digest[WALK_DIGEST_LEN];
@@ -161,6 +164,17 @@ look(const struct walk_item *item)
 		assert_int_equal(item->dev, st.st_dev);
 		assert_int_equal(item->ino, st.st_ino);
 	}
+	if (item->kind == WALK_FILE || item->kind == WALK_DIR ||
+	    item->kind == WALK_LINK) {
+		assert_false(item->xattrs_unread);
+		assert_int_equal(xattrs_read_at(AT_FDCWD, path, false,
+		    XATTRS_ALL, &set), 0);
+		assert_int_equal(item->xattrs.len, buf_len(&set));
+		if (buf_len(&set) > 0)
+			assert_memory_equal(item->xattrs.p, buf_data(&set),
+			    buf_len(&set));
+		buf_clear(&set);
+	}
 	if (item->kind != WALK_FILE)
 		return;
 	assert_int_equal(item->blocks, st.st_blocks);
@@ -176,11 +190,16 @@ look(const struct walk_item *item)
 static void
 test_tree(void **state)
 {
+	static const char *const noted[] = { "t/a.txt", "t/b", "t/b/second" };
 	const struct asked q = { .want = WALK_WANT_ALL & ~WALK_AFTER };
 	struct buf out = { 0 };
 
 	(void)state;
 	plant();
+	/* Where the file system has them; two have the same. */
+	for (size_t i = 0; i < ARRAY_LEN(noted); i++)
+		(void)!xattr_set(&(struct xattr_file){ .path = noted[i] },
+		    "user.n", "1", 1);
 	restart(&all);
 	(void)walk(&q, &out, look);
 	assert_string_equal((const char *)buf_data(&out), tree);

@@ -33,7 +33,7 @@ options(const char *flags)
 		case 'l': o.links = true; break;
 		case 't': o.times = true; break;
 		case 'p': o.perms = true; break;
-		case 'E': o.executability = true; break;
+		case 'E': o.also.executability = true; break;
 		case 'O': o.omit.dir_times = true; break;
 		case 'J': o.omit.link_times = true; break;
 		case 'c': o.checksum = true; break;

@@ -23,6 +23,7 @@ read_all(uint32_t want, struct span records)
 	walk_reader_reply(&reader, records);
 	while ((r = walk_reader_next(&reader, &item)) == 1)
 		;
+	walk_reader_clear(&reader);
 	return r;
 }
 
@@ -168,6 +169,59 @@ test_longest(void **state)
 	buf_clear(&b);
 }
 
+/* Extended attributes: "user.a" with "1" is a set of 15 bytes. */
+#define SET_A "\0\0\0\6user.a\0\0\0\1" "1"
+#define SET_B "\0\0\0\6user.b\0\0\0\1" "1"
+
+static void
+test_xattrs(void **state)
+{
+	(void)state;
+	walk_reader_init(&reader, WALK_XATTRS);
+	walk_reader_reply(&reader, RECORDS(TOP
+		"\x01\0\1a\0\1"	  /* those before the first: none */
+		"\x01\0\1b\0\x11" SET_A
+		"\x02\0\1c\1"	  /* the same */
+		"\x01\0\1d\0\0"	  /* they cannot be read */
+		"\x04\0\1e"		  /* a FIFO has none */
+		"\x03\0\1f\1"));
+	assert_int_equal(walk_reader_next(&reader, &item), 1);
+	assert_int_equal(walk_reader_next(&reader, &item), 1);
+	assert_int_equal(item.xattrs.len, 0);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(walk_reader_next(&reader, &item), 1);
+		assert_int_equal(item.xattrs.len, 15);
+		assert_memory_equal(item.xattrs.p, SET_A, 15);
+		assert_false(item.xattrs_unread);
+	}
+	assert_int_equal(walk_reader_next(&reader, &item), 1);
+	assert_true(item.xattrs_unread);
+	assert_int_equal(item.xattrs.len, 0);
+	assert_int_equal(walk_reader_next(&reader, &item), 1);
+	assert_int_equal(item.kind, WALK_FIFO);
+	assert_int_equal(walk_reader_next(&reader, &item), 1);
+	assert_int_equal(item.xattrs.len, 15);
+	assert_int_equal(walk_reader_next(&reader, &item), 0);
+	walk_reader_clear(&reader);
+}
+
+/* A set that is none, of a kind that was not asked for, or too long. */
+static void
+test_false_xattrs(void **state)
+{
+	(void)state;
+	assert_int_equal(read_all(2 * WALK_XATTRS, RECORDS(TOP
+		"\x01\0\1b\0\x11" SET_A)), ERR_FORMAT);
+	assert_int_equal(read_all(WALK_XATTRS, RECORDS(TOP
+		"\x01\0\1b\0\x20" SET_B SET_A)), ERR_FORMAT);
+	assert_int_equal(read_all(WALK_XATTRS, RECORDS(TOP
+		"\x01\0\1b\0\x10" SET_A)), ERR_FORMAT);
+	assert_int_equal(read_all(WALK_XATTRS, RECORDS(TOP
+		"\x01\0\1b\0\xff\xff\xff\xff\x0f" SET_A)), ERR_FORMAT);
+	assert_true(read_all(WALK_XATTRS, RECORDS(TOP
+		"\x01\0\1b\0\x12" SET_A)) < 0);
+}
+
 int
 main(void)
 {
@@ -175,6 +229,8 @@ main(void)
 		cmocka_unit_test(test_fields),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_longest),
+		cmocka_unit_test(test_xattrs),
+		cmocka_unit_test(test_false_xattrs),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include "xfer/local/local-internal.h"
 #include "xfer/part-lock.h"
 #include "xfer/target-plan.h"
+#include "xfer/xattrs.h"
 
 enum {
 	FDS_MAX = 128,
@@ -531,6 +532,30 @@ local_stat(struct local_dir *d, const char *name, enum local_links rule,
 	if (!S_ISLNK(st->st_mode) || !local_links_follow(st, rule))
 		return 0;
 	return fstatat(at, name, st, 0);
+}
+
+int
+local_xattrs(struct local_dir *d, const char *name, uint32_t kinds,
+    struct buf *out)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : xattrs_read_beside(at, name, kinds, out);
+}
+
+int
+local_set_xattrs(struct local_dir *d, const char *name,
+    const struct xattrs *x)
+{
+	int at = fd_of(d);
+
+	return at < 0 ? -1 : xattrs_write_at(at, name, false, x);
+}
+
+int
+local_dir_set_xattrs(struct local_dir *d, const struct xattrs *x)
+{
+	return local_set_xattrs(d, ".", x);
 }
 
 /* Opens a file. If no descriptor is left, those of other directories are

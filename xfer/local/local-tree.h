@@ -37,6 +37,8 @@
 
 #include "base/err.h"
 
+struct buf;
+struct xattrs;
 struct local_tree; /* a set of trees that share a limit of descriptors */
 struct local_dir;
 
@@ -95,6 +97,8 @@ int local_dir_set_mode(struct local_dir *d, mode_t mode) must_check;
 int local_dir_set_times(struct local_dir *d,
     const struct timespec times[2]) must_check;
 int local_dir_set_owner(struct local_dir *d, uid_t uid, gid_t gid) must_check;
+int local_dir_set_xattrs(struct local_dir *d,
+    const struct xattrs *x) must_check;
 /* Waits until the names in the directory are on the disk. EACCES: this user may
  * not read it. */
 int local_dir_sync(struct local_dir *d) must_check;
@@ -108,6 +112,12 @@ DIR *local_dir_list(struct local_dir *d) must_check;
 /* Attributes of a name, or of the file behind a link if the rule follows it. */
 int local_stat(struct local_dir *d, const char *name, enum local_links rule,
     struct stat *st) must_check;
+/* Appends the extended attributes of these kinds (xfer/xattrs.h) of a name, and
+ * sets those of one; a link is not followed. */
+int local_xattrs(struct local_dir *d, const char *name, uint32_t kinds,
+    struct buf *out) must_check;
+int local_set_xattrs(struct local_dir *d, const char *name,
+    const struct xattrs *x) must_check;
 /* Opens a file for reading, and sets *st. It can be of any kind, so *st must be
  * checked before the file is read. The call never waits, as for a FIFO. Where
  * it is allowed, reading leaves the time of the last access. */

@@ -12,11 +12,16 @@
 
 /* 0, or an errno. */
 static int
-set(int fd, const struct xfer_order *o)
+set(struct xfer *x, int fd, const struct xfer_order *o)
 {
+	const struct xattr_file file = { .fd = fd };
 	const struct sftp_attrs *a = o->attrs;
+
 	if ((a->flags & SFTP_A_OWNER) && fchown(fd, a->uid, a->gid) != 0)
 		return errno;
+	if (o->xattrs.kinds != 0 && xattrs_write(&file, &o->xattrs) != 0)
+		xfer_report_tried(x, XFER_TRIED_XATTRS, o->local,
+		    local_error_text(errno));
 	if ((a->flags & SFTP_A_MODE) &&
 	    fchmod(fd, a->mode & XFER_MODE_KEPT) != 0)
 		return errno;
@@ -58,7 +63,7 @@ xfer_order_fix_file(struct xfer *x, const struct xfer_order *o)
 	fd = open_file(x, o);
 	if (fd < 0)
 		return false;
-	error = set(fd, o);
+	error = set(x, fd, o);
 	fd_close(&fd);
 	if (error != 0)
 		xfer_order_fails(x, o, error);

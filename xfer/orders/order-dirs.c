@@ -288,7 +288,7 @@ xfer_order_make_dir(struct xfer *x, const struct xfer_order *o)
 /* ---- attributes, on this host ------------------------------------------- */
 
 static int
-fix_here(struct local_dir *d, const struct xfer_order *o)
+fix_here(struct xfer *x, struct local_dir *d, const struct xfer_order *o)
 {
 	static const struct xfer_exact none = { .known = false };
 	const struct sftp_attrs *a = o->attrs;
@@ -298,6 +298,9 @@ fix_here(struct local_dir *d, const struct xfer_order *o)
 	if ((a->flags & SFTP_A_OWNER) &&
 	    local_dir_set_owner(d, a->uid, a->gid) != 0)
 		return errno;
+	if (o->xattrs.kinds != 0 && local_dir_set_xattrs(d, &o->xattrs) != 0)
+		xfer_report_tried(x, XFER_TRIED_XATTRS, o->local,
+		    local_error_text(errno));
 	if ((a->flags & SFTP_A_TIMES) && local_dir_set_times(d, ts) != 0)
 		return errno;
 	if ((a->flags & SFTP_A_MODE) &&
@@ -313,7 +316,7 @@ fix_local(struct xfer *x, const struct xfer_order *o)
 	struct local_dir *d = o->at != NULL ?
 	    xfer_place_dir(&x->orders->places, &below) :
 	    local_root(x->local, o->local, LOCAL_LINKS_OWN);
-	int error = d == NULL ? errno : fix_here(d, o);
+	int error = d == NULL ? errno : fix_here(x, d, o);
 
 	local_dir_unref(d);
 	if (error != 0)
@@ -324,8 +327,9 @@ fix_local(struct xfer *x, const struct xfer_order *o)
 
 /* ---- attributes, at a server -------------------------------------------- */
 
-/* A directory whose attributes are set: its owner first, then its times, for
- * which it may have to be opened, and its mode, which may forbid that. */
+/* A directory whose attributes are set: its owner first, then its extended
+ * attributes, its times, for which it may have to be opened, and its mode,
+ * which may forbid that. */
 struct fix {
 	struct xfer *x;
 	uint64_t id;
@@ -333,7 +337,9 @@ struct fix {
 	struct xfer_exact exact;
 	struct xfer_stream *stream; /* of OPENDIR */
 	unsigned pending;
-	bool failed;
+	bool failed, follow;
+	uint32_t xattr_kinds; /* that are left to be set */
+	struct buf xattr_set;
 	char path[];
 };
 
@@ -373,6 +379,31 @@ fix_set(struct fix *f, uint32_t what)
 	f->attrs.flags &= ~what;
 	f->pending++;
 	xfer_request_path(f->x, &q, fix_done, f);
+}
+
+/* The directory counts as made without them. */
+static void
+xattrs_done(void *arg, const struct sftp_reply *reply)
+{
+	struct fix *f = arg;
+
+	if ((reply->err != 0 || reply->status != SFTP_OK) && !f->x->over)
+		xfer_report_reply_tried(f->x, XFER_TRIED_XATTRS, f->path,
+		    reply);
+	fix_answered(f);
+}
+
+static void
+fix_xattrs(struct fix *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_XATTRS, .path = f->path,
+		.follow = f->follow,
+		.xattrs = { f->xattr_kinds, buf_span(&f->xattr_set) } };
+
+	f->xattr_kinds = 0;
+	f->pending++;
+	xfer_request_path(f->x, &q, xattrs_done, f);
 }
 
 /* Answer to the request for exact times. If it failed, those of version 3 are
@@ -423,19 +454,22 @@ static void
 fix_next(struct fix *f)
 {
 	struct xfer *x = f->x;
-	bool owner, in_order;
+	bool before, in_order;
 
 	f->pending++; /* until all is sent */
 	if (x->over)
-		f->attrs.flags = 0;
+		f->attrs.flags = f->xattr_kinds = 0;
 	f->stream = xfer_stream_first(x);
 	in_order = f->stream != NULL && sftp_keeps_order(f->stream->s) &&
 	    TAILQ_EMPTY(&x->requests.unsent);
-	owner = (f->attrs.flags & SFTP_A_OWNER) != 0;
-	if (owner)
+	before = (f->attrs.flags & SFTP_A_OWNER) != 0 || f->xattr_kinds != 0;
+	if ((f->attrs.flags & SFTP_A_OWNER) != 0)
 		fix_set(f, SFTP_A_OWNER);
-	/* The owner comes before the mode, of which it may clear bits. */
-	if (owner && !in_order) {
+	if (f->xattr_kinds != 0)
+		fix_xattrs(f);
+	/* These come before the mode: an owner may clear bits of it, and an ACL
+	 * changes it. */
+	if (before && !in_order) {
 		fix_answered(f);
 		return;
 	}
@@ -453,6 +487,7 @@ fix_next(struct fix *f)
 	} else if (f->pending == 1) {
 		x->orders->fixes--;
 		xfer_order_ends(x, f->id, !f->failed, 0);
+		buf_clear(&f->xattr_set);
 		free(f);
 		return;
 	}
@@ -465,12 +500,17 @@ fix_remote(struct xfer *x, const struct xfer_order *o)
 	size_t size = strlen(o->remote) + 1;
 	struct fix *f = calloc(1, sizeof *f + size);
 
-	if (f == NULL) {
+	if (f != NULL)
+		buf_put(&f->xattr_set, o->xattrs.set.p, o->xattrs.set.len);
+	if (f == NULL || buf_err(&f->xattr_set) < 0) {
+		free(f);
 		xfer_order_fails(x, o, ENOMEM);
 		return;
 	}
 	f->x = x;
 	f->id = o->id;
+	f->xattr_kinds = o->xattrs.kinds;
+	f->follow = o->links != LOCAL_LINKS_NONE;
 	f->attrs = *o->attrs;
 	f->attrs.flags &= SFTP_A_OWNER | SFTP_A_TIMES | SFTP_A_MODE;
 	if (o->exact != NULL)

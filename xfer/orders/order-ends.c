@@ -17,6 +17,7 @@ xfer_duty_free(struct xfer_duty *d)
 	free(d->basis);
 	free(d->backup);
 	free(d->text);
+	buf_clear(&d->xattr_set);
 	free(d);
 }
 

@@ -26,6 +26,7 @@
 #include "crypto/digest.h"
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/sftp/sftp-proto.h"
+#include "xfer/xattrs.h"
 
 struct local_beneath;
 struct ring;
@@ -169,6 +170,10 @@ struct serve_op {
 	size_t len;
 	uint64_t count;
 	struct buf data;	 /* owned */
+	struct {
+		uint32_t kinds; /* enum xattrs_kind; 0: none */
+		struct buf set; /* owned */
+	} xattrs;
 	struct serve_hash *hash; /* owned */
 	struct serve_sums *sums; /* owned */
 	struct serve_copy *copy; /* owned */
@@ -366,7 +371,19 @@ void serve_part_remove(int fd, int at, const char *part);
 /* sftp-serve-small.c */
 SERVE_HANDLER(put_file);
 SERVE_HANDLER(put_file_ns);
+SERVE_HANDLER(put_file_xattrs);
 SERVE_HANDLER(get_file);
+
+/* sftp-serve-xattrs.c */
+SERVE_HANDLER(xattrs);
+SERVE_HANDLER(set_xattrs);
+SERVE_HANDLER(fset_xattrs);
+/* Reads kinds and a set to op->xattrs. False: it was answered, or the error is
+ * in r. */
+bool serve_get_xattrs(struct sftp_serve *s, struct serve_op *op,
+    struct rd *r) must_check;
+/* Gives the open file op->xattrs. 0, or -1 with errno. */
+int serve_apply_xattrs(const struct serve_op *op, int fd) must_check;
 
 /* sftp-serve-walk.c */
 SERVE_HANDLER(walk);

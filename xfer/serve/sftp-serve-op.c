@@ -63,6 +63,7 @@ serve_op_clear(struct serve_op *op)
 	free(op->path);
 	free(op->path2);
 	buf_clear(&op->data);
+	buf_clear(&op->xattrs.set);
 	serve_hash_free(op->hash);
 	serve_sums_free(op->sums);
 	serve_copy_free(op->copy);

@@ -87,7 +87,7 @@ check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
 static int
 fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 {
-	struct sftp_attrs attrs = op->attrs;
+	struct sftp_attrs attrs = op->attrs, owner = op->attrs;
 	struct stat made;
 
 	if (there && (fstat(fd, &made) != 0 ||
@@ -100,7 +100,16 @@ fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 		attrs.flags |= SFTP_A_MODE;
 		attrs.mode = op->st.st_mode;
 	}
-	attrs.flags &= ~(uint32_t)SFTP_A_TIMES;
+	attrs.flags &= SFTP_A_OWNER | SFTP_A_MODE;
+	if (op->xattrs.kinds != 0) {
+		/* A new owner takes some of them away, and an ACL changes the
+		 * mode. */
+		owner.flags &= SFTP_A_OWNER;
+		attrs.flags &= ~(uint32_t)SFTP_A_OWNER;
+		if (serve_apply_attrs(fd, &owner) != 0 ||
+		    serve_apply_xattrs(op, fd) != 0)
+			return -1;
+	}
 	if (serve_apply_attrs(fd, &attrs) != 0)
 		return -1;
 	return op->attrs.flags & SFTP_A_TIMES ? futimens(fd, op->times) : 0;
@@ -308,8 +317,8 @@ serve_put_file(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return begin_put(s, op, exact ? SFTP_A_MODE | SFTP_A_TIMES : 0, data);
 }
 
-int
-serve_put_file_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+static int
+put_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r, bool xattrs)
 {
 	const uint32_t known = SFTP_A_OWNER | SFTP_A_MODE | SFTP_A_TIMES;
 	struct span data;
@@ -321,6 +330,8 @@ serve_put_file_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	sftp_get_attrs(r, &op->attrs);
 	serve_get_time(r, &op->times[0]);
 	serve_get_time(r, &op->times[1]);
+	if (xattrs && !serve_get_xattrs(s, op, r))
+		return r->err;
 	data = rd_string(r);
 	if ((err = rd_err(r)) < 0)
 		return err;
@@ -334,6 +345,18 @@ serve_put_file_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return 0;
 	}
 	return begin_put(s, op, sets, data);
+}
+
+int
+serve_put_file_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return put_ns(s, op, r, false);
+}
+
+int
+serve_put_file_xattrs(struct sftp_serve *s, struct serve_op *op, struct rd *r)
+{
+	return put_ns(s, op, r, true);
 }
 
 /* ---- get-file ----------------------------------------------------------- */

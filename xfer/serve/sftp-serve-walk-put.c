@@ -155,3 +155,19 @@ walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
 	if (digest != NULL)
 		buf_put(b, digest, WALK_DIGEST_LEN);
 }
+
+void
+walk_put_xattrs(struct walk_put *p, struct buf *b, const struct buf *set)
+{
+	if (set == NULL) {
+		put_varint(b, WALK_SET_UNREAD);
+	} else if (buf_len(set) == buf_len(&p->xattrs) && (buf_len(set) == 0 ||
+	    memcmp(buf_data(set), buf_data(&p->xattrs), buf_len(set)) == 0)) {
+		put_varint(b, WALK_SET_SAME);
+	} else {
+		put_varint(b, WALK_SET + buf_len(set));
+		buf_put_buf(b, set);
+		buf_reset(&p->xattrs);
+		buf_put_buf(&p->xattrs, set);
+	}
+}

@@ -28,7 +28,9 @@
 enum {
 	WALKS_MAX = 4, /* most walks of a session, since each holds names and
 			* descriptors */
-	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024, /* the largest record fits */
+	/* The largest record fits, with extended attributes or without. */
+	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024,
+	REPLY_FULL_XATTRS = REPLY_FULL - XATTRS_BYTES_MAX,
 	SLICE_US = 100 * 1000,
 	HASH_READ = 256 * 1024,
 	SLOW_STAT_US = 100, /* on average, */
@@ -41,6 +43,7 @@ struct serve_walk {
 	struct walk_dirs dirs;
 	struct walk_put put;
 	struct filter *filter; /* owned */
+	struct buf set; /* extended attributes of the entry that is told */
 	bool ended;
 	bool slow;		 /* attributes had better be read ahead */
 	unsigned stats;		 /* that were read for this reply */
@@ -63,6 +66,8 @@ serve_walk_free(struct serve_walk *w)
 	walk_ahead_free(w->ahead);
 	walk_dirs_clear(&w->dirs);
 	filter_free(w->filter);
+	buf_clear(&w->put.xattrs);
+	buf_clear(&w->set);
 	fd_close(&w->file.fd);
 	digest_free(w->file.digest);
 	free(w->file.bytes);
@@ -82,6 +87,26 @@ is_excluded(const struct serve_walk *w, const char *name, const struct stat *st)
 	return filter_excludes(w->filter, path, S_ISDIR(st->st_mode));
 }
 
+/* A link that gets the name meanwhile is not followed. Links have none but the
+ * system's. */
+static void
+tell_xattrs(struct serve_walk *w, struct buf *b, const char *name,
+    const struct stat *st)
+{
+	uint32_t kinds = (w->want & WALK_XATTRS_ALL) / WALK_XATTRS;
+	int r = 0;
+
+	if (S_ISLNK(st->st_mode))
+		kinds &= XATTRS_OTHER;
+	else if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode))
+		return;
+	buf_reset(&w->set);
+	if (kinds != 0)
+		r = local_xattrs(walk_dirs_here(&w->dirs), name, kinds,
+		    &w->set);
+	walk_put_xattrs(&w->put, b, r == 0 ? &w->set : NULL);
+}
+
 static void
 tell(struct serve_walk *w, struct buf *b, const char *name,
     const struct stat *st, bool not_entered, const uint8_t *digest)
@@ -94,6 +119,8 @@ tell(struct serve_walk *w, struct buf *b, const char *name,
 		    sizeof text - 1);
 	text[MAX(n, (ssize_t)0)] = '\0';
 	walk_put_entry(&w->put, b, name, st, not_entered, text, digest);
+	if ((w->want & WALK_XATTRS_ALL) != 0)
+		tell_xattrs(w, b, name, st);
 }
 
 /* Begins the digest of a regular file. False: no digest is wanted, or the file
@@ -225,11 +252,13 @@ static int
 run_read(struct serve_op *op)
 {
 	struct serve_walk *w = op->walking;
+	const size_t full = w->want & WALK_XATTRS_ALL ? REPLY_FULL_XATTRS :
+							REPLY_FULL;
 	uint64_t from = clock_us();
 	long slept = serve_sleeps();
 
 	w->dirs.ahead = w->ahead;
-	while (!w->ended && buf_len(&op->data) < REPLY_FULL) {
+	while (!w->ended && buf_len(&op->data) < full) {
 		if (step(w, &op->data) != 0 || buf_err(&op->data) != 0) {
 			w->ended = true;
 			errno = w->dirs.broken != 0 ? w->dirs.broken : ENOMEM;

@@ -36,6 +36,7 @@ struct walk_put {
 	char path[WALK_PATH_MAX + 1], name[WALK_NAME_MAX + 1];
 	uint32_t mode, uid, gid;
 	int64_t mtime;
+	struct buf xattrs; /* the last set that was told */
 };
 
 /* Appends the record that begins a group (a directory). mounted: it is on
@@ -45,6 +46,10 @@ void walk_put_group(struct walk_put *p, struct buf *b, const char *path,
     bool mounted, int error);
 void walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
     int error);
+/* Appends a set of extended attributes behind the entry that has it. NULL: it
+ * cannot be read. */
+void walk_put_xattrs(struct walk_put *p, struct buf *b,
+    const struct buf *set);
 /* text: the target of a symbolic link. digest: NULL if there is none. */
 void walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
     const struct stat *st, bool not_entered, const char *text,

@@ -139,6 +139,9 @@ static const struct request requests[] = {
 	OTHER("put-file-ns", "put-file-ns@hpnssh.org", "1",
 	    "open,write,close,lstat,fsetstat,posix-rename,remove",
 	    MAKE | CHANGE, serve_put_file_ns),
+	OTHER("put-file-xattrs", "put-file-xattrs@hpnssh.org", NULL,
+	    "open,write,close,lstat,fsetstat,posix-rename,remove",
+	    MAKE | CHANGE, serve_put_file_xattrs),
 	OTHER("rename-part", "rename-part@hpnssh.org", "1",
 	    "close,posix-rename,remove", MAKE | CHANGE, serve_rename_part),
 	OTHER("get-file", "get-file@hpnssh.org", "1",
@@ -155,6 +158,12 @@ static const struct request requests[] = {
 	    "users-groups-by-id", LIST, serve_ids_by_name),
 	OTHER("own-ids", "own-ids@hpnssh.org", "1", "stat", NOTHING,
 	    serve_own_ids),
+	OTHER("xattrs", "xattrs@hpnssh.org", "1", "stat,lstat", LIST,
+	    serve_xattrs),
+	OTHER("set-xattrs", "set-xattrs@hpnssh.org", NULL, "setstat", ALTERS,
+	    serve_set_xattrs),
+	OTHER("fset-xattrs", "fset-xattrs@hpnssh.org", NULL, "fsetstat",
+	    ALTERS, serve_fset_xattrs),
 };
 _Static_assert(ARRAY_LEN(requests) <= 64, "struct sftp_serve.enabled");
 
@@ -217,6 +226,8 @@ requests_listed(const struct sftp_serve_opts *opts)
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		if (requests[i].counts_as == NULL)
 			continue;
+		if (requests[i].fn == serve_xattrs && !xattr_is_known())
+			listed &= ~(UINT64_C(1) << i);
 		needs = requests_in_list(requests[i].counts_as, &unknown);
 		if ((listed & needs) != needs)
 			listed &= ~(UINT64_C(1) << i);

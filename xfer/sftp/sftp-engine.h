@@ -30,6 +30,8 @@
 #include "xfer/sftp/sftp-proto.h"
 
 struct sftp;
+struct timespec;
+struct xattrs;
 
 /* Extensions that a server may offer. */
 enum sftp_extension {
@@ -62,6 +64,7 @@ enum sftp_extension {
 	SFTP_EXT_COPY_BLOCKS,
 	SFTP_EXT_IDS_BY_NAME,
 	SFTP_EXT_OWN_IDS,
+	SFTP_EXT_XATTRS, /* and what else xattrs@hpnssh.org stands for */
 	SFTP_EXT_COUNT,
 };
 
@@ -284,6 +287,7 @@ struct sftp_put {
 	uint32_t sets;
 	const struct sftp_attrs *attrs;
 	struct timespec times[2]; /* atime, mtime */
+	const struct xattrs *xattrs; /* put-file-xattrs; NULL: put-file-ns */
 };
 void sftp_put_file_ns(struct sftp *s, const struct sftp_put *put,
     const uint8_t *p, size_t len, sftp_done_fn done, void *arg);
@@ -351,8 +355,21 @@ void sftp_ids_by_name(struct sftp *s, const char *const *users,
  * is known: no other server has it. */
 void sftp_own_ids(struct sftp *s, sftp_done_fn done, void *arg);
 
+/* xattrs@hpnssh.org, with `follow` of the file that a link leads to: the
+ * reply's body is a string, the set of attributes of these kinds
+ * (xfer/xattrs.h). sftp_get_xattrs() reads and checks it: *set points into
+ * body. */
+void sftp_xattrs(struct sftp *s, const char *path, bool follow,
+    uint32_t kinds, sftp_done_fn done, void *arg);
+int sftp_get_xattrs(struct rd *body, uint32_t kinds,
+    struct span *set) must_check;
+/* set-xattrs@hpnssh.org, fset-xattrs@hpnssh.org: the file gets the set. */
+void sftp_set_xattrs(struct sftp *s, const char *path, bool follow,
+    const struct xattrs *x, sftp_done_fn done, void *arg);
+void sftp_fset_xattrs(struct sftp *s, const struct sftp_handle *h,
+    const struct xattrs *x, sftp_done_fn done, void *arg);
+
 /* times-ns@hpnssh.org: sets atime and mtime of an open file or directory. */
-struct timespec;
 void sftp_times_ns(struct sftp *s, const struct sftp_handle *h,
     const struct timespec times[2], sftp_done_fn done, void *arg);
 /* times-ns-name@hpnssh.org: the same for a path; of a link, its own times. */

@@ -11,6 +11,7 @@
 #include "base/str.h"
 #include "xfer/block-sum.h"
 #include "xfer/sftp/sftp-internal.h"
+#include "xfer/xattrs.h"
 
 enum {
 	DATA_HEAD = 4 + 1 + 4 + 4, /* length, type, id, data length */
@@ -385,6 +386,16 @@ sftp_get_sums(struct rd *body, size_t count, const uint8_t **sums)
 		return ERR_PROTOCOL;
 	*sums = body->p;
 	return 0;
+}
+
+int
+sftp_get_xattrs(struct rd *body, uint32_t kinds, struct span *set)
+{
+	int err;
+
+	*set = rd_string(body);
+	err = rd_end(body);
+	return err < 0 ? err : xattrs_check(*set, kinds);
 }
 
 int

@@ -9,6 +9,7 @@
 #include "compat/bsd-mem.h"
 #include "xfer/block-sum.h"
 #include "xfer/sftp/sftp-internal.h"
+#include "xfer/xattrs.h"
 
 enum { WRITE_HEAD = 4 + 1 + 4 + 4 /* + handle + offset + data length */ };
 
@@ -42,6 +43,7 @@ const struct sftp_offer sftp_extensions[SFTP_EXT_COUNT] = {
 	[SFTP_EXT_COPY_BLOCKS] = { "copy-blocks@hpnssh.org", "1" },
 	[SFTP_EXT_IDS_BY_NAME] = { "ids-by-name@hpnssh.org", "1" },
 	[SFTP_EXT_OWN_IDS] = { "own-ids@hpnssh.org", "1" },
+	[SFTP_EXT_XATTRS] = { "xattrs@hpnssh.org", "1" },
 };
 
 static int
@@ -520,18 +522,33 @@ put_times(struct sftp *s, const struct timespec times[2])
 	}
 }
 
+static void
+put_xattrs(struct sftp *s, const struct xattrs *x)
+{
+	buf_put_u32(&s->out, x->kinds);
+	buf_put_string(&s->out, x->set.p, x->set.len);
+}
+
 void
 sftp_put_file_ns(struct sftp *s, const struct sftp_put *put, const uint8_t *p,
     size_t len, sftp_done_fn done, void *arg)
 {
-	size_t mark = start_ext(s, SFTP_EXT_PUT_FILE_NS, done, arg);
+	size_t mark;
+	int slot;
 
+	if (put->xattrs != NULL)
+		mark = start_named(s, "put-file-xattrs@hpnssh.org", done, arg,
+		    &slot);
+	else
+		mark = start_ext(s, SFTP_EXT_PUT_FILE_NS, done, arg);
 	if (mark == 0)
 		return;
 	buf_put_cstring(&s->out, put->path);
 	buf_put_u32(&s->out, put->sets);
 	sftp_put_attrs(&s->out, put->attrs);
 	put_times(s, put->times);
+	if (put->xattrs != NULL)
+		put_xattrs(s, put->xattrs);
 	buf_put_string(&s->out, p, len);
 	finish(s, mark);
 }
@@ -694,6 +711,50 @@ sftp_times_ns_name(struct sftp *s, const char *path,
 		return;
 	buf_put_cstring(&s->out, path);
 	put_times(s, times);
+	finish(s, mark);
+}
+
+void
+sftp_xattrs(struct sftp *s, const char *path, bool follow, uint32_t kinds,
+    sftp_done_fn done, void *arg)
+{
+	size_t mark = start_ext(s, SFTP_EXT_XATTRS, done, arg);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, path);
+	buf_put_u32(&s->out, follow);
+	buf_put_u32(&s->out, kinds);
+	finish(s, mark);
+}
+
+void
+sftp_set_xattrs(struct sftp *s, const char *path, bool follow,
+    const struct xattrs *x, sftp_done_fn done, void *arg)
+{
+	int slot;
+	size_t mark = start_named(s, "set-xattrs@hpnssh.org", done, arg, &slot);
+
+	if (mark == 0)
+		return;
+	buf_put_cstring(&s->out, path);
+	buf_put_u32(&s->out, follow);
+	put_xattrs(s, x);
+	finish(s, mark);
+}
+
+void
+sftp_fset_xattrs(struct sftp *s, const struct sftp_handle *h,
+    const struct xattrs *x, sftp_done_fn done, void *arg)
+{
+	int slot;
+	size_t mark = start_named(s, "fset-xattrs@hpnssh.org", done, arg,
+	    &slot);
+
+	if (mark == 0)
+		return;
+	put_handle(s, h);
+	put_xattrs(s, x);
 	finish(s, mark);
 }
 

@@ -23,7 +23,11 @@ enum walk_want {
 				* client knows */
 	WALK_MOUNTS = 1024, /* groups say whether they are on the device of the
 			     * top */
-	WALK_WANT_ALL = 2047,
+	/* Extended attributes: those of these kinds, enum xattrs_kind, which
+	 * begin at this bit. */
+	WALK_XATTRS = 2048,
+	WALK_XATTRS_ALL = 7 * 2048,
+	WALK_WANT_ALL = 16383,
 };
 
 /* The first byte of a record. Of a group: WALK_GROUP with flags. Of an entry:
@@ -38,6 +42,14 @@ enum {
 	WALK_SAME_OWNER = 0x20, /* the owner and group of the entry before */
 	WALK_HAS_DIGEST = 0x40, /* for a file: a digest follows */
 	WALK_NOT_ENTERED = 0x40, /* for a directory: it has no group */
+};
+
+/* Before a set of extended attributes: its length + WALK_SET, or one of the
+ * others. */
+enum {
+	WALK_SET_UNREAD, /* it cannot be read */
+	WALK_SET_SAME,	 /* that of the entry before which had one */
+	WALK_SET,
 };
 
 enum walk_kind {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "xfer/xattrs.h"
 
 enum { STATUS_MAX = 31, VARINT_BYTES = 10 };
 
@@ -12,6 +13,12 @@ walk_reader_init(struct walk_reader *r, uint32_t want)
 {
 	memset(r, 0, sizeof *r);
 	r->want = want;
+}
+
+void
+walk_reader_clear(struct walk_reader *r)
+{
+	buf_clear(&r->xattrs);
 }
 
 void
@@ -184,6 +191,33 @@ read_attributes(struct walk_reader *r, uint8_t head, struct walk_item *item)
 		item->blocks = varint(in, UINT64_MAX);
 }
 
+/* A set has only kinds that were asked for. */
+static void
+read_xattrs(struct walk_reader *r, struct walk_item *item)
+{
+	uint32_t kinds = (r->want & WALK_XATTRS_ALL) / WALK_XATTRS;
+	struct rd *in = &r->in;
+	uint64_t len;
+	struct span set;
+
+	if (kinds == 0 || (item->kind != WALK_FILE &&
+	    item->kind != WALK_DIR && item->kind != WALK_LINK))
+		return;
+	len = varint(in, WALK_SET + XATTRS_BYTES_MAX);
+	item->xattrs_unread = len == WALK_SET_UNREAD;
+	if (len >= WALK_SET) {
+		set = rd_bytes(in, len - WALK_SET);
+		if (in->err == 0 && xattrs_check(set, kinds) < 0)
+			rd_fail(in, ERR_FORMAT);
+		buf_reset(&r->xattrs);
+		buf_put(&r->xattrs, set.p, set.len);
+		if (buf_err(&r->xattrs) < 0)
+			rd_fail(in, buf_err(&r->xattrs));
+	}
+	if (len >= WALK_SET_SAME)
+		item->xattrs = buf_span(&r->xattrs);
+}
+
 static void
 read_content(struct walk_reader *r, uint8_t head, struct walk_item *item)
 {
@@ -200,6 +234,7 @@ read_content(struct walk_reader *r, uint8_t head, struct walk_item *item)
 	item->text = r->text;
 	if (item->kind == WALK_FILE && (head & WALK_HAS_DIGEST) != 0)
 		item->digest = rd_bytes(in, WALK_DIGEST_LEN).p;
+	read_xattrs(r, item);
 }
 
 /* Is it a valid first byte of an entry? False if it has flags that were not

@@ -16,6 +16,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/wire.h"
 #include "xfer/sftp/walk-format.h"
@@ -42,6 +43,10 @@ struct walk_item {
 	uint64_t blocks;
 	uint32_t major, minor;
 	const char *text; /* target of a link; "" if it could not be read */
+	/* Extended attributes of a file, a directory or a link, as a set
+	 * (xfer/xattrs.h). */
+	struct span xattrs;
+	bool xattrs_unread; /* they cannot be read */
 };
 
 struct walk_reader {
@@ -53,9 +58,12 @@ struct walk_reader {
 	char text[WALK_PATH_MAX + 1];
 	uint32_t mode, uid, gid;
 	int64_t mtime;
+	struct buf xattrs; /* of the last entry that told them */
 };
 
 void walk_reader_init(struct walk_reader *r, uint32_t want);
+/* Needed with WALK_XATTRS only. */
+void walk_reader_clear(struct walk_reader *r);
 /* Gives the reader the next reply's records, borrowed until the reply after
  * it. */
 void walk_reader_reply(struct walk_reader *r, struct span records);

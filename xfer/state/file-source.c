@@ -10,6 +10,15 @@ xfer_sets(const struct xfer_file *f)
 	return f->x->opts.preserve ? SFTP_A_MODE | SFTP_A_TIMES : 0;
 }
 
+struct xattrs
+xfer_xattrs(const struct xfer_file *f)
+{
+	const struct xfer_duty *d = f->duty;
+
+	return d == NULL ? (struct xattrs){ .kinds = 0 } :
+	    (struct xattrs){ d->xattr_kinds, buf_span(&d->xattr_set) };
+}
+
 uint32_t
 xfer_mode_bits(const struct xfer_file *f)
 {

@@ -113,6 +113,8 @@ xfer_delta_of(const struct xfer_file *f)
 /* file-source.c */
 /* Which attributes the target gets, SFTP_A_*; and the bits of the mode. */
 uint32_t xfer_sets(const struct xfer_file *f);
+/* Its extended attributes; kinds 0: they stay as they are. */
+struct xattrs xfer_xattrs(const struct xfer_file *f);
 uint32_t xfer_mode_bits(const struct xfer_file *f);
 
 struct xfer_file_lists {

@@ -37,6 +37,7 @@ enum xfer_link_step {
 	XFER_LINK_RENAME,	 /* to the target's name */
 	XFER_LINK_TIDY,		 /* REMOVE of the name of our own */
 	XFER_LINK_ATTRS,	 /* lsetstat */
+	XFER_LINK_XATTRS,	 /* set-xattrs */
 };
 
 /* A link is made at the server, or read there. */

@@ -13,6 +13,7 @@
 
 #include "xfer/local/local-tree.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/xattrs.h"
 
 struct xfer_delta;
 struct xfer_exact;
@@ -54,6 +55,8 @@ struct xfer_order {
 	 * case. NULL of a delete. */
 	const struct sftp_attrs *attrs;
 	const struct xfer_exact *exact; /* NULL: unknown */
+	struct xattrs xattrs; /* that the target gets; of no other than a file,
+			       * a link, and XFER_ORDER_DIR_ATTRS */
 	/* target of a symbolic link; NULL: it has to be read */
 	const char *text;
 	const char *backup; /* path that the old target gets, unless it is a
@@ -101,6 +104,9 @@ struct xfer_duty {
 	uint64_t id;
 	uint32_t sets; /* SFTP_A_*: the attributes that the target gets */
 	uint32_t mode, uid, gid;
+	uint32_t xattr_kinds; /* enum xattrs_kind: of xattr_set, which is
+			       * owned */
+	struct buf xattr_set;
 	uint64_t after; /* so many directories had been ordered before */
 	char *text;	/* owned; of a link; NULL: to be read */
 	/* What has the target's name goes first, or to a backup. */

@@ -28,6 +28,7 @@ enum xfer_tail_step {
 	XFER_TAIL_SIZE,
 	XFER_TAIL_LENGTH, /* FSTAT: has the file the size that was set? */
 	XFER_TAIL_OWNER,
+	XFER_TAIL_XATTRS,
 	XFER_TAIL_ATTRS,
 	XFER_TAIL_TIMES,
 	XFER_TAIL_SYNC,

@@ -12,11 +12,12 @@
 struct xfer_path_request {
 	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, RMDIR, SETSTAT,
 			      * RENAME, READLINK, SYMLINK, EXTENDED */
-	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS,
-				  * LSETSTAT */
-	bool follow; /* STAT_NS: links */
+	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS, LSETSTAT;
+				  * XATTRS: they are set */
+	bool follow; /* STAT_NS, XATTRS: links */
 	const char *path, *second;
 	const struct sftp_attrs *attrs;
+	struct xattrs xattrs;
 	bool origin; /* to the second host that the sources are on */
 	/* The request must not be repeated over another stream, because a
 	 * second time it might do something else. Its callback gets the error

@@ -38,6 +38,8 @@ struct xfer_pending {
 	bool has_attrs, once, follow, origin;
 	sftp_done_fn done;
 	void *arg;
+	uint32_t xattr_kinds;
+	struct buf xattr_set; /* owned */
 	TAILQ_ENTRY(xfer_pending) entry;
 };
 
@@ -49,6 +51,7 @@ request_end(struct xfer_pending *a, const struct sftp_reply *reply)
 	a->x->requests.count--;
 	free(a->path);
 	free(a->second);
+	buf_clear(&a->xattr_set);
 	free(a);
 }
 
@@ -71,6 +74,14 @@ stream_for(const struct xfer_pending *a)
 }
 
 static void
+send_xattrs(struct xfer_pending *a, struct sftp *s)
+{
+	const struct xattrs x = { a->xattr_kinds, buf_span(&a->xattr_set) };
+
+	sftp_set_xattrs(s, a->path, a->follow, &x, request_done, a);
+}
+
+static void
 request_send(struct xfer_pending *a, struct sftp *s)
 {
 	switch (a->type) {
@@ -88,6 +99,8 @@ request_send(struct xfer_pending *a, struct sftp *s)
 			sftp_stat_ns(s, a->path, a->follow, request_done, a);
 		else if (a->ext == SFTP_EXT_LSETSTAT)
 			sftp_lsetstat(s, a->path, &a->attrs, request_done, a);
+		else if (a->ext == SFTP_EXT_XATTRS)
+			send_xattrs(a, s);
 		else
 			sftp_ext_path(s, a->ext, a->path, a->second,
 			    request_done, a);
@@ -106,10 +119,17 @@ xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
 	struct xfer_pending *a = calloc(1, sizeof *a);
 	struct xfer_stream *l;
 
-	if (a == NULL || (a->path = strdup(q->path)) == NULL ||
+	if (a != NULL) {
+		a->xattr_kinds = q->xattrs.kinds;
+		buf_put(&a->xattr_set, q->xattrs.set.p, q->xattrs.set.len);
+	}
+	if (a == NULL || buf_err(&a->xattr_set) < 0 ||
+	    (a->path = strdup(q->path)) == NULL ||
 	    (q->second != NULL && (a->second = strdup(q->second)) == NULL)) {
-		if (a != NULL)
+		if (a != NULL) {
 			free(a->path);
+			buf_clear(&a->xattr_set);
+		}
 		free(a);
 		if (done != NULL)
 			done(arg, &failed);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "xfer/sync/sync-chmod.h"
+#include "xfer/xattrs.h"
 
 enum {
 	PERMISSIONS = 0777, /* without -p nothing else is taken over */
@@ -93,7 +94,7 @@ wanted_mode(const struct sync_opts *o, const struct sync_ends *ends,
 		return mode;
 	if (old == NULL)
 		return mode & PERMISSIONS & ~ends->umask_target;
-	if (o->executability && source->kind == WALK_FILE)
+	if (o->also.executability && source->kind == WALK_FILE)
 		return executable_as(mode, old->mode);
 	return old->mode;
 }
@@ -121,6 +122,24 @@ want_owner(const struct sync_opts *o, const struct sync_ends *ends,
 	    ends->target_is_root;
 	d->sets_group = (o->group || o->chown_group != SYNC_ANY_ID) &&
 	    may_give_to(ends, d->gid);
+}
+
+/* Only root can set all kinds, and a link has neither ACLs nor attributes of
+ * its user. */
+uint32_t
+sync_xattr_kinds(const struct sync_opts *o, const struct sync_ends *ends,
+    enum walk_kind kind)
+{
+	uint32_t kinds = 0;
+
+	if (o->also.acls)
+		kinds |= XATTRS_ACL;
+	if (o->also.xattrs)
+		kinds |= XATTRS_USER |
+		    (ends->target_is_root ? XATTRS_OTHER : 0);
+	if (kind == WALK_LINK)
+		return kinds & XATTRS_OTHER;
+	return kind == WALK_FILE || kind == WALK_DIR ? kinds : 0;
 }
 
 /* ---- what differs ------------------------------------------------------- */
@@ -153,6 +172,22 @@ file_changed(const struct sync_opts *o, int time,
 	return o->ignore_times || time != 0;
 }
 
+static unsigned
+xattr_differences(uint32_t kinds, const struct walk_item *source,
+    const struct walk_item *target)
+{
+	unsigned differs = 0;
+
+	if ((kinds & XATTRS_ACL) != 0 && (target->xattrs_unread ||
+	    xattrs_differ(source->xattrs, target->xattrs, XATTRS_ACL)))
+		differs |= SYNC_DIFFERS_ACL;
+	kinds &= ~(uint32_t)XATTRS_ACL;
+	if (kinds != 0 && (target->xattrs_unread ||
+	    xattrs_differ(source->xattrs, target->xattrs, kinds)))
+		differs |= SYNC_DIFFERS_XATTRS;
+	return differs;
+}
+
 static void
 attributes_differ(const struct sync_opts *o, int time,
     const struct walk_item *source, const struct walk_item *target,
@@ -171,6 +206,7 @@ attributes_differ(const struct sync_opts *o, int time,
 		d->differs |= SYNC_DIFFERS_OWNER;
 	if (d->sets_group && d->gid != target->gid)
 		d->differs |= SYNC_DIFFERS_GROUP;
+	d->differs |= xattr_differences(d->xattrs, source, target);
 	if (!writes && d->differs != 0)
 		d->action = SYNC_ATTRS;
 }
@@ -239,6 +275,8 @@ sync_decide(const struct sync_opts *o, const struct sync_ends *ends,
 		return d;
 	d.mode = wanted_mode(o, ends, source, same_kind ? target : NULL);
 	want_owner(o, ends, source, &d);
+	if (!source->xattrs_unread)
+		d.xattrs = sync_xattr_kinds(o, ends, source->kind);
 	if (left_alone(o, time, source, target)) {
 		d.action = SYNC_NOTHING;
 		d.left_alone = true;
@@ -318,6 +356,10 @@ sync_itemise(const struct sync_decision *d, bool up,
 			out[2 + i] = letters[i].letter;
 	if ((d->differs & SYNC_DIFFERS_NOW) != 0)
 		out[4] = 'T';
+	if ((d->differs & SYNC_DIFFERS_ACL) != 0)
+		out[9] = 'a';
+	if ((d->differs & SYNC_DIFFERS_XATTRS) != 0)
+		out[10] = 'x';
 	if (d->action != SYNC_COPY &&
 	    strspn(out + 2, ".") == SYNC_ITEM_LEN - 2)
 		memset(out + 2, ' ', SYNC_ITEM_LEN - 2);

@@ -37,6 +37,8 @@ enum sync_differs {
 	SYNC_DIFFERS_TEXT = 64, /* of a link */
 	/* The target gets the time at which it is written. */
 	SYNC_DIFFERS_NOW = 128,
+	SYNC_DIFFERS_ACL = 256,
+	SYNC_DIFFERS_XATTRS = 512,
 };
 
 struct sync_decision {
@@ -49,6 +51,7 @@ struct sync_decision {
 	/* Its owner and group, if these are asked for and can be set. */
 	bool sets_owner, sets_group;
 	uint32_t uid, gid;
+	uint32_t xattrs; /* enum xattrs_kind: those that it gets */
 };
 
 /* What the ends can tell and do. */
@@ -66,6 +69,9 @@ struct sync_decision sync_decide(const struct sync_opts *o,
     const struct sync_ends *ends, const struct walk_item *source,
     const struct walk_item *target);
 
+/* The kinds of extended attributes that a target of that kind is to have. */
+uint32_t sync_xattr_kinds(const struct sync_opts *o,
+    const struct sync_ends *ends, enum walk_kind kind);
 /* Is a target of that kind to have the source's time? */
 bool sync_keeps_time(const struct sync_opts *o, enum walk_kind kind);
 /* Are the times, in seconds, equal as --modify-window has it? False without. */

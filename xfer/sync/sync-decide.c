@@ -93,6 +93,7 @@ record_of(struct sync_plan *p, const struct sync_decision *d,
 		.mode = (uint32_t)kind_bits(s->kind) | d->mode,
 		.uid = d->sets_owner ? d->uid : UINT32_MAX,
 		.gid = d->sets_group ? d->gid : UINT32_MAX,
+		.xattrs = d->xattrs,
 		.replaces_kind = d->replaces_kind, .item = *s,
 		.text = s->kind == WALK_LINK ? s->text : "" };
 
@@ -191,7 +192,14 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	bool is_there = !d->is_new;
 	bool owner_writes = r->has_was && (r->was.mode & 0300) == 0300;
 
-	c->attrs = c->make = *r;
+	c->attrs = *r;
+	if (r->xattrs != 0 && r->item.xattrs.len > 0) {
+		c->xattrs = xmalloc(r->item.xattrs.len);
+		memcpy(c->xattrs, r->item.xattrs.p, r->item.xattrs.len);
+		c->attrs.item.xattrs.p = c->xattrs;
+	}
+	c->make = c->attrs;
+	c->make.xattrs = 0; /* they come with the other attributes */
 	c->attrs.kind = XFER_ORDER_DIR_ATTRS;
 	c->attrs.silent = true;
 	c->attrs.has_was = c->attrs.replaces_kind = false;
@@ -269,6 +277,7 @@ sync_frame_end(struct sync_plan *p, struct sync_frame *f)
 		 * so it gets back the mode that it had. */
 		r.silent = true;
 		r.set = SFTP_A_MODE;
+		r.xattrs = 0;
 		r.mode = f->self.make.was.mode;
 	}
 	if (f->self.has_time && !f->touched)
@@ -305,6 +314,7 @@ sync_top(struct sync_plan *p, const struct walk_item *s,
 	}
 	f->has_self = true;
 	take_dir(p, &f->self, &d, &r, "", false);
+	f->own_xattrs = f->self.xattrs;
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -405,7 +415,7 @@ take_file(struct sync_plan *p, const char *path,
 		return;
 	}
 	if (d->action == SYNC_NOTHING) {
-		r->set = 0;
+		r->set = r->xattrs = 0;
 		if (p->p.tell_equal && !d->left_alone)
 			sync_tell(p, r);
 		r->silent = true;
@@ -438,6 +448,16 @@ unknown_target(struct sync_plan *p, const char *path,
 	free(shown);
 }
 
+static void
+xattrs_unread(struct sync_plan *p, const char *path)
+{
+	char *shown = sync_shown(&p->now->pair, path, false);
+
+	p->p.hooks.fail(p->p.hooks.arg, shown,
+	    "its extended attributes cannot be read");
+	free(shown);
+}
+
 void
 sync_one(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
@@ -457,6 +477,9 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 		skip(p, path, s, t);
 		return;
 	}
+	if (s->xattrs_unread && !d.left_alone &&
+	    sync_xattr_kinds(p->p.opts, p->p.ends, s->kind) != 0)
+		xattrs_unread(p, path);
 	r = record_of(p, &d, source, s, t);
 	if (p->now->pair.n_dests > 0 && !d.left_alone)
 		sync_dests_apply(p, &d, &r, t);

@@ -13,6 +13,7 @@
 #include "base/wire.h"
 #include "xfer/sync/sync-path.h"
 #include "xfer/sync/sync-plan-internal.h"
+#include "xfer/xattrs.h"
 
 /* ---- records on a list -------------------------------------------------- */
 
@@ -22,6 +23,7 @@ sync_record_put(struct sync_plan *p, struct sync_spool *s,
 {
 	const struct walk_item *i = &r->item;
 	struct buf b;
+	size_t mark;
 	int err;
 
 	buf_init(&b);
@@ -52,6 +54,10 @@ sync_record_put(struct sync_plan *p, struct sync_spool *s,
 	buf_put_u64(&b, i->ino);
 	buf_put_u64(&b, (uint64_t)i->mtime);
 	buf_put_u32(&b, i->nsec);
+	buf_put_u32(&b, r->xattrs);
+	mark = buf_open_string(&b);
+	xattrs_filter(&b, i->xattrs, r->xattrs);
+	buf_close_string(&b, mark);
 	buf_put(&b, r->path, strlen(r->path) + 1);
 	buf_put(&b, r->text, strlen(r->text) + 1);
 	err = buf_err(&b);
@@ -100,6 +106,8 @@ sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len)
 	i->ino = rd_u64(&in);
 	i->mtime = (int64_t)rd_u64(&in);
 	i->nsec = rd_u32(&in);
+	r->xattrs = rd_u32(&in);
+	i->xattrs = rd_string(&in);
 	rest = rd_rest(&in);
 	if (rd_err(&in) != 0 || rest.len < 2 || rest.p[rest.len - 1] != '\0')
 		return false;
@@ -280,9 +288,13 @@ sync_emit(struct sync_plan *p, const struct sync_record *r)
 	y->record.path = y->path;
 	y->record.text = y->record.item.text = y->text;
 	y->was = r->was;
+	y->record.item.xattrs = (struct span){ .p = NULL };
+	xattrs_filter(&y->xattrs, r->item.xattrs, r->xattrs);
+	ENSURE(buf_err(&y->xattrs) == 0);
 	set_attrs(y);
 	y->order = (struct xfer_order){ .kind = r->kind,
 		.attrs = &y->attrs, .exact = &y->exact,
+		.xattrs = { r->xattrs, buf_span(&y->xattrs) },
 		.text = r->item.kind == WALK_LINK ? y->text : NULL,
 		.was = r->has_was ? &y->was : NULL,
 		.replaces_kind = r->replaces_kind,
@@ -308,6 +320,7 @@ sync_ready_free(struct sync_ready *r)
 	free(r->basis);
 	free(r->path);
 	free(r->text);
+	buf_clear(&r->xattrs);
 	free(r);
 }
 

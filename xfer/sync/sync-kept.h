@@ -20,7 +20,8 @@ struct sync_kept {
 	size_t bytes; /* memory that it takes */
 	uint8_t digest[WALK_DIGEST_LEN];
 	TAILQ_ENTRY(sync_kept) entry;
-	char text[]; /* the path or name, and the text of a link */
+	char text[]; /* the path or name, the text of a link, and the set of
+		      * extended attributes */
 };
 TAILQ_HEAD(sync_kept_list, sync_kept);
 

@@ -73,8 +73,11 @@ at_name(const struct sync_cursor *c)
 static void
 free_frame(struct sync_frame *f)
 {
-	for (size_t i = 0; i < f->n; i++)
+	for (size_t i = 0; i < f->n; i++) {
 		free(f->children[i].name);
+		free(f->children[i].xattrs);
+	}
+	free(f->own_xattrs);
 	free(f->children);
 	free(f->path);
 	free(f);

@@ -37,7 +37,10 @@ struct sync_opts {
 	} size; /* of files, in bytes */
 
 	/* What of each file. */
-	bool perms, times, owner, group, executability; /* -p -t -o -g -E */
+	bool perms, times, owner, group; /* -p -t -o -g */
+	struct {
+		bool xattrs, acls, executability; /* -X -A -E */
+	} also;
 	struct {
 		bool dir_times, link_times; /* -O -J */
 		bool owner_names; /* --numeric-ids */

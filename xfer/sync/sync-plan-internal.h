@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/str.h"
 #include "compat/queue.h"
 #include "xfer/state/transfer-exact.h"
@@ -38,6 +39,7 @@ struct sync_record {
 	bool resume;	    /* there is a part to go on with */
 	uint32_t set;	    /* SFTP_A_*: what the target gets */
 	uint32_t mode, uid, gid; /* with the kind of file */
+	uint32_t xattrs; /* enum xattrs_kind: those of item that it gets */
 	struct sftp_attrs was;
 	char letters[SYNC_ITEM_LEN + 1];
 	struct walk_item item; /* of the source; only what an item tells */
@@ -57,6 +59,7 @@ struct sync_child {
 	bool pending, made_late, may_go;
 	struct sync_record make; /* how; without path */
 	bool locked;	    /* its owner cannot write to it */
+	uint8_t *xattrs;    /* owned: those of both records; NULL: none */
 };
 
 /* A group that is open, or of which a later group may be a child. */
@@ -69,6 +72,7 @@ struct sync_frame {
 	bool unsure;	    /* as group_unsure */
 	struct sync_child self; /* name is NULL of a top that has no child */
 	bool has_self, has_group, touched;
+	uint8_t *own_xattrs; /* owned: those of a top that has no child */
 	TAILQ_ENTRY(sync_frame) entry;
 };
 TAILQ_HEAD(sync_frames, sync_frame);
@@ -109,6 +113,7 @@ struct sync_ready {
 	struct xfer_exact exact;
 	char *local, *remote, *backup, *link, *path, *text; /* owned */
 	char *basis;					     /* owned */
+	struct buf xattrs; /* the set that order has */
 	TAILQ_ENTRY(sync_ready) entry;
 };
 TAILQ_HEAD(sync_ready_list, sync_ready);

@@ -15,6 +15,7 @@
 #ifndef HPN_XFER_SYNC_SYNC_SCAN_INTERNAL_H
 #define HPN_XFER_SYNC_SYNC_SCAN_INTERNAL_H
 
+#include "base/buf.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sync/sync-scan.h"
 
@@ -44,6 +45,13 @@ bool scan_take_attrs(struct walk_item *item, const struct sftp_attrs *a);
 void scan_take_ns(struct walk_item *item, const struct sftp_stat_ns *st);
 /* In a session that is confined: does the link lead out of its root? */
 bool scan_leads_out(const struct sftp *s, const struct sftp_reply *reply);
+/* The kinds of extended attributes that are asked for, one by one; 0: none, or
+ * the server does not tell them. */
+uint32_t scan_xattr_kinds(const struct sftp *s, uint32_t want);
+/* The answer to that: the set, owned by the caller. False: it cannot be read,
+ * as *item says. */
+bool scan_take_xattrs(struct walk_item *item, struct buf *set, uint32_t want,
+    const struct sftp_reply *reply);
 /* Clears what was not asked for, since a walk does not tell it either. */
 void scan_leave_out_unasked(struct walk_item *item, uint32_t want);
 

@@ -20,10 +20,12 @@ struct name_ask {
 	unsigned under_way;
 	bool gone, has_ns, followed;
 	bool via_link; /* item is what a link leads to */
+	bool xattrs_unread;
 	uint32_t status;
 	struct walk_item item;
 	struct sftp_stat_ns ns;
 	char *text; /* of a link; owned */
+	struct buf xattrs;
 };
 
 struct scan_names {
@@ -41,14 +43,18 @@ struct scan_names {
 	char group[WALK_PATH_MAX + 1];
 	bool any_group;
 	char *text;	      /* of the last item; owned */
+	struct buf xattrs;    /* of the last item */
 	struct buf path;
 };
 
 static void
 names_free(struct scan_names *n)
 {
-	for (int i = 0; i < AHEAD; i++)
+	for (int i = 0; i < AHEAD; i++) {
 		free(n->asks[i].text);
+		buf_clear(&n->asks[i].xattrs);
+	}
+	buf_clear(&n->xattrs);
 	free(n->order);
 	free(n->text);
 	buf_clear(&n->path);
@@ -181,19 +187,53 @@ ask_ns(struct name_ask *q, const char *path, bool follow)
 	sftp_stat_ns(s, path, follow, follow ? ns_done : link_ns_done, q);
 }
 
+static void
+xattrs_done(void *arg, const struct sftp_reply *reply)
+{
+	struct name_ask *q = arg;
+
+	if (reply->err < 0)
+		q->names->err = reply->err;
+	else
+		q->xattrs_unread = !scan_take_xattrs(&q->item, &q->xattrs,
+		    q->names->opts.want, reply);
+	answered(q);
+}
+
+/* Asks for the extended attributes of what the name turned out to be. */
+static void
+ask_xattrs(struct name_ask *q)
+{
+	struct scan_names *n = q->names;
+	uint32_t kinds = scan_xattr_kinds(n->s, n->opts.want);
+	const char *path;
+
+	if (kinds == 0 || q->status != SFTP_OK || q->gone || n->dead ||
+	    (q->item.kind != WALK_FILE && q->item.kind != WALK_DIR &&
+		q->item.kind != WALK_LINK) || (path = path_of(n, q)) == NULL)
+		return;
+	asked(q);
+	sftp_xattrs(n->s, path, q->via_link, kinds, xattrs_done, q);
+}
+
 static void target_done(void *arg, const struct sftp_reply *reply);
+
+static bool
+follows(const struct scan_names *n)
+{
+	return n->opts.copy_links || n->opts.copy_dirlinks;
+}
 
 /* What else there is to ask about a link. */
 static void
 ask_of_link(struct name_ask *q)
 {
 	struct scan_names *n = q->names;
-	bool follow = n->opts.copy_links || n->opts.copy_dirlinks;
 	const char *path = path_of(n, q);
 
 	if (path == NULL)
 		return;
-	if (follow && !q->followed) {
+	if (follows(n) && !q->followed) {
 		q->followed = true;
 		asked(q);
 		sftp_path_request(n->s, SFTP_STAT, path, target_done, q);
@@ -223,11 +263,13 @@ target_done(void *arg, const struct sftp_reply *reply)
 		q->has_ns = false;
 		if ((path = path_of(n, q)) != NULL)
 			ask_ns(q, path, true);
+		ask_xattrs(q);
 	} else if (n->opts.copy_links ||
 	    scan_leads_out(n->s, reply)) {
 		q->status = MAX(reply->status, 1u);
 	} else {
 		ask_of_link(q);
+		ask_xattrs(q);
 	}
 	answered(q);
 }
@@ -247,6 +289,8 @@ stat_done(void *arg, const struct sftp_reply *reply)
 		q->status = SFTP_FAILURE;
 	else if (q->item.kind == WALK_LINK && !q->names->dead)
 		ask_of_link(q);
+	if (q->item.kind != WALK_LINK || !follows(q->names))
+		ask_xattrs(q);
 	answered(q);
 }
 
@@ -259,6 +303,7 @@ ask_more(struct scan_names *n)
 	for (; n->err == 0 && n->asked < n->opts.n_names &&
 	     n->asked < n->next + AHEAD; n->asked++) {
 		q = &n->asks[n->asked % AHEAD];
+		buf_clear(&q->xattrs);
 		*q = (struct name_ask){ .names = n };
 		if ((path = path_of(n, q)) == NULL)
 			return;
@@ -282,6 +327,14 @@ tell_name(struct scan_names *n, struct name_ask *q, struct walk_item *item)
 	if (q->status != SFTP_OK)
 		*item = (struct walk_item){ .status = q->status };
 	scan_leave_out_unasked(item, want);
+	if (q->status == SFTP_OK) {
+		buf_clear(&n->xattrs);
+		n->xattrs = q->xattrs;
+		q->xattrs = (struct buf){ 0 };
+		item->xattrs = q->xattrs_unread ? (struct span){ .p = NULL } :
+						  buf_span(&n->xattrs);
+		item->xattrs_unread = q->xattrs_unread;
+	}
 	free(n->text);
 	n->text = q->text;
 	q->text = NULL;

@@ -68,6 +68,7 @@ answered(struct scan_walk *w)
 	for (int i = 0; i < READS; i++)
 		buf_clear(&w->reads[i].records);
 	buf_clear(&w->records);
+	walk_reader_clear(&w->reader);
 	free(w);
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 
+#include "xfer/sync/sync-acls.h"
 #include "xfer/sync/sync-kept.h"
 #include "xfer/sync/sync-owners.h"
 
@@ -19,6 +20,9 @@ struct scan_window {
 	struct scan_window_source from;
 	struct sync_kept_list kept;
 	struct sync_kept *told; /* owned; NULL: none */
+	/* Extended attributes with the target's ids: of the item that is told,
+	 * of the top, and of one that is only looked at. */
+	struct buf xattrs, of_top, seen;
 	size_t bytes;
 	bool over; /* the scan is, with `end` */
 	int end;
@@ -48,29 +52,37 @@ scan_window_free(struct scan_window *w)
 		free(k);
 	}
 	free(w->told);
+	buf_clear(&w->xattrs);
+	buf_clear(&w->of_top);
+	buf_clear(&w->seen);
 	free(w);
 }
 
 /* Does the item have the ids that it is to be told with? What is not known is
- * noted as to be asked for. */
+ * noted as to be asked for. set: where its extended attributes may go. */
 static bool
-is_known(struct scan_window *w, struct walk_item *item)
+is_known(struct scan_window *w, struct walk_item *item, struct buf *set)
 {
 	struct sync_owners *o = w->from.owners;
+	bool user, group, acls = true, has_acls;
 	uint32_t uid, gid;
-	bool user, group;
 
 	if (item->is_group || item->kind == WALK_UNKNOWN)
 		return true;
 	user = sync_owners_find(o, OWNERS_USER, item->uid, &uid);
 	group = sync_owners_find(o, OWNERS_GROUP, item->gid, &gid);
+	has_acls = sync_acls_have_ids(item->xattrs);
+	if (has_acls)
+		acls = sync_acls_map(o, item->xattrs, set);
 	if (w->from.guess)
 		return true;
-	if (user && group) {
+	if (user && group && acls) {
 		item->uid = uid;
 		item->gid = gid;
+		if (has_acls)
+			item->xattrs = buf_span(set);
 	}
-	return user && group;
+	return user && group && acls;
 }
 
 static void
@@ -108,7 +120,7 @@ scan_window_fill(struct scan_window *w)
 			break;
 		}
 		seen = item;
-		(void)is_known(w, &seen);
+		(void)is_known(w, &seen, &w->seen);
 		keep(w, &item);
 	}
 	/* Its error is told when an item has to wait. */
@@ -121,7 +133,7 @@ take_kept(struct scan_window *w, struct walk_item *item)
 {
 	struct sync_kept *k = TAILQ_FIRST(&w->kept);
 
-	if (k == NULL || !is_known(w, &k->item))
+	if (k == NULL || !is_known(w, &k->item, &w->xattrs))
 		return false;
 	TAILQ_REMOVE(&w->kept, k, entry);
 	w->bytes -= k->bytes;
@@ -143,7 +155,7 @@ scan_window_next(struct scan_window *w, struct walk_item *item)
 		if (w->over)
 			return w->end;
 		r = w->from.next(w->from.scan, item);
-		if (r != 1 || is_known(w, item))
+		if (r != 1 || is_known(w, item, &w->xattrs))
 			return r;
 		keep(w, item);
 	}
@@ -158,8 +170,8 @@ scan_window_map(struct scan_window *w, struct walk_item *item)
 {
 	int r;
 
-	if (is_known(w, item))
+	if (is_known(w, item, &w->of_top))
 		return 1;
 	r = sync_owners_ask(w->from.owners);
-	return r < 0 ? r : is_known(w, item) ? 1 : SYNC_SCAN_LATER;
+	return r < 0 ? r : is_known(w, item, &w->of_top) ? 1 : SYNC_SCAN_LATER;
 }

@@ -23,8 +23,11 @@ struct scan_top {
 	unsigned under_way;
 	uint32_t status;
 	struct walk_item item;
+	struct walk_item told; /* extended attributes only */
 	struct sftp_stat_ns ns;
 	bool has_ns;
+	uint32_t want;
+	struct buf xattrs;
 };
 
 struct sync_scan {
@@ -45,8 +48,19 @@ static void
 answered(struct scan_top *t)
 {
 	t->under_way--;
-	if (t->dead && t->under_way == 0)
-		free(t);
+	if (!t->dead || t->under_way > 0)
+		return;
+	buf_clear(&t->xattrs);
+	free(t);
+}
+
+static void
+xattrs_done(void *arg, const struct sftp_reply *reply)
+{
+	struct scan_top *t = arg;
+
+	(void)scan_take_xattrs(&t->told, &t->xattrs, t->want, reply);
+	answered(t);
 }
 
 static void
@@ -75,8 +89,9 @@ ns_done(void *arg, const struct sftp_reply *reply)
 }
 
 static struct scan_top *
-top_new(struct sftp *s, const char *path)
+top_new(struct sftp *s, const char *path, uint32_t want)
 {
+	uint32_t kinds = scan_xattr_kinds(s, want);
 	struct scan_top *t = calloc(1, sizeof *t);
 
 	if (t == NULL)
@@ -86,6 +101,11 @@ top_new(struct sftp *s, const char *path)
 	if (sftp_has(s, SFTP_EXT_STAT_NS) || !sftp_has_version(s)) {
 		t->under_way++;
 		sftp_stat_ns(s, path, true, ns_done, t);
+	}
+	t->want = want;
+	if (kinds != 0) {
+		t->under_way++;
+		sftp_xattrs(s, path, true, kinds, xattrs_done, t);
 	}
 	return t;
 }
@@ -109,6 +129,8 @@ top_get(struct scan_top *t, struct walk_item *item)
 		return SYNC_SCAN_LATER;
 	*item = t->item;
 	item->name = item->text = "";
+	item->xattrs = t->told.xattrs;
+	item->xattrs_unread = t->told.xattrs_unread;
 	if (t->status != SFTP_OK)
 		*item = (struct walk_item){ .name = "", .text = "",
 			.status = t->status };
@@ -179,7 +201,7 @@ begin(struct sync_scan *c)
 
 	c->confined = c->opts.confined_root != NULL &&
 	    sftp_confined(c->s) != SFTP_CONFINED_NOT;
-	c->top = top_new(c->s, path_of_top(c));
+	c->top = top_new(c->s, path_of_top(c), c->opts.want);
 	err = c->top != NULL ? begin_way(c) : ERR_NOMEM;
 	if (err < 0)
 		let_go(c);
@@ -387,6 +409,39 @@ scan_leads_out(const struct sftp *s, const struct sftp_reply *reply)
 	return sftp_confined(s) == SFTP_CONFINED_YES && reply->err == 0 &&
 	    reply->type == SFTP_STATUS &&
 	    reply->status == SFTP_PERMISSION_DENIED;
+}
+
+static uint32_t
+kinds_of(uint32_t want)
+{
+	return (want & WALK_XATTRS_ALL) / WALK_XATTRS;
+}
+
+uint32_t
+scan_xattr_kinds(const struct sftp *s, uint32_t want)
+{
+	return sftp_has(s, SFTP_EXT_XATTRS) || !sftp_has_version(s) ?
+	    kinds_of(want) : 0;
+}
+
+bool
+scan_take_xattrs(struct walk_item *item, struct buf *set, uint32_t want,
+    const struct sftp_reply *reply)
+{
+	struct rd body = reply->body;
+	struct span got = { .p = NULL };
+
+	buf_reset(set);
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_xattrs(&body, kinds_of(want), &got) == 0)
+		buf_put(set, got.p, got.len);
+	else
+		item->xattrs_unread = true;
+	if (buf_err(set) < 0)
+		item->xattrs_unread = true;
+	item->xattrs = item->xattrs_unread ? (struct span){ .p = NULL } :
+					     buf_span(set);
+	return !item->xattrs_unread;
 }
 
 void

@@ -33,6 +33,18 @@ end_of(const struct xfer_file *f)
 	    f->progress.eof_at);
 }
 
+/* The file counts as copied without them. */
+static void
+set_local_xattrs(const struct xfer_file *f)
+{
+	const struct xattr_file to = { .fd = f->fd };
+	const struct xattrs x = xfer_xattrs(f);
+
+	if (x.kinds != 0 && xattrs_write(&to, &x) != 0)
+		xfer_report_tried(f->x, XFER_TRIED_XATTRS, f->local,
+		    local_error_text(errno));
+}
+
 static int
 set_local_attrs(struct xfer_file *f)
 {
@@ -44,6 +56,7 @@ set_local_attrs(struct xfer_file *f)
 		return -1;
 	if ((sets & SFTP_A_OWNER) && fchown(f->fd, a->uid, a->gid) != 0)
 		return -1;
+	set_local_xattrs(f);
 	if ((sets & SFTP_A_MODE) && (a->flags & SFTP_A_MODE) &&
 	    fchmod(f->fd, a->mode & xfer_mode_bits(f)) != 0)
 		return -1;
@@ -170,6 +183,30 @@ tail_done(void *arg, const struct sftp_reply *reply)
 		xfer_file_fail(f);
 	}
 	xfer_file_touch(f);
+}
+
+/* The file counts as copied without them. */
+static void
+xattrs_done(void *arg, const struct sftp_reply *reply)
+{
+	struct sftp_reply fine = *reply;
+	struct xfer_file *f = ((struct xfer_handle *)arg)->file;
+
+	if (reply->err == 0 && reply->status != SFTP_OK && !f->failed)
+		xfer_report_reply_tried(f->x, XFER_TRIED_XATTRS, f->remote,
+		    reply);
+	fine.status = SFTP_OK;
+	tail_done(arg, &fine);
+}
+
+static void
+send_xattrs(struct xfer_handle *e)
+{
+	const struct xattrs x = xfer_xattrs(e->file);
+
+	e->pending++;
+	e->file->pending++;
+	sftp_fset_xattrs(e->stream->s, &e->handle, &x, xattrs_done, e);
 }
 
 /* After FSYNC or CLOSE: a failure means that data which the server had
@@ -406,6 +443,9 @@ send_step(struct xfer_handle *e, enum xfer_tail_step step)
 	else if (step == XFER_TAIL_OWNER && !f->failed &&
 	    (xfer_sets(f) & SFTP_A_OWNER))
 		send_owner(e);
+	else if (step == XFER_TAIL_XATTRS && !f->failed &&
+	    xfer_xattrs(f).kinds != 0)
+		send_xattrs(e);
 	else if (step == XFER_TAIL_ATTRS && !f->failed)
 		send_attrs(e);
 	else if (step == XFER_TAIL_TIMES && !f->failed && wants_times_ns(e))

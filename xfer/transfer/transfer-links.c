@@ -245,10 +245,30 @@ link_fails(struct xfer_file *f)
 	linked(f, false);
 }
 
+/* After the other attributes, of which few systems keep times of links: no
+ * report. */
 static void
 attrs_set(struct xfer_file *f)
 {
-	linked(f, true); /* few systems keep times of links: no report */
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_XATTRS, .path = f->remote,
+		.xattrs = xfer_xattrs(f) };
+
+	if (!f->source.symlink || q.xattrs.kinds == 0)
+		linked(f, true);
+	else
+		begin_step(f, XFER_LINK_XATTRS, &q);
+}
+
+static void
+xattrs_set(struct xfer_file *f)
+{
+	const struct sftp_reply reply = last_answer(f);
+
+	if (!is_done(f))
+		xfer_report_reply_tried(f->x, XFER_TRIED_XATTRS, f->remote,
+		    &reply);
+	linked(f, true);
 }
 
 static void
@@ -263,7 +283,7 @@ remote_linked(struct xfer_file *f)
 	a.flags &= xfer_sets(f) & (SFTP_A_TIMES | SFTP_A_OWNER);
 	if (!f->source.symlink || a.flags == 0 ||
 	    !xfer_has(f->x, SFTP_EXT_LSETSTAT))
-		linked(f, true);
+		attrs_set(f);
 	else
 		begin_step(f, XFER_LINK_ATTRS, &q);
 }
@@ -532,11 +552,15 @@ put_symlink(struct xfer_file *f)
 static bool
 set_link_attrs(const struct xfer_file *f)
 {
+	const struct xattrs x = xfer_xattrs(f);
 	struct timespec ts[2];
 
 	if ((xfer_sets(f) & SFTP_A_OWNER) && local_set_link_owner(f->at,
 		f->name, f->source.attrs.uid, f->source.attrs.gid) != 0)
 		return false;
+	if (x.kinds != 0 && local_set_xattrs(f->at, f->name, &x) != 0)
+		xfer_report_tried(f->x, XFER_TRIED_XATTRS, f->local,
+		    local_error_text(errno));
 	xfer_times(&f->source.attrs, &f->source.exact, ts);
 	return (xfer_sets(f) & SFTP_A_TIMES) == 0 ||
 	    (f->source.attrs.flags & SFTP_A_TIMES) == 0 ||
@@ -655,6 +679,7 @@ xfer_link_continue(struct xfer_file *f)
 		[XFER_LINK_RENAME] = renamed,
 		[XFER_LINK_TIDY] = tidied,
 		[XFER_LINK_ATTRS] = attrs_set,
+		[XFER_LINK_XATTRS] = xattrs_set,
 	};
 	enum xfer_link_step step = xfer_linking_take(f);
 

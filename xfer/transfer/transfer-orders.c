@@ -100,6 +100,8 @@ duty_new(const struct xfer *x, const struct xfer_order *o)
 		.remove_source = o->remove_source,
 		.sets = a->flags &
 		    (SFTP_A_MODE | SFTP_A_TIMES | SFTP_A_OWNER) };
+	d->xattr_kinds = o->xattrs.kinds;
+	buf_put(&d->xattr_set, o->xattrs.set.p, o->xattrs.set.len);
 	if (o->at != NULL)
 		d->root = local_dir_ref(o->at);
 	if (o->was != NULL) {
@@ -109,7 +111,8 @@ duty_new(const struct xfer *x, const struct xfer_order *o)
 	if (o->link_at != NULL)
 		d->link_root = local_dir_ref(o->link_at);
 	if (keep(&d->backup, o->backup) && keep(&d->text, o->text) &&
-	    keep(&d->link, o->link) && keep_basis(x, d, o))
+	    keep(&d->link, o->link) && keep_basis(x, d, o) &&
+	    buf_err(&d->xattr_set) == 0)
 		return d;
 	xfer_duty_free(d);
 	return NULL;

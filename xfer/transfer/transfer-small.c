@@ -42,7 +42,7 @@ asks_little(const struct xfer_file *f)
 {
 	const struct xfer_duty *d = f->duty;
 
-	if (wants_more_times(f))
+	if (wants_more_times(f) || (f->up && xfer_xattrs(f).kinds != 0))
 		return false;
 	return !f->up || d == NULL || d->sets == 0 ||
 	    (d->sets == (SFTP_A_MODE | SFTP_A_TIMES) &&
@@ -59,6 +59,8 @@ has_request(const struct xfer_file *f)
 	if (asks_little(f))
 		return xfer_has(f->x,
 		    f->up ? SFTP_EXT_PUT_FILE : SFTP_EXT_GET_FILE);
+	if (xfer_xattrs(f).kinds != 0 && !xfer_has(f->x, SFTP_EXT_XATTRS))
+		return false;
 	return f->up && !owner_alone && xfer_has(f->x, SFTP_EXT_PUT_FILE_NS);
 }
 
@@ -272,8 +274,9 @@ put_ns(struct xfer_file *f, struct xfer_stream *stream, size_t len)
 {
 	const struct xfer_source *source = &f->source;
 	struct sftp_attrs a = source->attrs;
+	const struct xattrs x = xfer_xattrs(f);
 	struct sftp_put q = { .path = f->remote, .sets = xfer_sets(f),
-		.attrs = &a };
+		.attrs = &a, .xattrs = x.kinds != 0 ? &x : NULL };
 
 	a.flags = (a.flags & SFTP_A_MODE) | (q.sets & SFTP_A_OWNER);
 	a.mode &= q.sets & SFTP_A_MODE ? xfer_mode_bits(f) : XFER_MODE_COPIED;

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Extended attributes of files. Only Linux's are known here: names with a
+ * namespace in front, among them ACLs in the kernel's form. Elsewhere all
+ * functions fail with EOPNOTSUPP.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_COMPAT_XATTR_H
+#define HPN_COMPAT_XATTR_H
+
+#include <sys/types.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A file: the open one, or if path is not NULL the one of that path. */
+struct xattr_file {
+	int fd;
+	const char *path;
+	bool follow; /* the path's last part may be a link that is followed */
+};
+
+/* Has this system extended attributes at all? */
+bool xattr_is_known(void);
+/* The names, each with a zero byte; as listxattr(2). */
+ssize_t xattr_names(const struct xattr_file *f, char *names, size_t size);
+ssize_t xattr_value(const struct xattr_file *f, const char *name, void *value,
+    size_t size);
+int xattr_set(const struct xattr_file *f, const char *name, const void *value,
+    size_t size);
+int xattr_remove(const struct xattr_file *f, const char *name);
+/* Is errno that of an attribute that a file does not have? */
+bool xattr_is_missing(int error);
+
+#endif
