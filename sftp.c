@@ -467,6 +467,12 @@ one_option(int opt, const char *arg)
 	const char *why;
 	int r = copy_flag_take(&g.flags, opt, arg, &why);
 
+	if (r < 0 && opt == 'l') {
+		/* The one argument for which stock's exit status is this. */
+		fprintf(stderr, "%s: %s: %s\n", called_name("hpnsftp"), arg,
+		    why);
+		usage();
+	}
 	if (r < 0)
 		die(arg, why);
 	if (r > 0)

@@ -26,7 +26,10 @@ real_path(struct sync_run *run, const char *path)
 
 	if (r < 0)
 		sync_lost(run, r);
-	return r == 0 && real != NULL && real[0] == '/' ? real : NULL;
+	if (r == 0 && real != NULL && real[0] == '/')
+		return real;
+	free(real);
+	return NULL;
 }
 
 static bool

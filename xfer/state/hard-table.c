@@ -3,13 +3,15 @@
 
 #include <stdlib.h>
 
+#include "crypto/rand.h"
+
 enum { HARDS_FIRST = 256 };
 
 struct xfer_hard **
 xfer_hard_find(const struct xfer_hard_table *t, uint64_t dev, uint64_t ino)
 {
-	uint64_t hash = (ino ^ dev << 32) * UINT64_C(0x9e3779b97f4a7c15);
-	struct xfer_hard **at = &t->rows[(hash >> 32) & (t->size - 1)];
+	struct xfer_hard **at =
+	    &t->rows[keyed_hash_place(&t->key, dev, ino, t->size)];
 
 	while (*at != NULL && ((*at)->dev != dev || (*at)->ino != ino))
 		at = &(*at)->next;
@@ -19,7 +21,7 @@ xfer_hard_find(const struct xfer_hard_table *t, uint64_t dev, uint64_t ino)
 bool
 xfer_hard_grow(struct xfer_hard_table *t)
 {
-	struct xfer_hard_table more = { .used = t->used,
+	struct xfer_hard_table more = { .used = t->used, .key = t->key,
 		.size = t->size != 0 ? t->size * 2 : HARDS_FIRST };
 	struct xfer_hard *h;
 
@@ -28,6 +30,8 @@ xfer_hard_grow(struct xfer_hard_table *t)
 	more.rows = calloc(more.size, sizeof(struct xfer_hard *));
 	if (more.rows == NULL)
 		return false;
+	if (t->size == 0)
+		rand_bytes(&more.key, sizeof more.key);
 	for (size_t i = 0; i < t->size; i++)
 		while ((h = t->rows[i]) != NULL) {
 			t->rows[i] = h->next;

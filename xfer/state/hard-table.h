@@ -4,6 +4,7 @@
 #ifndef HPN_XFER_STATE_HARD_TABLE_H
 #define HPN_XFER_STATE_HARD_TABLE_H
 
+#include "base/keyed-hash.h"
 #include "xfer/state/transfer-state.h"
 
 /* A file with several names. */
@@ -17,8 +18,10 @@ struct xfer_hard {
 	struct xfer_hard *next;
 };
 
+/* All zero to begin with. */
 struct xfer_hard_table {
 	size_t used, size; /* size: a power of two */
+	struct keyed_hash key; /* the numbers are a peer's */
 	struct xfer_hard **rows;
 };
 

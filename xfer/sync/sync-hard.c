@@ -12,7 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/keyed-hash.h"
 #include "base/mem.h"
+#include "crypto/rand.h"
 #include "xfer/sync/sync-path.h"
 #include "xfer/sync/sync-plan-internal.h"
 
@@ -32,6 +34,7 @@ struct sync_set {
 struct sync_sets {
 	struct sync_set *rows; /* owned; size: a power of two */
 	size_t used, size;
+	struct keyed_hash key; /* the numbers are a peer's */
 	struct sync_spool paths;
 	bool told;
 };
@@ -39,10 +42,10 @@ struct sync_sets {
 /* ---- the table ---------------------------------------------------------- */
 
 static struct sync_set *
-row_of(struct sync_set *rows, size_t size, uint64_t dev, uint64_t ino)
+row_of(const struct keyed_hash *key, struct sync_set *rows, size_t size,
+    uint64_t dev, uint64_t ino)
 {
-	size_t i = (size_t)(((ino ^ dev << 32) *
-	    UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (size - 1);
+	size_t i = keyed_hash_place(key, dev, ino, size);
 
 	while (rows[i].ino != 0 && (rows[i].ino != ino || rows[i].dev != dev))
 		i = (i + 1) & (size - 1);
@@ -60,8 +63,8 @@ grow(struct sync_sets *t)
 	rows = xcalloc(size, sizeof *rows);
 	for (size_t i = 0; i < t->size; i++)
 		if (t->rows[i].ino != 0)
-			*row_of(rows, size, t->rows[i].dev, t->rows[i].ino) =
-			    t->rows[i];
+			*row_of(&t->key, rows, size, t->rows[i].dev,
+			    t->rows[i].ino) = t->rows[i];
 	free(t->rows);
 	t->rows = rows;
 	t->size = size;
@@ -76,10 +79,11 @@ set_of(struct sync_plan *p, const struct walk_item *i)
 
 	if (t == NULL) {
 		t = p->sets = xcalloc(1, sizeof *t);
+		rand_bytes(&t->key, sizeof t->key);
 		sync_spool_init(&t->paths);
 	}
 	grow(t);
-	s = row_of(t->rows, t->size, i->dev, i->ino);
+	s = row_of(&t->key, t->rows, t->size, i->dev, i->ino);
 	if (s->ino != 0)
 		return s;
 	if (t->used >= SETS_MAX) {
