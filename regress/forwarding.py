@@ -103,6 +103,17 @@ def answers(where, address="127.0.0.1"):
         return False
 
 
+def is_taken(port):
+    """Does anybody listen there? Asked without a connection."""
+    with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            sock.bind(("127.0.0.1", port))
+            return False
+        except OSError:
+            return True
+
+
 def says(where, text=b"hello"):
     """What an echo behind it answers; None: nothing but an end."""
     try:

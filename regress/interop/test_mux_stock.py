@@ -9,7 +9,7 @@ import socket
 import subprocess
 
 import pytest
-from forwarding import Service, answers, says
+from forwarding import Service, answers, is_taken, says
 from muxes import Master, control, is_socket, mux_client
 from terminal import Terminal
 
@@ -276,7 +276,8 @@ def test_proxied_terminal(pair):
 
 
 def test_proxied_forwards(pair, echo_port):
-    """In both directions, and they end with their client."""
+    """In both directions, and they end with their client. A stock master does
+    not cancel them if a connection comes at that moment: so it gets none."""
     local, remote = harness.free_port(), harness.free_port()
     held = start(proxied(pair, "echo there; cat", flags=[
         "-L", f"{local}:127.0.0.1:{echo_port}",
@@ -286,9 +287,11 @@ def test_proxied_forwards(pair, echo_port):
     assert says(local) == b"hello"
     assert wait_for(lambda: answers(remote))
     assert says(remote) == b"hello"
+    there = answers if pair[0].client.kind == "hpn" else is_taken
+    assert there(local) and there(remote)
     held.communicate(b"", LONG)
     assert held.returncode == 0
-    assert wait_for(lambda: not answers(local) and not answers(remote))
+    assert wait_for(lambda: not there(local) and not there(remote))
     # the master goes on, for others
     assert via_master(pair, "echo on").ok().out == b"on\n"
 
