@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /* The names of --chown: they are those of the target's end, which is asked
- * before anything is changed. */
+ * before anything is changed. A server that looks up no names has its files of
+ * accounts read. */
 #include <stdint.h>
 
+#include "base/log.h"
 #include "client/sync/sync-run.h"
+#include "xfer/sync/sync-accounts.h"
 
 struct answer {
 	bool done;
@@ -43,32 +46,66 @@ take(struct sync_run *run, const char *name, uint32_t id, const char *unknown,
 	*to = id;
 }
 
+static void
+ask_server(struct sync_run *run, struct sftp *s, struct answer *a)
+{
+	const char *user = run->args.chown.user;
+	const char *group = run->args.chown.group;
+
+	sftp_ids_by_name(s, &user, user != NULL ? 1 : 0, &group,
+	    group != NULL ? 1 : 0, on_ids, a);
+	while (!a->done)
+		sync_hosts_turn(run, 1000);
+	if (a->err < 0)
+		sync_lost(run, a->err);
+	if (a->status != SFTP_OK)
+		sync_die(run, SYNC_EXIT_REFUSED, "--chown",
+		    sftp_status_text(a->status));
+}
+
+static void
+on_files(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void
+ask_files(struct sync_run *run, struct sftp *s, struct answer *a)
+{
+	const char *user = run->args.chown.user;
+	const char *group = run->args.chown.group;
+	bool done = false;
+	struct sync_accounts *files = sync_accounts_read(s, on_files, &done);
+
+	if (files == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	while (!done)
+		sync_hosts_turn(run, 1000);
+	if (user != NULL)
+		(void)sync_accounts_find(files, OWNERS_USER, user, &a->user);
+	if (group != NULL)
+		(void)sync_accounts_find(files, OWNERS_GROUP, group,
+		    &a->group);
+	sync_accounts_free(files);
+}
+
 void
 sync_chown_find(struct sync_run *run)
 {
 	struct sync_args *args = &run->args;
-	const char *user = args->chown.user, *group = args->chown.group;
 	struct sftp *s = sync_end_of(run, false)->s;
 	struct answer a = { .user = UINT32_MAX, .group = UINT32_MAX };
 
-	if (user == NULL && group == NULL)
+	if (args->chown.user == NULL && args->chown.group == NULL)
 		return;
 	while (!sftp_is_ready(s))
 		sync_hosts_turn(run, 1000);
-	if (!sftp_has(s, SFTP_EXT_IDS_BY_NAME))
-		sync_die(run, SYNC_EXIT_REFUSED, "--chown", "takes numbers "
-		    "here: the target's server does not look up names");
-	sftp_ids_by_name(s, &user, user != NULL ? 1 : 0, &group,
-	    group != NULL ? 1 : 0, on_ids, &a);
-	while (!a.done)
-		sync_hosts_turn(run, 1000);
-	if (a.err < 0)
-		sync_lost(run, a.err);
-	if (a.status != SFTP_OK)
-		sync_die(run, SYNC_EXIT_REFUSED, "--chown",
-		    sftp_status_text(a.status));
-	take(run, user, a.user, "is no user at the target",
+	if (sftp_has(s, SFTP_EXT_IDS_BY_NAME))
+		ask_server(run, s, &a);
+	else
+		ask_files(run, s, &a);
+	take(run, args->chown.user, a.user, "is no user at the target",
 	    &args->opts.chown_user);
-	take(run, group, a.group, "is no group at the target",
+	take(run, args->chown.group, a.group, "is no group at the target",
 	    &args->opts.chown_group);
 }

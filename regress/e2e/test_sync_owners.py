@@ -91,16 +91,18 @@ def test_wrong_name(ends, names):
 
 
 def test_stock_server(ends):
-    """A server that looks up no names: they are refused, numbers are taken."""
+    """A server that looks up no names: its files have them."""
     place, sync, hosts = ends
     if "stock" not in hosts:
         pytest.skip("no stock server")
     to = ["-e", hosts["stock"], f"{place}/from/", f"h:{place}/to/"]
-    done = run([sync, "-r", "--chown=ann", *to])
-    assert done.rc == 4 and b"takes numbers" in done.err, done
+    done = run([sync, "-r", "--chown=bob", *to])
+    assert done.rc == 1 and b"at the target" in done.err, done
     assert not (place / "to").exists()
-    run([sync, "-r", "--chown=7:8", *to]).ok()
-    assert owner(place / "to/f") == (7, 8)
+    for names, ids in [("ann:staff two", (THEIRS, THEIRS + 1)),
+                       ("7:ann", (7, THEIRS)), ("7:8", (7, 8))]:
+        run([sync, "-r", f"--chown={names}", *to]).ok()
+        assert owner(place / "to/f") == ids, names
 
 
 ACCESS = "system.posix_acl_access"
