@@ -425,18 +425,19 @@ ask(struct sftp *s, const char *path, struct question *q)
 	sftp_path_request(s, SFTP_STAT, path, on_stat, q);
 }
 
-/* Ids of owners that scans have told meanwhile are asked for at once, so that
- * their names are there when the plan begins. */
+/* Ids of owners that the first scans have told meanwhile are asked for at once,
+ * so that their names are there when the plan begins. A server has few walks at
+ * a time: scans of later pairs get theirs when the plan comes to them. */
 static void
 read_ahead(struct sync_run *run)
 {
-	const struct sync_pair_ends *p;
+	const struct sync_pair_ends *p = TAILQ_FIRST(&run->pairs);
 
-	TAILQ_FOREACH(p, &run->pairs, entry) {
-		for (size_t i = 0; i < p->root->sources.n; i++)
-			sync_scan_read_ahead(p->sources[i]);
-		sync_scan_read_ahead(p->target);
-	}
+	if (p == NULL)
+		return;
+	for (size_t i = 0; i < p->root->sources.n; i++)
+		sync_scan_read_ahead(p->sources[i]);
+	sync_scan_read_ahead(p->target);
 }
 
 void
