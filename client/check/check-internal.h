@@ -99,7 +99,15 @@ struct check_sums {
 	uint64_t sent, again;
 };
 struct check_sums check_sums_here(const struct check *c);
-struct check_sums check_sums_there(const struct check *c);
+/* Asks the server about all connections; the answers come while other things
+ * happen. check_answered() waits for those that are left, and forgets all. */
+struct question;
+struct check_asked {
+	struct question *q[CHECK_CONNECTIONS_MAX];
+	unsigned n;
+};
+void check_ask(const struct check *c, struct check_asked *a);
+struct check_sums check_answered(const struct check *c, struct check_asked *a);
 /* Reads what the kernels know of the connection. after: data has moved. */
 void check_path_measure(struct check *c, bool after);
 

@@ -78,6 +78,7 @@ struct check_lanes {
 	uint64_t begun_ms, sampled_ms, sample_moved, sample_arrived, stall_ms;
 	uint64_t rtt_ms;
 	struct check_sums late; /* as they were when the start was over */
+	struct check_asked asked;
 	bool is_late;
 	uint64_t changed_ms; /* other connections took work, or further ones */
 	unsigned samples, queued; /* of these, with a queue on the path */
@@ -432,14 +433,8 @@ note_point(struct check_lanes *m, uint64_t now)
 		.bytes = m->moved };
 }
 
-static struct check_sums
-sums_of(const struct check_lanes *m)
-{
-	return m->up ? check_sums_here(m->c) : check_sums_there(m->c);
-}
-
 /* When the start is over, losses begin to count: those of the start are due to
- * its own haste. The server is asked in between, which moves data as well. */
+ * its own haste. The server's answers are taken at the end: data moves on. */
 static void
 note_late(struct check_lanes *m, uint64_t now)
 {
@@ -447,7 +442,10 @@ note_late(struct check_lanes *m, uint64_t now)
 	    now - m->begun_ms < START_MS + START_TRIPS * m->rtt_ms)
 		return;
 	m->is_late = true;
-	m->late = sums_of(m);
+	if (m->up)
+		m->late = check_sums_here(m->c);
+	else
+		check_ask(m->c, &m->asked);
 }
 
 /* Packets get lost, and no queue shows that the path is full: the rate may fall
@@ -583,9 +581,14 @@ count_losses(struct check_lanes *m)
 {
 	struct check_sums now;
 
-	if (!m->is_late || m->c->stop)
+	if (!m->is_late)
 		return;
-	now = sums_of(m);
+	now = check_sums_here(m->c);
+	if (!m->up) {
+		m->late = check_answered(m->c, &m->asked);
+		check_ask(m->c, &m->asked);
+		now = check_answered(m->c, &m->asked);
+	}
 	if (now.sent < m->late.sent || now.again < m->late.again)
 		return; /* a connection has ended */
 	m->out->late_segments = now.sent - m->late.sent;

@@ -62,6 +62,17 @@ ask(const struct check *c, const struct sshclient *client)
 	return NULL;
 }
 
+void
+check_ask(const struct check *c, struct check_asked *a)
+{
+	const struct sshclient *client;
+
+	a->n = 0;
+	while (a->n < CHECK_CONNECTIONS_MAX &&
+	    (client = remote_client(c->remote, a->n)) != NULL)
+		a->q[a->n++] = ask(c, client);
+}
+
 static void
 wait_for(const struct check *c, struct question *const *q, unsigned n)
 {
@@ -77,39 +88,36 @@ wait_for(const struct check *c, struct question *const *q, unsigned n)
 	}
 }
 
-/* Asks the server about all connections at once; out has the first one's
- * numbers, and the sums over all of what is summed up. */
+/* Takes the answers to check_ask(), waits for them, and forgets them. True: out
+ * has the first connection's numbers. The sums are those of all. */
 static bool
-ask_server(const struct check *c, struct check_sums *sums,
-    struct tcp_numbers *out)
+take_answers(const struct check *c, struct check_asked *a,
+    struct check_sums *sums, struct tcp_numbers *out)
 {
-	struct question *q[CHECK_CONNECTIONS_MAX];
-	const struct sshclient *client;
-	unsigned n = 0;
 	bool first = false;
 
 	*sums = (struct check_sums){ .sent = 0 };
-	while (n < CHECK_CONNECTIONS_MAX &&
-	    (client = remote_client(c->remote, n)) != NULL)
-		q[n++] = ask(c, client);
-	wait_for(c, q, n);
-	for (unsigned i = 0; i < n; i++) {
-		if (q[i] == NULL)
+	wait_for(c, a->q, a->n);
+	for (unsigned i = 0; i < a->n; i++) {
+		struct question *q = a->q[i];
+
+		if (q == NULL)
 			continue;
-		if (!q[i]->done) {
-			q[i]->left = true;
+		if (!q->done) {
+			q->left = true;
 			continue;
 		}
-		if (q[i]->ok) {
-			sums->sent += q[i]->numbers.v[TCP_DATA_SEGS_OUT];
-			sums->again += q[i]->numbers.v[TCP_TOTAL_RETRANS];
+		if (q->ok) {
+			sums->sent += q->numbers.v[TCP_DATA_SEGS_OUT];
+			sums->again += q->numbers.v[TCP_TOTAL_RETRANS];
 		}
-		if (i == 0 && q[i]->ok) {
-			*out = q[i]->numbers;
+		if (i == 0 && q->ok) {
+			*out = q->numbers;
 			first = true;
 		}
-		free(q[i]);
+		free(q);
 	}
+	a->n = 0;
 	return first;
 }
 
@@ -131,12 +139,12 @@ check_sums_here(const struct check *c)
 }
 
 struct check_sums
-check_sums_there(const struct check *c)
+check_answered(const struct check *c, struct check_asked *a)
 {
 	struct check_sums sums;
 	struct tcp_numbers first;
 
-	(void)ask_server(c, &sums, &first);
+	(void)take_answers(c, a, &sums, &first);
 	return sums;
 }
 
@@ -195,6 +203,7 @@ check_path_measure(struct check *c, bool after)
 	const struct sshclient *client = remote_client(c->remote, 0);
 	struct check_path *n = &c->network;
 	struct tcp_numbers here, there;
+	struct check_asked asked;
 	struct check_sums sums;
 
 	if (client == NULL || sftp_error(c->sftp) != 0 ||
@@ -203,7 +212,8 @@ check_path_measure(struct check *c, bool after)
 	take_here(n, &here, sshclient_fd(client), c->up.ms);
 	if (!after)
 		return;
-	if (ask_server(c, &sums, &there))
+	check_ask(c, &asked);
+	if (take_answers(c, &asked, &sums, &there))
 		take_there(n, &there, c->down.ms);
 	n->bdp = MAX(c->up.rate, c->down.rate) * n->least_us / 1000000;
 }
