@@ -2,6 +2,7 @@
 """hpnssh --check: what a copy will be like, before it is made."""
 
 import json
+import os
 import signal
 import socket
 
@@ -179,3 +180,17 @@ def test_no_command(sshd):
     assert done.rc == 255 and b"runs no command" in done.err, done
     late = run([program("hpn", "ssh"), "host.invalid", "--check"])
     assert late.rc == 255 and b"in front of" in late.err, late
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
+def test_full_disk(sshd, tmp_path):
+    """Of what is free a quarter is taken; where that is nothing, none."""
+    if run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", tmp_path]).rc:
+        pytest.skip("no tmpfs can be mounted here")
+    try:
+        answer = told(checked(sshd, "--json", path=tmp_path))
+        assert list(tmp_path.iterdir()) == []
+    finally:
+        run(["umount", tmp_path]).ok()
+    assert answer["status"] == 1 and "disk" not in answer
+    assert answer["failures"] == [{"what": "the disk", "words": "no room"}]
