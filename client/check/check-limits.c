@@ -16,6 +16,7 @@ enum {
 	/* Segments sent again, of a million: cubic itself causes some. */
 	LOSS_PER_MILLION = 300,
 	WIDER = 121, /* percent: the square of that tenth */
+	FALLS_MOST = 6, /* times */
 	NEAR_US = 1000, /* a round trip within a house */
 	CPU_BUSY = 80, /* percent of a core */
 };
@@ -192,13 +193,18 @@ check_loss_rate(const struct check_path *path, const struct check_moved *moved,
 {
 	uint64_t sent = moved->late_segments, again = moved->late_again;
 
-	if (!path->known || moved->queued || path->least_us < NEAR_US ||
+	uint64_t rate;
+
+	if (!path->known || moved->queued || moved->filled ||
+	    path->least_us < NEAR_US ||
 	    !(up ? path->up_backs_off : path->down_backs_off) || again == 0 ||
 	    again * 1000000 < sent * LOSS_PER_MILLION)
 		return UINT64_MAX;
-	return moved->connections * path->mss *
+	rate = moved->connections * path->mss *
 	    root(sent * (1500000 / 100 * WIDER) / again) * 1000 /
 	    path->least_us;
+	/* No such rate falls so far: a queue was missed. */
+	return rate * FALLS_MOST < moved->rate ? UINT64_MAX : rate;
 }
 
 static void

@@ -56,6 +56,7 @@ struct check_moved {
 	bool refused; /* the host took no further connection */
 	bool held;    /* the windows of the peer's channels were used up */
 	bool queued;  /* packets waited in a queue of the path */
+	bool filled;  /* they did now and then: it was full at times */
 	/* Of all connections, once the start was over: segments that were sent,
 	 * and sent again. 0: not known. */
 	uint64_t late_segments, late_again;

@@ -41,6 +41,7 @@ enum {
 	/* What the decisions about streams are told: a large copy. */
 	SECONDS_LEFT = 20,
 	QUEUE_US = 1000, /* a shorter delay may be due to the hosts */
+	FILLED_PART = 20, /* so seldom it was full, but it was */
 	QUEUE_PART = 4,	 /* of the samples, one in so many shows a queue */
 };
 #define BULK_LEFT (UINT64_C(1) << 30)
@@ -561,6 +562,7 @@ conclude(struct check_lanes *m, uint64_t cpu_us)
 	out->rate = check_steady_rate(m->points, m->n_points);
 	out->known = out->rate > 0;
 	out->queued = m->queued * QUEUE_PART >= m->samples;
+	out->filled = m->queued * FILLED_PART >= m->samples;
 	out->cpu = (unsigned)MIN(cpu_us / 10 / out->ms, (uint64_t)100);
 	bulk_ms = out->rate > 0 ? out->bytes * 1000 / out->rate : 0;
 	out->start_ms = out->ms > bulk_ms ? out->ms - bulk_ms : 0;

@@ -156,6 +156,7 @@ test_loss_by_chance(void **state)
 	(void)state;
 	far_away();
 	moved.connections = 12;
+	moved.rate = 20000000;
 	moved.late_segments = 50000;
 	moved.late_again = 50;
 	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
@@ -166,7 +167,13 @@ test_loss_by_chance(void **state)
 	assert_int_equal(expect(true, CHECK_LIMIT_LOSS, "0.10 %", "bbr"),
 	    check_loss_rate(&path, &moved, true));
 	assert_int_equal(check_loss_rate(&path, &moved, false), UINT64_MAX);
-	moved.queued = true; /* it was full, and lost packets by that */
+	moved.rate = 100000000; /* nothing falls so far */
+	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
+	moved.rate = 20000000;
+	moved.filled = true; /* it was full, and lost packets by that */
+	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
+	moved.filled = false;
+	moved.queued = true;
 	assert_int_equal(check_loss_rate(&path, &moved, true), UINT64_MAX);
 	moved.queued = false;
 	moved.late_again = 5; /* so few belong to cubic */
