@@ -53,6 +53,7 @@ struct kex_ext {
 	char *sig_algs;	     /* server: server-sig-algs to send */
 	char *peer_sig_algs; /* client: server-sig-algs that came */
 	bool peer_hostbound, peer_pings;
+	bool peer_tickets; /* client; see kex_peer_tickets() */
 	bool peer_agent_forward; /* client; see kex_peer_agent_forward() */
 	bool peer_takes_early;
 	bool peer_wants; /* the peer's KEXINIT asked for EXT_INFO */

@@ -250,6 +250,7 @@ kex_exchange_hash(const struct kex *k, struct span client_value,
 
 #define IN_AUTH "ext-info-in-auth@openssh.com"
 #define EARLY "early-messages@hpnssh.org"
+#define TICKET "ticket@hpnssh.org"
 
 static int
 client_send_ext_info(struct kex *k)
@@ -303,7 +304,7 @@ kex_put_user_ext(const struct kex *k, const char *list, bool tickets)
 	buf_put_cstring(&b, "server-sig-algs");
 	buf_put_cstring(&b, list);
 	if (tickets) {
-		buf_put_cstring(&b, "ticket@hpnssh.org");
+		buf_put_cstring(&b, TICKET);
 		buf_put_cstring(&b, "1");
 	}
 	r = packet_put(k->packet, &b);
@@ -715,6 +716,8 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_in_auth = span_equals(value, "0");
 	} else if (span_equals(name, "agent-forward")) {
 		k->ext.peer_agent_forward = span_equals(value, "0");
+	} else if (span_equals(name, TICKET) && !k->server) {
+		k->ext.peer_tickets = span_equals(value, "1");
 	} else if (span_equals(name, EARLY)) {
 		k->ext.peer_takes_early = span_equals(value, "0");
 	}
@@ -843,6 +846,12 @@ bool
 kex_peer_hostbound(const struct kex *k)
 {
 	return k->ext.peer_hostbound;
+}
+
+bool
+kex_peer_tickets(const struct kex *k)
+{
+	return k->ext.peer_tickets;
 }
 
 bool

@@ -169,6 +169,8 @@ bool kex_peer_hostbound(const struct kex *k);
 bool kex_peer_pings(const struct kex *k);
 /* The peer knows "agent-req" and "agent-connect". */
 bool kex_peer_agent_forward(const struct kex *k);
+/* Has the server said that it gives this user tickets (ticket@hpnssh.org)? */
+bool kex_peer_tickets(const struct kex *k);
 /* The peer takes early messages for channels (channels.h), and so do we. */
 bool kex_peer_takes_early(const struct kex *k);
 /* What the peer's identification line tells about its program: a set of enum

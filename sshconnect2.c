@@ -357,6 +357,7 @@ start_auth(struct sshlogin *l)
 						    l->hints.fingerprint,
 		.hinted_only = l->p.login_by != NULL,
 		.secret = l->p.secret,
+		.tickets = l->p.tickets,
 	};
 	int r = userauth_new(&l->userauth, &params);
 

@@ -22,6 +22,7 @@ struct hostlearn;
 struct sshlogin;
 struct userauth;
 struct userauth_secret;
+struct login_tickets;
 
 struct sshlogin_params {
 	const struct client_conf *conf; /* conf, link and loop are borrowed */
@@ -42,6 +43,7 @@ struct sshlogin_params {
 			     * except with BatchMode */
 	bool quiet;	     /* messages for the user become debug messages */
 	struct userauth_secret *secret; /* client/auth/userauth.h; or NULL */
+	struct login_tickets *tickets; /* likewise */
 	/* The host key check of the first login to the same host, which is
 	 * freed later than this login: this one accepts only the host key that
 	 * the first one accepted. NULL: this is the first login. */

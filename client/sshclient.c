@@ -57,6 +57,10 @@ struct sshclient {
 	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
 	struct userauth_secret secret;
+	/* For further connections, if the login needed the user. */
+	struct login_tickets tickets;
+	bool tickets_asked;   /* the answer has not come yet */
+	bool tickets_scarce;  /* the server gave fewer than were asked for */
 	uint64_t began_ms; /* clock_ms() when the user was authenticated; 0: not
 			    * yet */
 	bool ready, ended;
@@ -371,6 +375,7 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		login.quiet = true;
 		login.keys_only = params->keys_only;
 		login.secret = &first->secret;
+		login.tickets = &first->tickets;
 		hold_to(first, &login);
 		r = sshlink_open_further(&c->link, &first->link, c->conf);
 	} else {
@@ -495,6 +500,7 @@ sshclient_free(struct sshclient *c)
 	sshlink_close(&c->link);
 	free_expected(c->expected);
 	prompt_free(c->secret.answer);
+	login_tickets_clear(&c->tickets);
 	free(c);
 }
 
@@ -525,8 +531,77 @@ sshclient_was_refused(const struct sshclient *c)
 	return user != NULL && userauth_was_refused(user);
 }
 
+/* ---- tickets ------------------------------------------------------------ */
+
+enum {
+	TICKETS_AT_ONCE = 8, /* that are asked for */
+	TICKETS_LEAST = 4,   /* as many connections may log in together */
+};
+
+static void
+on_tickets(void *arg, bool ok, struct rd data)
+{
+	struct sshclient *c = arg;
+	const struct kex *k = sshlogin_kex(c->login);
+	const struct login_ticket_binding b = {
+		.session_id = kex_session_id(k),
+		.hostkey = kex_hostkey(k),
+		.user = c->conf->host.user };
+	size_t before = c->tickets.n;
+	int r = 0;
+
+	c->tickets_asked = false;
+	if (ok)
+		r = login_tickets_take_reply(&c->tickets, &b, data,
+		    clock_boot_ms());
+	if (r != 0)
+		log_debug("tickets: %s", err_text(r));
+	if (c->tickets.n - before < TICKETS_AT_ONCE)
+		c->tickets_scarce = true;
+	log_debug("the host gave %zu tickets for further connections",
+	    c->tickets.n - before);
+}
+
+static bool
+may_ask_for_tickets(const struct sshclient *c)
+{
+	/* Not with NoneSwitch: a server that gives tickets stays encrypted. */
+	return c->conf->auth.login_tickets && !c->conf->algs.none_switch &&
+	    c->ready && !c->ended && c->p.first == NULL && !c->p.proxied &&
+	    !c->tickets_scarce && kex_peer_tickets(sshlogin_kex(c->login)) &&
+	    !sshlogin_is_distrusted(c->login);
+}
+
+static bool
+ask_for_tickets(struct sshclient *c)
+{
+	struct buf b = { 0 };
+	int r;
+
+	login_tickets_put_request(&b, TICKETS_AT_ONCE);
+	if ((r = buf_err(&b)) == 0)
+		r = channels_global_request(c->channels,
+		    LOGIN_TICKETS_REQUEST, &b, on_tickets, c);
+	buf_clear(&b);
+	c->tickets_asked = r == 0;
+	return r == 0;
+}
+
+/* Further connections after a login that needed the user. */
+static enum sshclient_further
+further_by_ticket(struct sshclient *c)
+{
+	size_t n = login_tickets_count(&c->tickets, clock_boot_ms());
+
+	if (c->tickets_asked)
+		return SSHCLIENT_FURTHER_LATER;
+	if (n < TICKETS_LEAST && may_ask_for_tickets(c) && ask_for_tickets(c))
+		return SSHCLIENT_FURTHER_LATER;
+	return n > 0 ? SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_NEVER;
+}
+
 enum sshclient_further
-sshclient_further(const struct sshclient *c)
+sshclient_further(struct sshclient *c)
 {
 	switch (c->secret.effort) {
 	case USERAUTH_SILENT:
@@ -540,7 +615,7 @@ sshclient_further(const struct sshclient *c)
 	case USERAUTH_INTERACTIVE:
 		break;
 	}
-	return SSHCLIENT_FURTHER_NEVER;
+	return further_by_ticket(c);
 }
 
 void

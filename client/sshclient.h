@@ -126,8 +126,12 @@ enum sshclient_further {
 	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or
 				     * a proxy may have asked for one */
 	SSHCLIENT_FURTHER_NEVER,    /* the user's answers were not kept */
+	SSHCLIENT_FURTHER_LATER,    /* the server was asked for tickets; ask
+				     * again in a later turn */
 };
-enum sshclient_further sshclient_further(const struct sshclient *c);
+/* To be asked when a further connection is wanted: it may ask the server for
+ * tickets (LoginTickets). */
+enum sshclient_further sshclient_further(struct sshclient *c);
 
 /* Measures what holds the connection back; limits: as for why_slow_measure().
  * False: it has not logged in. */

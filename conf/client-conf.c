@@ -322,6 +322,7 @@ static const struct conf_row rows[] = {
 	    .max = CERTIFICATE_FILES_MAX },
 	{ "CertificateCommand", NULL, TEXTUAL(auth.certificate_command),
 	    .flags = CONF_RAW | CONF_NONE },
+	{ "LoginTickets", NULL, FLAG(auth.login_tickets, "no") },
 	{ "IdentitiesOnly", NULL, FLAG(auth.identities_only, "no") },
 	{ "IdentityAgent", NULL, TEXTUAL(auth.identity_agent) },
 	{ "PKCS11Provider", "SmartcardDevice",

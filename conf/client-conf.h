@@ -196,6 +196,7 @@ struct client_conf {
 		/* as written; tokens not expanded */
 		struct strlist certificate_file;
 		char *certificate_command; /* words and tokens as written */
+		int login_tickets; /* flag */
 		int identities_only;	      /* flag */
 		char *
 		    identity_agent; /* NULL: $SSH_AUTH_SOCK; "none": no agent */

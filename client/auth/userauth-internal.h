@@ -130,6 +130,9 @@ struct userauth {
 	char *server_sig_algs; /* algorithms that the server accepts; NULL: not
 				* known */
 	bool hostbound;
+	struct login_ticket ticket; /* the one that is tried; if has_ticket */
+	bool has_ticket;
+	bool by_ticket; /* the last request showed it */
 	char *key_hint; /* copy of p.key_hint; NULL: none */
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */

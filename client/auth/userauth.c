@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -12,6 +13,7 @@
 #include "base/screen.h"
 #include "base/str.h"
 #include "client/auth/userauth-internal.h"
+#include "compat/bsd-mem.h"
 #include "compat/cpu.h"
 
 enum {
@@ -148,6 +150,7 @@ userauth_free(struct userauth *ua)
 	if (ua == NULL)
 		return;
 	prompt_free(ua->answer);
+	explicit_bzero(&ua->ticket, sizeof ua->ticket);
 	pubkey_state_free(ua->pubkey);
 	gssapi_state_free(ua->gssapi);
 	hostbased_state_free(ua->hostbased);
@@ -264,6 +267,30 @@ tell_next(struct userauth *ua, enum userauth_id id)
 	ua->current = id;
 }
 
+/* Shows a ticket of the first connection; again the same one when the server
+ * did not ask for it before. 1: sent; 0: there is none. */
+static int
+show_ticket(struct userauth *ua)
+{
+	struct buf b = { 0 };
+	int r;
+
+	if (!ua->has_ticket && ua->p.tickets != NULL)
+		ua->has_ticket = login_tickets_take(ua->p.tickets,
+		    clock_boot_ms(), &ua->ticket);
+	if (!ua->has_ticket)
+		return 0;
+	ua->current = USERAUTH_ID_NONE;
+	ua->by_ticket = true;
+	log_debug("Next authentication method: %s", LOGIN_TICKET_METHOD);
+	userauth_put_request(ua, &b, LOGIN_TICKET_METHOD);
+	r = login_ticket_put(&b, &ua->ticket, buf_span(&ua->session_id));
+	if (r == 0)
+		r = userauth_send(ua, &b);
+	buf_clear(&b);
+	return r != 0 ? r : 1;
+}
+
 int
 userauth_start(struct userauth *ua)
 {
@@ -277,6 +304,8 @@ userauth_start(struct userauth *ua)
 	buf_put_cstring(&b, "ssh-userauth");
 	if ((r = userauth_send(ua, &b)) != 0)
 		return r;
+	if ((r = show_ticket(ua)) != 0)
+		return MIN(r, 0);
 	while ((id = next_preferred(ua, &pos)) != USERAUTH_ID_NONE &&
 	    methods[id].ops->goes_first) {
 		tell_next(ua, id);
@@ -393,7 +422,9 @@ on_failure(struct userauth *ua, struct rd body)
 	}
 	free(ua->offered);
 	ua->offered = list;
-	ua->refused = true;
+	/* A ticket that came too early is asked for behind another method. */
+	ua->refused = ua->refused || !ua->by_ticket;
+	ua->by_ticket = false;
 	more = ops != NULL && ops->refused != NULL && ops->refused(ua);
 	if (more)
 		return partial ? ERR_PROTOCOL : 0;
@@ -403,6 +434,8 @@ on_failure(struct userauth *ua, struct rd body)
 		log_verbose("Authenticated using \"%s\" with partial success.",
 		    userauth_method(ua));
 		begin_anew(ua);
+		if ((r = show_ticket(ua)) != 0)
+			return MIN(r, 0);
 	} else {
 		forget_refused(ua);
 	}
@@ -464,6 +497,8 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 const char *
 userauth_method(const struct userauth *ua)
 {
+	if (ua->by_ticket)
+		return LOGIN_TICKET_METHOD;
 	return ua->current != USERAUTH_ID_NONE ? methods[ua->current].name :
 						 "none";
 }

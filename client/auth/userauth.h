@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/wire.h"
+#include "client/auth/login-tickets.h"
 #include "conf/client-conf.h"
 #include "packet.h"
 
@@ -69,6 +70,9 @@ struct userauth_params {
 	/* Without BatchMode, gets the user's answer after the success. With
 	 * BatchMode, its answer is used in place of asking. NULL: neither. */
 	struct userauth_secret *secret;
+	/* Of the first connection: one of them is tried before anything else.
+	 * Borrowed. NULL: there are none. */
+	struct login_tickets *tickets;
 };
 
 int userauth_new(struct userauth **out,

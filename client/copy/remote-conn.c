@@ -323,10 +323,22 @@ logins_max(const struct remote *r)
 		return LOGGING_IN_MAX;
 	case SSHCLIENT_FURTHER_POSSIBLE:
 		return further_is_up(r) ? LOGGING_IN_MAX : 1;
+	case SSHCLIENT_FURTHER_LATER:
 	case SSHCLIENT_FURTHER_NEVER:
 		break;
 	}
 	return 0;
+}
+
+static bool
+somebody_awaits(const struct remote *r)
+{
+	const struct conn *c;
+
+	TAILQ_FOREACH(c, &r->conns, entry)
+		if (awaits_login(c))
+			return true;
+	return false;
 }
 
 /* Gives up all further connections: what the user did for the first login can't
@@ -390,8 +402,13 @@ remote_conn_log_in_next(struct remote *r)
 
 	if (first == NULL || first->client == NULL || !has_login_result(first))
 		return;
-	if ((most = logins_max(r)) == 0)
+	most = somebody_awaits(r) ? logins_max(r) : 0;
+	if (most == 0 && somebody_awaits(r)) {
+		if (sshclient_further(first->client) ==
+		    SSHCLIENT_FURTHER_LATER)
+			return;
 		stay_with_one(r);
+	}
 	TAILQ_FOREACH(c, &r->conns, entry)
 		n += c->state == CONN_LOGGING_IN;
 	TAILQ_FOREACH(c, &r->conns, entry) {

@@ -490,3 +490,18 @@ def test_locked_account(otp, key):  # noqa: F811
     wire.send(request(wire, ticket, user=USER))
     wire.was_ended()
     assert "by PAM account configuration" in server.log_text()
+
+
+# ---- the cipher none -----------------------------------------------------
+
+def test_not_under_none(make_server, key):
+    """Whoever has got a ticket stays encrypted."""
+    server = make_server(f"{YES}\nNoneEnabled yes")
+    for count in (0, 1):
+        wire = log_in(server, key)
+        if count:
+            assert len(ask(wire, count)) == count
+        wire.send_kexinit(cipher="none")
+        wire.read_kexinit()
+        assert ("none" in wire.offer[2]) == (count == 0)
+        wire.close()

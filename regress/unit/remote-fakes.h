@@ -118,7 +118,7 @@ sshclient_is_answered(const struct sshclient *c)
 }
 
 enum sshclient_further
-sshclient_further(const struct sshclient *c)
+sshclient_further(struct sshclient *c)
 {
 	assert_non_null(c);
 	return f.more;

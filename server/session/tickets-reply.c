@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/session/tickets-reply.h"
 
-#include <string.h>
-
+#include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
 
 enum { VERSION = 1 };
@@ -11,13 +10,6 @@ bool
 tickets_allowed(const struct serve_params *p)
 {
 	return p->conf->login.login_tickets.enabled != 0;
-}
-
-static bool
-is_encrypted(const struct packet *p)
-{
-	return strcmp(packet_cipher_name(p, PACKET_TX), "none") != 0 &&
-	    strcmp(packet_cipher_name(p, PACKET_RX), "none") != 0;
 }
 
 int
@@ -32,7 +24,9 @@ tickets_answer(const struct service_owners *o, struct rd *data,
 	(void)rd_u32(data); /* tickets in place of this one: not yet */
 	if ((r = rd_end(data)) != 0)
 		return version != VERSION ? CHANNEL_FAILURE : r;
-	if (version != VERSION || !is_encrypted(o->packet))
+	/* The reply must not wait for keys of a cipher none, so there will be
+	 * no such keys. */
+	if (version != VERSION || !none_exclude(o->kex, o->packet, "a ticket"))
 		return CHANNEL_FAILURE;
 	r = monitor_tickets(o->params->monitor_fd, beside, reply, &any);
 	if (r != 0)
