@@ -186,6 +186,8 @@ struct server_conf {
 		int print_motd;	    /* flag */
 		int print_last_log; /* flag */
 		int max_sessions;
+		/* Over all connections of a user; INT_MAX = no limit. */
+		int max_sessions_per_user, max_connections_per_user;
 		int client_alive_interval; /* s; 0 = off */
 		int client_alive_count_max;
 		char *force_command; /* or "internal-sftp" */

@@ -71,6 +71,9 @@ enum monitor_request {
 	MONITOR_TICKETS,	/* u32 how many; of the session process; answer:
 				 * as that of tickets@hpnssh.org
 				 * (docs/PROTOCOL.md) */
+	MONITOR_SESSION,	/* bool: one more begins, or else one has ended;
+				 * answer: bool, MaxSessionsPerUser allows it.
+				 * Of the session process */
 	MONITOR_REQUEST_COUNT,
 };
 
@@ -90,12 +93,16 @@ enum monitor_result {
 	 * info is PAM's text about it, or empty: it is shown, and the
 	 * connection ends. */
 	MONITOR_REFUSED,
+	/* Likewise, but the user has too many connections: the text in info
+	 * goes along with the end, where clients show it in any case. */
+	MONITOR_TOO_MANY,
 };
 
 struct monitor_verdict {
 	enum monitor_result result;
 	char *methods;	    /* comma list of those that may continue; owned */
-	struct buf info; /* see MONITOR_PROMPTS, _SUCCESS, _REFUSED */
+	struct buf info; /* see MONITOR_PROMPTS, _SUCCESS, _REFUSED,
+			  * _TOO_MANY */
 	bool counts;	    /* the try counts against MaxAuthTries */
 	bool final;	    /* no further try is allowed: disconnect */
 };

@@ -34,8 +34,9 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 PIDFD_GETFD = 438
 # enum monitor_request
 (LOG, SIGN, USER, TRY, TRY_ANSWER, HAND_OVER, SIGN_REKEY, PTY, PTY_END, PROVE,
- GSS_STEP, GSS_SIGN, GSS_STEP_REKEY, GSS_SIGN_REKEY) = range(1, 15)
-KINDS = [*range(17), 128, 255]
+ GSS_STEP, GSS_SIGN, GSS_STEP_REKEY, GSS_SIGN_REKEY, EVENT,
+ SESSION) = range(1, 17)
+KINDS = [*range(18), 128, 255]
 HOST_KEYS = ("ed25519", "rsa", "ecdsa256")
 # No SHA-1, no ECDSA: keys and programs could do both.
 CONFIG = ("KexAlgorithms curve25519-sha256\n"
@@ -239,6 +240,9 @@ def test_requests_of_a_stolen_descriptor(rogue):
     # None of ours: no signature.
     assert one.ask(PROVE, string("rsa-sha2-512") + string("x")) == string("")
     assert one.ask(PTY_END, string("/dev/pts/0")) == b""
+    # Without MaxSessionsPerUser nothing is counted.
+    for begins in (b"\0", b"\1", b"\0", b"\0"):
+        assert one.ask(SESSION, begins) == b"\1"
     assert_no_secrets(one)
 
 

@@ -58,7 +58,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 	/* No MONITOR_FAILURE: hpnsshd-auth delays the reply to it. */
 	static const enum monitor_result results[] = { MONITOR_SUCCESS,
 		MONITOR_PARTIAL, MONITOR_KEY_OK, MONITOR_PROMPTS,
-		MONITOR_REFUSED };
+		MONITOR_REFUSED, MONITOR_TOO_MANY };
 	const struct kex_hooks hooks = { 0 };
 	const struct kex_proposal mine = { "curve25519-sha256", "ssh-ed25519",
 		"aes128-ctr", "hmac-sha2-256", "none" };

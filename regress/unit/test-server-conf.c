@@ -104,6 +104,8 @@ static const struct conf_sample samples[] = {
 	{ "LogVerbose", "kex.c:* *:main():*,!x" },
 	{ "EventLog", "file:/var/log/events" },
 	{ "MetricsTextfile", "/var/lib/hpnsshd.prom" },
+	{ "MaxSessionsPerUser", "7" },
+	{ "MaxConnectionsPerUser", "8" },
 	{ "EventDetail", "files" },
 	{ "EventPaths", "hash" },
 	{ "PAMServiceName", "other" },

@@ -268,6 +268,19 @@ conclude_refusal(struct auth *a, const struct monitor_verdict *v)
 	return r != 0 ? r : ERR_CLOSED;
 }
 
+/* Ends the connection of a user who has too many. */
+static int
+conclude_too_many(struct auth *a, const struct monitor_verdict *v)
+{
+	char *text = buf_dup_string(&v->info);
+	int r = text != NULL ?
+	    give_up(a, SSH_DISCONNECT_TOO_MANY_CONNECTIONS, text) : ERR_NOMEM;
+
+	free(text);
+	a->turned_away = true;
+	return r;
+}
+
 /* Whether a message of this type belongs to the dialogue of a method with
  * several kinds of messages. */
 static bool
@@ -329,6 +342,8 @@ conclude(struct auth *a, const struct auth_method *m,
 		return put_prompt(a, m, &v->info);
 	case MONITOR_REFUSED:
 		return conclude_refusal(a, v);
+	case MONITOR_TOO_MANY:
+		return conclude_too_many(a, v);
 	case MONITOR_FAILURE:
 		break;
 	}
@@ -424,7 +439,7 @@ conclude_try(struct auth *a, const struct auth_method *m,
 	if (a->tries == 1 && m != NULL && m->asks_only)
 		v->counts = false;
 	if (!is_answered(a) || v->result == MONITOR_SUCCESS ||
-	    v->result == MONITOR_REFUSED)
+	    v->result == MONITOR_REFUSED || v->result == MONITOR_TOO_MANY)
 		return conclude(a, m, v);
 	fill_time(a);
 	return 0;

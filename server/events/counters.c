@@ -421,7 +421,7 @@ counters_free(struct counters *c)
 {
 	if (c == NULL)
 		return;
-	if (c->mine.pid != 0)
+	if (c->fd != -1 && c->mine.pid != 0)
 		counters_leave(c);
 	fd_close(&c->fd);
 	free(c->path);
@@ -561,8 +561,10 @@ counters_login(struct counters *c, uid_t uid, uint64_t max)
 {
 	int r = lock(c);
 
-	if (r != 0)
+	if (r != 0) {
+		c->mine.uid = uid;
 		return r;
+	}
 	if (have(c, uid, max, false) >= max) {
 		r = ERR_LIMIT;
 	} else {

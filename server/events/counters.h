@@ -42,7 +42,7 @@ struct counters *counters_new(const char *path);
 /* Hands over what was counted, and gives the slot back: this connection is not
  * counted among the open ones any more. */
 void counters_leave(struct counters *c);
-/* Leaves, if that was not done. NULL is fine. */
+/* Leaves, if the file was needed and that was not done. NULL is fine. */
 void counters_free(struct counters *c);
 
 /* Counts n more; counters_flush() hands it over. NULL: nothing is done. */
@@ -69,7 +69,7 @@ bool counters_turn(struct counters *c, uint64_t every_ms, bool at_end);
 /* This connection is the user's from here on. ERR_LIMIT: the user has max
  * already; nothing is changed. Otherwise as counters_flush(). */
 int counters_login(struct counters *c, uid_t uid, uint64_t max) must_check;
-/* For tests: Likewise one more session of the user's, on any connection. */
+/* Likewise one more session of the user's, on any connection. */
 int counters_session(struct counters *c, uint64_t max) must_check;
 /* A session has begun, whatever the limit; one has ended. */
 void counters_session_begin(struct counters *c);

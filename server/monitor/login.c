@@ -314,8 +314,22 @@ rules_allow(struct login *l, const struct login_try *t)
 	return restrict_login(l, t);
 }
 
+/* Whether MaxConnectionsPerUser lets this connection in; if not, the user is
+ * told so. */
+static bool
+has_room(const struct login *l, struct monitor_verdict *v)
+{
+	if (monitor_events_enter(l->events, l))
+		return true;
+	v->result = MONITOR_TOO_MANY;
+	buf_printf(&v->info,
+	    "Too many connections: a user may have %d to this server",
+	    l->conf.session.max_connections_per_user);
+	return false;
+}
+
 /* Counts a method that has succeeded. False: it was the last one needed, but
- * PAM refuses the account. */
+ * PAM refuses the account, or a limit the connection. */
 static bool
 count_method(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)
@@ -330,6 +344,10 @@ count_method(struct login *l, const struct login_try *t,
 		l->allowed = false;
 		v->result = MONITOR_REFUSED;
 		pam_take_messages(l->pam, &v->info);
+		return false;
+	}
+	if (enough && !has_room(l, v)) {
+		l->allowed = false;
 		return false;
 	}
 	l->complete = enough;

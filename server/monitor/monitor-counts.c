@@ -2,6 +2,7 @@
 #include "server/monitor/monitor-counts.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -53,6 +54,8 @@ struct monitor_counts {
 	uint64_t began_ms;
 	uint64_t claimed[ARRAY_LEN(claims)]; /* the last of each */
 	uint64_t dropped;
+	bool active; /* something asks for this connection to be counted */
+	bool asks;   /* sessions are asked for: MaxSessionsPerUser */
 	bool told;
 };
 
@@ -112,10 +115,17 @@ monitor_counts_run(struct monitor_counts *mc, struct loop *loop)
 void
 monitor_counts_flush(struct monitor_counts *mc)
 {
-	if (mc == NULL)
+	if (mc == NULL || !mc->active)
 		return;
 	if (counters_flush(mc->counters) == 0)
 		write_if_due(mc, false);
+}
+
+static bool
+has_limits(const struct server_conf *c)
+{
+	return c->session.max_sessions_per_user != INT_MAX ||
+	    c->session.max_connections_per_user != INT_MAX;
 }
 
 struct monitor_counts *
@@ -124,9 +134,13 @@ monitor_counts_begin(const struct server_conf *conf)
 	struct monitor_counts *mc;
 	char *path;
 
-	if (conf->log.metrics_textfile == NULL)
+	bool active = conf->log.metrics_textfile != NULL || has_limits(conf);
+
+	/* A Match block may have limits for the user who is to come. */
+	if (!active && !server_conf_has_match(conf))
 		return NULL;
 	mc = xcalloc(1, sizeof *mc);
+	mc->active = active;
 	path = counters_path(conf);
 	mc->counters = counters_new(path);
 	free(path);
@@ -142,8 +156,10 @@ monitor_counts_end(struct monitor_counts *mc)
 {
 	if (mc == NULL)
 		return;
-	counters_leave(mc->counters);
-	write_if_due(mc, true);
+	if (mc->active) {
+		counters_leave(mc->counters);
+		write_if_due(mc, true);
+	}
 	counters_free(mc->counters);
 	free(mc);
 }
@@ -163,12 +179,51 @@ monitor_counts_login(struct monitor_counts *mc,
 	monitor_counts_flush(mc);
 }
 
-void
-monitor_counts_user(struct monitor_counts *mc, uid_t uid)
+/* ---- limits -------------------------------------------------------------- */
+
+static uint64_t
+limit_of(int value)
 {
-	if (mc != NULL && counters_login(mc->counters, uid, UINT64_MAX) != 0)
-		log_debug("the user is not among the counters");
+	return value == INT_MAX ? UINT64_MAX : (uint64_t)value;
 }
+
+bool
+monitor_counts_enter(struct monitor_counts *mc, const struct server_conf *conf,
+    uid_t uid)
+{
+	int r;
+
+	if (mc == NULL)
+		return true;
+	mc->asks = conf->session.max_sessions_per_user != INT_MAX;
+	mc->active = mc->active || has_limits(conf);
+	if (!mc->active)
+		return true;
+	r = counters_login(mc->counters, uid,
+	    limit_of(conf->session.max_connections_per_user));
+	if (r == ERR_AGAIN)
+		log_error("the counters are locked for too long: a login is "
+			  "not held to MaxConnectionsPerUser");
+	return r != ERR_LIMIT;
+}
+
+bool
+monitor_counts_session(struct monitor_counts *mc,
+    const struct server_conf *conf)
+{
+	return mc == NULL || !mc->asks ||
+	    counters_session(mc->counters,
+		limit_of(conf->session.max_sessions_per_user)) != ERR_LIMIT;
+}
+
+void
+monitor_counts_session_end(struct monitor_counts *mc)
+{
+	if (mc != NULL && mc->asks)
+		counters_session_end(mc->counters);
+}
+
+/* ---- claims -------------------------------------------------------------- */
 
 void
 monitor_counts_limit(struct monitor_counts *mc, const char *what)
@@ -218,14 +273,17 @@ monitor_counts_claim(struct monitor_counts *mc, const struct event *e)
 {
 	if (mc == NULL)
 		return;
-	if (e->type == EVENT_SESSION_OPEN) {
+	if (e->type == EVENT_SESSION_OPEN)
 		count_session(mc, e->texts[0]);
+	count_sums(mc, e);
+	/* Where sessions are asked for, that is counted, and not what is said
+	 * of it. */
+	if (mc->asks || !mc->active)
+		return;
+	if (e->type == EVENT_SESSION_OPEN)
 		counters_session_begin(mc->counters);
-	} else if (e->type == EVENT_SESSION_CLOSE) {
+	else if (e->type == EVENT_SESSION_CLOSE)
 		counters_session_end(mc->counters);
-	} else {
-		count_sums(mc, e);
-	}
 }
 
 void

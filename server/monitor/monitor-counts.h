@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a monitor counts of its connection, for MetricsTextfile. Sums of bytes
- * and files are what the user's process claims, but never more than a machine
- * could have moved in the time.
+ * What a monitor counts of its connection, for MetricsTextfile and for limits
+ * over all connections of a user. Sums of bytes and files are what the user's
+ * process claims, but never more than a machine could have moved in the time.
  *
  * Threads: the process has only one.
  */
 #ifndef HPN_SERVER_MONITOR_MONITOR_COUNTS_H
 #define HPN_SERVER_MONITOR_MONITOR_COUNTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -31,8 +32,14 @@ void monitor_counts_flush(struct monitor_counts *mc);
 
 void monitor_counts_login(struct monitor_counts *mc,
     const struct auth_method *method, enum login_result result);
-/* The user is authenticated. */
-void monitor_counts_user(struct monitor_counts *mc, uid_t uid);
+/* The user is authenticated. conf: of the login. False: they have as many
+ * connections as MaxConnectionsPerUser allows. */
+bool monitor_counts_enter(struct monitor_counts *mc,
+    const struct server_conf *conf, uid_t uid);
+/* One more session, if MaxSessionsPerUser allows it. */
+bool monitor_counts_session(struct monitor_counts *mc,
+    const struct server_conf *conf);
+void monitor_counts_session_end(struct monitor_counts *mc);
 /* what: a keyword. */
 void monitor_counts_limit(struct monitor_counts *mc, const char *what);
 void monitor_counts_claim(struct monitor_counts *mc, const struct event *e);

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "crypto/rand.h"
 #include "keys/cert.h"
@@ -185,8 +186,6 @@ monitor_events_auth(struct monitor_events *me, const struct login *l,
 	if (me == NULL)
 		return;
 	monitor_counts_login(me->counts, method, result);
-	if (result == LOGIN_ACCEPTED)
-		monitor_counts_user(me->counts, l->user->uid);
 	begin_line(me, &b, "auth");
 	json_put_text(&b, "method", method->name);
 	json_put_text(&b, "result", login_result_names[result]);
@@ -195,6 +194,41 @@ monitor_events_auth(struct monitor_events *me, const struct login *l,
 	if (key != NULL)
 		put_key(&b, key);
 	write_line(me, &b);
+}
+
+/* ---- limits -------------------------------------------------------------- */
+
+bool
+monitor_events_enter(struct monitor_events *me, const struct login *l)
+{
+	if (me == NULL ||
+	    monitor_counts_enter(me->counts, &l->conf, l->user->uid))
+		return true;
+	log_info("User %s from %s not allowed because of %d other connections "
+		 "(MaxConnectionsPerUser)",
+	    l->user->name, l->peer->host,
+	    l->conf.session.max_connections_per_user);
+	monitor_events_limit(me, "MaxConnectionsPerUser");
+	return false;
+}
+
+int
+monitor_on_limited_session(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct monitor_counts *counts = monitor_events_counts(m->events);
+	bool begins = rd_bool(in), may = true;
+	int r = rd_end(in);
+
+	if (r != 0)
+		return r;
+	if (begins)
+		may = monitor_counts_session(counts, &m->login->conf);
+	else
+		monitor_counts_session_end(counts);
+	if (!may)
+		monitor_events_limit(m->events, "MaxSessionsPerUser");
+	buf_put_bool(out, may);
+	return 0;
 }
 
 /* ---- what the user's process claims -------------------------------------- */

@@ -40,6 +40,13 @@ void monitor_events_limit(struct monitor_events *me, const char *what);
 /* What counts this connection; NULL: nothing does. Also for me NULL. */
 struct monitor_counts *monitor_events_counts(struct monitor_events *me);
 
+/* The user has proven who they are. False: MaxConnectionsPerUser does not let
+ * one more connection of theirs in. */
+bool monitor_events_enter(struct monitor_events *me, const struct login *l);
+
+/* The handler of MONITOR_SESSION. */
+int monitor_on_limited_session(struct monitor *m, struct rd *in,
+    struct buf *out);
 /* The handler of MONITOR_EVENT, which has events as strings. */
 int monitor_on_event(struct monitor *m, struct rd *in, struct buf *out);
 

@@ -72,6 +72,8 @@ static const struct row {
 	    .for_sftp = true, .handler = monitor_on_tickets },
 	[MONITOR_EVENT] = { MONITOR_PHASE_SESSION, .for_sftp = true,
 	    .handler = monitor_on_event },
+	[MONITOR_SESSION] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .for_sftp = true, .handler = monitor_on_limited_session },
 };
 
 /* Whether a line of hpnsshd-auth is logged. Only lines up to level VERBOSE are

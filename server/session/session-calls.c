@@ -107,3 +107,24 @@ monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any)
 	buf_clear(&answer);
 	return err;
 }
+
+int
+monitor_session(int fd, bool begins)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct rd r;
+	bool may = false;
+	int err;
+
+	buf_put_u8(&b, MONITOR_SESSION);
+	buf_put_bool(&b, begins);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
+		may = rd_bool(&r);
+		err = rd_end(&r);
+	}
+	if (err == 0 && !may)
+		err = ERR_DENIED;
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
+}

@@ -34,5 +34,8 @@ int monitor_pty_end(int fd, const char *name) must_check;
  * in the form of the reply to tickets@hpnssh.org. *any: there is at least
  * one. */
 int monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any) must_check;
+/* A session begins, or has ended, for MaxSessionsPerUser. ERR_DENIED: the user
+ * has as many as that allows. */
+int monitor_session(int fd, bool begins) must_check;
 
 #endif

@@ -27,6 +27,7 @@
 #include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
 #include "server/session/session-events.h"
+#include "server/session/session-limit.h"
 #include "server/session/session-pipes.h"
 
 enum {
@@ -133,6 +134,7 @@ session_free(struct session *s)
 	TAILQ_REMOVE(&s->all->list, s, entry);
 	s->all->count--;
 	end_terminal(s);
+	session_limit_end(p);
 	internal_sftp_free(s->sftp);
 	if (s->state != SESSION_NEW)
 		session_events_close(s->all->events, channel_id(s->channel));
@@ -795,11 +797,8 @@ sessions_open(const struct service_owners *o, struct channel *c,
 			 "there will be no more");
 		return ERR_PROTOCOL;
 	}
-	if (ss->count >= (size_t)ss->params->conf->session.max_sessions) {
-		log_info("no more than %d sessions (MaxSessions)",
-		    ss->params->conf->session.max_sessions);
-		return channel_refuse(c, CHANNEL_OPEN_CONNECT_FAILED, NULL);
-	}
+	if (!session_limit_begin(ss->params, ss->count))
+		return session_limit_refuse(ss->params, ss->count, c);
 	ss->forwarded = o->forwarded;
 	s = xcalloc(1, sizeof *s);
 	s->all = ss;
