@@ -23,172 +23,19 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/open-named.h"
 #include "base/str.h"
 #include "base/worker.h"
 #include "compat/file.h"
 #include "client/sync/sync-again.h"
 #include "xfer/transfer/transfer-orders.h"
-#include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sync/sync-path.h"
 
-static void
-check_memory(int err)
+void
+sync_must(int err)
 {
 	if (err < 0)
 		fatal("%s", err_text(err));
-}
-
-/* ---- sources ------------------------------------------------------------ */
-
-static enum sync_kind
-kind_here(const struct sync_run *run, const char *path)
-{
-	size_t len = strlen(path);
-	struct stat st;
-	int r = run->args.opts.copy_links || path[len - 1] == '/' ?
-	    stat(path, &st) : lstat(path, &st);
-
-	if (r == -1)
-		return SYNC_KIND_MISSING;
-	return S_ISDIR(st.st_mode) ? SYNC_KIND_DIR : SYNC_KIND_OTHER;
-}
-
-static bool
-sources_are_remote(const struct sync_run *run)
-{
-	return !run->up;
-}
-
-static enum sync_kind
-source_kind(void *arg, const char *path)
-{
-	struct sync_run *run = arg;
-
-	return sources_are_remote(run) ? sync_host_kind(run, path) :
-					 kind_here(run, path);
-}
-
-static void
-source_missing(void *arg, const char *path)
-{
-	sync_tell_fail(arg, path, strerror(ENOENT));
-}
-
-static void
-source_skipped(void *arg, const char *path)
-{
-	sync_tell_note(arg, path, "is a directory, and is skipped: -r");
-}
-
-/* Adds what a source of the host stands for, which may be a pattern. */
-static void
-add_remote(struct sync_run *run, const struct sync_names *n, const char *path)
-{
-	struct strlist names = { NULL, 0 };
-	char *full = sync_host_path(run, path);
-	int r = 0;
-
-	if (remote_glob_has_magic(full))
-		r = remote_glob(run->host.s, full, &names);
-	if (r < 0)
-		sync_lost(run, r);
-	if (names.n == 0)
-		xstrlist_add(&names, full);
-	for (size_t i = 0; i < names.n; i++)
-		if (sync_names_add(&run->roots, n, names.v[i]) != 0)
-			sync_die(run, SYNC_EXIT_FILES, names.v[i],
-			    "has a \"..\", which -R cannot keep");
-	strlist_clear(&names);
-	free(full);
-}
-
-/* Reads the list of --files-from; NULL: it is told why not. */
-static void
-read_list(struct sync_run *run, struct buf *out)
-{
-	enum { LIST_MAX = 1 << 30 };
-	const char *path = run->args.files_from;
-	int fd = strcmp(path, "-") == 0 ? dup(STDIN_FILENO) :
-					  open_named(path, O_RDONLY, 0);
-	uint8_t block[65536];
-	ssize_t n;
-
-	if (fd < 0)
-		sync_die(run, SYNC_EXIT_USAGE, path, strerror(errno));
-	while ((n = fd_read(fd, block, sizeof block)) > 0) {
-		buf_put(out, block, (size_t)n);
-		if (buf_len(out) > LIST_MAX)
-			sync_die(run, SYNC_EXIT_FILES, path, "is too long");
-	}
-	if (n < 0)
-		sync_die(run, SYNC_EXIT_FILES, path, strerror(errno));
-	close(fd);
-}
-
-static void
-add_list(struct sync_run *run, const struct sync_names *n)
-{
-	char *top = sources_are_remote(run) ?
-	    sync_host_path(run, run->sources[0].path) :
-	    xstrdup(run->sources[0].path);
-	struct buf text;
-
-	if (run->n_sources != 1)
-		sync_die(run, SYNC_EXIT_USAGE, "--files-from",
-		    "takes one source, which its names are below");
-	buf_init(&text);
-	read_list(run, &text);
-	if (sync_names_add_list(&run->roots, n, top,
-		(const char *)buf_data(&text), buf_len(&text),
-		run->args.from0) != 0)
-		sync_die(run, SYNC_EXIT_FILES, run->args.files_from,
-		    "has a name with \"..\"");
-	buf_clear(&text);
-	free(top);
-}
-
-/* A tree of which a rule hides the top itself is not there. */
-static void
-hide_roots(struct sync_run *run)
-{
-	struct sync_root *r, *after;
-
-	for (r = TAILQ_FIRST(&run->roots); r != NULL; r = after) {
-		after = TAILQ_NEXT(r, entry);
-		if (!r->names_only && *r->mount != '\0' &&
-		    sync_rules_hides(run->args.rules, 0, r->mount, true))
-			sync_names_remove(&run->roots, r);
-	}
-}
-
-static void
-find_roots(struct sync_run *run)
-{
-	const struct sync_names n = { .recursive = run->args.opts.recursive,
-		.dirs = run->args.opts.dirs,
-		.relative = run->args.relative,
-		.implied_dirs = !run->args.no_implied_dirs,
-		.kind = source_kind, .missing = source_missing,
-		.skipped = source_skipped, .arg = run };
-
-	TAILQ_INIT(&run->roots);
-	if (run->args.files_from != NULL) {
-		add_list(run, &n);
-	} else {
-		for (int i = 0; i < run->n_sources; i++) {
-			const char *path = run->sources[i].path;
-
-			if (sources_are_remote(run))
-				add_remote(run, &n, path);
-			else if (sync_names_add(&run->roots, &n, path) != 0)
-				sync_die(run, SYNC_EXIT_FILES, path,
-				    "has a \"..\", which -R cannot keep");
-		}
-	}
-	check_memory(sync_names_finish(&run->roots));
-	hide_roots(run);
 }
 
 /* ---- the target --------------------------------------------------------- */
@@ -363,7 +210,7 @@ scan(struct sync_run *run, bool source, const char *root,
 	if (source && at_top)
 		opts.rules = sync_rules_wire(run->args.rules,
 		    &opts.rules_len);
-	check_memory(sync_scan_new(&c, end->s, &opts));
+	sync_must(sync_scan_new(&c, end->s, &opts));
 	return c;
 }
 
@@ -550,7 +397,7 @@ add_locals(struct sync_run *run, struct sync_pair_ends *p)
 		    local_root(run->tree, sources->v[i], LOCAL_LINKS_ALL) :
 		    local_root(run->tree, run->target_path,
 			LOCAL_LINKS_OWN);
-		check_memory(p->locals[i] == NULL ? ERR_NOMEM : 0);
+		sync_must(p->locals[i] == NULL ? ERR_NOMEM : 0);
 	}
 }
 
@@ -572,7 +419,7 @@ add_dests(struct sync_run *run, struct sync_pair_ends *p,
 		if (!run->up) {
 			p->dest_locals[i] = local_root(run->tree, path,
 			    LOCAL_LINKS_OWN);
-			check_memory(p->dest_locals[i] == NULL ? ERR_NOMEM :
+			sync_must(p->dest_locals[i] == NULL ? ERR_NOMEM :
 								 0);
 		}
 		free(named);
@@ -608,7 +455,7 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 	add_locals(run, p);
 	pair.locals = p->locals;
 	add_dests(run, p, &pair);
-	check_memory(sync_plan_add(run->plan, &pair));
+	sync_must(sync_plan_add(run->plan, &pair));
 	free(path);
 }
 
@@ -635,7 +482,7 @@ make_plan(struct sync_run *run)
 			.vanished = sync_tell_vanished, .arg = run } };
 	struct sync_pair_ends *p;
 
-	check_memory(sync_plan_new(&run->plan, &params));
+	sync_must(sync_plan_new(&run->plan, &params));
 	TAILQ_FOREACH(p, &run->pairs, entry) {
 		add_pair(run, p);
 		if (locks(run))
@@ -795,8 +642,8 @@ carry_out(struct sync_run *run)
 	opts.delta = run->args.whole == 0 ||
 	    (run->args.whole == 1 && !run->both_here);
 	sync_tell_no_basis(run, &opts);
-	check_memory(xfer_new(&run->x, &streams, run->host.s, &opts));
-	check_memory(xfer_follow(run->x, run->up, &orders));
+	sync_must(xfer_new(&run->x, &streams, run->host.s, &opts));
+	sync_must(xfer_follow(run->x, run->up, &orders));
 	r = xfer_run(run->x);
 	loop_take_signals(run->loop);
 	run->partial |= xfer_failures(run->x) > 0;
@@ -867,7 +714,7 @@ sync_run(struct sync_run *run)
 		return check(run);
 	if ((run->tree = local_tree_new(0)) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
-	find_roots(run);
+	sync_find_roots(run);
 	find_target(run);
 	sync_dests_find(run);
 	set_umask(run);

@@ -169,6 +169,11 @@ void sync_xattrs_check(struct sync_run *run);
 /* Can the target's end put files on its disk? */
 void sync_durable_check(struct sync_run *run);
 
+/* sync-roots.c: fills in run->roots. Ends the program where a source is none.
+ */
+void sync_find_roots(struct sync_run *run);
+/* sync-run.c: ends the program with the words of err, if it is an error. */
+void sync_must(int err);
 /* sync-run.c: gives the sessions turns until it is so. Ends the program if the
  * connection is lost. */
 void sync_wait_for(struct sync_run *run, const bool *done);
