@@ -25,12 +25,12 @@ test_version(void **state)
 		"block-sums@hpnssh.org", "block-sums-name@hpnssh.org",
 		"copy-blocks@hpnssh.org", "uncache@hpnssh.org",
 		"times-ns@hpnssh.org", "times-ns-name@hpnssh.org",
-		"stat-ns@hpnssh.org",
-		"sparse-map@hpnssh.org", "readdir-ns@hpnssh.org",
-		"put-file@hpnssh.org", "put-file-ns@hpnssh.org",
-		"rename-part@hpnssh.org", "get-file@hpnssh.org",
-		"walk@hpnssh.org", "confine@hpnssh.org",
-		"ids-by-name@hpnssh.org", "own-ids@hpnssh.org" };
+		"stat-ns@hpnssh.org", "sparse-map@hpnssh.org",
+		"readdir-ns@hpnssh.org", "put-file@hpnssh.org",
+		"put-file-ns@hpnssh.org", "rename-part@hpnssh.org",
+		"get-file@hpnssh.org", "walk@hpnssh.org",
+		"confine@hpnssh.org", "ids-by-name@hpnssh.org",
+		"own-ids@hpnssh.org", "xattrs@hpnssh.org" };
 	const struct sftp_serve_opts opts = { .read_only = false };
 	struct reply reply;
 	size_t n = 0;
