@@ -29,6 +29,9 @@ def fuse_problem():
         os.close(os.open("/dev/fuse", os.O_RDWR))
     except OSError as e:
         return f"/dev/fuse: {e.strerror}"
+    # Where a user's fusermount3 looks for what it may unmount.
+    if os.getuid() != 0 and not os.path.exists("/etc/mtab"):
+        return "there is no /etc/mtab"
     return None
 
 

@@ -232,6 +232,8 @@ def test_command_that_is_not_there(home):
 
 # ---- the process -----------------------------------------------------------
 
+@pytest.mark.skipif(not harness.IS_ROOT,
+                    reason="only root looks into what may not be dumped")
 def test_background(home):
     """It holds nothing of the caller's, and leaves no core."""
     path, pid = parsed(agent(home=home).ok().text)

@@ -85,7 +85,7 @@ def test_read_only_directories(tmp_path):
 # user::rw-, user:1:r--, group::r--, mask::r--, other::r--
 ACL = b"\2\0\0\0" + b"".join(
     tag + b"\0" + may + b"\0" + uid for tag, may, uid in [
-        (b"\1", b"\6", b"\xff" * 4), (b"\2", b"\4", b"\1\0\0\0"),
+        (b"\1", b"\7", b"\xff" * 4), (b"\2", b"\4", b"\1\0\0\0"),
         (b"\4", b"\4", b"\xff" * 4), (b"\x10", b"\4", b"\xff" * 4),
         (b"\x20", b"\4", b"\xff" * 4)])
 

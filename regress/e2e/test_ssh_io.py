@@ -91,6 +91,8 @@ def test_nothing_else_gets_their_numbers(program, closed, keys, tmp_path):
             "sshd": ["-D", "-e", "-f", tmp_path / "config"]}[program]
     if program == "sftp-server" and closed == 0:
         pytest.skip("it ends with its input")
+    if program != "sshd" and os.geteuid() != 0:
+        pytest.skip("only root looks into what may not be dumped")
     (tmp_path / "config").write_text(
         f"ListenAddress 127.0.0.1\nPort {free_port()}\nUsePAM no\n"
         f"HostKey {keys.path('ed25519')}\n")

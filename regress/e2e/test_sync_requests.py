@@ -63,6 +63,7 @@ def test_a_small_file_is_one_request(up, tmp_path):
     assert seen(source) == seen(target)
     # Also what takes an old file's place.
     for path in source.iterdir():
+        path.chmod(path.stat().st_mode | 0o200)
         path.write_bytes(b"changed")
     log = up(source, target, "-a")
     assert len([line for line in log if IN_ONE.search(line)]) >= 4, log

@@ -252,6 +252,8 @@ def test_helper_is_gone(token, tmp_path):
         assert wait_for(lambda: not children(agent.process.pid))
 
 
+@pytest.mark.skipif(not harness.IS_ROOT,
+                    reason="only root looks into what may not be dumped")
 def test_secrets(token):
     """The PIN is in no log, argument or environment, and no process of these
     leaves a core."""

@@ -430,6 +430,8 @@ def test_a_host_key_that_nothing_signs_with(pool, keys, make_server,
     assert "sshd: no hostkeys available -- exiting." in done.errors
 
 
+@pytest.mark.skipif(not harness.IS_ROOT,
+                    reason="only root looks into what may not be dumped")
 def test_the_pin_is_in_no_argument_and_no_environment():
     """While the token hangs, the helper is looked at. It goes with the
     program that started it, wherever it is."""

@@ -69,6 +69,7 @@ def change(dice, top):
             if what < 0.15:
                 path.unlink()
             elif what < 0.3 and not path.is_symlink():
+                path.chmod(path.stat().st_mode | 0o200)
                 path.write_text(dice.choice(["other", "one"]))
                 os.utime(path, (OLD, OLD + 10 + dice.randint(0, 1)))
             elif what < 0.4 and not path.is_symlink():
