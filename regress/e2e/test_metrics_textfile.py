@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(not have("hpn", "sshd"),
                                 reason="hpnsshd is not built")
 
 TREE = Path(__file__).parents[2]
-LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[A-Za-z-]+",?)+)\})? (\d+)')
+LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[A-Za-z@.-]+",?)+)\})? (\d+)')
 
 
 def read(path):

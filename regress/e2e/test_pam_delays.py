@@ -108,5 +108,5 @@ def test_ends_with_the_time_for_a_login(place, kind, method):
     assert wait_for(lambda: not server.connections())
     if kind == "hpn":  # 9.2 says it to nobody
         assert wait_for(lambda: "Timeout before authentication" in
-                        server.log_text())
+                        server.log_text()), server.log_text()
     assert len(place.asked()) <= 1, "an answer came before"

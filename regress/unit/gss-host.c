@@ -166,6 +166,7 @@ gss_login_teardown(void **state)
 	auth_methods_clear(&login.methods);
 	permits_clear(&login.permits);
 	buf_clear(&login.auth_info);
+	buf_clear(&login.proofs);
 	server_conf_clear(&login.conf);
 	user_free(login.user);
 	buf_clear(&gss_library.signed_data);
