@@ -79,15 +79,6 @@ on_read(void *arg, const struct sftp_reply *r)
 }
 
 static void
-on_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
-{
-	(void)arg;
-	(void)offset;
-	(void)p;
-	(void)len;
-}
-
-static void
 request(struct disk *d, bool up, uint32_t len)
 {
 	struct sftp *s = d->c->sftp;
@@ -95,7 +86,8 @@ request(struct disk *d, bool up, uint32_t len)
 
 	if (!up) {
 		d->under_way += len;
-		sftp_read(s, &d->handle, d->offset, len, on_data, on_read, d);
+		sftp_read(s, &d->handle, d->offset, len, check_no_data, on_read,
+		    d);
 	} else if ((p = sftp_write_begin(s, &d->handle, d->offset, len)) !=
 	    NULL) {
 		memcpy(p, d->block, len);

@@ -92,6 +92,9 @@ void check_call_done(void *arg, const struct sftp_reply *reply);
  * of the session; out->status says the rest. */
 bool check_call_wait(struct check *c, struct check_call *call,
     uint64_t limit_ms, struct check_answer *out);
+/* What reads of a check do with their data: nothing, as it is counted by the
+ * answer. */
+void check_no_data(void *arg, uint64_t offset, const uint8_t *p, size_t len);
 
 /* check-path.c */
 /* Segments with data that were sent, and sent again, over all connections. */

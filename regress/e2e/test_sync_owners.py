@@ -60,17 +60,22 @@ def owner(path):
     return st.st_uid, st.st_gid
 
 
-@pytest.mark.parametrize("way, first", [
-    ("up", THEIRS), ("down", OURS), ("here", OURS)])
-def test_chown_by_name(ends, way, first):
-    """The names are the target's, wherever that is."""
-    place, sync, hosts = ends
+def line_of(place, hosts, way):
+    """The options, source and target of a run from/ to to/."""
     source, target = f"{place}/from/", f"{place}/to/"
     if way == "up":
         target = f"h:{target}"
     elif way == "down":
         source = f"h:{source}"
-    over = [] if way == "here" else ["-e", hosts["hpn"]]
+    return [] if way == "here" else ["-e", hosts["hpn"]], source, target
+
+
+@pytest.mark.parametrize("way, first", [
+    ("up", THEIRS), ("down", OURS), ("here", OURS)])
+def test_chown_by_name(ends, way, first):
+    """The names are the target's, wherever that is."""
+    place, sync, hosts = ends
+    over, source, target = line_of(place, hosts, way)
     for names, ids in [("ann:staff two", (first, first + 1)),
                        (":ann", (0, first)), ("ann", (first, 0)),
                        ("7:ann", (7, first)), ("8:9", (8, 9))]:
@@ -130,12 +135,7 @@ def test_acls_by_name(ends, way):
         pytest.skip("the file system has no ACLs")
     (place / "from/g").write_text("y")
     os.setxattr(place / "from/g", ACCESS, acl(77, first + 1))
-    source, target = f"{place}/from/", f"{place}/to/"
-    if way == "up":
-        target = f"h:{target}"
-    elif way == "down":
-        source = f"h:{source}"
-    over = [] if way == "here" else ["-e", hosts["hpn"]]
+    over, source, target = line_of(place, hosts, way)
     for options, ids in [([], then), (["--numeric-ids"], first), ([], then)]:
         done = run([sync, "-rtAi", *options, *over, source, target]).ok()
         assert done.out or way == "here"

@@ -49,14 +49,21 @@ class Long:
         self.process.wait(60)
 
 
-def test_connections_of_a_user(limited, tmp_path):
-    client = limited("MaxConnectionsPerUser 2\n")
-    first, second = Long(client), Long(client)
+def two_and_no_third(client, place, keyword, words):
+    """Two that stay; the next one is refused, with these words and an event."""
+    both = Long(client), Long(client)
     done = client.ssh("true")
     assert done.rc == 255
-    assert "Too many connections: a user may have 2 to this server" in \
-        done.errors, done
-    assert limits(tmp_path) == ["MaxConnectionsPerUser"]
+    assert words in done.errors, done
+    assert limits(place) == [keyword]
+    return both
+
+
+def test_connections_of_a_user(limited, tmp_path):
+    client = limited("MaxConnectionsPerUser 2\n")
+    first, second = two_and_no_third(
+        client, tmp_path, "MaxConnectionsPerUser",
+        "Too many connections: a user may have 2 to this server")
     assert "MaxConnectionsPerUser" in client.server.log_text()
     first.end()
     assert wait_for(lambda: client.ssh("true").rc == 0)
@@ -92,12 +99,9 @@ def test_a_copy_goes_on_over_one(limited, tmp_path):
 
 def test_sessions_of_a_user(limited, tmp_path):
     client = limited("MaxSessionsPerUser 2\n")
-    first, second = Long(client), Long(client)
-    done = client.ssh("true")
-    assert done.rc == 255
-    assert "too many sessions: a user may have 2 on this server" in \
-        done.errors, done
-    assert limits(tmp_path) == ["MaxSessionsPerUser"]
+    first, second = two_and_no_third(
+        client, tmp_path, "MaxSessionsPerUser",
+        "too many sessions: a user may have 2 on this server")
     first.end()
     assert wait_for(lambda: client.ssh("true").rc == 0)
     second.end()
