@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* The functions of tcp.h for Linux. */
+#include "base/mem.h"
 #include "base/tcp.h"
 
 #if defined(__linux__)
@@ -81,6 +82,8 @@ tcp_trips(int fd, struct tcp_trips *out)
 	out->sent = info.tcpi_rtt;
 	out->received = info.tcpi_rcv_rtt;
 	out->arrived = info.tcpi_bytes_acked + info.tcpi_bytes_received;
+	out->window = (uint64_t)UINT16_MAX
+	    << MIN(info.tcpi_snd_wscale, info.tcpi_rcv_wscale);
 	/* All ones: the kernel has no sample yet. */
 	out->least = info.tcpi_min_rtt == 0 ||
 		info.tcpi_min_rtt == UINT32_MAX ? info.tcpi_rtt :

@@ -132,6 +132,10 @@ struct tcp_trips {
 	 * present ones of what is sent, and of what is received. */
 	uint64_t least, sent, received;
 	uint64_t arrived; /* bytes that have arrived, at both ends together */
+	/* Bytes that may be on the way at most, by the window scales that both
+	 * ends agreed on: an end takes its scale from the largest buffer it
+	 * would give to a connection. */
+	uint64_t window;
 };
 void tcp_trips(int fd, struct tcp_trips *out);
 /* For kernels whose windows are bytes, where Linux counts segments: the window

@@ -289,6 +289,7 @@ see_trips(const struct check_lanes *m, const struct lane *l,
 		trip = path->rtt_us;
 	if (trip == 0 || path->rtt_us == 0 || l->idle)
 		return;
+	v->tcp_window = MAX(v->tcp_window, path->tcp_window);
 	if (v->trip_us == 0 || trip < v->trip_us)
 		v->trip_us = trip;
 	if (v->least_us == 0 || path->rtt_us < v->least_us)
@@ -360,6 +361,7 @@ decide(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 	uint64_t stall = v->stalled_ms - MIN(m->stall_ms, v->stalled_ms);
 	struct xfer_sample s = { .now_ms = now, .rtt_ms = v->rtt_ms,
 		.least_us = v->least_us, .trip_us = v->trip_us,
+		.tcp_window = v->tcp_window,
 		.rate = (double)(m->moved - m->sample_moved) * 1000 /
 		    (double)took,
 		.top = v->rate > 0 ? (double)v->top / (double)v->rate : 0,

@@ -521,6 +521,7 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 	out->sent_us = trips.sent;
 	out->received_us = trips.received;
 	out->arrived = trips.arrived;
+	out->tcp_window = trips.window;
 	out->window_stall_ms = times.window_ms;
 	out->network_stall_ms = times.network_ms;
 	if (c != NULL)

@@ -68,6 +68,47 @@ test_growth(void **state)
 	assert_int_equal(g.use, 0);
 }
 
+/* Those that are logged in join a slow start where the hosts' buffers end it
+ * early, and only for large files; elsewhere one connection doubles its rate
+ * until the path is full. */
+static void
+test_growth_in_slow_start(void **state)
+{
+	const struct xfer_sample small = { .now_ms = 1000, .rtt_ms = 100,
+		.least_us = 100000, .trip_us = 100000, .in_trip = 32768,
+		.tcp_window = (uint64_t)UINT16_MAX << 7, .bulk_left = 60 << 20,
+		.connections = 1, .ready = 4 };
+	struct xfer_sample large = small, tree = small, unknown = small,
+			   begins = small;
+	struct xfer_growth g;
+
+	(void)state;
+	large.tcp_window *= 2;
+	tree.bulk_left = 1 << 20;
+	unknown.tcp_window = 0;
+	begins.in_trip = 32767;
+	for (int rate = 0; rate <= 300000; rate += 300000) {
+		const struct xfer_sample *alone[] = { &large, &tree, &unknown,
+			&begins };
+		struct xfer_sample s = small;
+
+		for (size_t i = 0; i < ARRAY_LEN(alone); i++) {
+			g = (struct xfer_growth){ .asked = 4 };
+			s = *alone[i];
+			s.rate = rate;
+			s.seconds_left = 60;
+			assert_int_equal(after(&g, &s, 0), 0);
+			assert_int_equal(g.use, 1);
+		}
+		g = (struct xfer_growth){ .asked = 4 };
+		s = small;
+		s.rate = rate;
+		s.seconds_left = 60;
+		assert_int_equal(after(&g, &s, 0), 0);
+		assert_int_equal(g.use, 4);
+	}
+}
+
 /* Those that are logged in, but idle, are taken into use without a login; when
  * no further one is let in, only those. */
 static void
@@ -520,6 +561,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_growth),
+		cmocka_unit_test(test_growth_in_slow_start),
 		cmocka_unit_test(test_growth_prepared),
 		cmocka_unit_test(test_full_path),
 		cmocka_unit_test(test_full_near_the_end),

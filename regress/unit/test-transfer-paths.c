@@ -108,6 +108,8 @@ sample(const struct copy *c, double took_s)
 	s.top = sum > 0 ? top / sum : 0;
 	s.rate = (moved(c) - c->sample_bytes) / took_s;
 	s.in_trip = c->blind ? 0 : s.rate * c->path.base_s;
+	s.tcp_window = c->blind ? 0 :
+	    (uint64_t)UINT16_MAX << (c->path.flow[0].most > 0 ? 7 : 10);
 	s.bulk_left = left > 0 ? (uint64_t)left : 0;
 	s.seconds_left = s.rate > 0 ? left / s.rate : 0;
 	return s;

@@ -47,6 +47,9 @@ struct xfer_sample {
 	uint64_t trip_us;   /* round trip now */
 	double rate;	    /* bytes a second, all streams */
 	double in_trip; /* bytes that arrived in a round trip; 0: unknown */
+	/* bytes that the hosts' buffers let a connection have on the way; 0:
+	 * unknown */
+	uint64_t tcp_window;
 	double top;	    /* the fastest connection's share of rate */
 	double seconds_left; /* until all work is done, at that rate */
 	uint64_t bulk_left;  /* bytes left of the files that move */
@@ -67,7 +70,7 @@ struct xfer_streams_view {
 	unsigned connections, ready; /* see xfer_sample */
 	bool fixed; /* the windows do not follow the path by themselves */
 	bool held;  /* the windows hold an upload back */
-	uint64_t least_us, trip_us; /* see xfer_sample */
+	uint64_t least_us, trip_us, tcp_window; /* see xfer_sample */
 };
 
 /* Streams that were opened, and whether more are. */

@@ -28,6 +28,9 @@ enum {
 	QUEUE_US = 1000, /* a shorter delay may be due to the hosts */
 	OPEN_BYTES = 32 * 1024, /* bytes that arrive in a round trip: the path
 				 * has room for more */
+	/* Largest window by the scale of hosts with Linux's own buffers: where
+	 * they were made larger the scale is 8 or more. */
+	SMALL_WINDOW = UINT16_MAX << 7,
 	ROOM_S = 10, /* seconds that must be left, so that the time to fill a
 		      * path anew is little of that */
 	RTT_WORTH_MS = 5,
@@ -239,15 +242,18 @@ brought_little(struct xfer_growth *g, const struct xfer_sample *s)
 	return true;
 }
 
-/* Has the path room for more connections? Yes if OPEN_BYTES arrive in a round
- * trip and no queue has stood yet. The buffers of the hosts, or a loss, may end
- * the slow start of one connection far below what the path can carry. New
- * connections begin with a few packets, so each round trip by which they come
- * later is lost. */
+/* Has the path room for more connections than the hosts' buffers let one fill?
+ * Yes if these are small, OPEN_BYTES arrive in a round trip, and no queue has
+ * stood yet. New connections begin with a few packets, so each round trip by
+ * which they come later is lost. Larger buffers, and files that are small, are
+ * no reason: one connection doubles its rate until the path is full, and others
+ * beside it only make that end in a queue. */
 static bool
 has_room(const struct xfer_growth *g, const struct xfer_sample *s)
 {
-	return g->filled_ms == 0 && s->in_trip >= OPEN_BYTES;
+	return g->filled_ms == 0 && s->in_trip >= OPEN_BYTES &&
+	    s->tcp_window != 0 && s->tcp_window <= SMALL_WINDOW &&
+	    s->bulk_left >= BULK_WORTH;
 }
 
 /* May connections be added? Yes if the rate does not rise, or the path has

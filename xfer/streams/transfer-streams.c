@@ -531,7 +531,7 @@ grow_connections(struct xfer *x, uint64_t now, double rate,
 		.rate = rate, .connections = view->connections,
 		.ready = view->ready, .bulk_left = view->bulk_left,
 		.max = x->opts.connections_max, .least_us = view->least_us,
-		.trip_us = view->trip_us };
+		.trip_us = view->trip_us, .tcp_window = view->tcp_window };
 	unsigned before = g->use, add;
 
 	if (view->arrived > x->measured.sample_arrived)
@@ -600,6 +600,7 @@ see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
 		trip = path->received_us;
 	if (trip == 0 || path->rtt_us == 0)
 		return;
+	out->tcp_window = MAX(out->tcp_window, path->tcp_window);
 	if (out->trip_us == 0 || trip < out->trip_us)
 		out->trip_us = trip;
 	if (out->least_us == 0 || path->rtt_us < out->least_us)
