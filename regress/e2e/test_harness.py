@@ -98,6 +98,28 @@ def test_table_of_what_is_skipped(tmp_path):
     assert setup_sh(harness.TOP, f"skips {tmp_path}/none").ok().text == ""
 
 
+def test_what_a_test_that_was_ended_leaves(tmp_path):
+    """Directories within directories that nobody may enter go as well, and
+    what a link leads to stays."""
+    tree, outside = tmp_path / "tree", tmp_path / "outside"
+    (tree / "a/b/c").mkdir(parents=True)
+    (tree / "a/b/c/file").touch()
+    outside.mkdir(mode=0o500)
+    (tree / "a/link").symlink_to(outside)
+    (tree / "a/b").chmod(0)
+    (tree / "a").chmod(0o400)
+    user = None
+    if harness.IS_ROOT:  # who may enter all
+        harness.open_up(tmp_path)
+        harness.run(["chown", "-R", "nobody", tree]).ok()
+        user = "nobody"
+    script = f'top={harness.TOP}; . "$top/build-aux/setup.sh"; remove_tree "$1/a"'
+    done = harness.run(["sh", "-c", script, "sh", tree], user=user)
+    assert done.rc == 0 and done.errors == "", done
+    assert list(tree.iterdir()) == []
+    assert outside.stat().st_mode & 0o777 == 0o500
+
+
 @pytest.mark.skipif(not harness.IS_ROOT, reason="needs root: a tree of its own")
 def test_tree_that_only_root_may_enter(tmp_path):
     """It is copied, as it is now, to where all users may start what is in it;

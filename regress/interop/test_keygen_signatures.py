@@ -323,13 +323,14 @@ def test_broken_signatures(here, change):
 # ---- git ----------------------------------------------------------------
 
 def git(repository, env, *args):
+    # git forgets a file that it makes of a literal key in TMPDIR.
     return run(["git", "-C", repository, "-c", "user.name=A", "-c",
                 "user.email=ed25519", "-c", "gpg.format=ssh", "-c",
                 f"gpg.ssh.program={hpn('ssh-keygen')}", "-c",
                 f"gpg.ssh.allowedSignersFile={repository}/../signers",
                 *args], env=harness.clean_env(
                     TZ="UTC", HOME=str(repository), GIT_CONFIG_NOSYSTEM="1",
-                    **env))
+                    TMPDIR=str(repository.parent), **env))
 
 
 @pytest.mark.skipif(not shutil.which("git"), reason="no git is installed")
