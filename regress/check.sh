@@ -20,6 +20,8 @@ mkdir -p "$logs" || exit 1
 seconds=${HPN_CHECK_SECONDS:-180}
 export srcdir logs seconds
 export CMOCKA_MESSAGE_OUTPUT=TAP
+# The hints of tests' clients are none of the caller's.
+export XDG_STATE_HOME="$logs/state"
 export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}"
 export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
 

@@ -191,6 +191,13 @@ def test_unit_test_that_passes_alone(check):
     assert done.text.count("    trouble of try 1\n") == 2, done
 
 
+def test_unit_tests_have_a_state_of_their_own(check, tmp_path):
+    """Clients in them write hints; not below the caller's home."""
+    check(test_state='echo "$XDG_STATE_HOME"').ok()
+    state = (tmp_path / "regress/logs/test-state.log").read_text().strip()
+    assert Path(state).parent == tmp_path / "regress/logs"
+
+
 def test_unit_test_that_fails_twice(check):
     """Also if it fails in another way; with what it said last."""
     done = check(test_bad="echo ok 1; echo not ok 2 - $try; exit $try",
