@@ -13,7 +13,7 @@
 #include "base/wire.h"
 #include "xfer/delta/delta-search.h"
 
-static const uint8_t seed[BLOCK_SUM_SEED] = "a seed that has its 32 bytes, so";
+static const uint8_t seed[BLOCK_SUM_SEED] = "a seed that has its bytes";
 static struct poly1305 *poly;
 
 /* Sums as a server gives them. */

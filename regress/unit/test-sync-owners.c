@@ -111,9 +111,8 @@ put_names(struct buf *b, struct rd ids, char letter)
 	while (ids.len > 0) {
 		uint32_t id = rd_u32(&ids);
 
-		snprintf(name, sizeof name, id == 7 ? "" : id == 8 ? "a:b" :
-		    "%c%u", letter, (unsigned)id);
-		buf_put_cstring(b, name);
+		snprintf(name, sizeof name, "%c%u", letter, (unsigned)id);
+		buf_put_cstring(b, id == 7 ? "" : id == 8 ? "a:b" : name);
 	}
 	buf_close_string(b, mark);
 }
