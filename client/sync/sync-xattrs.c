@@ -26,9 +26,6 @@ sync_xattrs_check(struct sync_run *run)
 
 	if (!o->also.acls && !o->also.xattrs)
 		return;
-	if (o->copy_links || o->copy_dirlinks || o->keep_dirlinks)
-		sync_die(run, SYNC_EXIT_REFUSED, option,
-		    "not in this version with -L, -k or -K");
 	while (!sftp_is_ready(run->here.s) || !sftp_is_ready(run->host.s))
 		sync_hosts_turn(run, 1000);
 	if (!sftp_has(run->here.s, SFTP_EXT_XATTRS))

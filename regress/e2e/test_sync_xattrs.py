@@ -193,6 +193,53 @@ def test_link_dest(ends, source, tmp_path):
                     "d/read-only": True}
 
 
+def test_of_what_links_lead_to(ends, source, tmp_path):
+    """-L, -k: what a link leads to has attributes, the link has not; within the
+    tree and outside."""
+    outside = tmp_path / "outside"
+    (outside / "in").mkdir(parents=True)
+    (outside / "in/f").write_text("far")
+    os.setxattr(outside / "in", DEFAULT, some_acl(3))
+    os.setxattr(outside / "in", "user.out", b"1")
+    os.setxattr(outside / "in/f", "user.far", b"2")
+    os.setxattr(outside / "in/f", ACCESS, some_acl(2))
+    (source / "to-dir").symlink_to(outside / "in")
+    (source / "to-file").symlink_to(outside / "in/f")
+    for option in "-L", "-k":
+        target = tmp_path / f"to{option}"
+        for _ in range(2):
+            done = sync(ends, f"{source}/", target, "-aAXi", option)
+            assert done.rc == 0 and not done.err, done
+        # rsync takes -X from the links themselves.
+        assert done.out == b"" and left_to_do(source, target, "-A",
+                                              option) == []
+        assert xattrs(target / "to-dir/f") == xattrs(outside / "in/f")
+        assert xattrs(target / "to-dir") == xattrs(outside / "in")
+        assert state(target / "d") == state(source / "d")
+        os.setxattr(outside / "in/f", "user.far", option.encode())
+        done = sync(ends, f"{source}/", target, "-aAXi", option)
+        assert sorted(done.out.decode().splitlines()) == sorted(
+            f".f........x {name}" for name in ["to-dir/f", "to-file"][
+                :2 if option == "-L" else 1]), done
+        assert xattrs(target / "to-dir/f") == xattrs(outside / "in/f")
+    assert xattrs(tmp_path / "to-L/link") == xattrs(source / "f")
+    assert (tmp_path / "to-k/link").is_symlink()
+
+
+def test_through_links_of_the_target(ends, source, tmp_path):
+    """-K: the directory that a link of the target leads to gets them."""
+    target = tmp_path / "to"
+    (target / "elsewhere/e").mkdir(parents=True)
+    (target / "d").symlink_to("elsewhere")
+    os.setxattr(target / "elsewhere", "user.old", b"1")
+    for _ in range(2):
+        done = sync(ends, f"{source}/", target, "-aAXiK")
+        assert done.rc == 0 and not done.err, done
+    assert done.out == b"" and (target / "d").is_symlink()
+    assert state(target / "elsewhere") == state(source / "d")
+    assert left_to_do(source, target, "-AK") == []
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has these")
 def test_of_root(ends, source, tmp_path):
     """trusted.*, of links, too."""

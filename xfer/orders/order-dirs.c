@@ -337,7 +337,8 @@ struct fix {
 	struct xfer_exact exact;
 	struct xfer_stream *stream; /* of OPENDIR */
 	unsigned pending;
-	bool failed, follow;
+	bool failed;
+	bool follow; /* the directory may be a link */
 	uint32_t xattr_kinds; /* that are left to be set */
 	struct buf xattr_set;
 	char path[];
@@ -473,7 +474,8 @@ fix_next(struct fix *f)
 		fix_answered(f);
 		return;
 	}
-	if ((f->attrs.flags & SFTP_A_TIMES) &&
+	/* By the path a link would get them itself. */
+	if ((f->attrs.flags & SFTP_A_TIMES) && !f->follow &&
 	    xfer_wants_times_ns(x, &f->exact) && f->stream != NULL &&
 	    sftp_has(f->stream->s, SFTP_EXT_TIMES_NS_NAME)) {
 		fix_times_by_name(f);
@@ -510,7 +512,7 @@ fix_remote(struct xfer *x, const struct xfer_order *o)
 	f->x = x;
 	f->id = o->id;
 	f->xattr_kinds = o->xattrs.kinds;
-	f->follow = o->links != LOCAL_LINKS_NONE;
+	f->follow = o->dir_links;
 	f->attrs = *o->attrs;
 	f->attrs.flags &= SFTP_A_OWNER | SFTP_A_TIMES | SFTP_A_MODE;
 	if (o->exact != NULL)

@@ -78,6 +78,7 @@ struct xfer_order {
 	 * to prove what it has, as the old target. NULL: none. */
 	const char *basis;
 	uint64_t basis_size;
+	bool dir_links; /* a directory of the server may be a link to one */
 	bool waits; /* for the end of all that was ordered before */
 	bool replaces_kind; /* the target is of another kind, and goes first */
 	bool remove_source; /* remove the source when the target is whole */

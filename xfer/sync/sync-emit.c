@@ -265,6 +265,7 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	o->basis_size = r->basis_size;
 	o->at = pair->locals[p->p.up ? r->source : 0];
 	o->links = links_of(p);
+	o->dir_links = p->p.up && p->p.opts->keep_dirlinks;
 	y->backup = backup_of(p, pair, r, in_top);
 	free(in_top);
 	o->local = y->local;

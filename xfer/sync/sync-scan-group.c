@@ -12,12 +12,14 @@
 #include "base/wire.h"
 #include "compat/bsd-mem.h"
 #include "compat/bsd.h"
+#include "xfer/xattrs.h"
 
 enum {
 	RUN_READ = 32 * 1024, /* bytes of a run that are read at a time */
 	RECORD_MAX = 128 + WALK_NAME_MAX + WALK_PATH_MAX,
 	WRITE_PIECE = 256 * 1024,
 	RUNS_MAX = 2048,
+	SETS_MAX = 128 * 1024 * 1024, /* of attributes of a run in memory */
 };
 #define FILE_MAX (UINT64_C(16) << 30) /* bytes */
 
@@ -28,6 +30,7 @@ struct scan_run {
 	struct walk_item item; /* comes next; name and text are below */
 	char name[WALK_NAME_MAX + 1];
 	char *text; /* owned, or NULL */
+	uint8_t *set; /* of item.xattrs; owned, or NULL */
 };
 
 static void
@@ -36,10 +39,11 @@ forget_entries(struct scan_group *g)
 	for (size_t i = 0; i < g->count; i++) {
 		free(g->v[i].text);
 		free(g->v[i].real);
+		free(g->v[i].set);
 	}
 	free(g->v);
 	g->v = NULL;
-	g->count = g->cap = g->next = 0;
+	g->count = g->cap = g->next = g->set_bytes = 0;
 	buf_clear(&g->names);
 }
 
@@ -50,6 +54,7 @@ scan_group_clear(struct scan_group *g)
 	for (size_t i = 0; i < g->n_runs; i++) {
 		buf_clear(&g->runs[i].bytes);
 		free(g->runs[i].text);
+		free(g->runs[i].set);
 	}
 	free(g->runs);
 	free(g->heap);
@@ -89,6 +94,24 @@ scan_group_add(struct scan_group *g, const void *name, size_t len,
 	return &g->v[g->count++];
 }
 
+void
+scan_group_set_xattrs(struct scan_group *g, struct scan_entry *e,
+    const struct buf *set)
+{
+	size_t len = set != NULL ? buf_len(set) : 0;
+
+	free(e->set);
+	e->set = NULL;
+	e->item.xattrs = (struct span){ .p = NULL };
+	e->item.xattrs_unread = set == NULL || len > SETS_MAX - g->set_bytes ||
+	    (len > 0 && (e->set = malloc(len)) == NULL);
+	if (e->item.xattrs_unread || len == 0)
+		return;
+	memcpy(e->set, buf_data(set), len);
+	e->item.xattrs = (struct span){ e->set, len };
+	g->set_bytes += len;
+}
+
 const char *
 scan_group_name(const struct scan_group *g, const struct scan_entry *e)
 {
@@ -98,7 +121,7 @@ scan_group_name(const struct scan_group *g, const struct scan_entry *e)
 size_t
 scan_group_bytes(const struct scan_group *g)
 {
-	return g->cap * sizeof *g->v + buf_len(&g->names);
+	return g->cap * sizeof *g->v + buf_len(&g->names) + g->set_bytes;
 }
 
 static int
@@ -122,12 +145,15 @@ sort(struct scan_group *g)
 
 /* ---- the file of runs --------------------------------------------------- */
 
+/* A record begins with the length of the attributes that are its end. */
 static void
 put_record(struct buf *b, const struct walk_item *item)
 {
+	buf_put_u32(b, (uint32_t)item->xattrs.len);
 	buf_put_u8(b, (uint8_t)item->kind);
 	buf_put_u8(b, (uint8_t)item->status);
 	buf_put_bool(b, item->not_entered);
+	buf_put_bool(b, item->xattrs_unread);
 	buf_put_u16(b, (uint16_t)item->mode);
 	buf_put_u32(b, item->uid);
 	buf_put_u32(b, item->gid);
@@ -143,6 +169,27 @@ put_record(struct buf *b, const struct walk_item *item)
 		buf_put_u64(b, item->blocks);
 	buf_put_cstring(b, item->name);
 	buf_put_cstring(b, item->text);
+	buf_put(b, item->xattrs.p, item->xattrs.len);
+}
+
+/* Takes the attributes, which are the rest of a record. */
+static int
+get_set(struct scan_run *r, struct rd *in, size_t len)
+{
+	struct span got;
+
+	free(r->set);
+	r->set = NULL;
+	if (len == 0)
+		return 0;
+	got = rd_bytes(in, len);
+	if (in->err != 0)
+		return ERR_FORMAT;
+	if ((r->set = malloc(len)) == NULL)
+		return ERR_NOMEM;
+	memcpy(r->set, got.p, len);
+	r->item.xattrs = (struct span){ r->set, len };
+	return 0;
 }
 
 /* Reads a record of our own file: what is not as it was written is an error of
@@ -152,11 +199,14 @@ get_record(struct scan_run *r)
 {
 	struct rd in = rd_from_buf(&r->bytes);
 	struct walk_item *item = &r->item;
+	uint32_t set_len = rd_u32(&in);
 	struct span name, text;
+	int err;
 
 	*item = (struct walk_item){ .kind = (enum walk_kind)rd_u8(&in) };
 	item->status = rd_u8(&in);
 	item->not_entered = rd_u8(&in) != 0;
+	item->xattrs_unread = rd_u8(&in) != 0;
 	item->mode = rd_u16(&in);
 	item->uid = rd_u32(&in);
 	item->gid = rd_u32(&in);
@@ -180,6 +230,8 @@ get_record(struct scan_run *r)
 	r->text = text.len > 0 ? span_dup(text) : NULL;
 	if (text.len > 0 && r->text == NULL)
 		return ERR_NOMEM;
+	if ((err = get_set(r, &in, set_len)) < 0)
+		return err;
 	buf_consume(&r->bytes, buf_len(&r->bytes) - in.len);
 	return 0;
 }
@@ -267,13 +319,15 @@ scan_group_spill(struct scan_group *g)
 
 /* ---- merging ------------------------------------------------------------ */
 
+/* Reads on, if there are fewer than `need` bytes. */
 static int
-fill(struct scan_group *g, struct scan_run *r)
+fill(struct scan_group *g, struct scan_run *r, size_t need)
 {
-	size_t want = (size_t)MIN(r->end - r->at, (uint64_t)RUN_READ);
+	size_t want = (size_t)MIN(r->end - r->at,
+	    (uint64_t)MAX(need, (size_t)RUN_READ));
 	uint8_t *p;
 
-	if (buf_len(&r->bytes) >= RECORD_MAX || want == 0)
+	if (buf_len(&r->bytes) >= need || want == 0)
 		return 0;
 	p = buf_reserve(&r->bytes, want);
 	if (p == NULL)
@@ -289,12 +343,17 @@ fill(struct scan_group *g, struct scan_run *r)
 static int
 advance(struct scan_group *g, struct scan_run *r)
 {
-	int err = fill(g, r);
+	int err = fill(g, r, RECORD_MAX);
+	struct rd in;
 
 	if (err == 0 && buf_len(&r->bytes) == 0) {
 		buf_clear(&r->bytes);
 		return 0;
 	}
+	in = rd_from_buf(&r->bytes);
+	if (err == 0)
+		err = fill(g, r, RECORD_MAX + (size_t)MIN(rd_u32(&in),
+		    (uint32_t)XATTRS_BYTES_MAX));
 	if (err == 0)
 		err = get_record(r);
 	return err < 0 ? err : 1;

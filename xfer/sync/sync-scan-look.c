@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a listing does not tell of an entry: the text of a link, what a link
- * leads to if links are followed, on which device a directory is, or its
- * attributes, with servers that leave them out. An entry gets one look after
- * the other; many entries are looked at at once.
+ * leads to if links are followed, on which device a directory is, its extended
+ * attributes, or its attributes, with servers that leave them out. An entry
+ * gets one look after the other; many entries are looked at at once.
  *
  * DESIGN. A link that is followed to a directory could lead back to one that
  * the scan came from. So its real path is asked for, and compared with those of
@@ -27,6 +27,7 @@ enum list_look_kind {
 	LOOK_REAL = 8,
 	LOOK_TEXT = 16,
 	LOOK_DEVICE = 32,
+	LOOK_XATTRS = 64, /* of what the entry has turned out to be */
 };
 
 /* A request about an entry, or about the top. */
@@ -47,6 +48,13 @@ bool
 list_looks_done(const struct list_dir *d)
 {
 	return d->looks == 0 && d->next_look == d->group.count;
+}
+
+static bool
+has_xattrs(const struct walk_item *item)
+{
+	return item->kind == WALK_FILE || item->kind == WALK_DIR ||
+	    item->kind == WALK_LINK;
 }
 
 /* The next look that the entry needs; 0: none. */
@@ -75,6 +83,9 @@ next_look(const struct scan_list *l, const struct scan_entry *e)
 	}
 	if (e->via_link && l->exact)
 		wanted |= LOOK_TARGET_NS;
+	if (has_xattrs(&e->item) &&
+	    scan_xattr_kinds(l->s, l->opts.want) != 0)
+		wanted |= LOOK_XATTRS;
 	wanted &= ~e->looks;
 	return wanted & -wanted; /* the lowest bit */
 }
@@ -177,6 +188,20 @@ device_of(const struct sftp_reply *reply)
 }
 
 static void
+take_xattrs(struct list_dir *d, struct scan_entry *e,
+    const struct sftp_reply *reply)
+{
+	struct scan_list *l = d->list;
+	size_t before = scan_group_bytes(&d->group);
+	struct buf set = { 0 };
+	bool known = scan_take_xattrs(&e->item, &set, l->opts.want, reply);
+
+	scan_group_set_xattrs(&d->group, e, known ? &set : NULL);
+	buf_clear(&set);
+	l->bytes += scan_group_bytes(&d->group) - before;
+}
+
+static void
 take_look(struct list_dir *d, struct scan_entry *e, enum list_look_kind kind,
     const struct sftp_reply *reply)
 {
@@ -212,6 +237,9 @@ take_look(struct list_dir *d, struct scan_entry *e, enum list_look_kind kind,
 		break;
 	case LOOK_DEVICE:
 		e->dev = device_of(reply);
+		break;
+	case LOOK_XATTRS:
+		take_xattrs(d, e, reply);
 		break;
 	}
 	if (kind == LOOK_ATTRS || kind == LOOK_TARGET)
@@ -262,6 +290,8 @@ look_done(void *arg, const struct sftp_reply *reply)
 static void
 ask_by_path(struct sftp *s, struct look *k, const char *path)
 {
+	const struct list_dir *d = k->dir;
+
 	switch (k->kind) {
 	case LOOK_ATTRS:
 		sftp_path_request(s, SFTP_LSTAT, path, look_done, k);
@@ -280,6 +310,10 @@ ask_by_path(struct sftp *s, struct look *k, const char *path)
 		return;
 	case LOOK_DEVICE:
 		sftp_ext_path(s, SFTP_EXT_STATVFS, path, NULL, look_done, k);
+		return;
+	case LOOK_XATTRS:
+		sftp_xattrs(s, path, d->group.v[k->at].via_link,
+		    scan_xattr_kinds(s, d->list->opts.want), look_done, k);
 		return;
 	}
 }
