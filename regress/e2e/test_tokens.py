@@ -297,8 +297,8 @@ def test_ends_with_its_caller(token, library, background):
     if harness.IS_ROOT:
         assert harness.wait_for(is_loaded)
         assert os.stat(f"/proc/{helper}/mem").st_uid == 0
-    status = Path(f"/proc/{helper}/status").read_text()
-    assert re.search(r"^NoNewPrivs:\s1$", status, re.M)
+    assert harness.wait_for(lambda: re.search(
+        r"^NoNewPrivs:\s1$", Path(f"/proc/{helper}/status").read_text(), re.M))
     limits = Path(f"/proc/{helper}/limits").read_text()
     assert re.search(r"^Max core file size\s+0\s+0\s", limits, re.M)
     process.send_signal(signal.SIGKILL)
