@@ -426,9 +426,9 @@ stream_answers(struct host *h, struct host_stream *l)
 	return used > 0;
 }
 
-/* Silence is measured in turns, however slow this machine is: a millisecond
- * each. */
-static uint64_t turns_ms;
+/* The time of a run is counted in turns, a millisecond each, however slow this
+ * machine is; a turn without a stream takes as long as it may. */
+static uint64_t turns_ms = 1000000;
 
 static uint64_t
 host_clock_ms(void)
@@ -447,7 +447,8 @@ host_turn(void *arg, int timeout_ms)
 	if (h->steady && timeout_ms == 0 && h->run != NULL)
 		return 0; /* there is more to be sent before */
 	h->turns++;
-	turns_ms++;
+	turns_ms += h->run != NULL && h->run->stream_count == 0 &&
+		timeout_ms > 1 ? (uint64_t)timeout_ms : 1;
 	if (h->watch != NULL && h->run != NULL)
 		h->watch(h, h->run);
 	for (size_t i = 0; i < HOST_STREAMS; i++) {

@@ -56,7 +56,7 @@ struct xfer_opts {
 	unsigned retry_wait_ms;
 	unsigned silent_ms; /* a stream that owes answers for so long is lost,
 			     * if another answers; 0: a minute */
-	/* clock for these times; NULL: the system's */
+	/* the clock of all times of a run; NULL: the system's */
 	uint64_t (*clock_ms)(void);
 	/* most connections; 0: as many as make it faster */
 	unsigned connections_max;

@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -191,7 +190,7 @@ xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
 		return ERR_NOMEM;
 	*l = (struct xfer_stream){ .x = x, .s = s, .kind = kind,
 		.borrowed = borrowed, .window = WINDOW_MIN,
-		.sample_ms = clock_ms() };
+		.sample_ms = x->opts.clock_ms() };
 	TAILQ_INIT(&l->moving);
 	TAILQ_INSERT_TAIL(&x->streams, l, entry);
 	x->stream_count++;
@@ -390,7 +389,7 @@ xfer_streams_turn(struct xfer *x, bool more, int timeout_ms)
 		return 0;
 	}
 	if (l == NULL) {
-		now = clock_ms();
+		now = x->opts.clock_ms();
 		r = x->retry.at_ms > now ? (int)(x->retry.at_ms - now) : 0;
 		timeout_ms = timeout_ms < 0 ? r : MIN(timeout_ms, r);
 	}
@@ -671,7 +670,8 @@ grow_at_once(struct xfer *x, const struct xfer_streams_view *now)
 void
 xfer_streams_grow(struct xfer *x)
 {
-	uint64_t now = clock_ms(), took = now - x->measured.sample_ms, stall;
+	uint64_t now = x->opts.clock_ms(), stall;
+	uint64_t took = now - x->measured.sample_ms;
 	struct xfer_streams_view view;
 
 	if (now - x->measured.at_ms < GROW_MS)

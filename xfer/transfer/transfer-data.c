@@ -254,7 +254,7 @@ xfer_block_size(const struct xfer_stream *l, bool up)
 static void
 refill_tokens(struct xfer *x)
 {
-	uint64_t now = clock_ms();
+	uint64_t now = x->opts.clock_ms();
 	double most = (double)x->opts.rate_bytes / 4 + BLOCK_MIN;
 
 	if (x->limit.refilled_ms != 0)

@@ -14,7 +14,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/loop.h"
 #include "base/mem.h"
@@ -96,7 +95,7 @@ xfer_file_done(struct xfer_file *f)
 	xfer_delta_stop(f);
 	xfer_handles_drop(f);
 	progress_finish(x->opts.progress, &f->item, !f->failed,
-	    clock_ms());
+	    x->opts.clock_ms());
 	TAILQ_REMOVE(&x->files.active, f, entry);
 	x->files.active_count--;
 	TAILQ_INSERT_TAIL(&x->files.done, f, entry);
@@ -505,7 +504,7 @@ prepare(struct xfer_file *f)
 	if (f->item.state != PROGRESS_MOVES)
 		progress_start(f->x->opts.progress, &f->item,
 		    f->up ? f->local : f->remote, f->source.size,
-		    clock_ms());
+		    f->x->opts.clock_ms());
 	xfer_part_named(f, xfer_has_parts(f) ?
 		xfer_part_name(f->up ? f->remote : f->local, f->part_number) :
 		NULL);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
@@ -161,7 +160,7 @@ open_done(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_handle *e = arg;
 	struct xfer_file *f = e->file;
-	uint64_t took = clock_ms() - e->sent_ms + 1;
+	uint64_t took = f->x->opts.clock_ms() - e->sent_ms + 1;
 
 	e->pending--;
 	f->pending--;
@@ -217,7 +216,7 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	}
 	e->file = f;
 	e->stream = stream;
-	e->sent_ms = clock_ms();
+	e->sent_ms = f->x->opts.clock_ms();
 	stream->handles++;
 	TAILQ_INSERT_TAIL(&f->handles, e, entry);
 	a.mode = xfer_part_first_mode(f);

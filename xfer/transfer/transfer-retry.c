@@ -12,7 +12,6 @@
  */
 #include <stdio.h>
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "xfer/transfer/transfer-internal.h"
 
@@ -112,8 +111,7 @@ watch_stream(struct xfer_stream *l, uint64_t passed)
 static void
 watch(struct xfer *x)
 {
-	uint64_t now = x->opts.clock_ms != NULL ? x->opts.clock_ms() :
-						  clock_ms();
+	uint64_t now = x->opts.clock_ms();
 	uint64_t step = silent_ms(x) / WATCH_STEPS;
 	uint64_t passed = now - x->retry.watched_ms;
 	struct xfer_stream *l;
@@ -327,7 +325,7 @@ xfer_streams_check(struct xfer *x)
 	xfer_late_decide(x);
 	if (x->stream_count > 0)
 		return 0;
-	now = clock_ms();
+	now = x->opts.clock_ms();
 	if (lost || x->retry.at_ms == 0) {
 		if (!may_retry(x))
 			return x->err != 0 ? x->err : ERR_CLOSED;

@@ -64,6 +64,8 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 	if (streams != NULL)
 		x->host = *streams;
 	x->opts = *opts;
+	if (x->opts.clock_ms == NULL)
+		x->opts.clock_ms = clock_ms;
 	if (x->opts.budget_bytes == 0)
 		x->opts.budget_bytes = BUDGET_DEFAULT;
 	x->files.max = opts->files_max != 0 ? opts->files_max : FILES_DEFAULT;
@@ -145,7 +147,7 @@ xfer_free(struct xfer *x)
 	xfer_streams_free(x);
 	xfer_blocks_free(x);
 	local_tree_free(x->local);
-	progress_end(x->opts.progress, clock_ms());
+	progress_end(x->opts.progress, x->opts.clock_ms());
 	free(x->data.scratch);
 	free(x->data.small);
 	free(x->extras.first);
@@ -478,7 +480,7 @@ show_progress(struct xfer *x)
 	progress_streams(p, x->stream_count);
 	if (x->dirs.any)
 		progress_listing(p, !xfer_listed(x));
-	progress_tick(p, f != NULL ? &f->item : NULL, clock_ms());
+	progress_tick(p, f != NULL ? &f->item : NULL, x->opts.clock_ms());
 }
 
 /* Ranges that searches have found are moved. */
