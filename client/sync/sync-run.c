@@ -708,8 +708,8 @@ sync_run(struct sync_run *run)
 	x->report_arg = run;
 	x->stop = &run->stop;
 	sync_manifest_begin(run);
-	sync_hosts_open(run);
 	catch_signals(run);
+	sync_hosts_open(run);
 	if (run->args.check != NULL)
 		return check(run);
 	if ((run->tree = local_tree_new(0)) == NULL)

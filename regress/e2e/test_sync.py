@@ -7,13 +7,12 @@ import shutil
 import signal
 import stat
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 
 import harness
-from harness import have, hpn, run, start
+from harness import LONG, have, hpn, run, start
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
 STOCK = "/usr/lib/openssh/sftp-server"
@@ -459,13 +458,10 @@ def test_term(ends, tmp_path):
     target = tmp_path / "to"
     process = start([SYNC, "-a", "--bwlimit=1000", *ends(f"{top}/", target)],
                     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not (
-            target.exists() and any(p.name[0] == "f"
-                                    for p in target.iterdir())):
-        time.sleep(0.05)
+    assert harness.wait_for(lambda: target.exists() and any(
+        p.name[0] == "f" for p in target.iterdir()))
     process.send_signal(signal.SIGTERM)
-    assert process.wait(30) == 75
+    assert process.wait(LONG) == 75
     process.communicate()
     done = sync(ends, f"{top}/", target, "-a")
     assert done.rc == 0 and left_to_do(top, target) == [], done
@@ -484,7 +480,7 @@ def test_term_without_an_answer(tmp_path, signo, status):
     try:
         assert harness.wait_for((tmp_path / "dumb.here").exists)
         process.send_signal(signo)
-        assert process.wait(30 * harness.SLOW) == status
+        assert process.wait(LONG) == status
     finally:
         harness.kill_group(process)
         process.communicate()
