@@ -327,9 +327,11 @@ complete(struct sync_args *a)
 		if (o->delete && !o->delete_excluded)
 			protect_backups(a);
 	}
-	if (o->in_place && o->backup)
-		refuse(SYNC_EXIT_REFUSED, "--inplace", "is not here with "
-		    "--backup: the file would be its own backup");
+	/* As rsync: it is the target itself that grows. */
+	o->in_place |= o->size.grows;
+	if (o->size.grows && a->whole > 1)
+		refuse(SYNC_EXIT_USAGE, "--append-verify", "and -W: only one "
+		    "of them");
 	if (a->json && a->given.style)
 		refuse(SYNC_EXIT_USAGE, "--json", "and --progress=WORD: only "
 		    "one of them");

@@ -58,6 +58,7 @@ static const struct help_row rows[] = {
 				  "those that --delete deletes" },
 	{ "-W", "send files whole, also what an old target has" },
 	{ "--inplace, -S, --fsync", "write the target itself; holes; to disk" },
+	{ "--append-verify", "only files that have grown, in place" },
 	{ "--verify", "compare both ends of each file" },
 	{ "-z, --bwlimit=rate", "compress; at most so many KiB/s" },
 	{ "--timeout=seconds, --stop-after=time", "give up; stop, and go on "

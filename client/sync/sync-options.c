@@ -599,6 +599,7 @@ const struct sync_option sync_options[] = {
 	VALUE("compare-dest", 0, take_compare_dest),
 	VALUE("copy-dest", 0, take_copy_dest),
 	FLAG("inplace", 0, opts.in_place),
+	FLAG("append-verify", 0, opts.size.grows),
 	FLAG("sparse", 'S', xfer.sparse),
 	FLAG("fsync", 0, xfer.fsync),
 	TRUE("partial", 0), /* parts are always kept */
@@ -662,8 +663,8 @@ const struct sync_option sync_options[] = {
 	REFUSED("safe-links", 0, false, NOT_YET),
 	REFUSED("copy-unsafe-links", 0, false, NOT_YET),
 	REFUSED("munge-links", 0, false, NOT_YET),
-	REFUSED("append", 0, false, NOT_YET),
-	REFUSED("append-verify", 0, false, NOT_YET),
+	REFUSED("append", 0, false, "what is there already has to be the "
+	    "source's: --append-verify"),
 	REFUSED("block-size", 'B', true, NOT_YET ": blocks are as the "
 	    "size of a file asks for"),
 	REFUSED("ignore-missing-args", 0, false, NOT_YET),

@@ -149,11 +149,13 @@ sync_tell_report(void *arg, const char *tried, const char *path,
     const char *text)
 {
 	bool xattrs = tried != NULL && strcmp(tried, XFER_TRIED_XATTRS) == 0;
+	bool backup = tried != NULL && strcmp(tried, XFER_TRIED_BACKUP) == 0;
 	struct sync_run *run = arg;
 	char *of;
 
 	run->full |= strcmp(text, strerror(ENOSPC)) == 0 && !xattrs;
-	xasprintf(&of, xattrs ? "extended attributes: %s" : "%s", text);
+	xasprintf(&of, "%s%s", xattrs ? "extended attributes: " :
+		backup ? "backup: " : "", text);
 	sync_tell_fail(run, path, of);
 	free(of);
 }

@@ -7,6 +7,7 @@
  *	order-places.c	paths below a root on this host
  *	order-away.c	what goes from the target, for good or to a backup
  *	order-way.c	what has a target's name makes way for it
+ *	order-keep.c	what is written in place is copied to a backup before
  *	order-delete.c	deletes, in the plan's order
  *	order-dirs.c	directories, and their attributes
  *	order-attrs.c	attributes of files on this host
@@ -61,6 +62,7 @@ void xfer_place_forget(struct xfer_places *p, const struct xfer_below *b);
 /* ---- a plan that is followed -------------------------------------------- */
 
 TAILQ_HEAD(xfer_deletions, xfer_deletion);
+TAILQ_HEAD(xfer_keeps, xfer_keep);
 
 struct xfer_ordered {
 	const struct xfer_orders *from; /* borrowed */
@@ -83,6 +85,7 @@ struct xfer_ordered {
 	size_t dirs, fixes, sources, deletes;
 	struct xfer_settle *settle; /* owned; NULL: nothing is to be synced */
 	struct xfer_deletions deletions;
+	struct xfer_keeps keeps; /* backups that are copied on this host */
 	/* Directories that were asked for, of which the first so many are
 	 * there, or failed. */
 	uint64_t dirs_asked, dirs_answered;
@@ -158,6 +161,19 @@ bool xfer_way_clear_here(struct xfer_file *f);
 /* f was not renamed: a backup that was made gets its name back, unless
  * something else has that. */
 void xfer_way_back(struct xfer_file *f);
+
+/* ---- order-keep.c ------------------------------------------------------- */
+
+/* Is the backup of f a copy, because its target is written in place? */
+bool xfer_keeps_copy(const struct xfer_file *f);
+/* Before data moves to the target, which is open: as e at a server, or as f->fd
+ * on this host. True: f is touched when the copy is whole and has its name;
+ * then the function is called again. Or f has failed, and is touched. */
+bool xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e);
+/* Copies a slice of a backup on this host. False: there is none. */
+bool xfer_keep_turn(struct xfer *x);
+/* f has ended; whole: its target is the source's copy. */
+void xfer_keep_free(struct xfer_file *f, bool whole);
 
 /* ---- order-delete.c ----------------------------------------------------- */
 

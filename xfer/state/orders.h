@@ -16,6 +16,7 @@
 #include "xfer/xattrs.h"
 
 struct xfer_delta;
+struct xfer_keep;
 struct xfer_exact;
 
 enum xfer_order_kind {
@@ -130,6 +131,8 @@ struct xfer_duty {
 		     * source's */
 	bool way_clear; /* what had the target's name has gone */
 	bool set_aside; /* the old target is the backup now */
+	struct xfer_keep *keep; /* owned; the old target is copied to it; NULL:
+				 * no copy has begun */
 };
 
 #endif

@@ -17,6 +17,7 @@ struct xfer;
 #define XFER_TRIED_OPEN_SOURCE "remote open"
 #define XFER_TRIED_OPEN_TARGET "dest open" /* the target at the server */
 #define XFER_TRIED_XATTRS "set extended attributes of"
+#define XFER_TRIED_BACKUP "back up"
 
 /* The beginning of the report of a copy that does not fit. */
 #define XFER_NO_ROOM "does not fit: "

@@ -290,6 +290,11 @@ sync_decide(const struct sync_opts *o, const struct sync_ends *ends,
 	else if (source->kind != WALK_FILE ||
 	    !file_changed(o, time, source, target, &d))
 		d.action = SYNC_NOTHING;
+	else if (o->size.grows && target->size >= source->size) {
+		d.action = SYNC_NOTHING;
+		d.left_alone = true;
+		return d;
+	}
 	attributes_differ(o, time, source, target, &d);
 	return d;
 }

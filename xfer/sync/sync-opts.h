@@ -33,6 +33,8 @@ struct sync_opts {
 	bool prune_empty;     /* -m */
 	struct {
 		bool max_given;
+		bool grows; /* --append-verify: what changed is copied only if
+			     * the target's size is less than the source's */
 		uint64_t max, min;
 	} size; /* of files, in bytes */
 

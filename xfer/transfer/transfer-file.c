@@ -446,7 +446,7 @@ first_opened(struct xfer_file *f)
 		return;
 	} else if (!f->up && f->fd < 0 && !xfer_part_open(f)) {
 		not_opened(f);
-	} else {
+	} else if (!xfer_keep_first(f, e)) {
 		begin_data(f);
 	}
 }

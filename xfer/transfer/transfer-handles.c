@@ -247,7 +247,7 @@ xfer_open_flags(const struct xfer_file *f)
 	if (!f->up || f->target.reuse == XFER_REUSE_WHOLE)
 		return SFTP_O_READ;
 	return SFTP_O_WRITE | (f->resume || f->x->opts.verify ||
-	    xfer_delta_of(f) != NULL ? SFTP_O_READ : 0u);
+	    xfer_delta_of(f) != NULL || xfer_keeps_copy(f) ? SFTP_O_READ : 0u);
 }
 
 /* --- streams that have nothing to do --- */

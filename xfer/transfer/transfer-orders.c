@@ -21,6 +21,7 @@ xfer_follow(struct xfer *x, bool up, const struct xfer_orders *orders)
 	x->orders->up = up;
 	TAILQ_INIT(&x->orders->deletions);
 	TAILQ_INIT(&x->orders->making);
+	TAILQ_INIT(&x->orders->keeps);
 	return 0;
 }
 
@@ -170,6 +171,7 @@ xfer_orders_file_ended(struct xfer_file *f)
 		return;
 	if (ok && !f->only_attrs && !f->source.symlink && !f->duty->linked)
 		bytes = f->source.size;
+	xfer_keep_free(f, ok);
 	f->x->sum.bytes_matched += MIN(f->item.kept, bytes);
 	if (ok && xfer_settles(f) && !f->x->over)
 		xfer_settle_file(f, bytes);
@@ -266,7 +268,7 @@ xfer_orders_turn(struct xfer *x)
 		s->taken = false;
 		xfer_order_ends(x, s->next.id, false, 0);
 	}
-	n = xfer_settle_turn(x);
+	n = xfer_settle_turn(x) | xfer_keep_turn(x);
 	while (!x->stopped && n < ORDERS_PER_TURN && xfer_may_find_more(x) &&
 	    xfer_hash_count(x) < HASHES_MAX && take(x) && obey(x, &s->next)) {
 		s->taken = false;

@@ -301,7 +301,8 @@ open_in_place(struct xfer_file *f)
 	struct stat st;
 
 	f->fd = local_open_target(f->at, f->name, O_CREAT |
-	    (xfer_keeps_data(f) || f->x->opts.verify ? O_RDWR : O_WRONLY),
+	    (xfer_keeps_data(f) || f->x->opts.verify || xfer_keeps_copy(f) ?
+		O_RDWR : O_WRONLY),
 	    xfer_part_first_mode(f), f->links);
 	if (f->fd < 0) {
 		report_open(f, errno);

@@ -32,7 +32,7 @@ learn(struct xfer *x, enum sftp_renames renames)
 static bool
 makes_way(const struct xfer_file *f)
 {
-	return f->duty != NULL &&
+	return f->duty != NULL && !xfer_keeps_copy(f) &&
 	    (f->duty->backup != NULL || f->duty->replaces_kind);
 }
 
