@@ -127,6 +127,24 @@ add_list(struct sync_run *run, const struct sync_names *n)
 	free(top);
 }
 
+/* The sources of one directory are read side by side, and one of our servers
+ * has so many walks at a time. */
+static void
+count_sources(struct sync_run *run)
+{
+	enum { SOURCES_MAX = 60 };
+	const struct sync_root *r;
+
+	if (sources_are_remote(run) && sftp_has_version(run->host.s) &&
+	    !sftp_has(run->host.s, SFTP_EXT_WALK))
+		return;
+	TAILQ_FOREACH(r, &run->roots, entry)
+		if (r->sources.n > SOURCES_MAX)
+			sync_die(run, SYNC_EXIT_REFUSED, r->sources.v[0],
+			    "and others: more than 60 sources whose contents "
+			    "go to one directory; use several runs");
+}
+
 /* A tree of which a rule hides the top itself is not there. */
 static void
 hide_roots(struct sync_run *run)
@@ -167,4 +185,5 @@ sync_find_roots(struct sync_run *run)
 	}
 	sync_must(sync_names_finish(&run->roots));
 	hide_roots(run);
+	count_sources(run);
 }

@@ -184,9 +184,11 @@ wanted(const struct sync_run *run, bool source)
 	return want | sync_xattrs_wanted(o);
 }
 
+enum { SOURCES_FEW = 4 }; /* of one directory, read side by side */
+
 static struct sync_scan *
 scan(struct sync_run *run, bool source, const char *root,
-    const struct strlist *names, bool at_top)
+    const struct strlist *names, bool at_top, bool many)
 {
 	const struct sync_opts *o = &run->args.opts;
 	struct sync_end *end = sync_end_of(run, source);
@@ -197,6 +199,7 @@ scan(struct sync_run *run, bool source, const char *root,
 		.want = wanted(run, source),
 		/* What is in a directory that goes, goes first (-d). */
 		.recursive = o->recursive || (!source && o->delete),
+		.many = source && many,
 		.copy_links = source && o->copy_links,
 		.copy_dirlinks = source ? o->copy_dirlinks :
 					  o->keep_dirlinks,
@@ -225,10 +228,11 @@ scan_target(struct sync_run *run, struct sync_pair_ends *p)
 	if (r->as != NULL && p->as.n == 0)
 		xstrlist_add(&p->as, r->as);
 	names = r->as != NULL ? &p->as : r->names_only ? &r->names : NULL;
-	p->target = scan(run, false, path, names, false);
+	p->target = scan(run, false, path, names, false, false);
 	for (size_t i = 0; i < run->dests.n; i++)
 		p->dests[i] = scan(run, false, keep(run,
-		    sync_path_below(run->dests.v[i], r->mount)), names, false);
+		    sync_path_below(run->dests.v[i], r->mount)), names, false,
+		    false);
 }
 
 static void
@@ -242,7 +246,8 @@ begin_pair(struct sync_run *run, struct sync_root *r)
 	for (size_t i = 0; i < r->sources.n; i++)
 		p->sources[i] = scan(run, true, r->sources.v[i],
 		    r->names_only ? &r->names : NULL,
-		    !r->names_only && *r->mount == '\0');
+		    !r->names_only && *r->mount == '\0',
+		    r->sources.n > SOURCES_FEW);
 	scan_target(run, p);
 	TAILQ_INSERT_TAIL(&run->pairs, p, entry);
 }

@@ -569,12 +569,29 @@ def test_several_sources_by_links(ends, source, tmp_path):
     assert left_to_do(source, tmp_path / "to") == []
 
 
+@pytest.mark.parametrize("many", [5, 40, 61])
+def test_contents_of_many_sources(ends, request, tmp_path, many):
+    """The contents of many directories go to one; of too many none, if our
+    server is to read them."""
+    words = [ends(f"{make(tmp_path / f'd{i}', {f'f{i}': str(i), 'same': 'x'})}/",
+                  f"{tmp_path}/to") for i in range(many)]
+    done = run([SYNC, "-r", *words[0][:-2], *(w[-2] for w in words),
+                words[0][-1]])
+    if many > 60 and request.node.callspec.params["ends"] != "down-stock":
+        assert done.rc == 4 and b"more than 60 sources" in done.err, done
+        assert not (tmp_path / "to").exists()
+        return
+    assert (done.rc, done.err) == (0, b""), done
+    assert sorted(os.listdir(tmp_path / "to")) == sorted(
+        ["same", *(f"f{i}" for i in range(many))])
+
+
 def test_more_sources_than_walks(ends, tmp_path):
-    """A server has four walks of a session at a time."""
-    tops = [make(tmp_path / f"d{i}", {"f": str(i)}) for i in range(7)]
+    """A server has 64 walks of a session at a time."""
+    tops = [make(tmp_path / f"d{i}", {"f": str(i)}) for i in range(70)]
     words = [ends(str(top), str(tmp_path / "to")) for top in tops]
     sources = [w[-2] for w in words]
     done = run([SYNC, "-r", *words[0][:-2], *sources, words[0][-1]])
     assert (done.rc, done.err) == (0, b""), done
     assert [(tmp_path / "to" / t.name / "f").read_text() for t in tops] == [
-        str(i) for i in range(7)]
+        str(i) for i in range(70)]

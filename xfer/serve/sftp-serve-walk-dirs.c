@@ -56,7 +56,7 @@ walk_dirs_begin(struct walk_dirs *w, int top)
 	if (w->names_max == 0)
 		w->names_max = NAMES_MAX;
 	w->names_max = MAX(w->names_max, (size_t)NAMES_LEAST);
-	w->tree = local_tree_new(WALK_FDS);
+	w->tree = local_tree_new(w->fds_max != 0 ? w->fds_max : WALK_FDS);
 	w->levels = calloc(1, sizeof *w->levels);
 	if (w->tree == NULL || w->levels == NULL) {
 		fd_close(&top);

@@ -26,8 +26,13 @@
 #include "xfer/sftp/sftp-rights.h"
 
 enum {
-	WALKS_MAX = 4, /* most walks of a session, since each holds names and
-			* descriptors */
+	WALKS_MAX = 64, /* most walks of a session, since each holds names and
+			 * descriptors */
+	/* All but the first WALKS_LARGE hold few of these: they read the names
+	 * of a wide directory again and again instead, and nothing ahead. */
+	WALKS_LARGE = 4,
+	LITTLE_NAMES = 256 * 1024,
+	LITTLE_FDS = 2,
 	/* The largest record fits, with extended attributes or without. */
 	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024,
 	REPLY_FULL_XATTRS = REPLY_FULL - XATTRS_BYTES_MAX,
@@ -283,7 +288,8 @@ done_read(struct sftp_serve *s, struct serve_op *op)
 {
 	struct serve_walk *w = op->walking;
 
-	if (w->slow && w->ahead == NULL && !w->ended && s->opts.threads > 0) {
+	if (w->slow && w->ahead == NULL && !w->ended && s->opts.threads > 0 &&
+	    w->dirs.fds_max == 0) {
 		w->ahead = walk_ahead_new();
 		w->slow = false; /* it is not tried again and again */
 	}
@@ -356,7 +362,8 @@ done_walk(struct sftp_serve *s, struct serve_op *op)
 	s->remote = s->remote || op->open.remote;
 	h->kind = SERVE_WALK;
 	h->walk = op->walk;
-	if (s->opts.threads > 0 && (op->walk->slow || s->opts.eager))
+	if (s->opts.threads > 0 && op->walk->dirs.fds_max == 0 &&
+	    (op->walk->slow || s->opts.eager))
 		h->walk->ahead = walk_ahead_new();
 	op->walk = NULL;
 	/* A key that no file has, so that only requests for the same walk wait
@@ -406,6 +413,10 @@ serve_walk(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 		return ERR_NOMEM;
 	op->walk->file.fd = -1;
 	op->walk->dirs.names_max = s->opts.walk_bytes;
+	if (walks(s) >= WALKS_LARGE) {
+		op->walk->dirs.names_max = LITTLE_NAMES;
+		op->walk->dirs.fds_max = LITTLE_FDS;
+	}
 	if ((err = get_fields(op->walk, r)) < 0)
 		return err;
 	serve_info(s, "opendir \"%s\"", op->path);

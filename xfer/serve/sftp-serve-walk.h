@@ -71,6 +71,7 @@ struct walk_dirs {
 	size_t count, cap;
 	char path[WALK_PATH_MAX + 1]; /* of the present directory */
 	size_t names_max;  /* bytes of names that are held; 0: the default */
+	unsigned fds_max;  /* descriptors of directories; 0: the default */
 	size_t below_held; /* bytes of directories that are still to come */
 	char start[WALK_PATH_MAX + 1];
 	bool skipping; /* the walk continues an earlier one, and has not yet
@@ -96,7 +97,7 @@ struct walk_dirs {
 	char after[WALK_NAME_MAX + 1];
 };
 
-/* Begins a walk. The caller has zeroed *w and set names_max, start and
+/* Begins a walk. The caller has zeroed *w and set names_max, fds_max, start and
  * skipping. Takes over top, a descriptor of the top directory. 0, or -1
  * with errno. */
 int walk_dirs_begin(struct walk_dirs *w, int top) must_check;

@@ -11,7 +11,8 @@
 #include "base/buf.h"
 #include "xfer/sync/sync-scan-internal.h"
 
-enum { READS = 8 };
+/* Few: what is not recursive needs no more, and of many scans each gets few. */
+enum { READS = 8, FEW_READS = 2 };
 
 enum read_state {
 	READ_FREE,
@@ -33,6 +34,7 @@ struct scan_walk {
 	struct scan_way way;
 	struct sftp *s;
 	bool recursive;
+	unsigned reads_max; /* under way */
 	int err;
 	bool dead;	    /* the scan was freed */
 	unsigned under_way; /* requests without an answer */
@@ -104,9 +106,7 @@ read_done(void *arg, const struct sftp_reply *reply)
 static void
 ask_more(struct scan_walk *w)
 {
-	unsigned most = w->recursive ? READS : 2;
-
-	while (w->err == 0 && w->asked < w->next + most) {
+	while (w->err == 0 && w->asked < w->next + w->reads_max) {
 		struct walk_read *r = &w->reads[w->asked++ % READS];
 
 		r->walk = w;
@@ -251,6 +251,7 @@ scan_walk_new(struct sftp *s, const char *top, const struct sync_scan_opts *o)
 	w->way.ops = &walk_ops;
 	w->s = s;
 	w->recursive = o->recursive;
+	w->reads_max = o->recursive && !o->many ? READS : FEW_READS;
 	walk_reader_init(&w->reader, o->want);
 	w->guessed = sftp_guess_walk(s, &w->handle);
 	w->under_way = 1;

@@ -44,6 +44,7 @@ struct sync_scan_opts {
 	const void *rules;
 	size_t rules_len;
 	bool recursive;	  /* false: the top's group only */
+	bool many;	  /* of many scans at a time: little is read ahead */
 	bool copy_links;  /* links are what they lead to (-L) */
 	bool copy_dirlinks; /* those to directories are (-k) */
 	/* The paths below the root that are scanned in place of the whole tree,
