@@ -676,7 +676,8 @@ xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e)
 	return true;
 }
 
-/* The backup's mode is without the mark again. */
+/* The backup's mode is without the mark again; at a server without lsetstat the
+ * mark stays. */
 static void
 unmark(struct xfer_keep *k)
 {
@@ -684,18 +685,17 @@ unmark(struct xfer_keep *k)
 	uint32_t mode = (is_kept(k) ? k->before.mode & MODE_BITS : mode_of(k)) &
 	    ~(uint32_t)S_ISVTX;
 	const struct sftp_attrs a = { .flags = SFTP_A_MODE, .mode = mode };
-	struct xfer_path_request q = { .type = SFTP_SETSTAT,
-		.path = f->duty->backup, .attrs = &a };
+	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
+		.ext = SFTP_EXT_LSETSTAT, .path = f->duty->backup,
+		.attrs = &a };
 
 	if (!f->up) {
 		if (k->fd >= 0)
 			(void)!fchmod(k->fd, mode);
 		return;
 	}
-	if (xfer_has(f->x, SFTP_EXT_LSETSTAT)) {
-		q.type = SFTP_EXTENDED;
-		q.ext = SFTP_EXT_LSETSTAT;
-	}
+	if (!xfer_has(f->x, SFTP_EXT_LSETSTAT))
+		return; /* a link in its place would be followed */
 	f->x->orders->fixes++;
 	xfer_request_path(f->x, &q, tidied, f->x);
 }
