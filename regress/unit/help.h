@@ -49,4 +49,8 @@ void socket_pair(int type, int ends[2]);
  * and writes are large. */
 void tcp_pair(int fd[2]);
 
+/* A program that calls this knows "http", "socks" and "ssh" as ports, and no
+ * other name, whatever the system's /etc/services has. */
+void know_names_of_ports(void);
+
 #endif

@@ -895,6 +895,6 @@ main(void)
 	    cmocka_unit_test(test_proxies),
 	    cmocka_unit_test(test_expand),
 	};
-	return cmocka_run_group_tests_name("client-conf", tests, set_up,
-	    temp_remove);
+	know_names_of_ports();
+	return cmocka_run_group_tests(tests, set_up, temp_remove);
 }

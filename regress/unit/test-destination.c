@@ -161,5 +161,6 @@ main(void)
 		cmocka_unit_test(bad_jumps),
 	};
 
+	know_names_of_ports();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -112,5 +112,6 @@ main(void)
 	    cmocka_unit_test(lists),
 	};
 
+	know_names_of_ports();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,15 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* What a login may do: lists, and what is left of permits from several
  * sources. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "regress/unit/help.h"
 
 #include "base/log.h"
 #include "base/mem.h"
@@ -530,5 +522,6 @@ main(void)
 		cmocka_unit_test(lists_without_a_common_place),
 	};
 
+	know_names_of_ports();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

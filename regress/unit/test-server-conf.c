@@ -861,6 +861,7 @@ main(void)
 	    cmocka_unit_test(test_addr_match),
 	};
 
+	know_names_of_ports();
 	return cmocka_run_group_tests_name("server-conf", tests, set_up,
 	    temp_remove);
 }
