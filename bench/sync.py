@@ -80,9 +80,9 @@ class Sync:
                          self.turns(self.far_jobs(servers, tree, target)))
         self.drop(list(servers.values()) + [path])
 
-    def far_jobs(self, servers, tree, target):
+    def far_jobs(self, servers, tree, target, *words):
         ours, stock = self.work.ours, self.work.stock
-        sync = [ours["sync"], "-a"]
+        sync = [ours["sync"], "-a", *words]
         jobs = {"hpnsync": self.sync_job(sync, ours, servers[ours.name], tree,
                                          target)}
         if stock.name in servers:
@@ -90,13 +90,14 @@ class Sync:
             jobs |= {
                 "hpnsync to stock": self.sync_job(sync, ours, far, tree,
                                                   target),
-                "rsync": self.sync_job(["rsync", "-a"], stock, far, tree,
-                                       target),
+                "rsync": self.sync_job(["rsync", "-a", *words], stock, far,
+                                       tree, target),
                 "rsync --no-i-r": self.sync_job(
-                    ["rsync", "-a", "--no-i-r"], stock, far, tree, target),
+                    ["rsync", "-a", "--no-i-r", *words], stock, far, tree,
+                    target),
                 "rsync --no-i-r, hpnssh": self.sync_job(
-                    ["rsync", "-a", "--no-i-r"], ours, servers[ours.name],
-                    tree, target)}
+                    ["rsync", "-a", "--no-i-r", *words], ours,
+                    servers[ours.name], tree, target)}
         return jobs
 
     def sync_here(self):

@@ -125,6 +125,23 @@ add_child(struct sync_plan *p, const char *path)
 	return &f->children[f->n++];
 }
 
+/* The order that makes the directory, without its path. A tree may have
+ * hundreds of thousands of directories side by side, so a child keeps one
+ * record, not two. */
+static struct sync_record
+make_of(const struct sync_child *c)
+{
+	struct sync_record r = c->attrs;
+
+	r.kind = XFER_ORDER_MAKE_DIR;
+	r.xattrs = 0; /* they come with the other attributes */
+	r.silent = c->make.silent;
+	r.has_was = c->make.has_was;
+	r.replaces_kind = c->make.replaces_kind;
+	r.set = c->make.set;
+	return r;
+}
+
 /* -m: something of a source is in the open directory, so that one counts, and
  * those that it is in. */
 static void
@@ -141,7 +158,7 @@ fill_dirs(struct sync_plan *p)
 		f->self.pending = false;
 		if (!f->self.made_late)
 			continue;
-		r = f->self.make;
+		r = make_of(&f->self);
 		r.path = f->path;
 		sync_emit(p, &r);
 	}
@@ -155,7 +172,7 @@ touch(struct sync_plan *p)
 	struct sync_record r;
 
 	if (f->has_self && !f->touched && f->self.locked) {
-		r = f->self.make;
+		r = make_of(&f->self);
 		r.path = f->path;
 		r.silent = true;
 		sync_emit(p, &r);
@@ -198,12 +215,13 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 		memcpy(c->xattrs, r->item.xattrs.p, r->item.xattrs.len);
 		c->attrs.item.xattrs.p = c->xattrs;
 	}
-	c->make = c->attrs;
-	c->make.xattrs = 0; /* they come with the other attributes */
+	c->make.silent = r->silent;
+	c->make.has_was = r->has_was;
+	c->make.replaces_kind = r->replaces_kind;
+	c->make.set = r->set;
 	c->attrs.kind = XFER_ORDER_DIR_ATTRS;
 	c->attrs.silent = true;
 	c->attrs.has_was = c->attrs.replaces_kind = false;
-	c->make.kind = XFER_ORDER_MAKE_DIR;
 	c->attrs_differ = d->action != SYNC_NOTHING;
 	c->has_time = has_time(d);
 	c->locked = is_there && !owner_writes && !p->p.ends->target_is_root;
@@ -219,7 +237,7 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	if (!c->pending)
 		fill_dirs(p);
 	if (c->made_late && !c->pending) {
-		struct sync_record make = c->make;
+		struct sync_record make = make_of(c);
 
 		touch(p);
 		make.path = path;
@@ -238,7 +256,7 @@ static void
 prune(struct sync_plan *p, struct sync_frame *f)
 {
 	struct sync_frame *above = TAILQ_PREV(f, sync_frames, entry);
-	struct sync_record r = f->self.make;
+	struct sync_record r = make_of(&f->self);
 
 	above->touched = true;
 	r.kind = XFER_ORDER_DELETE_DIR;
@@ -278,7 +296,7 @@ sync_frame_end(struct sync_plan *p, struct sync_frame *f)
 		r.silent = true;
 		r.set = SFTP_A_MODE;
 		r.xattrs = 0;
-		r.mode = f->self.make.was.mode;
+		r.mode = f->self.attrs.was.mode;
 	}
 	if (f->self.has_time && !f->touched)
 		r.set &= ~(uint32_t)SFTP_A_TIMES;

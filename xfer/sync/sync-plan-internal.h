@@ -57,7 +57,10 @@ struct sync_child {
 	/* -m: it does not count until something of a source is in it: then it
 	 * is made, if it is to be. A target's that never counts is deleted. */
 	bool pending, made_late, may_go;
-	struct sync_record make; /* how; without path */
+	struct {
+		bool silent, has_was, replaces_kind;
+		uint32_t set;
+	} make; /* how: what differs from attrs */
 	bool locked;	    /* its owner cannot write to it */
 	uint8_t *xattrs;    /* owned: those of both records; NULL: none */
 };
