@@ -7,6 +7,7 @@
 #ifndef HPN_CHANNELS_INTERNAL_H
 #define HPN_CHANNELS_INTERNAL_H
 
+#include "channels-rate.h"
 #include "channels-raw.h"
 #include "channels-recv-window.h"
 #include "channels-timeout.h"
@@ -186,6 +187,16 @@ struct channels_early {
 	size_t n;		  /* length of by_peer */
 };
 
+/* channels-rate.c */
+struct channels_rate {
+	struct bucket bucket[CHANNELS_WAYS];
+	bool waits[CHANNELS_WAYS]; /* for the bucket, until timer fires */
+	struct loop_timer *timer;
+	struct channels_moved moved;
+	void (*on_move)(void *arg);
+	void *on_move_arg;
+};
+
 struct named_open {
 	char *type;
 	channel_open_fn fn;
@@ -240,6 +251,7 @@ struct channels {
 	const struct channels_raw_ops *raw; /* NULL: none was set */
 	void *raw_arg;
 	struct channels_early early;
+	struct channels_rate rate;
 };
 
 /* channels.c */
@@ -313,6 +325,21 @@ bool channel_widen(struct channel *c, uint32_t more) must_check;
 /* Brings chs->offered up to date after c's window became wider or narrower. */
 void channel_count_offered(struct channel *c);
 int channel_adjust_window(struct channel *c) must_check;
+
+/* channels-rate.c. May bulk be moved now? If not, a turn follows when it may.
+ * channels_rate_count(): it was moved; channels_rate_take(): it counts. */
+void channels_rate_init(struct channels *chs);
+void channels_rate_end(struct channels *chs);
+bool channels_rate_may(struct channels *chs, enum channels_way way);
+/* How many bytes may be moved now: at least so many, as a debt. */
+uint32_t channels_rate_room(const struct channels *chs, enum channels_way way,
+    uint32_t least);
+void channels_rate_take(struct channels *chs, enum channels_way way,
+    uint64_t bytes);
+/* The widest window that the rate at which bytes come has a use for. */
+uint32_t channels_rate_window(const struct channels *chs);
+void channels_rate_count(struct channels *chs, enum channels_way way,
+    uint64_t bytes);
 
 /* channels-times.c. channels_count_time() is called at the beginning of a turn.
  * It adds the time since the last turn to what the channels waited for then, as

@@ -249,11 +249,11 @@ recv_window_grow(struct recv_window *w, const struct recv_path *path,
 }
 
 uint32_t
-recv_window_give_back(struct recv_window *w)
+recv_window_give_back(struct recv_window *w, uint32_t most)
 {
-	uint32_t bytes = w->consumed;
+	uint32_t bytes = MIN(w->consumed, most);
 
 	w->left += bytes;
-	w->consumed = 0;
+	w->consumed -= bytes;
 	return bytes;
 }

@@ -111,7 +111,7 @@ void recv_window_consume(struct recv_window *w, uint32_t bytes);
  * (packet: bytes of the largest packet that the peer may send)?
  * recv_window_rest() and _shrink(), unless windows are fixed; _withhold();
  * _grow(), if recv_window_may_grow(); and _give_back(), which returns the bytes
- * for WINDOW_ADJUST, 0 if the peer need not be told.
+ * for WINDOW_ADJUST, at most so many, 0 if the peer need not be told.
  */
 bool recv_window_adjust_due(const struct recv_window *w, uint32_t packet);
 /* Where the budget is short: a window shrinks to share bytes (an equal part of
@@ -123,7 +123,7 @@ void recv_window_withhold(struct recv_window *w);
 bool recv_window_may_grow(const struct recv_window *w);
 void recv_window_grow(struct recv_window *w, const struct recv_path *path,
     uint64_t now_us);
-uint32_t recv_window_give_back(struct recv_window *w);
+uint32_t recv_window_give_back(struct recv_window *w, uint32_t most);
 
 /* The window (bytes) to offer from now on. max: the one offered so far. per_rtt
  * and before: bytes that arrived in the last round trip, and in the one before

@@ -130,6 +130,10 @@ send_one(struct channel *c, bool *moved)
 	int r = channel_pump(c, moved);
 	uint32_t sent = before - c->peer_window;
 
+	if (!c->interactive) {
+		channels_rate_take(c->chs, CHANNELS_OUT, sent);
+		channels_rate_count(c->chs, CHANNELS_OUT, sent);
+	}
 	c->ahead = sent > ROUND_BYTES ? sent - ROUND_BYTES : 0;
 	return r;
 }
@@ -148,6 +152,8 @@ turn_row(struct channels *chs, struct channel_row *row)
 	int r;
 
 	while (n-- > 0 && (c = row->first) != NULL) {
+		if (row == &chs->bulk && !channels_rate_may(chs, CHANNELS_OUT))
+			return 0;
 		if (lets_others_pass(c))
 			continue;
 		if ((r = send_one(c, &moved)) != 0)
@@ -164,6 +170,12 @@ turn_row(struct channels *chs, struct channel_row *row)
 	return 0;
 }
 
+static bool
+bulk_may(struct channels *chs)
+{
+	return chs->bulk.n > 0 && channels_rate_may(chs, CHANNELS_OUT);
+}
+
 /* Sends packets in rounds, the interactive channels first: so no channel waits
  * for another's bulk. In a round each channel sends one packet, or none if its
  * last was large. Ends when the output ring is full or no channel has more to
@@ -175,7 +187,7 @@ pump_all(struct channels *chs)
 
 	join_touched(chs);
 	while (r == 0 && chs->tx_blocked == 0 &&
-	    chs->quick.n + chs->bulk.n > 0) {
+	    (chs->quick.n > 0 || bulk_may(chs))) {
 		r = turn_row(chs, &chs->quick);
 		if (r == 0 && chs->tx_blocked == 0)
 			r = turn_row(chs, &chs->bulk);

@@ -114,7 +114,8 @@ grow(struct channel *c)
 	sample_path(chs);
 	path = (struct recv_path){ .rtt_us = chs->rtt_us,
 		.rcvbuf = chs->rcvbuf,
-		.limit = grow_limit(c),
+		.limit = MAX(c->window.max,
+		    MIN(grow_limit(c), channels_rate_window(chs))),
 		.share = recv_window_fair(recv_movers_count(&chs->movers),
 		    chs->exact_windows),
 		.exact = chs->exact_windows };
@@ -134,6 +135,24 @@ shrink(struct channel *c, uint64_t now_ms)
 		    recv_window_share(recv_movers_count(&chs->movers)));
 }
 
+/* How many bytes of c's window the peer gets back now, at the rate for bulk. */
+static uint32_t
+give_back(struct channel *c)
+{
+	uint32_t least = 3 * MIN(c->max_packet,
+	    (uint32_t)CHANNEL_PACKET_DEFAULT), bytes;
+
+	if (c->interactive)
+		return recv_window_give_back(&c->window, UINT32_MAX);
+	bytes = recv_window_give_back(&c->window,
+	    channels_rate_room(c->chs, CHANNELS_IN, least));
+	channels_rate_take(c->chs, CHANNELS_IN, bytes);
+	/* The rest comes when the rate lets it. */
+	if (recv_window_adjust_due(&c->window, c->max_packet))
+		(void)channels_rate_may(c->chs, CHANNELS_IN);
+	return bytes;
+}
+
 /* Called once a turn: so a channel sends at most one adjust in a turn. */
 int
 channel_adjust_window(struct channel *c)
@@ -145,6 +164,8 @@ channel_adjust_window(struct channel *c)
 	if (!recv_window_adjust_due(&c->window, c->max_packet) ||
 	    channel_got_eof(c) || c->sending == SENDING_CLOSED)
 		return 0;
+	if (!c->interactive && !channels_rate_may(c->chs, CHANNELS_IN))
+		return 0;
 	now_ms = clock_ms();
 	if (!c->chs->fixed_windows) {
 		recv_window_rest(&c->window, now_ms);
@@ -153,7 +174,7 @@ channel_adjust_window(struct channel *c)
 	recv_window_withhold(&c->window);
 	grow(c);
 	channel_count_offered(c);
-	if ((bytes = recv_window_give_back(&c->window)) == 0)
+	if ((bytes = give_back(c)) == 0)
 		return 0;
 	channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
 	buf_put_u32(&b, bytes);

@@ -19,6 +19,7 @@ channels_new(struct channels **out, struct packet *p, struct loop *l)
 		return ERR_NOMEM;
 	chs->packet = p;
 	chs->loop = l;
+	channels_rate_init(chs);
 	*out = chs;
 	return 0;
 }
@@ -109,6 +110,7 @@ channels_free(struct channels *chs)
 	}
 	queue_pool_clear(&chs->pool);
 	channels_stop_clock(chs);
+	channels_rate_end(chs);
 	for (size_t i = 0; i < chs->open_count; i++)
 		free(chs->opens[i].type);
 	for (size_t i = 0; i < chs->global_count; i++)

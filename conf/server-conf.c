@@ -19,6 +19,7 @@
 #include "conf/defaults.h"
 #include "conf/event-log.h"
 #include "conf/permit-pattern.h"
+#include "conf/rates.h"
 #include "conf/server-match.h"
 #include "crypto/digest.h"
 #include "packet.h"
@@ -286,6 +287,12 @@ static const struct conf_row rows[] = {
 	{ "MaxConnectionsPerUser", NULL,
 	    NUMBER(session.max_connections_per_user, 1, INT_MAX, "none"),
 	    .values = no_limit },
+	{ "TransferCapacity", NULL, TEXTUAL(rate.capacity),
+	    .flags = CONF_GLOBAL | CONF_NONE, .check = rate_check },
+	{ "UserRateMax", NULL, TEXTUAL(rate.user_max),
+	    .flags = CONF_NONE, .check = rate_check },
+	{ "GroupRateMax", NULL, LIST(rate.group_max),
+	    .flags = CONF_NONE | CONF_ALONE, .check = rate_check_group },
 	{ "PermitRootLogin", NULL,
 	    CHOICE(login.permit_root_login, root_values, "prohibit-password") },
 	{ "AllowUsers", NULL, LIST(login.allow_users), .flags = CONF_APPEND,

@@ -236,6 +236,13 @@ struct server_conf {
 		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
 
+	/* Rates of bulk data: see rate_read(); NULL: no limit. */
+	struct {
+		char *capacity; /* of all users; not inside Match */
+		char *user_max;
+		struct strlist group_max; /* see rate_read_group() */
+	} rate;
+
 	/* Messages. Facility and name are not inside Match. */
 	struct {
 		char *name; /* of the program, for syslog */

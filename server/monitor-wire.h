@@ -74,8 +74,15 @@ enum monitor_request {
 	MONITOR_SESSION,	/* bool: one more begins, or else one has ended;
 				 * answer: bool, MaxSessionsPerUser allows it.
 				 * Of the session process */
+	MONITOR_SHARES,		/* answer: a descriptor follows, of a socket for
+				 * datagrams. Of the session process */
 	MONITOR_REQUEST_COUNT,
 };
+
+/* Bytes of datagrams about shares. The session process tells what it wants:
+ * u64 out, u64 in (bytes a second), bool: shares are to be divided at once. The
+ * monitor answers with what it gets: u64 out, u64 in. */
+enum { MONITOR_SHARE_WANT = 17, MONITOR_SHARE_GOT = 16 };
 
 enum monitor_result {
 	MONITOR_FAILURE,

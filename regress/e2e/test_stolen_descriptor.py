@@ -35,8 +35,8 @@ PIDFD_GETFD = 438
 # enum monitor_request
 (LOG, SIGN, USER, TRY, TRY_ANSWER, HAND_OVER, SIGN_REKEY, PTY, PTY_END, PROVE,
  GSS_STEP, GSS_SIGN, GSS_STEP_REKEY, GSS_SIGN_REKEY, EVENT,
- TICKETS, SESSION) = range(1, 18)
-KINDS = [*range(19), 128, 255]
+ TICKETS, SESSION, SHARES) = range(1, 19)
+KINDS = [*range(20), 128, 255]
 HOST_KEYS = ("ed25519", "rsa", "ecdsa256")
 # No SHA-1, no ECDSA: keys and programs could do both.
 CONFIG = ("KexAlgorithms curve25519-sha256\n"
@@ -203,7 +203,7 @@ def test_every_kind_of_request(rogue):
     it empty or with what it would want before a login."""
     user = string("root") + string("ssh-connection")
     fields = [b"", user, rekey("ssh-ed25519", 32)]
-    allowed = {SIGN_REKEY, PTY, PTY_END, PROVE}
+    allowed = {SIGN_REKEY, PTY, PTY_END, PROVE, SHARES}
     for kind in KINDS:
         if kind in allowed:
             continue
@@ -244,6 +244,27 @@ def test_requests_of_a_stolen_descriptor(rogue):
     for begins in (b"\0", b"\1", b"\0", b"\0"):
         assert one.ask(SESSION, begins) == b"\1"
     assert_no_secrets(one)
+
+
+def test_claims_of_a_stolen_descriptor(rogue):
+    """A socket for what it wants to move, once; of what is no claim nothing
+    comes. (Limits that no claim can widen: test_shares_of_counters.)"""
+    one = rogue()
+    assert one.ask(SHARES) == b""
+    _, fds, _, _ = socket.recv_fds(one.sock, 1, 4)
+    with socket.socket(fileno=fds.pop()) as shares:
+        assert not fds
+        shares.settimeout(LONG)
+        for claim in (bytes(17), b"\xff" * 17):
+            shares.send(claim)
+            assert shares.recv(100) == b"\xff" * 16  # nothing is limited
+        shares.send(b"x" * 1000)
+        shares.send(bytes(17))
+        assert one.ask(SESSION, b"\0") == b"\1"  # so much later
+        shares.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            shares.recv(100)
+    assert one.ask(SHARES) is None
 
 
 @pytest.mark.parametrize("alg,length", [

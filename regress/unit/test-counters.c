@@ -533,6 +533,54 @@ test_text(void **state)
 	buf_clear(&b);
 }
 
+static const struct counters_limits no_limits = { .user_max = UINT64_MAX,
+	.group_max = UINT64_MAX };
+
+/* Shares of three connections, of two users, one of whom has two. */
+static void
+test_shares_of_counters(void **state)
+{
+	static const uint64_t all[2] = { UINT64_MAX, 10 };
+	struct counters *c[3];
+	uint64_t got[3][2];
+	uid_t uids[3] = { 1, 1, 2 };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		c[i] = counters_new(path);
+		assert_int_equal(counters_login(c[i], uids[i], 100), 0);
+		counters_set_limits(c[i], &no_limits);
+		assert_int_equal(counters_share(c[i], all, 400, i == 2,
+				     got[i]), 0);
+	}
+	assert_int_equal(got[2][0], 200);
+	/* The others find theirs when they tell again. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(counters_share(c[i], all, 400, false,
+				     got[i]), 0);
+		assert_int_equal(got[i][0], 100);
+	}
+	/* Of the other direction nobody wants much: the rest is divided. */
+	assert_int_equal(got[2][1], 10 + (400 - 30) / 2);
+	/* What else is written keeps shares; a user's limit is one of all. */
+	counters_session_begin(c[0]);
+	counters_set_limits(c[1], &(struct counters_limits){ .user_max = 50,
+		.group_max = UINT64_MAX });
+	assert_int_equal(counters_share(c[1], all, 400, true, got[1]), 0);
+	assert_int_equal(counters_share(c[0], all, 400, false, got[0]), 0);
+	assert_int_equal(counters_share(c[2], all, 400, false, got[2]), 0);
+	assert_int_equal(got[0][0], 25);
+	assert_int_equal(got[1][0], 25);
+	assert_int_equal(got[2][0], 350);
+	/* Who has left has no share. */
+	counters_leave(c[2]);
+	counters_set_limits(c[1], &no_limits);
+	assert_int_equal(counters_share(c[1], all, 400, true, got[1]), 0);
+	assert_int_equal(got[1][0], 200);
+	for (int i = 0; i < 3; i++)
+		counters_free(c[i]);
+}
+
 static void
 test_limit_names(void **state)
 {
@@ -556,7 +604,8 @@ main(void)
 		TEST(test_later_version), TEST(test_foreign),
 		TEST(test_removed), TEST(test_no_directory), TEST(test_limits),
 		TEST(test_sessions), TEST(test_turns), TEST(test_paths),
-		TEST(test_text), TEST(test_limit_names) };
+		TEST(test_text), TEST(test_shares_of_counters),
+		TEST(test_limit_names) };
 
 	messages_keep();
 	return cmocka_run_group_tests(tests, temp_make, temp_remove);

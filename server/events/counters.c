@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "server/events/counters.h"
+#include "server/events/counters-internal.h"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -22,42 +22,8 @@
 #include "conf/defaults.h"
 
 #define MAGIC UINT64_C(0x68706e636f756e74)
-#define NOBODY UINT64_MAX
 
 enum { BUSY_AGAIN_MS = 1000 };
-
-/* The head of the file, in this machine's byte order. */
-struct head {
-	uint64_t magic;
-	uint32_t version, counters; /* COUNTERS_VERSION, COUNTER_COUNT */
-	uint64_t since;		    /* time(3) */
-	uint64_t written_ms;	    /* clock_ms(): the last turn to write */
-	uint64_t used;		    /* slots from here on were never in use */
-	uint64_t total[COUNTER_COUNT];
-	uint64_t sum; /* of all before it */
-};
-_Static_assert(sizeof(struct head) <= COUNTERS_HEAD, "head of counters");
-
-struct slot {
-	uint64_t pid;	/* 0: free */
-	uint64_t start; /* proc_start() */
-	uint64_t uid;	/* NOBODY: not logged in */
-	uint64_t sessions;
-	uint64_t spare[12];
-};
-_Static_assert(sizeof(struct slot) == COUNTERS_SLOT, "slot of counters");
-
-struct counters {
-	char *path;
-	int fd; /* -1: not open */
-	bool told;
-	struct slot mine; /* as it should be in the file */
-	int64_t at;	  /* which slot; -1: none */
-	uint64_t todo[COUNTER_COUNT];
-	uint64_t busy_ms; /* when the lock was not to be had; 0: it was */
-	/* Between lock() and unlock(). */
-	struct head head;
-};
 
 char *
 counters_path(const struct server_conf *c)
@@ -90,16 +56,21 @@ tell(struct counters *c, const char *what)
 	c->told = true;
 }
 
-/* FNV-1a. */
-static uint64_t
-sum_of(const struct head *h)
+uint64_t
+counters_sum(const void *p, size_t len)
 {
-	const uint8_t *p = (const uint8_t *)h;
+	const uint8_t *bytes = p;
 	uint64_t sum = UINT64_C(0xcbf29ce484222325);
 
-	for (size_t i = 0; i < offsetof(struct head, sum); i++)
-		sum = (sum ^ p[i]) * UINT64_C(0x100000001b3);
+	for (size_t i = 0; i < len; i++)
+		sum = (sum ^ bytes[i]) * UINT64_C(0x100000001b3);
 	return sum;
+}
+
+static uint64_t
+sum_of(const struct counters_head *h)
+{
+	return counters_sum(h, offsetof(struct counters_head, sum));
 }
 
 static bool
@@ -184,13 +155,13 @@ make_head(struct counters *c)
 static int
 get_head(struct counters *c)
 {
-	struct head *h = &c->head;
+	struct counters_head *h = &c->head;
 	ssize_t n = fd_pread_all(c->fd, h, sizeof *h, 0);
 
 	if (n == 0)
 		return make_head(c);
-	if (n >= (ssize_t)offsetof(struct head, since) && h->magic == MAGIC &&
-	    h->version > COUNTERS_VERSION) {
+	if (n >= (ssize_t)offsetof(struct counters_head, since) &&
+	    h->magic == MAGIC && h->version > COUNTERS_VERSION) {
 		tell(c, "made by a later version, and not used");
 		return ERR_SYSTEM;
 	}
@@ -202,8 +173,8 @@ get_head(struct counters *c)
 	return make_head(c);
 }
 
-static int
-put_head(struct counters *c)
+int
+counters_put_head(struct counters *c)
 {
 	c->head.sum = sum_of(&c->head);
 	return put(c->fd, &c->head, sizeof c->head, 0) == 0 ? 0 : ERR_SYSTEM;
@@ -219,11 +190,11 @@ slot_place(uint64_t i)
 
 /* Reads all slots; what the file is too short for is free. Their number is
  * c->head.used. Caller frees. */
-static struct slot *
-get_slots(struct counters *c)
+struct counters_slot *
+counters_get_slots(struct counters *c)
 {
 	size_t n = (size_t)c->head.used;
-	struct slot *s = xcalloc(n + 1, sizeof *s);
+	struct counters_slot *s = xcalloc(n + 1, sizeof *s);
 	ssize_t got = fd_pread_all(c->fd, s, n * sizeof *s, slot_place(0));
 	size_t whole = got > 0 ? (size_t)got / sizeof *s : 0;
 
@@ -231,14 +202,21 @@ get_slots(struct counters *c)
 	return s;
 }
 
+int
+counters_put_slots(struct counters *c, const struct counters_slot *s)
+{
+	return put(c->fd, s, (size_t)c->head.used * sizeof *s,
+		   slot_place(0)) == 0 ? 0 : ERR_SYSTEM;
+}
+
 static int
-put_slot(struct counters *c, uint64_t i, const struct slot *s)
+put_slot(struct counters *c, uint64_t i, const struct counters_slot *s)
 {
 	return put(c->fd, s, sizeof *s, slot_place(i)) == 0 ? 0 : ERR_SYSTEM;
 }
 
 static bool
-is_alive(const struct slot *s)
+is_alive(const struct counters_slot *s)
 {
 	uint64_t start;
 	pid_t pid = (pid_t)s->pid;
@@ -251,7 +229,7 @@ is_alive(const struct slot *s)
 }
 
 static void
-free_slot(struct counters *c, uint64_t i, struct slot *s)
+free_slot(struct counters *c, uint64_t i, struct counters_slot *s)
 {
 	memset(s, 0, sizeof *s);
 	(void)put_slot(c, i, s);
@@ -259,7 +237,7 @@ free_slot(struct counters *c, uint64_t i, struct slot *s)
 
 /* Frees the slots of processes that have ended. */
 static void
-sweep(struct counters *c, struct slot *s)
+sweep(struct counters *c, struct counters_slot *s)
 {
 	for (uint64_t i = 0; i < c->head.used; i++)
 		if (s[i].pid != 0 && !is_alive(&s[i]))
@@ -267,7 +245,7 @@ sweep(struct counters *c, struct slot *s)
 }
 
 static bool
-is_mine(const struct counters *c, const struct slot *s)
+is_mine(const struct counters *c, const struct counters_slot *s)
 {
 	return s->pid == c->mine.pid && s->start == c->mine.start;
 }
@@ -276,7 +254,7 @@ is_mine(const struct counters *c, const struct slot *s)
 static int
 take_slot(struct counters *c)
 {
-	struct slot *s = get_slots(c);
+	struct counters_slot *s = counters_get_slots(c);
 	uint64_t i = 0;
 
 	for (int turn = 0; turn < 2; turn++) {
@@ -293,7 +271,7 @@ take_slot(struct counters *c)
 	}
 	if (i == c->head.used) {
 		c->head.used++;
-		if (put_head(c) != 0)
+		if (counters_put_head(c) != 0)
 			return ERR_SYSTEM;
 	}
 	c->at = (int64_t)i;
@@ -305,14 +283,17 @@ take_slot(struct counters *c)
 static int
 keep_slot(struct counters *c)
 {
-	struct slot s = { 0 };
+	struct counters_slot s = { 0 };
 	int r;
 
 	if (c->at >= 0 && (uint64_t)c->at < c->head.used &&
 	    fd_pread_all(c->fd, &s, sizeof s, slot_place((uint64_t)c->at)) ==
 		(ssize_t)sizeof s &&
-	    is_mine(c, &s))
+	    is_mine(c, &s)) {
+		/* Whoever divides shares writes these. */
+		memcpy(c->mine.got, s.got, sizeof c->mine.got);
 		return 0;
+	}
 	c->at = -1;
 	r = take_slot(c);
 	return r == ERR_LIMIT ? 0 : r;
@@ -320,8 +301,8 @@ keep_slot(struct counters *c)
 
 /* ---- under the lock ------------------------------------------------------ */
 
-static void
-unlock(struct counters *c)
+void
+counters_unlock(struct counters *c)
 {
 	(void)flock(c->fd, LOCK_UN);
 }
@@ -360,26 +341,34 @@ hand_over(struct counters *c)
 
 	for (int i = 0; i < COUNTER_COUNT; i++)
 		c->head.total[i] += c->todo[i];
-	if ((r = put_head(c)) == 0)
+	if ((r = counters_put_head(c)) == 0)
 		memset(c->todo, 0, sizeof c->todo);
+	return r;
+}
+
+/* Whoever holds the lock so long may hold it longer: a process that was
+ * stopped. Events must not wait for it each time. */
+int
+counters_lock_often(struct counters *c)
+{
+	int r;
+
+	if (c->busy_ms != 0 && clock_ms() - c->busy_ms < BUSY_AGAIN_MS)
+		return ERR_AGAIN;
+	r = lock(c);
+	c->busy_ms = r == ERR_AGAIN ? clock_ms() : 0;
 	return r;
 }
 
 int
 counters_flush(struct counters *c)
 {
-	int r;
+	int r = counters_lock_often(c);
 
-	/* Whoever holds the lock so long may hold it longer: a process that
-	 * was stopped. Events must not wait for it each time. */
-	if (c->busy_ms != 0 && clock_ms() - c->busy_ms < BUSY_AGAIN_MS)
-		return ERR_AGAIN;
-	r = lock(c);
-	c->busy_ms = r == ERR_AGAIN ? clock_ms() : 0;
 	if (r != 0)
 		return r;
 	r = hand_over(c);
-	unlock(c);
+	counters_unlock(c);
 	return r;
 }
 
@@ -395,7 +384,9 @@ counters_new(const char *path)
 	c->fd = -1;
 	c->at = -1;
 	c->mine.pid = (uint64_t)pid;
-	c->mine.uid = NOBODY;
+	c->mine.uid = COUNTERS_NOBODY;
+	c->mine.limits = (struct counters_limits){ .user_max = UINT64_MAX,
+		.group_max = UINT64_MAX };
 	if (proc_start(pid, &c->mine.start) != 0)
 		c->mine.start = 0;
 	return c;
@@ -404,7 +395,7 @@ counters_new(const char *path)
 void
 counters_leave(struct counters *c)
 {
-	struct slot s;
+	struct counters_slot s;
 
 	if (lock(c) != 0)
 		return;
@@ -413,7 +404,7 @@ counters_leave(struct counters *c)
 		free_slot(c, (uint64_t)c->at, &s);
 	c->at = -1;
 	c->mine.pid = 0;
-	unlock(c);
+	counters_unlock(c);
 }
 
 void
@@ -457,7 +448,7 @@ count_different(uint64_t *v, size_t n)
 }
 
 static void
-sum_up(const struct slot *s, size_t n, struct counters_now *now)
+sum_up(const struct counters_slot *s, size_t n, struct counters_now *now)
 {
 	uint64_t *uids = xcalloc(n + 1, sizeof *uids);
 	size_t logged_in = 0;
@@ -466,7 +457,7 @@ sum_up(const struct slot *s, size_t n, struct counters_now *now)
 		if (s[i].pid == 0)
 			continue;
 		now->connections++;
-		if (s[i].uid == NOBODY)
+		if (s[i].uid == COUNTERS_NOBODY)
 			continue;
 		uids[logged_in++] = s[i].uid;
 		now->sessions += s[i].sessions;
@@ -478,19 +469,19 @@ sum_up(const struct slot *s, size_t n, struct counters_now *now)
 int
 counters_look(struct counters *c, struct counters_now *now)
 {
-	struct slot *s;
+	struct counters_slot *s;
 	int r = lock(c);
 
 	memset(now, 0, sizeof *now);
 	if (r != 0)
 		return r;
 	r = hand_over(c);
-	s = get_slots(c);
+	s = counters_get_slots(c);
 	sweep(c, s);
 	memcpy(now->total, c->head.total, sizeof now->total);
 	now->since = c->head.since;
 	sum_up(s, (size_t)c->head.used, now);
-	unlock(c);
+	counters_unlock(c);
 	free(s);
 	return r;
 }
@@ -498,7 +489,7 @@ counters_look(struct counters *c, struct counters_now *now)
 static bool
 is_alone(struct counters *c)
 {
-	struct slot *s = get_slots(c);
+	struct counters_slot *s = counters_get_slots(c);
 	bool alone = true;
 
 	for (uint64_t i = 0; alone && i < c->head.used; i++)
@@ -521,9 +512,9 @@ counters_turn(struct counters *c, uint64_t every_ms, bool at_end)
 	    (at_end && is_alone(c));
 	if (turn) {
 		c->head.written_ms = now;
-		turn = put_head(c) == 0;
+		turn = counters_put_head(c) == 0;
 	}
-	unlock(c);
+	counters_unlock(c);
 	return turn;
 }
 
@@ -534,7 +525,7 @@ counters_turn(struct counters *c, uint64_t every_ms, bool at_end)
 static uint64_t
 have(struct counters *c, uint64_t uid, uint64_t max, bool sessions)
 {
-	struct slot *s = get_slots(c);
+	struct counters_slot *s = counters_get_slots(c);
 	uint64_t n = 0;
 
 	for (int turn = 0; turn < 2; turn++) {
@@ -550,8 +541,8 @@ have(struct counters *c, uint64_t uid, uint64_t max, bool sessions)
 	return n;
 }
 
-static int
-put_mine(struct counters *c)
+int
+counters_put_mine(struct counters *c)
 {
 	return c->at >= 0 ? put_slot(c, (uint64_t)c->at, &c->mine) : 0;
 }
@@ -569,9 +560,9 @@ counters_login(struct counters *c, uid_t uid, uint64_t max)
 		r = ERR_LIMIT;
 	} else {
 		c->mine.uid = uid;
-		r = put_mine(c);
+		r = counters_put_mine(c);
 	}
-	unlock(c);
+	counters_unlock(c);
 	return r;
 }
 
@@ -588,9 +579,9 @@ counters_session(struct counters *c, uint64_t max)
 		r = ERR_LIMIT;
 	} else {
 		c->mine.sessions++;
-		r = put_mine(c);
+		r = counters_put_mine(c);
 	}
-	unlock(c);
+	counters_unlock(c);
 	return r;
 }
 
@@ -600,8 +591,8 @@ set_sessions(struct counters *c, uint64_t n)
 	c->mine.sessions = n;
 	if (lock(c) != 0)
 		return;
-	(void)put_mine(c);
-	unlock(c);
+	(void)!counters_put_mine(c);
+	counters_unlock(c);
 }
 
 void

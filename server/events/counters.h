@@ -24,7 +24,7 @@
 #include "server/events/counter-table.h"
 
 enum {
-	COUNTERS_VERSION = 1,
+	COUNTERS_VERSION = 2,
 	COUNTERS_SLOTS = 16 * 1024, /* most connections at a time */
 	COUNTERS_HEAD = 4096,	    /* bytes before the first slot */
 	COUNTERS_SLOT = 128,	    /* bytes of a slot */
@@ -34,6 +34,16 @@ enum {
 /* Where the counters of this configuration are: beside PidFile, or in /run by
  * the first port. Caller frees. */
 char *counters_path(const struct server_conf *c);
+
+/* The limits that hold for one connection; bytes a second in each direction. */
+struct counters_limits {
+	uint64_t user_max; /* over all connections of the user */
+	uint64_t group;	   /* counts with group_max */
+	uint64_t group_max; /* over all users of it */
+};
+
+/* FNV-1a: a number for a name. */
+uint64_t counters_sum(const void *p, size_t len);
 
 struct counters;
 
@@ -74,5 +84,15 @@ int counters_session(struct counters *c, uint64_t max) must_check;
 /* A session has begun, whatever the limit; one has ended. */
 void counters_session_begin(struct counters *c);
 void counters_session_end(struct counters *c);
+
+/* This connection's limits from here on; they are told with the next
+ * counters_share(). */
+void counters_set_limits(struct counters *c,
+    const struct counters_limits *limits);
+/* What this connection wants to move from here on, in bytes a second out and
+ * in; got: its share of capacity, as it was divided last, which is done anew
+ * from time to time, and if at_once. Otherwise as counters_flush(). */
+int counters_share(struct counters *c, const uint64_t want[2],
+    uint64_t capacity, bool at_once, uint64_t got[2]) must_check;
 
 #endif

@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "conf/rates.h"
 #include "server/events/counters.h"
 #include "server/events/metrics-text.h"
 
@@ -57,6 +58,8 @@ struct monitor_counts {
 	bool active; /* something asks for this connection to be counted */
 	bool asks;   /* sessions are asked for: MaxSessionsPerUser */
 	bool told;
+	/* Bytes a second: TransferCapacity, and the least of all limits. */
+	uint64_t capacity, least;
 };
 
 /* ---- the text ------------------------------------------------------------ */
@@ -125,7 +128,9 @@ static bool
 has_limits(const struct server_conf *c)
 {
 	return c->session.max_sessions_per_user != INT_MAX ||
-	    c->session.max_connections_per_user != INT_MAX;
+	    c->session.max_connections_per_user != INT_MAX ||
+	    c->rate.capacity != NULL || c->rate.user_max != NULL ||
+	    c->rate.group_max.n > 0;
 }
 
 struct monitor_counts *
@@ -187,9 +192,55 @@ limit_of(int value)
 	return value == INT_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
+/* The group whose GroupRateMax holds for the user, and the rate. */
+static void
+find_group(const struct server_conf *conf, const struct user *user,
+    struct counters_limits *l)
+{
+	const struct strlist *items = &conf->rate.group_max;
+	struct strlist names = { 0 };
+	size_t len;
+	int i;
+
+	if (items->n == 0)
+		return;
+	if (user_group_names(user, &names) != 0)
+		log_error("the groups of %s are not known: GroupRateMax does "
+			  "not hold", user->name);
+	i = rate_of_groups(items, &names);
+	strlist_clear(&names);
+	if (i < 0 || rate_read_group(items->v[i], &len, &l->group_max) != 0)
+		return;
+	l->group = counters_sum(items->v[i], len);
+}
+
+static void
+set_limits(struct monitor_counts *mc, const struct server_conf *conf,
+    const struct user *user)
+{
+	struct counters_limits l = { .group_max = RATE_NONE };
+
+	if (rate_read(conf->rate.user_max, &l.user_max) != 0 ||
+	    rate_read(conf->rate.capacity, &mc->capacity) != 0)
+		return; /* they were checked when they were read */
+	find_group(conf, user, &l);
+	mc->least = MIN(MIN(l.user_max, l.group_max), mc->capacity);
+	counters_set_limits(mc->counters, &l);
+}
+
+void
+monitor_counts_share(struct monitor_counts *mc, const uint64_t want[2],
+    bool at_once, uint64_t got[2])
+{
+	/* Where the file cannot be used there is nobody to share with. */
+	if (mc == NULL ||
+	    counters_share(mc->counters, want, mc->capacity, at_once, got) != 0)
+		got[0] = got[1] = mc != NULL ? mc->least : RATE_NONE;
+}
+
 bool
 monitor_counts_enter(struct monitor_counts *mc, const struct server_conf *conf,
-    uid_t uid)
+    const struct user *user)
 {
 	int r;
 
@@ -199,7 +250,8 @@ monitor_counts_enter(struct monitor_counts *mc, const struct server_conf *conf,
 	mc->active = mc->active || has_limits(conf);
 	if (!mc->active)
 		return true;
-	r = counters_login(mc->counters, uid,
+	set_limits(mc, conf, user);
+	r = counters_login(mc->counters, user->uid,
 	    limit_of(conf->session.max_connections_per_user));
 	if (r == ERR_AGAIN)
 		log_error("the counters are locked for too long: a login is "

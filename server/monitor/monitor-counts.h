@@ -16,6 +16,7 @@
 #include "conf/server-conf.h"
 #include "server/events/counter-table.h"
 #include "server/events/event.h"
+#include "server/user.h"
 
 struct loop;
 struct monitor_counts;
@@ -35,7 +36,11 @@ void monitor_counts_login(struct monitor_counts *mc,
 /* The user is authenticated. conf: of the login. False: they have as many
  * connections as MaxConnectionsPerUser allows. */
 bool monitor_counts_enter(struct monitor_counts *mc,
-    const struct server_conf *conf, uid_t uid);
+    const struct server_conf *conf, const struct user *user);
+/* What this connection wants, and its share: bytes a second, out and in.
+ * at_once: it is divided now. */
+void monitor_counts_share(struct monitor_counts *mc, const uint64_t want[2],
+    bool at_once, uint64_t got[2]);
 /* One more session, if MaxSessionsPerUser allows it. */
 bool monitor_counts_session(struct monitor_counts *mc,
     const struct server_conf *conf);

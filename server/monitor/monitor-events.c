@@ -202,7 +202,7 @@ bool
 monitor_events_enter(struct monitor_events *me, const struct login *l)
 {
 	if (me == NULL ||
-	    monitor_counts_enter(me->counts, &l->conf, l->user->uid))
+	    monitor_counts_enter(me->counts, &l->conf, l->user))
 		return true;
 	log_info("User %s from %s not allowed because of %d other connections "
 		 "(MaxConnectionsPerUser)",

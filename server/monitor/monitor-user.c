@@ -24,6 +24,7 @@
 #include "server/monitor/delegated.h"
 #include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor-events.h"
+#include "server/monitor/monitor-shares.h"
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
@@ -238,8 +239,10 @@ serve_user(struct monitor *m, struct loop *loop)
 		fatal("out of memory");
 	monitor_counts_run(monitor_events_counts(m->events), w.loop);
 	monitor_tickets_begin(m, loop);
+	monitor_shares_begin(m, loop);
 	r = loop_run(w.loop);
 	monitor_tickets_end(m);
+	monitor_shares_end(m);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)

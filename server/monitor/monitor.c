@@ -13,6 +13,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "server/monitor/monitor-events.h"
+#include "server/monitor/monitor-shares.h"
 
 static int on_log(struct monitor *m, struct rd *in, struct buf *out);
 
@@ -74,6 +75,8 @@ static const struct row {
 	    .handler = monitor_on_event },
 	[MONITOR_SESSION] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .for_sftp = true, .handler = monitor_on_limited_session },
+	[MONITOR_SHARES] = { MONITOR_PHASE_SESSION, .once = true,
+	    .answered = true, .for_sftp = true, .handler = monitor_on_shares },
 };
 
 /* Whether a line of hpnsshd-auth is logged. Only lines up to level VERBOSE are

@@ -79,6 +79,7 @@ struct monitor {
 				   * offered */
 	struct login *login;
 	struct monitor_events *events; /* NULL: no EventLog */
+	struct monitor_shares *shares; /* NULL: there is no session process */
 	struct buf packet_state, kex_state; /* from MONITOR_HAND_OVER; secret */
 	char *id_local; /* our identification line */
 	char *ttys[MONITOR_TTYS_MAX]; /* names of terminals in use; owned */

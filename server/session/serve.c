@@ -31,6 +31,7 @@
 #include "server/session/services.h"
 #include "server/session/session-calls.h"
 #include "server/session/session-events.h"
+#include "server/session/session-share.h"
 #include "server/session/session.h"
 
 struct serve {
@@ -43,6 +44,7 @@ struct serve {
 	struct channel_use *use;
 	struct sessions *sessions;
 	struct session_events *events; /* NULL: there is no EventLog */
+	struct session_share *share;   /* NULL: rates are not limited */
 	struct hostprove *hostprove;
 	struct service_owners owners; /* the state of the services' handlers */
 	struct services *services;
@@ -301,6 +303,8 @@ begin(struct serve *sv)
 	sv->events = session_events_new(sv->loop, p->monitor_fd, p->conf);
 	session_events_measure(sv->events, sv->packet, p->socket_fd, p->conf);
 	sessions_set_events(sv->sessions, sv->events);
+	sv->share = session_share_new(sv->loop, sv->channels, p->monitor_fd,
+	    p->conf);
 	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
@@ -329,6 +333,7 @@ finish(struct serve *sv)
 	forward_tunnels_free(sv->owners.tunnels);
 	log_verbose("Closing connection to %s", sv->params->peer_text);
 	connection_free(sv->connection);
+	session_share_free(sv->share);
 	channel_use_free(sv->use);
 	channels_free(sv->channels);
 	services_free(sv->services);

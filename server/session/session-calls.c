@@ -128,3 +128,19 @@ monitor_session(int fd, bool begins)
 	buf_clear(&answer);
 	return err;
 }
+
+int
+monitor_shares(int fd, int *shares_fd)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct rd r;
+	int err;
+
+	buf_put_u8(&b, MONITOR_SHARES);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0 &&
+	    (err = rd_end(&r)) == 0)
+		err = fd_receive_fds(fd, shares_fd, 1);
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
+}

@@ -37,5 +37,7 @@ int monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any) must_check;
 /* A session begins, or has ended, for MaxSessionsPerUser. ERR_DENIED: the user
  * has as many as that allows. */
 int monitor_session(int fd, bool begins) must_check;
+/* The socket for datagrams about shares (MONITOR_SHARE_WANT, _GOT); owned. */
+int monitor_shares(int fd, int *shares_fd) must_check;
 
 #endif

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * What a connection wants to move in one direction, from what it has moved.
+ *
+ * Threads: any; pure functions.
+ */
+#ifndef HPN_SERVER_EVENTS_SHARE_WANT_H
+#define HPN_SERVER_EVENTS_SHARE_WANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* All zero: it has moved nothing. */
+struct share_want {
+	uint64_t peak[8]; /* bytes a second in the last intervals */
+	unsigned next;
+};
+
+/* So many bytes were moved in ms, and a rate of got has held them back or has
+ * not: the bytes a second to ask for. */
+uint64_t share_want_note(struct share_want *w, uint64_t bytes, uint64_t ms,
+    bool held, uint64_t got);
+
+#endif
