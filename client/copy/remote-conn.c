@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "client/copy/remote-internal.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -137,13 +138,15 @@ is_refusal(const struct conn *conn, int err)
 	    conn->client != NULL && sshclient_was_refused(conn->client);
 }
 
-/* The error with which the streams of a connection end. */
+/* The error with which the streams of a connection end. ERR_SYSTEM has errno:
+ * that of TCP, which gives up when nothing is acknowledged, is a timeout, too.
+ */
 static int
 stream_error(const struct conn *conn, int err)
 {
-	if (is_refusal(conn, err))
-		return ERR_DENIED;
-	return err == ERR_TIMEOUT ? err : ERR_CLOSED;
+	if (err == ERR_TIMEOUT || (err == ERR_SYSTEM && errno == ETIMEDOUT))
+		return ERR_TIMEOUT;
+	return is_refusal(conn, err) ? ERR_DENIED : ERR_CLOSED;
 }
 
 /* Ends all connections that have not tried to log in; their streams end with

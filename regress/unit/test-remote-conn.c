@@ -6,6 +6,8 @@
 #include "regress/unit/dice.h"
 #include "regress/unit/remote-fakes.h"
 
+#include <errno.h>
+
 enum { RUNS = 2000, EVENTS = 120 };
 
 /* As remote_open() does it on a long path. */
@@ -213,18 +215,20 @@ test_refusals(void **state)
 	static const struct {
 		int err;
 		bool refused;
-		int ends_with;
+		int ends_with, number; /* errno */
 	} t[] = {
-		{ ERR_CLOSED, true, ERR_CLOSED },
-		{ ERR_SYSTEM, false, ERR_CLOSED },
-		{ ERR_MAC, false, ERR_CLOSED },
-		{ ERR_TIMEOUT, false, ERR_TIMEOUT },
-		{ ERR_DENIED, true, ERR_DENIED },
-		{ ERR_HOSTKEY, false, ERR_DENIED },
-		{ ERR_NO_CIPHER_MATCH, false, ERR_DENIED },
+		{ ERR_CLOSED, true, ERR_CLOSED, 0 },
+		{ ERR_CLOSED, false, ERR_CLOSED, ETIMEDOUT },
+		{ ERR_SYSTEM, false, ERR_CLOSED, ECONNRESET },
+		{ ERR_SYSTEM, false, ERR_TIMEOUT, ETIMEDOUT },
+		{ ERR_MAC, false, ERR_CLOSED, 0 },
+		{ ERR_TIMEOUT, false, ERR_TIMEOUT, 0 },
+		{ ERR_DENIED, true, ERR_DENIED, 0 },
+		{ ERR_HOSTKEY, false, ERR_DENIED, 0 },
+		{ ERR_NO_CIPHER_MATCH, false, ERR_DENIED, 0 },
 		/* As for too many connections; and for too many failures. */
-		{ ERR_DISCONNECTED, false, ERR_CLOSED },
-		{ ERR_DISCONNECTED, true, ERR_DENIED },
+		{ ERR_DISCONNECTED, false, ERR_CLOSED, 0 },
+		{ ERR_DISCONNECTED, true, ERR_DENIED, 0 },
 	};
 
 	(void)state;
@@ -235,6 +239,7 @@ test_refusals(void **state)
 
 		c->refused = t[i].refused;
 		c->ended = true;
+		errno = t[i].number;
 		c->p.ended(c->p.arg, t[i].err);
 		assert_int_equal(sftp_error(s), t[i].ends_with);
 		assert_int_equal(finish(r), REMOTE_EXIT_ERROR);
