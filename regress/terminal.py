@@ -14,6 +14,16 @@ import time
 from harness import SLOW, clean_env, own_children
 
 
+def fresh_modes():
+    """Of a terminal that no program has changed yet."""
+    ends = os.openpty()
+    try:
+        return termios.tcgetattr(ends[0])
+    finally:
+        for fd in ends:
+            os.close(fd)
+
+
 class Terminal:
     def __init__(self, args, env=None, rows=24, columns=80):
         self.shown = b""

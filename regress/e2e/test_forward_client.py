@@ -41,7 +41,7 @@ def shell(client):
         opened.append(Terminal([*(map(harness.stock, within[:1])),
                                 *within[1:],
                                 *client.ssh_args(*options, flags=flags)]))
-        opened[-1].line("PS1='re''ady> '; stty -echo")
+        opened[-1].line("HISTFILE=; PS1='re''ady> '; stty -echo")
         opened[-1].expect("ready> ")
         return opened[-1]
 

@@ -16,7 +16,7 @@ import time
 import pytest
 from forwarding import answers
 from muxes import Master, control, is_socket, mux_client
-from terminal import Terminal
+from terminal import Terminal, fresh_modes
 
 import harness
 from harness import IS_ROOT, LONG, Client, clean_env, hpn, run, start, wait_for
@@ -262,7 +262,7 @@ def test_stopped_terminal_stops_nobody(master):
     held = start(mux_client("hpn", master.path, flags=["-tt"]),
                  stdin=terminal, stdout=terminal, stderr=terminal)
     os.close(terminal)
-    os.write(leader, b"yes yes-and-no\r")
+    os.write(leader, b"HISTFILE=; yes yes-and-no\r")
     seen = b""
     while b"\nyes-and-no" not in seen:
         seen += os.read(leader, 1000)
@@ -395,15 +395,14 @@ def test_persist_at_a_terminal(sshd, path):
     args = client.ssh_args("ControlMaster=auto", f"ControlPath={path}",
                            "ControlPersist=60")
     with Terminal(args) as terminal:
-        before = terminal.modes()
-        terminal.line("PS1='re''ady> '; stty -echo; stty size")
+        terminal.line("HISTFILE=; PS1='re''ady> '; stty -echo; stty size")
         terminal.expect("24 80")
         terminal.resize(40, 100)
         terminal.line("sleep 0.3; stty size")
         terminal.expect("40 100")
         terminal.line("exit 4")
         assert terminal.wait() == 4
-        assert terminal.modes() == before
+        assert terminal.modes() == fresh_modes()
         assert b"Shared connection to 127.0.0.1 closed." in terminal.shown
     assert control("hpn", path, "exit").rc == 0
 

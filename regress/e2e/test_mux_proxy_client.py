@@ -65,7 +65,7 @@ def test_alive_checks_and_rekeys_are_the_masters(master):
 
 def test_escapes(master):
     with Terminal(proxied(master.path, flags=["-tt"])) as terminal:
-        terminal.line("PS1='re''ady> '; stty -echo; echo o''n")
+        terminal.line("HISTFILE=; PS1='re''ady> '; stty -echo; echo o''n")
         terminal.expect("on")
         terminal.expect("ready> ")
         terminal.type("\r~I")

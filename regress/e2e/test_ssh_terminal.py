@@ -7,7 +7,7 @@ import shlex
 import signal
 
 import pytest
-from terminal import Terminal
+from terminal import Terminal, fresh_modes
 
 from harness import Client, stock_pty_problem, wait_for
 
@@ -39,19 +39,18 @@ def at_terminal(client):
 def shell(at_terminal):
     """A remote shell, with a prompt that can be waited for."""
     terminal = at_terminal()
-    terminal.line("PS1='re''ady> '; stty -echo")
+    terminal.line("HISTFILE=; PS1='re''ady> '; stty -echo")
     terminal.expect("ready> ")
     return terminal
 
 
 def test_raw_while_connected_and_restored(at_terminal):
     terminal = at_terminal("-t", "echo begun; read x; exit 3")
-    before = terminal.modes()
     terminal.expect("begun")
     assert wait_for(terminal.is_raw)
     terminal.line("")
     assert terminal.wait() == 3
-    assert terminal.modes() == before
+    assert terminal.modes() == fresh_modes()
     assert b"Connection to 127.0.0.1 closed." in terminal.shown
 
 
@@ -115,7 +114,7 @@ def test_escape_character_twice_and_inside(shell):
 
 def test_other_escape_character(at_terminal):
     terminal = at_terminal(flags=["-e", "^A"])
-    terminal.line("echo be''gun")
+    terminal.line("HISTFILE=; echo be''gun")
     terminal.expect("begun")
     terminal.type("\r\x01.")
     assert terminal.wait() == 255
@@ -143,7 +142,7 @@ def test_suspend_escape(client):
         local.line("PS1='lo''cal> '")
         local.expect("local> ")
         local.line(command)
-        local.line("PS1='re''mote> '")
+        local.line("HISTFILE=; PS1='re''mote> '")
         local.expect("remote> ")
         local.type("\r~\x1a")
         local.expect("[suspended]")
@@ -179,7 +178,7 @@ def test_host_that_goes_away(make_server, kind):
     server = make_server(kind=kind)
     client = Client("hpn", server, log_level="INFO")
     with Terminal(client.ssh_args()) as terminal:
-        terminal.line("echo be''gun")
+        terminal.line("HISTFILE=; echo be''gun")
         terminal.expect("begun")
         server.stop()
         assert terminal.wait() == 255

@@ -334,7 +334,8 @@ def test_second_hop(krb, ticket, servers, tmp_path):
     first, second = servers("hpn"), servers("hpn", "MaxSessions 9")
     hop = client_of("hpn", second, known_hosts=known).ssh_args(
         "IdentityAgent=none")
-    command = " ".join(f"'{word}'" for word in hop) + " 'echo there'"
+    command = " ".join([f"XDG_STATE_HOME='{os.environ['XDG_STATE_HOME']}'",
+                        *(f"'{word}'" for word in hop), "'echo there'"])
     done = client_of("hpn", first).ssh(command, flags=["-K"],
                                        env=krb.env(ticket))
     assert (done.rc, done.out) == (0, b"there\n"), done

@@ -338,7 +338,8 @@ def test_second_hop(krb, ticket, servers):
     """From a session the user goes on with what was delegated."""
     first, second = servers("hpn"), servers("hpn", "MaxSessions 9")
     hop = client_of("hpn", second).ssh_args("IdentityAgent=none")
-    command = " ".join(f"'{word}'" for word in hop) + " 'echo there'"
+    command = " ".join([f"XDG_STATE_HOME='{os.environ['XDG_STATE_HOME']}'",
+                        *(f"'{word}'" for word in hop), "'echo there'"])
     done = client_of("hpn", first).ssh(command, flags=["-K"],
                                        env=krb.env(ticket))
     assert (done.rc, done.out) == (0, b"there\n"), done

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from forwarding import Service, answers, is_taken, says
 from muxes import Master, control, is_socket, mux_client
-from terminal import Terminal
+from terminal import Terminal, fresh_modes
 
 import harness
 from harness import LONG, clean_env, run, start, wait_for
@@ -104,8 +104,7 @@ def test_sftp(pair, data_file, tmp_path):
 def test_terminal(pair):
     master, kind = pair
     with Terminal(mux_client(kind, master.path)) as terminal:
-        before = terminal.modes()
-        terminal.line("PS1='re''ady> '; stty -echo; echo on $TERM")
+        terminal.line("HISTFILE=; PS1='re''ady> '; stty -echo; echo on $TERM")
         terminal.expect("on xterm")
         terminal.expect("ready> ")
         assert terminal.is_raw()
@@ -116,7 +115,7 @@ def test_terminal(pair):
         terminal.expect("50 132")
         terminal.line("exit 5")
         assert terminal.wait() == 5
-        assert terminal.modes() == before
+        assert terminal.modes() == fresh_modes()
         assert b"Shared connection to 127.0.0.1 closed." in terminal.shown
 
 
@@ -270,7 +269,7 @@ def test_proxied_streams(pair):
 
 def test_proxied_terminal(pair):
     with Terminal(proxied(pair, flags=["-tt"])) as terminal:
-        terminal.line("stty -echo; echo on $TERM; exit 5")
+        terminal.line("HISTFILE=; stty -echo; echo on $TERM; exit 5")
         terminal.expect("on xterm")
         assert terminal.wait() == 5
 
