@@ -17,8 +17,9 @@ from harness import clean_env, have, hpn, run
 from sync_ways import WAYS, arguments_of
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
-# HPN_TURNS: the long form has 10,000.
-TURNS = int(os.environ.get("HPN_TURNS", "12"))
+# HPN_TURNS: directories that become links, and are back again, while runs go
+# on; the long form has 10,000.
+TURNS = int(os.environ.get("HPN_TURNS", "600"))
 KILLS = int(os.environ.get("HPN_KILLS", "8"))
 
 pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
@@ -57,6 +58,7 @@ class Swapper(threading.Thread):
         super().__init__(daemon=True)
         self.top, self.outside, self.end = top, outside, threading.Event()
         self.aside = top.parent / "aside"
+        self.turns = 0
 
     def run(self):
         chosen = random.Random(1)
@@ -70,6 +72,7 @@ class Swapper(threading.Thread):
                 time.sleep(chosen.random() / 2000)
                 os.unlink(place)
                 os.rename(self.aside, place)
+                self.turns += 1
             except OSError:
                 # The other one was faster: what is aside goes away, and the
                 # next run makes the directory again.
@@ -108,30 +111,35 @@ def test_target_is_swapped(ends, tmp_path, outside):
     source, target = tmp_path / "from", tmp_path / "to"
     fill(source, "good")
     before = state(outside)
-    for turn in range(TURNS):
-        if turn % 4 == 0:
+    turns = runs = 0
+    while turns < TURNS:
+        if runs % 4 == 0:
             shutil.rmtree(target, ignore_errors=True)
             fill(target, "old")
             for i in range(6):
                 for k in range(6):
                     (target / f"d{i}/only{k}").write_text("to go")
-        with Swapper(target, outside):
+        with Swapper(target, outside) as swapper:
             run([SYNC, "-a", "--delete", "--max-delete=10000", "--break-lock",
                  *ends(f"{source}/", f"{target}/")])
-        assert state(outside) == before, turn
+        turns += swapper.turns
+        runs += 1
+        assert state(outside) == before, turns
 
 
 def test_source_is_swapped(ends, tmp_path, outside):
     """Whoever may write to the source sends nothing that is outside of it."""
     source = tmp_path / "from"
     fill(source, "good")
-    for turn in range(TURNS):
-        target = tmp_path / f"to{turn}"
-        with Swapper(source, outside):
+    turns = 0
+    while turns < TURNS:
+        target = tmp_path / f"to{turns}"
+        with Swapper(source, outside) as swapper:
             run([SYNC, "-rt", *ends(f"{source}/", f"{target}/")])
         leaked = [p for p in target.rglob("*") if p.is_file() and
                   p.read_bytes() == b"secret"]
-        assert leaked == [], turn
+        assert leaked == [], turns
+        turns += swapper.turns
         shutil.rmtree(target, ignore_errors=True)
         for i in range(6):
             if not (source / f"d{i}/sub").is_dir():
