@@ -141,6 +141,11 @@ add_relative(struct sync_roots *roots, const struct sync_names *n,
 		free(full);
 		return 0;
 	}
+	if (kind == SYNC_KIND_DIR && !n->recursive && !n->dirs) {
+		n->skipped(n->arg, full);
+		free(full);
+		return 0;
+	}
 	if (n->implied_dirs)
 		err = add_implied(roots, top, path);
 	if (err == 0 && kind == SYNC_KIND_DIR && n->recursive)

@@ -186,4 +186,9 @@ sync_find_roots(struct sync_run *run)
 	sync_must(sync_names_finish(&run->roots));
 	hide_roots(run);
 	count_sources(run);
+	/* Directories that were named without -r are not among the names by
+	 * now; those above a file are, and are made. */
+	if (run->args.relative && !run->args.no_implied_dirs &&
+	    !run->args.opts.recursive)
+		run->args.opts.dirs = true;
 }

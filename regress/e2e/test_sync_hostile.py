@@ -106,10 +106,18 @@ def outside(tmp_path):
     return top
 
 
+# What is done by further ways: renames, copies, attributes by name, parents.
+WORDS = [["-a", "--delete"], ["-a", "--delete", "--backup-dir=d3/kept"],
+         ["-a", "--inplace", "--backup"], ["-aX", "--delete"],
+         ["-aR"], ["-a", "--link-dest=beside", "--delete"], ["-aH", "-y"],
+         ["-a", "--fsync", "--suffix=.old", "-b"]]
+
+
 def test_target_is_swapped(ends, tmp_path, outside):
     """Whoever may write to the target leads no write or delete out of it."""
     source, target = tmp_path / "from", tmp_path / "to"
     fill(source, "good")
+    os.link(source / "d1/f1", source / "d2/sub/other")
     before = state(outside)
     turns = runs = 0
     while turns < TURNS:
@@ -120,29 +128,37 @@ def test_target_is_swapped(ends, tmp_path, outside):
                 for k in range(6):
                     (target / f"d{i}/only{k}").write_text("to go")
         with Swapper(target, outside) as swapper:
-            run([SYNC, "-a", "--delete", "--max-delete=10000", "--break-lock",
-                 *ends(f"{source}/", f"{target}/")])
+            # All ways come by turns, each with what the one before left.
+            words = WORDS[runs % len(WORDS)]
+            run([SYNC, *words, "--max-delete=10000", "--break-lock",
+                 *ends(f"{source}/{'./' if '-aR' in words else ''}",
+                       f"{target}/")])
         turns += swapper.turns
         runs += 1
         assert state(outside) == before, turns
 
 
 def test_source_is_swapped(ends, tmp_path, outside):
-    """Whoever may write to the source sends nothing that is outside of it."""
+    """Whoever may write to the source sends nothing that is outside of it, and
+    has nothing removed there."""
     source = tmp_path / "from"
     fill(source, "good")
-    turns = 0
+    before = state(outside)
+    turns = runs = 0
     while turns < TURNS:
         target = tmp_path / f"to{turns}"
         with Swapper(source, outside) as swapper:
-            run([SYNC, "-rt", *ends(f"{source}/", f"{target}/")])
+            run([SYNC, "-rt", *(["--remove-source-files"] * (runs % 3 == 2)),
+                 *ends(f"{source}/", f"{target}/")])
+        assert state(outside) == before, turns
+        runs += 1
         leaked = [p for p in target.rglob("*") if p.is_file() and
                   p.read_bytes() == b"secret"]
         assert leaked == [], turns
         turns += swapper.turns
         shutil.rmtree(target, ignore_errors=True)
         for i in range(6):
-            if not (source / f"d{i}/sub").is_dir():
+            if not (source / f"d{i}/sub").is_dir() or runs % 3 == 0:
                 shutil.rmtree(source)
                 fill(source, "good")
                 break

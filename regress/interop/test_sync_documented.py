@@ -141,6 +141,29 @@ def test_as_rsync(way, line, tmp_path):
         assert owners(ours) == owners(theirs)
 
 
+@pytest.mark.parametrize("words", [["-Rlpt"], ["-Rt"], ["-aR"], ["-Rd"]])
+@pytest.mark.parametrize("way", WAYS)
+def test_relative_names(way, words, tmp_path):
+    """-R of files makes the directories above them, without -r, too; those
+    that are named are skipped then."""
+    theirs, ours = grow(tmp_path / "1"), grow(tmp_path / "2")
+    for top in (theirs, ours):
+        (top / "s/dir/deep").mkdir(mode=0o711)
+        put(top / "s/dir/deep/er", "er", 0o600)
+        os.utime(top / "s/dir/deep", (OLD, OLD + 7))
+        (top / "to").mkdir()
+    names = ["same", "dir/deep/er", "new", "dir/in"]
+    a = run([RSYNC, *words, *(f"{theirs}/./s/{n}" for n in names),
+             f"{theirs}/to/"])
+    arguments = ends(way, tmp_path, f"{ours}/./s/{names[0]}", f"{ours}/to/")
+    more = [str(arguments[-2]).replace(names[0], n) for n in names[1:]]
+    b = run([hpn("sync"), *words, *arguments[:-1], *more, arguments[-1]])
+    assert (a.rc, b.rc) == (0, 0), (a, b)
+    times = words != ["-Rd"]
+    assert state(ours / "to", times) == state(theirs / "to", times)
+    assert owners(ours / "to") == owners(theirs / "to")
+
+
 @pytest.mark.parametrize("option", REFUSED)
 def test_is_refused_by_name(option, tmp_path):
     top = grow(tmp_path / "1")
