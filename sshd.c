@@ -3,6 +3,7 @@
  * hpnsshd: reads command line, configuration and host keys, then runs
  * server/listener/listener.c.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -319,6 +320,21 @@ dump_config(struct options *o)
 	exit(0);
 }
 
+static bool
+is_empty(const char *dir)
+{
+	DIR *d = opendir(dir);
+	const struct dirent *e;
+	bool empty = d != NULL;
+
+	while (empty && (e = readdir(d)) != NULL)
+		empty = strcmp(e->d_name, ".") == 0 ||
+		    strcmp(e->d_name, "..") == 0;
+	if (d != NULL)
+		closedir(d);
+	return empty;
+}
+
 /* Sets the user that hpnsshd-auth becomes and the directory that it is locked
  * in. The user must not be shared with other services, as nobody is: they could
  * signal and trace hpnsshd-auth. */
@@ -345,6 +361,9 @@ find_privsep(struct server_state *s)
 		fatal("%s must be owned by root and not group or "
 		      "world-writable.",
 		    dir);
+	if (!is_empty(dir))
+		log_error("%s is not empty: hpnsshd-auth, which is locked in "
+			  "there, could reach what is in it", dir);
 	s->auth_uid = pw->pw_uid;
 	s->auth_gid = pw->pw_gid;
 	s->chroot = xstrdup(dir);

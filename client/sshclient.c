@@ -59,6 +59,10 @@ struct sshclient {
 	struct userauth_secret secret;
 	/* For further connections, if the login needed the user. */
 	struct login_tickets tickets;
+	/* Of a first connection: the one that tickets are asked of, which is
+	 * this one until it is lost and another one takes its place. NULL:
+	 * none. */
+	struct sshclient *root;
 	bool tickets_asked;   /* the answer has not come yet */
 	bool tickets_scarce;  /* the server gave fewer than were asked for */
 	uint64_t began_ms; /* clock_ms() when the user was authenticated; 0: not
@@ -72,12 +76,31 @@ peer_traits(const struct sshclient *c)
 	return kex_peer_traits(sshlogin_kex(c->login));
 }
 
+static struct sshclient *
+first_of(struct sshclient *c)
+{
+	return c->p.first != NULL ? c->p.first : c;
+}
+
+static void
+lose_tickets(struct sshclient *c)
+{
+	struct sshclient *first = first_of(c);
+
+	if (first->root != c)
+		return;
+	first->root = NULL;
+	first->tickets_asked = first->tickets_scarce = false;
+	login_tickets_lose(&first->tickets);
+}
+
 static void
 end(struct sshclient *c, int err)
 {
 	if (c->ended)
 		return;
 	c->ended = true;
+	lose_tickets(c);
 	c->p.ended(c->p.arg, err);
 }
 
@@ -283,6 +306,139 @@ start(struct sshclient *c)
 	return r != 0 ? r : start_metrics(c);
 }
 
+/* ---- tickets ------------------------------------------------------------ */
+
+enum {
+	TICKETS_AT_ONCE = 8, /* that are asked for */
+	TICKETS_LEAST = 4,   /* as many connections may log in together */
+};
+
+static int
+take_tickets(struct sshclient *c, struct rd data)
+{
+	const struct kex *k = sshlogin_kex(c->login);
+	const struct login_ticket_binding b = {
+		.session_id = kex_session_id(k),
+		.hostkey = kex_hostkey(k),
+		.user = c->conf->host.user };
+	int r = login_tickets_take_reply(&first_of(c)->tickets, &b, data,
+	    clock_boot_ms());
+
+	if (r != 0)
+		log_debug("tickets: %s", err_text(r));
+	return r;
+}
+
+static void
+on_tickets(void *arg, bool ok, struct rd data)
+{
+	struct sshclient *c = arg, *first = first_of(c);
+	size_t before = first->tickets.n, n;
+
+	if (ok)
+		(void)!take_tickets(c, data);
+	n = first->tickets.n - before;
+	first->tickets_asked = false;
+	first->tickets_scarce = n < TICKETS_AT_ONCE;
+	log_debug("the host gave %zu tickets for further connections", n);
+}
+
+static void
+on_return_ticket(void *arg, bool ok, struct rd data)
+{
+	struct sshclient *c = arg;
+
+	if (ok && take_tickets(c, data) == 0)
+		log_debug("the host gave a ticket to come back with");
+}
+
+static bool
+may_ask_for_tickets(const struct sshclient *c)
+{
+	/* Not with NoneSwitch: a server that gives tickets stays encrypted. */
+	return c->conf->auth.login_tickets && !c->conf->algs.none_switch &&
+	    c->ready && !c->ended && !c->p.proxied &&
+	    kex_peer_tickets(sshlogin_kex(c->login)) &&
+	    !sshlogin_is_distrusted(c->login);
+}
+
+static bool
+ask_for_tickets(struct sshclient *c, uint32_t beside, uint32_t instead,
+    channels_reply_fn fn)
+{
+	struct buf b = { 0 };
+	int r;
+
+	login_tickets_put_request(&b, beside, instead);
+	if ((r = buf_err(&b)) == 0)
+		r = channels_global_request(c->channels,
+		    LOGIN_TICKETS_REQUEST, &b, fn, c);
+	buf_clear(&b);
+	return r == 0;
+}
+
+/* A connection that has logged in by all methods, or in place of a lost one, is
+ * the one to ask for tickets from now on, if there is none. */
+static void
+take_root(struct sshclient *c)
+{
+	const struct userauth *user = sshlogin_userauth(c->login);
+	struct sshclient *first = first_of(c);
+
+	if (user == NULL || first->root != NULL ||
+	    userauth_ticket_kind(user) == LOGIN_TICKET_BESIDE)
+		return;
+	first->root = c;
+	first->tickets.lost = false;
+}
+
+/* A lost connection is to be made again (--retry): asks for the ticket for
+ * that, where the login took the user. */
+static void
+ask_for_return(struct sshclient *c)
+{
+	struct sshclient *first = first_of(c);
+
+	if (c->p.watched && first->root == c && may_ask_for_tickets(c) &&
+	    first->secret.effort != USERAUTH_SILENT)
+		(void)ask_for_tickets(c, 0, 1, on_return_ticket);
+}
+
+/* Further connections after a login that needed the user. */
+static enum sshclient_further
+further_by_ticket(struct sshclient *c)
+{
+	size_t n = login_tickets_count(&c->tickets, clock_boot_ms());
+
+	if (c->tickets_asked)
+		return SSHCLIENT_FURTHER_LATER;
+	if (n < TICKETS_LEAST && c->root != NULL && !c->tickets_scarce &&
+	    may_ask_for_tickets(c->root) &&
+	    ask_for_tickets(c->root, TICKETS_AT_ONCE, 0, on_tickets)) {
+		c->tickets_asked = true;
+		return SSHCLIENT_FURTHER_LATER;
+	}
+	if (n == 0 && login_tickets_may_return(&c->tickets, clock_boot_ms()))
+		return SSHCLIENT_FURTHER_ONE;
+	return n > 0 ? SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_NEVER;
+}
+
+bool
+sshclient_back(const struct sshclient *c, struct login_ticket *out)
+{
+	*out = c->tickets.back;
+	return out->kind == LOGIN_TICKET_INSTEAD &&
+	    clock_boot_ms() < out->end_ms;
+}
+
+bool
+sshclient_is_root(const struct sshclient *c)
+{
+	return c->p.first != NULL ? c->p.first->root == c : c->root == c;
+}
+
+/* ---- the login ----------------------------------------------------------- */
+
 static void
 on_authenticated(void *arg)
 {
@@ -291,7 +447,10 @@ on_authenticated(void *arg)
 
 	c->ready = true;
 	c->began_ms = clock_ms();
-	if ((r = start(c)) != 0 && !c->ended) {
+	take_root(c);
+	if ((r = start(c)) == 0)
+		ask_for_return(c);
+	if (r != 0 && !c->ended) {
 		if (r != ERR_DENIED) /* which was logged where it happened */
 			log_error("session: %s", err_text(r));
 		end(c, r);
@@ -381,6 +540,11 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	} else {
 		if (params->keep_answer)
 			login.secret = &c->secret;
+		if (params->back != NULL && params->back->kind != 0) {
+			c->tickets.back = *params->back;
+			c->tickets.lost = true;
+			login.tickets = &c->tickets;
+		}
 		r = sshlink_open(&c->link, params->conf);
 	}
 	login.conf = c->conf;
@@ -487,6 +651,7 @@ sshclient_free(struct sshclient *c)
 		return;
 	if (c->p.first == NULL && !c->p.proxied)
 		tell_why_slow(c);
+	lose_tickets(c);
 	if (c->login != NULL)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);
@@ -529,75 +694,6 @@ sshclient_was_refused(const struct sshclient *c)
 	    sshlogin_userauth(c->login) : NULL;
 
 	return user != NULL && userauth_was_refused(user);
-}
-
-/* ---- tickets ------------------------------------------------------------ */
-
-enum {
-	TICKETS_AT_ONCE = 8, /* that are asked for */
-	TICKETS_LEAST = 4,   /* as many connections may log in together */
-};
-
-static void
-on_tickets(void *arg, bool ok, struct rd data)
-{
-	struct sshclient *c = arg;
-	const struct kex *k = sshlogin_kex(c->login);
-	const struct login_ticket_binding b = {
-		.session_id = kex_session_id(k),
-		.hostkey = kex_hostkey(k),
-		.user = c->conf->host.user };
-	size_t before = c->tickets.n;
-	int r = 0;
-
-	c->tickets_asked = false;
-	if (ok)
-		r = login_tickets_take_reply(&c->tickets, &b, data,
-		    clock_boot_ms());
-	if (r != 0)
-		log_debug("tickets: %s", err_text(r));
-	if (c->tickets.n - before < TICKETS_AT_ONCE)
-		c->tickets_scarce = true;
-	log_debug("the host gave %zu tickets for further connections",
-	    c->tickets.n - before);
-}
-
-static bool
-may_ask_for_tickets(const struct sshclient *c)
-{
-	/* Not with NoneSwitch: a server that gives tickets stays encrypted. */
-	return c->conf->auth.login_tickets && !c->conf->algs.none_switch &&
-	    c->ready && !c->ended && c->p.first == NULL && !c->p.proxied &&
-	    !c->tickets_scarce && kex_peer_tickets(sshlogin_kex(c->login)) &&
-	    !sshlogin_is_distrusted(c->login);
-}
-
-static bool
-ask_for_tickets(struct sshclient *c)
-{
-	struct buf b = { 0 };
-	int r;
-
-	login_tickets_put_request(&b, TICKETS_AT_ONCE);
-	if ((r = buf_err(&b)) == 0)
-		r = channels_global_request(c->channels,
-		    LOGIN_TICKETS_REQUEST, &b, on_tickets, c);
-	buf_clear(&b);
-	c->tickets_asked = r == 0;
-	return r == 0;
-}
-
-/* Further connections after a login that needed the user. */
-static enum sshclient_further
-further_by_ticket(struct sshclient *c)
-{
-	size_t n = login_tickets_count(&c->tickets, clock_boot_ms());
-
-	if (c->tickets_asked)
-		return SSHCLIENT_FURTHER_LATER;
-	if (n < TICKETS_LEAST && may_ask_for_tickets(c) && ask_for_tickets(c))
-		return SSHCLIENT_FURTHER_LATER;
-	return n > 0 ? SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_NEVER;
 }
 
 enum sshclient_further

@@ -22,6 +22,7 @@
 
 struct forwards;
 struct connection_identity;
+struct login_ticket;
 struct sshclient;
 struct uses;
 struct why_slow;
@@ -59,6 +60,10 @@ struct sshclient_params {
 	/* Counts the forwarded connections (borrowed). NULL: this connection
 	 * forwards nothing. */
 	struct uses *uses;
+	/* For a first connection: the ticket of a lost one, whose place it
+	 * takes without a dialogue. Borrowed, and copied; NULL, or kind 0:
+	 * none. */
+	const struct login_ticket *back;
 	void *arg;
 	/* As send_optimistic of struct sshlogin_params (sshconnect2.h); the
 	 * channels exist when it is called. May be NULL. */
@@ -123,6 +128,8 @@ bool sshclient_was_refused(const struct sshclient *c);
 enum sshclient_further {
 	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for this
 				     * login */
+	SSHCLIENT_FURTHER_ONE,	    /* one takes the place of a lost one, and
+				     * others have to wait for it */
 	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or
 				     * a proxy may have asked for one */
 	SSHCLIENT_FURTHER_NEVER,    /* the user's answers were not kept */
@@ -132,6 +139,14 @@ enum sshclient_further {
 /* To be asked when a further connection is wanted: it may ask the server for
  * tickets (LoginTickets). */
 enum sshclient_further sshclient_further(struct sshclient *c);
+
+/* Copies the ticket by which another process, or another first connection, may
+ * take the place of this connection, the first one, or of the one that has its
+ * place by now. False: there is none. The caller wipes it. */
+bool sshclient_back(const struct sshclient *c, struct login_ticket *out);
+/* Is this the connection of which the server would give further tickets? When
+ * it ends, all others have to do without. */
+bool sshclient_is_root(const struct sshclient *c);
 
 /* Measures what holds the connection back; limits: as for why_slow_measure().
  * False: it has not logged in. */

@@ -10,7 +10,7 @@
 #include "base/str.h"
 #include "conf/conf-internal.h"
 
-enum { LIFETIME_MAX_S = 3600 };
+enum { LIFETIME_MAX_S = 3600, LINGER_MAX_S = 24 * 3600 };
 
 static const struct conf_enum address_values[] = {
 	{ "same", SERVER_TICKET_SAME_ADDRESS },
@@ -38,6 +38,7 @@ static const struct part {
 	{ "connections", AT_PART(connections), false, 1, SERVER_TICKETS_MAX,
 	    16, NULL },
 	{ "maxage", AT_PART(max_age_s), true, 1, INT_MAX, 8 * 3600, NULL },
+	{ "linger", AT_PART(linger_s), true, 0, LINGER_MAX_S, 15 * 60, NULL },
 	{ "address", AT_PART(address), false, 0, 0,
 	    SERVER_TICKET_SAME_ADDRESS, address_values },
 	{ "permit", AT_PART(permit), false, 0, 0, SERVER_TICKET_TRANSFER,

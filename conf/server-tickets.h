@@ -29,6 +29,8 @@ struct server_tickets {
 	int max;	 /* tickets of a login that are not used yet */
 	int connections; /* by tickets of a login, that are there at a time */
 	int max_age_s;	 /* from the login itself, which showed all methods */
+	int linger_s;	 /* how long the ticket for one in place of a lost
+			  * connection stays good; 0: there is none */
 	int address, permit;
 };
 

@@ -68,9 +68,13 @@ enum monitor_request {
 	MONITOR_GSS_SIGN_REKEY,
 	MONITOR_EVENT,		/* events (server/events/event.h), each as a
 				 * string; of the session process; no answer */
-	MONITOR_TICKETS,	/* u32 how many; of the session process; answer:
-				 * as that of tickets@hpnssh.org
-				 * (docs/PROTOCOL.md) */
+	MONITOR_TICKETS,	/* u32 how many for connections beside this
+				 * one, u32 in place of it; of the session
+				 * process; answer: as that of
+				 * tickets@hpnssh.org (docs/PROTOCOL.md) */
+	MONITOR_LOST,		/* the connection is lost, and its client may
+				 * come back; of the session process; no
+				 * answer */
 	MONITOR_SESSION,	/* bool: one more begins, or else one has ended;
 				 * answer: bool, MaxSessionsPerUser allows it.
 				 * Of the session process */

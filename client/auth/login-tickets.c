@@ -9,17 +9,18 @@
 
 enum {
 	VERSION = 1,
-	KIND_BESIDE = 'p',
 	SECRET_LEN = 32,
-	LIFETIME_MAX_S = 3600, /* longer ones are taken to end by then */
+	/* Longer ones are taken to end by then. */
+	LIFETIME_MAX_S = 3600,
+	BACK_MAX_S = 7 * 24 * 3600,
 };
 
 void
-login_tickets_put_request(struct buf *b, uint32_t n)
+login_tickets_put_request(struct buf *b, uint32_t beside, uint32_t instead)
 {
 	buf_put_u8(b, VERSION);
-	buf_put_u32(b, n);
-	buf_put_u32(b, 0); /* in place of this connection */
+	buf_put_u32(b, beside);
+	buf_put_u32(b, instead);
 }
 
 static int
@@ -49,22 +50,24 @@ take_one(struct login_tickets *t, const struct login_ticket_binding *b,
 	struct span name = rd_string(r), secret = rd_string(r);
 	uint8_t kind = rd_u8(r);
 	uint32_t seconds = rd_u32(r);
-	struct login_ticket *ticket = &t->v[t->n];
+	uint32_t most = kind == LOGIN_TICKET_BESIDE ? LIFETIME_MAX_S :
+						      BACK_MAX_S;
+	struct login_ticket one = { .kind = kind };
 	int err = rd_err(r);
 
 	if (err != 0)
 		return err;
 	if (name.len != LOGIN_TICKET_NAME_LEN || secret.len != SECRET_LEN)
 		return ERR_FORMAT;
-	if (kind != KIND_BESIDE || t->n == ARRAY_LEN(t->v))
-		return 0;
-	if ((err = derive(b, kind, secret, ticket->key)) != 0)
+	if ((err = derive(b, kind, secret, one.key)) != 0)
 		return err;
-	memcpy(ticket->name, name.p, name.len);
-	ticket->kind = kind;
-	ticket->end_ms = now_ms +
-	    (uint64_t)MIN(seconds, (uint32_t)LIFETIME_MAX_S) * 1000;
-	t->n++;
+	memcpy(one.name, name.p, name.len);
+	one.end_ms = now_ms + (uint64_t)MIN(seconds, most) * 1000;
+	if (kind == LOGIN_TICKET_INSTEAD)
+		t->back = one;
+	else if (kind == LOGIN_TICKET_BESIDE && t->n < ARRAY_LEN(t->v))
+		t->v[t->n++] = one;
+	explicit_bzero(&one, sizeof one);
 	return 0;
 }
 
@@ -73,6 +76,7 @@ login_tickets_take_reply(struct login_tickets *t,
     const struct login_ticket_binding *b, struct rd r, uint64_t now_ms)
 {
 	uint32_t n = rd_u32(&r);
+	struct login_ticket back = t->back;
 	size_t before = t->n;
 	int err = rd_err(&r);
 
@@ -85,7 +89,9 @@ login_tickets_take_reply(struct login_tickets *t,
 		explicit_bzero(t->v + before,
 		    (ARRAY_LEN(t->v) - before) * sizeof *t->v);
 		t->n = before;
+		t->back = back;
 	}
+	explicit_bzero(&back, sizeof back);
 	return err;
 }
 
@@ -103,12 +109,31 @@ login_tickets_count(struct login_tickets *t, uint64_t now_ms)
 	return t->n;
 }
 
+void
+login_tickets_lose(struct login_tickets *t)
+{
+	explicit_bzero(t->v, sizeof t->v);
+	t->n = 0;
+	t->lost = true;
+}
+
+bool
+login_tickets_may_return(const struct login_tickets *t, uint64_t now_ms)
+{
+	return t->lost && t->back.kind == LOGIN_TICKET_INSTEAD &&
+	    now_ms < t->back.end_ms;
+}
+
 bool
 login_tickets_take(struct login_tickets *t, uint64_t now_ms,
     struct login_ticket *out)
 {
-	if (login_tickets_count(t, now_ms) == 0)
-		return false;
+	if (login_tickets_count(t, now_ms) == 0) {
+		if (!login_tickets_may_return(t, now_ms))
+			return false;
+		*out = t->back;
+		return true;
+	}
 	*out = t->v[--t->n];
 	explicit_bzero(&t->v[t->n], sizeof t->v[t->n]);
 	return true;

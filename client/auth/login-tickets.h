@@ -25,6 +25,8 @@ enum {
 	LOGIN_TICKETS_MAX = 32, /* that are kept */
 	LOGIN_TICKET_NAME_LEN = 24,
 	LOGIN_TICKET_KEY_LEN = 32,
+	LOGIN_TICKET_BESIDE = 'p', /* kinds */
+	LOGIN_TICKET_INSTEAD = 'r',
 };
 
 struct login_ticket {
@@ -35,8 +37,13 @@ struct login_ticket {
 
 /* Zeroed: none. */
 struct login_tickets {
-	struct login_ticket v[LOGIN_TICKETS_MAX];
+	struct login_ticket v[LOGIN_TICKETS_MAX]; /* for connections beside the
+						   * one that got them */
 	size_t n;
+	/* The one for a connection in its place, when it is lost. It stays good
+	 * until the new connection has got another one. kind 0: none. */
+	struct login_ticket back;
+	bool lost; /* the connection that got them is lost */
 };
 
 /* What the tickets of a login are bound to. */
@@ -45,17 +52,25 @@ struct login_ticket_binding {
 	const char *user;
 };
 
-/* Appends the fields of the request for so many. */
-void login_tickets_put_request(struct buf *b, uint32_t n);
+/* Appends the fields of the request for so many, beside this connection and in
+ * place of it. */
+void login_tickets_put_request(struct buf *b, uint32_t beside,
+    uint32_t instead);
 /* Keeps those of a reply that are of a kind that is known, as far as there is
  * room. ERR_FORMAT and errors of struct rd: it is malformed, and none of it is
  * kept. */
 int login_tickets_take_reply(struct login_tickets *t,
     const struct login_ticket_binding *b, struct rd r,
     uint64_t now_ms) must_check;
-/* How many are good at that time. */
+/* How many are good at that time, for connections beside the one that got
+ * them. */
 size_t login_tickets_count(struct login_tickets *t, uint64_t now_ms);
-/* Takes one out; false: there is none. The caller wipes it. */
+/* That connection is lost. */
+void login_tickets_lose(struct login_tickets *t);
+/* Is there one for a connection in its place, if it is lost? */
+bool login_tickets_may_return(const struct login_tickets *t, uint64_t now_ms);
+/* Takes one out for a connection that begins now, or copies the one in place of
+ * a lost connection; false: there is none. The caller wipes it. */
 bool login_tickets_take(struct login_tickets *t, uint64_t now_ms,
     struct login_ticket *out);
 void login_tickets_clear(struct login_tickets *t);

@@ -108,6 +108,8 @@ userauth_can_be_repeated(const struct userauth *ua)
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
+	if (ua->by_ticket) /* which stands for what was asked before */
+		return USERAUTH_INTERACTIVE;
 	if (ua->prompts_answered == 0 || ua->p.conf->auth.batch_mode)
 		return USERAUTH_SILENT;
 	return ua->prompts_answered == 1 && ua->answer != NULL ?
@@ -492,6 +494,12 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 			return USERAUTH_UNKNOWN;
 		return current_ops(ua)->input(ua, type, body);
 	}
+}
+
+char
+userauth_ticket_kind(const struct userauth *ua)
+{
+	return ua->by_ticket ? (char)ua->ticket.kind : '\0';
 }
 
 const char *

@@ -108,6 +108,8 @@ enum userauth_effort userauth_effort(const struct userauth *ua);
 /* Has the authentication succeeded in such a way that another process of the
  * user could repeat it without asking the user? */
 bool userauth_can_be_repeated(const struct userauth *ua);
+/* The kind of the ticket that the login succeeded by; '\0': by none. */
+char userauth_ticket_kind(const struct userauth *ua);
 /* Name of the method that succeeded. Static. */
 const char *userauth_method(const struct userauth *ua);
 /* How the authentication succeeded, for the hints: the fingerprint (SHA256) of

@@ -277,6 +277,7 @@ remote_conn_connect(struct conn *conn, bool standby)
 		.watched = r->p.watched,
 		.measured = r->p.report != NULL,
 		.proxy_may_ask = r->default_limit,
+		.back = conn->number == 0 ? r->p.back : NULL,
 		/* -A: only the first forwards the agent */
 		.private_forwards = conn->number == 0,
 		.first = conn->number > 0 ? remote_first(r)->client : NULL,
@@ -324,6 +325,8 @@ logins_max(const struct remote *r)
 	switch (sshclient_further(remote_first(r)->client)) {
 	case SSHCLIENT_FURTHER_LIKELY:
 		return LOGGING_IN_MAX;
+	case SSHCLIENT_FURTHER_ONE:
+		return 1;
 	case SSHCLIENT_FURTHER_POSSIBLE:
 		return further_is_up(r) ? LOGGING_IN_MAX : 1;
 	case SSHCLIENT_FURTHER_LATER:

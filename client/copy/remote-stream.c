@@ -283,8 +283,9 @@ remote_stream_remove(struct stream *stream)
 	free(stream);
 	conn->streams--;
 	/* The first connection stays: further ones are made with what it
-	 * knows. */
+	 * knows; and one that has its place for the server. */
 	if (conn->streams == 0 && conn->number > 0 &&
+	    (conn->client == NULL || !sshclient_is_root(conn->client)) &&
 	    !remote_conn_is_logging_in(conn))
 		remote_conn_remove(conn);
 }

@@ -326,6 +326,15 @@ remote_sftp(struct remote *r)
 	return stream != NULL && stream->first ? stream->sftp : NULL;
 }
 
+bool
+remote_back(const struct remote *r, struct login_ticket *out)
+{
+	const struct conn *first = remote_first(r);
+
+	return first != NULL && first->client != NULL &&
+	    sshclient_back(first->client, out);
+}
+
 int
 remote_close(struct remote *r)
 {

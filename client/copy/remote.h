@@ -17,6 +17,7 @@
 #include "base/str.h"
 #include "xfer/state/streams.h"
 
+struct login_ticket;
 struct remote;
 struct report;
 
@@ -60,6 +61,10 @@ struct remote_params {
 	 * ignored. */
 	struct remote_copy *copy;
 	bool connections_given, retry_given;
+	/* The ticket of an earlier remote, as of remote_back(), with which the
+	 * first connection takes the place of a lost one. NULL, or kind 0:
+	 * none. */
+	const struct login_ticket *back;
 	struct report *report; /* gets to know each connection; may be NULL */
 };
 
@@ -87,6 +92,10 @@ struct sshclient;
 const struct sshclient *remote_client(const struct remote *r, unsigned index);
 /* Opens and closes the SFTP sessions of the host, for a transfer. */
 struct xfer_streams remote_streams(struct remote *r);
+/* Copies the ticket by which another first connection may take the place of
+ * those that are lost, without a dialogue. False: there is none. The caller
+ * wipes it. */
+bool remote_back(const struct remote *r, struct login_ticket *out);
 /* Ends the connections, and frees r with the sessions that are left. Returns
  * the exit status that ssh would have: 0, that of the server's program, or 255
  * if the connection failed. */

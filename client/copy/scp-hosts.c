@@ -162,6 +162,7 @@ open_remote(struct scp_host *host, const struct remote_params *params)
 		return 0;
 	if ((err = wait_for_session(host, host->sftp)) != 0) {
 		host->sftp = NULL;
+		(void)remote_back(host->remote, &host->back);
 		(void)remote_close(host->remote);
 		host->remote = NULL;
 	}
@@ -239,6 +240,7 @@ scp_host_of(struct scp *scp, const struct xfer_target *t, uint64_t bulk)
 	params.host = host->where.host;
 	params.user = host->where.user;
 	params.copy = &host->copy;
+	params.back = &host->back;
 	while ((err = open_remote(host, &params)) != 0)
 		try_again(scp, host, err);
 	return host;
@@ -255,7 +257,7 @@ scp_hosts_close(struct scp *scp)
 		 * ends does not matter. */
 		(void)remote_close(host->remote);
 		xfer_target_clear(&host->where);
-		free(host);
+		mem_free_secret(host, sizeof *host);
 	}
 }
 

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "client/auth/login-tickets.h"
 #include "client/copy/remote.h"
 #include "client/copy/scp-run.h"
 #include "compat/queue.h"
@@ -20,6 +21,9 @@ struct scp_host {
 	struct remote *remote;
 	struct sftp *sftp; /* first SFTP session, or the one that replaced it */
 	struct remote_copy copy; /* what its configuration says of copies */
+	/* By which the next first connection logs in without a dialogue, if
+	 * one was lost before there was a session; kind 0: none. */
+	struct login_ticket back;
 	/* Failed tries in a row to get a session that answers. */
 	unsigned tries;
 	TAILQ_ENTRY(scp_host) entry;

@@ -10,12 +10,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/child.h"
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/screen.h"
 #include "base/str.h"
+#include "client/auth/login-tickets.h"
 #include "client/sync/sync-run.h"
+#include "compat/bsd-mem.h"
 #include "compat/proc.h"
 #include "crypto/rand.h"
 
@@ -33,6 +37,7 @@ extern char **environ;
 
 static struct {
 	char **argv; /* owned; its strings are borrowed */
+	struct login_ticket back; /* of the last try; kind 0: none */
 	unsigned used; /* tries in a row that did nothing */
 	unsigned all;
 	uint64_t deleted, started_ms;
@@ -58,6 +63,36 @@ make_token(void)
 	free(hex);
 }
 
+/* Takes the ticket out of the pipe that the last try has left. */
+static void
+take_ticket(int fd)
+{
+	if (fd < 0)
+		return;
+	if (fd_read_all(fd, &again.back, sizeof again.back) != 0)
+		explicit_bzero(&again.back, sizeof again.back);
+	fd_close(&fd);
+}
+
+/* Leaves the ticket to the next try in a pipe, which no other process has. -1:
+ * there is none, or it cannot be left. */
+static int
+leave_ticket(const struct sync_run *run)
+{
+	struct login_ticket back;
+	int ends[2] = { -1, -1 };
+
+	if (run->host.remote == NULL || !remote_back(run->host.remote, &back))
+		back = again.back;
+	if (back.kind != 0 && child_pipe(ends) == 0 &&
+	    (fd_write_all(ends[1], &back, sizeof back) != 0 ||
+		fd_set_cloexec(ends[0], false) != 0))
+		fd_close(&ends[0]);
+	fd_close(&ends[1]);
+	explicit_bzero(&back, sizeof back);
+	return ends[0];
+}
+
 static void
 take(const char *text)
 {
@@ -65,11 +100,14 @@ take(const char *text)
 	uint64_t deleted, started_ms;
 	char token[sizeof again.token];
 	long pid;
+	int ticket;
 
-	if (sscanf(text, "%ld %u %u %" SCNu64 " %" SCNu64 " %u %32[0-9a-f]",
-	    &pid, &used, &all, &deleted, &started_ms, &half, token) != 7 ||
+	if (sscanf(text, "%ld %u %u %" SCNu64 " %" SCNu64 " %u %32[0-9a-f] %d",
+	    &pid, &used, &all, &deleted, &started_ms, &half, token,
+	    &ticket) != 8 ||
 	    pid != (long)getpid() || strlen(token) != 2 * TOKEN_BYTES)
 		return;
+	take_ticket(ticket);
 	again.used = used;
 	again.all = all;
 	again.deleted = deleted;
@@ -79,13 +117,14 @@ take(const char *text)
 }
 
 static void
-leave(void)
+leave(int ticket)
 {
 	char text[160];
 
-	snprintf(text, sizeof text, "%ld %u %u %" PRIu64 " %" PRIu64 " %u %s",
-	    (long)getpid(), again.used, again.all, again.deleted,
-	    again.started_ms, again.locks, again.token);
+	snprintf(text, sizeof text,
+	    "%ld %u %u %" PRIu64 " %" PRIu64 " %u %s %d", (long)getpid(),
+	    again.used, again.all, again.deleted, again.started_ms,
+	    again.locks, again.token, ticket);
 	if (setenv(VARIABLE, text, 1) == -1)
 		fatal("%s", err_text(ERR_NOMEM));
 }
@@ -129,6 +168,12 @@ const char *
 sync_again_token(void)
 {
 	return again.token;
+}
+
+const struct login_ticket *
+sync_again_ticket(void)
+{
+	return &again.back;
 }
 
 void
@@ -244,6 +289,7 @@ sync_again(struct sync_run *run, int err)
 	char text[160];
 	unsigned wait;
 	size_t len;
+	int ticket;
 
 	if (!sync_again_may(run, err))
 		return;
@@ -262,8 +308,10 @@ sync_again(struct sync_run *run, int err)
 	run->manifest = NULL;
 	(void)fflush(stdout);
 	screen_clear();
-	leave();
+	ticket = leave_ticket(run);
+	leave(ticket);
 	proc_execute_self(again.argv, environ);
+	fd_close(&ticket);
 	(void)unsetenv(VARIABLE);
 	sync_tell_note(run, NULL, "this program cannot be run again");
 }

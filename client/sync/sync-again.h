@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct login_ticket;
 struct sync_run;
 
 /* Before the command line is read: keeps it (argv is borrowed), and takes what
@@ -31,6 +32,9 @@ bool sync_again_may(const struct sync_run *run, int err);
 /* Waits, and runs the program anew if that may be; else it returns. */
 void sync_again(struct sync_run *run, int err);
 
+/* The ticket by which the last try's login goes on; its kind is 0 if there is
+ * none. */
+const struct login_ticket *sync_again_ticket(void);
 /* What all tries write into their locks. */
 const char *sync_again_token(void);
 /* A lock is being made: one that is empty is this program's, if the connection

@@ -98,6 +98,7 @@ open_end(struct sync_run *run, struct sync_end *end,
 		params.retry_given = a->retry_given;
 		params.copy = &end->copy;
 		params.report = run->report;
+		params.back = sync_again_ticket();
 	} else {
 		params.server = server = own_server();
 		if (access(server, X_OK) == -1)

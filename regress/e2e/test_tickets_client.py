@@ -6,6 +6,7 @@ import os
 import re
 
 import pytest
+from faults.proxy import Fault, Proxy, for_connections
 from otp import PAM, USER, logins, missing, oath, otp  # noqa: F401
 
 import harness
@@ -70,3 +71,134 @@ def test_a_server_that_has_few(otp):  # noqa: F811
     _, (_, welcome, _), _ = copy(otp, "LoginTickets yes connections:1\n",
                                  ["LoginTickets=yes"])
     assert welcome == 2
+
+
+# ---- a connection that is lost -------------------------------------------
+
+QUICK = ["ConnectTimeout=5", "ServerAliveInterval=1"]
+
+
+def through(otp, proxy, server):  # noqa: F811
+    """A client that reaches the server by the proxy."""
+    known = otp.dir / "known"
+    known.write_text("".join(
+        f"[{proxy.host}]:{proxy.port} " + line.split(" ", 1)[1] + "\n"
+        for line in server.known_hosts.read_text().splitlines()))
+    return otp.client(server, key="ed25519", known_hosts=known,
+                      options=["LoginTickets=yes", *QUICK])
+
+
+def begin(otp, config="LoginTickets yes\n", methods=TWO):  # noqa: F811
+    otp.service(otp.oath)
+    return otp.server(f"{PAM}AuthenticationMethods {methods}\n{config}")
+
+
+def copy_again(otp, server, plan, *flags, tries=5):  # noqa: F811
+    data, target = otp.dir / "data", otp.home / "copy"
+    data.write_bytes(harness.noise(3_000_000))
+    with Proxy(("127.0.0.1", server.port), plan) as proxy:
+        done = run([hpn("scp"), *through(otp, proxy, server).options(), "-l",
+                    "30000", f"--retry={tries}", *flags, "-P", proxy.port,
+                    data, f"{USER}@{proxy.host}:{target}"],
+                   env=otp.answers(oath(0)), timeout=120 * harness.SLOW)
+    if done.rc == 0:
+        assert target.read_bytes() == data.read_bytes()
+    return done, proxy
+
+
+LOGIN = 9000  # bytes of a login, at least
+
+
+@pytest.mark.parametrize("kind", ["cut", "close", "stall"])
+@pytest.mark.parametrize("methods", [
+    TWO, f"{TWO} publickey,ticket@hpnssh.org"])
+def test_one_dialogue_and_breaks(otp, kind, methods):  # noqa: F811
+    server = begin(otp, methods=methods)
+    done, proxy = copy_again(otp, server, for_connections(
+        [Fault(kind, at=900_000, conn=i) for i in range(3)]))
+    assert done.rc == 0, done
+    assert len(proxy.connections) == 4
+    assert len(otp.asked()) == 1
+    _, welcome, failed = logins(server)
+    assert welcome == 4 and not [line for line in failed if "Failed" in line]
+
+
+def test_breaks_in_a_login(otp):  # noqa: F811
+    """One that breaks before the client has the next ticket costs nothing:
+    the old one is still good."""
+    server = begin(otp)
+    done, proxy = copy_again(otp, server, for_connections(
+        [Fault("cut", at=900_000, conn=0)]
+        + [Fault("cut", at=at, conn=i + 1) for i, at in enumerate(
+            (2000, 4000, 5000, 6000, 7000))]), tries=9)
+    assert done.rc == 0, (done, proxy.happenings)
+    assert len(otp.asked()) == 1
+
+
+def test_several_connections_and_breaks(otp):  # noqa: F811
+    server = begin(otp)
+    done, _ = copy_again(otp, server, for_connections(
+        [Fault("cut", at=400_000, conn=i) for i in range(4)]), "-j", "3",
+        tries=9)
+    assert done.rc == 0, done
+    assert len(otp.asked()) == 1
+
+
+@pytest.mark.parametrize("config", ["LoginTickets yes linger:0\n", ""])
+def test_a_server_that_takes_nobody_back(otp, config):  # noqa: F811
+    done, _ = copy_again(otp, begin(otp, config), for_connections(
+        [Fault("cut", at=900_000, conn=0)]))
+    assert done.rc != 0
+    assert len(otp.asked()) == 1
+
+
+def test_until_maxage(otp):  # noqa: F811
+    """The date is that of the dialogue, not of the last login."""
+    server = begin(otp, "LoginTickets yes maxage:3\n")
+    done, proxy = copy_again(otp, server, for_connections(
+        [Fault("cut", at=900_000, conn=i) for i in range(3)]))
+    assert done.rc != 0
+    assert 2 <= len(proxy.connections) <= 3
+    assert len(otp.asked()) == 1
+
+
+@pytest.mark.parametrize("at", [LOGIN + 1000, 300_000])
+def test_sync_comes_back(otp, at):  # noqa: F811
+    """It is run anew, and needs no new code."""
+    server = begin(otp)
+    source, target = otp.dir / "tree", otp.home / "tree"
+    source.mkdir()
+    for i in range(30):
+        (source / f"f{i}").write_bytes(harness.noise(40_000))
+    with Proxy(("127.0.0.1", server.port), for_connections(
+            [Fault("cut", at=at, conn=i) for i in range(2)])) as proxy:
+        client = through(otp, proxy, server)
+        shell = " ".join(map(str, [hpn("ssh"), *client.options(), "-p",
+                                   proxy.port]))
+        done = run([hpn("sync"), "-a", "--retry=5", "-e", shell, f"{source}/",
+                    f"{USER}@{proxy.host}:{target}/"],
+                   env=otp.answers(oath(0)), timeout=120 * harness.SLOW)
+    assert done.rc == 0, (done, proxy.happenings)
+    for path in source.iterdir():
+        assert (target / path.name).read_bytes() == path.read_bytes()
+    assert len(proxy.connections) == 3
+    assert len(otp.asked()) == 1
+
+
+def test_sftp_asks_once(otp):  # noqa: F811
+    server = begin(otp)
+    data = otp.dir / "data"
+    data.mkdir()
+    for i in range(30):
+        (data / f"f{i}").write_bytes(harness.noise(400_000))
+    client = otp.client(server, key="ed25519", options=["LoginTickets=yes"])
+    batch = otp.dir / "batch"
+    batch.write_text(f"put -r {data} {otp.home}/got\n")
+    run([hpn("sftp"), *client.options(), "-l", "60000", "-b", batch, "-o",
+         "BatchMode=no", "-o", "CopyConnections=4", "-P", server.port,
+         f"{USER}@127.0.0.1"], env=otp.answers(oath(0)),
+        timeout=120 * harness.SLOW).ok()
+    for path in data.iterdir():
+        assert (otp.home / "got" / path.name).read_bytes() \
+            == path.read_bytes()
+    assert len(otp.asked()) == 1

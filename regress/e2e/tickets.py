@@ -45,9 +45,9 @@ def log_in(server, key, user=ME, address="127.0.0.1"):
     return wire
 
 
-def ask(wire, count, user=ME, version=b"\1"):
+def ask(wire, count, user=ME, version=b"\1", instead=0):
     """Tickets, or None for a REQUEST_FAILURE."""
-    wire.say(GLOBAL_REQUEST, REQUEST, True, version, count, 0)
+    wire.say(GLOBAL_REQUEST, REQUEST, True, version, count, instead)
     kind, r = wire.expect(REQUEST_SUCCESS, REQUEST_FAILURE)
     if kind == REQUEST_FAILURE:
         return None

@@ -166,7 +166,8 @@ gss_login_teardown(void **state)
 	auth_methods_clear(&login.methods);
 	permits_clear(&login.permits);
 	buf_clear(&login.auth_info);
-	buf_clear(&login.proofs);
+	buf_clear(&login.shown.proofs);
+	buf_clear(&login.shown.info);
 	server_conf_clear(&login.conf);
 	user_free(login.user);
 	buf_clear(&gss_library.signed_data);

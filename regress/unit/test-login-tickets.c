@@ -110,12 +110,50 @@ hostile_replies(void **state)
 		assert_int_equal(login_tickets_take_reply(&mine, &binding,
 				     rd_from_buf(&b), NOW), t[i].want);
 		assert_int_equal(mine.n, t[i].kept);
-		if (t[i].kept == 0)
+		assert_int_equal(mine.back.kind != 0,
+		    t[i].want == 0 && t[i].kind == 'r');
+		if (t[i].kept == 0 && mine.back.kind == 0)
 			assert_memory_equal(&mine, &none, sizeof mine);
 		login_tickets_clear(&mine);
 		assert_memory_equal(&mine, &none, sizeof mine);
 		buf_clear(&b);
 	}
+}
+
+/* The one to come back with waits for the connection's loss, and is good until
+ * another one replaces it. */
+static void
+coming_back(void **state)
+{
+	struct login_tickets mine = { .n = 0 };
+	struct login_ticket one;
+	struct buf b = { 0 };
+	uint8_t name[24] = { 7 };
+
+	(void)state;
+	buf_put_u32(&b, 3);
+	put_ticket(&b, zeros, 24, zeros, 32, 'p', 60);
+	put_ticket(&b, zeros, 24, zeros, 32, 'r', 600000);
+	put_ticket(&b, name, 24, zeros, 32, 'r', UINT32_MAX);
+	assert_int_equal(login_tickets_take_reply(&mine, &binding,
+			     rd_from_buf(&b), NOW), 0);
+	assert_int_equal(login_tickets_count(&mine, NOW), 1);
+	assert_false(login_tickets_may_return(&mine, NOW));
+	assert_true(login_tickets_take(&mine, NOW, &one));
+	assert_int_equal(one.kind, 'p');
+	assert_false(login_tickets_take(&mine, NOW, &one));
+	login_tickets_lose(&mine);
+	assert_int_equal(login_tickets_count(&mine, NOW), 0);
+	for (int i = 0; i < 2; i++) {
+		assert_true(login_tickets_may_return(&mine, NOW));
+		assert_true(login_tickets_take(&mine, NOW, &one));
+		assert_int_equal(one.kind, 'r');
+		assert_memory_equal(one.name, name, sizeof name);
+	}
+	/* No longer than for a week. */
+	assert_false(login_tickets_take(&mine,
+	    NOW + UINT64_C(7) * 24 * 3600 * 1000, &one));
+	buf_clear(&b);
 }
 
 /* They end when the server says, but not later than after an hour. */
@@ -146,6 +184,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_ends),
 		cmocka_unit_test(hostile_replies),
+		cmocka_unit_test(coming_back),
 		cmocka_unit_test(their_end),
 	};
 

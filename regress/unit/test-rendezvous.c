@@ -2,6 +2,7 @@
 /* Monitors that find each other: names, who may come, and the messages. */
 #include "regress/unit/help.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/str.h"
 #include "server/monitor/rendezvous-wire.h"
 #include "server/monitor/rendezvous.h"
 
@@ -77,6 +79,44 @@ ask_in_a_child(int dir, const uint8_t *handle, const char *question,
 		RENDEZVOUS_HANDLE_LEN }, &q, &a, &fd);
 	_exit(r != 0 || buf_len(&a) != strlen(want) ||
 	    memcmp(buf_data(&a), want, strlen(want)) != 0);
+}
+
+/* Names of the dead go, but not those that may just be made; who listens does
+ * not hear of it. */
+static void
+names_of_the_dead(void **state)
+{
+	static const struct timespec old[2];
+	uint8_t handle[RENDEZVOUS_HANDLE_LEN];
+	enum { LIVE, DEAD, YOUNG, NAMES };
+	struct buf question = { 0 };
+	char *name[NAMES];
+	int dir, fd[NAMES], asked;
+
+	(void)state;
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir), 0);
+	for (int i = 0; i < NAMES; i++) {
+		assert_int_equal(rendezvous_listen(dir, handle, &fd[i]), 0);
+		name[i] = str_hex(handle, sizeof handle);
+	}
+	fd_close(&fd[DEAD]);
+	fd_close(&fd[YOUNG]);
+	assert_int_equal(utimensat(dir, name[LIVE], old, 0), 0);
+	assert_int_equal(utimensat(dir, name[DEAD], old, 0), 0);
+	rendezvous_sweep(dir, 0);
+	assert_int_equal(faccessat(dir, name[DEAD], F_OK, 0), 0);
+	rendezvous_sweep(dir, 100);
+	assert_int_equal(faccessat(dir, name[LIVE], F_OK, 0), 0);
+	assert_int_equal(faccessat(dir, name[DEAD], F_OK, 0), -1);
+	assert_int_equal(faccessat(dir, name[YOUNG], F_OK, 0), 0);
+	assert_int_equal(rendezvous_accept(fd[LIVE], &asked, &question),
+	    ERR_SYSTEM);
+	fd_close(&fd[LIVE]);
+	for (int i = 0; i < NAMES; i++) {
+		(void)unlinkat(dir, name[i], 0);
+		free(name[i]);
+	}
+	fd_close(&dir);
 }
 
 static void
@@ -167,7 +207,7 @@ static void
 the_answer(void **state)
 {
 	struct rendezvous_answer a = { .verdict = RENDEZVOUS_GOOD,
-		.age_s = 7, .pid = 9,
+		.age_ms = 7, .pid = 9,
 		.proofs = { { s("publickey"), s("blob") },
 		    { s("keyboard-interactive"), { NULL, 0 } } },
 		.n = 2, .auth_info = s("lines\n") }, got;
@@ -177,7 +217,7 @@ the_answer(void **state)
 	rendezvous_put_answer(&b, &a);
 	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got), 0);
 	assert_int_equal(got.verdict, RENDEZVOUS_GOOD);
-	assert_int_equal(got.age_s, 7);
+	assert_int_equal(got.age_ms, 7);
 	assert_int_equal(got.pid, 9);
 	assert_int_equal(got.n, 2);
 	assert_true(span_equals(got.proofs[0].key, "blob") &&
@@ -218,6 +258,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_directory),
+		cmocka_unit_test(names_of_the_dead),
 		cmocka_unit_test(a_question),
 		cmocka_unit_test(the_question),
 		cmocka_unit_test(the_answer),

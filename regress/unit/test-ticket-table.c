@@ -134,6 +134,79 @@ many_tickets(void **state)
 	assert_memory_equal(&table, &empty, sizeof table);
 }
 
+/* The ticket for a connection in place of this one: there is one, which stays
+ * good until it is spent, but for a wrong proof. */
+static void
+one_to_come_back(void **state)
+{
+	uint8_t serial[2][TICKET_SERIAL_LEN], secret[TICKET_SECRET_LEN],
+	    proof[TICKET_PROOF_LEN], beside[TICKET_SERIAL_LEN];
+	struct span name[2], right = { proof, sizeof proof },
+	    data = text_span("data");
+	struct ticket_table table = { .n = 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		name[i] = (struct span){ serial[i], TICKET_SERIAL_LEN };
+		assert_int_equal(ticket_table_mint(&table, &binding, 'r', END,
+				     serial[i], secret), 0);
+		prove(&binding, 'r', secret, "data", proof);
+	}
+	assert_int_equal(table.n, 0);
+	assert_int_equal(ticket_table_redeem(&table, name[0], 'r', data, right,
+			     NOW), TICKET_UNKNOWN);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ticket_table_redeem(&table, name[1], 'r',
+				     data, right, NOW), TICKET_GOOD);
+	assert_true(ticket_table_has_instead(&table, END - 1));
+	assert_false(ticket_table_has_instead(&table, END));
+	/* Others go when the connection is lost. */
+	assert_int_equal(ticket_table_mint(&table, &binding, 'p', END, beside,
+			     secret), 0);
+	ticket_table_lose(&table);
+	assert_int_equal(table.n, 0);
+	assert_true(ticket_table_has_instead(&table, NOW));
+	ticket_table_spend(&table);
+	assert_int_equal(ticket_table_redeem(&table, name[1], 'r', data, right,
+			     NOW), TICKET_UNKNOWN);
+}
+
+/* One wrong proof, a wrong kind, or its end takes it out. */
+static void
+none_to_come_back(void **state)
+{
+	static const struct {
+		char kind;
+		const char *data;
+		uint64_t now;
+		enum ticket_verdict want;
+	} t[] = {
+		{ 'p', "data", NOW, TICKET_WRONG },
+		{ 'r', "datum", NOW, TICKET_WRONG },
+		{ 'r', "data", END, TICKET_EXPIRED },
+	};
+	struct ticket_table table = { .n = 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		uint8_t serial[TICKET_SERIAL_LEN], secret[TICKET_SECRET_LEN],
+		    proof[TICKET_PROOF_LEN];
+		struct span name = { serial, sizeof serial };
+
+		assert_int_equal(ticket_table_mint(&table, &binding, 'r', END,
+				     serial, secret), 0);
+		prove(&binding, 'r', secret, "data", proof);
+		assert_int_equal(ticket_table_redeem(&table, name, t[i].kind,
+				     text_span(t[i].data),
+				     (struct span){ proof, 32 }, t[i].now),
+		    t[i].want);
+		assert_int_equal(ticket_table_redeem(&table, name, 'r',
+				     text_span("data"),
+				     (struct span){ proof, 32 }, NOW),
+		    TICKET_UNKNOWN);
+	}
+}
+
 /* Places that were taken out are wiped. */
 static void
 nothing_stays(void **state)
@@ -177,6 +250,9 @@ who_may_mint(void **state)
 		{ TICKET_BY_PUBLICKEY | TICKET_BY_KEYEX, false },
 		{ TICKET_BY_TICKET, false },
 		{ TICKET_BY_PUBLICKEY | TICKET_BY_TICKET, false },
+		{ TICKET_BY_INSTEAD, false },
+		{ TICKET_BY_PUBLICKEY | TICKET_BY_INSTEAD, true },
+		{ TICKET_BY_KBDINT | TICKET_BY_INSTEAD | TICKET_FORCED, true },
 		{ TICKET_BY_PASSWORD | TICKET_MUST_CHANGE, false },
 		{ TICKET_BY_PUBLICKEY | 1U << 31, false },
 	};
@@ -185,7 +261,8 @@ who_may_mint(void **state)
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
 		assert_int_equal(ticket_rules_may(t[i].traits, TICKET_BESIDE),
 		    t[i].may);
-		assert_false(ticket_rules_may(t[i].traits, 'r'));
+		assert_int_equal(ticket_rules_may(t[i].traits, TICKET_INSTEAD),
+		    t[i].may);
 		assert_false(ticket_rules_may(t[i].traits, '\0'));
 	}
 }
@@ -196,6 +273,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_ticket),
 		cmocka_unit_test(many_tickets),
+		cmocka_unit_test(one_to_come_back),
+		cmocka_unit_test(none_to_come_back),
 		cmocka_unit_test(nothing_stays),
 		cmocka_unit_test(who_may_mint),
 	};

@@ -48,8 +48,10 @@ struct login_try {
 	struct permits permits;
 	struct gss_acceptor *ticket; /* or NULL */
 	int ticket_fd; /* as of struct login */
-	struct buf shown_before; /* lines for ExposeAuthInfo, of the login that
-				  * got the ticket */
+	/* By a ticket: what the login has shown that got it; and whether this
+	 * login takes its place. */
+	struct login_shown before;
+	bool instead;
 	bool ticket_of_exchange; /* the client's context of the key exchange was
 				  * used; see gss_exchange_take() */
 

@@ -21,6 +21,14 @@ enum { BANNER_MAX = 240 * 1024 }; /* bytes; as much as fits into a packet */
 
 /* ---- life ------------------------------------------------------------- */
 
+static void
+clear_shown(struct login_shown *s)
+{
+	buf_clear(&s->proofs);
+	buf_clear(&s->info);
+	*s = (struct login_shown){ .n = 0 };
+}
+
 char *
 login_enabled_methods(const struct server_conf *c, bool by_gss)
 {
@@ -151,7 +159,7 @@ login_free(struct login *l)
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
 	buf_clear(&l->auth_info);
-	buf_clear(&l->proofs);
+	clear_shown(&l->shown);
 	fd_close(&l->ticket_fd);
 	server_conf_clear(&l->conf);
 	user_free(l->user);
@@ -241,7 +249,7 @@ add_auth_info(struct login *l, const struct login_try *t)
 
 	buf_printf(&l->auth_info, "%s%s%s\n", t->method->name,
 	    t->line != NULL ? " " : "", t->line != NULL ? t->line : "");
-	buf_put_buf(&l->auth_info, &t->shown_before);
+	buf_put_buf(&l->auth_info, &t->before.info);
 	if (l->pam == NULL)
 		return;
 	if ((text = buf_dup_string(&l->auth_info)) == NULL)
@@ -362,22 +370,39 @@ static void
 note_proof(struct login *l, const struct login_try *t)
 {
 	const size_t id = (size_t)(t->method - auth_method_table);
+	struct login_shown *s = &l->shown;
 	struct buf blob = { 0 };
 
 	if (id == AUTH_METHOD_PUBLICKEY && key_to_blob(t->key, &blob) != 0)
 		fatal("out of memory");
-	buf_put_cstring(&l->proofs, t->method->name);
-	buf_put_string_buf(&l->proofs, &blob);
+	buf_put_cstring(&s->proofs, t->method->name);
+	buf_put_string_buf(&s->proofs, &blob);
 	buf_clear(&blob);
-	l->n_proofs++;
-	l->shown_methods |= 1U << id;
-	l->proven_ms = clock_boot_ms();
+	s->n++;
+	s->methods |= 1U << id;
+	s->at_ms = clock_boot_ms();
+	buf_printf(&s->info, "%s%s%s\n", t->method->name,
+	    t->line != NULL ? " " : "", t->line != NULL ? t->line : "");
+}
+
+/* This login takes the place of one that is lost, and stands for what was shown
+ * there, and when. */
+static void
+take_over(struct login *l, struct login_try *t)
+{
+	clear_shown(&l->shown);
+	l->shown = t->before;
+	t->before = (struct login_shown){ .n = 0 };
+	l->instead = true;
 }
 
 static void
 keep_proof(struct login *l, struct login_try *t)
 {
-	note_proof(l, t);
+	if (t->instead)
+		take_over(l, t);
+	else
+		note_proof(l, t);
 	if (t->ticket_fd != -1) {
 		fd_close(&l->ticket_fd);
 		l->ticket_fd = t->ticket_fd;
@@ -492,7 +517,7 @@ clear_try(struct login_try *t)
 	permits_clear(&t->permits);
 	gss_acceptor_free(t->ticket);
 	buf_clear(&t->info);
-	buf_clear(&t->shown_before);
+	clear_shown(&t->before);
 	fd_close(&t->ticket_fd);
 }
 

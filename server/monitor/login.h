@@ -29,6 +29,16 @@ struct gss_acceptor;
 struct gss_exchange;
 struct monitor_events;
 
+/* What a login has shown of who the user is. */
+struct login_shown {
+	struct buf proofs; /* of each method its name and the blob of the
+			    * user's key, both strings */
+	size_t n;
+	unsigned methods;  /* 1 << enum auth_method_id, of those */
+	uint64_t at_ms;	   /* clock_boot_ms() of the last of them */
+	struct buf info;   /* lines for ExposeAuthInfo */
+};
+
 struct login {
 	const struct server_state *state; /* borrowed */
 	const struct peer *peer;	  /* borrowed */
@@ -64,12 +74,9 @@ struct login {
 	/* The host key of the first key exchange, borrowed from the monitor;
 	 * empty: there was none. */
 	struct span hostkey;
-	/* What was shown, for tickets: of each method its name and the blob of
-	 * the user's key, both strings. */
-	struct buf proofs;
-	size_t n_proofs;
-	unsigned shown_methods; /* 1 << enum auth_method_id, of those */
-	uint64_t proven_ms; /* clock_boot_ms() of the last of them */
+	struct login_shown shown; /* for tickets */
+	bool instead; /* a ticket for the place of a lost connection let the
+		       * user in, and `shown` is what was shown there */
 	int ticket_fd; /* to the monitor whose ticket let the user in; -1 */
 	bool passed_over; /* a ticket was refused */
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */

@@ -51,7 +51,8 @@ static const struct claim claims[] = {
 struct monitor_counts {
 	struct counters *counters;
 	const char *text_path; /* borrowed; NULL: no text is wanted */
-	struct loop *loop;     /* NULL: not yet */
+	struct loop *loop;
+	struct loop_timer *timer;     /* NULL: not yet */
 	uint64_t began_ms;
 	uint64_t claimed[ARRAY_LEN(claims)]; /* the last of each */
 	uint64_t dropped;
@@ -100,6 +101,7 @@ on_time(void *arg)
 {
 	struct monitor_counts *mc = arg;
 
+	mc->timer = NULL;
 	write_if_due(mc, false);
 	monitor_counts_run(mc, mc->loop);
 }
@@ -110,7 +112,7 @@ monitor_counts_run(struct monitor_counts *mc, struct loop *loop)
 	if (mc == NULL || mc->text_path == NULL)
 		return;
 	mc->loop = loop;
-	(void)loop_after(loop, TEXT_MS, on_time, mc);
+	mc->timer = loop_after(loop, TEXT_MS, on_time, mc);
 }
 
 /* ---- the connection ------------------------------------------------------ */
@@ -161,6 +163,8 @@ monitor_counts_end(struct monitor_counts *mc)
 {
 	if (mc == NULL)
 		return;
+	if (mc->loop != NULL)
+		loop_cancel(mc->loop, mc->timer);
 	if (mc->active) {
 		counters_leave(mc->counters);
 		write_if_due(mc, true);

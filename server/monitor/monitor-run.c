@@ -32,6 +32,7 @@
 #include "compat/sock.h"
 #include "crypto/library.h"
 #include "keys/key.h"
+#include "server/monitor/monitor-tickets.h"
 #include "server/monitor/user-exec.h"
 #include "server/oom.h"
 
@@ -394,9 +395,13 @@ monitor_run(bool waits)
 	if (m.state.once) /* as in OpenSSH, whose tests expect it */
 		status = MONITOR_STATUS_FATAL;
 	monitor_events_end();
-	login_free(m.login);
+	pam_free(m.login->pam);
+	m.login->pam = NULL;
 	gss_exchange_free(m.gss);
+	/* The host keys, too, are not needed any more. */
 	state_clear(&m.state);
+	monitor_tickets_linger(&m);
+	login_free(m.login);
 	loop_free(loop);
 	return status;
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/monitor/monitor-tickets.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,17 +13,29 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
+#include "compat/proc.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/rendezvous-wire.h"
 #include "server/monitor/rendezvous.h"
 #include "server/monitor/ticket-rules.h"
 #include "server/monitor/ticket-table.h"
 
-/* A connection that a ticket has made. Its monitor keeps the socket open. */
+/* The monitor of another connection, which keeps the socket open if a ticket
+ * has made that one. */
 struct child {
 	struct monitor_tickets *t;
 	struct loop_fd *watch;
 	int fd; /* -1: none */
+};
+
+/* The connection that these tickets are of. */
+enum root {
+	ROOT_LIVE,
+	ROOT_LOST,    /* its client may come back; the user's process runs on
+		       * until it has ended */
+	ROOT_LINGERS, /* only this process is left of it */
+	ROOT_GONE,    /* nothing is good any more */
+	ROOTS,
 };
 
 struct monitor_tickets {
@@ -30,18 +44,73 @@ struct monitor_tickets {
 	int dir, listening; /* listening -1: no ticket was issued yet */
 	struct loop_fd *watch;
 	uint8_t handle[RENDEZVOUS_HANDLE_LEN];
+	struct buf hostkey; /* the host keys themselves may be gone */
+	enum root root;
 	struct ticket_table table;
 	struct child children[SERVER_TICKETS_MAX];
+	struct child heir; /* the connection in place of this one */
+	/* The monitor of the login that this one took the place of, while its
+	 * ticket is not spent. */
+	struct child before;
+	struct loop_timer *timer;
 };
 
+enum { ARRIVED_MS = 15 * 1000 };
+
+/* ---- monitors that are talked to ---------------------------------------- */
+
+static void
+keep(struct child *c, int fd, loop_fd_fn fn)
+{
+	c->fd = fd;
+	c->watch = loop_watch(c->t->loop, fd, LOOP_READ, fn, c);
+	if (c->watch == NULL)
+		fatal("out of memory");
+}
+
+static void
+drop(struct child *c)
+{
+	if (c->fd != -1)
+		loop_unwatch(c->t->loop, c->watch);
+	fd_close(&c->fd);
+}
+
+/* Tells the other monitor, if there is one, and forgets it: an older one that
+ * its ticket is spent, a newer one that another connection has its place. */
+static void
+tell(struct child *c)
+{
+	if (c->fd != -1)
+		(void)!send(c->fd, "", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+	drop(c);
+}
+
 /* ---- life --------------------------------------------------------------- */
+
+#define TO(root) (1u << (root))
+static const unsigned next_roots[ROOTS] = {
+	[ROOT_LIVE] = TO(ROOT_LOST) | TO(ROOT_GONE),
+	[ROOT_LOST] = TO(ROOT_LINGERS) | TO(ROOT_GONE),
+	[ROOT_LINGERS] = TO(ROOT_GONE),
+	[ROOT_GONE] = 0,
+};
+#undef TO
+
+static void
+become(struct monitor_tickets *t, enum root root)
+{
+	ENSURE((next_roots[t->root] & 1u << root) != 0);
+	t->root = root;
+}
 
 static unsigned
 traits_of(const struct monitor *m)
 {
 	const struct login *l = m->login;
 
-	return l->shown_methods |
+	return l->shown.methods |
+	    (l->instead ? (unsigned)TICKET_BY_INSTEAD : 0) |
 	    (l->must_change ? (unsigned)TICKET_MUST_CHANGE : 0) |
 	    (l->permits.command != NULL ||
 			l->conf.session.force_command != NULL ?
@@ -58,7 +127,7 @@ monitor_tickets_prepare(struct monitor *m)
 	int dir;
 
 	if (!m->login->conf.login.login_tickets.enabled ||
-	    m->login->n_proofs > RENDEZVOUS_PROOFS_MAX ||
+	    m->login->shown.n > RENDEZVOUS_PROOFS_MAX ||
 	    m->login->hostkey.len == 0 ||
 	    !ticket_rules_may(traits_of(m), TICKET_BESIDE) ||
 	    rendezvous_open(&dir) != 0)
@@ -66,38 +135,68 @@ monitor_tickets_prepare(struct monitor *m)
 	t = xcalloc(1, sizeof *t);
 	t->m = m;
 	t->dir = dir;
+	buf_put(&t->hostkey, m->login->hostkey.p, m->login->hostkey.len);
+	if (buf_err(&t->hostkey) != 0)
+		fatal("out of memory");
 	t->listening = -1;
 	for (size_t i = 0; i < ARRAY_LEN(t->children); i++)
 		t->children[i] = (struct child){ .t = t, .fd = -1 };
+	t->heir = t->before = (struct child){ .t = t, .fd = -1 };
 	m->tickets = t;
+}
+
+/* The login that this one took the place of tells that its client has come back
+ * by another connection, or ends. */
+static void
+on_before(void *arg, int fd, int events)
+{
+	struct child *c = arg;
+	uint8_t byte;
+	bool told = read(fd, &byte, sizeof byte) > 0;
+
+	(void)events;
+	drop(c);
+	if (!told)
+		return;
+	become(c->t, ROOT_GONE);
+	loop_stop(c->t->loop);
 }
 
 void
 monitor_tickets_begin(struct monitor *m, struct loop *loop)
 {
-	if (m->tickets != NULL)
-		m->tickets->loop = loop;
+	struct monitor_tickets *t = m->tickets;
+
+	if (t == NULL)
+		return;
+	t->loop = loop;
+	if (!m->login->instead)
+		return;
+	keep(&t->before, m->login->ticket_fd, on_before);
+	m->login->ticket_fd = -1;
 }
 
-void
-monitor_tickets_end(struct monitor *m)
+/* Wipes all tickets and removes the name. */
+static void
+end(struct monitor *m)
 {
 	struct monitor_tickets *t = m->tickets;
 
 	if (t == NULL)
 		return;
+	loop_cancel(t->loop, t->timer);
 	if (t->listening != -1) {
 		rendezvous_forget(t->dir, t->handle);
 		loop_unwatch(t->loop, t->watch);
 	}
-	for (size_t i = 0; i < ARRAY_LEN(t->children); i++) {
-		if (t->children[i].fd != -1)
-			loop_unwatch(t->loop, t->children[i].watch);
-		fd_close(&t->children[i].fd);
-	}
+	for (size_t i = 0; i < ARRAY_LEN(t->children); i++)
+		drop(&t->children[i]);
+	drop(&t->heir);
+	drop(&t->before);
 	fd_close(&t->listening);
 	fd_close(&t->dir);
 	ticket_table_clear(&t->table);
+	buf_clear(&t->hostkey);
 	mem_free_secret(t, sizeof *t);
 	m->tickets = NULL;
 }
@@ -111,10 +210,8 @@ on_child_end(void *arg, int fd, int events)
 	uint8_t byte;
 
 	(void)events;
-	if (read(fd, &byte, sizeof byte) > 0)
-		return; /* nothing is asked twice */
-	loop_unwatch(c->t->loop, c->watch);
-	fd_close(&c->fd);
+	if (read(fd, &byte, sizeof byte) <= 0) /* nothing is asked twice */
+		drop(c);
 }
 
 /* A place for one more connection; NULL: there are as many as may be. */
@@ -146,34 +243,36 @@ judge(struct monitor_tickets *t, const struct rendezvous_question *q)
 		return v;
 	if (q->uid != (uint32_t)l->user->uid ||
 	    !span_equals(q->user, l->name) ||
-	    q->hostkey.len != l->hostkey.len ||
-	    memcmp(q->hostkey.p, l->hostkey.p, q->hostkey.len) != 0)
+	    q->hostkey.len != buf_len(&t->hostkey) ||
+	    memcmp(q->hostkey.p, buf_data(&t->hostkey), q->hostkey.len) != 0)
 		return RENDEZVOUS_WRONG;
 	if (l->conf.login.login_tickets.address != SERVER_TICKET_ANY_ADDRESS &&
 	    !span_equals(q->address, t->m->peer.address))
 		return RENDEZVOUS_ADDRESS;
-	return free_child(t) != NULL ? RENDEZVOUS_GOOD : RENDEZVOUS_TOO_MANY;
+	return q->kind == TICKET_INSTEAD || free_child(t) != NULL ?
+	    RENDEZVOUS_GOOD : RENDEZVOUS_TOO_MANY;
 }
 
 /* Fills in what was shown. */
 static int
 fill_proofs(const struct login *l, struct rendezvous_answer *a)
 {
-	struct rd r = rd_from_buf(&l->proofs);
+	const struct login_shown *s = &l->shown;
+	struct rd r = rd_from_buf(&s->proofs);
 
-	while (a->n < l->n_proofs) {
+	while (a->n < s->n) {
 		a->proofs[a->n].method = rd_string(&r);
 		a->proofs[a->n++].key = rd_string(&r);
 	}
-	a->age_s = (clock_boot_ms() - l->proven_ms) / 1000;
+	a->age_ms = clock_boot_ms() - s->at_ms;
 	a->pid = (uint32_t)getpid();
-	a->auth_info = buf_span(&l->auth_info);
+	a->auth_info = buf_span(&s->info);
 	return rd_end(&r);
 }
 
 static int
 answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
-    bool *good)
+    char *good)
 {
 	struct rendezvous_answer a = { .verdict = RENDEZVOUS_OTHER_VERSION };
 	struct rendezvous_question q;
@@ -184,8 +283,8 @@ answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
 		a.verdict = judge(t, &q);
 	else if (r != ERR_UNSUPPORTED)
 		return r;
-	*good = a.verdict == RENDEZVOUS_GOOD;
-	r = *good ? fill_proofs(t->m->login, &a) : 0;
+	*good = a.verdict == RENDEZVOUS_GOOD ? q.kind : '\0';
+	r = *good != '\0' ? fill_proofs(t->m->login, &a) : 0;
 	buf_init_secret(&out);
 	rendezvous_put_answer(&out, &a);
 	if (r == 0)
@@ -196,13 +295,44 @@ answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
 	return r;
 }
 
+/* The connection in place of ours tells that our ticket is spent; or it has
+ * ended before that, and the client may come back by the same one. */
+static void
+on_heir(void *arg, int fd, int events)
+{
+	struct child *c = arg;
+	uint8_t byte;
+
+	(void)events;
+	if (read(fd, &byte, sizeof byte) > 0) {
+		ticket_table_spend(&c->t->table);
+		if (c->t->root == ROOT_LINGERS)
+			loop_stop(c->t->loop);
+	}
+	drop(c);
+}
+
+/* Our client has come back by another connection: this one is over, and one by
+ * which it has come back before. */
+static void
+give_way(struct monitor_tickets *t, int fd)
+{
+	tell(&t->before);
+	tell(&t->heir);
+	keep(&t->heir, fd, on_heir);
+	if (t->root == ROOT_LIVE)
+		become(t, ROOT_LOST);
+	if (t->root == ROOT_LOST)
+		loop_stop(t->loop);
+}
+
 static void
 on_asked(void *arg, int fd, int events)
 {
 	struct monitor_tickets *t = arg;
 	struct buf question;
 	struct child *c;
-	bool good = false;
+	char good = '\0';
 	int asker, r;
 
 	(void)events;
@@ -213,15 +343,91 @@ on_asked(void *arg, int fd, int events)
 	buf_clear(&question);
 	if (r != 0)
 		log_verbose("rendezvous: %s", err_text(r));
-	if (r == 0 && good && (c = free_child(t)) != NULL) {
-		c->fd = asker;
-		c->watch = loop_watch(t->loop, asker, LOOP_READ, on_child_end,
-		    c);
-		if (c->watch == NULL)
-			fatal("out of memory");
+	if (r == 0 && good == TICKET_INSTEAD)
+		give_way(t, asker);
+	else if (r == 0 && good == TICKET_BESIDE &&
+	    (c = free_child(t)) != NULL)
+		keep(c, asker, on_child_end);
+	else
+		fd_close(&asker);
+}
+
+/* ---- a connection that is lost ------------------------------------------ */
+
+int
+monitor_on_lost(struct monitor *m, struct rd *in, struct buf *out)
+{
+	(void)out;
+	if (m->tickets != NULL && m->tickets->root == ROOT_LIVE)
+		become(m->tickets, ROOT_LOST);
+	return rd_end(in);
+}
+
+bool
+monitor_tickets_gave_way(const struct monitor *m)
+{
+	const struct monitor_tickets *t = m->tickets;
+
+	return t != NULL && (t->root == ROOT_GONE || t->heir.fd != -1);
+}
+
+void
+monitor_tickets_stop(struct monitor *m, bool told_to_end)
+{
+	struct monitor_tickets *t = m->tickets;
+
+	if (t == NULL)
 		return;
-	}
-	fd_close(&asker);
+	ticket_table_lose(&t->table);
+	if (t->root == ROOT_LOST && !told_to_end && !m->state.once &&
+	    ticket_table_has_instead(&t->table, clock_boot_ms()))
+		return;
+	/* Where the connection was lost before its client could get a ticket
+	 * here, it may still come back by the one that it came with. */
+	if (t->root == ROOT_LIVE || told_to_end)
+		tell(&t->before);
+	end(m);
+}
+
+static void
+on_time(void *arg)
+{
+	struct monitor_tickets *t = arg;
+
+	t->timer = NULL;
+	loop_stop(t->loop);
+}
+
+static void
+on_end_signal(void *arg, int signo)
+{
+	struct monitor_tickets *t = arg;
+
+	(void)signo;
+	loop_stop(t->loop);
+}
+
+void
+monitor_tickets_linger(struct monitor *m)
+{
+	struct monitor_tickets *t = m->tickets;
+	int seconds = m->login->conf.login.login_tickets.linger_s;
+
+	if (t == NULL)
+		return;
+	loop_cancel(t->loop, t->timer);
+	become(t, ROOT_LINGERS);
+	proc_title("%s [lost]", m->login->name);
+	log_verbose("The session of %s from %s may be taken up again for %d s",
+	    m->login->shown_name, m->peer_text, seconds);
+	if (loop_on_signal(t->loop, SIGTERM, on_end_signal, t) != 0 ||
+	    loop_on_signal(t->loop, SIGHUP, on_end_signal, t) != 0 ||
+	    (t->timer = loop_after(t->loop, (uint64_t)seconds * 1000, on_time,
+		 t)) == NULL)
+		fatal("out of memory");
+	if (ticket_table_has_instead(&t->table, clock_boot_ms()))
+		(void)!loop_run(t->loop);
+	end(m);
 }
 
 /* ---- the user's process that asks --------------------------------------- */
@@ -242,26 +448,37 @@ listen_once(struct monitor_tickets *t)
 	return 0;
 }
 
+/* For how long a new ticket is good. */
+static uint32_t
+seconds_of(const struct login *l, char kind)
+{
+	const struct server_tickets *conf = &l->conf.login.login_tickets;
+	uint64_t age = (clock_boot_ms() - l->shown.at_ms) / 1000;
+
+	return kind == TICKET_BESIDE ? (uint32_t)conf->lifetime_s :
+	    (uint32_t)((uint64_t)conf->max_age_s - age);
+}
+
 /* Appends one ticket as docs/PROTOCOL.md has it. */
 static int
-mint(struct monitor_tickets *t, struct buf *out)
+mint(struct monitor_tickets *t, char kind, struct buf *out)
 {
 	const struct login *l = t->m->login;
 	const struct ticket_binding b = { .session_id = l->session_id,
-		.hostkey = l->hostkey,
+		.hostkey = buf_span(&t->hostkey),
 		.user = l->name };
-	uint32_t seconds = (uint32_t)l->conf.login.login_tickets.lifetime_s;
+	uint32_t seconds = seconds_of(l, kind);
 	uint8_t name[TICKET_NAME_LEN], secret[TICKET_SECRET_LEN];
 	int r;
 
 	memcpy(name, t->handle, TICKET_HANDLE_LEN);
-	r = ticket_table_mint(&t->table, &b, TICKET_BESIDE,
+	r = ticket_table_mint(&t->table, &b, kind,
 	    clock_boot_ms() + (uint64_t)seconds * 1000,
 	    name + TICKET_HANDLE_LEN, secret);
 	if (r == 0) {
 		buf_put_string(out, name, sizeof name);
 		buf_put_string(out, secret, sizeof secret);
-		buf_put_u8(out, TICKET_BESIDE);
+		buf_put_u8(out, (uint8_t)kind);
 		buf_put_u32(out, seconds);
 	}
 	explicit_bzero(name, sizeof name);
@@ -269,36 +486,82 @@ mint(struct monitor_tickets *t, struct buf *out)
 	return r;
 }
 
-/* How many tickets may be minted now of those that are asked for. */
+/* May any be minted now? */
+static bool
+may_mint(struct monitor_tickets *t)
+{
+	const struct login *l = t->m->login;
+	uint64_t age = (clock_boot_ms() - l->shown.at_ms) / 1000;
+
+	return t->root == ROOT_LIVE &&
+	    age < (uint64_t)l->conf.login.login_tickets.max_age_s &&
+	    listen_once(t) == 0;
+}
+
+/* How many there may be beside this connection now, of those asked for. */
 static uint32_t
 how_many(struct monitor_tickets *t, uint32_t asked)
 {
-	const struct server_tickets *conf =
-	    &t->m->login->conf.login.login_tickets;
+	size_t max = (size_t)t->m->login->conf.login.login_tickets.max;
 
 	ticket_table_expire(&t->table, clock_boot_ms());
-	if ((clock_boot_ms() - t->m->login->proven_ms) / 1000 >=
-		(uint64_t)conf->max_age_s ||
-	    t->table.n >= (size_t)conf->max || listen_once(t) != 0)
-		return 0;
-	return MIN(asked, (uint32_t)((size_t)conf->max - t->table.n));
+	return t->table.n >= max ? 0 :
+	    MIN(asked, (uint32_t)(max - t->table.n));
+}
+
+/* May there be one in place of this connection? */
+static bool
+may_come_back(const struct monitor_tickets *t)
+{
+	return t->m->login->conf.login.login_tickets.linger_s > 0 &&
+	    ticket_rules_may(traits_of(t->m), TICKET_INSTEAD);
+}
+
+static void
+on_arrived(void *arg)
+{
+	struct monitor_tickets *t = arg;
+
+	t->timer = NULL;
+	if (t->root == ROOT_LIVE)
+		tell(&t->before);
+}
+
+/* The ticket to come back with is on its way. By which of the two the client
+ * comes back if the connection is lost soon is not known, so the older one is
+ * spent only when this one has surely arrived. */
+static void
+arrive_later(struct monitor_tickets *t)
+{
+	loop_cancel(t->loop, t->timer);
+	t->timer = loop_after(t->loop, ARRIVED_MS, on_arrived, t);
+	if (t->timer == NULL)
+		fatal("out of memory");
 }
 
 int
 monitor_on_tickets(struct monitor *m, struct rd *in, struct buf *out)
 {
 	struct monitor_tickets *t = m->tickets;
-	uint32_t asked = rd_u32(in), n;
+	uint32_t asked = rd_u32(in), instead = rd_u32(in), n = 0;
 	int r = rd_end(in);
+	bool back = false;
 
 	if (r != 0)
 		return r;
-	n = t != NULL ? how_many(t, asked) : 0;
-	buf_put_u32(out, n);
+	if (t != NULL && may_mint(t)) {
+		n = how_many(t, asked);
+		back = instead > 0 && may_come_back(t);
+	}
+	buf_put_u32(out, n + back);
 	for (uint32_t i = 0; r == 0 && i < n; i++)
-		r = mint(t, out);
-	if (n > 0)
-		log_verbose("%u tickets for further connections were issued",
-		    (unsigned)n);
+		r = mint(t, TICKET_BESIDE, out);
+	if (r == 0 && back)
+		r = mint(t, TICKET_INSTEAD, out);
+	if (back)
+		arrive_later(t);
+	if (n + back > 0)
+		log_verbose("%u tickets for further connections were issued%s",
+		    (unsigned)n, back ? ", and one to come back with" : "");
 	return r;
 }

@@ -2,12 +2,16 @@
 /*
  * The tickets that this connection's client may use for further ones: the
  * monitor mints them, listens for the monitors of these connections
- * (rendezvous.h), and forgets all when the session ends.
+ * (rendezvous.h), and forgets all when the session ends. Where the connection
+ * is lost, one ticket stays good for a while, and the monitor with it: by that
+ * the client comes back without a dialogue.
  *
  * Threads: loop thread only.
  */
 #ifndef HPN_SERVER_MONITOR_MONITOR_TICKETS_H
 #define HPN_SERVER_MONITOR_MONITOR_TICKETS_H
+
+#include <stdbool.h>
 
 struct loop;
 struct monitor;
@@ -19,7 +23,15 @@ struct monitor_tickets;
 void monitor_tickets_prepare(struct monitor *m);
 /* The loop will serve from now on. */
 void monitor_tickets_begin(struct monitor *m, struct loop *loop);
-/* Wipes all tickets and removes the name. */
-void monitor_tickets_end(struct monitor *m);
+/* The client has come back by another connection: the user's process is to
+ * end. */
+bool monitor_tickets_gave_way(const struct monitor *m);
+/* The session ends, and the tickets with it; but where the connection was lost,
+ * its client may come back. told_to_end: by a signal, or for an error. */
+void monitor_tickets_stop(struct monitor *m, bool told_to_end);
+/* When all else of the connection has ended: waits for the client of a lost
+ * one, as long as LoginTickets says. Nothing, where monitor_tickets_stop() has
+ * ended all. */
+void monitor_tickets_linger(struct monitor *m);
 
 #endif

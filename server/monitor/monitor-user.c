@@ -231,9 +231,12 @@ static int
 serve_user(struct monitor *m, struct loop *loop)
 {
 	struct user_wait w = { .m = m, .loop = loop };
+	struct loop_fd *watch;
+	bool gave_way;
 	int r;
 
-	if (loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w) == NULL ||
+	watch = loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w);
+	if (watch == NULL ||
 	    loop_on_signal(w.loop, SIGTERM, on_end_signal, &w) != 0 ||
 	    loop_on_signal(w.loop, SIGHUP, on_end_signal, &w) != 0)
 		fatal("out of memory");
@@ -241,14 +244,16 @@ serve_user(struct monitor *m, struct loop *loop)
 	monitor_tickets_begin(m, loop);
 	monitor_shares_begin(m, loop);
 	r = loop_run(w.loop);
-	monitor_tickets_end(m);
 	monitor_shares_end(m);
+	gave_way = monitor_tickets_gave_way(m);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)
 		log_error("user's process is stopped: %s", err_text(r));
-	if (w.end_requested || r != 0)
+	monitor_tickets_stop(m, w.end_requested || r != 0);
+	if (w.end_requested || r != 0 || gave_way)
 		kill(m->child, SIGTERM);
+	loop_unwatch(loop, watch);
 	fd_close(&m->fd);
 	r = monitor_reap(m, m->child, "session", 0);
 	/* The child ended without reading its state, so the file of that name

@@ -71,6 +71,8 @@ static const struct row {
 	    .paced = true, .handler = monitor_on_prove },
 	[MONITOR_TICKETS] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .for_sftp = true, .handler = monitor_on_tickets },
+	[MONITOR_LOST] = { MONITOR_PHASE_SESSION, .once = true,
+	    .for_sftp = true, .handler = monitor_on_lost },
 	[MONITOR_EVENT] = { MONITOR_PHASE_SESSION, .for_sftp = true,
 	    .handler = monitor_on_event },
 	[MONITOR_SESSION] = { MONITOR_PHASE_SESSION, .answered = true,

@@ -39,7 +39,7 @@ rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a)
 	buf_put_u8(b, (uint8_t)a->verdict);
 	if (a->verdict != RENDEZVOUS_GOOD)
 		return;
-	buf_put_u64(b, a->age_s);
+	buf_put_u64(b, a->age_ms);
 	buf_put_u32(b, a->pid);
 	buf_put_u32(b, (uint32_t)a->n);
 	for (size_t i = 0; i < a->n; i++) {
@@ -66,7 +66,7 @@ rendezvous_get_answer(struct rd r, struct rendezvous_answer *a)
 	a->verdict = (enum rendezvous_verdict)verdict;
 	if (verdict != RENDEZVOUS_GOOD)
 		return rd_end(&r);
-	a->age_s = rd_u64(&r);
+	a->age_ms = rd_u64(&r);
 	a->pid = rd_u32(&r);
 	n = rd_u32(&r);
 	if (n > RENDEZVOUS_PROOFS_MAX)

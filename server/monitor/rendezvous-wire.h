@@ -53,7 +53,7 @@ struct rendezvous_proof {
  * borrowed. */
 struct rendezvous_answer {
 	enum rendezvous_verdict verdict;
-	uint64_t age_s; /* since the methods were shown */
+	uint64_t age_ms; /* since the methods were shown */
 	uint32_t pid;
 	struct rendezvous_proof proofs[RENDEZVOUS_PROOFS_MAX];
 	size_t n;

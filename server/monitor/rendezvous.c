@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/monitor/rendezvous.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -24,6 +26,8 @@
 enum {
 	WAIT_S = 2,
 	WAITING_MAX = 16, /* that may wait to be accepted */
+	SWEEP_MAX = 256,  /* names that are looked at */
+	SETTLED_S = 10,
 };
 
 #define DIRECTORY RUNSTATEDIR "/hpnsshd-rendezvous"
@@ -72,14 +76,23 @@ struct meeting {
 };
 
 static void
-make_meeting(struct meeting *p, int dir, const uint8_t *handle)
+make_address(struct meeting *p, int dir, const char *name)
 {
-	for (size_t i = 0; i < RENDEZVOUS_HANDLE_LEN; i++)
-		snprintf(p->name + 2 * i, 3, "%02x", handle[i]);
+	memcpy(p->name, name, sizeof p->name);
 	memset(&p->address, 0, sizeof p->address);
 	p->address.sun_family = AF_UNIX;
 	snprintf(p->address.sun_path, sizeof p->address.sun_path,
 	    "/proc/self/fd/%d/%s", dir, p->name);
+}
+
+static void
+make_meeting(struct meeting *p, int dir, const uint8_t *handle)
+{
+	char name[sizeof p->name];
+
+	for (size_t i = 0; i < RENDEZVOUS_HANDLE_LEN; i++)
+		snprintf(name + 2 * i, 3, "%02x", handle[i]);
+	make_address(p, dir, name);
 }
 
 static void
@@ -125,6 +138,58 @@ transmit(int fd, const struct buf *message)
 	return n == (ssize_t)buf_len(message) ? 0 : ERR_SYSTEM;
 }
 
+/* ---- names of the dead -------------------------------------------------- */
+
+/* Does nobody listen at the name? A socket of another type is refused in one
+ * way by who listens, who does not hear of it, and in another way by nobody. */
+static bool
+is_dead(const struct meeting *p)
+{
+	int fd = sock_open(AF_UNIX, SOCK_DGRAM, 0, SOCK_AT_ONCE);
+	bool dead;
+
+	if (fd == -1)
+		return false;
+	dead = connect(fd, (const struct sockaddr *)&p->address,
+		   sizeof p->address) == -1 && errno == ECONNREFUSED;
+	fd_close(&fd);
+	return dead;
+}
+
+/* Is the name that of a socket which was made some time ago? One that is being
+ * made has a name before anybody listens at it. */
+static bool
+is_settled(int dir, const char *name)
+{
+	struct stat st;
+
+	return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISSOCK(st.st_mode) && st.st_mtime + SETTLED_S < time(NULL);
+}
+
+void
+rendezvous_sweep(int dir, size_t most)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd != -1 ? fdopendir(fd) : NULL;
+	const struct dirent *e;
+	struct meeting p;
+
+	if (d == NULL) {
+		fd_close(&fd);
+		return;
+	}
+	while (most-- > 0 && (e = readdir(d)) != NULL) {
+		if (strlen(e->d_name) != sizeof p.name - 1 ||
+		    !is_settled(dir, e->d_name))
+			continue;
+		make_address(&p, dir, e->d_name);
+		if (is_dead(&p))
+			(void)unlinkat(dir, p.name, 0);
+	}
+	closedir(d);
+}
+
 /* ---- who answers -------------------------------------------------------- */
 
 int
@@ -132,6 +197,7 @@ rendezvous_listen(int dir, uint8_t handle[RENDEZVOUS_HANDLE_LEN], int *fd)
 {
 	struct meeting p;
 
+	rendezvous_sweep(dir, SWEEP_MAX);
 	rand_bytes(handle, RENDEZVOUS_HANDLE_LEN);
 	make_meeting(&p, dir, handle);
 	*fd = sock_open(AF_UNIX, SOCK_SEQPACKET, 0, SOCK_AT_ONCE);

@@ -4,7 +4,8 @@
  * something to answer listens at a socket with a random name, in a directory
  * that only the superuser can enter. Names outlive SIGHUP, a restart and an
  * upgrade of the listener, which knows nothing of them. The name of a monitor
- * that has died is removed by who finds that nobody listens there.
+ * that has died is removed by who finds that nobody listens there: a monitor
+ * that asks, or one that begins to listen and looks at some.
  *
  * Threads: loop thread only; each call waits for two seconds at most.
  */
@@ -26,7 +27,7 @@ int rendezvous_open(int *dir) must_check;
 /* For tests: the same with a directory and an owner of one's own. */
 int rendezvous_open_at(const char *path, uint32_t owner, int *dir) must_check;
 
-/* Listens at a new random name. */
+/* Listens at a new random name, and removes names of the dead. */
 int rendezvous_listen(int dir, uint8_t handle[RENDEZVOUS_HANDLE_LEN],
     int *fd) must_check;
 /* Removes the name. */
@@ -35,6 +36,9 @@ void rendezvous_forget(int dir, const uint8_t handle[RENDEZVOUS_HANDLE_LEN]);
  * answer, and until the asker ends. ERR_PERMISSION: it is another user's. */
 int rendezvous_accept(int listening, int *fd, struct buf *question) must_check;
 int rendezvous_answer(int fd, const struct buf *answer) must_check;
+/* For tests: looks at the first `most` names, and removes those at which nobody
+ * listens, but not those of the last seconds. */
+void rendezvous_sweep(int dir, size_t most);
 
 /* Asks whoever listens at the name. *fd stays open, so that the other one knows
  * when this process ends. ERR_NOT_FOUND: nobody does; a name without anybody

@@ -7,29 +7,31 @@
 
 static const struct row {
 	unsigned trait;
-	bool beside; /* tickets for connections beside this one */
+	bool beside, instead; /* which kinds */
 } rows[] = {
 	/* Who is let in without anything needs no ticket. */
-	{ TICKET_BY_NONE, false },
+	{ TICKET_BY_NONE, false, false },
 	/* The key is looked up anew when the ticket is used: its line, its
 	 * certificate, RevokedKeys. */
-	{ TICKET_BY_PUBLICKEY, true },
-	{ TICKET_BY_PASSWORD, true },
-	{ TICKET_BY_KBDINT, true },
+	{ TICKET_BY_PUBLICKEY, true, true },
+	{ TICKET_BY_PASSWORD, true, true },
+	{ TICKET_BY_KBDINT, true, true },
 	/* What these have shown (another host's word, a ticket of Kerberos that
 	 * ends) could not be asked for again. */
-	{ TICKET_BY_HOSTBASED, false },
-	{ TICKET_BY_KEYEX, false },
-	{ TICKET_BY_GSSAPI, false },
+	{ TICKET_BY_HOSTBASED, false, false },
+	{ TICKET_BY_KEYEX, false, false },
+	{ TICKET_BY_GSSAPI, false, false },
 	/* The limits of time and number are those of the login itself. */
-	{ TICKET_BY_TICKET, false },
+	{ TICKET_BY_TICKET, false, false },
+	/* That login has ended, and this one goes on with its limits. */
+	{ TICKET_BY_INSTEAD, true, true },
 	/* The password that was shown is not good any more. */
-	{ TICKET_MUST_CHANGE, false },
+	{ TICKET_MUST_CHANGE, false, false },
 	/* These follow from the key's line and from the configuration, which
 	 * the new login is given by the same rules. */
-	{ TICKET_FORCED, true },
-	{ TICKET_CHROOTED, true },
-	{ TICKET_SFTP_ONLY, true },
+	{ TICKET_FORCED, true, true },
+	{ TICKET_CHROOTED, true, true },
+	{ TICKET_SFTP_ONLY, true, true },
 };
 
 bool
@@ -37,10 +39,13 @@ ticket_rules_may(unsigned traits, char kind)
 {
 	unsigned known = 0;
 
-	if (kind != TICKET_BESIDE)
+	if (kind != TICKET_BESIDE && kind != TICKET_INSTEAD)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		if ((traits & rows[i].trait) != 0 && !rows[i].beside)
+		bool may = kind == TICKET_BESIDE ? rows[i].beside :
+						   rows[i].instead;
+
+		if ((traits & rows[i].trait) != 0 && !may)
 			return false;
 		known |= rows[i].trait;
 	}

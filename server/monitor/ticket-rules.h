@@ -27,10 +27,12 @@ enum ticket_trait {
 	TICKET_FORCED = TICKET_MUST_CHANGE << 1,  /* one command */
 	TICKET_CHROOTED = TICKET_MUST_CHANGE << 2,
 	TICKET_SFTP_ONLY = TICKET_MUST_CHANGE << 3,
+	TICKET_BY_INSTEAD = TICKET_MUST_CHANGE << 4, /* by such a ticket */
 };
 
-/* The kind of a ticket, on the wire. */
-enum { TICKET_BESIDE = 'p' };
+/* The kind of a ticket, on the wire: for connections beside the one that got
+ * it; or for one that takes its place when it is lost. */
+enum { TICKET_BESIDE = 'p', TICKET_INSTEAD = 'r' };
 
 /* May a login of which all these hold mint tickets of that kind? */
 bool ticket_rules_may(unsigned traits, char kind);

@@ -8,6 +8,7 @@
 #include "compat/bsd-mem.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
+#include "server/monitor/ticket-rules.h"
 
 #define LABEL "ticket@hpnssh.org"
 
@@ -38,43 +39,75 @@ derive(const struct ticket_binding *b, char kind, const uint8_t *secret,
 	return r;
 }
 
+void
+ticket_table_spend(struct ticket_table *t)
+{
+	t->instead = (struct ticket){ .kind = 0 };
+}
+
+static int
+make(struct ticket *ticket, const struct ticket_binding *b, char kind,
+    uint8_t serial[TICKET_SERIAL_LEN], uint8_t secret[TICKET_SECRET_LEN])
+{
+	rand_bytes(serial, TICKET_SERIAL_LEN);
+	rand_bytes(secret, TICKET_SECRET_LEN);
+	memcpy(ticket->serial, serial, sizeof ticket->serial);
+	return derive(b, kind, secret, ticket->key);
+}
+
 int
 ticket_table_mint(struct ticket_table *t, const struct ticket_binding *b,
     char kind, uint64_t end_ms, uint8_t serial[TICKET_SERIAL_LEN],
     uint8_t secret[TICKET_SECRET_LEN])
 {
-	struct ticket *ticket = &t->v[t->n];
+	bool beside = kind == TICKET_BESIDE;
+	struct ticket *ticket = beside ? &t->v[t->n] : &t->instead;
 	int r;
 
-	if (t->n == ARRAY_LEN(t->v))
+	if (beside && t->n == ARRAY_LEN(t->v))
 		return ERR_LIMIT;
-	rand_bytes(serial, TICKET_SERIAL_LEN);
-	rand_bytes(secret, TICKET_SECRET_LEN);
-	if ((r = derive(b, kind, secret, ticket->key)) != 0)
+	if (!beside)
+		ticket_table_spend(t);
+	if ((r = make(ticket, b, kind, serial, secret)) != 0) {
+		explicit_bzero(ticket, sizeof *ticket);
 		return r;
-	memcpy(ticket->serial, serial, sizeof ticket->serial);
+	}
 	ticket->end_ms = end_ms;
 	ticket->kind = kind;
-	t->n++;
+	t->n += beside;
 	return 0;
+}
+
+/* Takes the ticket of that name out. */
+static bool
+find(struct ticket_table *t, struct span serial, struct ticket *found)
+{
+	if (serial.len != TICKET_SERIAL_LEN)
+		return false;
+	for (size_t i = 0; i < t->n; i++)
+		if (mem_equal_ct(t->v[i].serial, serial.p, serial.len)) {
+			*found = t->v[i];
+			take_out(t, i);
+			return true;
+		}
+	if (t->instead.kind == 0 ||
+	    !mem_equal_ct(t->instead.serial, serial.p, serial.len))
+		return false;
+	*found = t->instead;
+	ticket_table_spend(t);
+	return true;
 }
 
 enum ticket_verdict
 ticket_table_redeem(struct ticket_table *t, struct span serial, char kind,
     struct span data, struct span proof, uint64_t now_ms)
 {
-	struct ticket found = { .kind = 0 };
+	struct ticket found;
 	uint8_t sum[TICKET_PROOF_LEN];
-	enum ticket_verdict v = TICKET_UNKNOWN;
-	size_t i = 0;
+	enum ticket_verdict v;
 
-	while (i < t->n && (serial.len != TICKET_SERIAL_LEN ||
-		!mem_equal_ct(t->v[i].serial, serial.p, serial.len)))
-		i++;
-	if (i == t->n)
+	if (!find(t, serial, &found))
 		return TICKET_UNKNOWN;
-	found = t->v[i];
-	take_out(t, i);
 	if (now_ms >= found.end_ms)
 		v = TICKET_EXPIRED;
 	else if (found.kind != kind || proof.len != sizeof sum ||
@@ -83,9 +116,17 @@ ticket_table_redeem(struct ticket_table *t, struct span serial, char kind,
 		v = TICKET_WRONG;
 	else
 		v = TICKET_GOOD;
+	if (v == TICKET_GOOD && kind == TICKET_INSTEAD)
+		t->instead = found;
 	explicit_bzero(&found, sizeof found);
 	explicit_bzero(sum, sizeof sum);
 	return v;
+}
+
+bool
+ticket_table_has_instead(const struct ticket_table *t, uint64_t now_ms)
+{
+	return now_ms < t->instead.end_ms;
 }
 
 void
@@ -96,6 +137,13 @@ ticket_table_expire(struct ticket_table *t, uint64_t now_ms)
 			take_out(t, i);
 		else
 			i++;
+}
+
+void
+ticket_table_lose(struct ticket_table *t)
+{
+	explicit_bzero(t->v, sizeof t->v);
+	t->n = 0;
 }
 
 void

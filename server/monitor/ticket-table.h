@@ -2,7 +2,8 @@
 /*
  * The tickets that a login has been given and that are not used yet (for the
  * method ticket@hpnssh.org: docs/PROTOCOL.md). A ticket is good once: whoever
- * names it takes it out of the table, whatever comes of that. The table keeps
+ * names it takes it out of the table, whatever comes of that (but see
+ * `instead`). The table keeps
  * no secret that a client was sent, but the key that follows from it for this
  * session, user and host key. Pure: the time is a parameter.
  *
@@ -11,6 +12,7 @@
 #ifndef HPN_SERVER_MONITOR_TICKET_TABLE_H
 #define HPN_SERVER_MONITOR_TICKET_TABLE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -37,6 +39,10 @@ struct ticket {
 struct ticket_table {
 	struct ticket v[SERVER_TICKETS_MAX];
 	size_t n;
+	/* The one for a connection in place of this one; kind 0: none. It is
+	 * good until it is spent: the client may lose the new connection, too,
+	 * before it gets the next ticket there. */
+	struct ticket instead;
 };
 
 /* What a ticket is bound to. */
@@ -53,7 +59,8 @@ enum ticket_verdict {
 };
 
 /* Makes a ticket that is good until end_ms. serial and secret are for the
- * client; the caller wipes them. ERR_LIMIT: the table is full. */
+ * client; the caller wipes them. Of the kind TICKET_INSTEAD there is one: an
+ * older one is gone. ERR_LIMIT: the table is full. */
 int ticket_table_mint(struct ticket_table *t, const struct ticket_binding *b,
     char kind, uint64_t end_ms, uint8_t serial[TICKET_SERIAL_LEN],
     uint8_t secret[TICKET_SECRET_LEN]) must_check;
@@ -61,8 +68,13 @@ int ticket_table_mint(struct ticket_table *t, const struct ticket_binding *b,
 enum ticket_verdict ticket_table_redeem(struct ticket_table *t,
     struct span serial, char kind, struct span data, struct span proof,
     uint64_t now_ms);
+/* Takes out the ticket for a connection in place of this one. */
+void ticket_table_spend(struct ticket_table *t);
+bool ticket_table_has_instead(const struct ticket_table *t, uint64_t now_ms);
 /* Takes out those that are over, so that they do not count. */
 void ticket_table_expire(struct ticket_table *t, uint64_t now_ms);
+/* Takes out those for connections beside this one, which is lost. */
+void ticket_table_lose(struct ticket_table *t);
 void ticket_table_clear(struct ticket_table *t);
 
 #endif

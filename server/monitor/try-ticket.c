@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,6 +18,7 @@
 #include "server/monitor/login-rules.h"
 #include "server/monitor/rendezvous-wire.h"
 #include "server/monitor/rendezvous.h"
+#include "server/monitor/ticket-rules.h"
 
 enum { VERSION = 1, ANSWER_METHOD_MAX = 64 };
 
@@ -147,7 +149,8 @@ static const char *
 why_not_today(struct login *l, const struct rendezvous_answer *a,
     struct login_try *t, struct buf *text)
 {
-	if (a->age_s >= (uint64_t)l->conf.login.login_tickets.max_age_s)
+	if (a->age_ms / 1000 >=
+	    (uint64_t)l->conf.login.login_tickets.max_age_s)
 		return "host wants a new login";
 	for (size_t i = 0; i < a->n; i++)
 		if (method_of(&a->proofs[i]) == NULL)
@@ -220,6 +223,24 @@ redeem(const struct login_request *q, const struct ticket_request *request,
 	return r;
 }
 
+/* Keeps what the answer says was shown: for ExposeAuthInfo, and for tickets of
+ * this login, if it takes the other one's place. */
+static void
+keep_shown(const struct rendezvous_answer *a, struct login_shown *s)
+{
+	for (size_t i = 0; i < a->n; i++) {
+		const struct auth_method *m = method_of(&a->proofs[i]);
+
+		buf_put_cstring(&s->proofs, m->name);
+		buf_put_string(&s->proofs, a->proofs[i].key.p,
+		    a->proofs[i].key.len);
+		s->methods |= 1U << (m - auth_method_table);
+	}
+	s->n = a->n;
+	s->at_ms = clock_boot_ms() - a->age_ms;
+	buf_put(&s->info, a->auth_info.p, a->auth_info.len);
+}
+
 /* Decides by the answer. The log is told of the session that issued the
  * ticket, and what was shown there. */
 static void
@@ -241,12 +262,12 @@ weigh(struct login *l, const struct rendezvous_answer *a,
 	if (shown == NULL)
 		fatal("out of memory");
 	xasprintf(&t->what, "of session %u (%s), %llu s old%s%s",
-	    (unsigned)a->pid, shown, (unsigned long long)a->age_s,
+	    (unsigned)a->pid, shown, (unsigned long long)(a->age_ms / 1000),
 	    why != NULL ? ": " : "", why != NULL ? why : "");
 	t->ok = why == NULL;
 	t->outcome = t->ok ? LOGIN_TRIED : LOGIN_PASSED_OVER;
 	if (t->ok)
-		buf_put(&t->shown_before, a->auth_info.p, a->auth_info.len);
+		keep_shown(a, &t->before);
 	free(shown);
 	buf_clear(&text);
 }
@@ -270,6 +291,7 @@ try(const struct login_request *q, const struct ticket_request *request,
 			"unknown, or its session has ended" : err_text(r));
 	}
 	if (t->ok) {
+		t->instead = request->kind == TICKET_INSTEAD;
 		t->ticket_fd = fd;
 		fd = -1;
 	}

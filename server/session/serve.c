@@ -146,6 +146,8 @@ on_ended(void *arg, int err)
 		log_info("Disconnecting user %s %s: %s", user, p->peer_text,
 		    err_text(err));
 	}
+	if (err == ERR_CLOSED || err == ERR_SYSTEM || err == ERR_TIMEOUT)
+		monitor_lost(p->monitor_fd);
 	loop_stop(sv->loop);
 }
 

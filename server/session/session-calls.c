@@ -88,7 +88,8 @@ monitor_pty_end(int fd, const char *name)
 }
 
 int
-monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any)
+monitor_tickets(int fd, uint32_t beside, uint32_t instead, struct buf *out,
+    bool *any)
 {
 	struct buf b = { 0 }, answer;
 	struct rd r, rest;
@@ -96,7 +97,8 @@ monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any)
 
 	buf_init_secret(&answer);
 	buf_put_u8(&b, MONITOR_TICKETS);
-	buf_put_u32(&b, n);
+	buf_put_u32(&b, beside);
+	buf_put_u32(&b, instead);
 	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
 		buf_put(out, r.p, r.len);
 		rest = r;
@@ -106,6 +108,16 @@ monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any)
 	buf_clear(&b);
 	buf_clear(&answer);
 	return err;
+}
+
+void
+monitor_lost(int fd)
+{
+	struct buf b = { 0 };
+
+	buf_put_u8(&b, MONITOR_LOST);
+	(void)!fd_send_msg(fd, &b);
+	buf_clear(&b);
 }
 
 int

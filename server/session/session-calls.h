@@ -30,10 +30,13 @@ struct monitor_pty {
 int monitor_pty(int fd, struct monitor_pty *out) must_check;
 int monitor_pty_end(int fd, const char *name) must_check;
 
-/* Appends as many tickets for further connections as there may be, at most n,
- * in the form of the reply to tickets@hpnssh.org. *any: there is at least
- * one. */
-int monitor_tickets(int fd, uint32_t n, struct buf *out, bool *any) must_check;
+/* Appends as many tickets for connections beside this one, and in place of it,
+ * as there may be, at most so many, in the form of the reply to
+ * tickets@hpnssh.org. *any: there is at least one. */
+int monitor_tickets(int fd, uint32_t beside, uint32_t instead,
+    struct buf *out, bool *any) must_check;
+/* The connection is lost, and was not ended by either side. */
+void monitor_lost(int fd);
 /* A session begins, or has ended, for MaxSessionsPerUser. ERR_DENIED: the user
  * has as many as that allows. */
 int monitor_session(int fd, bool begins) must_check;

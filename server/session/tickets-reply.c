@@ -17,18 +17,18 @@ tickets_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply)
 {
 	uint8_t version = rd_u8(data);
-	uint32_t beside = rd_u32(data);
+	uint32_t beside = rd_u32(data), instead = rd_u32(data);
 	bool any = false;
 	int r;
 
-	(void)rd_u32(data); /* tickets in place of this one: not yet */
 	if ((r = rd_end(data)) != 0)
 		return version != VERSION ? CHANNEL_FAILURE : r;
 	/* The reply must not wait for keys of a cipher none, so there will be
 	 * no such keys. */
 	if (version != VERSION || !none_exclude(o->kex, o->packet, "a ticket"))
 		return CHANNEL_FAILURE;
-	r = monitor_tickets(o->params->monitor_fd, beside, reply, &any);
+	r = monitor_tickets(o->params->monitor_fd, beside, instead, reply,
+	    &any);
 	if (r != 0)
 		return r;
 	return any ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
