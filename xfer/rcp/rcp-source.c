@@ -301,10 +301,11 @@ rcp_send(struct rcp *c, char *const paths[], int n)
 
 	if (r != 0)
 		return r < 0 ? r : ERR_CANCELLED;
-	for (int i = 0; i < n; i++)
-		if ((r = send_path(c, paths[i])) < 0)
-			return r;
-	if ((r = rcp_read_answers(c)) < 0)
+	fd_raise_limit(); /* the directories of a way stay open */
+	for (int i = 0; r >= 0 && i < n; i++)
+		r = send_path(c, paths[i]);
+	fd_restore_limit();
+	if (r < 0 || (r = rcp_read_answers(c)) < 0)
 		return r;
 	return rcp_flush(c);
 }
