@@ -35,8 +35,8 @@ PIDFD_GETFD = 438
 # enum monitor_request
 (LOG, SIGN, USER, TRY, TRY_ANSWER, HAND_OVER, SIGN_REKEY, PTY, PTY_END, PROVE,
  GSS_STEP, GSS_SIGN, GSS_STEP_REKEY, GSS_SIGN_REKEY, EVENT,
- TICKETS, SESSION, SHARES) = range(1, 19)
-KINDS = [*range(20), 128, 255]
+ TICKETS, LOST, SESSION, SHARES) = range(1, 20)
+KINDS = [*range(21), 128, 255]
 HOST_KEYS = ("ed25519", "rsa", "ecdsa256")
 # No SHA-1, no ECDSA: keys and programs could do both.
 CONFIG = ("KexAlgorithms curve25519-sha256\n"
@@ -203,7 +203,7 @@ def test_every_kind_of_request(rogue):
     it empty or with what it would want before a login."""
     user = string("root") + string("ssh-connection")
     fields = [b"", user, rekey("ssh-ed25519", 32)]
-    allowed = {SIGN_REKEY, PTY, PTY_END, PROVE, SHARES}
+    allowed = {SIGN_REKEY, PTY, PTY_END, PROVE, LOST, SHARES}
     for kind in KINDS:
         if kind in allowed:
             continue
@@ -240,10 +240,13 @@ def test_requests_of_a_stolen_descriptor(rogue):
     # None of ours: no signature.
     assert one.ask(PROVE, string("rsa-sha2-512") + string("x")) == string("")
     assert one.ask(PTY_END, string("/dev/pts/0")) == b""
+    # Once, without an answer; without tickets nothing follows from it.
+    one.sock.sendall(u32(1) + bytes([LOST]))
     # Without MaxSessionsPerUser nothing is counted.
     for begins in (b"\0", b"\1", b"\0", b"\0"):
         assert one.ask(SESSION, begins) == b"\1"
     assert_no_secrets(one)
+    assert one.ask(LOST) is None
 
 
 def test_claims_of_a_stolen_descriptor(rogue):
