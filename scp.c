@@ -73,7 +73,7 @@ usage(void)
 	exit(1);
 }
 
-/* For an unknown option: tells the user if rsync has it. */
+/* For an unknown option: tells the user if hpnsync has it. */
 static void
 tell_who_has(const char *option)
 {
@@ -82,8 +82,8 @@ tell_who_has(const char *option)
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (str_has_prefix(option, names[i]))
-			fprintf(stderr, "%s: rsync has that option: "
-			    "rsync -e hpnssh %s ...\n",
+			fprintf(stderr, "%s: hpnsync has that option: "
+			    "hpnsync -a %s ...\n",
 			    called_name("hpnscp"), names[i]);
 }
 

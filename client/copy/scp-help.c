@@ -52,6 +52,6 @@ const struct help scp_help = {
 	    "  a source or target is a path, or [user@]host:path",
 	.rows = rows,
 	.foot = "hpnscp does not keep trees in step: for --delete, --exclude "
-		"or --dry-run use\nrsync -e hpnssh. Defaults by host are "
+		"or --dry-run use\nhpnsync. Defaults by host are "
 		"CopyResume and others in hpnssh_config(5).\n",
 };

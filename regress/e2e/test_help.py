@@ -95,6 +95,10 @@ def test_only_alone():
 
 
 def test_what_others_do():
-    for flag in ("--delete", "--exclude=x", "--dry-run", "--files-from=x"):
+    """What hpnscp names, hpnsync knows."""
+    for flag in ("--delete", "--exclude=x", "--dry-run", "--files-from=x",
+                 "--include=x", "--update"):
         done = run([hpn("scp"), flag, "a", "b:"])
-        assert done.rc == 1 and "rsync -e hpnssh" in done.errors, done
+        assert done.rc == 1 and "hpnsync -a --" in done.errors, done
+        done = run([hpn("sync"), "-a", flag, "no-such-dir", "b"])
+        assert "option" not in done.errors, done
