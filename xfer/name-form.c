@@ -231,18 +231,25 @@ name_fold(const char *name, unsigned ways)
 	return out;
 }
 
-bool
-name_same_form(const char *a, const char *b)
+static bool
+are_one(const char *a, const char *b, unsigned ways)
 {
-	char *fa, *fb;
-	bool same;
+	char *fa = name_fold(a, ways), *fb = name_fold(b, ways);
+	bool one = fa != NULL && fb != NULL && strcmp(fa, fb) == 0;
 
-	if (name_is_ascii(a) && name_is_ascii(b))
-		return strcmp(a, b) == 0;
-	fa = name_fold(a, NAME_FORM);
-	fb = name_fold(b, NAME_FORM);
-	same = fa != NULL && fb != NULL && strcmp(fa, fb) == 0;
 	free(fa);
 	free(fb);
-	return same;
+	return one;
+}
+
+unsigned
+name_ways_of(const char *a, const char *b)
+{
+	static const unsigned ways[] = { NAME_CASE, NAME_FORM,
+		NAME_CASE | NAME_FORM };
+
+	for (size_t i = 0; i < ARRAY_LEN(ways) && strcmp(a, b) != 0; i++)
+		if (are_one(a, b, ways[i]))
+			return ways[i];
+	return 0;
 }

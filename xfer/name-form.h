@@ -25,9 +25,9 @@ enum name_ways {
 /* The name in the one form that all names have which are one in those ways.
  * The caller frees. NULL: no memory. */
 char *name_fold(const char *name, unsigned ways);
-/* Are two names one, but for the form of their letters? False also if there is
- * no memory. */
-bool name_same_form(const char *a, const char *b);
+/* The fewest ways in which two names are one (enum name_ways); 0: there are
+ * none, they are equal, or there is no memory. */
+unsigned name_ways_of(const char *a, const char *b);
 /* Has name no letters but those of ASCII? It has one form then. */
 bool name_is_ascii(const char *name);
 

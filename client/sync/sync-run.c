@@ -436,6 +436,28 @@ add_dests(struct sync_run *run, struct sync_pair_ends *p,
 	pair->n_dests = (unsigned)n;
 }
 
+/* For struct sync_pair. */
+static int
+scan_below(void *arg, const struct sync_pair *pair, bool source,
+    const char *path, struct sync_scan **out)
+{
+	struct sync_run *run = arg;
+	const struct sync_pair_ends *p;
+	char *root;
+
+	TAILQ_FOREACH(p, &run->pairs, entry)
+		if (p->target_root == pair->target_root)
+			break;
+	if (p == NULL)
+		return ERR_INTERNAL;
+	root = source ? xstrdup(p->root->sources.v[0]) :
+	    sync_path_below(run->target_path, p->root->mount);
+	*out = scan(run, source, keep(run, sync_path_below(root, path)), NULL,
+	    false);
+	free(root);
+	return 0;
+}
+
 static void
 add_pair(struct sync_run *run, struct sync_pair_ends *p)
 {
@@ -443,6 +465,8 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 	struct sync_pair pair = { .sources = p->sources,
 		.n_sources = (unsigned)r->sources.n, .target = p->target,
 		.source_session = sync_end_of(run, true)->s,
+		.target_session = sync_end_of(run, false)->s,
+		.scan_below = scan_below, .scan_arg = run,
 		.shown = r->mount, .names_only = r->names_only, .as = r->as,
 		.target_made = run->target_made && *r->mount == '\0' };
 	char *path = sync_path_below(run->target_path, r->mount);

@@ -21,8 +21,18 @@ def problem():
         return f"there is no FUSE here ({e.strerror})"
 
 
+OPTIONS = "ignore_case,fmask=0,dmask=0"
+
+
+def mount_anew(place):
+    """The kernel knows a file by all names that it was found by, also when one
+    of them has got another file: it forgets them here."""
+    run(["umount", place]).ok()
+    run(["lowntfs-3g", "-o", OPTIONS, place.parent / "image", place]).ok()
+
+
 @contextmanager
-def mounted(directory, options="ignore_case,fmask=0,dmask=0"):
+def mounted(directory, options=OPTIONS):
     """The file system, below the directory."""
     image, place = directory / "image", directory / "disk"
     place.mkdir()

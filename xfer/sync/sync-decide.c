@@ -232,8 +232,8 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	}
 	c->may_go = r->has_was && may_go;
 	c->made_late = d->action == SYNC_MAKE_DIR;
-	c->pending = p->p.opts->prune_empty && !is_target(p, path) &&
-	    !is_protected(p, path, true);
+	c->pending = p->p.opts->prune_empty && !p->alone &&
+	    !is_target(p, path) && !is_protected(p, path, true);
 	if (!c->pending)
 		fill_dirs(p);
 	if (c->made_late && !c->pending) {
@@ -428,7 +428,7 @@ take_file(struct sync_plan *p, const char *path,
 	r->remove_source = o->remove_source && !d->left_alone;
 	r->kind = d->action == SYNC_COPY || d->action == SYNC_MAKE_LINK ?
 	    XFER_ORDER_COPY : XFER_ORDER_ATTRS;
-	if (!for_dir && sync_set_takes(p, d, r)) {
+	if (!for_dir && !p->alone && sync_set_takes(p, d, r)) {
 		touch(p);
 		return;
 	}
@@ -448,7 +448,7 @@ take_file(struct sync_plan *p, const char *path,
 		replace_dir(p, path, r, t);
 	} else {
 		r->resume = r->item.kind == WALK_FILE && has_part(p, path);
-		if (!sync_basis_takes(p, r))
+		if (p->alone || !sync_basis_takes(p, r))
 			sync_emit(p, r);
 	}
 }

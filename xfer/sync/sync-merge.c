@@ -12,6 +12,7 @@
 
 #include "base/mem.h"
 #include "xfer/sftp/sftp-proto.h"
+#include "xfer/sync/sync-path.h"
 #include "xfer/sync/sync-plan-internal.h"
 #include "xfer/rules/sync-rules.h"
 
@@ -33,6 +34,11 @@ sync_cursor_fill(struct sync_cursor *c)
 			return r;
 		c->ended = r == 0;
 		c->have = r == 1 && (c->item.is_group || !c->skips);
+		if (c->have && c->item.is_group && c->below != NULL) {
+			free(c->path);
+			c->path = sync_path_below(c->below, c->item.path);
+			c->item.path = c->path;
+		}
 	}
 	return 1;
 }
@@ -66,6 +72,13 @@ static bool
 at_name(const struct sync_cursor *c)
 {
 	return c->in_group && c->have && !c->item.is_group;
+}
+
+/* Is the path the first group's? */
+static bool
+is_top(const struct sync_pair_state *s, const char *path)
+{
+	return strcmp(path, s->twin != NULL ? s->twin : "") == 0;
 }
 
 /* ---- frames ------------------------------------------------------------- */
@@ -372,15 +385,37 @@ open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
 	}
 }
 
+/* The frame of a group that is opened: of a directory in one above (c), or of
+ * one that given names are in. */
+static void
+enter_frame(struct sync_plan *p, const char *path, const struct sync_child *c,
+    bool with_target)
+{
+	struct sync_pair_state *s = p->now;
+	struct sync_frame *f, *above;
+
+	leave(p, path);
+	above = TAILQ_LAST(&p->frames, sync_frames);
+	f = push_frame(p, path);
+	f->has_self = c != NULL;
+	if (c != NULL)
+		f->self = *c;
+	f->self.name = NULL;
+	f->has_group = true;
+	/* A new directory takes after the one that it is made in. */
+	f->two_cases = above != NULL && above->two_cases && !with_target;
+	s->group_unsure |= with_target && s->target.item.mounted;
+	f->unsure = s->group_unsure;
+}
+
 /* Opens a group that one or more sources have. */
 static void
 open_sources(struct sync_plan *p, char *path, bool with_target)
 {
 	struct sync_pair_state *s = p->now;
-	struct sync_child *c = *path == '\0' ? NULL : find_child(p, path);
+	struct sync_child *c = is_top(s, path) ? NULL : find_child(p, path);
 	/* The parents of given names need not be entries themselves. */
-	bool counts = *path == '\0' || c != NULL || s->pair.names_only;
-	struct sync_frame *f;
+	bool counts = is_top(s, path) || c != NULL || s->pair.names_only;
 
 	if (c != NULL && c->gone) {
 		(void)join_sources(p, path, false);
@@ -402,17 +437,9 @@ open_sources(struct sync_plan *p, char *path, bool with_target)
 		join_group(&s->target);
 	else
 		s->target.in_group = false;
-	if (*path != '\0' || TAILQ_EMPTY(&p->frames)) {
-		leave(p, path);
-		f = push_frame(p, path);
-		f->has_self = c != NULL;
-		if (c != NULL)
-			f->self = *c;
-		f->self.name = NULL;
-		f->has_group = true;
-		s->group_unsure |= with_target && s->target.item.mounted;
-		f->unsure = s->group_unsure;
-	}
+	s->group_unsure |= s->twin_mounted;
+	if (!is_top(s, path) || TAILQ_EMPTY(&p->frames))
+		enter_frame(p, path, c, with_target);
 	set_group(p, path, false);
 }
 
@@ -422,7 +449,7 @@ static void
 open_target(struct sync_plan *p, const char *path)
 {
 	struct sync_pair_state *s = p->now;
-	struct sync_child *c = *path == '\0' ? NULL : find_child(p, path);
+	struct sync_child *c = is_top(s, path) ? NULL : find_child(p, path);
 
 	if (c != NULL && c->gone) {
 		open_gone(p, path, c);
@@ -430,6 +457,7 @@ open_target(struct sync_plan *p, const char *path)
 	}
 	if (c != NULL)
 		end_child(p, TAILQ_LAST(&p->frames, sync_frames), c);
+	sync_twin_passes(p, &s->target.item);
 	skip_group(&s->target);
 }
 
@@ -518,8 +546,8 @@ unknown(struct sync_plan *p, const char *path, const struct walk_item *s)
 	not_known(p, path, false, s->status);
 }
 
-static void
-handle(struct sync_plan *p, const char *path, unsigned source,
+void
+sync_handle(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
 {
 	if (t != NULL)
@@ -546,7 +574,7 @@ next_name(struct sync_plan *p, const char *first)
 	struct sync_pair_state *s = p->now;
 	bool renamed = is_renamed(s);
 	char *name = xstrdup(renamed ? s->sources[0].item.name : first), *path;
-	const struct walk_item *from;
+	const struct walk_item *from, *to;
 	unsigned source;
 	bool in_target = renamed || (at_name(&s->target) &&
 	    strcmp(s->target.item.name, name) == 0);
@@ -558,9 +586,10 @@ next_name(struct sync_plan *p, const char *first)
 		xasprintf(&path, "%s/%s", s->group, name);
 	source = source_of(p, name, path);
 	from = source < s->pair.n_sources ? &s->sources[source].item : NULL;
-	if (strcmp(path, LOCK_NAME) != 0)
-		handle(p, path, source, from, in_target ? &s->target.item :
-							  NULL);
+	to = in_target ? &s->target.item : NULL;
+	if (strcmp(path, LOCK_NAME) != 0 &&
+	    !sync_held_takes(p, path, source, from, to))
+		sync_handle(p, path, source, from, to);
 	for (unsigned i = 0; i < s->pair.n_sources; i++) {
 		if (!at_name(&s->sources[i]) ||
 		    strcmp(s->sources[i].item.name, name) != 0)
@@ -582,9 +611,20 @@ begin(struct sync_plan *p)
 {
 	struct sync_pair_state *s = p->now;
 	struct walk_item from, to;
+	struct sync_frame *f;
 	int r;
 
-	if (!s->pair.names_only) {
+	if (s->twin != NULL) {
+		if ((r = sync_twin_begin(p)) < 0)
+			return r;
+		f = push_frame(p, s->twin);
+		f->has_self = f->has_group = true;
+		f->self = s->self;
+		f->own_xattrs = f->self.xattrs;
+		free(s->self.name);
+		s->self = (struct sync_child){ .name = NULL };
+		f->self.name = NULL;
+	} else if (!s->pair.names_only) {
 		r = sync_scan_top(s->sources[0].scan, &from);
 		if (r != 1)
 			return r;
@@ -610,7 +650,7 @@ end(struct sync_plan *p)
 		end_children(p, f, NULL);
 		pop_frame(p);
 	}
-	if (p->now->entries == 0 && p->now->n_gone > 0)
+	if (p->now->entries == 0 && p->now->n_gone > 0 && p->now->twin == NULL)
 		p->emptied = true;
 }
 
@@ -627,6 +667,12 @@ sync_merge(struct sync_plan *p)
 		return r;
 	if (s->open) {
 		name = first_name(s);
+		if ((name == NULL || sync_held_is_full(p)) &&
+		    (r = sync_held_judge(p, name == NULL)) != 0)
+			return r;
+		/* What was judged has orders, which are given out first. */
+		if (!TAILQ_EMPTY(&p->ready))
+			return 1;
 		if (name != NULL) {
 			if (!sync_dests_follow(s, NULL, s->pair.as != NULL ?
 				s->pair.as : name))

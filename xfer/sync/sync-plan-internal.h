@@ -12,6 +12,7 @@
 #include "compat/queue.h"
 #include "xfer/state/transfer-exact.h"
 #include "xfer/sync/sync-ahead.h"
+#include "xfer/sync/sync-held.h"
 #include "xfer/sync/sync-plan.h"
 #include "xfer/sync/sync-spool.h"
 
@@ -73,6 +74,7 @@ struct sync_frame {
 	bool gone, counted; /* as of the child that it is */
 	bool stays;	    /* though it goes: something in it does not */
 	bool unsure;	    /* as group_unsure */
+	bool two_cases;	    /* names that differ in their capitals are two */
 	struct sync_child self; /* name is NULL of a top that has no child */
 	bool has_self, has_group, touched;
 	uint8_t *own_xattrs; /* owned: those of a top that has no child */
@@ -88,6 +90,10 @@ struct sync_cursor {
 	bool have, ended;
 	struct walk_item item;
 	struct walk_item top; /* of a further directory of the target */
+	/* Of a scan that begins below the pair's top: that directory, which
+	 * stands before the paths; borrowed; and a path with it, owned. */
+	const char *below;
+	char *path;
 	bool in_group; /* the open group is also this scan's */
 	bool skips;    /* entries up to the next group do not count */
 };
@@ -105,6 +111,13 @@ struct sync_pair_state {
 	struct strlist parts; /* of the group: the names of the target that
 			       * look like parts */
 	uint64_t entries, n_gone; /* of the sources; to be deleted */
+	struct sync_held *held; /* owned; NULL: none yet */
+	/* Of a directory that has another name at the target: these two, owned;
+	 * NULL: it is a whole tree. What is in it is compared as a pair of its
+	 * own, whose paths are those of the source's pair. */
+	char *twin, *twin_target;
+	struct sync_child self; /* the directory itself */
+	bool twin_mounted;	/* nothing in it is deleted */
 	TAILQ_ENTRY(sync_pair_state) entry;
 };
 
@@ -156,6 +169,10 @@ struct sync_plan {
 	struct sync_ready_list ready;	 /* to be given out */
 	struct sync_ready *given;	 /* the last one that was */
 	struct sync_ready_list under_way[SYNC_BUCKETS];
+	uint64_t n_given; /* under way */
+	bool order_failed; /* one or more */
+	bool alone; /* the name that is judged waits for no other names, and
+		     * is made at once if it is */
 	uint64_t next_id;
 	struct sync_counts counts;
 };
@@ -201,6 +218,15 @@ void sync_bases_free(struct sync_bases *b); /* NULL: nothing */
 /* sync-merge.c: as sync_scan_next(), but 1 also at
  * the end. */
 int sync_cursor_fill(struct sync_cursor *c);
+/* sync-merge.c: the name of the open group that is next: what it is at its
+ * source and at the target; NULL: it is not there. */
+void sync_handle(struct sync_plan *p, const char *path, unsigned source,
+    const struct walk_item *s, const struct walk_item *t);
+/* sync-held.c: begins the scans of a directory that has two names, whose pair
+ * is the one that is merged. 0; ERR_*. */
+int sync_twin_begin(struct sync_plan *p) must_check;
+/* The target's group of that path is not compared by its own name. */
+void sync_twin_passes(struct sync_plan *p, const struct walk_item *group);
 /* sync-decide.c: what is to be done for one name of the open group. */
 void sync_one(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t);

@@ -62,9 +62,17 @@ free_pair(struct sync_pair_state *s)
 	for (unsigned i = 0; i < s->pair.n_dests; i++)
 		sync_scan_free(s->dests[i].scan);
 	sync_scan_free(s->target.scan);
+	for (unsigned i = 0; i < s->pair.n_sources; i++)
+		free(s->sources[i].path);
+	free(s->target.path);
 	free(s->sources);
 	free(s->dests);
 	free(s->group);
+	sync_held_free(s->held);
+	free(s->self.name);
+	free(s->self.xattrs);
+	free(s->twin);
+	free(s->twin_target);
 	strlist_clear(&s->parts);
 	free(s);
 }
@@ -241,6 +249,7 @@ give(struct sync_plan *p, struct xfer_order *out)
 		return false;
 	TAILQ_REMOVE(&p->ready, y, entry);
 	TAILQ_INSERT_TAIL(bucket(p, y->order.id), y, entry);
+	p->n_given++;
 	*out = y->order;
 	return true;
 }
@@ -256,7 +265,7 @@ sync_plan_next(void *plan, struct xfer_order *out)
 			return 0;
 		r = step(p);
 		if (r == SYNC_SCAN_LATER)
-			return XFER_ORDERS_LATER;
+			return give(p, out) ? 1 : XFER_ORDERS_LATER;
 		if (r < 0) {
 			p->not_whole = true;
 			return r;
@@ -290,6 +299,8 @@ sync_plan_done(void *plan, uint64_t id, bool ok, uint64_t bytes)
 	if (ok)
 		sync_tell(p, &y->record);
 	TAILQ_REMOVE(list, y, entry);
+	p->n_given--;
+	p->order_failed |= !ok;
 	sync_ready_free(y);
 }
 

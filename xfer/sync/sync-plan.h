@@ -41,6 +41,13 @@ struct sync_pair {
 	unsigned n_sources;
 	struct sync_scan *target;
 	const char *target_root;
+	/* Is asked which names are one there; NULL: nobody is. */
+	struct sftp *target_session;
+	/* Begins a scan of a directory below the source's top (`source`), or
+	 * the target's, as the others are; NULL: it cannot. */
+	int (*scan_below)(void *arg, const struct sync_pair *pair, bool source,
+	    const char *path, struct sync_scan **out);
+	void *scan_arg;
 	/* Further directories that may have what is missing at the target
 	 * (opts->one_file.dest), in the order in which they count; their tops,
 	 * as the session of the target names them, and held if they are local.

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Names of a directory that wait until all of its names are known, because two
+ * of them may be one at the target (xfer/name-folds.h). From the first name on
+ * that only one end has, all of them wait, in their order; where the target
+ * does not have the directory, from the first one on that may be one with
+ * another before it.
+ *
+ * Only the target knows what is one there. It is asked (LSTAT) for a new name
+ * of a class that has several: if it has that, though it did not list it, the
+ * two are one file. Two new names of a class are asked for when the first one
+ * has been made. So where names do not meet nothing is asked, and nothing waits
+ * for an answer.
+ *
+ * Threads: one at a time.
+ */
+#ifndef HPN_XFER_SYNC_SYNC_HELD_H
+#define HPN_XFER_SYNC_SYNC_HELD_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "xfer/sftp/walk-reader.h"
+
+struct sync_held;
+struct sync_plan;
+
+/* The open group's next name, and what it is at its source and at the target
+ * (NULL: it is not there). True if it waits. */
+bool sync_held_takes(struct sync_plan *p, const char *path, unsigned source,
+    const struct walk_item *s, const struct walk_item *t);
+/* Are so many waiting that they have to be judged before more are read? */
+bool sync_held_is_full(const struct sync_plan *p);
+/* Judges those that wait: 0, all are; SYNC_SCAN_LATER; ERR_*. With group_ends
+ * the next name is one of another group. */
+int sync_held_judge(struct sync_plan *p, bool group_ends) must_check;
+void sync_held_free(struct sync_held *h); /* NULL: nothing */
+
+#endif
