@@ -326,6 +326,27 @@ begin_again(struct sync_run *run)
 	}
 }
 
+/* A server that has confine@ keeps to the target, or nothing is done: it
+ * refuses to if the target is another user's link. A target that is not there
+ * is not made with -n. */
+static void
+must_be_confined(struct sync_run *run)
+{
+	struct sync_end *target = sync_end_of(run, false);
+
+	if (target->top == NULL)
+		return;
+	sync_wait_for(run, &target->answered);
+	if (!sftp_has(target->s, SFTP_EXT_CONFINE) ||
+	    sftp_confined(target->s) != SFTP_CONFINED_NOT ||
+	    (run->args.opts.dry_run && target->status == SFTP_NO_SUCH_FILE))
+		return;
+	sync_die(run, SYNC_EXIT_FILES, target->top,
+	    target->status == SFTP_FAILURE ?
+		"cannot be the target: is it another user's link?" :
+		sftp_status_text(target->status));
+}
+
 /* Sends all that is known to be asked in one flight, and takes the answers that
  * decide how to go on. */
 static void
@@ -352,8 +373,7 @@ begin(struct sync_run *run)
 	else if (!S_ISDIR(top.attrs.mode))
 		sync_die(run, SYNC_EXIT_FILES, run->target_path,
 		    "is no directory");
-	if (target->top != NULL)
-		sync_wait_for(run, &target->answered);
+	must_be_confined(run);
 	if (source->top != NULL)
 		sync_wait_for(run, &source->answered);
 }

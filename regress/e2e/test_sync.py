@@ -513,7 +513,6 @@ def test_empty_directories_are_left_out(ends, tmp_path):
 
 @pytest.mark.parametrize("arguments,status,word", [
     (["-a", "--bogus", "a", "b"], 1, b"--bogus"),
-    (["-aXL", "a", "b"], 4, b"-X"),
     (["-a", "--delete-before", "a", "b"], 4, b"--delete"),
     (["-a", "--rsync-path=sudo rsync", "a", "b"], 4, b"--sftp-server"),
     (["-a", "rsync://host/x", "b"], 1, b"rsync"),

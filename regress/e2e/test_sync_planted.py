@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from harness import have, hpn, run
+from sync_ways import arguments_of
 
 SYNC = hpn("sync")
 OTHER = 12345
@@ -65,6 +66,29 @@ def test_log_is_a_regular_file(place):
     done = run([SYNC, "-r", f"--log-file={place}/shared/log",
                 f"{place}/from/", f"{place}/to/"])
     assert done.rc == 11 and not (place / "to").exists(), done
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="links of others need root")
+@pytest.mark.parametrize("slash", ["", "/"])
+@pytest.mark.parametrize("way", ["here", "up", "down"])
+@pytest.mark.parametrize("more", [[], ["--delete"], ["-n"]])
+def test_target_is_a_link(tmp_path, way, slash, more):
+    """A link as the target counts only if root or the user owns it."""
+    ends = arguments_of(way if way == "here" else f"{way}-hpn",
+                        tmp_path / "shell")
+    for name in ("from", "outside"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / f"f-{name}").write_text("x")
+    (tmp_path / "to").symlink_to("outside")
+    words = [SYNC, "-rt", *more,
+             *ends(f"{tmp_path}/from/", f"{tmp_path}/to{slash}")]
+    os.chown(tmp_path / "to", 4711, 4711, follow_symlinks=False)
+    done = run(words)
+    assert done.rc != 0 or more == ["-n"] and way == "down", done
+    assert os.listdir(tmp_path / "outside") == ["f-outside"]
+    os.chown(tmp_path / "to", 0, 0, follow_symlinks=False)
+    assert run(words).rc == 0
+    assert ("f-from" in os.listdir(tmp_path / "outside")) == (more != ["-n"])
 
 
 def test_control_characters(tmp_path):

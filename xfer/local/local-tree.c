@@ -277,6 +277,23 @@ open_dir(int at, const char *name, enum local_links rule)
 	return fd;
 }
 
+/* A slash at the end of a path would have any link followed there. */
+static int
+open_without_slash(const char *path, const char *last)
+{
+	char *plain = strndup(path, (size_t)(last - path) +
+		strcspn(last, "/"));
+	int fd, saved;
+
+	if (plain == NULL)
+		return -1;
+	fd = local_open_root(plain, LOCAL_LINKS_OWN);
+	saved = errno;
+	free(plain);
+	errno = saved;
+	return fd;
+}
+
 int
 local_open_root(const char *path, enum local_links rule)
 {
@@ -286,6 +303,8 @@ local_open_root(const char *path, enum local_links rule)
 
 	if (is_dots(last) || rule == LOCAL_LINKS_ALL)
 		return open_dir(AT_FDCWD, path, LOCAL_LINKS_ALL);
+	if (rule == LOCAL_LINKS_OWN && last[strcspn(last, "/")] == '/')
+		return open_without_slash(path, last);
 	fd = open_dir(AT_FDCWD, path, LOCAL_LINKS_NONE);
 	if (fd >= 0 || (errno != ENOTDIR && errno != ELOOP))
 		return fd;
