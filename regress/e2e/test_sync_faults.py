@@ -162,6 +162,19 @@ def test_full_in_place(ends, mounts, tmp_path):
     assert content(target) == {**content(source), "big~": before["big"]}
 
 
+def test_no_link_to_another_disk(ends, mounts, tmp_path):
+    """--link-dest on a file system from which nothing can be linked: what is
+    the same there is copied."""
+    source = fill(tmp_path / "from", {"same": 9, "d/too": 400000, "new": 3})
+    day = mounts.make(tmp_path / "day", "9m")
+    run(["cp", "-a", source / "same", source / "d", day]).ok()
+    done = run([SYNC, "-a", f"--link-dest={day}",
+                *ends(f"{source}/", tmp_path / "to")])
+    assert done.rc == 0, done
+    assert content(tmp_path / "to") == content(source)
+    assert parts(tmp_path / "to") == []
+
+
 def parts(top):
     return sorted(p.name for p in top.rglob("*.hpnpart*"))
 

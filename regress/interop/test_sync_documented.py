@@ -164,6 +164,23 @@ def test_relative_names(way, words, tmp_path):
     assert owners(ours / "to") == owners(theirs / "to")
 
 
+@pytest.mark.parametrize("form", ["%%", "%%%n%%", "%n%%n", "%%%%i", "%o %l",
+                                  "%5%|%n", "%", "%n%", "%-9n|%l"])
+def test_formats(form, tmp_path):
+    """Also of many percent signs; widths are refused."""
+    theirs, ours = grow(tmp_path / "1"), grow(tmp_path / "2")
+    a = run([RSYNC, "-rt", f"--out-format={form}", f"{theirs}/s/dir/",
+             f"{theirs}/t/"])
+    b = run([hpn("sync"), "-rt", f"--out-format={form}", f"{ours}/s/dir/",
+             f"{ours}/t/"])
+    if form in ("%5%|%n", "%", "%n%", "%-9n|%l"):
+        assert b.rc == 1 and "--out-format" in b.errors, b
+        return
+    assert (a.rc, b.rc) == (0, 0), (a, b)
+    assert (b.out.replace(b"/2/", b"/1/").splitlines() ==
+            a.out.splitlines()), (a, b)
+
+
 @pytest.mark.parametrize("option", REFUSED)
 def test_is_refused_by_name(option, tmp_path):
     top = grow(tmp_path / "1")
