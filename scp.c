@@ -61,9 +61,9 @@ usage(void)
 	    "[-J destination]\n"
 	    "              [-j connections] [-l limit] [-o ssh_option] "
 	    "[-P port]\n"
-	    "              [-S program] [-X sftp_option] [--hard-links] "
-	    "[--in-place]\n"
-	    "              [--json] [--links] [--manifest=file] "
+	    "              [-S program] [-X sftp_option] [--fsync] "
+	    "[--hard-links]\n"
+	    "              [--in-place] [--json] [--links] [--manifest=file] "
 	    "[--no-space-check]\n"
 	    "              [--progress=tty|plain|none] [--report=file] "
 	    "[--retry[=times]]\n"
@@ -119,7 +119,8 @@ sftp_option(const char *text)
 
 /* Values of options that have no letter. */
 enum {
-	OPT_HARD_LINKS = 256,
+	OPT_FSYNC = 256,
+	OPT_HARD_LINKS,
 	OPT_IN_PLACE,
 	OPT_JSON,
 	OPT_LINKS,
@@ -134,6 +135,7 @@ enum {
 };
 
 static const struct option long_options[] = {
+	{ "fsync", no_argument, NULL, OPT_FSYNC },
 	{ "hard-links", no_argument, NULL, OPT_HARD_LINKS },
 	{ "in-place", no_argument, NULL, OPT_IN_PLACE },
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -154,6 +156,9 @@ transfer_option(int opt, const char *arg)
 {
 	scp.engine_only = true;
 	switch (opt) {
+	case OPT_FSYNC:
+		scp.xfer.fsync = true;
+		break;
 	case OPT_HARD_LINKS:
 		scp.xfer.hard_links = true;
 		break;
@@ -266,6 +271,7 @@ one_option(int opt, const char *arg)
 		given.is_source = true;
 		break;
 	case 'j':
+	case OPT_FSYNC:
 	case OPT_HARD_LINKS:
 	case OPT_IN_PLACE:
 	case OPT_LINKS:
@@ -317,8 +323,8 @@ complete_options(void)
 	bool other_means = scp.use_legacy || scp.direct;
 
 	if (scp.engine_only && other_means)
-		die("-j, --hard-links, --in-place, --links, --manifest, "
-		    "--retry, --sftp-server, --sparse, --verify",
+		die("-j, --fsync, --hard-links, --in-place, --links, "
+		    "--manifest, --retry, --sftp-server, --sparse, --verify",
 		    "of use with SFTP only");
 	if (given.report != NULL && other_means)
 		die("--report", "of use with SFTP only");

@@ -74,6 +74,7 @@ make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 
 	if (r != 0)
 		scp_refuse(scp, path, sftp_call_words(r));
+	scp->made = true;
 }
 
 /* Whether path is a directory. needed: it has to be one; then it is made, or
@@ -137,6 +138,7 @@ local_dir_for(struct scp *scp, const char *path, size_t n)
 	}
 	if (mkdir(path, 0777) == -1)
 		scp_die(scp, path, strerror(errno));
+	scp->made = true;
 	return true;
 }
 
@@ -191,6 +193,7 @@ struct batch {
 	/* The target's host in a copy from host to host; else NULL. */
 	struct scp_host *to;
 	struct xfer *x;
+	bool up;
 	struct scp_targets targets;
 };
 
@@ -212,6 +215,23 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
 		xfer_new_between(&b->x, host->sftp, to->sftp, &plain) :
 		xfer_new(&b->x, &streams, host->sftp, &opts));
 	scp->resumes = opts.resume;
+}
+
+/* With --fsync the name of a target directory that was made has to be on the
+ * disk, too. A server that can bring nothing there is refused. */
+static void
+batch_settle(struct batch *b, const char *dir)
+{
+	struct scp *scp = b->scp;
+
+	if (!scp->xfer.fsync)
+		return;
+	if (b->up && !scp_host_has(scp, b->host, SFTP_EXT_FSYNC))
+		scp_die(scp, "--fsync", "the server cannot tell when a copy "
+		    "is on its disk: it has no fsync@openssh.com");
+	if (scp->made)
+		check_memory(scp, "memory", xfer_made(b->x, b->up, dir));
+	scp->made = false;
 }
 
 static void
@@ -288,6 +308,8 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
 	scp_manifest_top(scp, is_dir ? dir : NULL);
 	batch_begin(&batch, scp, host, NULL);
+	batch.up = true;
+	batch_settle(&batch, dir);
 	for (int i = 0; i < n; i++) {
 		note_missing(scp, sources[i].path);
 		to = target_name(scp, dir, is_dir, sources[i].path);
@@ -336,6 +358,7 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 	is_dir = local_dir_for(scp, target->path, names.n);
 	scp_manifest_top(scp, is_dir ? target->path : NULL);
 	batch_begin(&batch, scp, host, NULL);
+	batch_settle(&batch, target->path);
 	for (size_t i = 0; i < names.n; i++)
 		fetch(&batch, names.v[i], target->path, is_dir);
 	batch_run(&batch);
@@ -349,8 +372,8 @@ refuse_engine_options(struct scp *scp)
 {
 	if (scp->engine_only || scp->resume)
 		scp_die(scp,
-		    "-j, -Z, --hard-links, --in-place, --links, --manifest, "
-		    "--retry, --sparse, --verify",
+		    "-j, -Z, --fsync, --hard-links, --in-place, --links, "
+		    "--manifest, --retry, --sparse, --verify",
 		    "of use between this host and another only");
 }
 

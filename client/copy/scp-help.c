@@ -12,6 +12,7 @@ static const struct help_row rows[] = {
 	{ "--sparse", "holes stay holes" },
 	{ "-Z", "resume: only what is missing" },
 	{ "--verify", "compare both ends" },
+	{ "--fsync", "done is what is on the disk" },
 	{ "--manifest=file", "digests of all files, as sha256sum writes them" },
 	{ "--in-place", "write the target itself, without a part" },
 	{ "--no-space-check", "copy also what does not fit" },

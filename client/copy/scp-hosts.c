@@ -274,6 +274,14 @@ call_expand(struct sftp *s, void *arg)
 	return sftp_call_name(s, SFTP_EXTENDED, e->tilde, &e->home);
 }
 
+bool
+scp_host_has(struct scp *scp, struct scp_host *host, enum sftp_extension ext)
+{
+	while (!sftp_is_ready(host->sftp))
+		(void)scp_host_result(scp, sftp_step(host->sftp, false, -1));
+	return sftp_has(host->sftp, ext);
+}
+
 /* "~" or "~user" as the server expands it. Caller frees; NULL: it was reported,
  * with path, why not. */
 static char *
@@ -284,9 +292,7 @@ expand_tilde(struct scp *scp, struct scp_host *host, const char *tilde,
 	char *home = NULL;
 	int r;
 
-	while (!sftp_is_ready(host->sftp))
-		(void)scp_host_result(scp, sftp_step(host->sftp, false, -1));
-	if (sftp_has(host->sftp, SFTP_EXT_EXPAND_PATH)) {
+	if (scp_host_has(scp, host, SFTP_EXT_EXPAND_PATH)) {
 		r = scp_host_call(scp, host, call_expand, &e);
 		home = e.home;
 		if (r != 0)

@@ -43,6 +43,9 @@ struct scp_host *scp_host_of(struct scp *scp, const struct xfer_target *t,
 typedef int (*scp_call_fn)(struct sftp *s, void *arg);
 int scp_host_call(struct scp *scp, struct scp_host *host, scp_call_fn fn,
     void *arg);
+/* Has the host's server that extension? Waits until it is known. */
+bool scp_host_has(struct scp *scp, struct scp_host *host,
+    enum sftp_extension ext);
 /* Returns result. If it is an error (negative), the connection is lost, and the
  * program ends. */
 int scp_host_result(struct scp *scp, int result);

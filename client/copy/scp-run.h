@@ -54,6 +54,7 @@ struct scp {
 	bool source_missing;
 	/* A target has no room left: nothing more is copied. */
 	bool full;
+	bool made; /* the target directory was made just now */
 	bool between;		/* the running transfer is from host to host */
 };
 

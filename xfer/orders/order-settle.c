@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Files whose order ends only when their names are on the disk. The data of
+ * Files whose order ends only when their names are on the disk, and, in a
+ * transfer without orders, a run that ends only then. The data of
  * such a file was synced before its rename; what is left are the directories
  * that have got a name: they are synced in rounds. A round takes all that has
  * come since the last one began, so a directory with many new files is synced a
@@ -19,7 +20,10 @@
 #include "compat/file.h"
 #include "xfer/orders/ordered.h"
 
-enum { SYNCS_MAX = 16 }; /* under way */
+enum {
+	SYNCS_MAX = 16, /* under way */
+	ROUND = 1024,	/* directories of a round that begins early */
+};
 
 /* A directory, or a file, of the target. */
 struct xfer_unsynced {
@@ -111,13 +115,13 @@ unsynced_add(struct unsynced *u, struct xfer_unsynced w)
 static struct xfer_settle *
 settle_of(struct xfer *x)
 {
-	struct xfer_settle *s = x->orders->settle;
+	struct xfer_settle *s = x->settle;
 
 	if (s == NULL && (s = calloc(1, sizeof *s)) != NULL) {
 		s->x = x;
 		TAILQ_INIT(&s->waiting);
 		TAILQ_INIT(&s->moving);
-		x->orders->settle = s;
+		x->settle = s;
 	}
 	return s;
 }
@@ -147,6 +151,39 @@ note_place(struct xfer_settle *s, const char *path, struct local_dir *at)
 	return unsynced_add(&s->next, w);
 }
 
+/* The directory d has got names, and is there itself. */
+static bool
+note_tree(struct xfer_settle *s, const struct xfer_dir *d)
+{
+	struct xfer_unsynced w = { .path = NULL };
+	bool made = d->parent == NULL && d->state == XFER_DIR_MADE;
+	struct local_dir *above = NULL;
+	const char *name;
+	bool ok;
+
+	if (d->up)
+		return (w.path = strdup(d->remote)) != NULL &&
+		    unsynced_add(&s->next, w) &&
+		    (!made || note_place(s, d->remote, NULL));
+	if (made && (above = local_place(s->x->local, d->local,
+	    LOCAL_LINKS_OWN, &name)) == NULL)
+		return false;
+	ok = note_place(s, d->local, d->at) &&
+	    (above == NULL || note_place(s, d->local, above));
+	local_dir_unref(above);
+	return ok;
+}
+
+void
+xfer_settle_tree(struct xfer_dir *d)
+{
+	struct xfer_settle *s = d->x->opts.fsync && !d->x->over &&
+	    xfer_dir_is_there(d) ? settle_of(d->x) : NULL;
+
+	if (s != NULL && !note_tree(s, d))
+		xfer_report_errno(d->x, d->up ? d->remote : d->local, ENOMEM);
+}
+
 void
 xfer_settle_dir(struct xfer *x, const char *path, struct local_dir *at)
 {
@@ -170,8 +207,11 @@ xfer_settles(const struct xfer_file *f)
 static bool
 lacks_sync(const struct xfer_file *f)
 {
+	/* -Z may have passed over it. */
+	bool passed = f->duty == NULL && f->item.kept >= f->source.size;
+
 	return !f->source.symlink && (!f->x->opts.fsync || f->only_attrs ||
-	    f->target.reuse == XFER_REUSE_WHOLE);
+	    passed || f->target.reuse == XFER_REUSE_WHOLE);
 }
 
 static int
@@ -202,7 +242,19 @@ note_file(struct xfer_settle *s, const struct xfer_file *f)
 	if (f->up && lacks_sync(f) && ((w.path = strdup(f->remote)) == NULL ||
 	    !unsynced_add(&s->next, w)))
 		return -1;
+	if (f->dir != NULL)
+		return 0; /* it is synced when it is whole */
 	return note_place(s, f->remote, f->up ? NULL : f->at) ? 0 : -1;
+}
+
+void
+xfer_settle_plain(const struct xfer_file *f)
+{
+	struct xfer_settle *s = f->x->opts.fsync &&
+	    (f->up || f->at != NULL) ? settle_of(f->x) : NULL;
+
+	if (s != NULL && note_file(s, f) != 0)
+		xfer_report_errno(f->x, f->up ? f->remote : f->local, errno);
 }
 
 static void
@@ -398,10 +450,13 @@ take_waiting(struct xfer_settle *s)
 static bool
 begins(const struct xfer_settle *s)
 {
-	const struct xfer_ordered *o = s->x->orders;
+	const struct xfer *x = s->x;
+	bool last = x->orders != NULL ? x->orders->ended :
+	    s->next.n >= ROUND ||
+	    (x->files.queued == 0 && x->files.active_count == 0);
 
-	return s->now.n == 0 && s->next.n > 0 && !s->x->over &&
-	    (!TAILQ_EMPTY(&s->waiting) || o->ended || s->x->stopped);
+	return s->now.n == 0 && s->next.n > 0 && !x->over &&
+	    (!TAILQ_EMPTY(&s->waiting) || last || x->stopped);
 }
 
 static void
@@ -417,7 +472,7 @@ begin_round(struct xfer_settle *s)
 bool
 xfer_settle_turn(struct xfer *x)
 {
-	struct xfer_settle *s = x->orders->settle;
+	struct xfer_settle *s = x->settle;
 	struct xfer_stream *l = xfer_stream_first(x);
 	struct xfer_unsynced *w;
 
@@ -444,15 +499,15 @@ xfer_settle_turn(struct xfer *x)
 }
 
 size_t
-xfer_settle_files(const struct xfer_ordered *o)
+xfer_settle_files(const struct xfer *x)
 {
-	return o->settle != NULL ? o->settle->files : 0;
+	return x->settle != NULL ? x->settle->files : 0;
 }
 
 bool
 xfer_settled(const struct xfer *x)
 {
-	const struct xfer_settle *s = x->orders->settle;
+	const struct xfer_settle *s = x->settle;
 
 	return s == NULL ||
 	    (s->files == 0 && s->now.n == 0 && s->next.n == 0);

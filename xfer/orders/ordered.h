@@ -11,7 +11,7 @@
  *	order-delete.c	deletes, in the plan's order
  *	order-dirs.c	directories, and their attributes
  *	order-attrs.c	attributes of files on this host
- *	order-settle.c	files whose names are to be on the disk
+ *	order-settle.c	names that are to be on the disk, without orders too
  *	order-source.c	sources that go when their targets are whole
  *
  * Threads: one at a time.
@@ -83,7 +83,6 @@ struct xfer_ordered {
 	/* Orders that wait for answers. The deletions among them, in their
 	 * order, those first that were sent. */
 	size_t dirs, fixes, sources, deletes;
-	struct xfer_settle *settle; /* owned; NULL: nothing is to be synced */
 	struct xfer_deletions deletions;
 	struct xfer_keeps keeps; /* backups that are copied on this host */
 	/* Directories that were asked for, of which the first so many are
@@ -212,13 +211,17 @@ bool xfer_settles(const struct xfer_file *f);
 /* f is whole at the target. Its order, of so many bytes, ends when it is on the
  * disk; then its source goes, if it is to. */
 void xfer_settle_file(struct xfer_file *f, uint64_t bytes);
+/* The same without an order, where --fsync asks for it: the run ends when they
+ * are on the disk. A failure is reported. */
+void xfer_settle_plain(const struct xfer_file *f);
+void xfer_settle_tree(struct xfer_dir *d);
 /* The directory of a path at a server, or a directory on this host (at), has
  * got a name. */
 void xfer_settle_dir(struct xfer *x, const char *path, struct local_dir *at);
 /* True: something has ended. */
 bool xfer_settle_turn(struct xfer *x);
 /* Files whose orders wait for that. */
-size_t xfer_settle_files(const struct xfer_ordered *o);
+size_t xfer_settle_files(const struct xfer *x);
 /* Is all of it on the disk? */
 bool xfer_settled(const struct xfer *x);
 void xfer_settle_free(struct xfer_settle *s); /* s may be NULL */

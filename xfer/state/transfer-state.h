@@ -60,6 +60,8 @@ struct xfer_found_ops {
 	 * on, also when it fails. */
 	int (*file)(struct xfer *x, struct xfer_dir *dir,
 	    const struct xfer_found *found);
+	/* A directory is whole, and its attributes are set. */
+	void (*dir_whole)(struct xfer_dir *d);
 	/* Something is to be made on this host under that name. */
 	void (*make_way)(struct xfer *x, struct local_dir *at,
 	    const char *name);
@@ -92,6 +94,7 @@ struct xfer {
 	struct xfer_origin origin;
 	const struct xfer_found_ops *found;
 	struct xfer_ordered *orders; /* owned; NULL: none, or no more */
+	struct xfer_settle *settle; /* owned; NULL: nothing is to be synced */
 	struct xfer_streams host; /* opens streams; ops NULL: none */
 	struct xfer_opts opts;
 	struct xfer_stream_list streams;

@@ -28,11 +28,12 @@ xfer_follow(struct xfer *x, bool up, const struct xfer_orders *orders)
 void
 xfer_orders_free(struct xfer *x)
 {
+	xfer_settle_free(x->settle);
+	x->settle = NULL;
 	if (x->orders == NULL)
 		return;
 	xfer_places_free(&x->orders->places);
 	xfer_places_free(&x->orders->backups);
-	xfer_settle_free(x->orders->settle);
 	xfer_places_free(&x->orders->links);
 	free(x->orders);
 	x->orders = NULL;
@@ -40,17 +41,19 @@ xfer_orders_free(struct xfer *x)
 
 /* How many orders wait for answers that no file waits for? */
 static size_t
-asked(const struct xfer_ordered *s)
+asked(const struct xfer *x)
 {
+	const struct xfer_ordered *s = x->orders;
+
 	return s->dirs + s->fixes + s->sources + s->deletes +
-	    xfer_settle_files(s);
+	    xfer_settle_files(x);
 }
 
 bool
 xfer_orders_done(const struct xfer *x)
 {
-	return x->orders == NULL || ((x->orders->ended || x->stopped) &&
-	    asked(x->orders) == 0 && xfer_settled(x));
+	return xfer_settled(x) && (x->orders == NULL ||
+	    ((x->orders->ended || x->stopped) && asked(x) == 0));
 }
 
 static void
@@ -167,6 +170,8 @@ xfer_orders_file_ended(struct xfer_file *f)
 	bool ok = f->state == XFER_DONE && !f->failed;
 	uint64_t bytes = 0;
 
+	if (f->duty == NULL && ok && !f->x->over)
+		xfer_settle_plain(f);
 	if (f->duty == NULL)
 		return;
 	if (ok && !f->only_attrs && !f->source.symlink && !f->duty->linked)
@@ -203,7 +208,7 @@ enter(struct xfer *x, const struct xfer_order *o)
 		return true;
 	if (x->files.queued > 0 || x->files.active_count > 0 ||
 	    !TAILQ_EMPTY(&x->files.done) || !TAILQ_EMPTY(&x->dirs.all) ||
-	    xfer_hash_count(x) > 0 || asked(s) > 0)
+	    xfer_hash_count(x) > 0 || asked(x) > 0)
 		return false;
 	s->phase = phase_of(o);
 	if (s->phase == XFER_ORDERS_DELETE)
@@ -263,7 +268,7 @@ xfer_orders_turn(struct xfer *x)
 	int n = 0;
 
 	if (s == NULL)
-		return false;
+		return xfer_settle_turn(x);
 	if (s->taken && x->stopped) {
 		s->taken = false;
 		xfer_order_ends(x, s->next.id, false, 0);

@@ -47,6 +47,7 @@ files_for(rlim_t fds)
 
 static const struct xfer_found_ops found_ops = {
 	.file = xfer_add_file,
+	.dir_whole = xfer_settle_tree,
 	.make_way = xfer_part_make_way,
 };
 
@@ -419,6 +420,20 @@ xfer_copy(struct xfer *x, const char *source, const struct sftp_attrs *attrs,
 {
 	ENSURE(x->origin.stream != NULL);
 	return add_named(x, true, source, target, attrs);
+}
+
+int
+xfer_made(struct xfer *x, bool up, const char *dir)
+{
+	struct local_dir *above = NULL;
+	const char *name;
+
+	if (!up && (above = local_place(x->local, dir, LOCAL_LINKS_OWN,
+	    &name)) == NULL)
+		return ERR_NOMEM;
+	xfer_settle_dir(x, dir, above);
+	local_dir_unref(above);
+	return 0;
 }
 
 /* The shorter of two waits; a negative one has no end. */

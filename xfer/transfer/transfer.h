@@ -59,6 +59,10 @@ int xfer_new_between(struct xfer **out, struct sftp *from, struct sftp *to,
 int xfer_copy(struct xfer *x, const char *source,
     const struct sftp_attrs *attrs, const char *target) must_check;
 
+/* A directory, into which is copied, was made just now: with `fsync` the
+ * run puts its name on the disk. up: it is at the server. */
+int xfer_made(struct xfer *x, bool up, const char *dir) must_check;
+
 /* Until all is done: 0, or the error of the last stream; ERR_CANCELLED when it
  * was stopped. */
 int xfer_run(struct xfer *x) must_check;

@@ -60,6 +60,7 @@ dir_gone(struct xfer_dir *d)
 {
 	struct xfer_dir *parent = d->parent;
 
+	d->x->found->dir_whole(d);
 	dir_free(d);
 	xfer_dir_unref(parent);
 }
@@ -203,6 +204,7 @@ xfer_dir_unref(struct xfer_dir *d)
 		if (--d->refs > 0 || d->x->over || !fix(d))
 			return;
 		parent = d->parent;
+		d->x->found->dir_whole(d);
 		dir_free(d);
 	}
 }
