@@ -313,3 +313,31 @@ def test_stats_tell_what_matched(way, ends, inplace):
     way.sync(source, target, "--stats")
     assert stat_of(way.told, "Literal data") == 70000
     assert stat_of(way.told, "Matched data") == 0
+
+
+def test_holes_between_what_was_found(way, tmp_path):
+    """-S: the target has as many holes as the source, though its data is in the
+    old one; also behind data that is found last."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    dice, page = random.Random(3), 65536
+    for top in source, target:
+        top.mkdir()
+    for n, pages in enumerate([".DD.D...", "D..D.DD.", "D.DD.D..D"]):
+        with (source / f"f{n}").open("wb") as out:
+            for at, kind in enumerate(pages):
+                if kind == "D":
+                    out.seek(at * page)
+                    out.write(dice.randbytes(page))
+            out.seek(len(pages) * page)
+            out.write(dice.randbytes(500))
+        run(["cp", "--sparse=always", source / f"f{n}",
+             target / f"f{n}"]).ok()
+        os.utime(target / f"f{n}", (10**9, 10**9))
+    if (source / "f0").stat().st_blocks * 512 > 5 * page:
+        pytest.skip("the file system has no holes")
+    way.sync(source, target, "-S")
+    for n in range(3):
+        ours, theirs = ((top / f"f{n}") for top in (target, source))
+        assert ours.read_bytes() == theirs.read_bytes()
+        assert ours.stat().st_mtime_ns == theirs.stat().st_mtime_ns
+        assert ours.stat().st_blocks == theirs.stat().st_blocks, n

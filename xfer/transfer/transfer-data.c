@@ -172,7 +172,10 @@ take_range(struct xfer_handle *e)
 {
 	struct xfer_file *f = e->file;
 
-	if (e->next < e->until || xfer_range_take(f, &e->next, &e->until))
+	if (e->next < e->until)
+		return true;
+	e->data_until = 0; /* another range may lie before it */
+	if (xfer_range_take(f, &e->next, &e->until))
 		return true;
 	return !f->progress.all_taken && !f->holes.map_pending && take_over(e);
 }
