@@ -10,7 +10,7 @@ build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1
 [ "$(uname -m)" != x86_64 ] || build_packages="$build_packages libipsec-mb-dev"
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
-test_packages='apt binutils bash dpkg-dev e2fsprogs fish fuse3 iproute2 mandoc ntfs-3g
+test_packages='apt binutils bash dpkg-dev e2fsprogs fish fuse3 iproute2 jq mandoc ntfs-3g
 	procps python3-minimal strace tmux valgrind zsh'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin

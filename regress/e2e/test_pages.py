@@ -7,9 +7,11 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sqlite3
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -175,6 +177,66 @@ def test_accounting_to_a_database(tmp_path):
         assert [os.fsdecode(row[0]) for row in db.execute(
             "select path from moved where user = 'alice' order by ts")] \
             == names
+
+
+def centres(start):
+    """Lines of the block of the page for centres that has this text."""
+    text = (TOP / "docs/CENTRES.md").read_text()
+    return textwrap.dedent(next(
+        lines for _, lines in blocks(text) if start in lines)).strip()
+
+
+@pytest.mark.skipif(not shutil.which("jq"), reason="no jq")
+def test_who_moved_how_much(tmp_path):
+    """The line of the page for centres over a log of events."""
+    line = centres("jq -r")
+    events = [{"event": "transfer", "user": user, "bytes_read": read,
+               "bytes_written": written}
+              for user, read, written in [("alice", 5, 0), ("bob", 0, 10 ** 12),
+                                          ("alice", 7, 1)]]
+    events.insert(1, {"event": "conn-open"})
+    log = tmp_path / "events"
+    log.write_text("".join(json.dumps(e) + "\n" for e in events))
+    assert "/var/log/hpnsshd-events.json" in line
+    line = line.replace("/var/log/hpnsshd-events.json", str(log))
+    done = run(["sh", "-c", line]).ok()
+    told = {user: (float(down), float(up)) for user, down, up in
+            map(str.split, done.text.splitlines())}
+    assert told == {"alice": (12, 1), "bob": (0, 10 ** 12)}
+
+
+def test_settings_of_the_kernel():
+    """This one knows each; what the page says of windows follows."""
+    values = {}
+    for line in centres("net.core.rmem_max").splitlines():
+        key, value = line.split("#")[0].split(" = ")
+        values[key] = value.strip()
+        assert re.fullmatch(r"(net\.core|net\.ipv4)\.[a-z_]+", key), key
+        if harness.IS_ROOT and sys.platform == "linux":
+            assert Path("/proc/sys", key.replace(".", "/")).exists(), key
+    # 10 Gbit/s over 100 ms, twice: the kernel counts its own part in.
+    for key in ("net.core.rmem_max", "net.core.wmem_max"):
+        assert int(values[key]) >= 2 * 10 ** 10 // 8 // 10
+    for key in ("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"):
+        assert values[key].split()[2] == values["net.core.rmem_max"]
+
+
+@pytest.mark.skipif(not shutil.which("oathtool"), reason="no oathtool")
+def test_codes_of_an_app(tmp_path, keys):
+    """The secret, its base32, and that both factors are asked for."""
+    text = (TOP / "docs/CENTRES.md").read_text()
+    make, = re.findall(r"`(head -c 20 /dev/urandom[^`]*)`", text)
+    secret = run(["sh", "-c", make]).ok().text
+    assert re.fullmatch("[0-9a-f]{40}", secret)
+    show, = re.findall(r"`(oathtool --totp -v SECRET)`", text)
+    shown = run(["sh", "-c", show.replace("SECRET", secret)]).ok().text
+    assert re.search("^Base32 secret: [A-Z2-7]{32}$", shown, re.M), shown
+    config = tmp_path / "config"
+    config.write_text(centres("AuthenticationMethods publickey,keyboard"))
+    ask, = re.findall(r"`hpnsshd (-T -C [^`|]*) \| grep -i methods`", text)
+    told = run([hpn("sshd"), *shlex.split(ask), "-f", config, "-h",
+                keys.path("ed25519-host")]).ok().text
+    assert "authenticationmethods publickey,keyboard-interactive:pam\n" in told
 
 
 def test_statement_for_scanners():
