@@ -113,7 +113,7 @@ def nothing_left():
     """Checks that no process of ours outlives the tests. A command whose
     client vanished may, as with any sshd: such ones are only killed."""
     yield
-    harness.wait_for(lambda: not harness.ours_among_children(), 20)
+    harness.wait_for(lambda: not harness.ours_among_children())
     left = harness.ours_among_children()
     harness.end_orphans()
     assert not left, f"processes were left behind: {left}"
@@ -219,9 +219,9 @@ def throwaway_user():
         pid = account.pw_name.removeprefix("hpntest")
         if pid != account.pw_name and not os.path.exists(f"/proc/{pid}"):
             harness.run(["userdel", "-r", "-f", account.pw_name])
-    harness.run(["useradd", "-m", "-s", "/bin/sh", TEST_USER]).ok()
+    harness.change_accounts("useradd", "-m", "-s", "/bin/sh", TEST_USER)
     yield TEST_USER
-    harness.wait_for(lambda: not harness.processes_of(TEST_USER), 5)
+    harness.wait_for(lambda: not harness.processes_of(TEST_USER))
     harness.run(["userdel", "-r", "-f", TEST_USER])
 
 
@@ -229,7 +229,7 @@ def throwaway_user():
 def other_user(throwaway_user):
     """Name of a real ordinary user, without a password (but not locked);
     root makes a throwaway one."""
-    harness.run(["usermod", "-p", "*", throwaway_user]).ok()
+    harness.change_accounts("usermod", "-p", "*", throwaway_user)
     return throwaway_user
 
 

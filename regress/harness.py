@@ -5,6 +5,7 @@ servers on free loopback ports, keys, and clients that know them.
 Nothing here touches the configuration of the person who runs the tests.
 """
 
+import collections
 import contextlib
 import ctypes
 import functools
@@ -177,6 +178,27 @@ def start(args, **kw):
                             **kw)
 
 
+CROWD_MOST = 8
+
+
+def crowd():
+    """How many programs want each processor: as many times as long a limit of
+    time is, for what waits for a processor makes no progress."""
+    return min(CROWD_MOST, max(1, os.getloadavg()[0] / os.cpu_count()))
+
+
+def communicate(process, stdin, timeout):
+    """As Popen.communicate(), with a limit for a quiet machine."""
+    began = time.monotonic()
+    while True:
+        try:
+            return process.communicate(stdin, timeout)
+        except subprocess.TimeoutExpired:
+            if time.monotonic() - began > timeout * crowd():
+                raise
+            stdin = None
+
+
 def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
         preexec=None, stdout=subprocess.PIPE):
     """Runs a command to its end. If it does not end, the test fails."""
@@ -194,8 +216,8 @@ def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
                     stderr=subprocess.PIPE, env=env or clean_env(), cwd=cwd,
                     preexec_fn=preexec, **kw)
     try:
-        out, err = process.communicate(
-            None if hasattr(stdin, "fileno") else stdin, timeout)
+        out, err = communicate(
+            process, None if hasattr(stdin, "fileno") else stdin, timeout)
     except subprocess.TimeoutExpired:
         kill_group(process)
         try:
@@ -211,6 +233,20 @@ def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
                 stream.close()
     return Result(args, process.returncode, out or b"", err,
                   time.monotonic() - began)
+
+
+def change_accounts(*args, stdin=b""):
+    """Runs a tool that changes the machine's accounts. It gives up when others
+    keep the lock of their files for 15 s: then it is run again."""
+    for _ in range(8):
+        done = run(args, stdin=stdin)
+        if done.rc == 0 or "lock" not in done.errors:
+            break
+    return done.ok()
+
+
+def set_password(user, password):
+    return change_accounts("chpasswd", stdin=f"{user}:{password}".encode())
 
 
 # ---- files --------------------------------------------------------------
@@ -403,17 +439,29 @@ def noise(size):
     return random.Random(size).randbytes(size)
 
 
+# Ports of this worker's last tests. A name in the kernel for each keeps those of
+# other workers, and of other runs on this machine, from the same ones.
+ports_taken = collections.deque(maxlen=100)
+
+
 def free_port():
-    """A port that nobody listens on, outside of the ephemeral range."""
+    """A port that nobody listens on, and that no other test is given, outside
+    of the ephemeral range."""
     while True:
         port = random.randrange(15000, 32000)
+        name = socket.socket(socket.AF_UNIX)
         with socket.socket() as s:
             s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             try:
                 s.bind(("127.0.0.1", port))
-                return port
+                name.bind(f"\0hpn-tests port {port}")
             except OSError:
+                name.close()
                 continue
+        if len(ports_taken) == ports_taken.maxlen:
+            ports_taken.popleft().close()
+        ports_taken.append(name)
+        return port
 
 
 DEFAULT_PORT = 2222
@@ -443,10 +491,13 @@ class OnlyRun:
 
 def wait_for(condition, seconds=60, step=0.02):
     """The first true value of condition(), or the last false one."""
-    end = time.monotonic() + seconds * SLOW
+    began, seconds = time.monotonic(), seconds * SLOW
+    # Shorter ones wait for what must not happen.
+    least = seconds < 3
     while True:
         value = condition()
-        if value or time.monotonic() > end:
+        took = time.monotonic() - began
+        if value or took > seconds and (least or took > seconds * crowd()):
             return value
         time.sleep(step)
 

@@ -3,7 +3,9 @@
 server and with a stock one."""
 
 import os
+import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -54,3 +56,29 @@ class Mounts:
         for place in reversed(self.places):
             subprocess.run(["umount", "-l", place], check=False,
                            stderr=subprocess.DEVNULL)
+
+
+# A whole /etc, since a mount on /etc/passwd alone goes when somebody outside
+# replaces that file, as the tools that add an account do.
+ENTER = """#!/bin/sh
+exec unshare -m --propagation private sh -c '
+mount --bind {0} /etc && exec "$@"' sh {1}
+"""
+
+
+def other_accounts(place, passwd, group):
+    """Makes an /etc with these accounts, for with_accounts()."""
+    place.mkdir()
+    (place / "passwd").write_text(passwd)
+    (place / "group").write_text(group)
+    for name in ("nsswitch.conf", "ld.so.cache"):
+        if Path("/etc", name).exists():
+            shutil.copy(f"/etc/{name}", place)
+    return place
+
+
+def with_accounts(script, etc, command):
+    """Makes a script that runs a command where the accounts are those."""
+    script.write_text(ENTER.format(etc, command))
+    script.chmod(0o755)
+    return script

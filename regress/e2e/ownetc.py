@@ -95,10 +95,10 @@ class OwnEtc:
         self.mounts = [self.etc, "/etc", self.conf, self.conf_place]
         self.mount_points = [MountPoint(self.conf_place)]
 
-    def account(self, shell="/bin/sh"):
+    def account(self, shell="/bin/sh", field=HASH):
         added = {
             "passwd": f"{USER}:x:{UID}:{OWN_GROUP}::{self.home}:{shell}\n",
-            "shadow": f"{USER}:{HASH}:19000::::::\n",
+            "shadow": f"{USER}:{field}:19000::::::\n",
             "group": f"{USER}:x:{OWN_GROUP}:\nhpnmore:x:{GROUP}:{USER}\n"}
         for name, text in added.items():
             (self.etc / name).write_text(self.lines[name] + text)

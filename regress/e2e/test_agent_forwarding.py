@@ -88,7 +88,7 @@ def test_forwarded(own, agent, keys):
         assert host == public.blob
         public.private.public_key().verify(signature[-64:], session_id)
         assert isinstance(public.private, ed25519.Ed25519PrivateKey)
-    wait_for(lambda: not path.exists(), 20)
+    wait_for(lambda: not path.exists())
     assert not path.exists() and path.parent.is_dir()
 
 
@@ -193,7 +193,7 @@ def test_ends_with_its_server_processes(own, agent):
         assert os.path.exists(session.socket)
         pid, = (pid for pid in server.connections() if is_session(pid))
         os.kill(pid, signal.SIGTERM)
-        wait_for(lambda: not os.path.exists(session.socket), 20)
+        wait_for(lambda: not os.path.exists(session.socket))
         assert not os.path.exists(session.socket)
     assert session.process.returncode == 255
 
@@ -221,7 +221,7 @@ def test_clients(own, agent, short, background):
     share = f"ControlPath={short}/master"
     background(client.ssh_args(share, "ControlMaster=yes", flags=["-NA"]),
                env=env_of(agent))
-    wait_for(lambda: (short / "master").exists(), 20)
+    wait_for(lambda: (short / "master").exists())
     shown = [client.ssh(SHOW, options=[share], flags=[flag],
                         env=env_of(agent)).ok().text for flag in ("-a", "-A")]
     assert shown[0] == "<>\n" and ".sshd." in shown[1]
@@ -317,7 +317,7 @@ def test_names(own, name, opens):
         assert (opened.u32(), opened.u32()) == (64 * 1024, 16 * 1024)
         assert opened.rest() == b""
     wire.close()
-    wait_for(lambda: not path.exists(), 20)
+    wait_for(lambda: not path.exists())
     assert not path.exists()
 
 
@@ -389,7 +389,7 @@ def test_request(tmp_path, keys, agent, ext, name):
     greedy.visit("SetEnv=A=b", flags=["-A"], env=env_of(agent)).ok()
     assert greedy.requests == [name, "env", "exec"]
     assert {a[0] for a in greedy.answers} == {OPEN_CONFIRMATION}
-    wait_for(lambda: sum(b[3] for b in agent.bound) == 2, 20)
+    wait_for(lambda: sum(b[3] for b in agent.bound) == 2)
     assert sum(b[3] for b in agent.bound) == 2
 
 

@@ -13,7 +13,7 @@ import pytest
 from rawssh import BANNER, FakeServer, Raw, kexinit, packet
 
 import harness
-from harness import IS_ROOT, MIB, SLOW, Client, hpn, run
+from harness import IS_ROOT, MIB, Client, hpn, run
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
@@ -192,7 +192,7 @@ def test_closed_stdout_of_a_pipe(ssh):
     assert os.read(reading, 2) == b"y\n"
     os.close(reading)
     try:
-        process.wait(15 * SLOW)
+        process.wait(harness.LONG)
     finally:
         harness.kill_group(process)
 
@@ -488,7 +488,8 @@ def test_garbage_instead_of_a_banner(keys, said):
         "ones", "oversize", "padding"])
 def test_garbage_to_the_server(make_server, said):
     """The connection ends, the server goes on, the log has a line."""
-    server = make_server("LoginGraceTime 2\n")
+    # In which a login is done, too.
+    server = make_server(f"LoginGraceTime {round(2 * harness.crowd())}\n")
     raw = Raw.connect(server.port)
     try:
         raw.send(said)

@@ -42,6 +42,18 @@ def checked(server, *flags, path="", options=(), host="127.0.0.1", **kw):
                 client.user, host + (f":{path}" if path else "")], **kw)
 
 
+def checked_in_time(*args, **kw):
+    """Of a machine that was not so busy meanwhile that the disk took longer
+    than the few seconds that a check has."""
+    def done():
+        nonlocal last
+        last = checked(*args, **kw)
+        return "it took too long" not in last.text
+    last = None
+    harness.wait_for(done)
+    return last.ok()
+
+
 def told(done):
     lines = done.out.splitlines()
     assert len(lines) == 1, done
@@ -79,7 +91,7 @@ def test_lines_for_people(sshd):
 
 
 def test_disk(sshd, tmp_path):
-    answer = told(checked(sshd, "--json", path=tmp_path).ok())
+    answer = told(checked_in_time(sshd, "--json", path=tmp_path))
     fits(answer, {**SHAPE, "disk": DISK})
     assert 0 < answer["disk"]["bytes"] <= 256 << 20
     assert list(tmp_path.iterdir()) == []
@@ -87,14 +99,14 @@ def test_disk(sshd, tmp_path):
 
 def test_disk_is_read_past_the_memory(sshd, tmp_path):
     """Our server lets the kernel forget what was written."""
-    answer = told(checked(sshd, "--json", path=tmp_path).ok())
+    answer = told(checked_in_time(sshd, "--json", path=tmp_path))
     assert answer["disk"]["read_may_be_cached"] is False
 
 
 def test_stock_server(shared_servers, tmp_path):
     """All but what the server's kernel knows, and reading from its disk."""
     server = shared_servers("stock", SFTP)
-    answer = told(checked(server, "--json", path=tmp_path).ok())
+    answer = told(checked_in_time(server, "--json", path=tmp_path))
     fits(answer, {**SHAPE, "disk": DISK})
     assert answer["server"] == "openssh"
     assert "segments_down" not in answer["path"]
@@ -161,9 +173,9 @@ def test_interrupt_removes_the_file(sshd, tmp_path, background):
     process = background([program("hpn", "ssh"), "--check",
                           *client.options(), "-p", str(sshd.port),
                           f"{client.user}@127.0.0.1:{tmp_path}"])
-    harness.wait_for(lambda: list(tmp_path.iterdir()), 30)
+    harness.wait_for(lambda: list(tmp_path.iterdir()))
     process.send_signal(signal.SIGINT)
-    assert process.wait(10) == 128 + signal.SIGINT
+    assert process.wait(harness.LONG) == 128 + signal.SIGINT
     assert list(tmp_path.iterdir()) == []
 
 

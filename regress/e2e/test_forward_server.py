@@ -507,7 +507,7 @@ def test_ports_of_the_system(make_server, keys, other_user):
 def test_a_password_that_must_be_changed(make_server, other_user, echo):
     """Whoever has to change it gets a terminal for it, and no more."""
     secret = os.urandom(9).hex()
-    harness.run(["chpasswd"], stdin=f"{other_user}:{secret}".encode()).ok()
+    harness.set_password(other_user, secret)
     server = make_server("PasswordAuthentication yes\n")
     works = {}
     for days in ("-1", "0"):  # never; at the next login

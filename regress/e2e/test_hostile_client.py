@@ -493,8 +493,7 @@ def real_user(request):
     if not IS_ROOT:
         return ME
     name = request.getfixturevalue("other_user")
-    harness.run(["chpasswd"],
-                stdin=f"{name}:{os.urandom(9).hex()}".encode()).ok()
+    harness.set_password(name, os.urandom(9).hex())
     return name
 
 

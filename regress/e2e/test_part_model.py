@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from harness import have, hpn
+from harness import communicate, have, hpn
 
 SCP = hpn("scp")
 INTRUDER = Path(__file__).with_name("part_intruder.py")
@@ -143,7 +143,7 @@ class Story:
 
     def end(self, p):
         try:
-            return p.communicate(timeout=LIMIT_S)[0], p.returncode
+            return communicate(p, None, LIMIT_S)[0], p.returncode
         except subprocess.TimeoutExpired:
             p.kill()
             return p.communicate()[0] + b"without an end", -1

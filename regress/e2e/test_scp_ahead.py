@@ -46,7 +46,7 @@ class Far:
             return len(re.findall(r"^Connection from ", text, re.M)) <= len(
                 re.findall(r"(?m)^(?:Connection closed by|Close session:.*"
                            r"|Disconnected from|Connection reset)", text))
-        harness.wait_for(all_closed, 3)
+        harness.wait_for(all_closed)
         text = log.read_text(errors="replace")
         self.read, text = len(text), text[self.read:]
         return text
@@ -71,17 +71,22 @@ def lines(text, what):
 
 
 def test_others_log_in_behind_the_first(far):
-    rc, text = far.copy(ENOUGH)
-    came = lines(text, "Connection from ")
-    welcome = lines(text, "Accepted publickey")
-    assert rc == 0 and len(came) >= 4, text
-    # At a port each: the first that came was the first that logged in.
-    ports = [re.findall(rf"(?m)^{event} \S+ port (\d+)", text)[0] for event in
-             ("Connection from", "Accepted publickey for .*? from")]
-    assert ports[0] == ports[1], text
-    # Others did not wait for that. The server's processes write side by side,
-    # and the first one's was there before it came: the others may be late.
-    assert came[2] < welcome[1], text
+    def is_so():
+        nonlocal text
+        rc, text = far.copy(ENOUGH)
+        came = lines(text, "Connection from ")
+        welcome = lines(text, "Accepted publickey")
+        assert rc == 0 and len(came) >= 4, text
+        # At a port each: the first that came was the first that logged in.
+        ports = [re.findall(rf"(?m)^{event} \S+ port (\d+)", text)[0] for event
+                 in ("Connection from", "Accepted publickey for .*? from")]
+        # Others did not wait for that. The first one's process was there
+        # before it came: the others may be late.
+        return ports[0] == ports[1] and came[2] < welcome[1]
+    # The server's processes write side by side, on a busy machine not in the
+    # order in which they came; but what never happens is told as such.
+    text = ""
+    assert any(is_so() for _ in range(5)), text
 
 
 def test_not_where_the_user_is_asked(far):

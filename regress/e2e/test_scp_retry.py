@@ -232,8 +232,9 @@ def test_what_comes_late_harms_nothing(shared_servers, tmp_path, kind, lanes):
     server = shared_servers(kind)
     place = Place(tmp_path, server, "file", True)
     target = place.target / "from/a/f0"
-    # All of several, if there are, so that a part with much in it goes on.
-    faults = [Fault("hold", "up", place.gap // lanes, conn=n)
+    # All of several, if there are, so that a part with much in it goes on. A
+    # request to write is held, at least: how many depends on the machine.
+    faults = [Fault("hold", "up", place.gap // lanes, 33_001, n)
               for n in range(lanes)]
     with Proxy(("127.0.0.1", server.port), for_connections(faults)) as proxy:
         run(place.command(proxy, "--retry=2", f"-j{lanes}", options=QUICK),
@@ -241,7 +242,6 @@ def test_what_comes_late_harms_nothing(shared_servers, tmp_path, kind, lanes):
         assert proxy.count("hold") > 0
         place.check()
         target.write_text("changed")
-        # A request to write, at least: how many depends on the machine.
         assert proxy.release() > 33_000
         assert harness.wait_for(lambda: all(
             c.over.is_set() for c in proxy.connections if c.held))

@@ -4,15 +4,14 @@
 import asyncio
 import re
 import shutil
-import subprocess
 import threading
 
 import pytest
 from agents import stock_agent as agent  # noqa: F401
 from terminal import Terminal
 
-from harness import (IS_ROOT, LONG, ME, Client, clean_env, free_port, have,
-                     hpn, noise, run, start, stock, wait_for)
+from harness import (IS_ROOT, LONG, ME, Client, clean_env, have, hpn, noise,
+                     run, set_password, stock, wait_for)
 
 KEYS = ["ed25519", "rsa", "ecdsa256", "ecdsa384", "ecdsa521"]
 
@@ -320,20 +319,18 @@ class AsyncServer:
             session.exit(5)
 
         async def serve():
-            self.port = free_port()
             self.acceptor = await asyncssh.listen(
-                "127.0.0.1", self.port, server_factory=Auth,
+                "127.0.0.1", 0, server_factory=Auth,
                 server_host_keys=[str(keys.path("ed25519-host"))],
                 process_factory=process, sftp_factory=True)
-            ready.set()
+            self.port = self.acceptor.sockets[0].getsockname()[1]
 
-        ready = threading.Event()
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever,
                                        daemon=True)
         self.thread.start()
-        asyncio.run_coroutine_threadsafe(serve(), self.loop)
-        assert ready.wait(LONG)
+        # Raises what it raised.
+        asyncio.run_coroutine_threadsafe(serve(), self.loop).result(LONG)
 
     def args(self, *flags):
         return [hpn("ssh"), *flags, "-F", "none", "-p", self.port,
@@ -530,9 +527,7 @@ def test_three_connections_ask_once(asks, keys, tmp_path, data_file, how, up):
 
 @pytest.mark.skipif(not IS_ROOT, reason="needs root: sets a password")
 def test_system_password(make_server, other_user, askpass):
-    chpasswd = start(["chpasswd"], stdin=subprocess.PIPE)
-    chpasswd.communicate(f"{other_user}:a long word\n".encode())
-    assert chpasswd.returncode == 0
+    set_password(other_user, "a long word")
     server = make_server(kind="stock")
     client = Client("hpn", server, user=other_user, key=None)
     args = not_batch(client.ssh_args("IdentityFile=none"))

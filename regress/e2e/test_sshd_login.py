@@ -296,7 +296,7 @@ def password_client(server, user, *methods, kind="hpn"):
 
 @pytest.fixture
 def password_user(other_user):
-    run(["chpasswd"], stdin=f"{other_user}:{PASSWORD}".encode()).ok()
+    harness.set_password(other_user, PASSWORD)
     return other_user
 
 
@@ -348,12 +348,12 @@ def test_wrong_passwords(make_server, password_user, askpass, how, kind,
 def test_empty_and_locked_passwords(make_server, other_user, askpass):
     server = make_server(CONFIGS["shadow"])
     client = password_client(server, other_user, "password")
-    run(["passwd", "-d", other_user]).ok()
+    harness.change_accounts("passwd", "-d", other_user)
     assert client.ssh("exit 3", env=askpass("", "", "")).rc == 255
     lax = make_server(CONFIGS["shadow"] + "PermitEmptyPasswords yes\n")
     assert password_client(lax, other_user, "password").ssh(
         "exit 3", env=askpass("", "", "")).rc == 3
-    run(["usermod", "-p", "!", other_user]).ok()
+    harness.change_accounts("usermod", "-p", "!", other_user)
     assert client.ssh("exit 3", env=askpass("!", "", "")).rc == 255
 
 
@@ -369,9 +369,9 @@ def test_method_none(make_server, other_user, kind, methods, empty, rc):
                          f"AuthenticationMethods {methods}\n")
     key = "ed25519" if "publickey" in methods else "ed25519-stranger"
     client = Client(kind, server, user=other_user, key=key)
-    run(["usermod", "-p", "*", other_user]).ok()
+    harness.change_accounts("usermod", "-p", "*", other_user)
     assert client.ssh("exit 3").rc == 255
-    run(["passwd", "-d", other_user]).ok()
+    harness.change_accounts("passwd", "-d", other_user)
     assert client.ssh("exit 3").rc == rc
     assert ("Accepted none for" in server.log_text()) == (
         methods == "none" and rc == 3)
@@ -547,12 +547,12 @@ def test_max_sessions(make_server):
 def test_client_alive(make_server):
     """A client that is stopped is given up."""
     server = make_server("ClientAliveInterval 1\nClientAliveCountMax 2\n")
-    process = harness.start(Client("hpn", server).ssh_args() + ["sleep 60"])
+    process = harness.start(Client("hpn", server).ssh_args() + ["sleep 300"])
     try:
         assert harness.wait_for(lambda: any(
             name == "sleep" for _, name in server.connections().values()))
         os.kill(process.pid, signal.SIGSTOP)
-        assert harness.wait_for(lambda: not server.connections(), 15)
+        assert harness.wait_for(lambda: not server.connections())
     finally:
         os.kill(process.pid, signal.SIGCONT)
         harness.kill_group(process)
@@ -570,12 +570,12 @@ def test_login_records(make_server, other_user):
         line = os.path.relpath(process.stdout.readline().strip().decode(),
                                "/dev")
         assert harness.wait_for(
-            lambda: other_user in run(["who"]).text, 5), run(["who"])
+            lambda: other_user in run(["who"]).text), run(["who"])
         assert line in run(["who"]).text
     finally:
         harness.kill_group(process)
         process.stdout.close()
-    assert harness.wait_for(lambda: other_user not in run(["who"]).text, 5)
+    assert harness.wait_for(lambda: other_user not in run(["who"]).text)
 
 
 @needs_root

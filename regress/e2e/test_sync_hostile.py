@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from harness import clean_env, have, hpn, run
+from harness import LONG, clean_env, have, hpn, run
 from sync_ways import WAYS, arguments_of
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
@@ -185,7 +185,7 @@ def test_kills(name, tmp_path):
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         time.sleep(chosen.random() * 0.3)
         process.send_signal(signal.SIGKILL)
-        process.wait(30)
+        process.wait(LONG)
         for path in source.rglob("f*"):
             there = target / path.relative_to(source)
             assert there.read_text() in ("old", path.read_text()), kill

@@ -9,17 +9,12 @@ import pytest
 
 import harness
 from harness import have, hpn, run
-from sync_ways import SERVERS
+from sync_ways import SERVERS, other_accounts, with_accounts
 
 SYNC = hpn("sync")
 OURS, THEIRS = 54811, 54911  # ann's numbers, here and at the host
 PASSWD = "root:x:0:0::/root:/bin/sh\nann:x:{0}:{0}::/:/bin/sh\n"
 GROUP = "root:x:0:\nann:x:{0}:\nstaff two:x:{1}:\n"
-ENTER = """#!/bin/sh
-exec unshare -m --propagation private sh -c '
-mount --bind {0}/passwd /etc/passwd && mount --bind {0}/group /etc/group &&
-exec "$@"' sh {1}
-"""
 
 pytestmark = [
     pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
@@ -30,21 +25,17 @@ pytestmark = [
 
 def accounts(place, first):
     """A directory with a passwd and a group, in which ann is `first`."""
-    place.mkdir()
-    (place / "passwd").write_text(PASSWD.format(first))
-    (place / "group").write_text(GROUP.format(first, first + 1))
-    return place
+    return other_accounts(place, PASSWD.format(first),
+                          GROUP.format(first, first + 1))
 
 
 @pytest.fixture
 def ends(tmp_path):
     """What runs hpnsync here, and what its host is, each with its accounts."""
     def entered(name, first, command):
-        script = tmp_path / name
-        script.write_text(ENTER.format(
-            accounts(tmp_path / f"etc-{name}", first), command))
-        script.chmod(0o755)
-        return script
+        return with_accounts(
+            tmp_path / name, accounts(tmp_path / f"etc-{name}", first),
+            command)
 
     source = tmp_path / "from"
     source.mkdir()

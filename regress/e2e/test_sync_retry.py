@@ -202,5 +202,5 @@ def test_told_to_end_while_it_waits(shared_servers, tmp_path):
         process = start(place.command(proxy, "--retry=9"))
         assert wait_for(lambda: len(proxy.connections) > 2)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=20 * harness.SLOW)
+        process.communicate(timeout=harness.LONG)
     assert process.returncode in (75, -signal.SIGTERM)

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from harness import (descendants, have, hpn, run, signal_all, start,
+from harness import (LONG, descendants, have, hpn, run, signal_all, start,
                      wait_for)
 
 SYNC, OURS = hpn("sync"), hpn("sftp-server")
@@ -169,7 +169,7 @@ def test_silent_host(ssh, tmp_path):
     stopped = descendants(ssh.server.process.pid)
     signal_all(stopped, signal.SIGSTOP)
     try:
-        assert process.wait(40) == 30
+        assert process.wait(LONG) == 30
     finally:
         signal_all(stopped, signal.SIGCONT)
     assert b"lost" in process.communicate()[1]

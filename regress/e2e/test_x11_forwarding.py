@@ -430,7 +430,7 @@ def test_wildcard(own):
     assert shown.startswith(socket.gethostname() + ":")
     with socket.socket() as s:
         s.connect(("127.0.0.2", port_of(shown)))
-    wait_for(lambda: entries(own), 20)
+    wait_for(lambda: entries(own))
     assert len(entries(own)) == 1
     wire.close()
 

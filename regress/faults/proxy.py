@@ -18,7 +18,8 @@ A FAULT is kind[:key=value...]. The keys, all optional:
     close    it is closed at both ends
     half     no more goes in that direction, whose end is told
     stall    nothing gets through any more, and nobody is told
-    hold     the same, but what comes up gets through later: release()
+    hold     what comes up gets through later: release(); what comes down does
+             not either, from when arg bytes are held (0)
     corrupt  bytes are changed
     slow     what follows passes at that rate
 
@@ -107,6 +108,7 @@ class Connection:
         self.corrupting = {"up": 0, "down": 0}  # bytes
         self.stalled, self.rate, self.far = False, 0, None
         self.held = None  # bytes for the far end
+        self.hold_least = 0  # so many are held before answers stop
 
     def run(self):
         if any(f.kind == "refuse" for f in self.faults):
@@ -162,9 +164,12 @@ class Connection:
     def take(self, direction, chunk, sink):
         """False: nothing more is to be carried."""
         while chunk:
-            if self.held is not None and len(self.held) < HELD_MAX:
+            if self.held is not None and (
+                    direction == "down" or len(self.held) < HELD_MAX):
                 if direction == "up":
                     self.held += chunk
+                elif len(self.held) < self.hold_least:
+                    self.pass_on(chunk, sink)
                 return True
             if self.stalled or self.held is not None:
                 self.over.wait()
@@ -205,7 +210,7 @@ class Connection:
         if fault.kind == "stall":
             self.stalled = True
         if fault.kind == "hold":
-            self.held = bytearray()
+            self.hold_least, self.held = fault.arg, bytearray()
         if fault.kind == "slow":
             self.rate = fault.arg or 10000
         return True

@@ -263,7 +263,7 @@ done
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     sock = home / "S.gpg-agent.ssh"
     try:
-        assert harness.wait_for(lambda: answers(sock), 20)
+        assert harness.wait_for(lambda: answers(sock))
         yield {"SSH_AUTH_SOCK": str(sock)}
     finally:
         run(["gpgconf", "--homedir", home, "--kill", "gpg-agent"])

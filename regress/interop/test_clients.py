@@ -204,7 +204,7 @@ def test_sshfs(stock_client, background, data_file, tmp_path):
         os.truncate(mount / "dir/renamed", 10)
     finally:
         run([unmount, "-u", mount])
-        harness.wait_for(lambda: not os.path.ismount(mount), 5)
+        harness.wait_for(lambda: not os.path.ismount(mount))
     assert (exported / "dir/renamed").stat().st_size == 10
 
 

@@ -222,7 +222,7 @@ def test_delegation(krb, ticket, servers, client_kind, server_kind):
     assert re.fullmatch(rf"FILE:/tmp/krb5cc_{uid}_\w+", name), done
     assert re.match(rf"-rw-------\S* +1 {uid} ", listing), done
     path = Path(name.removeprefix("FILE:"))
-    assert harness.wait_for(lambda: not path.exists(), 20)
+    assert harness.wait_for(lambda: not path.exists())
     none = client.ssh("echo ${KRB5CCNAME-none}", flags=["-k"],
                       env=krb.env(ticket)).ok()
     assert none.out == b"none\n"
@@ -239,7 +239,7 @@ def test_delegation_with_pam(krb, ticket, servers):
         env=krb.env(ticket)).ok()
     path = Path(done.text.strip().removeprefix("FILE:"))
     assert path.name.startswith(f"krb5cc_{os.getuid()}_"), done
-    assert harness.wait_for(lambda: not path.exists(), 20)
+    assert harness.wait_for(lambda: not path.exists())
 
 
 @pytest.mark.parametrize("killed", ["monitor", "session"])
@@ -256,7 +256,7 @@ def test_delegation_and_a_process_that_is_killed(krb, ticket, servers,
     with open(f"/proc/{session}/stat") as f:
         monitor = f.read().rpartition(")")[2].split()[1]
     os.kill(int(monitor if killed == "monitor" else session), signal.SIGKILL)
-    assert harness.wait_for(lambda: not Path(name).exists(), 20)
+    assert harness.wait_for(lambda: not Path(name).exists())
     assert running.wait(harness.LONG) == 255
 
 
@@ -291,7 +291,7 @@ def test_delegation_and_an_end_before_the_session(krb, keys, tmp_path):
         assert done.rc == 255 and done.out == b"", (done, server.log_text())
         name = ended.read_text().strip()
         assert name.startswith("/tmp/krb5cc_"), server.log_text()
-        assert harness.wait_for(lambda: not Path(name).exists(), 20)
+        assert harness.wait_for(lambda: not Path(name).exists())
     finally:
         own.end()
 

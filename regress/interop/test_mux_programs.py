@@ -218,7 +218,7 @@ def test_sshfs(auto, server, background, data_file, tmp_path):
         assert (mount / "file").read_bytes() == source.read_bytes()
     finally:
         run([unmount, "-u", mount])
-        wait_for(lambda: not os.path.ismount(mount), 5)
+        wait_for(lambda: not os.path.ismount(mount))
     assert process.wait(LONG) == 0
     assert control("hpn", auto.path, "check").rc == 0
     assert logins(server) == 1

@@ -45,7 +45,7 @@ def agent(background, keys, short):
     path = short / "agent"
     background([stock("ssh-agent"), "-D", "-a", path],
                stdout=subprocess.DEVNULL)
-    wait_for(path.exists, 20)
+    wait_for(path.exists)
     env = harness.clean_env(SSH_AUTH_SOCK=path)
     run([stock("ssh-add"), keys.path("ed25519")], env=env).ok()
     yield env

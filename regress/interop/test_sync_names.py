@@ -14,7 +14,7 @@ import pytest
 
 import harness
 from harness import have, hpn, run, stock
-from sync_ways import SERVERS
+from sync_ways import SERVERS, other_accounts, with_accounts
 
 RSYNC = shutil.which("rsync")
 SETPRIV = stock("setpriv")
@@ -29,12 +29,6 @@ THERE = {"ann": 54812, "bob": 54811, "there": 54813, LONG: 54922,
 GROUPS = {"staff two": 54840, "own": 54850}
 NOBODY = pwd.getpwnam("nobody")
 IDS = [0, 0, *HERE.values(), 54899, 54911]
-# Other accounts, as the files of a system have them.
-ENTER = """#!/bin/sh
-exec unshare -m --propagation private sh -c '
-mount --bind {0}/passwd /etc/passwd && mount --bind {0}/group /etc/group &&
-exec "$@"' sh {1}
-"""
 
 pytestmark = [
     pytest.mark.skipif(not RSYNC, reason="rsync is not installed"),
@@ -50,23 +44,18 @@ def stories():
 
 
 def accounts(place, users, shift):
-    place.mkdir()
-    (place / "passwd").write_text("root:x:0:0::/root:/bin/sh\n" + "".join(
-        f"{name}:x:{uid}:{uid}::/:/bin/sh\n" for name, uid in users.items()))
     groups = {**users, **{n: g + shift for n, g in GROUPS.items()}}
-    (place / "group").write_text("root:x:0:\n" + "".join(
-        f"{name}:x:{gid}:\n" for name, gid in groups.items()))
-    return place
+    return other_accounts(place, "root:x:0:0::/root:/bin/sh\n" + "".join(
+        f"{name}:x:{uid}:{uid}::/:/bin/sh\n" for name, uid in users.items()),
+        "root:x:0:\n" + "".join(
+            f"{name}:x:{gid}:\n" for name, gid in groups.items()))
 
 
 @pytest.fixture
 def hosts(tmp_path):
     """Programs of this host, and what is run at the other one."""
     def entered(name, etc, command):
-        script = tmp_path / name
-        script.write_text(ENTER.format(etc, command))
-        script.chmod(0o755)
-        return script
+        return with_accounts(tmp_path / name, etc, command)
 
     here = accounts(tmp_path / "etc-here", HERE, 0)
     there = accounts(tmp_path / "etc-there", THERE, 7)
