@@ -22,7 +22,7 @@ enum name_fold {
 	NAME_FOLD_MET = 1,      /* there are several names of this class */
 	NAME_FOLD_TARGET = 2,   /* the target lists one */
 	NAME_FOLD_BOTH = 4,     /* one is listed at both ends */
-	NAME_FOLD_TWO = 8,      /* the target lists two, so they are two there */
+	NAME_FOLD_TWO = 8,      /* the target lists two: they are two there */
 	NAME_FOLD_NEW = 16,     /* one is made at the target */
 	NAME_FOLD_ASKED = 32,   /* the target did not have that one */
 	NAME_FOLD_UNCLEAR = 64, /* which of them are one is not known */

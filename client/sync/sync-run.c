@@ -473,7 +473,7 @@ scan_below(void *arg, const struct sync_pair *pair, bool source,
 	root = source ? xstrdup(p->root->sources.v[0]) :
 	    sync_path_below(run->target_path, p->root->mount);
 	*out = scan(run, source, keep(run, sync_path_below(root, path)), NULL,
-	    false);
+	    false, false);
 	free(root);
 	return 0;
 }
