@@ -11,6 +11,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "channels.h"
+#include "connection-resume.h"
+#include "kex-resume.h"
+#include "packet-keep.h"
 
 /* TX_STOP_READING: with so many bytes unsent the peer is not read any more, as
  * it sends messages that need answers faster than it reads these. Bulk data
@@ -28,6 +31,7 @@ struct connection {
 	struct connection_hooks hooks;
 	struct loop_fd *in, *out; /* the same watch for a socket */
 	bool paused, ended;
+	bool suspended; /* the transport is lost, and another is awaited */
 	connection_pace_fn pace; /* NULL: writes are not held back */
 	void *pace_arg;
 	bool held; /* in this turn, by it */
@@ -35,6 +39,7 @@ struct connection {
 	bool kick; /* input that is buffered already must be processed */
 	struct loop_timer *rekey_timer;
 	struct loop_timer *poll_timer; /* of the packet layer's threads */
+	struct loop_timer *tell_timer; /* of RECEIVED (packet_keep_poll()) */
 	struct loop_timer *rest_timer; /* while buffers are enlarged */
 	uint64_t rest_moved;	       /* bytes when it was set */
 
@@ -82,11 +87,49 @@ end(struct connection *c, int err)
 	if (c->ended)
 		return;
 	c->ended = true;
-	if (!connection_is_lost(err))
+	if (!connection_is_lost(err) && !c->suspended)
 		packet_disconnect(c->packet, reason_for(err), err_text(err));
-	loop_fd_want(c->in, 0);
-	loop_fd_want(c->out, 0);
+	if (!c->suspended) {
+		loop_fd_want(c->in, 0);
+		loop_fd_want(c->out, 0);
+	}
 	c->hooks.ended(c->hooks.arg, err);
+}
+
+static void
+unwatch(struct connection *c)
+{
+	if (c->out != c->in)
+		loop_unwatch(c->loop, c->out);
+	loop_unwatch(c->loop, c->in);
+	c->in = c->out = NULL;
+}
+
+void
+connection_suspend(struct connection *c)
+{
+	c->suspended = true;
+	c->kick = false;
+	c->tx_errno = 0;
+	packet_threads_stop(c->packet);
+	unwatch(c);
+	loop_cancel(c->loop, c->alive_timer);
+	c->alive_timer = NULL;
+}
+
+/* The transport is lost: the connection ends, unless its owner waits for
+ * another one. */
+static void
+lost(struct connection *c, int err)
+{
+	if (c->ended || c->suspended)
+		return;
+	if (c->hooks.lost != NULL && packet_keeps(c->packet) &&
+	    (err == ERR_CLOSED || err == ERR_SYSTEM || err == ERR_TIMEOUT) &&
+	    c->hooks.lost(c->hooks.arg, err))
+		connection_suspend(c);
+	else
+		end(c, err);
 }
 
 int
@@ -134,10 +177,11 @@ process(struct connection *c)
 	struct rd payload;
 	int r = 0;
 
-	while (!c->paused && !c->ended &&
+	while (!c->paused && !c->ended && !c->suspended &&
 	    (r = packet_next(c->packet, &payload)) == 1) {
 		if ((r = dispatch(c, payload)) != 0)
 			break;
+		packet_handled(c->packet);
 	}
 	if (r < 0)
 		end(c, r);
@@ -149,7 +193,7 @@ on_socket(void *arg, int fd, int events)
 	struct connection *c = arg;
 	int r;
 
-	if (!(events & LOOP_READ) || c->paused || c->ended)
+	if (!(events & LOOP_READ) || c->paused || c->ended || c->suspended)
 		return; /* output goes out at the end of the turn */
 	r = packet_fill(c->packet);
 	if (r == ERR_AGAIN)
@@ -158,7 +202,7 @@ on_socket(void *arg, int fd, int events)
 	if (c->channels == NULL)
 		fd_set_quickack(fd);
 	if (r < 0)
-		end(c, r);
+		lost(c, r);
 	else
 		process(c);
 }
@@ -177,6 +221,14 @@ on_poll_time(void *arg)
 	struct connection *c = arg;
 
 	c->poll_timer = NULL; /* as above */
+}
+
+static void
+on_tell_time(void *arg)
+{
+	struct connection *c = arg;
+
+	c->tell_timer = NULL; /* as above */
 }
 
 static uint64_t
@@ -232,7 +284,7 @@ static int
 turn(struct connection *c, bool *busy)
 {
 	bool more = false;
-	uint32_t wait_s, poll_ms;
+	uint32_t wait_s, poll_ms, tell_ms;
 	int r;
 
 	if (packet_rekey_due(c->packet) && (r = kex_start(c->kex)) != 0)
@@ -248,8 +300,11 @@ turn(struct connection *c, bool *busy)
 	if (c->channels != NULL && !c->paused &&
 	    (r = channels_turn(c->channels, &more)) != 0)
 		return r;
-	if ((r = ask_pace(c)) != 0)
+	if ((r = packet_keep_poll(c->packet, &tell_ms)) != 0 ||
+	    (r = ask_pace(c)) != 0)
 		return r;
+	if (c->tell_timer == NULL && tell_ms != 0)
+		c->tell_timer = loop_after(c->loop, tell_ms, on_tell_time, c);
 	r = c->held ? 0 : packet_flush(c->packet);
 	if (r == ERR_SYSTEM) {
 		c->tx_errno = errno;
@@ -295,7 +350,7 @@ read_rest(struct connection *c)
 		errno = c->tx_errno;
 		r = ERR_SYSTEM;
 	}
-	end(c, r);
+	lost(c, r);
 	return false;
 }
 
@@ -306,11 +361,13 @@ on_turn(void *arg)
 	bool busy = false;
 	int r;
 
+	if (c->suspended)
+		return false;
 	if (c->kick || packet_rx_posted(c->packet)) {
 		c->kick = false;
 		process(c);
 	}
-	if (c->ended)
+	if (c->ended || c->suspended)
 		return false;
 	if (c->tx_errno != 0)
 		return read_rest(c);
@@ -321,6 +378,18 @@ on_turn(void *arg)
 	if (c->tx_errno == 0)
 		update_watch(c);
 	return busy || !packet_prepare_wait(c->packet, !c->paused);
+}
+
+static int
+watch(struct connection *c)
+{
+	struct packet *p = c->packet;
+
+	c->in = loop_watch(c->loop, packet_fd_in(p), LOOP_READ, on_socket, c);
+	c->out = packet_fd_in(p) == packet_fd_out(p) ?
+	    c->in :
+	    loop_watch(c->loop, packet_fd_out(p), 0, on_socket, c);
+	return c->in != NULL && c->out != NULL ? 0 : ERR_NOMEM;
 }
 
 int
@@ -335,12 +404,7 @@ connection_new(struct connection **out, struct loop *l, struct packet *p,
 	c->packet = p;
 	c->kex = k;
 	c->hooks = *hooks;
-	c->in = loop_watch(l, packet_fd_in(p), LOOP_READ, on_socket, c);
-	c->out = packet_fd_in(p) == packet_fd_out(p) ?
-	    c->in :
-	    loop_watch(l, packet_fd_out(p), 0, on_socket, c);
-	if (c->in == NULL || c->out == NULL ||
-	    loop_on_turn(l, on_turn, c) != 0) {
+	if (watch(c) != 0 || loop_on_turn(l, on_turn, c) != 0) {
 		connection_free(c);
 		return ERR_NOMEM;
 	}
@@ -357,11 +421,10 @@ connection_free(struct connection *c)
 	packet_threads_stop(c->packet);
 	packet_set_notify(c->packet, NULL, NULL);
 	loop_off_turn(c->loop, on_turn, c);
-	if (c->out != c->in)
-		loop_unwatch(c->loop, c->out);
-	loop_unwatch(c->loop, c->in);
+	unwatch(c);
 	loop_cancel(c->loop, c->rekey_timer);
 	loop_cancel(c->loop, c->poll_timer);
+	loop_cancel(c->loop, c->tell_timer);
 	loop_cancel(c->loop, c->rest_timer);
 	loop_cancel(c->loop, c->alive_timer);
 	free(c);
@@ -379,6 +442,29 @@ connection_set_pace(struct connection *c, connection_pace_fn fn, void *arg)
 	c->pace = fn;
 	c->pace_arg = arg;
 	c->held = false;
+}
+
+int
+connection_resume(struct connection *c, struct packet *fresh,
+    struct kex *fresh_kex, uint64_t received)
+{
+	int r;
+
+	ENSURE(c->suspended && !c->ended);
+	if ((r = kex_resume(c->kex, fresh_kex)) != 0 ||
+	    (r = packet_resume(c->packet, fresh, received)) != 0 ||
+	    (r = watch(c)) != 0)
+		return r;
+	c->suspended = false;
+	connection_set_alive(c, c->alive_interval_s, c->alive_max);
+	connection_kick(c);
+	return 0;
+}
+
+void
+connection_give_up(struct connection *c, int err)
+{
+	end(c, err);
 }
 
 void
@@ -430,7 +516,7 @@ on_alive(void *arg)
 		c->alive_missed = 0;
 	} else if (c->alive_max != CONNECTION_ALIVE_NO_END &&
 	    c->alive_missed++ >= c->alive_max) {
-		end(c, ERR_TIMEOUT);
+		lost(c, ERR_TIMEOUT);
 		return;
 	}
 	if (c->channels != NULL) {

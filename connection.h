@@ -27,6 +27,10 @@ struct connection_hooks {
 	 * that is not expected: return ERR_PROTOCOL, or call
 	 * connection_unimplemented() and return 0. */
 	int (*auth)(void *arg, uint8_t type, struct rd payload);
+	/* The transport was lost, and the peer has granted survive@hpnssh.org.
+	 * True: the connection is suspended, as by connection_suspend(). May
+	 * be NULL. */
+	bool (*lost)(void *arg, int err);
 	/* The connection ended: 0 never, ERR_CLOSED, ERR_DISCONNECTED (the
 	 * peer's text is in packet_disconnect_text()), or any error of a
 	 * layer, for which a DISCONNECT was already sent. Called once, from

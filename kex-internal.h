@@ -127,6 +127,8 @@ struct kex {
 };
 
 /* kex.c */
+/* Forgets the state of the running exchange, and wipes its secrets. */
+void kex_end_exchange(struct kex *k);
 /* Sends b, a message with its type, and empties b. */
 int kex_send_and_clear(struct kex *k, struct buf *b) must_check;
 int kex_exchange_hash(const struct kex *k, struct span client_value,

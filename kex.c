@@ -57,8 +57,8 @@ kex_new_proxied(struct kex **out, struct packet *p)
 
 /* Forgets the exchange that has ended, except what belongs to the
  * connection. */
-static void
-end_exchange(struct kex *k)
+void
+kex_end_exchange(struct kex *k)
 {
 	kem_free(k->kem);
 	k->kem = NULL;
@@ -80,7 +80,7 @@ kex_free(struct kex *k)
 {
 	if (k == NULL)
 		return;
-	end_exchange(k);
+	kex_end_exchange(k);
 	kex_free_lists(k->mine);
 	kex_free_lists(k->peer);
 	kex_gss_free(k);
@@ -689,7 +689,7 @@ on_newkeys(struct kex *k, struct rd r)
 	log_debug("SSH2_MSG_NEWKEYS received");
 	packet_set_expect(k->packet, PACKET_EXPECT_ANY);
 	k->first_done = true;
-	end_exchange(k);
+	kex_end_exchange(k);
 	log_debug2("key exchange is complete");
 	if (k->hooks.done != NULL)
 		k->hooks.done(k->hooks.arg, first);

@@ -56,13 +56,17 @@ struct packet_half {
 
 /*
  * The output ring: content is [head, tail), or, once it has wrapped,
- * [head, wrap) and then [0, tail). A packet never crosses the end.
+ * [head, wrap) and then [0, tail). A packet never crosses the end. The first
+ * bytes of the content, as many as kept, are sent already; there are some only
+ * with a struct packet_keep.
  */
 struct packet_ring {
 	uint8_t *data;
-	size_t cap, head, tail, wrap;
+	size_t cap, head, tail, wrap, kept;
 	bool wrapped;
 };
+
+struct packet_keep;
 
 /* May the keys of h protect one more packet? ERR_LIMIT (which is logged): they
  * have protected PACKET_KEYS_MAX, and no new keys could be agreed on. */
@@ -119,6 +123,7 @@ enum packet_verdict {
 
 struct packet_sending {
 	struct packet_ring ring;
+	struct packet_keep *keep; /* NULL: nothing is kept (packet-keep.c) */
 	size_t unsent;	     /* bytes the kernel may keep; 0: its own limit */
 	uint64_t sampled_ms; /* when unsent was last decided */
 	bool postponing; /* between our KEXINIT and our NEWKEYS */
@@ -153,6 +158,7 @@ struct packet_receiving {
 	size_t passed;	  /* bytes read since the refused packet began */
 	uint32_t len;
 	uint32_t seqnr;	  /* of the last payload that was returned */
+	uint8_t type;	  /* of its message */
 	struct buf plain; /* inflated payload */
 	enum packet_expect expect;
 	unsigned id_lines; /* lines before the identification */
@@ -183,6 +189,51 @@ struct packet {
 	uint32_t disconnect_reason;
 	char disconnect_text[512];
 };
+
+/* packet-tx.c: the content's bytes, kept or not; takes len bytes off its
+ * front. */
+size_t packet_ring_used(const struct packet_ring *r);
+void packet_ring_drop(struct packet_ring *r, size_t len);
+/* Puts a message at once, even if keys change. */
+int packet_put_now(struct packet *p, const uint8_t *payload,
+    size_t len) must_check;
+
+/* packet-keep.c, for packet-tx.c and packet.c. A packet of size bytes is about
+ * to be sealed whose message is of that type. */
+int packet_keep_put(struct packet *p, uint8_t type, size_t size) must_check;
+/* Bytes were written: those that nobody will ask for again are dropped. */
+void packet_keep_written(struct packet *p);
+/* New keys for sending are in use. ERR_UNSUPPORTED: what they seal cannot be
+ * opened again. */
+int packet_keep_new_keys(struct packet *p) must_check;
+/* Bulk has to wait, because so much is kept. */
+bool packet_keep_is_full(const struct packet *p);
+/* The most bytes that are kept; 0: nothing is. */
+size_t packet_keep_most(const struct packet *p);
+int packet_keep_on_received(struct packet *p, struct rd *r) must_check;
+void packet_keep_free(struct packet_keep *k);
+
+/* For packet-resume.c: the packets of the ring, from its front, behind the
+ * first `before` bytes. */
+struct packet_row {
+	uint32_t *v; /* sizes in bytes, with a bit for the counted ones; a
+		      * ring */
+	size_t cap, first, n;
+	size_t before;		 /* bytes of packets that are in no entry */
+	struct cipher_pos front; /* of the first one */
+};
+/* Takes the first packet off, which was sealed by a cipher such as c: its
+ * bytes. */
+size_t packet_row_next(struct packet_row *w, const struct cipher *c,
+    bool *counted);
+/* Can what the keys for sending have sealed be opened again, packet by
+ * packet? */
+bool packet_can_keep(const struct packet *p);
+/* Drops what the peer says it has. */
+int packet_keep_drop(struct packet *p, uint64_t received) must_check;
+/* The ring is that of another transport. Hands out the row of the old one,
+ * which the caller frees. */
+void packet_keep_begin_again(struct packet *p, struct packet_row *old);
 
 int packet_tx_raw(struct packet *p, const void *bytes, size_t len) must_check;
 /* Sets the pieces of the ring's content in order; returns how many, 0 to 2. */

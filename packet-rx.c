@@ -503,6 +503,8 @@ handle_transport_message(struct packet *p, uint8_t type, struct rd r)
 		if (p->half[PACKET_RX].cipher == NULL)
 			return ERR_PROTOCOL;
 		return on_ping(p, &r);
+	case SSH_MSG_RECEIVED:
+		return p->tx.keep != NULL ? packet_keep_on_received(p, &r) : 1;
 	default:
 		return 1;
 	}
@@ -539,6 +541,7 @@ packet_next(struct packet *p, struct rd *payload)
 			log_debug("message %u came at the wrong time", type);
 			return ERR_PROTOCOL;
 		}
+		p->rx.type = type;
 		if ((err = handle_transport_message(p, type, r)) != 0)
 			return err;
 	}

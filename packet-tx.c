@@ -11,25 +11,39 @@
 #include "crypto/rand.h"
 #include "packet-internal.h"
 
+size_t
+packet_ring_used(const struct packet_ring *r)
+{
+	return r->wrapped ? r->wrap - r->head + r->tail : r->tail - r->head;
+}
+
 static size_t
 ring_pending(const struct packet_ring *r)
 {
-	return r->wrapped ? r->wrap - r->head + r->tail : r->tail - r->head;
+	return packet_ring_used(r) - r->kept;
+}
+
+/* Sets the pieces of the ring's content behind its first skip bytes, in order;
+ * returns how many. */
+static int
+pieces_from(const struct packet_ring *r, size_t skip, struct span piece[2])
+{
+	size_t first = r->wrapped ? r->wrap - r->head : r->tail - r->head;
+	int n = 0;
+
+	if (skip < first)
+		piece[n++] = (struct span){ r->data + r->head + skip,
+			first - skip };
+	skip -= MIN(skip, first);
+	if (r->wrapped && skip < r->tail)
+		piece[n++] = (struct span){ r->data + skip, r->tail - skip };
+	return n;
 }
 
 int
 packet_ring_pieces(const struct packet_ring *r, struct span piece[2])
 {
-	if (ring_pending(r) == 0)
-		return 0;
-	if (!r->wrapped) {
-		piece[0] = (struct span){ r->data + r->head,
-			r->tail - r->head };
-		return 1;
-	}
-	piece[0] = (struct span){ r->data + r->head, r->wrap - r->head };
-	piece[1] = (struct span){ r->data, r->tail };
-	return r->tail > 0 ? 2 : 1;
+	return pieces_from(r, r->kept, piece);
 }
 
 void
@@ -45,29 +59,30 @@ static int
 ring_grow(struct packet *p, size_t need)
 {
 	struct packet_ring *r = &p->tx.ring;
-	size_t pending = ring_pending(r), cap, at = 0;
+	size_t used = packet_ring_used(r), kept = r->kept, cap, at = 0;
 	struct span piece[2];
 	uint8_t *data;
 	int n;
 
-	if (pending + need > PACKET_TX_MAX)
+	if (used + need > PACKET_TX_MAX + packet_keep_most(p))
 		return ERR_LIMIT;
 	packet_tx_collect(p, true);
 	cap = MAX(r->cap, (size_t)PACKET_TX_FIRST);
 	/* Room for twice the need, to wrap without growing again. */
-	while (cap < pending + need)
+	while (cap < used + need)
 		cap *= 2;
 	if (cap == r->cap)
 		cap *= 2;
 	if ((data = malloc(cap)) == NULL)
 		return ERR_NOMEM;
-	n = packet_ring_pieces(r, piece);
+	n = pieces_from(r, 0, piece);
 	for (int i = 0; i < n; i++) {
 		memcpy(data + at, piece[i].p, piece[i].len);
 		at += piece[i].len;
 	}
 	free(r->data);
-	*r = (struct packet_ring){ .data = data, .cap = cap, .tail = at };
+	*r = (struct packet_ring){ .data = data, .cap = cap, .tail = at,
+		.kept = kept };
 	return 0;
 }
 
@@ -78,7 +93,7 @@ ring_reserve(struct packet *p, size_t len, uint8_t **pkt)
 	struct packet_ring *r = &p->tx.ring;
 	int err;
 
-	if (ring_pending(r) == 0) {
+	if (packet_ring_used(r) == 0) {
 		r->head = r->tail = r->wrap = 0;
 		r->wrapped = false;
 	}
@@ -94,8 +109,8 @@ ring_reserve(struct packet *p, size_t len, uint8_t **pkt)
 	return 0;
 }
 
-static void
-ring_consume(struct packet_ring *r, size_t len)
+void
+packet_ring_drop(struct packet_ring *r, size_t len)
 {
 	size_t first;
 
@@ -119,7 +134,7 @@ packet_tx_raw(struct packet *p, const void *bytes, size_t len)
 
 	if (len == 0)
 		return 0;
-	ENSURE(p->tx.unencrypted == 0);
+	ENSURE(p->tx.unencrypted == 0 && p->tx.keep == NULL);
 	if ((r = ring_reserve(p, len, &pkt)) != 0)
 		return r;
 	memcpy(pkt, bytes, len);
@@ -210,8 +225,11 @@ finish_packet(struct packet *p, uint8_t *pkt, size_t len)
 	pkt[4] = (uint8_t)pad;
 	rand_pad(pkt + 5 + len, pad);
 	size = 4 + field;
-	if (h->cipher != NULL) {
+	if (h->cipher != NULL)
 		size += cipher_tag_len(h->cipher);
+	if (p->tx.keep != NULL && (r = packet_keep_put(p, pkt[5], size)) != 0)
+		return r;
+	if (h->cipher != NULL) {
 		if (is_job(p, field))
 			post(p, pkt, field, size);
 		else if ((r = cipher_encrypt(
@@ -229,8 +247,8 @@ finish_packet(struct packet *p, uint8_t *pkt, size_t len)
 	return 0;
 }
 
-static int
-put_now(struct packet *p, const uint8_t *payload, size_t len)
+int
+packet_put_now(struct packet *p, const uint8_t *payload, size_t len)
 {
 	struct packet_half *h = &p->half[PACKET_TX];
 	uint8_t *pkt;
@@ -274,7 +292,7 @@ packet_put(struct packet *p, const struct buf *msg)
 			return r;
 	}
 	if (!p->tx.postponing || may_go_during_kex(buf_data(msg)[0]))
-		return put_now(p, buf_data(msg), buf_len(msg));
+		return packet_put_now(p, buf_data(msg), buf_len(msg));
 	max = p->authenticated ? PACKET_POSTPONED_MAX :
 				 PACKET_POSTPONED_MAX_PREAUTH;
 	if (buf_len(&p->tx.postponed) + buf_len(msg) > max)
@@ -283,13 +301,19 @@ packet_put(struct packet *p, const struct buf *msg)
 	return buf_err(&p->tx.postponed);
 }
 
+/* Bulk has to wait. */
+static bool
+is_full(const struct packet *p)
+{
+	return ring_pending(&p->tx.ring) >= packet_tx_room(p) ||
+	    packet_keep_is_full(p);
+}
+
 uint8_t *
 packet_bulk_begin(struct packet *p, size_t max)
 {
 	ENSURE(p->tx.bulk == NULL);
-	if (p->tx.postponing ||
-	    ring_pending(&p->tx.ring) >= packet_tx_room(p) ||
-	    packet_rekey_due(p))
+	if (p->tx.postponing || is_full(p) || packet_rekey_due(p))
 		return NULL;
 	if (max + PACKET_SLACK > CIPHER_LEN_MAX ||
 	    ring_reserve(p, max + PACKET_SLACK, &p->tx.bulk) != 0) {
@@ -339,7 +363,7 @@ put_all(struct packet *p, struct buf *messages)
 	while (r.len > 0 && err == 0) {
 		msg = rd_string(&r);
 		if ((err = rd_err(&r)) == 0)
-			err = put_now(p, msg.p, msg.len);
+			err = packet_put_now(p, msg.p, msg.len);
 	}
 	buf_clear(messages);
 	return err;
@@ -383,7 +407,7 @@ packet_tx_pending(const struct packet *p)
 bool
 packet_has_room(const struct packet *p)
 {
-	return !p->tx.postponing &&
+	return !p->tx.postponing && !packet_keep_is_full(p) &&
 	    ring_pending(&p->tx.ring) < packet_tx_room(p) / 2;
 }
 
@@ -442,6 +466,17 @@ fill_iov(const struct packet *p, size_t len, struct iovec iov[2])
 	return used;
 }
 
+static void
+wrote(struct packet *p, size_t n)
+{
+	if (p->tx.keep == NULL) {
+		packet_ring_drop(&p->tx.ring, n);
+		return;
+	}
+	p->tx.ring.kept += n;
+	packet_keep_written(p);
+}
+
 int
 packet_flush(struct packet *p)
 {
@@ -458,13 +493,13 @@ packet_flush(struct packet *p)
 		if (n == -1 && errno != EAGAIN && errno != EWOULDBLOCK)
 			return ERR_SYSTEM;
 		if (n > 0)
-			ring_consume(&p->tx.ring, (size_t)n);
+			wrote(p, (size_t)n);
 		if (n < (ssize_t)ready || n >= PACKET_TX_PIECE)
 			packet_pace(p);
 		if (n < (ssize_t)ready)
 			return ERR_AGAIN;
 	}
-	return ring_pending(&p->tx.ring) < packet_tx_room(p) ? 0 : ERR_AGAIN;
+	return is_full(p) ? ERR_AGAIN : 0;
 }
 
 void

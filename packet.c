@@ -47,6 +47,7 @@ packet_free(struct packet *p)
 		zstream_free(p->half[i].zlib);
 	}
 	packet_ring_clear(&p->tx.ring);
+	packet_keep_free(p->tx.keep);
 	buf_clear(&p->tx.postponed);
 	buf_clear(&p->tx.recorded);
 	buf_clear(&p->tx.plain);
@@ -119,6 +120,9 @@ packet_set_keys(struct packet *p, enum packet_dir dir,
 	log_debug2("%s: cipher %s, MAC %s",
 	    dir == PACKET_TX ? "sending" : "receiving", keys->cipher->name,
 	    packet_mac_name(p, dir));
+	if (dir == PACKET_TX && p->tx.keep != NULL &&
+	    (r = packet_keep_new_keys(p)) != 0)
+		return r;
 	return start_compression(p, dir);
 }
 
@@ -232,7 +236,7 @@ packet_is_grown(const struct packet *p)
 void
 packet_trim(struct packet *p)
 {
-	if (p->tx.bulk == NULL && packet_tx_pending(p) == 0)
+	if (p->tx.bulk == NULL && packet_ring_used(&p->tx.ring) == 0)
 		packet_ring_clear(&p->tx.ring);
 	packet_rx_trim(p);
 }

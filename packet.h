@@ -79,6 +79,7 @@ enum ssh_msg {
 	SSH_MSG_CHANNEL_FAILURE = 100,
 	SSH_MSG_PING = 192,
 	SSH_MSG_PONG = 193,
+	SSH_MSG_RECEIVED = 200, /* ours, docs/PROTOCOL.md: survive@ */
 };
 
 /* Messages of the key exchange (RFC 4250 section 4.1.1). */

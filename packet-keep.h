@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Messages that survive the loss of a transport (survive@hpnssh.org in
+ * docs/PROTOCOL.md). Those of the connection protocol (80-127) are counted by
+ * both sides; what was sent stays in the output ring, sealed, until the peer
+ * says that it has handled it. packet_resume() then sends what the peer lacks
+ * under the keys of another transport.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_PACKET_KEEP_H
+#define HPN_PACKET_KEEP_H
+
+#include "packet.h"
+
+enum { PACKET_KEEP_MAX = 64 * 1024 * 1024 }; /* bytes */
+/* What is put from now on is kept, max bytes at most. ERR_UNSUPPORTED: the
+ * cipher is none or chained, or the stream is compressed. */
+int packet_keep_begin(struct packet *p, size_t max) must_check;
+/* Nothing is kept or counted any more. */
+void packet_keep_end(struct packet *p);
+/* Counts what the peer sends behind the message that is being handled. */
+void packet_keep_count(struct packet *p);
+/* The message that packet_next() returned last was handled without an error. */
+void packet_handled(struct packet *p);
+/* Says what was received, if that is due. Called each turn, and again after the
+ * milliseconds that it sets (0: no need). */
+int packet_keep_poll(struct packet *p, uint32_t *again_ms) must_check;
+bool packet_keeps(const struct packet *p);
+uint64_t packet_received(const struct packet *p); /* messages handled */
+/*
+ * Goes on over the transport of fresh, on which nothing but its login was said,
+ * and which is left without one; the caller frees it. received: the messages
+ * that the peer has. An exchange of keys that the old transport did not end is
+ * dropped. ERR_PROTOCOL: the peer says that it has fewer than it said before,
+ * or more than were sent. After an error both can only be freed.
+ */
+int packet_resume(struct packet *p, struct packet *fresh,
+    uint64_t received) must_check;
+
+#endif
