@@ -213,6 +213,33 @@ size_t packet_keep_most(const struct packet *p);
 int packet_keep_on_received(struct packet *p, struct rd *r) must_check;
 void packet_keep_free(struct packet_keep *k);
 
+/* packet-keep-pace.c: a pure state. acked: bytes, ever more; limited: bulk has
+ * waited for the limit since the last call. */
+enum { PACKET_KEEP_MIN = 1024 * 1024 }; /* least limit, if as much is granted */
+enum packet_keep_trial {
+	PACKET_KEEP_STEADY,
+	PACKET_KEEP_UP,
+	PACKET_KEEP_DOWN,
+};
+struct packet_keep_pace {
+	size_t limit; /* bytes at which bulk waits */
+	size_t max;
+	enum packet_keep_trial trial;
+	bool limited;		 /* in this window */
+	bool idle;		 /* there is no window: all was acknowledged */
+	uint64_t start_ms, start_acked; /* of this window */
+	uint64_t before;	 /* bytes a second in the window before */
+	size_t before_limit;
+	uint64_t next_up_ms, next_down_ms; /* no trial before these */
+	uint32_t backoff_ms;
+};
+void packet_keep_pace_begin(struct packet_keep_pace *t, size_t max,
+    uint64_t now_ms);
+/* All is acknowledged: what follows is measured anew. */
+void packet_keep_pace_idle(struct packet_keep_pace *t);
+void packet_keep_pace_acked(struct packet_keep_pace *t, uint64_t acked,
+    bool limited, uint64_t now_ms);
+
 /* For packet-resume.c: the packets of the ring, from its front, behind the
  * first `before` bytes. */
 struct packet_row {

@@ -2,9 +2,9 @@
 /*
  * What was sent and may have to be sent again (survive@hpnssh.org): it stays in
  * the output ring as it was sealed, without a copy, until the peer has said
- * RECEIVED. The sizes of the ring's packets stand in a row beside it. How much
- * is kept follows the path: as little as does not slow it, because a ring that
- * does not fit into the cache costs more than the counting.
+ * RECEIVED. The sizes of the ring's packets stand in a row beside it. A ring
+ * that does not fit into the cache costs more than the counting: so as little
+ * is kept as does not slow the path (packet-keep-pace.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,34 +16,21 @@
 #include "packet-keep.h"
 
 enum {
-	KEEP_MIN = 1024 * 1024,	 /* bytes at which bulk waits, on a fast path */
-	KEEP_TIMES = 3,		 /* round trips' worth that is kept */
 	ROW_FIRST = 64,		 /* entries */
 	ROW_MAX = 1024 * 1024,
 	/* RECEIVED is said at the latest after: */
 	TELL_BYTES = 512 * 1024,
 	TELL_MESSAGES = 256,
 	TELL_MS = 1000,
-	SAMPLE_LIFE_MS = 10 * 1000, /* of the least round trip */
 };
 
 #define COUNTED ((uint32_t)1 << 31) /* of an entry: its message is counted */
 
-/* One message at a time is timed until its RECEIVED. */
-struct timed {
-	uint64_t message; /* its number; 0: none */
-	uint64_t start_us;
-	uint64_t dropped; /* bytes dropped until then */
-	uint64_t least_us, least_ms; /* least time, and when that was */
-};
-
 struct packet_keep {
 	struct packet_row row;
-	size_t max;   /* most bytes that are kept */
-	size_t limit; /* bytes at which bulk waits now */
+	struct packet_keep_pace pace;
 	uint64_t put, acked; /* counted messages */
 	uint64_t dropped;    /* bytes */
-	struct timed timed;
 
 	bool counts;   /* what the peer sends is counted */
 	bool skip_one; /* but not the message that is being handled */
@@ -172,8 +159,8 @@ packet_keep_begin(struct packet *p, size_t max)
 		return ERR_UNSUPPORTED;
 	if ((k = calloc(1, sizeof *k)) == NULL)
 		return ERR_NOMEM;
-	k->max = MIN(max, (size_t)PACKET_KEEP_MAX);
-	k->limit = MIN(k->max, (size_t)KEEP_MIN);
+	packet_keep_pace_begin(&k->pace, MIN(max, (size_t)PACKET_KEEP_MAX),
+	    clock_ms());
 	k->row.before = packet_ring_used(&p->tx.ring);
 	p->tx.keep = k;
 	return 0;
@@ -218,11 +205,6 @@ packet_keep_put(struct packet *p, uint8_t type, size_t size)
 	k->put++;
 	if (type == SSH_MSG_CHANNEL_WINDOW_ADJUST)
 		k->with_adjust = true;
-	if (k->timed.message == 0) {
-		k->timed.message = k->put;
-		k->timed.start_us = clock_us();
-		k->timed.dropped = k->dropped;
-	}
 	return 0;
 }
 
@@ -248,7 +230,6 @@ packet_keep_new_keys(struct packet *p)
 	k->row.n = 0;
 	k->row.before = packet_ring_used(r);
 	k->acked = k->put;
-	k->timed.message = 0;
 	return 0;
 }
 
@@ -256,38 +237,13 @@ bool
 packet_keep_is_full(const struct packet *p)
 {
 	return p->tx.keep != NULL &&
-	    packet_ring_used(&p->tx.ring) >= p->tx.keep->limit;
+	    packet_ring_used(&p->tx.ring) >= p->tx.keep->pace.limit;
 }
 
 size_t
 packet_keep_most(const struct packet *p)
 {
-	return p->tx.keep != NULL ? p->tx.keep->max : 0;
-}
-
-/* The timed message was received: what got through in its time says how much
- * the path holds. The time includes what waited in front of the message, so it
- * is scaled to the least one. */
-static void
-follow_path(struct packet_keep *k)
-{
-	struct timed *t = &k->timed;
-	uint64_t now_ms = clock_ms();
-	uint64_t took_us = MAX(clock_us() - t->start_us, (uint64_t)1);
-	uint64_t through = k->dropped - t->dropped, want;
-
-	if (t->least_us == 0 || took_us <= t->least_us ||
-	    now_ms - t->least_ms > SAMPLE_LIFE_MS) {
-		t->least_us = took_us;
-		t->least_ms = now_ms;
-	}
-	/* through is at most PACKET_KEEP_MAX and some; no overflow as long as
-	 * a round trip takes less than a day. */
-	want = KEEP_TIMES * through * t->least_us / took_us;
-	want = MAX(want, (uint64_t)k->limit / 8 * 7);
-	want = MAX(want, (uint64_t)KEEP_MIN);
-	k->limit = (size_t)MIN(want, (uint64_t)k->max);
-	t->message = 0;
+	return p->tx.keep != NULL ? p->tx.keep->pace.max : 0;
 }
 
 int
@@ -311,12 +267,14 @@ packet_keep_on_received(struct packet *p, struct rd *r)
 {
 	struct packet_keep *k = p->tx.keep;
 	uint64_t n = rd_u64(r);
+	bool limited = packet_keep_is_full(p);
 	int err;
 
 	if ((err = rd_end(r)) != 0 || (err = packet_keep_drop(p, n)) != 0)
 		return err;
-	if (k->timed.message != 0 && k->acked >= k->timed.message)
-		follow_path(k);
+	packet_keep_pace_acked(&k->pace, k->dropped, limited, clock_ms());
+	if (packet_ring_used(&p->tx.ring) == 0)
+		packet_keep_pace_idle(&k->pace);
 	return 0;
 }
 
@@ -397,7 +355,6 @@ packet_keep_begin_again(struct packet *p, struct packet_row *old)
 		.before = packet_ring_used(&p->tx.ring),
 	};
 	k->put = k->acked;
-	k->timed.message = 0;
 	/* Its number went with the request to resume, or the answer to it. */
 	k->told = k->received;
 	k->told_bytes = p->half[PACKET_RX].total.bytes;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The keys by which the two ends of a session that survives its transport prove
+ * to each other who they are (resume@hpnssh.org in docs/PROTOCOL.md). Each
+ * return makes the next key, of another generation, so that who has stolen one
+ * and missed a return is out. Pure.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_CONNECTION_SURVIVE_H
+#define HPN_CONNECTION_SURVIVE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/wire.h"
+
+enum {
+	SURVIVE_SECRET_LEN = 32, /* of the grant */
+	SURVIVE_KEY_LEN = 32,
+	SURVIVE_PROOF_LEN = 32,
+};
+
+/* Zeroed: none. Clear with survive_keys_clear(), which wipes it. */
+struct survive_keys {
+	uint8_t key[SURVIVE_KEY_LEN];
+	uint8_t older[SURVIVE_KEY_LEN]; /* of the generation before */
+	uint32_t generation;
+	bool has_older; /* the client may not know yet that it came back */
+	bool granted;
+};
+
+/* What a session is bound to. */
+struct survive_binding {
+	struct span session_id; /* of its first transport */
+	struct span hostkey;
+	const char *user;
+};
+
+/* A request to come back, up to its proof, on a transport of that session
+ * identifier. */
+struct survive_request {
+	struct span session_id, bytes;
+	uint32_t generation;
+};
+
+/* Makes generation 0 of what was granted. */
+int survive_keys_begin(struct survive_keys *k, const struct survive_binding *b,
+    const uint8_t secret[SURVIVE_SECRET_LEN]) must_check;
+void survive_keys_clear(struct survive_keys *k);
+
+/* The client's proof, by the newest key. */
+int survive_keys_ask(const struct survive_keys *k,
+    const struct survive_request *q,
+    uint8_t proof[SURVIVE_PROOF_LEN]) must_check;
+/* Server: is the proof right? Then the next generation begins, and answer is
+ * the server's proof, with the number of messages that it has received.
+ * ERR_DENIED: it is not, and nothing has changed. */
+int survive_keys_accept(struct survive_keys *k,
+    const struct survive_request *q, struct span proof, uint64_t received,
+    uint8_t answer[SURVIVE_PROOF_LEN]) must_check;
+/* Client: is the server's answer to this request and proof right? Then the next
+ * generation begins. ERR_DENIED: it is not. */
+int survive_keys_confirm(struct survive_keys *k,
+    const struct survive_request *q, struct span proof, uint64_t received,
+    struct span answer) must_check;
+/* Server: the client has spoken over the new transport, so it has the new
+ * key. */
+void survive_keys_settle(struct survive_keys *k);
+
+#endif
