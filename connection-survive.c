@@ -6,9 +6,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
+#include "connection-survive-wire.h"
 #include "crypto/digest.h"
-
-#define LABEL "survive@hpnssh.org"
 
 static int
 sign(const uint8_t *key, const struct buf *text, uint8_t *out)
@@ -33,7 +32,7 @@ survive_keys_begin(struct survive_keys *k, const struct survive_binding *b,
 	struct buf text = { 0 };
 	int r;
 
-	put_word(&text, LABEL);
+	put_word(&text, SURVIVE_REQUEST);
 	buf_put_string(&text, b->session_id.p, b->session_id.len);
 	buf_put_cstring(&text, b->user);
 	buf_put_string(&text, b->hostkey.p, b->hostkey.len);

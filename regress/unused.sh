@@ -14,7 +14,7 @@ awk "$(cat regress/code.awk)"'
 BEGIN {
 	# Wait for their callers: sessions that survive their transport
 	# (docs/PROTOCOL.md, survive@).
-	early = "^(packet-keep|kex-resume|connection-resume|connection-survive)[.]h"
+	early = "^(packet-keep|kex-resume|connection-(resume|survive|survive-wire))[.]h"
 	CALLED = 1; MARKED = 2; SHARED = 3; DEFINED = 4
 	rule[CALLED] = "a function of a header has a caller in the programs"
 	rule[MARKED] = "what is marked for tests has no other caller"
