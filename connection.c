@@ -323,7 +323,9 @@ static void
 update_watch(struct connection *c)
 {
 	size_t pending = packet_tx_pending(c->packet);
-	int in = c->paused || pending > TX_STOP_READING ? 0 : LOOP_READ;
+	/* What is sent again after a return is no answer to what is read. */
+	size_t most = TX_STOP_READING + packet_keep_most(c->packet);
+	int in = c->paused || pending > most ? 0 : LOOP_READ;
 	int out = packet_tx_ready(c->packet) > 0 && !c->held ? LOOP_WRITE : 0;
 
 	if (c->in == c->out) {

@@ -208,8 +208,6 @@ void packet_keep_written(struct packet *p);
 int packet_keep_new_keys(struct packet *p) must_check;
 /* Bulk has to wait, because so much is kept. */
 bool packet_keep_is_full(const struct packet *p);
-/* The most bytes that are kept; 0: nothing is. */
-size_t packet_keep_most(const struct packet *p);
 int packet_keep_on_received(struct packet *p, struct rd *r) must_check;
 void packet_keep_free(struct packet_keep *k);
 

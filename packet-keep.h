@@ -26,6 +26,9 @@ void packet_handled(struct packet *p);
 /* Says what was received, if that is due. Called each turn, and again after the
  * milliseconds that it sets (0: no need). */
 int packet_keep_poll(struct packet *p, uint32_t *again_ms) must_check;
+/* The most bytes that are kept, and may be pending at once after a return; 0:
+ * nothing is kept. */
+size_t packet_keep_most(const struct packet *p);
 bool packet_keeps(const struct packet *p);
 uint64_t packet_received(const struct packet *p); /* messages handled */
 /*

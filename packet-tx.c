@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "crypto/rand.h"
 #include "packet-internal.h"
+#include "packet-keep.h"
 
 size_t
 packet_ring_used(const struct packet_ring *r)

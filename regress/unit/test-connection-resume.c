@@ -24,10 +24,11 @@
 
 enum {
 	TOTAL = 20 * 1000 * 1000, /* bytes each way */
-	KEEP = 4 * 1024 * 1024,
+	KEEP = 32 * 1024 * 1024,
+	FLOOD_MESSAGE = 32 * 1024,
 	CUTS = 12,
 	TICK_MS = 1,
-	LIMIT_MS = 100 * 1000, /* nobody may sleep for good */
+	LIMIT_MS = 60 * 1000, /* nobody may sleep for good */
 };
 
 struct world;
@@ -54,6 +55,7 @@ struct world {
 	uint64_t resume_ms;
 	unsigned turns; /* of the loop, in the last rest */
 	bool threads;
+	size_t flood; /* bytes that each end has to say when it is suspended */
 };
 
 /* ---- a key exchange that trusts everybody ------------------------------- */
@@ -355,6 +357,23 @@ suspend(struct end *e)
 	e->suspended = true;
 }
 
+/* Messages that are no bulk, and so wait for no limit. */
+static void
+flood(struct end *e)
+{
+	static const uint8_t zeros[FLOOD_MESSAGE];
+	struct buf b;
+
+	buf_init(&b);
+	buf_put_u8(&b, SSH_MSG_GLOBAL_REQUEST);
+	buf_put_cstring(&b, "unknown");
+	buf_put_bool(&b, false);
+	buf_put(&b, zeros, sizeof zeros);
+	for (size_t n = 0; n < e->w->flood; n += sizeof zeros)
+		assert_int_equal(packet_put(e->packet, &b), 0);
+	buf_clear(&b);
+}
+
 /* By turns: both are told, or one end's socket fails, which the other end finds
  * out by itself, or is told. */
 static void
@@ -366,6 +385,8 @@ cut(struct world *w)
 	if (w->cuts % 2 == 0) {
 		suspend(&w->end[0]);
 		suspend(&w->end[1]);
+		flood(&w->end[0]);
+		flood(&w->end[1]);
 	} else {
 		(void)shutdown(w->fd[w->cuts / 2 % 2], SHUT_RDWR);
 	}
@@ -479,6 +500,16 @@ test_rest(void **state)
 	assert_true(w.turns < 2 * 600 / TICK_MS);
 }
 
+/* Both have much to say again: neither may wait for the other to read first. */
+static void
+test_much_again(void **state)
+{
+	struct world w = { .most_cuts = 3, .flood = 24 * 1024 * 1024 };
+
+	(void)state;
+	play(&w);
+}
+
 /* Who waits no longer ends a suspended connection as one that broke. */
 static void
 test_give_up(void **state)
@@ -502,6 +533,7 @@ main(void)
 		cmocka_unit_test(test_cuts),
 		cmocka_unit_test(test_cuts_with_threads),
 		cmocka_unit_test(test_rest),
+		cmocka_unit_test(test_much_again),
 		cmocka_unit_test(test_give_up),
 	};
 
