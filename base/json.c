@@ -31,6 +31,19 @@ escape(const char *text, char out[ESCAPED_MAX])
 	return len;
 }
 
+/* How many of the first bytes of text, at most room, stand for themselves. Most
+ * texts are names of which all do, and lines are made by the thousand. */
+static size_t
+plain_len(const char *text, size_t room)
+{
+	size_t n = 0;
+
+	while (n < room && text[n] >= 0x20 && text[n] < 0x7f &&
+	    text[n] != '"' && text[n] != '\\')
+		n++;
+	return n;
+}
+
 bool
 json_put_string_cut(struct buf *b, const char *text, size_t room)
 {
@@ -38,7 +51,13 @@ json_put_string_cut(struct buf *b, const char *text, size_t room)
 	size_t used = 2, len;
 
 	buf_put(b, "\"", 1);
-	while (*text != '\0') {
+	for (;;) {
+		len = plain_len(text, used < room ? room - used : 0);
+		buf_put(b, text, len);
+		used += len;
+		text += len;
+		if (*text == '\0')
+			break;
 		len = escape(text, one);
 		used += strlen(one);
 		if (used > room)
@@ -59,7 +78,9 @@ json_put_string(struct buf *b, const char *text)
 void
 json_put_key(struct buf *b, const char *key)
 {
-	buf_printf(b, ",\"%s\":", key);
+	buf_put(b, ",\"", 2);
+	buf_put(b, key, strlen(key));
+	buf_put(b, "\":", 2);
 }
 
 void
@@ -72,7 +93,14 @@ json_put_text(struct buf *b, const char *key, const char *text)
 void
 json_put_number(struct buf *b, const char *key, uint64_t n)
 {
-	buf_printf(b, ",\"%s\":%llu", key, (unsigned long long)n);
+	char digits[24];
+	size_t at = sizeof digits;
+
+	do
+		digits[--at] = (char)('0' + n % 10);
+	while ((n /= 10) != 0);
+	json_put_key(b, key);
+	buf_put(b, digits + at, sizeof digits - at);
 }
 
 void
