@@ -55,7 +55,7 @@ BEGIN {
 	may["client/sync"] = may["client/copy"] " xfer/local xfer/rules xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
 	may["server/events"] = may["conf"] " server/events"
-	may["server/listener"] = may["server"] " server/listener"
+	may["server/listener"] = may["server"] " server/events server/listener"
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/events server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/events server/monitor"

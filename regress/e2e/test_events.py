@@ -2,6 +2,7 @@
 """The server's log of events: its schema as docs/EVENTS.md has it, sums that
 add up, names that do no harm, and logs that are full, dead or turned over."""
 
+import contextlib
 import json
 import os
 import re
@@ -22,7 +23,8 @@ pytestmark = pytest.mark.skipif(not have("hpn", "sshd"),
 DOC = Path(__file__).parents[2] / "docs/EVENTS.md"
 WRITE_CREAT = 2 | 8
 EVERY = {"v", "ts", "host", "event", "by", "pid", "conn", "peer", "port"}
-ROW = re.compile(r"^\| `([a-z-]+)` \| (monitor|user) \| (.*) \|$", re.M)
+ROW = re.compile(r"^\| `([a-z-]+)` \| (monitor|user|listener) \| (.*) \|$",
+                 re.M)
 
 
 def schema():
@@ -50,11 +52,13 @@ def check(line):
                                  for c in line.decode())
     e = json.loads(line)
     by, must, may = SCHEMA[e["event"]]
-    fields = set(e) - EVERY - {"user", "uid"}
+    every = EVERY - {"conn"} if by == "listener" else EVERY
+    fields = set(e) - every - {"user", "uid"}
     digests = {f for f in fields if f.endswith(("_cut", "_sha256"))}
-    assert e["by"] == by and EVERY <= set(e), e
+    assert e["by"] == by and every <= set(e), e
     assert must <= fields and fields - digests <= must | may, (e, must, may)
-    assert e["v"] == 1 and re.fullmatch(r"[0-9a-f]{16}", e["conn"])
+    assert e["v"] == 1
+    assert by == "listener" or re.fullmatch(r"[0-9a-f]{16}", e["conn"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", e["ts"])
     return e
 
@@ -134,6 +138,41 @@ def test_time_for_a_login(served, log):
     with socket.create_connection(("127.0.0.1", client.server.port)):
         events = until_closed(log)
     assert [e["limit"] for e in of(events, "limit")] == ["LoginGraceTime"]
+
+
+def test_turned_away(served, log, tmp_path):
+    """Lines of the listener, which add up, and are few; counters too."""
+    prom = tmp_path / "prom"
+    client = served(f"MetricsTextfile {prom}\nPidFile {tmp_path}/pid\n"
+                    "MaxStartups 1\nPerSourceMaxStartups none\n")
+    port = client.server.port
+    with socket.create_connection(("127.0.0.1", port)) as first:
+        assert first.recv(8)
+        for _ in range(50):
+            with socket.create_connection(("127.0.0.1", port)) as sock:
+                with contextlib.suppress(ConnectionError):
+                    assert b"SSH-2.0" not in sock.recv(100)
+
+        def lines():
+            return of(lines_of(log), "turned-away")
+
+        assert wait_for(lambda: sum(e["count"] for e in lines()) == 50)
+    assert {e["limit"] for e in lines()} == {"MaxStartups"}
+    assert lines()[0]["peer"] == "127.0.0.1" and len(lines()) < 50
+    assert wait_for(lambda: client.ssh("true").rc == 0)
+    assert wait_for(
+        lambda: prom.exists() and client.ssh("true").rc == 0
+        and 'hpnsshd_limits_total{limit="MaxStartups"} 50\n'
+        in prom.read_text(), step=1)
+
+
+def test_penalties_are_told(served, log):
+    client = served("PerSourcePenalties authfail:3600 min:0\n")
+    client.key = None
+    assert client.ssh("true").rc == 255
+    assert wait_for(lambda: client.ssh("true").rc == 255 and [
+        e for e in of(lines_of(log), "turned-away")
+        if e["limit"] == "PerSourcePenalties"])
 
 
 ODD = ["a\nb", 'q"\\', "\x1b[2J", "\u202egpj.exe", "<b>&amp;", "\U0001f600",

@@ -64,7 +64,8 @@ refused(struct admission *a, const char *text, int startups, int64_t now)
 	const struct admission_load load = { .startups = startups,
 		.same_source = startups };
 
-	return admission_refuses(a, -1, &from.u.any, from.len, &peer, &load,
+	return NULL != admission_refuses(a, -1, &from.u.any, from.len, &peer,
+	    &load,
 	    now);
 }
 

@@ -41,6 +41,9 @@ const struct counter_row counter_rows[] = {
 	{ COUNTER_LIMIT_GRACE, LIMITS, "limit", "LoginGraceTime" },
 	{ COUNTER_LIMIT_CONNECTIONS, LIMITS, "limit", "MaxConnectionsPerUser" },
 	{ COUNTER_LIMIT_SESSIONS, LIMITS, "limit", "MaxSessionsPerUser" },
+	{ COUNTER_LIMIT_STARTUPS, LIMITS, "limit", "MaxStartups" },
+	{ COUNTER_LIMIT_SOURCE, LIMITS, "limit", "PerSourceMaxStartups" },
+	{ COUNTER_LIMIT_PENALTIES, LIMITS, "limit", "PerSourcePenalties" },
 	{ COUNTER_LINES_DROPPED, "hpnsshd_event_lines_dropped_total",
 	    "Lines that EventLog's log did not take.", NULL, NULL },
 };

@@ -392,6 +392,15 @@ counters_new(const char *path)
 	return c;
 }
 
+struct counters *
+counters_new_aside(const char *path)
+{
+	struct counters *c = counters_new(path);
+
+	c->mine.pid = 0;
+	return c;
+}
+
 void
 counters_leave(struct counters *c)
 {

@@ -24,7 +24,7 @@
 #include "server/events/counter-table.h"
 
 enum {
-	COUNTERS_VERSION = 2,
+	COUNTERS_VERSION = 3,
 	COUNTERS_SLOTS = 16 * 1024, /* most connections at a time */
 	COUNTERS_HEAD = 4096,	    /* bytes before the first slot */
 	COUNTERS_SLOT = 128,	    /* bytes of a slot */
@@ -49,6 +49,8 @@ struct counters;
 
 /* Nothing is opened before the first call that needs the file. */
 struct counters *counters_new(const char *path);
+/* Likewise for a process that serves no connection: it only counts. */
+struct counters *counters_new_aside(const char *path);
 /* Hands over what was counted, and gives the slot back: this connection is not
  * counted among the open ones any more. */
 void counters_leave(struct counters *c);

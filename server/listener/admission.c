@@ -148,7 +148,7 @@ log_drop(int fd, const struct sockaddr *sa, socklen_t len, int startups,
 	free(own_address);
 }
 
-bool
+const char *
 admission_refuses(struct admission *a, int fd, const struct sockaddr *sa,
     socklen_t len, const struct admission_peer *peer,
     const struct admission_load *load, int64_t now_us)
@@ -156,19 +156,24 @@ admission_refuses(struct admission *a, int fd, const struct sockaddr *sa,
 	const struct server_conf *c = a->conf;
 	const char *penalty = peer->exempt ? NULL :
 	    penalties_refuse(a->penalties, &peer->source, now_us);
+	const char *keyword;
 
 	log_omitted(&a->limit_log, now_us);
 	log_omitted(&a->penalty_log, now_us);
-	if (penalty == NULL &&
-	    !startups_drop(
-		&c->listen.max_startups, load->startups, load->chance) &&
-	    load->same_source < c->listen.per_source_max_startups)
-		return false;
+	if (penalty != NULL)
+		keyword = "PerSourcePenalties";
+	else if (startups_drop(&c->listen.max_startups, load->startups,
+		     load->chance))
+		keyword = "MaxStartups";
+	else if (load->same_source >= c->listen.per_source_max_startups)
+		keyword = "PerSourceMaxStartups";
+	else
+		return NULL;
 	log_drop(fd, sa, len, load->startups,
 	    count_drop(penalty != NULL ? &a->penalty_log : &a->limit_log,
 		now_us),
 	    penalty);
-	return true;
+	return keyword;
 }
 
 /* ---- penalties ---------------------------------------------------------- */

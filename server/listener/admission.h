@@ -39,9 +39,9 @@ struct admission_load {
 	uint32_t chance; /* random, uniform in [0,100) */
 };
 
-/* Whether the connection fd, which comes from sa, must be refused. Logs a
- * refusal. */
-bool admission_refuses(struct admission *a, int fd,
+/* The keyword because of which the connection fd, which comes from sa, must be
+ * refused, which is logged; NULL: it need not be. */
+const char *admission_refuses(struct admission *a, int fd,
     const struct sockaddr *sa, socklen_t len,
     const struct admission_peer *peer, const struct admission_load *load,
     int64_t now_us);

@@ -28,6 +28,7 @@
 #include "server/listener/hash-survey.h"
 #include "server/listener/inetd-pipes.h"
 #include "server/listener/penalties.h"
+#include "server/listener/turned-away.h"
 #include "server/listener/listen-addresses.h"
 #include "server/listener/reload.h"
 #include "server/listener/session-start.h"
@@ -76,6 +77,7 @@ struct listener {
 	TAILQ_HEAD(startup_list, startup) startups;
 	int startup_count;
 	struct admission *admission;
+	struct turned_away *away; /* NULL: nobody asks for it */
 	struct reload reload;
 	struct hash_survey *survey;
 	char title[256]; /* the command line, for ps(1) */
@@ -261,9 +263,13 @@ is_refused(struct listener *l, int connection, const struct sockaddr *sa,
 	const struct admission_load load = { .startups = l->startup_count,
 		.same_source = count_source(l, &peer->source),
 		.chance = rand_uniform(100) };
+	const char *keyword = admission_refuses(l->admission, connection, sa,
+	    len, peer, &load, (int64_t)clock_us());
 
-	return admission_refuses(l->admission, connection, sa, len, peer,
-	    &load, (int64_t)clock_us());
+	if (keyword == NULL)
+		return false;
+	turned_away_note(l->away, keyword, sa, len);
+	return true;
 }
 
 static void
@@ -574,6 +580,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	l.admission = admission_new(&state->conf);
 	check_descriptors();
 	set_up_loop(&l);
+	l.away = turned_away_new(l.loop, &state->conf);
 	write_pid_file(&l);
 	listen_addresses_log(&l.sockets);
 	make_title(&l);
@@ -591,6 +598,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 		startup_over(TAILQ_FIRST(&l.startups));
 	session_spare_drop(&l.spare);
 	admission_free(l.admission);
+	turned_away_free(l.away);
 	reload_clear(&l.reload);
 	hash_survey_free(l.survey);
 	loop_free(l.loop);
