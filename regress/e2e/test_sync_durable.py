@@ -113,13 +113,14 @@ def check_cut(log, target, source, content):
     return removed
 
 
-@pytest.mark.parametrize("options", [[], ["--inplace"], ["-j2"]],
+@pytest.mark.parametrize("options", [[], ["--inplace"], ["-j2"], ["-X"]],
                          ids=lambda o: "".join(o) or "plain")
-def test_power_cut(ends, powercut, tmp_path, options):
+def test_power_cut(request, ends, powercut, tmp_path, options):
     """What was removed is on a disk that has nothing but what was synced."""
     source, target, log = tmp_path / "from", tmp_path / "to", tmp_path / "log"
     source.mkdir()
     content = tree(source, 1)
+    decorate(request, options, source)
     env = clean_env(LD_PRELOAD=powercut, HPN_POWERCUT=log)
     done = run([SYNC, "-a", "--remove-source-files", *options,
                 *ends(f"{source}/", target)], env=env)
@@ -167,6 +168,19 @@ def test_fsync_syncs_directories(ends, powercut, tmp_path):
     assert str(os.stat(target / "empty").st_ino) in disk.dirs
 
 
+def decorate(request, options, source):
+    """Attributes of all files, if they are kept."""
+    if "-X" not in options:
+        return
+    if "stock" in request.node.name:
+        pytest.skip("a stock server has no extended attributes")
+    for path in source.rglob("*"):
+        try:
+            os.setxattr(path, "user.name", path.name.encode())
+        except OSError:
+            pytest.skip("the file system has no extended attributes")
+
+
 def moved(target):
     return sum(len([f for f in files if ".hpn" not in f])
                for _, _, files in os.walk(target))
@@ -196,18 +210,21 @@ def content_of(path):
         return None
 
 
-def test_kills_lose_nothing(ends, tmp_path):
+@pytest.mark.parametrize("options", [[], ["-X"]],
+                         ids=lambda o: "".join(o) or "plain")
+def test_kills_lose_nothing(request, ends, tmp_path, options):
     """Moves that are killed at either end, and begun again: each file is whole
     in one of both places at any time, and at last at the target."""
     source, target = tmp_path / "from", tmp_path / "to"
     source.mkdir()
     content = tree(source, 3, files=20 + 5 * KILLS)
+    decorate(request, options, source)
     dice = random.Random(4)
     pid = tmp_path / "server.pid"
     for turn in range(KILLS):
         pid.unlink(missing_ok=True)
         process = subprocess.Popen(
-            [SYNC, "-a", "--remove-source-files", "--break-lock",
+            [SYNC, "-a", "--remove-source-files", "--break-lock", *options,
              *ends(f"{source}/", target)], stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=clean_env())
         most = moved(target) + dice.randrange(5)
@@ -217,9 +234,12 @@ def test_kills_lose_nothing(ends, tmp_path):
             # The source first: it goes when the target is there.
             found = [content_of(top / name) for top in (source, target)]
             assert data in found and set(found) <= {data, None}, name
-    done = run([SYNC, "-a", "--remove-source-files", "--break-lock",
+    done = run([SYNC, "-a", "--remove-source-files", "--break-lock", *options,
                 *ends(f"{source}/", target)])
     assert done.rc == 0, done
+    for name in content if options else ():
+        assert os.getxattr(target / name, "user.name").decode() == name[
+            name.rfind("/") + 1:], name
     assert {n: (target / n).read_bytes() for n in content} == content
     assert not [n for n in names(source)
                 if (source / n).is_file() and ".hpn" not in n]

@@ -138,6 +138,35 @@ def test_target_is_swapped(ends, tmp_path, outside):
         assert state(outside) == before, turns
 
 
+def attributes(top):
+    return {str(p.relative_to(top)): {
+        n: os.getxattr(p, n) for n in os.listxattr(p)}
+        for p in (top, *top.rglob("*"))}
+
+
+def test_target_is_swapped_while_attributes_are_set(ends, tmp_path, outside):
+    """-X sets none outside, though nothing else is to be done to a name: of
+    files and of directories; and takes none away."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    fill(source, "good")
+    try:
+        for path in (*outside.rglob("*"), outside):
+            os.setxattr(path, "user.own", b"1")
+    except OSError:
+        pytest.skip("the file system has no extended attributes")
+    before = state(outside), attributes(outside)
+    assert run([SYNC, "-aX", *ends(f"{source}/", f"{target}/")]).rc == 0
+    for turn in range(TURNS):
+        for path in source.rglob("*"):
+            os.setxattr(path, "user.turn", b"%d" % turn)
+        with Swapper(target, outside):
+            run([SYNC, "-aX", *ends(f"{source}/", f"{target}/")])
+        assert (state(outside), attributes(outside)) == before, turn
+    done = run([SYNC, "-aX", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0, done
+    assert attributes(source).items() <= attributes(target).items()
+
+
 def test_source_is_swapped(ends, tmp_path, outside):
     """Whoever may write to the source sends nothing that is outside of it, and
     has nothing removed there."""
