@@ -83,8 +83,13 @@ CODES = Situation(
      "AuthenticationMethods keyboard-interactive"],
     client=lambda _: ["-o", "BatchMode=no", "-o", "PubkeyAuthentication=no"],
     server=CodeServer)
+TICKETS = Situation(
+    "the same, with tickets", [*CODES.config, "LoginTickets yes"],
+    client=lambda s: [*CODES.client(s), "-o", "LoginTickets=yes"],
+    server=CodeServer)
+FREE = Situation("nothing in the way")
 SITUATIONS = (
-    Situation("nothing in the way"),
+    FREE,
     Situation("host key not on file", client=lambda _: UNKNOWN),
     Situation("MaxStartups 1", ["MaxStartups 1"]),
     Situation("MaxSessions 1", ["MaxSessions 1"]),
@@ -110,8 +115,41 @@ class Worst:
             self.situation("worst", situation)
 
     def codes(self):
-        """One question, one connection, as fast as one can be."""
+        """One question, one connection, as fast as one can be; and with
+        tickets one question for eight, as fast as with keys."""
         self.situation("codes", CODES)
+        self.tickets()
+
+    def tickets(self):
+        size = (50 if self.args.quick else 150) * MB
+        path = self.work.keep(LongPath(self.work, 1000, 100))
+        ours, data = self.work.ours, self.work.file(size)
+        ends = {"codes": (TICKETS, TICKETS.server), "keys": (FREE, Server)}
+        ends = {name: (situation, self.work.keep(server(
+                    self.work, ours, path, options=situation.config)))
+                for name, (situation, server) in ends.items()}
+        for direction in ("up", "down"):
+            for situation, server in ends.values():
+                self.hindered(situation, server, ours, self.work.file(1),
+                              direction, ())
+            got = self.turns({
+                name + what: (lambda ends=ends, source=source, n=n:
+                              self.hindered(*ends, ours, source, direction,
+                                            ("-j", n)))
+                for name, ends in ends.items()
+                for what, source, n in (("", data, "8"),
+                                        (", 1 byte", self.work.file(1), "1"))})
+            got["codes / keys"] = [
+                a / b for a, b in zip(got["codes"], got["keys"])]
+            # A byte takes what the two logins take.
+            got["the same, less the dialogue"] = [
+                (a - c + d) / b for a, b, c, d in zip(
+                    got["codes"], got["keys"], got["codes, 1 byte"],
+                    got["keys, 1 byte"])]
+            self.add("codes", f"{size // MB} MB over 1 Gbit/s x 100 ms, "
+                     f"{direction}: -j 8 with tickets, and with keys", "s",
+                     got)
+        self.drop([*(server for _, server in ends.values()), path])
 
     def situation(self, row, situation):
         size = (50 if self.args.quick else 150) * MB
@@ -153,7 +191,7 @@ class Worst:
                                      *more)
             if situation.asked:
                 argv = answered(self.work.dir / "ask", self.without_key(argv))
-            if situation is CODES:
+            if situation.server is CodeServer:
                 argv = answered(server.ask, argv)
             wall = timed(argv, 240).wall
             if target.stat().st_size != data.stat().st_size:

@@ -420,6 +420,8 @@ further_by_ticket(struct sshclient *c)
 	}
 	if (n == 0 && login_tickets_may_return(&c->tickets, clock_boot_ms()))
 		return SSHCLIENT_FURTHER_ONE;
+	if (n >= TICKETS_LEAST)
+		return SSHCLIENT_FURTHER_LIKELY;
 	return n > 0 ? SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_NEVER;
 }
 

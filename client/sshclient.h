@@ -127,7 +127,8 @@ bool sshclient_was_refused(const struct sshclient *c);
  * connection did. */
 enum sshclient_further {
 	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for this
-				     * login */
+				     * login, or there are tickets for several
+				     * at once */
 	SSHCLIENT_FURTHER_ONE,	    /* one takes the place of a lost one, and
 				     * others have to wait for it */
 	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or

@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/tcp.h"
 #include "client/report/report.h"
+#include "xfer/streams/streams-early.h"
 
 enum {
 	/* Per connection; MaxSessions of OpenSSH's servers is 10. */
@@ -208,6 +209,21 @@ on_login_expected(void *arg)
 	    remote_streams_login_expected(conn);
 }
 
+/* The login took the user, but the server gives tickets: so what will be wanted
+ * of further connections need not wait for the first file. */
+static void
+plan_by_ticket(struct conn *first)
+{
+	struct remote *r = first->r;
+	uint64_t rtt_us = tcp_rtt_us(sshclient_fd(first->client));
+
+	if (r->conn_count == 1 &&
+	    xfer_streams_early(rtt_us, r->p.bulk, r->p.connections) > 0 &&
+	    sshclient_further(first->client) == SSHCLIENT_FURTHER_LATER &&
+	    remote_plan_early(r, rtt_us) != 0)
+		log_debug("no further connections could be planned");
+}
+
 static int
 on_login_done(void *arg)
 {
@@ -219,6 +235,8 @@ on_login_done(void *arg)
 	remote_report_begin(conn);
 	if (conn->number > 0)
 		log_debug("connection %u is ready", conn->number);
+	else
+		plan_by_ticket(conn);
 	remote_conn_log_in_next(conn->r);
 	return remote_streams_login_done(conn);
 }

@@ -110,6 +110,10 @@ struct remote {
 
 enum { REMOTE_EXIT_ERROR = 255 };
 
+/* Plans the further connections that a copy of large files will want, where the
+ * first one is logged in, or is a master's. */
+int remote_plan_early(struct remote *r, uint64_t rtt_us) must_check;
+
 /* Notes the error for remote_last_end(). */
 void remote_note_end(int err);
 

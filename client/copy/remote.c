@@ -173,14 +173,11 @@ connect_early(struct remote *r)
 	return err;
 }
 
-/* Plans further connections beside a master's. They may log in at once, because
- * the master is logged in. */
-static int
-plan_early(struct remote *r)
+int
+remote_plan_early(struct remote *r, uint64_t rtt_us)
 {
 	struct stream *stream;
-	unsigned n = xfer_streams_early(r->master_rtt_us, r->p.bulk,
-	    r->p.connections);
+	unsigned n = xfer_streams_early(rtt_us, r->p.bulk, r->p.connections);
 	int err = 0;
 
 	while (n-- > 0 &&
@@ -201,7 +198,8 @@ begin_here(struct remote *r)
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
 	if (remote_master_begin(r))
-		return remote_first(r)->client != NULL ? plan_early(r) : 0;
+		return remote_first(r)->client != NULL ?
+		    remote_plan_early(r, r->master_rtt_us) : 0;
 	conn = remote_conn_add(r);
 	if ((err = remote_stream_add(&stream, conn)) != 0)
 		return err;

@@ -498,15 +498,22 @@ may_mint(struct monitor_tickets *t)
 	    listen_once(t) == 0;
 }
 
-/* How many there may be beside this connection now, of those asked for. */
+/* How many there may be beside this connection now, of those asked for: no more
+ * than connections that may be made by them, so that none is refused for
+ * that. */
 static uint32_t
 how_many(struct monitor_tickets *t, uint32_t asked)
 {
-	size_t max = (size_t)t->m->login->conf.login.login_tickets.max;
+	const struct server_tickets *conf =
+	    &t->m->login->conf.login.login_tickets;
+	size_t most = (size_t)conf->connections;
 
 	ticket_table_expire(&t->table, clock_boot_ms());
-	return t->table.n >= max ? 0 :
-	    MIN(asked, (uint32_t)(max - t->table.n));
+	for (size_t i = 0; i < ARRAY_LEN(t->children) && most > 0; i++)
+		most -= t->children[i].fd != -1;
+	most = MIN(most, (size_t)conf->max);
+	return t->table.n >= most ? 0 :
+	    MIN(asked, (uint32_t)(most - t->table.n));
 }
 
 /* May there be one in place of this connection? */
