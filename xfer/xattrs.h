@@ -70,14 +70,17 @@ int xattrs_read(const struct xattr_file *f, uint32_t kinds,
  * read-only is made writable meanwhile. */
 int xattrs_write(const struct xattr_file *f,
     const struct xattrs *x) must_check;
-/* The same, of a file in a directory: with `follow`, of what a link leads to.
- * What is set is what was opened, whatever gets its name meanwhile. */
+/* xattrs_read_at() and xattrs_write_at() are xattrs_read() and xattrs_write()
+ * of a name in a directory. follow: of the file that a symbolic link leads to,
+ * else of the link itself. The name is opened once, so another file that gets
+ * it meanwhile is not changed. */
 int xattrs_read_at(int dir, const char *name, bool follow, uint32_t kinds,
-    struct buf *out) must_check;
-/* The same of a name whose links are not followed, in fewer steps. */
-int xattrs_read_beside(int dir, const char *name, uint32_t kinds,
     struct buf *out) must_check;
 int xattrs_write_at(int dir, const char *name, bool follow,
     const struct xattrs *x) must_check;
+/* xattrs_read_beside() is xattrs_read_at() without `follow`, with fewer system
+ * calls. */
+int xattrs_read_beside(int dir, const char *name, uint32_t kinds,
+    struct buf *out) must_check;
 
 #endif

@@ -50,13 +50,14 @@ struct check_ciphers {
 struct check_moved {
 	bool tried, known;
 	uint64_t bytes, ms;
-	uint64_t rate;	  /* once it had risen */
-	uint64_t start_ms; /* the time beside that of all bytes at rate */
+	uint64_t rate;	  /* bytes a second, after the slow start */
+	uint64_t start_ms; /* what the slow start cost: ms, less the time that
+			    * all bytes take at rate */
 	unsigned connections, channels;
 	bool refused; /* the host took no further connection */
 	bool held;    /* the windows of the peer's channels were used up */
 	bool queued;  /* packets waited in a queue of the path */
-	bool filled;  /* they did now and then: it was full at times */
+	bool filled;  /* packets waited in that queue, if only at times */
 	/* Of all connections, once the start was over: segments that were sent,
 	 * and sent again. 0: not known. */
 	uint64_t late_segments, late_again;
@@ -67,9 +68,10 @@ struct check_disk {
 	bool tried, known, synced, reread;
 	bool cached; /* what was read may have come from the host's memory */
 	uint64_t bytes;
-	uint64_t write; /* with the sync */
-	uint64_t taken; /* until the host had it in memory */
-	uint64_t sync;	/* while the host was told to write all to its disk */
+	/* bytes a second */
+	uint64_t write; /* until the data was on the host's disk */
+	uint64_t taken; /* until it was in the host's memory */
+	uint64_t sync;	/* from memory to disk, in the host's fsync() */
 	uint64_t read;
 };
 

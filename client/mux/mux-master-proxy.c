@@ -13,10 +13,9 @@ enum {
 	/* Bytes of a message: shorter ones are padded, because OpenSSH does not
 	 * take them. */
 	MESSAGE_MIN = 4,
-	/* Bytes queued because clients do not read. At most as many can come as
-	 * the windows allow that a client has opened for its channels. A client
-	 * that keeps its channels' data in itself, as our clients do, reads all
-	 * the time. */
+	/* Bytes queued because clients do not read. The windows of a client's
+	 * channels limit how many can come. Our own clients read all the time,
+	 * and keep in their memory what their channels do not take yet. */
 	BACKLOG_MAX = 64 * 1024 * 1024, /* of one client */
 	BACKLOG_MAX_ALL = 256 * 1024 * 1024,
 };

@@ -42,29 +42,29 @@ enum xfer_order_kind {
 
 struct xfer_order {
 	enum xfer_order_kind kind;
-	const char *local, *remote; /* one of them is NULL of a delete */
+	const char *local, *remote; /* a delete has only one of them */
 	/* The root that the local path is below, which then begins with a name
 	 * of this directory. Each component is opened by itself, from held
 	 * descriptors, and no link is followed unless `links` allows it.
 	 * Borrowed; NULL: local is a path that the user has named. */
 	struct local_dir *at;
 	enum local_links links; /* of components below `at` */
-	/* What the target shall have: of mode, times and owner only what
-	 * attrs->flags name is set (an id of UINT32_MAX stays as it is); a new
-	 * file or directory has the permissions of attrs->mode, as the umask
-	 * leaves them, all the same. The kind of file is in attrs->mode in any
-	 * case. NULL of a delete. */
+	/* Mode, times and owner of the target. Those that attrs->flags name
+	 * are set; an id of UINT32_MAX leaves that owner or group as it is.
+	 * attrs->mode is valid without its flag, too: it has the kind of file,
+	 * and the permissions that a new file or directory is made with, less
+	 * the umask. NULL for a delete. */
 	const struct sftp_attrs *attrs;
 	const struct xfer_exact *exact; /* NULL: unknown */
-	struct xattrs xattrs; /* that the target gets; of no other than a file,
-			       * a link, and XFER_ORDER_DIR_ATTRS */
+	struct xattrs xattrs; /* that the target gets; only for a file, a link,
+			       * and XFER_ORDER_DIR_ATTRS */
 	/* target of a symbolic link; NULL: it has to be read */
 	const char *text;
-	const char *backup; /* path that the old target gets, unless it is a
-			     * directory, before it is replaced or deleted,
-			     * below `at` if local; directories that are
-			     * missing above it are made, for their owner
-			     * alone; NULL: none */
+	/* Path to which the old target is renamed before it is replaced or
+	 * deleted, unless it is a directory. A local path is below `at`.
+	 * Directories above it that are missing are made, with access for
+	 * their owner only. NULL: there is no backup. */
+	const char *backup;
 	/* The target as it was when the plan was made; a name that is another
 	 * one by now is not deleted, nor replaced by another kind. NULL:
 	 * unknown. */

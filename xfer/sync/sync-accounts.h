@@ -22,8 +22,9 @@ struct sync_accounts;
  * is not called. */
 struct sync_accounts *sync_accounts_read(struct sftp *s,
     void (*done)(void *arg), void *arg);
-/* Not before done was called. NULL: nothing. */
+/* sync_accounts_free() is called after done was; a NULL is ignored. */
 void sync_accounts_free(struct sync_accounts *a);
+/* Finds the number of a user or group by name. False: there is none. */
 bool sync_accounts_find(const struct sync_accounts *a, enum owners_kind kind,
     const char *name, uint32_t *id);
 
