@@ -115,6 +115,38 @@ def test_breaks_anywhere(shared_servers, tmp_path, kind, up):
     assert max(tries) > 1, tries
 
 
+def in_place_over_a_break(directory, server, up, at):
+    """The old content of every file that was changed in place is in its backup,
+    whatever was half written when the connection was lost."""
+    place = Place(directory, server, up)
+    place.deletes = ()
+    old, whole = files_of(place.target), files_of(place.source)
+    proxy, done = place.through([Fault("cut", at=at, conn=0)], "--retry=3",
+                                "--inplace", "--backup")
+    why = (at, proxy.happenings, done)
+    assert done.rc == 0, why
+    now = files_of(place.target)
+    for name, content in whole.items():
+        assert now.pop(name) == content, (name, why)
+        if old.get(name, content) != content:
+            assert now.pop(f"{name}~") == old[name], (name, why)
+        old.pop(name, None)
+    # Copies that were not whole when the connection was lost may be left.
+    assert {n: c for n, c in now.items() if ".hpnpart" not in n} == old, why
+
+
+@pytest.mark.parametrize("kind,up", WAYS, ids=lambda v: {
+    True: "up", False: "down"}.get(v, v))
+def test_breaks_in_place(shared_servers, tmp_path, kind, up):
+    server = shared_servers(kind)
+    most = most_of(tmp_path, server, up)
+    rng = random.Random(f"in place {SEED} {kind} {up}")
+    with ThreadPoolExecutor(2) as threads:
+        list(threads.map(lambda at: in_place_over_a_break(
+            tmp_path / str(at), server, up, at),
+            [rng.randrange(LOGIN, most) for _ in range(PLACES)]))
+
+
 def files_of(top):
     return {str(p.relative_to(top)): p.read_bytes() for p in top.rglob("*")
             if p.is_file()}

@@ -59,6 +59,8 @@ struct xfer_keep {
 	struct sftp_handle to;
 	bool open;
 	int fd; /* owned; the copy, on this host; -1: none */
+	dev_t dev; /* of the target, on this host */
+	ino_t ino;
 	TAILQ_ENTRY(xfer_keep) entry; /* on this host: copied by slices */
 	bool listed;
 };
@@ -513,6 +515,8 @@ look_here(struct xfer_keep *k)
 		return errno;
 	}
 	sftp_attrs_from_stat(&k->old, &st);
+	k->dev = st.st_dev;
+	k->ino = st.st_ino;
 	if (is_kept(k)) {
 		k->fd = local_open_source(to, name, LOCAL_LINKS_NONE, &st);
 		is_done(k);
@@ -564,7 +568,8 @@ name_here(struct xfer_keep *k)
 
 	if (fstat(f->fd, &st) != 0 || fstat(k->fd, &made) != 0)
 		return errno;
-	if ((uint64_t)st.st_size != k->at || made.st_size != st.st_size)
+	if ((uint64_t)st.st_size != k->at || made.st_size != st.st_size ||
+	    st.st_dev != k->dev || st.st_ino != k->ino)
 		return ESTALE;
 	k->not_given = (made.st_uid != st.st_uid || made.st_gid != st.st_gid) &&
 	    fchown(k->fd, st.st_uid, st.st_gid) != 0;
@@ -618,13 +623,30 @@ here(struct xfer_keep *k)
 	}
 }
 
+/* The connection was lost, and with it the target was closed: the copy begins
+ * anew when that is open again. */
+static void
+forget_here(struct xfer_keep *k)
+{
+	unlist(k);
+	if (k->there)
+		(void)!local_remove(k->file->at, local_last_name(k->name));
+	fd_close(&k->fd);
+	k->there = false;
+	k->at = 0;
+	k->step = KEEP_LOOK;
+}
+
 bool
 xfer_keep_turn(struct xfer *x)
 {
-	struct xfer_keep *k = TAILQ_FIRST(&x->orders->keeps);
+	struct xfer_keep *k;
 	uint64_t until;
 	int r = 1;
 
+	while ((k = TAILQ_FIRST(&x->orders->keeps)) != NULL &&
+	    k->file->fd < 0)
+		forget_here(k);
 	if (k == NULL)
 		return false;
 	until = k->at + SLICE_BYTES;
