@@ -334,13 +334,19 @@ def test_a_killed_backup_leaves_the_day_before_as_it_was(tmp_path):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(dice.randbytes(dice.choice([9, 5000, 300000])))
         os.utime(path, (OLD, OLD))
+    kept = "-aH"
+    try:
+        os.setxattr(tmp_path / "s/0/0", "user.kept", b"1")
+        kept = "-aHX"
+    except OSError:
+        pass
     (tmp_path / "s/0/again").hardlink_to(tmp_path / "s/1/1")
     copy(tmp_path / "s", tmp_path / "monday")
     for n in range(0, 120, 3):
         path = tmp_path / f"s/{n % 7}/{n}"
         path.write_bytes(dice.randbytes(5000))
         os.utime(path, (OLD + 5, OLD + 5))
-    command = [hpn("sync"), "-aH", "--link-dest=../monday",
+    command = [hpn("sync"), kept, "--link-dest=../monday",
                *ends("up", tmp_path, f"{tmp_path}/s/", f"{tmp_path}/t/")]
     before = state(tmp_path / "monday", True)
     for _ in range(int(os.environ.get("HPN_KILLS", "6"))):
@@ -354,6 +360,8 @@ def test_a_killed_backup_leaves_the_day_before_as_it_was(tmp_path):
         made = [line for line in state(tmp_path / "t", True)
                 if ".hpnpart" not in line[0]]
         assert made == state(tmp_path / "s", True)
+        assert kept == "-aH" or os.getxattr(tmp_path / "t/0/0",
+                                            "user.kept") == b"1"
         for path in (tmp_path / "monday").rglob("*"):
             other = tmp_path / "t" / path.relative_to(tmp_path / "monday")
             if path.is_file() and path.stat().st_mtime == (
