@@ -39,6 +39,7 @@
 enum { EXIT_OLD_PROTOCOL = 255 };
 
 static struct scp scp = { .xfer = { .check_space = true,
+	.space_by = "--no-space-check",
 	.resume_by = "-Z" } };
 
 /* Options that are used in this file only. */

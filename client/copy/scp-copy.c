@@ -207,6 +207,7 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
 		.preserve = opts.preserve, .in_place = true,
 		.rate_bytes = scp->xfer.rate_bytes,
 		.check_space = scp->xfer.check_space,
+		.space_by = scp->xfer.space_by,
 		.progress = scp->xfer.progress, .report = scp_report,
 		.note = scp_note, .report_arg = scp };
 

@@ -153,7 +153,8 @@ sync_tell_report(void *arg, const char *tried, const char *path,
 	struct sync_run *run = arg;
 	char *of;
 
-	run->full |= strcmp(text, strerror(ENOSPC)) == 0 && !xattrs;
+	run->full |= (strcmp(text, strerror(ENOSPC)) == 0 && !xattrs) ||
+	    str_has_prefix(text, XFER_NO_ROOM);
 	xasprintf(&of, "%s%s", xattrs ? "extended attributes: " :
 		backup ? "backup: " : "", text);
 	sync_tell_fail(run, path, of);

@@ -4,6 +4,7 @@ fill, become read-only or go away, at either end. Nothing is lost, there is a
 clear word, and the next run ends right."""
 
 import os
+import re
 import shutil
 
 import pytest
@@ -90,6 +91,21 @@ def test_full(ends, mounts, tmp_path):
     assert after["big"] == before["big"] and after["junk"] == before["junk"]
     mounts.change(target, "size=9m")
     done = run([SYNC, "-a", "--delete", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 0 and content(target) == content(source), done
+
+
+def test_what_does_not_fit(ends, mounts, tmp_path):
+    """A file that is larger than what is free is not begun, which is a full
+    disk, too. No option is told that is not here."""
+    source = fill(tmp_path / "from", {"a": 10, "big": 24 << 20, "z": 10})
+    target = mounts.make(tmp_path / "to", "4m")
+    done = run([SYNC, "-a", *ends(f"{source}/", f"{target}/")])
+    assert done.rc == 11, done
+    assert re.search(rb"big: does not fit: 24\.0MB are needed, and [0-9.]+MB "
+                     rb"are free\n", done.err), done
+    assert "big" not in content(target)
+    mounts.change(target, "size=40m")
+    done = run([SYNC, "-a", *ends(f"{source}/", f"{target}/")])
     assert done.rc == 0 and content(target) == content(source), done
 
 

@@ -48,6 +48,8 @@ struct xfer_opts {
 			 * sent */
 	bool verify;	/* compare both ends before the rename */
 	bool check_space; /* a copy that does not fit is not begun */
+	const char *space_by; /* what the user gives to begin it all the same,
+			       * for messages; NULL: there is nothing */
 	const char *resume_by; /* what the user gives to go on with a part, for
 				* messages; NULL: there is nothing */
 	/* How often lost streams are opened anew, in a row without a byte that

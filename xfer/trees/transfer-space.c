@@ -184,12 +184,14 @@ xfer_space_tree(struct xfer_dir *d)
 static void
 refuse(struct xfer *x, const char *path, uint64_t need)
 {
+	const char *by = x->opts.space_by;
 	char needs[24], has[24], text[160];
 
 	progress_bytes_text(need, needs, sizeof needs);
 	progress_bytes_text(x->space.free, has, sizeof has);
 	snprintf(text, sizeof text, XFER_NO_ROOM "%s are needed, and %s are "
-	    "free (--no-space-check copies all the same)", needs, has);
+	    "free%s%s%s", needs, has, by != NULL ? " (" : "",
+	    by != NULL ? by : "", by != NULL ? " copies all the same)" : "");
 	x->space.state = XFER_SPACE_OFF;
 	x->full = true;
 	xfer_report(x, path, text);
