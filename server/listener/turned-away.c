@@ -71,7 +71,7 @@ tell(struct turned_away *t, struct sum *s)
 	buf_clear(&b);
 	counters_count(t->counters, counter_of_limit(s->keyword), s->count);
 	free(s->peer);
-	*s = (struct sum){ NULL };
+	*s = (struct sum){ .keyword = NULL };
 }
 
 static void

@@ -573,8 +573,8 @@ name_here(struct xfer_keep *k)
 		return ESTALE;
 	k->not_given = (made.st_uid != st.st_uid || made.st_gid != st.st_gid) &&
 	    fchown(k->fd, st.st_uid, st.st_gid) != 0;
-	ts[0] = st.st_atim;
-	ts[1] = st.st_mtim;
+	ts[0] = st.FILE_ATIME;
+	ts[1] = st.FILE_MTIME;
 	if (fchmod(k->fd, mode_of(k)) != 0 || futimens(k->fd, ts) != 0)
 		return errno;
 	k->unmarked = fchmod(k->fd, mode_of(k) | S_ISVTX) != 0;

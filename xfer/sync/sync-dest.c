@@ -144,12 +144,17 @@ may_link(const struct sync_decision *now, const struct walk_item *t,
 	    (t->nlink != 0 && found->item->nlink != 0);
 }
 
-/* A top has an empty name. */
-static const struct walk_item *
-item_of(const struct sync_cursor *c, const char *name)
+const struct walk_item *
+sync_dest_item(const struct sync_pair_state *s, unsigned dest,
+    const char *name)
 {
+	const struct sync_cursor *c = &s->dests[dest];
+	const struct walk_item *item;
+
 	if (*name == '\0')
 		return &c->top;
+	if (sync_held_dest(s, dest, &item))
+		return item;
 	return c->in_group && c->have && !c->item.is_group &&
 	    strcmp(c->item.name, name) == 0 ? &c->item : NULL;
 }
@@ -165,7 +170,7 @@ find(const struct sync_plan *p, const struct walk_item *s,
 	struct sync_decision d, now;
 
 	for (unsigned i = 0; i < pair->pair.n_dests; i++) {
-		const struct walk_item *item = item_of(&pair->dests[i], name);
+		const struct walk_item *item = sync_dest_item(pair, i, name);
 		enum sync_match m;
 
 		if (best.match == SYNC_MATCH_ALL)

@@ -43,6 +43,8 @@ struct held_name {
 	char *path; /* owned */
 	unsigned source;
 	struct kept_item s, t;
+	struct kept_item *dests; /* owned; of each further directory of the
+				  * target (--link-dest); NULL: there is none */
 	bool answered;
 	uint32_t status; /* the target's answer */
 	size_t is;   /* the target's name that it is; NOBODY */
@@ -53,6 +55,7 @@ struct sync_held {
 	struct name_folds folds;
 	struct held_name *v; /* owned */
 	size_t n, room, bytes, at; /* at: those before it are judged */
+	const struct held_name *judged; /* at present; NULL: none */
 	enum { READ, ASKED, PAIRED } step;
 	size_t asked_for; /* the one new name that it was asked for, when all
 			   * before it was made; NOBODY */
@@ -128,10 +131,27 @@ keep_item(struct kept_item *k, const struct walk_item *item)
 	return put_bytes(k->bytes, len, item->xattrs.p, item->xattrs.len);
 }
 
+/* What the further directories have by that name, as their scans are now. */
+static size_t
+keep_dests(struct held_name *n, const struct sync_pair_state *now,
+    const char *name)
+{
+	size_t bytes = 0;
+
+	if (now->pair.n_dests == 0)
+		return 0;
+	n->dests = xcalloc(now->pair.n_dests, sizeof *n->dests);
+	for (unsigned i = 0; i < now->pair.n_dests; i++)
+		bytes += sizeof *n->dests +
+		    keep_item(&n->dests[i], sync_dest_item(now, i, name));
+	return bytes;
+}
+
 static void
-hold(struct sync_held *h, const char *path, unsigned source,
+hold(const struct sync_pair_state *now, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
 {
+	struct sync_held *h = now->held;
 	struct held_name *n;
 	size_t room;
 
@@ -145,13 +165,19 @@ hold(struct sync_held *h, const char *path, unsigned source,
 	n->source = source;
 	n->is = NOBODY;
 	h->bytes += sizeof *n + strlen(path) + keep_item(&n->s, s) +
-	    keep_item(&n->t, t);
+	    keep_item(&n->t, t) + keep_dests(n, now, name_of(n));
 }
 
 static void
-forget(struct sync_held *h)
+forget(const struct sync_pair_state *now)
 {
+	struct sync_held *h = now->held;
+
 	for (size_t i = 0; i < h->n; i++) {
+		for (unsigned k = 0; h->v[i].dests != NULL &&
+		    k < now->pair.n_dests; k++)
+			free(h->v[i].dests[k].bytes);
+		free(h->v[i].dests);
 		free(h->v[i].path);
 		free(h->v[i].s.bytes);
 		free(h->v[i].t.bytes);
@@ -210,7 +236,21 @@ sync_held_takes(struct sync_plan *p, const char *path, unsigned source,
 			return false;
 		}
 	}
-	hold(h, path, source, s, t);
+	hold(now, path, source, s, t);
+	return true;
+}
+
+bool
+sync_held_dest(const struct sync_pair_state *s, unsigned dest,
+    const struct walk_item **out)
+{
+	const struct held_name *n = s->held != NULL ? s->held->judged : NULL;
+	const struct kept_item *k;
+
+	if (n == NULL)
+		return false;
+	k = n->dests != NULL ? &n->dests[dest] : NULL;
+	*out = k != NULL && k->is ? &k->item : NULL;
 	return true;
 }
 
@@ -554,6 +594,7 @@ sync_held_judge(struct sync_plan *p, bool group_ends)
 {
 	struct sync_held *h = p->now->held;
 	struct sync_frame *f;
+	int r;
 
 	if (h == NULL)
 		return 0;
@@ -566,25 +607,31 @@ sync_held_judge(struct sync_plan *p, bool group_ends)
 	if (h->step == ASKED)
 		find_pairs(h);
 	for (; h->at < h->n; h->at++) {
-		if (judge(p, h->at) == SYNC_SCAN_LATER)
-			return SYNC_SCAN_LATER;
+		h->judged = &h->v[h->at];
+		r = judge(p, h->at);
+		h->judged = NULL;
+		if (r == SYNC_SCAN_LATER)
+			return r;
 		h->asked_for = NOBODY;
 	}
 	if (h->n > 0 && (f = frame_of(p)) != NULL && f->n > f->at)
 		qsort(f->children + f->at, f->n - f->at, sizeof *f->children,
 		    compare_children);
-	forget(h);
+	forget(p->now);
 	if (group_ends)
 		name_folds_clear(&h->folds);
 	return 0;
 }
 
 void
-sync_held_free(struct sync_held *h)
+sync_held_free(struct sync_pair_state *s)
 {
+	struct sync_held *h = s->held;
+
 	if (h == NULL)
 		return;
-	forget(h);
+	forget(s);
+	s->held = NULL;
 	free(h->v);
 	h->v = NULL;
 	name_folds_clear(&h->folds);

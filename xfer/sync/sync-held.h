@@ -23,6 +23,7 @@
 #include "xfer/sftp/walk-reader.h"
 
 struct sync_held;
+struct sync_pair_state;
 struct sync_plan;
 
 /* The open group's next name, and what it is at its source and at the target
@@ -34,6 +35,10 @@ bool sync_held_is_full(const struct sync_plan *p);
 /* Judges those that wait: 0, all are; SYNC_SCAN_LATER; ERR_*. With group_ends
  * the next name is one of another group. */
 int sync_held_judge(struct sync_plan *p, bool group_ends) must_check;
-void sync_held_free(struct sync_held *h); /* NULL: nothing */
+/* False: no name that waited is judged now. Else out: what the pair's further
+ * directory `dest` had by it, whose scan has gone on since; NULL: nothing. */
+bool sync_held_dest(const struct sync_pair_state *s, unsigned dest,
+    const struct walk_item **out);
+void sync_held_free(struct sync_pair_state *s);
 
 #endif

@@ -191,6 +191,10 @@ int sync_dests_top(struct sync_pair_state *s);
 bool sync_dests_follow(struct sync_pair_state *s, const char *group,
     const char *name);
 void sync_dests_join(struct sync_pair_state *s, const char *path);
+/* What one of them has by the name that is judged, of the open group; NULL: it
+ * has no such name. A top has an empty name. */
+const struct walk_item *sync_dest_item(const struct sync_pair_state *s,
+    unsigned dest, const char *name);
 /* What they have changes what is to be done, and told, for a name. */
 void sync_dests_apply(const struct sync_plan *p, struct sync_decision *d,
     struct sync_record *r, const struct walk_item *t);

@@ -68,7 +68,7 @@ free_pair(struct sync_pair_state *s)
 	free(s->sources);
 	free(s->dests);
 	free(s->group);
-	sync_held_free(s->held);
+	sync_held_free(s);
 	free(s->self.name);
 	free(s->self.xattrs);
 	free(s->twin);
