@@ -289,7 +289,8 @@ read_ahead(struct sync_run *run)
 		return;
 	for (size_t i = 0; i < p->root->sources.n; i++)
 		sync_scan_read_ahead(p->sources[i]);
-	sync_scan_read_ahead(p->target);
+	if (p->target != NULL)
+		sync_scan_read_ahead(p->target);
 }
 
 void
@@ -304,12 +305,37 @@ sync_wait_for(struct sync_run *run, const bool *done)
 		sync_lost(run, sftp_error(run->host.s));
 }
 
+static void
+free_targets(struct sync_run *run)
+{
+	struct sync_pair_ends *p;
+
+	TAILQ_FOREACH(p, &run->pairs, entry) {
+		sync_scan_free(p->target);
+		p->target = NULL;
+		for (size_t i = 0; i < run->dests.n; i++) {
+			sync_scan_free(p->dests[i]);
+			p->dests[i] = NULL;
+		}
+	}
+}
+
+/* Begins the scans of the target's side, in place of those that there are. */
+static void
+scan_targets(struct sync_run *run)
+{
+	struct sync_pair_ends *p;
+
+	free_targets(run);
+	TAILQ_FOREACH(p, &run->pairs, entry)
+		scan_target(run, p);
+}
+
 /* Begins all again below a target that was made just now. */
 static void
 begin_again(struct sync_run *run)
 {
 	struct sync_end *target = sync_end_of(run, false);
-	struct sync_pair_ends *p;
 
 	/* With a directory above it, it has its root already. */
 	if (target->top != NULL)
@@ -318,12 +344,26 @@ begin_again(struct sync_run *run)
 	if (target->top != NULL && !run->args.opts.dry_run &&
 	    sftp_confined(target->s) == SFTP_CONFINED_NOT)
 		sync_confine_target(run);
-	TAILQ_FOREACH(p, &run->pairs, entry) {
-		sync_scan_free(p->target);
-		for (size_t i = 0; i < run->dests.n; i++)
-			sync_scan_free(p->dests[i]);
-		scan_target(run, p);
+	scan_targets(run);
+}
+
+/* A scan that began before the target was made may have come to it when it was
+ * there, and hold it open, which is why the server refuses to be confined. A
+ * scan lets go when its answer is there; each try waits for another one. */
+static void
+confine_again(struct sync_run *run)
+{
+	enum { TRIES = 100 };
+	struct sync_end *target = sync_end_of(run, false);
+
+	if (!run->target_made || target->status != SFTP_FAILURE)
+		return;
+	free_targets(run);
+	for (int i = 0; i < TRIES && target->status == SFTP_FAILURE; i++) {
+		sync_confine_target(run);
+		sync_wait_for(run, &target->answered);
 	}
+	scan_targets(run);
 }
 
 /* A server that has confine@ keeps to the target, or nothing is done: it
@@ -337,6 +377,7 @@ must_be_confined(struct sync_run *run)
 	if (target->top == NULL)
 		return;
 	sync_wait_for(run, &target->answered);
+	confine_again(run);
 	if (!sftp_has(target->s, SFTP_EXT_CONFINE) ||
 	    sftp_confined(target->s) != SFTP_CONFINED_NOT ||
 	    (run->args.opts.dry_run && target->status == SFTP_NO_SUCH_FILE))

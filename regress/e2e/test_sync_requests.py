@@ -5,6 +5,7 @@ The server's log tells."""
 import os
 import pwd
 import re
+import sys
 
 import pytest
 
@@ -96,3 +97,65 @@ def test_owners_are_asked_for_together(up, tmp_path):
         assert len([line for line in log if "ids-by-name" in line]) == want, \
             options
     assert {p.stat().st_uid for p in (tmp_path / "to").iterdir()} == {*users}
+
+
+# Passes messages on. Before the second confine@ (the first one behind MKDIR,
+# 14) it opens a directory itself, and closes it when that was refused.
+HOLDS_A_HANDLE = '''
+import os, struct, subprocess, sys, threading
+MINE = b"\\xff\\xff\\xff\\xf0"
+server = subprocess.Popen([os.environ["SERVER"], "-e", "-l", "VERBOSE"],
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=open(os.environ["LOG"], "a"))
+lock, made, held = threading.Lock(), False, None
+def read(source):
+    head = source.read(4)
+    return head + source.read(struct.unpack(">I", head)[0]) if len(head) == 4 else b""
+def send(message):
+    with lock:
+        server.stdin.write(message)
+        server.stdin.flush()
+def put(kind, *fields):
+    body = bytes([kind]) + MINE + b"".join(
+        struct.pack(">I", len(f)) + f for f in fields)
+    send(struct.pack(">I", len(body)) + body)
+def replies():
+    global held
+    refused = False
+    while message := read(server.stdout):
+        if message[5:9] == MINE:
+            if message[4] == 102:
+                held = message[13:]
+            continue
+        refused = refused or b"Handles are open" in message
+        if refused and held is not None:
+            put(4, held)
+            held = None
+        sys.stdout.buffer.write(message)
+        sys.stdout.buffer.flush()
+    os._exit(server.wait())
+threading.Thread(target=replies).start()
+while message := read(sys.stdin.buffer):
+    if made and b"confine@hpnssh.org" in message:
+        put(11, b"/")
+        made = False
+    made = made or message[4] == 14
+    send(message)
+server.stdin.close()
+'''
+
+
+def test_a_handle_that_is_open(tmp_path):
+    """A server that will not keep to the new target, because something is open
+    there still, is asked again; all is below it then."""
+    source, log = make(tmp_path / "from"), tmp_path / "log"
+    script, shell = tmp_path / "holds.py", tmp_path / "shell"
+    script.write_text(HOLDS_A_HANDLE)
+    shell.write_text(f"#!/bin/sh\nSERVER={OURS} LOG={log} "
+                     f"exec {sys.executable} {script}\n")
+    shell.chmod(0o755)
+    done = run([SYNC, "-a", "-e", shell, f"{source}/", f"h:{tmp_path}/to"])
+    assert done.rc == 0 and not done.err, done
+    assert seen(source) == seen(tmp_path / "to")
+    text = log.read_text(errors="replace")
+    assert text.count("confine") > 2 and 'open "/.f1.' in text, text
