@@ -92,6 +92,26 @@ def test_what_was_whole_before(way, powercut, tmp_path):
         assert disk.digest(name) == fnv(data), name
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("what", [b"", b"data"])
+def test_through_links(way, what, tmp_path):
+    """Of targets that are links to another file, and to the source itself."""
+    source, target = tmp_path / "from", tmp_path / "to"
+    for top in (source, target):
+        top.mkdir()
+    for name in ("a", "b"):
+        (source / name).write_bytes(what)
+    (tmp_path / "other").write_bytes(b"old")
+    (target / "a").symlink_to("../other")
+    (target / "b").symlink_to("../from/b")
+    for options in ((), ("-Z",)):
+        done = scp(way, tmp_path, [f"{source}/."], target, "-r", "--fsync",
+                   *options)
+        assert done.rc == 0 and not done.err, done
+        assert (tmp_path / "other").read_bytes() == what
+        assert (source / "b").read_bytes() == what
+
+
 def test_server_without(tmp_path):
     """It is refused before anything is sent."""
     shell = tmp_path / "server"

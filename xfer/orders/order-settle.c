@@ -214,15 +214,19 @@ lacks_sync(const struct xfer_file *f)
 	    passed || f->target.reuse == XFER_REUSE_WHOLE);
 }
 
+/* What was written through a link is synced through it; a link that is not to
+ * be followed leads to what nobody has touched: to the source. */
 static int
 sync_file_here(const struct xfer_file *f)
 {
+	enum local_links rule = f->duty != NULL ? LOCAL_LINKS_NONE :
+						  LOCAL_LINKS_OWN;
 	struct stat st;
-	int fd = local_open_source(f->at, f->name, LOCAL_LINKS_NONE, &st);
+	int fd = local_open_source(f->at, f->name, rule, &st);
 	int r, error;
 
 	if (fd < 0)
-		return -1;
+		return f->duty == NULL && errno == ELOOP ? 0 : -1;
 	r = file_sync(fd);
 	error = errno;
 	close(fd);
