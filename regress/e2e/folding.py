@@ -5,6 +5,8 @@ in a Mac. It is NTFS in a file, mounted by FUSE."""
 
 from contextlib import contextmanager
 
+import pytest
+
 from harness import IS_ROOT, run
 
 SIZE = 64 << 20
@@ -45,3 +47,13 @@ def mounted(directory, options=OPTIONS):
     finally:
         run(["umount", place]).ok()
         image.unlink()
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory):
+    """One of a module's own; skips where there can be none."""
+    why = problem()
+    if why is not None:
+        pytest.skip(why)
+    with mounted(tmp_path_factory.mktemp("folding")) as place:
+        yield place

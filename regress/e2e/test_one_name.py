@@ -3,9 +3,11 @@
 the second is told and fails the copy; nothing is overwritten. On a file system
 where capital and small letters are one, and on one where they are not."""
 
-import folding
 import pytest
+from folding import disk
 from harness import Client, have, hpn, run
+
+__all__ = ["disk"]
 
 pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp", "sshd"),
                                 reason="hpnscp or hpnsshd is not built")
@@ -13,15 +15,6 @@ pytestmark = pytest.mark.skipif(not have("hpn", "scp", "sftp", "sshd"),
 TOLD = "at the target this is the same name as another one of this copy"
 PAIRS = {"Makefile": b"capital\n", "makefile": b"small\n",
          "sub/Deep/one": b"1\n", "sub/deep/two": b"2\n", "other": b"other\n"}
-
-
-@pytest.fixture(scope="module")
-def disk(tmp_path_factory):
-    why = folding.problem()
-    if why is not None:
-        pytest.skip(why)
-    with folding.mounted(tmp_path_factory.mktemp("folding")) as place:
-        yield place
 
 
 @pytest.fixture

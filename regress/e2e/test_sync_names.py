@@ -12,8 +12,10 @@ from pathlib import Path
 import folding
 import pytest
 import sync_ways
+from folding import disk
 from harness import have, hpn, run
 
+__all__ = ["disk"]
 SYNC = hpn("sync")
 NORMALISING = Path(__file__).parent / "normalising.py"
 TOLD = "at the target this is the same name as another one of the source"
@@ -21,15 +23,6 @@ TIME = 10**9
 
 pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
                                 reason="hpnsync is not built")
-
-
-@pytest.fixture(scope="module")
-def disk(tmp_path_factory):
-    why = folding.problem()
-    if why is not None:
-        pytest.skip(why)
-    with folding.mounted(tmp_path_factory.mktemp("folding")) as place:
-        yield place
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@
  * lost or comes twice; a suspended connection leaves the processor alone.
  */
 #include "regress/unit/help.h"
+#include "regress/unit/trusting-kex.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -58,46 +59,7 @@ struct world {
 	size_t flood; /* bytes that each end has to say when it is suspended */
 };
 
-/* ---- a key exchange that trusts everybody ------------------------------- */
-
-static int
-any_hostkey(void *arg, struct span blob, const char *alg)
-{
-	(void)arg;
-	(void)blob;
-	(void)alg;
-	return 0;
-}
-
-static int
-own_hostkey(void *arg, const char *alg, struct buf *blob)
-{
-	(void)arg;
-	(void)alg;
-	buf_put_cstring(blob, "key");
-	return 0;
-}
-
-static int
-sign(void *arg, const char *alg, struct span data, struct buf *sig)
-{
-	(void)arg;
-	(void)alg;
-	buf_put(sig, data.p, data.len);
-	return 0;
-}
-
-static int
-verify(void *arg, const char *alg, struct span blob, struct span data,
-    struct span sig)
-{
-	(void)arg;
-	(void)alg;
-	(void)blob;
-	(void)data;
-	(void)sig;
-	return 0;
-}
+/* ---- key exchanges ----------------------------------------------------- */
 
 static void
 on_other_keys(void *arg, bool first)
@@ -111,10 +73,10 @@ begin_kex(struct end *e, struct packet *p, struct kex **k,
     void (*done)(void *arg, bool first))
 {
 	const struct kex_hooks hooks = { .arg = e,
-		.check_hostkey = any_hostkey,
-		.hostkey_blob = own_hostkey,
-		.sign = sign,
-		.verify = verify,
+		.check_hostkey = trusting_check,
+		.hostkey_blob = trusting_blob,
+		.sign = trusting_sign,
+		.verify = trusting_verify,
 		.done = done };
 	const struct kex_proposal mine = { "curve25519-sha256", "ssh-ed25519",
 		"aes128-gcm@openssh.com", "umac-64-etm@openssh.com", "none" };

@@ -5,6 +5,7 @@
  * is lost, and nobody sleeps while there is something to do.
  */
 #include "regress/unit/help.h"
+#include "regress/unit/trusting-kex.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -40,47 +41,6 @@ struct end {
 	struct connection *connection;
 	size_t sent, received;
 };
-
-/* ---- a key exchange that trusts everybody ------------------------------ */
-
-static int
-any_hostkey(void *arg, struct span blob, const char *alg)
-{
-	(void)arg;
-	(void)blob;
-	(void)alg;
-	return 0;
-}
-
-static int
-own_hostkey(void *arg, const char *alg, struct buf *blob)
-{
-	(void)arg;
-	(void)alg;
-	buf_put_cstring(blob, "key");
-	return 0;
-}
-
-static int
-sign(void *arg, const char *alg, struct span data, struct buf *sig)
-{
-	(void)arg;
-	(void)alg;
-	buf_put(sig, data.p, data.len);
-	return 0;
-}
-
-static int
-verify(void *arg, const char *alg, struct span blob, struct span data,
-    struct span sig)
-{
-	(void)arg;
-	(void)alg;
-	(void)blob;
-	(void)data;
-	(void)sig;
-	return 0;
-}
 
 /* ---- the bytes --------------------------------------------------------- */
 
@@ -230,10 +190,10 @@ run_end(int fd, bool server, const char *cipher, enum mode mode)
 {
 	struct end e = { .server = server, .mode = mode };
 	const struct kex_hooks hooks = { .arg = &e,
-		.check_hostkey = any_hostkey,
-		.hostkey_blob = own_hostkey,
-		.sign = sign,
-		.verify = verify,
+		.check_hostkey = trusting_check,
+		.hostkey_blob = trusting_blob,
+		.sign = trusting_sign,
+		.verify = trusting_verify,
 		.done = on_keys };
 	struct kex_proposal mine = { "curve25519-sha256", "ssh-ed25519",
 		cipher, "umac-64-etm@openssh.com", "none" };
