@@ -273,8 +273,8 @@ xfer_orders_turn(struct xfer *x)
 		s->taken = false;
 		xfer_order_ends(x, s->next.id, false, 0);
 	}
-	n = xfer_settle_turn(x) ? 1 : 0;
-	n += xfer_keep_turn(x) ? 1 : 0;
+	n += xfer_settle_turn(x);
+	n += xfer_keep_turn(x);
 	while (!x->stopped && n < ORDERS_PER_TURN && xfer_may_find_more(x) &&
 	    xfer_hash_count(x) < HASHES_MAX && take(x) && obey(x, &s->next)) {
 		s->taken = false;
