@@ -79,22 +79,15 @@ parse_forward(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* Writes a word of a line, in quotes if necessary. Frees word. */
+/* Writes one end of a forward: a path as it is, also with blanks, because
+ * OpenSSH shows it so. text is that of an end with a port, and is freed. */
 static void
-put_word(struct buf *out, char *word)
+put_end(struct buf *out, const struct forward_endpoint *e, char *text)
 {
-	bool quote = strpbrk(word, " \t\"'\\#") != NULL;
+	const char *shown = e->path != NULL ? e->path : text;
 
-	if (quote)
-		buf_put_u8(out, '"');
-	for (const char *p = word; *p != '\0'; p++) {
-		if (quote && (*p == '"' || *p == '\'' || *p == '\\'))
-			buf_put_u8(out, '\\');
-		buf_put_u8(out, (uint8_t)*p);
-	}
-	if (quote)
-		buf_put_u8(out, '"');
-	free(word);
+	buf_put(out, shown, strlen(shown));
+	free(text);
 }
 
 static int
@@ -109,10 +102,12 @@ format_forward(const struct conf_row *row, const void *field,
 
 		if (l->v[i].kind != (enum forward_kind)row->param)
 			continue;
-		put_word(&line, forward_listen_text(&l->v[i]));
+		put_end(&line, &l->v[i].listen,
+		    forward_listen_text(&l->v[i]));
 		if (l->v[i].kind != FORWARD_DYNAMIC) {
 			buf_put_u8(&line, ' ');
-			put_word(&line, forward_target_text(&l->v[i]));
+			put_end(&line, &l->v[i].target,
+			    forward_target_text(&l->v[i]));
 		}
 		r = strlist_add_len(lines, (const char *)buf_data(&line),
 		    buf_len(&line));

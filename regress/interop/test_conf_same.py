@@ -489,6 +489,17 @@ def test_clients_show_the_same(tmp_path, group):
         assert of_client(hpn("ssh"), back, host) == mine
 
 
+@pytest.mark.parametrize("end", [
+    ["-L", "/tmp/a b:/tmp/c d"], ["-L", "/tmp/a\\:b:/tmp/c"],
+    ["-L", "/tmp/a'b:/tmp/c\"d"], ["-R", "/tmp/a b:[::1]:22"],
+    ["-D", "/tmp/a b"]], ids=" ".join)
+def test_paths_of_forwards_are_shown_the_same(end):
+    mine, theirs = (run([program, "-F", "none", "-G", *end, "host"])
+                    for program in (hpn("ssh"), stock("ssh")))
+    lines = [line for line in mine.text.splitlines() if "forward /" in line]
+    assert len(lines) == 1 and lines[0] in theirs.text.splitlines(), mine
+
+
 def of_server(program, path, keys, who):
     done = run([program, "-T", "-f", path, "-h", keys.path("ed25519-host"),
                 "-C", who], env=ENV)
