@@ -17,6 +17,7 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/fd.h"
 #include "base/flags-getopt.h"
 #include "base/help.h"
@@ -291,6 +292,9 @@ read_config(struct options *o)
 		path = SYSCONFDIR "/sshd_config";
 	if (strcmp(path, "none") != 0)
 		r = server_conf_read_file(&o->state.conf, path);
+	if (r == ERR_NOT_FOUND && o->config == NULL)
+		log_error("make install, or the package, puts one there; -f "
+			  "FILE reads another, -f none does without");
 	if (r == ERR_NOT_FOUND)
 		exit(1);
 	must(r);
@@ -369,6 +373,29 @@ find_privsep(struct server_state *s)
 	s->chroot = xstrdup(dir);
 }
 
+/* Tells which of the default host keys are not there, and what makes them.
+ * Nothing is told of keys that the configuration names, since hostkeys_load()
+ * has told each of these. */
+static void
+tell_missing_keys(const struct server_conf *c)
+{
+	const struct strlist *keys = &c->algs.host_key;
+	struct buf names = { 0 };
+
+	for (size_t i = 0; !c->algs.host_key_given && i < keys->n; i++)
+		if (access(keys->v[i], F_OK) == -1)
+			buf_printf(&names, "%s%s",
+			    buf_len(&names) > 0 ? ", " : "", keys->v[i]);
+	if (buf_len(&names) > 0)
+		log_error("there is no %.*s: %s; -h FILE names another key",
+		    (int)buf_len(&names), (const char *)buf_data(&names),
+		    access(SYSCONFDIR, F_OK) == 0 ?
+			BINDIR "/hpnssh-keygen -A makes them" :
+			"make install, or the package, makes the directory, "
+			"then " BINDIR "/hpnssh-keygen -A the keys");
+	buf_clear(&names);
+}
+
 static void
 load_keys(struct server_state *s)
 {
@@ -379,6 +406,7 @@ load_keys(struct server_state *s)
 			 "only");
 		return;
 	}
+	tell_missing_keys(&s->conf);
 	log_msg(LOG_LVL_FATAL, "sshd: no hostkeys available -- exiting.");
 	exit(1);
 }
@@ -444,6 +472,7 @@ main(int argc, char **argv)
 		state_clear(&o.state);
 		return possible ? 0 : 255;
 	}
+	state_make_run_directory();
 	rand_bytes(o.state.salt, sizeof o.state.salt);
 	opts = (struct listener_opts){ .foreground = o.foreground,
 		.debug = o.debug > 0,

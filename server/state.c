@@ -15,6 +15,7 @@
 #include "compat/bsd-mem.h"
 #include "compat/file.h"
 #include "compat/proc.h"
+#include "conf/defaults.h"
 #include "server/oom.h"
 
 enum { STATE_MAX = 64 * 1024 * 1024 }; /* bytes of the whole file */
@@ -197,6 +198,13 @@ state_from_fd(struct server_state *s, int fd)
 out:
 	buf_clear(&b);
 	return r;
+}
+
+void
+state_make_run_directory(void)
+{
+	(void)mkdir(LOCALSTATEDIR, 0755);
+	(void)mkdir(RUNSTATEDIR, 0755);
 }
 
 void

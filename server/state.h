@@ -72,6 +72,11 @@ int state_from_fd(struct server_state *s, int fd) must_check;
 /* Applies LogVerbose of conf to this process. */
 void state_log_locations(const struct server_conf *conf);
 
+/* Makes the directory of the pid file, the counters and the rendezvous, which
+ * is there but where nothing was installed. Whoever writes there sees if it
+ * could not be made. */
+void state_make_run_directory(void);
+
 /* The path of one of our helper programs: `configured` if it is not NULL and
  * not the installed path. Else the program beside this executable if that is
  * not installed (it runs where it was built), else the installed path. Caller

@@ -116,7 +116,9 @@ open_file(struct counters *c)
 			break;
 		errno = EEXIST;
 	}
-	tell(c, strerror(errno));
+	tell(c, errno == ENOENT ? "No such file or directory: they are made "
+				  "in the directory of PidFile" :
+				  strerror(errno));
 	fd_close(&c->fd);
 	return ERR_SYSTEM;
 }

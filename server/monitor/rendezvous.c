@@ -22,6 +22,7 @@
 #include "conf/defaults.h"
 #include "crypto/rand.h"
 #include "server/monitor/rendezvous-wire.h"
+#include "server/state.h"
 
 enum {
 	WAIT_S = 2,
@@ -60,9 +61,7 @@ rendezvous_open(int *dir)
 	*dir = -1;
 	if (geteuid() != 0)
 		return ERR_UNSUPPORTED;
-	/* They are there but for a prefix of its own. */
-	(void)mkdir(LOCALSTATEDIR, 0755);
-	(void)mkdir(RUNSTATEDIR, 0755);
+	state_make_run_directory();
 	return rendezvous_open_at(DIRECTORY, 0, dir);
 }
 
