@@ -20,6 +20,7 @@ import socket
 import statistics
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -75,6 +76,32 @@ def end_process(process):
             process.wait(wait)
         except (ProcessLookupError, subprocess.TimeoutExpired):
             pass
+
+
+class Flow:
+    """Bytes that a process writes without end, as they arrive."""
+
+    def __init__(self, process):
+        self.bytes = 0
+        self.process = process
+        self.thread = threading.Thread(target=self.read)
+        self.thread.start()
+
+    def read(self):
+        while data := os.read(self.process.stdout.fileno(), 1 << 20):
+            self.bytes += len(data)
+
+    def end(self):
+        end_process(self.process)
+        self.thread.join(20)
+
+
+def rates(flows, seconds):
+    """Bytes a second of each, over so long."""
+    began, before = time.monotonic(), [f.bytes for f in flows]
+    time.sleep(seconds)
+    took = time.monotonic() - began
+    return [(f.bytes - b) / took for f, b in zip(flows, before)]
 
 
 def spawn(args, **kw):

@@ -8,33 +8,19 @@ import contextlib
 import os
 import pty
 import subprocess
-import threading
 import time
 
-from benchlib import IS_ROOT, LongPath, Server, Unavailable, end_process, median
+from benchlib import (IS_ROOT, Flow, LongPath, Server, Unavailable,
+                      end_process, median, rates, spawn)
 
 CAPACITY = 900  # Mbit/s
 OTHER = "hpn-bench-share"
 
 
-class Flow:
-    """Bytes that one user's session sends without end, as they arrive."""
-
-    def __init__(self, server, user, more=()):
-        self.bytes = 0
-        argv = command(server, user, [*more], "cat /dev/zero")
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE,
-                                        stdin=subprocess.DEVNULL)
-        self.thread = threading.Thread(target=self.read)
-        self.thread.start()
-
-    def read(self):
-        while data := os.read(self.process.stdout.fileno(), 1 << 20):
-            self.bytes += len(data)
-
-    def end(self):
-        end_process(self.process)
-        self.thread.join(20)
+def flow(server, user, more=()):
+    """What a session of the user sends."""
+    return Flow(spawn(command(server, user, [*more], "cat /dev/zero"),
+                      stdout=subprocess.PIPE))
 
 
 def command(server, user, options, *remote, flags=()):
@@ -45,12 +31,8 @@ def command(server, user, options, *remote, flags=()):
     return [*argv[:at], *flags, *argv[at:]]
 
 
-def rates(flows, seconds):
-    """Mbit/s of each over so long."""
-    began, before = time.monotonic(), [f.bytes for f in flows]
-    time.sleep(seconds)
-    took = time.monotonic() - began
-    return [(f.bytes - b) * 8 / 1e6 / took for f, b in zip(flows, before)]
+def mbit(flows, seconds):
+    return [rate * 8 / 1e6 for rate in rates(flows, seconds)]
 
 
 class Shares:
@@ -87,14 +69,14 @@ class Shares:
 
         control = server.dir / "control"
         master = ["-o", "ControlMaster=yes", "-o", f"ControlPath={control}"]
-        mine = [Flow(server, server.user, master), Flow(server, server.user),
-                Flow(server, server.user)]
-        theirs = Flow(server, OTHER)
+        mine = [flow(server, server.user, master), flow(server, server.user),
+                flow(server, server.user)]
+        theirs = flow(server, OTHER)
         try:
             while not theirs.bytes or not all(f.bytes for f in mine):
                 time.sleep(0.01)
             time.sleep(2)
-            *three, one = rates([*mine, theirs], 3)
+            *three, one = mbit([*mine, theirs], 3)
             note("first user, after 2 s", sum(three))
             note("second user, after 2 s", one)
             half = (sum(three) + one) / 2
@@ -104,10 +86,10 @@ class Shares:
                 note(f"keystroke, {kind}", ms)
             theirs.end()
             time.sleep(1)
-            note("one alone, 1 s after the other", sum(rates(mine, 3)))
+            note("one alone, 1 s after the other", sum(mbit(mine, 3)))
         finally:
-            for flow in (*mine, theirs):
-                flow.end()
+            for one in (*mine, theirs):
+                one.end()
 
     @staticmethod
     def keystrokes(server, control):

@@ -4,12 +4,12 @@ low that a busy machine reaches them."""
 
 import grp
 import os
-import threading
 import time
 
 import pytest
 
 import harness
+from farpath import benchlib
 from harness import Client, have, hpn, run, wait_for
 from terminal import Terminal
 
@@ -28,31 +28,10 @@ def limited(make_server, tmp_path):
     return make
 
 
-class Flow:
-    """Bytes that a session sends without end, as they arrive."""
-
-    def __init__(self, client, command="cat /dev/zero"):
-        self.process = harness.start([*client.ssh_args(), command], stdout=-1)
-        self.bytes = 0
-        self.thread = threading.Thread(target=self.read)
-        self.thread.start()
-
-    def read(self):
-        while data := os.read(self.process.stdout.fileno(), 1 << 20):
-            self.bytes += len(data)
-
-    def end(self):
-        self.process.terminate()
-        self.process.wait(60)
-        self.thread.join(60)
-
-
-def rates(flows, seconds):
-    """Bytes a second of each, over so long."""
-    began, before = time.monotonic(), [f.bytes for f in flows]
-    time.sleep(seconds)
-    took = time.monotonic() - began
-    return [(f.bytes - b) / took for f, b in zip(flows, before)]
+def flow_of(client):
+    """What a session of the client sends."""
+    return benchlib.Flow(harness.start([*client.ssh_args(), "cat /dev/zero"],
+                                       stdout=-1))
 
 
 @pytest.mark.parametrize("keyword", [
@@ -77,12 +56,12 @@ def test_users_have_equal_shares(limited, other_user, keys):
     has."""
     client = limited("TransferCapacity 4MB\n")
     other = Client("hpn", client.server, user=other_user)
-    mine = [Flow(client) for _ in range(3)]
-    theirs = Flow(other)
+    mine = [flow_of(client) for _ in range(3)]
+    theirs = flow_of(other)
     try:
         assert wait_for(lambda: theirs.bytes > MB)
         for _ in range(5):  # until the machine has had time for both
-            *three, one = rates([*mine, theirs], 2)
+            *three, one = benchlib.rates([*mine, theirs], 2)
             assert sum(three) + one < 4.4 * MB
             if abs(sum(three) - one) < 0.2 * one and one > 1.5 * MB:
                 break
@@ -90,7 +69,7 @@ def test_users_have_equal_shares(limited, other_user, keys):
             pytest.fail(f"{three} beside {one}")
         for flow in mine:
             flow.end()
-        assert wait_for(lambda: rates([theirs], 1)[0] > 3 * MB)
+        assert wait_for(lambda: benchlib.rates([theirs], 1)[0] > 3 * MB)
     finally:
         for flow in (*mine, theirs):
             flow.end()
@@ -99,11 +78,11 @@ def test_users_have_equal_shares(limited, other_user, keys):
 def test_groups(limited, other_user):
     """Users of a group together have its rate; others are not bound."""
     client = limited(f"GroupRateMax nosuchgroup=1kB {other_user}=1MB\n")
-    flow = Flow(Client("hpn", client.server, user=other_user))
-    free = Flow(client)
+    flow = flow_of(Client("hpn", client.server, user=other_user))
+    free = flow_of(client)
     try:
         assert wait_for(lambda: flow.bytes > 0 and free.bytes > 50 * MB)
-        assert rates([flow], 3)[0] < 1.2 * MB
+        assert benchlib.rates([flow], 3)[0] < 1.2 * MB
     finally:
         flow.end()
         free.end()
@@ -140,10 +119,10 @@ def test_no_file_of_counters(limited, tmp_path):
     """Each connection then has the least of the limits for itself."""
     client = limited("UserRateMax 1MB\nTransferCapacity 5MB\n")
     (tmp_path / "one.counters").mkdir()
-    flow = Flow(client)
+    flow = flow_of(client)
     try:
         assert wait_for(lambda: flow.bytes > 0)
-        assert rates([flow], 2)[0] < 1.3 * MB
+        assert benchlib.rates([flow], 2)[0] < 1.3 * MB
     finally:
         flow.end()
 
