@@ -60,10 +60,10 @@ def rcp_end(path, code):
 
 DIR, FILE, LINK = 0o40755, 0o100644, 0o120777
 
-LYING_SERVER = r"""
+SFTP_WORDS = r"""
 import os, struct, sys
 
-def get(n):
+def take(n):
     data = b""
     while len(data) < n:
         piece = os.read(0, n - len(data))
@@ -72,31 +72,57 @@ def get(n):
         data += piece
     return data
 
+def put(data):
+    while data:
+        data = data[os.write(1, data):]
+
+def u32(n):
+    return struct.pack(">I", n)
+
 def string(s):
-    return struct.pack(">I", len(s)) + s
+    return u32(len(s)) + s
+
+def first_string(rest):
+    return rest[4:4 + struct.unpack(">I", rest[:4])[0]]
 
 def send(kind, body):
-    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
+    put(struct.pack(">IB", len(body) + 1, kind) + body)
 
 def status(number):
-    send(101, rid + struct.pack(">I", number) + string(b"") * 2)
+    send(101, rid + u32(number) + string(b"") * 2)
 
+def requests(extensions=b""):
+    # Says hello, and gives the type of each request and what is behind its
+    # id, which is in rid.
+    global rid
+    while True:
+        length, kind = struct.unpack(">IB", take(5))
+        body = take(length - 1)
+        if kind == 1:
+            send(2, u32(3) + extensions)
+            continue
+        rid = body[:4]
+        yield kind, body[4:]
+"""
+
+
+def sftp_end(path, code):
+    """A server that is no good: code, behind SFTP_WORDS. The command that
+    starts it."""
+    path.write_text(SFTP_WORDS + code)
+    return f"{sys.executable} {path}"
+
+
+LYING_SERVER = r"""
 def names(entry, attrs):
-    send(104, rid + struct.pack(">I", 1) + string(entry) * 2 + attrs)
+    send(104, rid + u32(1) + string(entry) * 2 + attrs)
 
 def attrs(mode):
     return struct.pack(">IQI", 0x5, 4, mode)
 
 left = {}
-while True:
-    length, kind = struct.unpack(">IB", get(5))
-    body = get(length - 1)
-    if kind == 1:
-        send(2, struct.pack(">I", 3))
-        continue
-    rid, rest = body[:4], body[4:]
-    n, = struct.unpack(">I", rest[:4])
-    name = rest[4:4 + n]
+for kind, rest in requests():
+    name = first_string(rest)
     last = name.rstrip(b"/").split(b"/")[-1]
     if kind in (17, 7):
         modes = stats.get(last, [DIR])
@@ -108,10 +134,10 @@ while True:
         entry, mode = left[name].pop(0)
         names(entry, attrs(mode))
     elif kind == 19:
-        names(leads_to, struct.pack(">I", 0))
+        names(leads_to, u32(0))
     elif kind == 3:
         send(102, rid + string(name))
-    elif kind == 5 and struct.unpack(">Q", rest[4 + n:12 + n])[0] == 0:
+    elif kind == 5 and rest[4 + len(name):12 + len(name)] == bytes(8):
         send(103, rid + string(b"evil"))
     else:
         status({4: 0, 5: 1, 12: 1}.get(kind, 8))
@@ -123,8 +149,8 @@ def lying_server(directory, leads_to, listings, stats=None):
     pairs of name and mode; and what STAT and LSTAT say of a name, one mode
     after the other (a directory, if nothing). All links lead to one place, all
     files have four bytes."""
-    script = directory / "server.py"
-    script.write_text(f"leads_to = {os.fsencode(leads_to)!r}\n"
-                      f"listings, stats = {listings!r}, {stats or {}!r}\n"
-                      f"DIR = {DIR}\n{LYING_SERVER}")
-    return executable(directory / "server", f"exec {sys.executable} {script}\n")
+    command = sftp_end(directory / "server.py",
+                       f"leads_to = {os.fsencode(leads_to)!r}\n"
+                       f"listings, stats = {listings!r}, {stats or {}!r}\n"
+                       f"DIR = {DIR}\n{LYING_SERVER}")
+    return executable(directory / "server", f"exec {command}\n")

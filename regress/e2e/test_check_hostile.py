@@ -5,84 +5,52 @@ its time, takes no memory, says what failed, and shows nothing raw."""
 
 import json
 import resource
-import sys
-import textwrap
 
 import pytest
 
 import harness
+from copies import sftp_end
 from harness import Client, clean_env, program, run
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
 MEMORY = 600 << 20  # bytes of address space of the client
 
-SERVER = textwrap.dedent(r"""
-    import os, struct, sys, time
-    EVIL = b"\x1b]0;owned\x07\x1b[2J\n\"}\xe2\x80\xae<b>"
-    kind = sys.argv[1]
+SERVER = r"""
+import time
 
-    def read(n):
-        data = b""
-        while len(data) < n:
-            piece = os.read(0, n - len(data))
-            if not piece:
-                sys.exit(0)
-            data += piece
-        return data
+EVIL = b"\x1b]0;owned\x07\x1b[2J\n\"}\xe2\x80\xae<b>"
+way = sys.argv[1]
+names = [b"limits@openssh.com", b"fsync@openssh.com", b"statvfs@openssh.com"]
+if way == "names":
+    names += [EVIL + b"%d" % i for i in range(500)]
 
-    def string(b):
-        return struct.pack(">I", len(b)) + b
-
-    def put(b):
-        while b:
-            b = b[os.write(1, b):]
-
-    def send(code, rest, length=None):
-        body = bytes([code]) + rest
-        put(struct.pack(">I", len(body) if length is None else length) + body)
-
-    first = True
-    while True:
-        length, = struct.unpack(">I", read(4))
-        body = read(length)
-        if first:
-            first = False
-            names = [b"limits@openssh.com", b"fsync@openssh.com",
-                     b"statvfs@openssh.com"]
-            if kind == "names":
-                names += [EVIL + b"%d" % i for i in range(500)]
-            send(2, struct.pack(">I", 3) + b"".join(
-                string(n) + string(EVIL if kind == "names" else b"1")
-                for n in names))
-            continue
-        number = body[1:5]
-        if kind == "endless":
-            # A right answer, and others that nobody has asked for.
-            send(101, number + struct.pack(">I", 0) + string(b"") * 2)
-            while True:
-                send(103, number + string(b"x" * 30000))
-        elif kind == "slow":
-            for c in struct.pack(">I", 17) + b"\x65" + number + bytes(12):
-                put(bytes([c]))
-                time.sleep(2)
-        elif kind == "long":
-            send(102, number + string(b"h"), 0x7fffffff)
-        elif kind == "short":
-            send(102, number, 1)
-        elif kind == "inner":
-            send(102 if body[0] == 3 else 103,
-                 number + struct.pack(">I", 0x7fffffff) + b"abc")
-        elif kind == "handle":
-            send(102, number + string(b"h" * 100000))
-        elif kind == "much" and body[0] == 5:  # more than was asked for
-            send(103, number + string(b"x" * 250000))
-        elif kind == "much" and body[0] == 3:
-            send(102, number + string(b"h"))
-        else:  # "names", and what else is asked
-            send(101, number + struct.pack(">I", 4) + string(EVIL)
-                 + string(EVIL))
-    """)
+for kind, rest in requests(b"".join(
+        string(n) + string(EVIL if way == "names" else b"1") for n in names)):
+    if way == "endless":
+        # A right answer, and others that nobody has asked for.
+        status(0)
+        while True:
+            send(103, rid + string(b"x" * 30000))
+    elif way == "slow":
+        for c in u32(17) + b"\x65" + rid + bytes(12):
+            put(bytes([c]))
+            time.sleep(2)
+    elif way == "long":
+        put(u32(0x7fffffff) + b"\x66" + rid + string(b"h"))
+    elif way == "short":
+        put(u32(1) + b"\x66" + rid)
+    elif way == "inner":
+        send(102 if kind == 3 else 103, rid + u32(0x7fffffff) + b"abc")
+    elif way == "handle":
+        send(102, rid + string(b"h" * 100000))
+    elif way == "much" and kind == 5:  # more than was asked for
+        send(103, rid + string(b"x" * 250000))
+    elif way == "much" and kind == 3:
+        send(102, rid + string(b"h"))
+    else:  # "names", and what else is asked
+        send(101, rid + u32(4) + string(EVIL) + string(EVIL))
+"""
 
 
 def within_memory():
@@ -92,9 +60,9 @@ def within_memory():
 @pytest.mark.parametrize("kind", ["endless", "slow", "long", "short", "inner",
                                   "handle", "much", "names"])
 def test_hostile_server(make_server, tmp_path, kind):
-    (tmp_path / "fake.py").write_text(SERVER)
+    fake = sftp_end(tmp_path / "fake.py", SERVER)
     server = make_server(
-        f"Subsystem sftp {sys.executable} {tmp_path}/fake.py {kind}\n"
+        f"Subsystem sftp {fake} {kind}\n"
         f"Banner {tmp_path}/banner\n")
     (tmp_path / "banner").write_bytes(b"\x1b]0;owned\x07<b>\n")
     client = Client("hpn", server, log_level="INFO")

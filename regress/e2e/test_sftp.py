@@ -12,6 +12,7 @@ import sys
 
 import pytest
 
+from copies import sftp_end
 from harness import (LONG, ME, Client, clean_env, have, hpn, run, stock,
                      wait_for)
 from terminal import Terminal
@@ -595,44 +596,38 @@ def test_limit_and_tuning(place, tmp_path):
     assert (place / "z").read_bytes() == (place / "300k").read_bytes()
 
 
-HOSTILE = r'''
-import struct, sys
-def get():
-    n = struct.unpack(">I", sys.stdin.buffer.read(4))[0]
-    return sys.stdin.buffer.read(n)
-def put(kind, body):
-    sys.stdout.buffer.write(struct.pack(">IB", len(body) + 1, kind) + body)
-    sys.stdout.buffer.flush()
-def s(x): return struct.pack(">I", len(x)) + x
-get(); put(2, struct.pack(">I", 3))
+HOSTILE = r"""
+def attrs(mode):
+    return struct.pack(">IQI", 5, 3, mode)
+
 listed = False
-while True:
-    m = get()
-    kind, rid = m[0], m[1:5]
-    path = m[9:9 + struct.unpack(">I", m[5:9])[0]] if kind != 200 else b""
-    attrs = lambda mode: struct.pack(">IQI", 5, 3, mode)
-    if kind == 16: put(104, rid + struct.pack(">I", 1) + s(b"/h") + s(b"") + attrs(0o40755))
-    elif kind in (7, 17): put(105, rid + attrs(0o40755 if path.endswith((b"h", b"top")) else 0o100644))
-    elif kind in (3, 11): put(102, rid + s(b"x")); listed = False
+for kind, rest in requests():
+    path = first_string(rest)
+    if kind == 16:
+        send(104, rid + u32(1) + string(b"/h") + string(b"") + attrs(0o40755))
+    elif kind in (7, 17):
+        send(105, rid + attrs(0o40755 if path.endswith((b"h", b"top")) else 0o100644))
+    elif kind in (3, 11):
+        send(102, rid + string(b"x"))
+        listed = False
     elif kind == 12 and not listed:
         listed = True
         names = [b"../evil", b"/tmp/evil", b"..", b"a/b", b"", b"n\0ul", b"good"]
-        put(104, rid + struct.pack(">I", len(names)) + b"".join(
-            s(n) + s(b"l " + n) + attrs(0o100644) for n in names))
-    elif kind == 5 and m[5 + 4 + 1:5 + 4 + 9] == bytes(8): put(103, rid + s(b"abc"))
-    elif kind in (5, 12): put(101, rid + struct.pack(">I", 1) + s(b"") + s(b""))
-    elif kind == 4: put(101, rid + struct.pack(">I", 0) + s(b"") + s(b""))
-    else: put(101, rid + struct.pack(">I", 8) + s(b"") + s(b""))
-'''
+        send(104, rid + u32(len(names)) + b"".join(
+            string(n) + string(b"l " + n) + attrs(0o100644) for n in names))
+    elif kind == 5 and rest[4 + 1:4 + 9] == bytes(8):
+        send(103, rid + string(b"abc"))
+    else:
+        status({4: 0, 5: 1, 12: 1}.get(kind, 8))
+"""
 
 
 def test_hostile_server(tmp_path):
-    server = tmp_path / "server.py"
-    server.write_text(HOSTILE)
+    server = sftp_end(tmp_path / "server.py", HOSTILE)
     where = tmp_path / "in/here"
     where.mkdir(parents=True)
     sftp("-get -r top", "-get *", "-get /h/*", "ls", "ls -l", "-ls *",
-         server=f"{sys.executable} {server}", cwd=where)
+         server=server, cwd=where)
     assert (where / "good").read_bytes() == b"abc"
     assert (where / "top/good").read_bytes() == b"abc"
     assert sorted(os.listdir(where)) == ["good", "top"]

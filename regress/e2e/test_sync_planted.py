@@ -3,10 +3,10 @@
 names, and where a server lies about names."""
 
 import os
-import sys
 
 import pytest
 
+from copies import executable, sftp_end
 from harness import have, hpn, run
 from sync_ways import arguments_of
 
@@ -113,53 +113,34 @@ def test_control_characters(tmp_path):
 
 # ---- a server that lies --------------------------------------------------
 
-LIAR = r'''
-import os, struct, sys
-NAMES = {names!r}
-def take(n):
-    data = b""
-    while len(data) < n:
-        more = os.read(0, n - len(data))
-        if not more:
-            sys.exit(0)
-        data += more
-    return data
-def say(kind, body):
-    os.write(1, struct.pack(">IB", len(body) + 1, kind) + body)
-def text(s):
-    return struct.pack(">I", len(s)) + s
+LIAR = r"""
 def attrs(mode):
     return struct.pack(">IQIIIII", 15, 5, 0, 0, mode, 10**9, 10**9)
+
 told = set()
-while True:
-    size, kind = struct.unpack(">IB", take(5))
-    body = take(size - 1)
-    ident = body[:4]
-    if kind == 1:
-        say(2, struct.pack(">I", 3))
-    elif kind in (7, 17):
-        path = body[8:8 + struct.unpack(">I", body[4:8])[0]]
+for kind, rest in requests():
+    if kind in (7, 17):
+        path = first_string(rest)
         if path.endswith(b"top") or path.endswith(b"top/"):
-            say(105, ident + attrs(0o40755))
+            send(105, rid + attrs(0o40755))
         else:
-            say(101, ident + struct.pack(">I", 2) + text(b"") + text(b""))
+            status(2)
     elif kind == 11:
-        say(102, ident + text(body[8:]))
+        send(102, rid + string(rest[4:]))
     elif kind == 12:
-        if ident and body[4:] in told:
-            say(101, ident + struct.pack(">I", 1) + text(b"") + text(b""))
+        if rest in told:
+            status(1)
         else:
-            told.add(body[4:])
-            say(104, ident + struct.pack(">I", len(NAMES)) + b"".join(
-                text(n) + text(b"") + attrs(0o100644) for n in NAMES))
+            told.add(rest)
+            send(104, rid + u32(len(NAMES)) + b"".join(
+                string(n) + string(b"") + attrs(0o100644) for n in NAMES))
     elif kind == 5:
-        say(103, ident + text(b"evil!"))
+        send(103, rid + string(b"evil!"))
     elif kind == 3:
-        say(102, ident + text(b"h"))
+        send(102, rid + string(b"h"))
     else:
-        say(101, ident + struct.pack(">I", 0 if kind == 4 else 8) +
-            text(b"no") + text(b""))
-'''
+        status(0 if kind == 4 else 8)
+"""
 
 
 @pytest.mark.parametrize("names", [
@@ -168,10 +149,8 @@ while True:
 def test_lying_listing(tmp_path, names):
     """Names that lead out of their directory end the copy of it; nothing is
     written outside, and nothing deleted."""
-    liar, shell = tmp_path / "liar", tmp_path / "shell"
-    liar.write_text(LIAR.replace("{names!r}", repr(names)))
-    shell.write_text(f"#!/bin/sh\nexec {sys.executable} {liar}\n")
-    shell.chmod(0o755)
+    liar = sftp_end(tmp_path / "liar", f"NAMES = {names!r}\n{LIAR}")
+    shell = executable(tmp_path / "shell", f"exec {liar}\n")
     target = tmp_path / "deep/to"
     target.mkdir(parents=True)
     (target / "mine").write_text("x")
