@@ -250,6 +250,27 @@ open_named(const char *path, int flags, mode_t mode)
 }
 
 int
+open_named_dir(const char *path)
+{
+	char name[PATH_MAX];
+	struct walk w;
+	int fd = -1, saved, flags;
+
+	if (begin(&w, path) == 0 && walk(&w, name, true) == 0) {
+		flags = O_CLOEXEC |
+		    (file_is_of_kernel(w.dir) ? 0 : O_NOFOLLOW);
+		fd = openat(w.dir, name, O_RDONLY | O_DIRECTORY | O_NOCTTY |
+			O_NONBLOCK | flags);
+		if (fd == -1 && errno == EACCES)
+			fd = openat(w.dir, name, FILE_STEP | flags);
+	}
+	saved = errno;
+	fd_close(&w.dir);
+	errno = saved;
+	return fd;
+}
+
+int
 open_named_socket(const char *path)
 {
 	char name[PATH_MAX];

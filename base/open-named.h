@@ -27,6 +27,11 @@
 /* As open(2), always with O_CLOEXEC and O_NOCTTY. -1 sets errno. */
 int open_named(const char *path, int flags, mode_t mode);
 
+/* Opens a directory: to read it, or as a step (compat/file.h) if this user may
+ * not read it. All links on the way, also the last component with or without a
+ * slash or a dot behind it, are followed by the rule above. -1 sets errno. */
+int open_named_dir(const char *path);
+
 /* Opens a handle (O_PATH) of a socket, to connect to it by /proc/self/fd. By
  * the rule above, a socket in a directory that others can write must be root's
  * or ours and have no other name: otherwise somebody could lead us to another

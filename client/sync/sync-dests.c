@@ -140,6 +140,9 @@ sync_dests_find(struct sync_run *run)
 		return;
 	while (!sftp_is_ready(sync_end_of(run, false)->s))
 		sync_hosts_turn(run, 100);
+	sync_own_ask(run);
+	sync_way_ask(run);
+	sync_way_check(run);
 	find_real_target(run);
 	run->target_top = xstrdup(run->target_path);
 	for (size_t i = 0; i < named->n; i++)

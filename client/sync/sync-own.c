@@ -170,6 +170,9 @@ sync_own_ask(struct sync_run *run)
 	const struct sync_end *target = sync_end_of(run, false);
 	struct sync_own *own = &run->own;
 
+	if (own->asked)
+		return;
+	own->asked = true;
 	if (target == &run->here) {
 		take_this_process(own);
 		own->ids_done = own->proc_done = true;

@@ -331,16 +331,50 @@ scan_targets(struct sync_run *run)
 		scan_target(run, p);
 }
 
+_Noreturn static void
+refuse_target(struct sync_run *run)
+{
+	const struct sync_end *target = sync_end_of(run, false);
+
+	sync_die(run, SYNC_EXIT_FILES, target->top,
+	    target->status == SFTP_FAILURE ?
+		"cannot be the target: is it reached by another user's "
+		"link?" :
+		sftp_status_text(target->status));
+}
+
+/* The server has tried to keep to a target that is not there. It refuses to
+ * where another user's link is on the way; then nothing is made. A scan that
+ * holds a handle is another reason, which a second try has not. */
+static void
+must_lead_there(struct sync_run *run)
+{
+	struct sync_end *target = sync_end_of(run, false);
+
+	sync_wait_for(run, &target->answered);
+	if (!sftp_has(target->s, SFTP_EXT_CONFINE) ||
+	    target->status != SFTP_FAILURE)
+		return;
+	free_targets(run);
+	sync_confine_target(run);
+	sync_wait_for(run, &target->answered);
+	if (target->status == SFTP_FAILURE)
+		refuse_target(run);
+}
+
 /* Begins all again below a target that was made just now. */
 static void
 begin_again(struct sync_run *run)
 {
 	struct sync_end *target = sync_end_of(run, false);
 
-	/* With a directory above it, it has its root already. */
 	if (target->top != NULL)
-		sync_wait_for(run, &target->answered);
-	make_target(run);
+		must_lead_there(run);
+	/* With a directory above it, it has its root already; else somebody has
+	 * made it. */
+	if (target->top == NULL || run->target_top != NULL ||
+	    sftp_confined(target->s) == SFTP_CONFINED_NOT)
+		make_target(run);
 	if (target->top != NULL && !run->args.opts.dry_run &&
 	    sftp_confined(target->s) == SFTP_CONFINED_NOT)
 		sync_confine_target(run);
@@ -382,10 +416,7 @@ must_be_confined(struct sync_run *run)
 	    sftp_confined(target->s) != SFTP_CONFINED_NOT ||
 	    (run->args.opts.dry_run && target->status == SFTP_NO_SUCH_FILE))
 		return;
-	sync_die(run, SYNC_EXIT_FILES, target->top,
-	    target->status == SFTP_FAILURE ?
-		"cannot be the target: is it another user's link?" :
-		sftp_status_text(target->status));
+	refuse_target(run);
 }
 
 /* Sends all that is known to be asked in one flight, and takes the answers that
@@ -399,11 +430,13 @@ begin(struct sync_run *run)
 	struct sync_root *r;
 
 	sync_own_ask(run);
+	sync_way_ask(run);
 	ask(target->s, run->target_path, &top);
 	sync_confine_ends(run);
 	TAILQ_FOREACH(r, &run->roots, entry)
 		begin_pair(run, r);
 	sync_own_take(run);
+	sync_way_check(run);
 	sync_xattrs_check(run);
 	sync_wait_for(run, &top.done);
 	if (top.status == SFTP_NO_SUCH_FILE)
@@ -450,6 +483,16 @@ take_abilities(struct sync_run *run)
 
 /* ---- the plan ----------------------------------------------------------- */
 
+/* The target on this machine, which all pairs share. */
+static struct local_dir *
+target_here(struct sync_run *run)
+{
+	if (run->target_here == NULL)
+		run->target_here = sync_way_here(run);
+	return run->target_here != NULL ? local_dir_ref(run->target_here) :
+					  NULL;
+}
+
 static void
 add_locals(struct sync_run *run, struct sync_pair_ends *p)
 {
@@ -461,8 +504,7 @@ add_locals(struct sync_run *run, struct sync_pair_ends *p)
 	for (size_t i = 0; i < n; i++) {
 		p->locals[i] = run->up ?
 		    local_root(run->tree, sources->v[i], LOCAL_LINKS_ALL) :
-		    local_root(run->tree, run->target_path,
-			LOCAL_LINKS_OWN);
+		    target_here(run);
 		sync_must(p->locals[i] == NULL ? ERR_NOMEM : 0);
 	}
 }
@@ -830,6 +872,7 @@ sync_run(struct sync_run *run)
 	strlist_clear(&run->dests);
 	strlist_clear(&run->dests_inside);
 	free(run->target_top);
+	local_dir_unref(run->target_here);
 	local_tree_free(run->tree);
 	sync_owners_free(run->owners);
 	free(run->own.groups);

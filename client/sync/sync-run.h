@@ -43,11 +43,19 @@ struct sync_end {
 
 /* Whom the target's server works for: sync-own.c. */
 struct sync_own {
-	bool ids_done, proc_done; /* what was asked is answered */
+	bool asked, ids_done, proc_done; /* what was asked is answered */
 	bool is_known;
 	uint32_t uid;
 	uint32_t *groups; /* owned */
 	size_t n_groups;
+};
+
+/* The directories on the way to the target: sync-way.c. */
+struct sync_way {
+	struct sync_step *steps; /* owned */
+	size_t n;
+	unsigned waiting;
+	bool done;
 };
 
 struct report;
@@ -84,6 +92,7 @@ struct sync_run {
 	struct strlist kept; /* paths that scans borrow */
 	struct sync_ends ends;
 	struct sync_own own;
+	struct sync_way way;
 	struct sync_owners *owners; /* by name; NULL: ids are numbers */
 	char *target_path;	/* without "~" */
 	char *target_top;	/* its server keeps to; NULL: to the target */
@@ -91,6 +100,7 @@ struct sync_run {
 	struct strlist dests_inside; /* below the target, of these */
 	bool target_made;
 	struct local_tree *tree; /* of the local roots */
+	struct local_dir *target_here; /* the target on this machine */
 	struct sync_plan *plan;
 	struct xfer *x;
 
@@ -184,6 +194,13 @@ void sync_own_ask(struct sync_run *run);
 void sync_own_take(struct sync_run *run);
 /* Begins to learn owners' names, if these count. */
 void sync_own_names(struct sync_run *run);
+
+/* sync-way.c: asks for the links on the way to the target, in the first flight,
+ * and ends the program if one is another user's, before anything is made. */
+void sync_way_ask(struct sync_run *run);
+void sync_way_check(struct sync_run *run);
+/* Opens a target on this machine by the same rule. NULL: no memory. */
+struct local_dir *sync_way_here(struct sync_run *run);
 
 /* sync-chown.c: asks the target's end for the ids of the names of --chown. Ends
  * the program if it does not know one. */

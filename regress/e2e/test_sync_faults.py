@@ -6,10 +6,11 @@ clear word, and the next run ends right."""
 import os
 import re
 import shutil
+import subprocess
 
 import pytest
 
-from harness import have, hpn, run, start, wait_for
+from harness import clean_env, have, hpn, run, start, wait_for
 from sync_ways import WAYS, Mounts, arguments_of
 
 SYNC, RSYNC = hpn("sync"), shutil.which("rsync")
@@ -285,3 +286,57 @@ def test_unmounted_meanwhile(ends, mounts, tmp_path, side):
     done = run([SYNC, "-a", "--delete", "--max-delete=99", "--break-lock",
                 *ends(f"{source}/", f"{target}/")])
     assert done.rc == 0 and content(source) == content(target), done
+
+
+# A disk that has no hard links, as FAT.
+NO_LINKS = """
+#include <errno.h>
+
+int linkat(int a, const char *from, int b, const char *to, int flags)
+{
+    (void)a, (void)from, (void)b, (void)to, (void)flags;
+    errno = EPERM;
+    return -1;
+}
+
+int link(const char *from, const char *to)
+{
+    return linkat(0, from, 0, to, 0);
+}
+"""
+
+
+@pytest.mark.parametrize("name", [w for w in WAYS if w != "down-stock"])
+@pytest.mark.parametrize("size", [1, 100000])
+def test_disk_without_links(name, size, tmp_path):
+    """-H copies each name of a set, also of links, and says so; a second run
+    and one after a change leave all of them whole, too."""
+    code, library = tmp_path / "no.c", tmp_path / "no.so"
+    code.write_text(NO_LINKS)
+    if subprocess.run(["cc", "-shared", "-fPIC", "-o", library, code],
+                      capture_output=True, check=False).returncode != 0:
+        pytest.skip("no compiler")
+    source, target = fill(tmp_path / "from", {"a": size}), tmp_path / "to"
+    (source / "d").mkdir()
+    for path in ("b", "d/c"):
+        os.link(source / "a", source / path)
+    (source / "l").symlink_to("a")
+    os.link(source / "l", source / "d/l", follow_symlinks=False)
+    words = [SYNC, "-aH", *arguments_of(name, tmp_path / "shell")(
+        f"{source}/", f"{target}/")]
+    env = clean_env(LD_PRELOAD=library)
+    for turn in range(3):
+        done = run(words, env=env)
+        assert done.rc == 0, done
+        assert done.err.count(b"cannot be made a hard link: copied") == 1
+        assert content(target) == content(source)
+        assert os.readlink(target / "l") == os.readlink(target / "d/l") == "a"
+        assert (target / "a").stat().st_nlink == 1
+        if turn == 1:
+            (source / "b").write_bytes(os.urandom(size + 1))
+            os.utime(source / "b", (10**9 + 1, 10**9 + 1))
+    assert not list(target.rglob(".*"))
+    # Where there are links again, the set becomes one file.
+    assert run(words).rc == 0
+    assert content(target) == content(source)
+    assert (target / "a").stat().st_nlink == 3

@@ -8,7 +8,7 @@ import pytest
 
 from copies import executable, sftp_end
 from harness import have, hpn, run
-from sync_ways import arguments_of
+from sync_ways import WAYS, arguments_of
 
 SYNC = hpn("sync")
 OTHER = 12345
@@ -84,7 +84,7 @@ def test_target_is_a_link(tmp_path, way, slash, more):
              *ends(f"{tmp_path}/from/", f"{tmp_path}/to{slash}")]
     os.chown(tmp_path / "to", 4711, 4711, follow_symlinks=False)
     done = run(words)
-    assert done.rc != 0 or more == ["-n"] and way == "down", done
+    assert done.rc == 3, done
     assert os.listdir(tmp_path / "outside") == ["f-outside"]
     os.chown(tmp_path / "to", 0, 0, follow_symlinks=False)
     assert run(words).rc == 0
@@ -112,6 +112,51 @@ def test_control_characters(tmp_path):
 
 
 # ---- a server that lies --------------------------------------------------
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="links of others need root")
+@pytest.mark.parametrize("name", WAYS)
+@pytest.mark.parametrize("target,more", [
+    ("a/there", []), ("a/there/", ["--delete"]), ("a/new/", ["-n"]),
+    ("a/new", []), ("a/.", []), ("a/", []), ("a/there/../new", []),
+    ("a/new/far", ["--mkpath"]), ("a/there", ["--link-dest=../../old"])])
+def test_link_on_the_way_to_the_target(tmp_path, name, target, more):
+    """A link counts wherever it stands in the target's path, and nothing is
+    made where another user's leads."""
+    ends = arguments_of(name, tmp_path / "shell")
+    for made in ("from", "real/there", "way", "old"):
+        (tmp_path / made).mkdir(parents=True)
+    (tmp_path / "from/f").write_text("x")
+    link = tmp_path / "way/a"
+    link.symlink_to("../real")
+    words = [SYNC, "-rt", *more,
+             *ends(f"{tmp_path}/from/", f"{tmp_path}/way/{target}")]
+    os.chown(link, OTHER, OTHER, follow_symlinks=False)
+    done = run(words)
+    assert done.rc == 3 and b"another user's link" in done.err, done
+    assert os.listdir(tmp_path / "real") == ["there"]
+    assert not os.listdir(tmp_path / "real/there")
+    os.chown(link, 0, 0, follow_symlinks=False)
+    assert run(words).rc == 0
+    assert more == ["-n"] or list((tmp_path / "real").rglob("f"))
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="links of others need root")
+def test_link_in_a_link_on_the_way(tmp_path):
+    """Our server looks at each link that it comes to, also behind another."""
+    ends = arguments_of("up-hpn", tmp_path / "shell")
+    for made in ("from", "real"):
+        (tmp_path / made).mkdir()
+    (tmp_path / "from/f").write_text("x")
+    (tmp_path / "a").symlink_to("b/")
+    (tmp_path / "b").symlink_to("real")
+    words = [SYNC, "-rt", *ends(f"{tmp_path}/from/", f"{tmp_path}/a/new/")]
+    os.chown(tmp_path / "b", OTHER, OTHER, follow_symlinks=False)
+    done = run(words)
+    assert done.rc == 3 and b"another user's link" in done.err, done
+    assert not os.listdir(tmp_path / "real")
+    os.chown(tmp_path / "b", 0, 0, follow_symlinks=False)
+    assert run(words).rc == 0
+
 
 LIAR = r"""
 def attrs(mode):

@@ -352,6 +352,45 @@ test_parent(void **state)
 	assert_int_equal(errno, ELOOP);
 }
 
+/* Opens a directory, which must have this name in it. 0, or the error. */
+static int
+try_dir(const char *path, const char *inside)
+{
+	int fd = open_named_dir(path_of(path));
+
+	if (fd < 0)
+		return errno;
+	assert_int_equal(faccessat(fd, inside, F_OK, 0), 0);
+	fd_close(&fd);
+	return 0;
+}
+
+static void
+test_dirs(void **state)
+{
+	static const char *const ways[] = { "shared/a", "shared/a/",
+		"shared/a/.", "shared/a//sub/..", "shared/b" };
+	int fd;
+
+	(void)state;
+	assert_int_equal(mkdir(path_of("own/sub"), 0700), 0);
+	assert_int_equal(try_dir("own", "file"), 0);
+	assert_int_equal(try_dir("own/file", ""), ENOTDIR);
+	assert_int_equal(try_dir("own/none", ""), ENOENT);
+	assert_int_equal(try_dir("own/none/x", ""), ENOENT);
+	assert_int_equal(symlink(path_of("own"), path_of("shared/a")), 0);
+	assert_int_equal(symlink("a/.", path_of("shared/b")), 0);
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		assert_int_equal(try_dir(ways[i], "file"), 0);
+	fd = open_named_dir("/dev/fd/.");
+	assert_true(fd >= 0);
+	fd_close(&fd);
+	skip_if_not_root();
+	give_away("shared/a");
+	for (size_t i = 0; i < ARRAY_LEN(ways); i++)
+		assert_int_equal(try_dir(ways[i], "file"), ELOOP);
+}
+
 static void
 test_long_paths(void **state)
 {
@@ -380,6 +419,7 @@ main(void)
 		TEST(test_refused_stays_whole),
 		TEST(test_descriptors),
 		TEST(test_parent),
+		TEST(test_dirs),
 		TEST(test_long_paths),
 	};
 

@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/open-named.h"
 #include "compat/bsd.h"
 #include "compat/file.h"
 #include "compat/libc.h"
@@ -63,10 +64,22 @@ make(int fd, unsigned flags)
 	return b;
 }
 
+static int
+open_own_way(const char *path)
+{
+	int fd = open_named_dir(path);
+
+	if (fd < 0 && errno == ELOOP)
+		errno = ENOLINK;
+	return fd;
+}
+
 struct local_beneath *
 local_beneath_new(const char *path, unsigned flags)
 {
-	return make(local_open_root(path, LOCAL_LINKS_OWN), flags);
+	return make((flags & LOCAL_BENEATH_OWN_WAY) != 0 ?
+		open_own_way(path) :
+		local_open_root(path, LOCAL_LINKS_OWN), flags);
 }
 
 struct local_beneath *

@@ -39,10 +39,13 @@ serve_spend(struct sftp_serve *s, const struct serve_op *op, uint64_t *left,
 	return false;
 }
 
+/* A session that is to make something is not led there by others' links. */
 static unsigned
-links_flag(uint32_t flags)
+beneath_flags(const struct sftp_serve *s, uint32_t rights, uint32_t flags)
 {
-	return (flags & SFTP_CONFINE_LINKS) != 0 ? LOCAL_BENEATH_LINKS : 0;
+	return ((flags & SFTP_CONFINE_LINKS) != 0 ? LOCAL_BENEATH_LINKS : 0) |
+	    ((rights & SFTP_MAY_MAKE) != 0 ? LOCAL_BENEATH_OWN_WAY : 0) |
+	    (s->opts.no_openat2 ? LOCAL_BENEATH_WALK : 0);
 }
 
 static int
@@ -107,8 +110,7 @@ serve_confine(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	if (!serve_may(s, rights))
 		return ERR_DENIED;
 	op->count = rights;
-	op->flags = (int)(links_flag(flags) |
-	    (s->opts.no_openat2 ? LOCAL_BENEATH_WALK : 0));
+	op->flags = (int)beneath_flags(s, rights, flags);
 	op->order.alone = true;
 	op->run = run_confine;
 	op->done = done_confine;
