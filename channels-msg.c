@@ -289,8 +289,7 @@ on_data(struct channels *chs, struct rd r, bool extended)
 		log_info("channel %u: peer sent more than its window", c->id);
 		return ERR_PROTOCOL;
 	}
-	if (!c->interactive)
-		channels_rate_count(c->chs, CHANNELS_IN, data.len);
+	channel_rate_arrived(c, data.len);
 	return channel_deliver(c, ext, data);
 }
 

@@ -7,13 +7,18 @@
 
 enum { US_PER_MS = 1000, LATE_MS = 100 };
 
+_Static_assert((int)CHANNELS_RATE_FIRST >= (int)CHANNEL_EARLY_MAX,
+    "early data fits into what is given of a window at once");
+
 static void on_time(void *arg);
 
 void
 channels_rate_init(struct channels *chs)
 {
-	for (int i = 0; i < CHANNELS_WAYS; i++)
+	for (int i = 0; i < CHANNELS_WAYS; i++) {
 		bucket_set(&chs->rate.bucket[i], BUCKET_NO_LIMIT, 0);
+		bucket_set(&chs->rate.calm[i], CHANNELS_RATE_CALM, 0);
+	}
 }
 
 void
@@ -23,19 +28,36 @@ channels_rate_end(struct channels *chs)
 	chs->rate.timer = NULL;
 }
 
-/* Waits until the bucket has something again. */
-static void
-wait_for(struct channels *chs, enum channels_way way)
+static bool
+is_limited(const struct channels *chs, enum channels_way way)
 {
-	uint64_t ms = bucket_wait_us(&chs->rate.bucket[way]) / US_PER_MS + 1;
-
-	chs->rate.waits[way] = true;
-	chs->rate.moved.held[way] = true;
-	if (chs->rate.timer == NULL)
-		chs->rate.timer = loop_after(chs->loop, ms, on_time, chs);
+	return chs->rate.bucket[way].rate != BUCKET_NO_LIMIT;
 }
 
-/* Touches the channels whose windows were not given back. Those that want to
+/* ---- waiting ------------------------------------------------------------- */
+
+/* Waits until c may move data again. */
+static void
+wait_for(struct channel *c, enum channels_way way)
+{
+	struct channels_rate *rate = &c->chs->rate;
+	uint64_t us = bucket_wait_us(&rate->bucket[way]), at;
+
+	if (c->interactive)
+		us = MIN(us, bucket_wait_us(&rate->calm[way]));
+	at = clock_ms() + us / US_PER_MS + 1;
+	rate->waits[way] = true;
+	rate->moved.held[way] = true;
+	if (rate->timer != NULL && rate->timer_ms <= at)
+		return;
+	loop_cancel(c->chs->loop, rate->timer);
+	rate->timer = loop_after(c->chs->loop, us / US_PER_MS + 1, on_time,
+	    c->chs);
+	rate->timer_ms = at;
+}
+
+/* Touches the channels whose windows were not given back, from the one behind
+ * that which was given some last, so that each has its turn. Those that want to
  * send wait in their row, which the turn that follows serves. */
 static void
 on_time(void *arg)
@@ -45,59 +67,35 @@ on_time(void *arg)
 
 	chs->rate.timer = NULL;
 	chs->rate.waits[CHANNELS_IN] = chs->rate.waits[CHANNELS_OUT] = false;
-	for (size_t i = 0; in && i < chs->n; i++)
-		if (chs->v[i] != NULL && !chs->v[i]->interactive &&
-		    chs->v[i]->window.consumed > 0)
-			channel_touch(chs->v[i]);
+	for (size_t i = 0; in && i < chs->n; i++) {
+		struct channel *c = chs->v[(chs->rate.next + i) % chs->n];
+
+		if (c != NULL && c->window.consumed > 0)
+			channel_touch(c);
+	}
 	loop_again(chs->loop);
 }
 
-bool
-channels_rate_may(struct channels *chs, enum channels_way way)
-{
-	struct bucket *b = &chs->rate.bucket[way];
+/* ---- moving -------------------------------------------------------------- */
 
-	if (b->rate == BUCKET_NO_LIMIT || bucket_may(b, clock_us()))
+bool
+channel_rate_may(struct channel *c, enum channels_way way)
+{
+	struct channels_rate *rate = &c->chs->rate;
+	uint64_t now;
+
+	if (!is_limited(c->chs, way))
 		return true;
-	wait_for(chs, way);
+	now = clock_us();
+	if ((c->interactive && bucket_may(&rate->calm[way], now)) ||
+	    bucket_may(&rate->bucket[way], now))
+		return true;
+	wait_for(c, way);
 	return false;
 }
 
-uint32_t
-channels_rate_room(const struct channels *chs, enum channels_way way,
-    uint32_t least)
-{
-	const struct bucket *b = &chs->rate.bucket[way];
-
-	if (b->rate == BUCKET_NO_LIMIT)
-		return UINT32_MAX;
-	return (uint32_t)MIN(MAX(b->left, (int64_t)least),
-	    (int64_t)UINT32_MAX);
-}
-
-void
-channels_rate_take(struct channels *chs, enum channels_way way, uint64_t bytes)
-{
-	bucket_take(&chs->rate.bucket[way], bytes);
-}
-
-/* A window that comes back each round trip carries the rate if it is as wide as
- * what comes in one. Twice that, and some for turns that are late; more would
- * only let more through at once. */
-uint32_t
-channels_rate_window(const struct channels *chs)
-{
-	uint64_t rate = chs->rate.bucket[CHANNELS_IN].rate;
-	uint64_t ms = 2 * (chs->rtt_us / US_PER_MS) + LATE_MS;
-
-	if (rate >= UINT32_MAX)
-		return UINT32_MAX;
-	return (uint32_t)MIN(rate * MIN(ms, (uint64_t)UINT32_MAX) / 1000,
-	    (uint64_t)UINT32_MAX);
-}
-
-void
-channels_rate_count(struct channels *chs, enum channels_way way, uint64_t bytes)
+static void
+count(struct channels *chs, enum channels_way way, uint64_t bytes)
 {
 	void (*fn)(void *arg) = chs->rate.on_move;
 
@@ -107,6 +105,95 @@ channels_rate_count(struct channels *chs, enum channels_way way, uint64_t bytes)
 	chs->rate.on_move = NULL;
 	fn(chs->rate.on_move_arg);
 }
+
+/* True if c moves these bytes beside the rate. */
+static bool
+take_calm(struct channel *c, enum channels_way way, uint64_t bytes)
+{
+	struct bucket *calm = &c->chs->rate.calm[way];
+
+	if (!c->interactive || !bucket_may(calm, clock_us()))
+		return false;
+	bucket_take(calm, bytes);
+	return true;
+}
+
+void
+channel_rate_sent(struct channel *c, uint64_t bytes)
+{
+	if (bytes == 0 || take_calm(c, CHANNELS_OUT, bytes))
+		return;
+	bucket_take(&c->chs->rate.bucket[CHANNELS_OUT], bytes);
+	count(c->chs, CHANNELS_OUT, bytes);
+}
+
+void
+channel_rate_arrived(struct channel *c, uint64_t bytes)
+{
+	if (!c->interactive)
+		count(c->chs, CHANNELS_IN, bytes);
+}
+
+/* ---- windows ------------------------------------------------------------- */
+
+void
+channel_rate_give_window(struct channel *c, uint64_t bytes)
+{
+	if (bytes == 0 || take_calm(c, CHANNELS_IN, bytes))
+		return;
+	c->chs->rate.next = c->id + 1;
+	bucket_take(&c->chs->rate.bucket[CHANNELS_IN], bytes);
+	if (c->interactive)
+		count(c->chs, CHANNELS_IN, bytes);
+}
+
+void
+channel_rate_end(struct channel *c)
+{
+	if (!c->interactive)
+		bucket_give(&c->chs->rate.bucket[CHANNELS_IN], c->window.left);
+}
+
+uint32_t
+channel_rate_room(const struct channel *c, uint32_t least)
+{
+	const struct bucket *b = &c->chs->rate.bucket[CHANNELS_IN];
+
+	if (!is_limited(c->chs, CHANNELS_IN))
+		return UINT32_MAX;
+	return (uint32_t)MIN(MAX(b->left, (int64_t)least),
+	    (int64_t)UINT32_MAX);
+}
+
+/* A window that comes back each round trip carries the rate if it is as wide as
+ * what comes in one. Twice that, and some for turns that are late; more would
+ * only let more through at once. A terminal needs little. */
+uint32_t
+channel_rate_window(const struct channel *c)
+{
+	uint64_t rate = c->chs->rate.bucket[CHANNELS_IN].rate, ms;
+
+	if (!is_limited(c->chs, CHANNELS_IN))
+		return UINT32_MAX;
+	if (c->interactive)
+		return RECV_WINDOW_LEAST;
+	if (rate >= UINT32_MAX)
+		return UINT32_MAX;
+	channels_sample_path(c->chs);
+	ms = 2 * (c->chs->rtt_us / US_PER_MS) + LATE_MS;
+	rate = rate * MIN(ms, (uint64_t)UINT32_MAX) / 1000;
+	return (uint32_t)MIN(MAX(rate, (uint64_t)RECV_WINDOW_LEAST),
+	    (uint64_t)UINT32_MAX);
+}
+
+uint32_t
+channel_rate_first(const struct channel *c, uint32_t window)
+{
+	return !is_limited(c->chs, CHANNELS_IN) ? window :
+	    MIN(window, (uint32_t)CHANNELS_RATE_FIRST);
+}
+
+/* ---- the owner's side ---------------------------------------------------- */
 
 void
 channels_set_rate(struct channels *chs, enum channels_way way,

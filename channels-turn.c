@@ -130,10 +130,7 @@ send_one(struct channel *c, bool *moved)
 	int r = channel_pump(c, moved);
 	uint32_t sent = before - c->peer_window;
 
-	if (!c->interactive) {
-		channels_rate_take(c->chs, CHANNELS_OUT, sent);
-		channels_rate_count(c->chs, CHANNELS_OUT, sent);
-	}
+	channel_rate_sent(c, sent);
 	c->ahead = sent > ROUND_BYTES ? sent - ROUND_BYTES : 0;
 	return r;
 }
@@ -152,7 +149,7 @@ turn_row(struct channels *chs, struct channel_row *row)
 	int r;
 
 	while (n-- > 0 && (c = row->first) != NULL) {
-		if (row == &chs->bulk && !channels_rate_may(chs, CHANNELS_OUT))
+		if (!channel_rate_may(c, CHANNELS_OUT))
 			return 0;
 		if (lets_others_pass(c))
 			continue;
@@ -170,10 +167,11 @@ turn_row(struct channels *chs, struct channel_row *row)
 	return 0;
 }
 
+/* What holds for the first channel of a row holds for all in it. */
 static bool
-bulk_may(struct channels *chs)
+row_may(const struct channel_row *row)
 {
-	return chs->bulk.n > 0 && channels_rate_may(chs, CHANNELS_OUT);
+	return row->n > 0 && channel_rate_may(row->first, CHANNELS_OUT);
 }
 
 /* Sends packets in rounds, the interactive channels first: so no channel waits
@@ -187,7 +185,7 @@ pump_all(struct channels *chs)
 
 	join_touched(chs);
 	while (r == 0 && chs->tx_blocked == 0 &&
-	    (chs->quick.n > 0 || bulk_may(chs))) {
+	    (row_may(&chs->quick) || row_may(&chs->bulk))) {
 		r = turn_row(chs, &chs->quick);
 		if (r == 0 && chs->tx_blocked == 0)
 			r = turn_row(chs, &chs->bulk);

@@ -42,8 +42,8 @@ channels_set_dynamic(struct channels *chs, bool dynamic)
 	chs->fixed_windows = !dynamic;
 }
 
-static void
-sample_path(struct channels *chs)
+void
+channels_sample_path(struct channels *chs)
 {
 	uint64_t now = clock_ms();
 	int fd = packet_fd_in(chs->packet);
@@ -111,11 +111,11 @@ grow(struct channel *c)
 	if (chs->fixed_windows || c->interactive ||
 	    !recv_window_may_grow(&c->window))
 		return;
-	sample_path(chs);
+	channels_sample_path(chs);
 	path = (struct recv_path){ .rtt_us = chs->rtt_us,
 		.rcvbuf = chs->rcvbuf,
 		.limit = MAX(c->window.max,
-		    MIN(grow_limit(c), channels_rate_window(chs))),
+		    MIN(grow_limit(c), channel_rate_window(c))),
 		.share = recv_window_fair(recv_movers_count(&chs->movers),
 		    chs->exact_windows),
 		.exact = chs->exact_windows };
@@ -135,21 +135,18 @@ shrink(struct channel *c, uint64_t now_ms)
 		    recv_window_share(recv_movers_count(&chs->movers)));
 }
 
-/* How many bytes of c's window the peer gets back now, at the rate for bulk. */
+/* How many bytes of c's window the peer gets now, at the rate. */
 static uint32_t
 give_back(struct channel *c)
 {
 	uint32_t least = 3 * MIN(c->max_packet,
 	    (uint32_t)CHANNEL_PACKET_DEFAULT), bytes;
 
-	if (c->interactive)
-		return recv_window_give_back(&c->window, UINT32_MAX);
-	bytes = recv_window_give_back(&c->window,
-	    channels_rate_room(c->chs, CHANNELS_IN, least));
-	channels_rate_take(c->chs, CHANNELS_IN, bytes);
+	bytes = recv_window_give_back(&c->window, channel_rate_room(c, least));
+	channel_rate_give_window(c, bytes);
 	/* The rest comes when the rate lets it. */
 	if (recv_window_adjust_due(&c->window, c->max_packet))
-		(void)channels_rate_may(c->chs, CHANNELS_IN);
+		(void)channel_rate_may(c, CHANNELS_IN);
 	return bytes;
 }
 
@@ -164,7 +161,7 @@ channel_adjust_window(struct channel *c)
 	if (!recv_window_adjust_due(&c->window, c->max_packet) ||
 	    channel_got_eof(c) || c->sending == SENDING_CLOSED)
 		return 0;
-	if (!c->interactive && !channels_rate_may(c->chs, CHANNELS_IN))
+	if (!channel_rate_may(c, CHANNELS_IN))
 		return 0;
 	now_ms = clock_ms();
 	if (!c->chs->fixed_windows) {

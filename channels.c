@@ -89,6 +89,7 @@ channel_free(struct channel *c)
 	channel_forget_waits(c);
 	channel_forget_use(c);
 	channel_forget_early(c);
+	channel_rate_end(c);
 	chs->offered -= c->offered;
 	chs->v[c->id] = NULL;
 	chs->free_from = MIN(chs->free_from, (size_t)c->id);
@@ -239,14 +240,21 @@ first_window(const struct channel *c, uint32_t wanted)
 	const struct channels *chs = c->chs;
 
 	/* c is part of count, and its window so far (0) is part of offered. */
-	return recv_window_first(wanted, chs->offered, chs->count - 1,
+	wanted = recv_window_first(wanted, chs->offered, chs->count - 1,
 	    chs->fixed_windows);
+	return MIN(wanted, channel_rate_window(c));
 }
 
 void
 channel_offer(struct channel *c, uint32_t window, uint32_t max_packet)
 {
-	recv_window_init(&c->window, first_window(c, window));
+	uint32_t first;
+
+	window = first_window(c, window);
+	first = channel_rate_first(c, window);
+	recv_window_init(&c->window, first);
+	recv_window_grant(&c->window, window - first, false);
+	channel_rate_give_window(c, first);
 	channel_count_offered(c);
 	c->max_packet = max_packet;
 	if (max_packet == CHANNEL_PACKET_DEFAULT && !c->chs->exact_windows &&
@@ -273,7 +281,7 @@ channel_open(struct channel **out, struct channels *chs, const char *type,
 	buf_put_u8(&b, SSH_MSG_CHANNEL_OPEN);
 	buf_put_cstring(&b, type);
 	buf_put_u32(&b, c->id);
-	buf_put_u32(&b, c->window.max);
+	buf_put_u32(&b, c->window.left);
 	buf_put_u32(&b, c->max_packet);
 	if (extra != NULL)
 		buf_put_buf(&b, extra);
@@ -300,19 +308,25 @@ channel_open_optimistically(struct channel *c, uint32_t peer_id)
 void
 channel_grant_window(struct channel *c, uint32_t window)
 {
-	bool told = false;
+	uint32_t first;
 	struct buf b;
 
 	window = first_window(c, window);
+	first = channel_rate_first(c, window);
 	/* The peer is told now and not at the end of the turn: its data may
 	 * be on the way already, and needs the window. */
 	if (c->state == CHANNEL_OPEN) {
 		channel_msg(c, &b, SSH_MSG_CHANNEL_WINDOW_ADJUST);
-		buf_put_u32(&b, window);
-		told = channels_send(c->chs, &b) == 0;
+		buf_put_u32(&b, first);
+		if (channels_send(c->chs, &b) == 0) {
+			recv_window_grant(&c->window, first, true);
+			channel_rate_give_window(c, first);
+			window -= first;
+		}
 	}
-	/* If it was not told here, the adjust at the end of a turn tells it. */
-	recv_window_grant(&c->window, window, told);
+	/* Of what it was not told here the adjust at the end of a turn tells
+	 * it. */
+	recv_window_grant(&c->window, window, false);
 	channel_count_offered(c);
 	channel_touch(c);
 }

@@ -60,6 +60,13 @@ bucket_take(struct bucket *b, uint64_t bytes)
 		b->left -= (int64_t)MIN(bytes, RATE_MAX);
 }
 
+void
+bucket_give(struct bucket *b, uint64_t bytes)
+{
+	if (b->rate != BUCKET_NO_LIMIT)
+		b->left = MIN(b->left + (int64_t)MIN(bytes, RATE_MAX), room(b));
+}
+
 uint64_t
 bucket_wait_us(const struct bucket *b)
 {

@@ -31,6 +31,8 @@ void bucket_set(struct bucket *b, uint64_t rate, uint64_t now_us);
 /* Whether something may be taken now. */
 bool bucket_may(struct bucket *b, uint64_t now_us);
 void bucket_take(struct bucket *b, uint64_t bytes);
+/* Bytes that were taken, and not used. */
+void bucket_give(struct bucket *b, uint64_t bytes);
 /* After which time something may be taken again; 0: now. */
 uint64_t bucket_wait_us(const struct bucket *b);
 

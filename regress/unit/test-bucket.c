@@ -25,6 +25,24 @@ test_no_limit(void **state)
 	assert_int_equal(bucket_wait_us(&b), 0);
 }
 
+static void
+test_give(void **state)
+{
+	struct bucket b = { 0 };
+
+	(void)state;
+	bucket_set(&b, RATE, 5);
+	bucket_take(&b, 1000);
+	bucket_give(&b, 900);
+	assert_int_equal(b.left, -100);
+	assert_false(bucket_may(&b, 5));
+	bucket_give(&b, UINT64_MAX);
+	assert_int_equal(b.left, RATE / 1000 * BUCKET_MS);
+	bucket_set(&b, BUCKET_NO_LIMIT, 5);
+	bucket_give(&b, UINT64_MAX);
+	assert_int_equal(b.left, 0);
+}
+
 /* What is taken in pieces of any size, whenever it may be, adds up to the rate,
  * to within what the bucket holds and a piece. */
 static void
@@ -105,7 +123,8 @@ test_other_rate(void **state)
 int
 main(void)
 {
-	const struct CMUnitTest tests[] = { cmocka_unit_test(test_no_limit),
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_give),
+		cmocka_unit_test(test_no_limit),
 		cmocka_unit_test(test_rate_holds), cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_other_rate) };
 

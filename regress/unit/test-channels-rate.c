@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Rates of channels: bulk keeps to them in both directions, interactive
- * channels do not wait, and what was moved is told. */
+/* Rates of channels: bulk keeps to them in both directions, keystrokes do not
+ * wait, and what was moved is told. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -157,6 +157,97 @@ test_interactive(void **state)
 	world_close(&w);
 }
 
+/* A channel that is called interactive, and is bulk: beyond a little it keeps
+ * to the rate, and counts. */
+static void
+test_interactive_bulk(void **state)
+{
+	struct party from = { 0 }, to = { 0 };
+	struct channels_moved m;
+	struct world w;
+	uint64_t began, ms, most;
+
+	(void)state;
+	world_open(&w);
+	open_pair(&w, &from, &to);
+	channel_set_interactive(w.a.ch, true);
+	channels_set_rate(w.a.chs, CHANNELS_OUT, RATE);
+	from.gives = UINT64_MAX;
+	channel_wake(w.a.ch);
+	assert_true(time_for(&w, &to, RATE / 2) >= 250);
+	m = channels_take_moved(w.a.chs);
+	assert_true(m.held[CHANNELS_OUT]);
+	assert_true(m.bytes[CHANNELS_OUT] >= RATE / 4);
+	/* Where bulk has left nothing, the little is all there is. */
+	channels_set_rate(w.a.chs, CHANNELS_OUT, 1);
+	to.arrived = 0;
+	began = clock_ms();
+	while (clock_ms() - began < 500) {
+		assert_int_equal(world_run(&w, 1), 0);
+		clock_sleep_us(100);
+	}
+	ms = clock_ms() - began;
+	most = 3 * (uint64_t)CHANNEL_PACKET_LARGE +
+	    CHANNELS_RATE_CALM * ms / 1000;
+	assert_in_range(to.arrived, 1, most);
+	world_close(&w);
+}
+
+/* The first windows are paid for, too: of each channel the peer has only a
+ * little before. */
+static void
+test_first_windows(void **state)
+{
+	enum { CHANNELS = 20 };
+	struct party from[CHANNELS] = { 0 }, to[CHANNELS] = { 0 };
+	uint64_t sum = 0, began, ms;
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	channels_set_rate(w.b.chs, CHANNELS_IN, RATE);
+	began = clock_ms();
+	for (int i = 0; i < CHANNELS; i++) {
+		open_pair(&w, &from[i], &to[i]);
+		from[i].gives = UINT64_MAX;
+		channel_wake(w.a.ch);
+	}
+	assert_int_equal(world_run(&w, 5), 0);
+	ms = clock_ms() - began;
+	for (int i = 0; i < CHANNELS; i++)
+		sum += to[i].arrived;
+	assert_in_range(sum, 1, CHANNELS * CHANNELS_RATE_FIRST + 96 * 1024 +
+	    RATE * ms / 1000);
+	/* The rest comes, in its time. */
+	for (int i = 0; i < CHANNELS; i++)
+		(void)time_for(&w, &to[i], CHANNELS_RATE_FIRST + 20000);
+	world_close(&w);
+}
+
+/* What was given and not used is there for others, when a channel ends. */
+static void
+test_unused_window(void **state)
+{
+	struct party from = { 0 }, to = { 0 };
+	struct world w;
+	struct bucket *b;
+	int64_t before;
+
+	(void)state;
+	world_open(&w);
+	channels_set_rate(w.b.chs, CHANNELS_IN, 100);
+	open_pair(&w, &from, &to);
+	b = &w.b.chs->rate.bucket[CHANNELS_IN];
+	before = b->left;
+	assert_true(before < 0);
+	channel_close(w.a.ch, false);
+	channel_close(w.b.ch, false);
+	assert_int_equal(world_run(&w, 5), 0);
+	assert_int_equal(channels_count(w.b.chs), 0);
+	assert_true(b->left > before + CHANNELS_RATE_FIRST - 100);
+	world_close(&w);
+}
+
 static void
 note(void *arg)
 {
@@ -192,6 +283,9 @@ main(void)
 {
 	const struct CMUnitTest tests[] = { cmocka_unit_test(test_out),
 		cmocka_unit_test(test_in), cmocka_unit_test(test_interactive),
+		cmocka_unit_test(test_interactive_bulk),
+		cmocka_unit_test(test_first_windows),
+		cmocka_unit_test(test_unused_window),
 		cmocka_unit_test(test_is_told_of_the_first) };
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
