@@ -33,6 +33,13 @@
 #include "server/events/metrics-text.h"
 
 static char path[128];
+static int alive[2]; /* a pipe, which ends with this program */
+
+static int
+make_place(void **state)
+{
+	return pipe(alive) == -1 ? -1 : temp_make(state);
+}
 
 static int
 set_up(void **state)
@@ -375,6 +382,47 @@ test_no_directory(void **state)
 	counters_free(c);
 }
 
+/* A child waits to be killed. A test that fails does not leave it behind: with
+ * the program, the pipe ends that only the program can write to. */
+static void
+wait_for_end(void)
+{
+	char byte;
+
+	close(alive[1]);
+	(void)!read(alive[0], &byte, 1);
+	_exit(0);
+}
+
+/* Whether a process has the same start in its own eyes and in those of others.
+ * qemu-user shows a program a /proc of its own making. */
+static bool
+starts_agree(void)
+{
+	uint64_t own = 0, seen = 1;
+	int ends[2];
+	pid_t pid;
+
+	assert_int_equal(pipe(ends), 0);
+	if ((pid = begin_child()) == 0) {
+		if (proc_start(getpid(), &own) != 0)
+			own = 0;
+		(void)!write(ends[1], &own, sizeof own);
+		wait_for_end();
+	}
+	close(ends[1]);
+	assert_int_equal(read(ends[0], &own, sizeof own), sizeof own);
+	close(ends[0]);
+	if (proc_start(pid, &seen) != 0)
+		seen = 0;
+	kill(pid, SIGKILL);
+	end_child(pid);
+	if (own != seen)
+		print_message("a process sees another start of itself than "
+			      "others do: an emulator\n");
+	return own == seen;
+}
+
 /* A child that logs in and then waits; its answer comes by the pipe. */
 static pid_t
 log_in(uid_t uid, uint64_t max, int *answer)
@@ -390,8 +438,7 @@ log_in(uid_t uid, uint64_t max, int *answer)
 		if (r == 0)
 			r = counters_session(c, 3);
 		(void)!write(ends[1], &r, sizeof r);
-		for (;;)
-			pause();
+		wait_for_end();
 	}
 	close(ends[1]);
 	assert_int_equal(read(ends[0], answer, sizeof *answer),
@@ -408,6 +455,8 @@ test_limits(void **state)
 	struct counters_now now;
 
 	(void)state;
+	if (!starts_agree())
+		skip();
 	pid[0] = log_in(1000, 2, &r);
 	assert_int_equal(r, 0);
 	pid[1] = log_in(1000, 2, &r);
@@ -463,6 +512,8 @@ test_turns(void **state)
 	int r;
 
 	(void)state;
+	if (!starts_agree())
+		skip();
 	assert_true(counters_turn(c, LONG_MS, false));
 	assert_false(counters_turn(c, LONG_MS, false));
 	assert_true(counters_turn(c, 0, false));
@@ -608,5 +659,5 @@ main(void)
 		TEST(test_limit_names) };
 
 	messages_keep();
-	return cmocka_run_group_tests(tests, temp_make, temp_remove);
+	return cmocka_run_group_tests(tests, make_place, temp_remove);
 }
