@@ -22,7 +22,6 @@ enum {
 	HASH_BLOCK_MIN = 256,	     /* bytes, section 3 of the draft */
 	HASH_BYTES_MAX = SFTP_DATA_MAX, /* bytes of all digests in one reply */
 	HASH_READ = 256 * 1024,
-	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
 	EXTENTS_MAX = 1024,
 	NSEC_MAX = 999999999,
 };
@@ -201,32 +200,17 @@ hash_some(struct serve_op *op, size_t *did)
 	return 0;
 }
 
-static bool
-goes_on(const struct serve_op *op, size_t did)
-{
-	if (op->flags != 0 || op->hash->left == 0)
-		return false;
-	return serve_slice_has_room(op, did);
-}
-
 /* Runs a slice of a digest. When the loop collects it, it posts the next slice,
  * so that a digest takes turns with other requests. */
 static int
 run_hash(struct serve_op *op)
 {
 	struct serve_hash *h = op->hash;
-	size_t did = 0;
 
 	if (!h->begun && begin_hash(op) != 0)
 		return -1;
-	while (goes_on(op, did)) {
-		int hole = pass_hole(op);
-
-		if (hole < 0 || (hole == 0 && hash_some(op, &did) != 0))
-			return -1;
-		did += hole > 0 ? HOLE_COST : 0;
-	}
-	op->slice.unfinished = op->flags == 0 && h->left > 0;
+	if (serve_slice_blocks(op, &h->left, pass_hole, hash_some) != 0)
+		return -1;
 	return op->flags == 0 && !op->slice.unfinished ? end_block(op) : 0;
 }
 

@@ -411,6 +411,14 @@ void serve_submit(struct sftp_serve *s, struct serve_op *op);
 /* May a slice of a long request go on that has read `did` bytes? It ends after
  * SERVE_SLICE if other work waits, else after SERVE_SLICE_MAX. */
 bool serve_slice_has_room(const struct serve_op *op, size_t did);
+/* Runs a slice of a request about the *left bytes of a file: block by block,
+ * until the slice is full, nothing is left, or op->flags has a status.
+ * pass_hole() answers for a block that is a hole without reading it, and
+ * returns 1; 0: it is none; -1: an error. next() reads some of the file, and
+ * adds to *did how much. 0 or -1. */
+int serve_slice_blocks(struct serve_op *op, const uint64_t *left,
+    int (*pass_hole)(struct serve_op *op),
+    int (*next)(struct serve_op *op, size_t *did));
 /* Must op wait for an earlier request that a worker has not finished? */
 bool serve_must_wait(const struct sftp_serve *s, const struct serve_op *op);
 /* Should a worker run a request that may wait for a disk, instead of the

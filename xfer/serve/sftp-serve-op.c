@@ -30,6 +30,7 @@
 #include "xfer/serve/sftp-serve-internal.h"
 
 enum {
+	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
 	SLOTS = 32,	    /* most short requests that workers have; each may
 			     * keep the data of a READ */
 	LONG_SLOTS = 16,    /* most digests, copies and other long requests */
@@ -97,6 +98,24 @@ serve_slice_has_room(const struct serve_op *op, size_t did)
 	return did < SERVE_SLICE || (did < SERVE_SLICE_MAX &&
 	    op->slice.goes_first != NULL &&
 	    !ring_has_ready(op->slice.goes_first));
+}
+
+int
+serve_slice_blocks(struct serve_op *op, const uint64_t *left,
+    int (*pass_hole)(struct serve_op *op),
+    int (*next)(struct serve_op *op, size_t *did))
+{
+	size_t did = 0;
+	int hole;
+
+	while (op->flags == 0 && *left > 0 && serve_slice_has_room(op, did)) {
+		hole = pass_hole(op);
+		if (hole < 0 || (hole == 0 && next(op, &did) != 0))
+			return -1;
+		did += hole > 0 ? HOLE_COST : 0;
+	}
+	op->slice.unfinished = op->flags == 0 && *left > 0;
+	return 0;
 }
 
 /* ---- workers ------------------------------------------------------------ */

@@ -21,7 +21,6 @@
 
 enum {
 	SUMS_MAX = SFTP_DATA_MAX / BLOCK_SUM_BYTES, /* of a reply */
-	HOLE_COST = 4096, /* a hole counts as so many bytes of a slice */
 	AT_ONCE = 256 * 1024, /* bytes that are read */
 };
 
@@ -135,32 +134,14 @@ next_blocks(struct serve_op *op, size_t *did)
 	return 0;
 }
 
-static bool
-goes_on(const struct serve_op *op, size_t did)
-{
-	if (op->flags != 0 || op->sums->left == 0)
-		return false;
-	return serve_slice_has_room(op, did);
-}
-
 static int
 run_sums(struct serve_op *op)
 {
 	struct serve_sums *s = op->sums;
-	size_t did = 0;
 
 	if (!s->begun && begin(op) != 0)
 		return -1;
-	while (goes_on(op, did)) {
-		int hole = pass_hole(op);
-
-		if (hole < 0 || (hole == 0 && next_blocks(op, &did) != 0))
-			return -1;
-		if (hole > 0)
-			did += HOLE_COST;
-	}
-	op->slice.unfinished = op->flags == 0 && s->left > 0;
-	return 0;
+	return serve_slice_blocks(op, &s->left, pass_hole, next_blocks);
 }
 
 static void
