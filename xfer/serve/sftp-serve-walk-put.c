@@ -66,32 +66,13 @@ walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
 	put_varint(b, sftp_status_from_errno(error));
 }
 
-static enum walk_kind
-kind_of(mode_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return WALK_FILE;
-	case S_IFDIR:
-		return WALK_DIR;
-	case S_IFLNK:
-		return WALK_LINK;
-	case S_IFIFO:
-		return WALK_FIFO;
-	case S_IFCHR:
-		return WALK_CHAR;
-	case S_IFBLK:
-		return WALK_BLOCK;
-	default:
-		return WALK_SOCKET;
-	}
-}
-
 static uint8_t
 head_of(const struct walk_put *p, const struct stat *st, bool not_entered,
     const uint8_t *digest)
 {
-	uint8_t head = (uint8_t)kind_of(st->st_mode);
+	enum walk_kind kind = walk_kind_of(st->st_mode);
+	/* Nobody copies what only some systems have, nor a socket. */
+	uint8_t head = (uint8_t)(kind != WALK_UNKNOWN ? kind : WALK_SOCKET);
 
 	if ((p->want & WALK_MODE) != 0 &&
 	    (st->st_mode & WALK_MODE_MAX) == p->mode)

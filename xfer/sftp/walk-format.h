@@ -7,6 +7,10 @@
 #ifndef HPN_XFER_SFTP_WALK_FORMAT_H
 #define HPN_XFER_SFTP_WALK_FORMAT_H
 
+#include <sys/stat.h>
+
+#include <stdint.h>
+
 /* What a client asks for: which attributes of each entry, and how to walk. */
 enum walk_want {
 	WALK_MODE = 1,
@@ -64,6 +68,30 @@ enum walk_kind {
 	WALK_SOCKET,
 	WALK_KINDS,
 };
+
+/* WALK_UNKNOWN: the mode has no kind of file. */
+static inline enum walk_kind
+walk_kind_of(uint32_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return WALK_FILE;
+	case S_IFDIR:
+		return WALK_DIR;
+	case S_IFLNK:
+		return WALK_LINK;
+	case S_IFIFO:
+		return WALK_FIFO;
+	case S_IFCHR:
+		return WALK_CHAR;
+	case S_IFBLK:
+		return WALK_BLOCK;
+	case S_IFSOCK:
+		return WALK_SOCKET;
+	default:
+		return WALK_UNKNOWN;
+	}
+}
 
 enum {
 	WALK_DIGEST_LEN = 32,

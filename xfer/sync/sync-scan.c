@@ -346,35 +346,12 @@ sync_scan_has_digests(const struct sync_scan *c)
 
 /* ---- attributes --------------------------------------------------------- */
 
-static enum walk_kind
-kind_of(uint32_t mode)
-{
-	switch (mode & S_IFMT) {
-	case S_IFREG:
-		return WALK_FILE;
-	case S_IFDIR:
-		return WALK_DIR;
-	case S_IFLNK:
-		return WALK_LINK;
-	case S_IFIFO:
-		return WALK_FIFO;
-	case S_IFCHR:
-		return WALK_CHAR;
-	case S_IFBLK:
-		return WALK_BLOCK;
-	case S_IFSOCK:
-		return WALK_SOCKET;
-	default:
-		return WALK_UNKNOWN;
-	}
-}
-
 bool
 scan_take_attrs(struct walk_item *item, const struct sftp_attrs *a)
 {
 	if ((a->flags & SFTP_A_MODE) == 0)
 		return false;
-	item->kind = kind_of(a->mode);
+	item->kind = walk_kind_of(a->mode);
 	if (item->kind == WALK_UNKNOWN || a->size > INT64_MAX)
 		return false;
 	item->mode = a->mode & WALK_MODE_MAX;
