@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/sync/sync-run.h"
+#include "xfer/sftp/sftp-text.h"
 
 enum { GROUPS_MAX = 4097 };
 
@@ -64,41 +65,6 @@ on_proc(void *arg, const struct sftp_reply *reply)
 	add_group(own, reply->attrs.gid);
 }
 
-struct status {
-	struct sftp_handle handle;
-	bool is_open, done;
-	struct buf text;
-};
-
-static void
-on_open(void *arg, const struct sftp_reply *reply)
-{
-	struct status *f = arg;
-
-	f->done = true;
-	f->is_open = reply->err == 0 && reply->type == SFTP_HANDLE;
-	if (f->is_open)
-		sftp_keep_handle(&f->handle, reply);
-}
-
-static void
-on_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
-{
-	struct status *f = arg;
-
-	(void)offset;
-	buf_put(&f->text, p, len);
-}
-
-static void
-on_read(void *arg, const struct sftp_reply *reply)
-{
-	struct status *f = arg;
-
-	(void)reply;
-	f->done = true;
-}
-
 /* Takes the numbers of the line that begins with "Groups:". */
 static void
 take_groups(struct sync_own *own, const char *text)
@@ -118,25 +84,23 @@ take_groups(struct sync_own *own, const char *text)
 }
 
 static void
+on_status(void *arg)
+{
+	*(bool *)arg = true;
+}
+
+static void
 read_groups(struct sync_run *run)
 {
-	enum { STATUS_MAX = 32 * 1024 };
-	const struct sftp_attrs none = { .flags = 0 };
-	struct sftp *s = sync_end_of(run, false)->s;
-	struct status f = { .done = false };
+	bool done = false;
+	struct sftp_text t = { .s = sync_end_of(run, false)->s,
+		.at_once = true, .done = on_status, .arg = &done };
 
-	sftp_open(s, "/proc/self/status", SFTP_O_READ, &none, on_open, &f);
-	sync_wait_for(run, &f.done);
-	if (!f.is_open)
-		return;
-	f.done = false;
-	sftp_read(s, &f.handle, 0, STATUS_MAX, on_data, on_read, &f);
-	sync_wait_for(run, &f.done);
-	sftp_close(s, &f.handle, NULL, NULL);
-	buf_put_u8(&f.text, 0);
-	if (buf_err(&f.text) == 0)
-		take_groups(&run->own, (const char *)buf_data(&f.text));
-	buf_clear(&f.text);
+	sftp_text_read(&t, "/proc/self/status");
+	sync_wait_for(run, &done);
+	if (buf_len(&t.text) > 0)
+		take_groups(&run->own, (const char *)buf_data(&t.text));
+	buf_clear(&t.text);
 }
 
 /* ---- the run ------------------------------------------------------------ */

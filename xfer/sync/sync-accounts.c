@@ -4,85 +4,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/str.h"
-#include "xfer/sftp/sftp-engine.h"
+#include "xfer/sftp/sftp-text.h"
 
-enum {
-	TEXT_MAX = 4 * 1024 * 1024, /* bytes of a file */
-	PIECE = 128 * 1024,
-};
-
-struct file {
-	struct sync_accounts *a;
-	struct sftp_handle handle;
-	struct buf text;
-};
+enum { TEXT_MAX = 4 * 1024 * 1024 }; /* bytes of a file */
 
 struct sync_accounts {
-	struct sftp *s;
 	void (*done)(void *arg);
 	void *arg;
 	unsigned reading; /* files */
-	struct file files[OWNERS_GROUP + 1]; /* by kind */
+	struct sftp_text files[OWNERS_GROUP + 1]; /* by kind */
 };
 
-static void read_on(struct file *f);
-
 static void
-file_ends(struct file *f)
+on_text(void *arg)
 {
-	struct sync_accounts *a = f->a;
+	struct sync_accounts *a = arg;
 
-	buf_put_u8(&f->text, 0);
-	if (buf_err(&f->text) < 0)
-		buf_clear(&f->text);
 	if (--a->reading == 0)
 		a->done(a->arg);
-}
-
-static void
-on_data(void *arg, uint64_t offset, const uint8_t *p, size_t len)
-{
-	struct file *f = arg;
-
-	if (offset == buf_len(&f->text))
-		buf_put(&f->text, p, len);
-}
-
-static void
-on_read(void *arg, const struct sftp_reply *reply)
-{
-	struct file *f = arg;
-
-	if (reply->err == 0 && reply->type == SFTP_DATA &&
-	    reply->data_len > 0 && buf_len(&f->text) < TEXT_MAX) {
-		read_on(f);
-		return;
-	}
-	if (reply->err == 0)
-		sftp_close(f->a->s, &f->handle, NULL, NULL);
-	file_ends(f);
-}
-
-static void
-read_on(struct file *f)
-{
-	sftp_read(f->a->s, &f->handle, buf_len(&f->text), PIECE, on_data,
-	    on_read, f);
-}
-
-static void
-on_open(void *arg, const struct sftp_reply *reply)
-{
-	struct file *f = arg;
-
-	if (reply->err != 0 || reply->type != SFTP_HANDLE) {
-		file_ends(f);
-		return;
-	}
-	sftp_keep_handle(&f->handle, reply);
-	read_on(f);
 }
 
 struct sync_accounts *
@@ -90,19 +30,17 @@ sync_accounts_read(struct sftp *s, void (*done)(void *arg), void *arg)
 {
 	static const char *const paths[] = { [OWNERS_USER] = "/etc/passwd",
 		[OWNERS_GROUP] = "/etc/group" };
-	const struct sftp_attrs none = { .flags = 0 };
 	struct sync_accounts *a = calloc(1, sizeof *a);
 
 	if (a == NULL)
 		return NULL;
-	a->s = s;
 	a->done = done;
 	a->arg = arg;
 	a->reading = 2;
 	for (int kind = OWNERS_USER; kind <= OWNERS_GROUP; kind++) {
-		a->files[kind].a = a;
-		sftp_open(s, paths[kind], SFTP_O_READ, &none, on_open,
-		    &a->files[kind]);
+		a->files[kind] = (struct sftp_text){ .s = s, .max = TEXT_MAX,
+			.done = on_text, .arg = a };
+		sftp_text_read(&a->files[kind], paths[kind]);
 	}
 	return a;
 }
