@@ -279,24 +279,6 @@ adapt(struct lane *l, uint64_t now, uint64_t rtt)
 }
 
 static void
-see_trips(const struct check_lanes *m, const struct lane *l,
-    const struct xfer_stream_stats *path, struct xfer_streams_view *v)
-{
-	uint64_t trip = m->up || path->received_us == 0 ? path->sent_us :
-							  path->received_us;
-
-	if (l->moved == 0)
-		trip = path->rtt_us;
-	if (trip == 0 || path->rtt_us == 0 || l->idle)
-		return;
-	v->tcp_window = MAX(v->tcp_window, path->tcp_window);
-	if (v->trip_us == 0 || trip < v->trip_us)
-		v->trip_us = trip;
-	if (v->least_us == 0 || path->rtt_us < v->least_us)
-		v->least_us = path->rtt_us;
-}
-
-static void
 measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 {
 	uint64_t ready = 0, moving = 0, rates[64] = { 0 };
@@ -318,7 +300,8 @@ measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 		v->stalled_ms = MAX(v->stalled_ms, path.window_stall_ms);
 		rates[l->connection] += l->rate;
 		v->top = MAX(v->top, rates[l->connection]);
-		see_trips(m, l, &path, v);
+		if (!l->idle)
+			xfer_view_add_trip(v, &path, l->moved > 0, m->up);
 		if ((ready & UINT64_C(1) << l->connection) == 0)
 			v->arrived += path.arrived;
 		if (sftp_has_version(l->s))
@@ -359,19 +342,13 @@ decide(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 {
 	uint64_t took = now - m->sampled_ms;
 	uint64_t stall = v->stalled_ms - MIN(m->stall_ms, v->stalled_ms);
-	struct xfer_sample s = { .now_ms = now, .rtt_ms = v->rtt_ms,
-		.least_us = v->least_us, .trip_us = v->trip_us,
-		.tcp_window = v->tcp_window,
-		.rate = (double)(m->moved - m->sample_moved) * 1000 /
-		    (double)took,
-		.top = v->rate > 0 ? (double)v->top / (double)v->rate : 0,
-		.seconds_left = SECONDS_LEFT, .bulk_left = BULK_LEFT,
-		.connections = v->connections, .ready = v->ready,
-		.max = m->c->copy.connections };
+	struct xfer_sample s = xfer_sample_of(v, m->sample_arrived, took);
 
-	if (v->arrived > m->sample_arrived)
-		s.in_trip = (double)(v->arrived - m->sample_arrived) *
-		    (double)v->rtt_ms / (double)took;
+	s.now_ms = now;
+	s.rate = (double)(m->moved - m->sample_moved) * 1000 / (double)took;
+	s.seconds_left = SECONDS_LEFT;
+	s.bulk_left = BULK_LEFT;
+	s.max = m->c->copy.connections;
 	v->held = m->up && v->fixed && stall * 10 >= took * 3;
 	m->out->held = v->held;
 	if (v->held) {

@@ -272,6 +272,80 @@ test_login_pays(void **state)
 	assert_true(xfer_login_pays(100, UINT64_MAX));
 }
 
+/* What one connection's round trips do to the view. */
+static void
+test_trips_of_a_view(void **state)
+{
+	static const struct {
+		uint64_t rtt, sent, received; /* us */
+		bool has_moved, up;
+		uint64_t trip; /* 0: the connection is not taken */
+	} rows[] = {
+		{ 10, 30, 20, true, true, 30 },
+		{ 10, 30, 20, true, false, 20 },
+		{ 10, 30, 0, true, false, 30 }, /* not known */
+		{ 10, 30, 20, false, true, 10 }, /* a server's work */
+		{ 10, 0, 20, true, true, 0 },
+		{ 0, 30, 20, true, true, 0 },
+		{ 0, 30, 20, false, true, 0 },
+	};
+	struct xfer_streams_view v;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const struct xfer_stream_stats path = { .rtt_us = rows[i].rtt,
+			.sent_us = rows[i].sent,
+			.received_us = rows[i].received, .tcp_window = 7 };
+		uint64_t trip = rows[i].trip;
+
+		v = (struct xfer_streams_view){ .fixed = true };
+		xfer_view_add_trip(&v, &path, rows[i].has_moved, rows[i].up);
+		assert_int_equal(v.trip_us, trip);
+		assert_int_equal(v.least_us, trip != 0 ? rows[i].rtt : 0);
+		assert_int_equal(v.tcp_window, trip != 0 ? 7 : 0);
+		/* Beside shorter ones it is not seen; beside longer ones it
+		 * takes their place. */
+		v = (struct xfer_streams_view){ .trip_us = 5, .least_us = 4,
+			.tcp_window = 9 };
+		xfer_view_add_trip(&v, &path, rows[i].has_moved, rows[i].up);
+		assert_int_equal(v.trip_us, 5);
+		assert_int_equal(v.least_us, 4);
+		assert_int_equal(v.tcp_window, 9);
+		v = (struct xfer_streams_view){ .trip_us = 50, .least_us = 40,
+			.tcp_window = 1 };
+		xfer_view_add_trip(&v, &path, rows[i].has_moved, rows[i].up);
+		assert_int_equal(v.trip_us, trip != 0 ? trip : 50);
+		assert_int_equal(v.least_us, trip != 0 ? rows[i].rtt : 40);
+		assert_int_equal(v.tcp_window, trip != 0 ? 7 : 1);
+	}
+}
+
+static void
+test_sample_of_a_view(void **state)
+{
+	struct xfer_streams_view v = { .rtt_ms = 50, .least_us = 40000,
+		.trip_us = 60000, .tcp_window = 1 << 20, .connections = 3,
+		.ready = 4, .rate = 1000, .top = 250, .arrived = 3000 };
+	struct xfer_sample s = xfer_sample_of(&v, 1000, 100);
+
+	(void)state;
+	assert_int_equal(s.rtt_ms, 50);
+	assert_int_equal(s.least_us, 40000);
+	assert_int_equal(s.trip_us, 60000);
+	assert_int_equal(s.tcp_window, 1 << 20);
+	assert_int_equal(s.connections, 3);
+	assert_int_equal(s.ready, 4);
+	/* 2000 bytes in 100 ms; a quarter of the rate. */
+	assert_true(s.in_trip > 999 && s.in_trip < 1001);
+	assert_true(s.top > .249 && s.top < .251);
+	/* A connection that has ended takes what it had got with it. */
+	s = xfer_sample_of(&v, 3001, 100);
+	assert_true(s.in_trip >= 0 && s.in_trip <= 0);
+	v.rate = 0;
+	s = xfer_sample_of(&v, 1000, 100);
+	assert_true(s.top >= 0 && s.top <= 0);
+}
+
 /* Channels are opened some round trips before slow start needs them. */
 static void
 test_channels(void **state)
@@ -568,6 +642,8 @@ main(void)
 		cmocka_unit_test(test_traces),
 		cmocka_unit_test(test_early),
 		cmocka_unit_test(test_login_pays),
+		cmocka_unit_test(test_trips_of_a_view),
+		cmocka_unit_test(test_sample_of_a_view),
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_lags),
 		cmocka_unit_test(test_growth_is_bounded),

@@ -323,6 +323,41 @@ xfer_growth_begin(struct xfer_growth *g, unsigned add)
 	return add;
 }
 
+void
+xfer_view_add_trip(struct xfer_streams_view *v,
+    const struct xfer_stream_stats *path, bool has_moved, bool up)
+{
+	uint64_t trip = path->sent_us;
+
+	/* received_us is 0 while the kernel knows no round trip of received
+	 * data. */
+	if (!has_moved)
+		trip = path->rtt_us;
+	else if (!up && path->received_us != 0)
+		trip = path->received_us;
+	if (trip == 0 || path->rtt_us == 0)
+		return;
+	v->tcp_window = MAX(v->tcp_window, path->tcp_window);
+	if (v->trip_us == 0 || trip < v->trip_us)
+		v->trip_us = trip;
+	if (v->least_us == 0 || path->rtt_us < v->least_us)
+		v->least_us = path->rtt_us;
+}
+
+struct xfer_sample
+xfer_sample_of(const struct xfer_streams_view *v, uint64_t arrived, uint64_t ms)
+{
+	struct xfer_sample s = { .rtt_ms = v->rtt_ms, .least_us = v->least_us,
+		.trip_us = v->trip_us, .tcp_window = v->tcp_window,
+		.connections = v->connections, .ready = v->ready };
+
+	if (v->arrived > arrived)
+		s.in_trip = (double)(v->arrived - arrived) *
+		    (double)v->rtt_ms / (double)ms;
+	s.top = v->rate > 0 ? (double)v->top / (double)v->rate : 0;
+	return s;
+}
+
 unsigned
 xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 {

@@ -526,20 +526,15 @@ grow_connections(struct xfer *x, uint64_t now, double rate,
     const struct xfer_streams_view *view)
 {
 	struct xfer_growth *g = &x->grow.connections;
-	struct xfer_sample s = { .now_ms = now, .rtt_ms = view->rtt_ms,
-		.rate = rate, .connections = view->connections,
-		.ready = view->ready, .bulk_left = view->bulk_left,
-		.max = x->opts.connections_max, .least_us = view->least_us,
-		.trip_us = view->trip_us, .tcp_window = view->tcp_window };
+	struct xfer_sample s = xfer_sample_of(view, x->measured.sample_arrived,
+	    now - x->measured.sample_ms);
 	unsigned before = g->use, add;
 
-	if (view->arrived > x->measured.sample_arrived)
-		s.in_trip = (double)(view->arrived -
-				x->measured.sample_arrived) *
-		    (double)view->rtt_ms /
-		    (double)(now - x->measured.sample_ms);
+	s.now_ms = now;
+	s.rate = rate;
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
-	s.top = view->rate > 0 ? (double)view->top / (double)view->rate : 0;
+	s.bulk_left = view->bulk_left;
+	s.max = x->opts.connections_max;
 	add = xfer_growth_next(g, &s);
 	x->grow.to_open += add;
 	log_sample(&s, g, add);
@@ -580,32 +575,6 @@ count_up(const struct xfer *x)
 	return n;
 }
 
-/* Takes the smallest round trips of all streams. They may be on different ways
- * to the host: only if a queue stands on each of them there is nothing to
- * gain. */
-static void
-see_path(const struct xfer_stream *l, const struct xfer_stream_stats *path,
-    struct xfer_streams_view *out)
-{
-	const struct xfer_file *f = TAILQ_FIRST(&l->x->files.active);
-	uint64_t trip = path->sent_us;
-
-	/* received_us is 0 while the kernel knows no round trip of received
-	 * data. Before there is data, the time to an answer contains the work
-	 * of the server, so the round trip without queues is taken. */
-	if (!l->proved)
-		trip = path->rtt_us;
-	else if (f != NULL && !f->up && path->received_us != 0)
-		trip = path->received_us;
-	if (trip == 0 || path->rtt_us == 0)
-		return;
-	out->tcp_window = MAX(out->tcp_window, path->tcp_window);
-	if (out->trip_us == 0 || trip < out->trip_us)
-		out->trip_us = trip;
-	if (out->least_us == 0 || path->rtt_us < out->least_us)
-		out->least_us = path->rtt_us;
-}
-
 /* Sums up the measures of all streams. */
 static void
 measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
@@ -613,6 +582,7 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 	uint64_t connections = 0, ready = 0, seen = 0;
 	struct connection_rates rates;
 	struct xfer_stream_stats path;
+	const struct xfer_file *f = TAILQ_FIRST(&x->files.active);
 	struct xfer_stream *l;
 	unsigned up = count_up(x);
 
@@ -633,7 +603,8 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		out->rate += l->rate;
 		/* The first stream counts also before there is data. */
 		if (!l->idle && (l->proved || l == TAILQ_FIRST(&x->streams)))
-			see_path(l, &path, out);
+			xfer_view_add_trip(out, &path, l->proved,
+			    f == NULL || f->up);
 		if (!l->proved || path.connection >= 64 ||
 		    (connections & UINT64_C(1) << path.connection) != 0)
 			continue;
