@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "base/path.h"
 #include "base/screen.h"
 #include "compat/bsd.h"
 #include "compat/proc.h"
@@ -266,15 +267,13 @@ emit(enum log_level level, const char *location, const char *fmt, va_list ap)
 static const char *
 location_prefix(const struct log_location *location, char *out, size_t size)
 {
-	const char *slash = strrchr(location->file, '/');
 	size_t len;
 
 	out[0] = '\0';
 	if (st.locations.n == 0)
 		return out;
 	snprintf(out, size, "%.64s:%.64s():%d",
-	    slash != NULL ? slash + 1 : location->file, location->function,
-	    location->line);
+	    path_last(location->file), location->function, location->line);
 	for (size_t i = 0; i < st.locations.n; i++) {
 		if (str_match_list(out, st.locations.v[i], false) <= 0)
 			continue;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/path.h"
 #include "crypto/digest.h"
 #include "crypto/rand.h"
 
@@ -31,18 +32,10 @@ digits_of(const char *text, size_t len, char out[DIGITS + 1])
 	return true;
 }
 
-static const char *
-last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static char *
 beside(const char *target, const char *suffix)
 {
-	const char *name = last_name(target);
+	const char *name = path_last(target);
 	int dir_len = (int)(name - target), len = (int)strlen(name);
 	int most = NAME_BYTES_MAX - 1 - (int)strlen(suffix);
 	char hex[1 + DIGITS + 1] = "", *path;
@@ -92,7 +85,7 @@ xfer_probe_name(const char *target)
 bool
 xfer_is_part(const char *path)
 {
-	const char *name = last_name(path);
+	const char *name = path_last(path);
 	size_t len = strlen(name), suffix = strlen(PART);
 
 	if (len > 0 && name[len - 1] >= '2' && name[len - 1] <= '9')
@@ -109,7 +102,7 @@ own_name(const char *target, unsigned number, const char *end)
 
 	if (number > XFER_PARTS_MAX)
 		return beside_random(target, end);
-	len = asprintf(&text, "%u %s", number, last_name(target));
+	len = asprintf(&text, "%u %s", number, path_last(target));
 	if (len < 0)
 		return NULL;
 	if (!digits_of(text, (size_t)len, digits)) {
@@ -136,7 +129,7 @@ xfer_put_name(const char *target, unsigned number)
 bool
 xfer_is_own_name(const char *path)
 {
-	const char *name = last_name(path);
+	const char *name = path_last(path);
 	size_t len = strlen(name), end = strlen(PART);
 
 	if (name[0] != '.' || len < 1 + 1 + DIGITS + end)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/path.h"
 #include "client/report/report.h"
 
 /* The directory that names are below; or the target is one file, whose own name
@@ -13,11 +14,11 @@
 static const char *
 below_top(const struct scp *scp, const char *path)
 {
-	const char *top = scp->manifest.top, *slash = strrchr(path, '/');
+	const char *top = scp->manifest.top;
 	size_t len = top != NULL ? strlen(top) : 0;
 
 	if (top == NULL)
-		return slash != NULL ? slash + 1 : path;
+		return path_last(path);
 	if (len > 0 && strcmp(top, ".") != 0 && strncmp(path, top, len) == 0)
 		path += len;
 	while (*path == '/' || strncmp(path, "./", 2) == 0)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "xfer/sftp/walk-reader.h"
 #include "xfer/sync/sync-path.h"
 
@@ -14,31 +15,10 @@ static bool
 names_content(const char *path)
 {
 	size_t len = strlen(path);
-	const char *last = strrchr(path, '/');
+	const char *last = path_last(path);
 
-	last = last != NULL ? last + 1 : path;
 	return len == 0 || path[len - 1] == '/' || strcmp(last, ".") == 0 ||
 	    strcmp(last, "..") == 0;
-}
-
-/* "a/b" of "a/b/c"; "." of "c"; "/" of "/c". */
-static char *
-parent_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash == NULL)
-		return xstrdup(".");
-	return slash == path ? xstrdup("/") :
-			       xstrndup(path, (size_t)(slash - path));
-}
-
-static const char *
-last_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
 }
 
 /* The path without doubled slashes, "." and slashes around it. NULL: it has a
@@ -200,9 +180,10 @@ sync_names_add(struct sync_roots *roots, const struct sync_names *n,
 	 * level. */
 	if (kind == SYNC_KIND_DIR && (n->recursive || names_content(path)))
 		return add_tree(roots, path,
-		    names_content(path) ? "" : last_of(path));
-	top = parent_of(path);
-	err = add_name(roots, top, "", last_of(path));
+		    names_content(path) ? "" : path_last(path));
+	if ((top = path_parent(path)) == NULL)
+		return ERR_NOMEM;
+	err = add_name(roots, top, "", path_last(path));
 	free(top);
 	return err;
 }
@@ -238,19 +219,10 @@ sync_names_add_list(struct sync_roots *roots, const struct sync_names *n,
 
 /* ---- order -------------------------------------------------------------- */
 
-/* The order in which a walk tells names: by their directory's group, then by
- * name. */
 static int
-cmp_names(const void *va, const void *vb)
+cmp_names(const void *a, const void *b)
 {
-	const char *a = *(char *const *)va, *b = *(char *const *)vb;
-	char *dir_a = parent_of(a), *dir_b = parent_of(b);
-	int r = walk_path_cmp(strcmp(dir_a, ".") == 0 ? "" : dir_a,
-	    strcmp(dir_b, ".") == 0 ? "" : dir_b);
-
-	free(dir_a);
-	free(dir_b);
-	return r != 0 ? r : strcmp(last_of(a), last_of(b));
+	return walk_name_cmp(*(char *const *)a, *(char *const *)b);
 }
 
 int

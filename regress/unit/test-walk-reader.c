@@ -222,6 +222,60 @@ test_false_xattrs(void **state)
 		"\x01\0\1b\0\x12" SET_A)) < 0);
 }
 
+/* The group of a path's directory, cut out. */
+static const char *
+group_of(const char *path, char out[16])
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = slash != NULL ? (size_t)(slash - path) : 0;
+
+	memcpy(out, path, len);
+	out[len] = '\0';
+	return out;
+}
+
+static int
+sign(int x)
+{
+	return x < 0 ? -1 : x > 0;
+}
+
+/* Names are in the order of their directories' groups, then of last names. */
+static void
+test_order_of_names(void **state)
+{
+	static const char *const parts[] = { "a", "ab", "b", "a+", "a\xc3" };
+	char path[2][16], group[2][16];
+	int names, want;
+
+	(void)state;
+	for (unsigned n = 0; n < 155 * 155; n++) {
+		unsigned which[2] = { n / 155, n % 155 };
+
+		/* One, two or three parts: 5 + 25 + 125 paths. */
+		for (int i = 0; i < 2; i++) {
+			unsigned w = which[i];
+			unsigned depth = w < 5 ? 1 : w < 30 ? 2 : 3;
+
+			w -= depth == 1 ? 0 : depth == 2 ? 5 : 30;
+			path[i][0] = '\0';
+			for (unsigned d = 0; d < depth; d++, w /= 5) {
+				strcat(path[i], d > 0 ? "/" : "");
+				strcat(path[i], parts[w % 5]);
+			}
+		}
+		names = strcmp(path[0] + strlen(group_of(path[0], group[0])),
+		    path[1] + strlen(group_of(path[1], group[1])));
+		want = walk_path_cmp(group[0], group[1]);
+		if (want == 0)
+			want = names;
+		assert_int_equal(sign(walk_name_cmp(path[0], path[1])),
+		    sign(want));
+		assert_int_equal(sign(walk_name_cmp(path[1], path[0])),
+		    -sign(want));
+	}
+}
+
 int
 main(void)
 {
@@ -231,6 +285,7 @@ main(void)
 		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_xattrs),
 		cmocka_unit_test(test_false_xattrs),
+		cmocka_unit_test(test_order_of_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -19,6 +19,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/owners.h"
+#include "base/path.h"
 #include "compat/sock.h"
 #include "conf/defaults.h"
 #include "server/privs.h"
@@ -40,9 +41,7 @@ enum {
 static const char *
 shell_name(const struct user *u)
 {
-	const char *slash = strrchr(u->shell, '/');
-
-	return slash != NULL ? slash + 1 : u->shell;
+	return path_last(u->shell);
 }
 
 /* Writes a file to the user's terminal, which is in cooked mode and so adds the

@@ -17,6 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/path.h"
 #include "compat/file.h"
 #include "xfer/orders/ordered.h"
 
@@ -126,17 +127,6 @@ settle_of(struct xfer *x)
 	return s;
 }
 
-/* The directory that a path at a server is in. NULL: no memory. */
-static char *
-parent_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash == NULL ? strdup(".") :
-	    slash == path    ? strdup("/") :
-			       strndup(path, (size_t)(slash - path));
-}
-
 /* The directory of a path at a server, or a directory on this host, has got a
  * name. */
 static bool
@@ -146,7 +136,7 @@ note_place(struct xfer_settle *s, const char *path, struct local_dir *at)
 
 	if (at != NULL)
 		w.at = local_dir_ref(at);
-	else if ((w.path = parent_of(path)) == NULL)
+	else if ((w.path = path_parent(path)) == NULL)
 		return false;
 	return unsynced_add(&s->next, w);
 }

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/open-named.h"
+#include "base/path.h"
 
 enum { DEPTH_MAX = 16 }; /* of files that name files */
 
@@ -227,7 +228,7 @@ add_file_rule(const struct reading *in, enum rule_kind kind, unsigned flags,
 		return rules_error(in->r, ERR_SYNTAX, "not a file's name");
 	memcpy(name, p, len);
 	name[len] = '\0';
-	base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
+	base = path_last(name);
 	err = (flags & RULE_HIDES_FILE) == 0 ? 0 :
 	    rules_add_pattern(in->r, in->to, true, flags & RULE_SIDES, base,
 	    strlen(base));

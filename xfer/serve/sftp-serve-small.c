@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/path.h"
 #include "compat/file.h"
 #include "xfer/part-lock.h"
 #include "xfer/part-name.h"
@@ -250,7 +251,6 @@ left_alone(const struct serve_op *op)
 static void
 done_put(struct sftp_serve *s, struct serve_op *op)
 {
-	const char *slash;
 	char *first;
 
 	if (op->error == 0) {
@@ -262,9 +262,7 @@ done_put(struct sftp_serve *s, struct serve_op *op)
 	serve_tell_small(s, op, buf_len(&op->data), true);
 	first = op->error == 0 ? left_alone(op) : NULL;
 	if (first != NULL) {
-		slash = strrchr(first, '/');
-		serve_fail(s, op->id, SFTP_OK,
-		    slash != NULL ? slash + 1 : first);
+		serve_fail(s, op->id, SFTP_OK, path_last(first));
 		free(first);
 		return;
 	}

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "xfer/xattrs.h"
 
 enum { STATUS_MAX = 31, VARINT_BYTES = 10 };
@@ -41,6 +42,29 @@ walk_path_cmp(const char *a, const char *b)
 	x = *a == '/' ? 1 : *a == '\0' ? 0 : (uint8_t)*a + 1;
 	y = *b == '/' ? 1 : *b == '\0' ? 0 : (uint8_t)*b + 1;
 	return x - y;
+}
+
+/* What walk_path_cmp() compares of a path that ends at `end`. */
+static int
+rank(const char *p, const char *end)
+{
+	return p >= end ? 0 : *p == '/' ? 1 : (uint8_t)*p + 1;
+}
+
+int
+walk_name_cmp(const char *a, const char *b)
+{
+	const char *name_a = path_last(a), *name_b = path_last(b);
+	const char *end_a = a + path_parent_len(a);
+	const char *end_b = b + path_parent_len(b);
+
+	while (a < end_a && b < end_b && *a == *b) {
+		a++;
+		b++;
+	}
+	if (rank(a, end_a) != rank(b, end_b))
+		return rank(a, end_a) - rank(b, end_b);
+	return strcmp(name_a, name_b);
 }
 
 /* ---- fields ------------------------------------------------------------- */

@@ -73,5 +73,8 @@ int walk_reader_next(struct walk_reader *r, struct walk_item *item) must_check;
 /* Compares two paths in the order of groups: a directory comes before all that
  * is in it. Result as of strcmp(). */
 int walk_path_cmp(const char *a, const char *b);
+/* Compares two names, as paths, in the order in which a walk tells them: by the
+ * group of their directory, then by the last name. Result as of strcmp(). */
+int walk_name_cmp(const char *a, const char *b);
 
 #endif

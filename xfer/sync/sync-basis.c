@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "crypto/rand.h"
 #include "xfer/delta/delta.h"
 #include "xfer/part-name.h"
@@ -34,7 +35,7 @@ enum {
 
 struct name {
 	char *path; /* owned; at the target, as orders name it */
-	char *name; /* within path */
+	const char *name; /* within path */
 	uint64_t size;
 	int64_t mtime;
 };
@@ -123,8 +124,7 @@ sync_basis_seen(struct sync_plan *p, const char *path,
 	}
 	n = &b->names[b->n++];
 	n->path = sync_target_path(p, &r);
-	n->name = strrchr(n->path, '/') != NULL ?
-	    strrchr(n->path, '/') + 1 : n->path;
+	n->name = path_last(n->path);
 	n->size = t->size;
 	n->mtime = t->mtime;
 }
@@ -221,8 +221,7 @@ distance(const char *a, const char *b)
 static const struct name *
 find_similar(struct sync_bases *b, const struct sync_record *r)
 {
-	const char *slash = strrchr(r->path, '/');
-	const char *name = slash != NULL ? slash + 1 : r->path;
+	const char *name = path_last(r->path);
 	const struct name *best = NULL;
 	unsigned nearest = EDITS_MAX + 1, n;
 
@@ -323,10 +322,7 @@ is_like(struct sync_plan *p, const struct row *row,
 static bool
 has_one_name(const char *a, const char *b)
 {
-	const char *a_slash = strrchr(a, '/'), *b_slash = strrchr(b, '/');
-
-	return strcmp(a_slash != NULL ? a_slash + 1 : a,
-		   b_slash != NULL ? b_slash + 1 : b) == 0;
+	return strcmp(path_last(a), path_last(b)) == 0;
 }
 
 /* Finds the file that the new one may have been, first one of that name.

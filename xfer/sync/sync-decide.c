@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "xfer/part-name.h"
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/sync/sync-plan-internal.h"
@@ -113,7 +114,6 @@ static struct sync_child *
 add_child(struct sync_plan *p, const char *path)
 {
 	struct sync_frame *f = TAILQ_LAST(&p->frames, sync_frames);
-	const char *slash = strrchr(path, '/');
 	size_t room = f->room;
 
 	if (f->n == room) {
@@ -121,7 +121,7 @@ add_child(struct sync_plan *p, const char *path)
 		f->children = xrecallocarray(f->children, room, f->room,
 		    sizeof *f->children);
 	}
-	f->children[f->n].name = xstrdup(slash != NULL ? slash + 1 : path);
+	f->children[f->n].name = xstrdup(path_last(path));
 	return &f->children[f->n++];
 }
 

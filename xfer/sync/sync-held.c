@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "xfer/name-folds.h"
 #include "xfer/name-form.h"
 #include "xfer/sftp/sftp-engine.h"
@@ -83,9 +84,7 @@ held_of(struct sync_pair_state *s)
 static const char *
 name_of(const struct held_name *n)
 {
-	const char *slash = strrchr(n->path, '/');
-
-	return slash != NULL ? slash + 1 : n->path;
+	return path_last(n->path);
 }
 
 static struct sync_frame *

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/sync/sync-path.h"
 #include "xfer/sync/sync-plan-internal.h"
@@ -186,8 +187,7 @@ static struct sync_child *
 find_child(struct sync_plan *p, const char *path)
 {
 	struct sync_frame *f;
-	const char *slash = strrchr(path, '/');
-	const char *name = slash != NULL ? slash + 1 : path;
+	const char *name = path_last(path);
 
 	leave(p, path);
 	f = TAILQ_LAST(&p->frames, sync_frames);
@@ -560,7 +560,8 @@ sync_handle(struct sync_plan *p, const char *path, unsigned source,
 		sync_gone(p, path, t);
 }
 
-/* With `as` the one name of the source and that of the target are one. */
+/* With `as`, the source's only name and that name of the target are compared as
+ * the same name. */
 static bool
 is_renamed(const struct sync_pair_state *s)
 {
@@ -605,7 +606,8 @@ next_name(struct sync_plan *p, const char *first)
 
 /* ---- the pair ----------------------------------------------------------- */
 
-/* Compares the tops. 1; SYNC_SCAN_LATER; ERR_*. */
+/* Compares the tops of source and target. Returns 1, SYNC_SCAN_LATER, or an
+ * error. */
 static int
 begin(struct sync_plan *p)
 {

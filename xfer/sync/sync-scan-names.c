@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/path.h"
 #include "xfer/sync/sync-scan-internal.h"
 
 enum { AHEAD = 512 };
@@ -63,38 +64,10 @@ names_free(struct scan_names *n)
 
 /* ---- order --------------------------------------------------------------- */
 
-static size_t
-parent_len(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? (size_t)(slash - path) : 0;
-}
-
-static const char *
-last_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
-/* By parents in the order of groups, then by names. */
 static int
 compare(const void *x, const void *y)
 {
-	const char *a = *(const char *const *)x, *b = *(const char *const *)y;
-	char in_a[WALK_PATH_MAX + 1], in_b[WALK_PATH_MAX + 1];
-	size_t len_a = parent_len(a), len_b = parent_len(b);
-	int r;
-
-	if (len_a == len_b && memcmp(a, b, len_a) == 0)
-		return strcmp(last_name(a), last_name(b));
-	memcpy(in_a, a, len_a);
-	memcpy(in_b, b, len_b);
-	in_a[len_a] = in_b[len_b] = '\0';
-	r = walk_path_cmp(in_a, in_b);
-	return r != 0 ? r : strcmp(last_name(a), last_name(b));
+	return walk_name_cmp(*(const char *const *)x, *(const char *const *)y);
 }
 
 /* ---- requests ------------------------------------------------------------ */
@@ -339,7 +312,7 @@ tell_name(struct scan_names *n, struct name_ask *q, struct walk_item *item)
 	n->text = q->text;
 	q->text = NULL;
 	item->text = n->text != NULL ? n->text : "";
-	item->name = last_name(n->order[n->next]);
+	item->name = path_last(n->order[n->next]);
 }
 
 /* Tells the group that the next name is in, unless that is the present one. */
@@ -347,7 +320,7 @@ static bool
 tell_group(struct scan_names *n, struct walk_item *item)
 {
 	const char *name = n->order[n->next];
-	size_t len = parent_len(name);
+	size_t len = path_parent_len(name);
 
 	if (n->any_group && strlen(n->group) == len &&
 	    memcmp(n->group, name, len) == 0)

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/str.h"
 #include "compat/bsd.h"
 #include "xfer/trees/transfer-dir.h"
@@ -73,25 +74,10 @@ answered(void *arg, const struct sftp_reply *reply)
 		check_begun(x);
 }
 
-/* The directory that a path lies in. */
-static char *
-parent_of(const char *path)
-{
-	size_t len = strlen(path);
-
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	while (len > 0 && path[len - 1] != '/')
-		len--;
-	while (len > 1 && path[len - 1] == '/')
-		len--;
-	return len == 0 ? strdup(".") : strndup(path, len);
-}
-
 static void
 ask_server(struct xfer *x)
 {
-	char *dir = parent_of(x->space.path);
+	char *dir = path_parent(x->space.path);
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
 		.ext = SFTP_EXT_STATVFS, .path = dir };
 
