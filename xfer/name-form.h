@@ -22,11 +22,11 @@ enum name_ways {
 	NAME_FORM = 2, /* a letter with its mark, and the two by themselves */
 };
 
-/* The name in the one form that all names have which are one in those ways.
- * The caller frees. NULL: no memory. */
+/* Folds a name: names that are the same in those ways (enum name_ways) have one
+ * result. The caller frees. NULL: no memory. */
 char *name_fold(const char *name, unsigned ways);
-/* The fewest ways in which two names are one (enum name_ways); 0: there are
- * none, they are equal, or there is no memory. */
+/* The fewest ways that make two names the same (enum name_ways). 0: none do,
+ * the names are equal, or there is no memory. */
 unsigned name_ways_of(const char *a, const char *b);
 /* Has name no letters but those of ASCII? It has one form then. */
 bool name_is_ascii(const char *name);

@@ -70,8 +70,8 @@ struct userauth_params {
 	/* Without BatchMode, gets the user's answer after the success. With
 	 * BatchMode, its answer is used in place of asking. NULL: neither. */
 	struct userauth_secret *secret;
-	/* Of the first connection: one of them is tried before anything else.
-	 * Borrowed. NULL: there are none. */
+	/* Tickets that the first connection has got; one is tried before
+	 * anything else. Borrowed. NULL: there are none. */
 	struct login_tickets *tickets;
 };
 

@@ -16,7 +16,8 @@
 void scp_manifest_begin(struct scp *scp);
 /* The target directory of what is copied next; NULL: the target is a file. */
 void scp_manifest_top(struct scp *scp, const char *top);
-/* Gives it its name, if whole; else removes it. */
+/* Renames the manifest to its own name if the copy is whole; else removes
+ * it. */
 void scp_manifest_end(struct scp *scp, bool whole);
 
 #endif

@@ -184,8 +184,8 @@ void sync_durable_check(struct sync_run *run);
 void sync_find_roots(struct sync_run *run);
 /* sync-run.c: ends the program with the words of err, if it is an error. */
 void sync_must(int err);
-/* sync-run.c: gives the sessions turns until it is so. Ends the program if the
- * connection is lost. */
+/* sync-run.c: gives the sessions turns until *done is true. Ends the program if
+ * the connection is lost. */
 void sync_wait_for(struct sync_run *run, const bool *done);
 
 /* sync-own.c: asks the target's server whom it works for, in the first flight,

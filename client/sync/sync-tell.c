@@ -239,7 +239,8 @@ print_stats(const struct sync_run *run, const struct sync_counts *c)
 	printf("Total bytes received: %s\n", amount(run, m.received, "").text);
 }
 
-/* The two lines of -v and --stats. A rate has no digits that mean nothing. */
+/* Prints the two last lines of -v and --stats. The rate is in whole bytes: a
+ * clock of milliseconds gives no more digits. */
 static void
 print_moved(const struct sync_run *run, const struct sync_counts *c)
 {

@@ -14,7 +14,8 @@
 
 enum { TELL_MS = 1000, HOST_ROOM = 256, KEYWORDS = 3 };
 
-/* Those of one keyword since the last line. */
+/* Connections that one keyword has turned away since the last line of the
+ * log. */
 struct sum {
 	const char *keyword; /* NULL: none */
 	uint64_t count;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The monitor's part of the log of events (EventLog): it writes the lines, and
- * adds to what the user's process claims who that is. So a user can tell lies
- * about their own transfers, at most. What happens is counted, too
+ * The monitor's part of the log of events (EventLog): it writes the lines. The
+ * user's process claims what happened, and the monitor adds which user that is,
+ * so users can lie about their own transfers at most. Events are counted, too
  * (monitor-counts.h).
  *
  * Threads: the process has only one.

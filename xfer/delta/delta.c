@@ -36,7 +36,8 @@ static const unsigned followers[] = {
 	[DELTA_OVER] = 0,
 };
 
-/* The handle of the file that is on the basis's stream. NULL: that is lost. */
+/* The file's handle on the stream on which the basis is open. NULL: that stream
+ * is lost. */
 static struct xfer_handle *
 handle_of(const struct xfer_delta *d)
 {

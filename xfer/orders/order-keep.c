@@ -82,8 +82,8 @@ is_marked(const struct sftp_attrs *a)
 	    (a->mode & S_ISVTX);
 }
 
-/* Are the target and its backup what a run has left that was killed while it
- * wrote the target? */
+/* True if a run was killed while it wrote the target in place: target and
+ * backup both still have the mark that such a run sets and takes off. */
 static bool
 is_kept(const struct xfer_keep *k)
 {

@@ -197,7 +197,7 @@ xfer_settles(const struct xfer_file *f)
 static bool
 lacks_sync(const struct xfer_file *f)
 {
-	/* -Z may have passed over it. */
+	/* With -Z, a file that was equal to its source was not written. */
 	bool passed = f->duty == NULL && f->item.kept >= f->source.size;
 
 	return !f->source.symlink && (!f->x->opts.fsync || f->only_attrs ||

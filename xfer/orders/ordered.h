@@ -80,13 +80,12 @@ struct xfer_ordered {
 	} phase;
 	bool may_delete; /* nothing had failed when this phase began, or it
 			  * does not matter */
-	/* Orders that wait for answers. The deletions among them, in their
-	 * order, those first that were sent. */
+	/* Numbers of the orders that wait for answers. */
 	size_t dirs, fixes, sources, deletes;
-	struct xfer_deletions deletions;
+	struct xfer_deletions deletions; /* in the order of their requests */
 	struct xfer_keeps keeps; /* backups that are copied on this host */
-	/* Directories that were asked for, of which the first so many are
-	 * there, or failed. */
+	/* Directories that were asked for, and how many of these, from the
+	 * first one on, are there or have failed. */
 	uint64_t dirs_asked, dirs_answered;
 	size_t slow_dirs; /* under way: something else had their name */
 	TAILQ_HEAD(, xfer_order_dir) making;
@@ -165,26 +164,29 @@ void xfer_way_back(struct xfer_file *f);
 
 /* Is the backup of f a copy, because its target is written in place? */
 bool xfer_keeps_copy(const struct xfer_file *f);
-/* Before data moves to the target, which is open: as e at a server, or as f->fd
- * on this host. True: f is touched when the copy is whole and has its name;
- * then the function is called again. Or f has failed, and is touched. */
+/* Makes the backup of a target that is open and about to be written in place;
+ * e: its handle at a server, or NULL, and f->fd on this host. True: data has to
+ * wait; f is touched when the backup is whole and has its name, and the
+ * function is called again, or when f has failed. */
 bool xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e);
 /* Copies a slice of a backup on this host. False: there is none. */
 bool xfer_keep_turn(struct xfer *x);
-/* f has ended; whole: its target is the source's copy. */
+/* Ends the backup of f, which has ended; whole: its target has become the
+ * source's copy. */
 void xfer_keep_free(struct xfer_file *f, bool whole);
 
 /* ---- order-delete.c ----------------------------------------------------- */
 
 /* Deletes begin, if nothing has failed; else the user is told. */
 void xfer_order_may_delete(struct xfer *x, const struct xfer_order *o);
-/* False: o has to wait. */
+/* Begins the deletion o. False: too many are under way, so o has to wait. */
 bool xfer_order_delete(struct xfer *x, const struct xfer_order *o);
 bool xfer_order_is_delete(const struct xfer_order *o);
 
 /* ---- order-dirs.c ------------------------------------------------------- */
 
-/* False: o has to wait. */
+/* Begin what o orders for a directory: to make it, or to set its attributes.
+ * False: too much is under way, so o has to wait. */
 bool xfer_order_make_dir(struct xfer *x, const struct xfer_order *o);
 bool xfer_order_fix_dir(struct xfer *x, const struct xfer_order *o);
 
@@ -208,11 +210,12 @@ void xfer_source_stays(struct xfer_source_end *s);
 
 /* Does the order of f end only when it is on the disk? */
 bool xfer_settles(const struct xfer_file *f);
-/* f is whole at the target. Its order, of so many bytes, ends when it is on the
- * disk; then its source goes, if it is to. */
+/* Takes a file that is whole at the target. Its order, of so many bytes, ends
+ * once file and name are on the disk; with --remove-source-files the source is
+ * removed then. */
 void xfer_settle_file(struct xfer_file *f, uint64_t bytes);
-/* The same without an order, where --fsync asks for it: the run ends when they
- * are on the disk. A failure is reported. */
+/* Take a file or directory of a copy without orders (--fsync): the run ends
+ * once they are on the disk. A failure is reported. */
 void xfer_settle_plain(const struct xfer_file *f);
 void xfer_settle_tree(struct xfer_dir *d);
 /* The directory of a path at a server, or a directory on this host (at), has

@@ -324,8 +324,9 @@ first_of(const struct asked *a, const struct rule_list *list,
 	return NULL;
 }
 
-/* Is it a file of the source that is asked about? At the target, is there none
- * of an earlier source? */
+/* True if the file of rules i counts: for a sender, if it is of the source that
+ * is asked about; at the target, if no earlier source has one in that
+ * directory. */
 static bool
 is_of_source(const struct asked *a, const struct rule_slot *s, size_t i)
 {

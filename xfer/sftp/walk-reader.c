@@ -44,7 +44,7 @@ walk_path_cmp(const char *a, const char *b)
 	return x - y;
 }
 
-/* What walk_path_cmp() compares of a path that ends at `end`. */
+/* The place of the byte at p in the order of groups; the path ends at `end`. */
 static int
 rank(const char *p, const char *end)
 {

@@ -111,8 +111,8 @@ struct xfer_duty {
 	struct buf xattr_set;
 	uint64_t after; /* so many directories had been ordered before */
 	char *text;	/* owned; of a link; NULL: to be read */
-	/* What has the target's name goes first, or to a backup. */
-	char *backup;	/* owned; NULL: none */
+	/* The name to which an old target is moved before it is replaced. */
+	char *backup;	/* owned; NULL: it is removed */
 	struct local_dir *root; /* owned; of the backup's path; NULL: none */
 	enum local_links links;
 	bool knows;	/* `was` is known: what the target was */

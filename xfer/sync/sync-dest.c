@@ -191,7 +191,8 @@ find(const struct sync_plan *p, const struct walk_item *s,
 	return best;
 }
 
-/* What no further directory differs in is told with what is equal. */
+/* Sets the line that -i shows for a name which a further directory has, and
+ * whether it is shown: where nothing differs, it is only with -ii. */
 static void
 tell_as(const struct sync_plan *p, const struct sync_found *found,
     struct sync_record *r, char how)

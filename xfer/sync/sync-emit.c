@@ -231,7 +231,7 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	const struct sync_pair *pair = pair_of(p, r->pair);
 	bool is_delete = r->kind == XFER_ORDER_DELETE ||
 	    r->kind == XFER_ORDER_DELETE_DIR;
-	/* The one name's name at the target. */
+	/* A pair of one file may give it another name at the target. */
 	const char *name = pair->as != NULL ? pair->as : r->path;
 	char *in_top = sync_path_below(pair->shown, name);
 	struct xfer_order *o = &y->order;

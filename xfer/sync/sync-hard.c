@@ -174,7 +174,7 @@ sync_set_takes(struct sync_plan *p, struct sync_decision *d,
 		return false;
 	}
 	if (s->state == SET_STAYS && is_same(&r->is, &s->to)) {
-		/* It is a name of that file. */
+		/* The target has the name already, as one of that file. */
 		d->action = SYNC_NOTHING;
 		r->dest = 0;
 		r->letters[0] = '.';

@@ -484,8 +484,8 @@ tell(struct sync_plan *p, const struct held_name *n, const char *text)
 	free(shown);
 }
 
-/* A name of the source, and one of the target, that are one there. What is done
- * goes by the source's name. */
+/* Compares a name of the source with another name of the target which the
+ * target's file system takes for the same. Orders use the source's name. */
 static void
 judge_pair(struct sync_plan *p, struct held_name *n)
 {
@@ -525,7 +525,8 @@ judge_new(struct sync_plan *p, size_t i, unsigned flags)
 		ask(p, i);
 		return SYNC_SCAN_LATER;
 	}
-	/* The one before was made, and is not this one. */
+	/* Names that differ from it in capitals were made before the server
+	 * was asked for it, and it is not there: they are different ones. */
 	if (h->asked_for == i && is_of_ascii(name, flags) && !p->order_failed)
 		frame_of(p)->two_cases = true;
 	name_folds_mark(&h->folds, name, NAME_FOLD_NEW);

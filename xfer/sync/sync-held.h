@@ -32,8 +32,8 @@ bool sync_held_takes(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t);
 /* Are so many waiting that they have to be judged before more are read? */
 bool sync_held_is_full(const struct sync_plan *p);
-/* Judges those that wait: 0, all are; SYNC_SCAN_LATER; ERR_*. With group_ends
- * the next name is one of another group. */
+/* Decides about the names that wait. 0: about all; SYNC_SCAN_LATER; ERR_*.
+ * group_ends: the next name is one of another group. */
 int sync_held_judge(struct sync_plan *p, bool group_ends) must_check;
 /* False: no name that waited is judged now. Else out: what the pair's further
  * directory `dest` had by it, whose scan has gone on since; NULL: nothing. */

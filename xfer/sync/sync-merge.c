@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The merge of a pair: its sources and its target tell groups in one order,
- * and names of a group in one order. Frames are the groups that are open, or
- * above the open one, with the directories that are in them: a later group is
- * one of these, or does not count.
+ * and names of a group in one order. A frame is the open group, or one of its
+ * parents, with the directories that were seen in it. A group that a scan tells
+ * later has to be one of these directories; any other is passed over.
  */
 #include "config.h"
 
@@ -308,8 +308,9 @@ take_rules(struct sync_plan *p, unsigned source, const char *path)
 	return fine;
 }
 
-/* The rules of a directory hold from now on, of the sources whose next group is
- * at path. False: not all are known; then nothing in it is compared. */
+/* Puts the rules in force that the directory at path has of its own (in files
+ * such as .rsync-filter), from each source whose next group it is. False: some
+ * cannot be read; then nothing in the directory is compared. */
 static bool
 enter_rules(struct sync_plan *p, const char *path)
 {

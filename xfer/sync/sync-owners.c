@@ -26,8 +26,8 @@ struct table {
 	size_t used, size;
 };
 
-/* Ids that are asked for in one request; when the source has told their names,
- * those that have one, with it. */
+/* The ids of one request. Once the source has told their names, ids without a
+ * name are taken out. */
 struct ids {
 	uint32_t v[BATCH];
 	char *names[BATCH]; /* owned */
@@ -281,7 +281,8 @@ on_ids(void *arg, const struct sftp_reply *reply)
 	target_answered(b);
 }
 
-/* The target's names of the same numbers. */
+/* Takes the names that the target has for the source's numbers, and notes which
+ * of them are the same names. */
 static void
 on_same(void *arg, const struct sftp_reply *reply)
 {

@@ -195,19 +195,21 @@ void sync_dests_join(struct sync_pair_state *s, const char *path);
  * has no such name. A top has an empty name. */
 const struct walk_item *sync_dest_item(const struct sync_pair_state *s,
     unsigned dest, const char *name);
-/* What they have changes what is to be done, and told, for a name. */
+/* Changes a decision, and what is told of it, by what the further directories
+ * (--link-dest and the like) have under that name. */
 void sync_dests_apply(const struct sync_plan *p, struct sync_decision *d,
     struct sync_record *r, const struct walk_item *t);
 /* sync-hard.c: has a set of hard links taken the record, to be emitted when all
  * its names are known? */
 bool sync_set_takes(struct sync_plan *p, struct sync_decision *d,
     struct sync_record *r);
-/* Makes a record that was taken, or is late, a link to the first of its set.
- * False: it is copied. */
+/* Makes a record of a set a hard link to the first name of that set. False: the
+ * file is copied. */
 bool sync_set_links(struct sync_plan *p, struct sync_record *r);
 void sync_sets_free(struct sync_sets *t);
-/* sync-basis.c. A file of the open group of the target, and one that is to be
- * deleted, whose record comes next on that list. */
+/* sync-basis.c: note a file of the target by which a new one may be found to be
+ * similar: one in the open group, or one that is to be deleted, before its
+ * record is put on the list of deletes. */
 void sync_basis_seen(struct sync_plan *p, const char *path,
     const struct walk_item *t);
 void sync_basis_goes(struct sync_plan *p, const struct walk_item *t);
@@ -229,7 +231,8 @@ void sync_handle(struct sync_plan *p, const char *path, unsigned source,
 /* sync-held.c: begins the scans of a directory that has two names, whose pair
  * is the one that is merged. 0; ERR_*. */
 int sync_twin_begin(struct sync_plan *p) must_check;
-/* The target's group of that path is not compared by its own name. */
+/* Notes that another file system is mounted at a group of the target that a
+ * pair compares under the source's form of its name, not under its own. */
 void sync_twin_passes(struct sync_plan *p, const struct walk_item *group);
 /* sync-decide.c: what is to be done for one name of the open group. */
 void sync_one(struct sync_plan *p, const char *path, unsigned source,

@@ -112,7 +112,7 @@ bool xfer_owner_probe(struct xfer_file *f);
 bool xfer_owner_probe_opened(struct xfer_file *f);
 void xfer_owner_probe_drop(struct xfer_file *f);
 
-/* Somebody else has had a hand in it. */
+/* Messages about a part that somebody else has changed. */
 #define XFER_PART_GONE                                                        \
 	"its part was removed or renamed while it was copied"
 #define XFER_PART_EXCHANGED                                                   \

@@ -283,7 +283,8 @@ probe_made(void *arg, const struct sftp_reply *reply)
 	xfer_request_path(m->x, &q, looked_for_other, m);
 }
 
-/* Asks in one way. True if the answer is there at once. */
+/* Makes a probe and looks for it under its other name, which tells whether
+ * names that differ in this way meet. True if the answer is there at once. */
 static bool
 ask(struct xfer_meet *m, unsigned way, const struct xfer_found *found)
 {
