@@ -77,6 +77,24 @@ xfer_part_name(const char *target, unsigned number)
 }
 
 char *
+xfer_temp_name(const char *dir, const char *target, unsigned number)
+{
+	char digits[DIGITS + 1], suffix[1 + DIGITS + SUFFIX_MAX], more[2] = "";
+	char *at, *name;
+
+	if (!digits_of(target, strlen(target), digits) ||
+	    asprintf(&at, "%s/%s", dir, last_name(target)) < 0)
+		return NULL;
+	if (number > 1 && number <= XFER_PARTS_MAX)
+		more[0] = (char)('0' + number);
+	snprintf(suffix, sizeof suffix, ".%s" PART "%s", digits, more);
+	name = number > XFER_PARTS_MAX ? beside_random(at, PART) :
+					 beside(at, suffix);
+	free(at);
+	return name;
+}
+
+char *
 xfer_probe_name(const char *target)
 {
 	return beside_random(target, PART);

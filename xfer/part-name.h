@@ -19,6 +19,9 @@ enum { XFER_PARTS_MAX = 9 }; /* names with a number, not a random one */
 /* The name of a part. number: from 1 on. The caller frees the name; NULL when
  * out of memory. */
 char *xfer_part_name(const char *target, unsigned number);
+/* The name of a part that lies in another directory: it follows from the
+ * target's whole path, so that two targets of one name never meet. */
+char *xfer_temp_name(const char *dir, const char *target, unsigned number);
 /* A random name for a probe file: nobody else uses it. */
 char *xfer_probe_name(const char *target);
 /* Does path look like that of a part? */

@@ -60,7 +60,10 @@ struct sync_args {
 		char *user, *group;
 	} chown;
 
-	struct strlist dests; /* --link-dest and its kin, as named */
+	struct { /* at the target's end, as named */
+		struct strlist dests; /* --link-dest and its kin */
+		const char *temp_dir; /* --temp-dir; NULL: none */
+	};
 
 	/* What is told. */
 	unsigned verbose, quiet, itemize, human, filters; /* -v -q -i -h -F */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The further directories of --link-dest and its kin, at the target's end. A
- * server that keeps to a directory has to keep to one that has them and the
- * target, so all are named by their real paths: then the nearest such directory
- * is seen from the names, and no link is on the way to any of them.
+ * The further directories of the target's end, those of --link-dest and its kin
+ * and of --temp-dir. A server that keeps to a directory has to keep to one that
+ * has them and the target, so all are named by their real paths: then the
+ * nearest such directory is seen from the names, and no link is on the way to
+ * any of them.
  */
 #include "client/sync/sync-run.h"
 
@@ -100,26 +101,45 @@ take_dots_out(char *path)
 	*to = '\0';
 }
 
-static void
-note(struct sync_run *run, const char *real)
+/* The part of a real path that is below the target; NULL: it is not. */
+static const char *
+inside(const struct sync_run *run, const char *real)
 {
 	size_t len = strlen(run->target_path);
 
-	xstrlist_add(&run->dests, real);
 	len -= run->target_path[len - 1] == '/';
-	if (strncmp(real, run->target_path, len) == 0 && real[len] == '/')
-		xstrlist_add(&run->dests_inside, real + len + 1);
+	return strncmp(real, run->target_path, len) == 0 && real[len] == '/' ?
+	    real + len + 1 : NULL;
+}
+
+static void
+note(struct sync_run *run, const char *real)
+{
+	const char *below = inside(run, real);
+
+	xstrlist_add(&run->dests, real);
+	if (below != NULL)
+		xstrlist_add(&run->dests_inside, below);
+}
+
+/* What a directory is named below the target, which need not be there yet, and
+ * is a real path. */
+static char *
+named_path(const struct sync_run *run, const char *named)
+{
+	char *path = *named == '/' ? xstrdup(named) :
+	    sync_path_below(run->target_path, named);
+
+	if (*named != '/')
+		take_dots_out(path);
+	return path;
 }
 
 static void
 add(struct sync_run *run, const char *named)
 {
-	char *path = *named == '/' ? xstrdup(named) :
-	    sync_path_below(run->target_path, named), *real;
+	char *path = named_path(run, named), *real;
 
-	/* The target need not be there yet, and is a real path. */
-	if (*named != '/')
-		take_dots_out(path);
 	real = is_dir(run, path) ? real_path(run, path) : NULL;
 	if (real == NULL)
 		sync_tell_note(run, path, "is not there: nothing is compared "
@@ -130,13 +150,51 @@ add(struct sync_run *run, const char *named)
 	free(path);
 }
 
+/* A directory below the target is named by that; no link on the way there is
+ * followed. */
+static void
+add_near_temp(struct sync_run *run)
+{
+	char *path;
+
+	xasprintf(&path, "/%s", run->args.temp_dir);
+	take_dots_out(path);
+	if (path[1] == '\0')
+		sync_die(run, SYNC_EXIT_REFUSED, "--temp-dir", "is the target, "
+		    "where parts are made without it");
+	sync_temp_named(run, sync_path_below(run->target_path, path + 1),
+	    path + 1);
+	free(path);
+}
+
+static void
+add_far_temp(struct sync_run *run)
+{
+	char *path = named_path(run, run->args.temp_dir), *real;
+
+	real = is_dir(run, path) ? real_path(run, path) : NULL;
+	if (real == NULL)
+		sync_die(run, SYNC_EXIT_USAGE, path, "is no directory, in "
+		    "which --temp-dir could make parts");
+	free(path);
+	if (strcmp(real, run->target_path) == 0)
+		sync_die(run, SYNC_EXIT_REFUSED, "--temp-dir", "is the target, "
+		    "where parts are made without it");
+	if (run->up)
+		sync_cut_to_common(run->target_top, real);
+	sync_temp_named(run, real, inside(run, real));
+}
+
 void
 sync_dests_find(struct sync_run *run)
 {
 	const struct strlist *named = &run->args.dests;
+	bool far = sync_temp_is_far(run);
 
 	run->target_top = NULL;
-	if (named->n == 0)
+	if (named->n == 0 && !far && run->args.temp_dir != NULL)
+		add_near_temp(run);
+	if (named->n == 0 && !far)
 		return;
 	while (!sftp_is_ready(sync_end_of(run, false)->s))
 		sync_hosts_turn(run, 100);
@@ -149,4 +207,8 @@ sync_dests_find(struct sync_run *run)
 		add(run, named->v[i]);
 	for (size_t i = 0; i < run->dests.n; i++)
 		sync_cut_to_common(run->target_top, run->dests.v[i]);
+	if (far)
+		add_far_temp(run);
+	else if (run->args.temp_dir != NULL)
+		add_near_temp(run);
 }

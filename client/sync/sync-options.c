@@ -408,6 +408,13 @@ take_dest(struct sync_args *a, enum sync_dest dest, const char *value)
 }
 
 static const char *
+take_temp_dir(struct sync_args *a, const char *value)
+{
+	a->temp_dir = value;
+	return *value == '\0' ? "is empty" : NULL;
+}
+
+static const char *
 take_link_dest(struct sync_args *a, const char *value)
 {
 	return take_dest(a, SYNC_DEST_LINK, value);
@@ -604,6 +611,7 @@ const struct sync_option sync_options[] = {
 	FLAG("fsync", 0, xfer.fsync),
 	TRUE("partial", 0), /* parts are always kept */
 	CALL(NULL, 'P', take_partial_progress),
+	VALUE("temp-dir", 'T', take_temp_dir),
 	COUNT("whole-file", 'W', whole),
 	FLAG("fuzzy", 'y', opts.one_file.similar),
 	FLAG("detect-renames", 0, opts.one_file.renamed),
@@ -679,8 +687,6 @@ const struct sync_option sync_options[] = {
 	/* never */
 	REFUSED("delete-before", 0, false,
 	    "deletes come last, when all else is done: --delete"),
-	REFUSED("temp-dir", 'T', true,
-	    "a file is made beside its target, under a part's name"),
 	REFUSED("partial-dir", 0, true,
 	    "a part stays beside its target, and is found there: --partial"),
 	REFUSED("delay-updates", 0, false, USE_RSYNC),

@@ -767,6 +767,7 @@ carry_out(struct sync_run *run)
 	if (!run->args.retry_given)
 		opts.retries = run->host.copy.retries;
 	opts.verify |= run->host.copy.verify;
+	opts.temp = run->temp.x.dir != NULL ? &run->temp.x : NULL;
 	opts.delete_anyway = run->args.opts.ignore_errors;
 	opts.locked.is = locks(run);
 	opts.locked.later = sync_again_is() || run->args.break_lock;
@@ -858,10 +859,12 @@ sync_run(struct sync_run *run)
 	sync_durable_check(run);
 	sync_manifest_top(run);
 	make_plan(run);
+	sync_temp_make(run);
 	if (run->args.opts.dry_run)
 		plan_only(run);
 	else
 		carry_out(run);
+	sync_temp_end(run);
 	sync_manifest_end(run, run->stopped == SYNC_EXIT_OK);
 	sync_tell_sums(run);
 	status = exit_of(run);

@@ -98,6 +98,13 @@ struct sync_run {
 	char *target_top;	/* its server keeps to; NULL: to the target */
 	struct strlist dests;	/* --link-dest and its kin: real paths */
 	struct strlist dests_inside; /* below the target, of these */
+	/* --temp-dir: where it is; the directory of parts in it, that this run
+	 * has made or found, as the session names it. Owned; NULL: none. */
+	struct {
+		char *path, *made;
+		struct local_dir *top; /* of a local target */
+		struct xfer_temp x;
+	} temp;
 	bool target_made;
 	struct local_tree *tree; /* of the local roots */
 	struct local_dir *target_here; /* the target on this machine */
@@ -161,6 +168,17 @@ void sync_make_parents(struct sync_run *run, const char *path);
 /* sync-dests.c: finds the further directories of the target's end. With some,
  * the target has its real path, too. */
 void sync_dests_find(struct sync_run *run);
+
+/* sync-temp.c: --temp-dir. Has its place to be asked for, as one that need not
+ * be below the target? */
+bool sync_temp_is_far(const struct sync_run *run);
+/* It is that path, which is taken over; inside: within the target; NULL: it is
+ * not. */
+void sync_temp_named(struct sync_run *run, char *path, const char *inside);
+/* The directory of parts is there when files are copied, and goes at the end if
+ * it is empty. */
+void sync_temp_make(struct sync_run *run);
+void sync_temp_end(struct sync_run *run);
 
 /* sync-lock.c: locks the target of a pair. Ends the program if another run has
  * it, or if the source is the same directory. */

@@ -42,7 +42,7 @@ MORE_STAYS = ["-a --compare-dest=../day",
               "-ab --backup-dir=old --link-dest=../day"]
 REFUSED = ["--safe-links", "--copy-unsafe-links", "--munge-links", "-U",
            "--atimes", "-N", "--crtimes", "--fake-super", "--super",
-           "--usermap=a:b", "--groupmap=a:b", "--temp-dir=x", "-T x",
+           "--usermap=a:b", "--groupmap=a:b",
            "--partial-dir=x", "--delay-updates", "--preallocate",
            "--copy-devices", "--write-devices"]
 

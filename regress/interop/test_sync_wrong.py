@@ -58,6 +58,7 @@ SAME = """
 --filter=-/ -r from/ to/
 --filter=merge -r from/ to/
 --filter=. -r from/ to/
+--temp-dir=no-such -r from/ to/
 --filter=.,no-such-file -r from/ to/
 --filter=!x -r from/ to/
 --filter=+ -r from/ to/
@@ -104,7 +105,6 @@ REFUSED = """
 --block-size=x -r from/ to/
 --port=x -r from/ to/
 --daemon --delete
---temp-dir=no-such -r from/ to/
 -r -M --foo from/ to/
 --outbuf=x -r from/ to/
 --usermap=x -r from/ to/

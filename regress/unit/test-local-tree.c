@@ -142,7 +142,7 @@ expect_refused(struct local_dir *d, int error)
 	    0600, LOCAL_LINKS_ALL), error);
 	expect_error(local_part_make(d, "new", 0600, 7), error);
 	expect_error(local_part_take(d, "f", 7), error);
-	expect_error(local_part_to_target(0, d, "f", "new"), error);
+	expect_error(local_part_to_target(0, d, "f", d, "new"), error);
 	expect_error(local_make(d, "new", 0755, LOCAL_LINKS_ALL, &child,
 	    &made), error);
 	expect_error(local_remove(d, "f"), error);

@@ -644,12 +644,18 @@ local_part_take(struct local_dir *d, const char *name, uint64_t copy)
 
 int
 local_part_to_target(int fd, struct local_dir *d, const char *part,
-    const char *target)
+    struct local_dir *to, const char *target)
 {
-	int at = fd_of(d);
+	int at = fd_of(d), other, r = -1;
+	bool pinned = d->pinned;
 
-	return at < 0 ? -1 : xfer_part_to_target(fd, at, part, at,
-	    target);
+	if (at < 0)
+		return -1;
+	d->pinned = true;
+	if ((other = fd_of(to)) >= 0)
+		r = xfer_part_to_target(fd, at, part, other, target);
+	d->pinned = pinned;
+	return r;
 }
 
 bool

@@ -131,7 +131,7 @@ int local_part_make(struct local_dir *d, const char *name, mode_t mode,
     uint64_t copy);
 int local_part_take(struct local_dir *d, const char *name, uint64_t copy);
 int local_part_to_target(int fd, struct local_dir *d, const char *part,
-    const char *target);
+    struct local_dir *to, const char *target);
 bool local_part_is(int fd, struct local_dir *d, const char *name);
 /* Is the file write-protected for this user? mode: the file's mode. */
 bool local_is_read_only(struct local_dir *d, const char *name, mode_t mode);

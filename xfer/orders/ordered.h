@@ -87,6 +87,8 @@ struct xfer_ordered {
 	/* Directories that were asked for, and how many of these, from the
 	 * first one on, are there or have failed. */
 	uint64_t dirs_asked, dirs_answered;
+	char *far; /* owned; a directory at the server, with a slash, that no
+		    * part of xfer_opts.temp can be renamed to; NULL: none */
 	size_t slow_dirs; /* under way: something else had their name */
 	TAILQ_HEAD(, xfer_order_dir) making;
 };

@@ -110,6 +110,13 @@ xfer_delta_of(const struct xfer_file *f)
 	return f->duty != NULL ? f->duty->delta : NULL;
 }
 
+/* Is f's part in the directory of parts (xfer_opts.temp)? */
+static inline bool
+xfer_in_temp(const struct xfer_file *f)
+{
+	return f->duty != NULL && f->duty->in_temp;
+}
+
 /* file-source.c */
 /* Which attributes the target gets, SFTP_A_*; and the bits of the mode. */
 uint32_t xfer_sets(const struct xfer_file *f);

@@ -129,6 +129,8 @@ struct xfer_duty {
 	struct xfer_delta *delta; /* owned; NULL: the file is sent whole */
 	bool whole; /* the file is sent whole: what the basis gave was not the
 		     * source's */
+	bool in_temp; /* its part is, or will be, in xfer_opts.temp */
+	bool beside;  /* that was of no use: its part is beside the target */
 	bool way_clear; /* what had the target's name has gone */
 	bool set_aside; /* the old target is the backup now */
 	struct xfer_keep *keep; /* owned; the old target is copied to it; NULL:

@@ -10,6 +10,15 @@
 #include "xfer/progress.h"
 
 struct xfer;
+struct local_dir;
+
+/* A directory, of this user alone, in which a plan's parts are made in place of
+ * the target's. A target on another file system has its part beside it. */
+struct xfer_temp {
+	const char *dir; /* as the server, or the user, names it */
+	struct local_dir *at; /* of downloads; else NULL */
+	bool old; /* it was there: it may have parts to go on with */
+};
 
 /* What failed, in the words of scp, which scripts look for. */
 #define XFER_TRIED_STAT_LOCAL "stat local"
@@ -44,6 +53,8 @@ struct xfer_opts {
 			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
 	bool delete_anyway; /* a plan's deletes, though something has failed */
+	const struct xfer_temp *temp; /* borrowed; NULL: parts are beside their
+				       * targets */
 	bool delta;	/* of a plan's file, what the old target has is not
 			 * sent */
 	bool verify;	/* compare both ends before the rename */

@@ -258,6 +258,9 @@ open_refused(struct xfer_file *f)
 	    f->opening.status == SFTP_FAILURE) {
 		f->pending++;
 		xfer_request_path(f->x, &q, part_stated, f);
+	} else if (f->up && xfer_in_temp(f)) {
+		xfer_part_beside(f, false);
+		xfer_file_restart(f, false);
 	} else if (f->part.name != NULL && f->up) {
 		in_place(f);
 	} else {
@@ -506,7 +509,7 @@ prepare(struct xfer_file *f)
 		    f->up ? f->local : f->remote, f->source.size,
 		    f->x->opts.clock_ms());
 	xfer_part_named(f, xfer_has_parts(f) ?
-		xfer_part_name(f->up ? f->remote : f->local, f->part_number) :
+		xfer_part_path(f, f->part_number) :
 		NULL);
 }
 
@@ -776,6 +779,8 @@ settle(struct xfer_file *f)
 		    f->target.reuse != XFER_REUSE_WHOLE) {
 			if (xfer_way_is_clear(f))
 				rename_or_fail(f);
+		} else if (f->renaming.again && !f->failed) {
+			xfer_file_restart(f, false); /* with another part */
 		} else {
 			xfer_file_done(f);
 		}

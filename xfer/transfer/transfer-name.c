@@ -121,14 +121,61 @@ is_planned(const struct xfer_file *f)
 	    local_stat(f->at, xfer_part_local(f), LOCAL_LINKS_NONE, &st) == 0;
 }
 
+/* Is the target known to be on another file system than the directory of parts?
+ * Of a server's it is known when a rename has failed. */
+static bool
+is_elsewhere(const struct xfer_file *f)
+{
+	const char *far = f->x->orders->far;
+	struct stat temp, target;
+	size_t len;
+
+	if (!f->up)
+		return local_dir_stat(f->x->opts.temp->at, &temp) == 0 &&
+		    local_dir_stat(f->at, &target) == 0 &&
+		    temp.st_dev != target.st_dev;
+	len = far != NULL ? strlen(far) : 0;
+	return far != NULL && strncmp(f->remote, far, len) == 0;
+}
+
+char *
+xfer_part_path(struct xfer_file *f, unsigned number)
+{
+	const struct xfer_temp *temp = f->x->opts.temp;
+	const char *target = f->up ? f->remote : f->local;
+	struct xfer_duty *d = f->duty;
+
+	if (d != NULL && temp != NULL && !d->in_temp && !d->beside) {
+		d->beside = is_elsewhere(f);
+		d->in_temp = !d->beside;
+	}
+	return xfer_in_temp(f) ? xfer_temp_name(temp->dir, target, number) :
+				 xfer_part_name(target, number);
+}
+
+void
+xfer_part_beside(struct xfer_file *f, bool other_system)
+{
+	char **far = &f->x->orders->far;
+
+	f->duty->in_temp = false;
+	f->duty->beside = true;
+	f->part_number = 1;
+	f->resume = false;
+	if (!other_system || !f->up)
+		return;
+	free(*far);
+	*far = strndup(f->remote,
+	    (size_t)(local_last_name(f->remote) - f->remote));
+}
+
 static void
 take_number(struct xfer_file *f, unsigned number)
 {
 	f->part_number = number;
 	xfer_made_nothing(f);
 	xfer_part_forget(f);
-	xfer_part_named(f, xfer_part_name(f->up ? f->remote : f->local,
-		number));
+	xfer_part_named(f, xfer_part_path(f, number));
 }
 
 void
@@ -223,6 +270,7 @@ xfer_part_make_way(struct xfer *x, struct local_dir *at, const char *name)
 		return;
 	TAILQ_FOREACH(f, &x->files.active, entry) {
 		if (f->up || f->fd < 0 || f->part.name == NULL ||
+		    xfer_in_temp(f) ||
 		    f->target.reuse == XFER_REUSE_WHOLE ||
 		    strcmp(xfer_part_local(f), name) != 0 ||
 		    !local_part_is(f->fd, at, name))

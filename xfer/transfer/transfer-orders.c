@@ -35,6 +35,7 @@ xfer_orders_free(struct xfer *x)
 	xfer_places_free(&x->orders->places);
 	xfer_places_free(&x->orders->backups);
 	xfer_places_free(&x->orders->links);
+	free(x->orders->far);
 	free(x->orders);
 	x->orders = NULL;
 }
@@ -127,7 +128,8 @@ copy(struct xfer *x, const struct xfer_order *o)
 {
 	struct xfer_found found = { .up = x->orders->up,
 		.only_attrs = o->kind == XFER_ORDER_ATTRS,
-		.resume = o->resume,
+		.resume = o->resume || (o->kind == XFER_ORDER_COPY &&
+		    x->opts.temp != NULL && x->opts.temp->old),
 		.links = xfer_target_links(x), .attrs = o->attrs,
 		.exact = o->exact };
 	const char *name;

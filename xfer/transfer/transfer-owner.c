@@ -104,7 +104,7 @@ xfer_owner_probe(struct xfer_file *f)
 {
 	struct xfer_stream *first = xfer_stream_first(f->x);
 
-	if (!f->up || f->x->owner.known || first == NULL ||
+	if (!f->up || xfer_in_temp(f) || f->x->owner.known || first == NULL ||
 	    sftp_server(first->s) == SFTP_SERVER_OWN ||
 	    (f->part.old.flags & SFTP_A_OWNER) == 0)
 		return false;

@@ -59,14 +59,20 @@ xfer_part_local(const struct xfer_file *f)
 	return local_last_name(f->part.name);
 }
 
+struct local_dir *
+xfer_part_at(const struct xfer_file *f)
+{
+	return xfer_in_temp(f) ? f->x->opts.temp->at : f->at;
+}
+
 static void
-stat_name(const struct xfer_file *f, const char *name,
+stat_name(struct local_dir *at, const char *name,
     struct sftp_attrs *attrs, struct xfer_exact *exact)
 {
 	struct stat st;
 
 	attrs->flags = 0;
-	if (local_stat(f->at, name, LOCAL_LINKS_NONE, &st) != 0)
+	if (local_stat(at, name, LOCAL_LINKS_NONE, &st) != 0)
 		return;
 	sftp_attrs_from_stat(attrs, &st);
 	xfer_exact_from_stat(exact, &st);
@@ -81,8 +87,7 @@ skip_link(struct xfer_file *f)
 	xfer_target_link(f);
 	if (f->part.name != NULL)
 		return;
-	xfer_part_named(f, xfer_part_name(f->up ? f->remote : f->local,
-		f->part_number));
+	xfer_part_named(f, xfer_part_path(f, f->part_number));
 	xfer_part_avoid_plan(f);
 	xfer_part_foreign(f, f->up);
 }
@@ -104,13 +109,13 @@ xfer_part_stat(struct xfer_file *f)
 	struct xfer_exact exact = { .known = false };
 	struct sftp_attrs attrs = { .flags = 0 };
 
-	stat_name(f, f->name, &attrs, &exact);
+	stat_name(f->at, f->name, &attrs, &exact);
 	xfer_target_seen(f, &attrs, &exact);
 	xfer_target_skip_replaced(f);
 	if (f->part.name == NULL || !f->resume)
 		return;
 	exact.nlink = 1;
-	stat_name(f, xfer_part_local(f), &attrs, &exact);
+	stat_name(xfer_part_at(f), xfer_part_local(f), &attrs, &exact);
 	xfer_part_old(f, attrs.flags != 0 ? &attrs : NULL);
 	if (f->part.there && (exact.nlink != 1 || attrs.uid != geteuid()))
 		xfer_part_unused(f); /* not one of ours */
@@ -190,8 +195,9 @@ is_ours(const struct xfer_file *f)
 	struct stat st;
 
 	return f->made.ours && f->made.seen &&
-	    local_stat(f->at, xfer_part_local(f), LOCAL_LINKS_NONE, &st) ==
-	    0 && st.st_dev == f->made.dev && st.st_ino == f->made.ino;
+	    local_stat(xfer_part_at(f), xfer_part_local(f), LOCAL_LINKS_NONE,
+		&st) == 0 &&
+	    st.st_dev == f->made.dev && st.st_ino == f->made.ino;
 }
 
 void
@@ -201,7 +207,7 @@ xfer_part_refused(struct xfer_file *f)
 		xfer_part_pass(f);
 		return;
 	}
-	(void)local_remove(f->at, xfer_part_local(f));
+	(void)local_remove(xfer_part_at(f), xfer_part_local(f));
 	xfer_made_nothing(f);
 	xfer_file_restart(f, f->resume);
 }
@@ -217,25 +223,26 @@ claim_part(struct xfer_file *f, mode_t mode)
 	int fd = -1;
 
 	if (xfer_keeps_data(f))
-		fd = local_part_take(f->at, xfer_part_local(f), f->x->copy);
+		fd = local_part_take(xfer_part_at(f), xfer_part_local(f),
+		    f->x->copy);
 	if (fd >= 0 && (f->part.old.size > 0 || is_empty(fd)))
 		return fd;
 	fd_close(&fd);
 	use_nothing(f); /* the old part is another copy's, or gone */
 	for (;;) {
-		fd = local_part_make(f->at, xfer_part_local(f), mode,
-		    f->x->copy);
+		fd = local_part_make(xfer_part_at(f), xfer_part_local(f),
+		    mode, f->x->copy);
 		if (fd < 0 && errno == EEXIST && is_ours(f)) {
 			/* a part of this run, which begins the file anew */
 			xfer_made_nothing(f);
-			(void)local_remove(f->at, xfer_part_local(f));
+			(void)local_remove(xfer_part_at(f), xfer_part_local(f));
 			continue;
 		}
 		if (fd >= 0)
 			xfer_made_here(f, fd);
 		if (fd >= 0 || errno != EEXIST)
 			return fd;
-		stat_name(f, xfer_part_local(f), &seen, &exact);
+		stat_name(xfer_part_at(f), xfer_part_local(f), &seen, &exact);
 		if (!xfer_part_next(f, &seen)) {
 			errno = EEXIST;
 			return -1;
@@ -331,6 +338,11 @@ try_part(struct xfer_file *f)
 {
 	int error = open_part(f, xfer_part_first_mode(f) | XFER_MODE_PART);
 
+	if (error != 0 && !is_final(error) && xfer_in_temp(f)) {
+		xfer_part_beside(f, false);
+		xfer_part_named(f, xfer_part_path(f, f->part_number));
+		error = open_part(f, xfer_part_first_mode(f) | XFER_MODE_PART);
+	}
 	if (error != 0 && is_final(error)) {
 		report_open(f, error);
 		return false;
@@ -371,7 +383,8 @@ xfer_part_open(struct xfer_file *f)
 static bool
 link_instead(struct xfer_file *f)
 {
-	if (local_link(f->at, xfer_part_local(f), f->at, f->name) != 0)
+	if (local_link(xfer_part_at(f), xfer_part_local(f), f->at, f->name) !=
+	    0)
 		return false;
 	xfer_part_remove_surely(f);
 	return true;
@@ -390,15 +403,22 @@ xfer_part_rename(struct xfer_file *f, int lock)
 	/* Another file of this run may have made its part under the target's
 	 * name. */
 	xfer_part_make_way(f->x, f->at, f->name);
-	if (local_part_to_target(lock, f->at, part, f->name) == 0)
+	if (local_part_to_target(lock, xfer_part_at(f), part, f->at,
+		f->name) == 0)
 		return true;
 	error = errno;
 	xfer_way_back(f);
+	if (error == EXDEV && xfer_in_temp(f)) {
+		(void)local_remove(xfer_part_at(f), part);
+		xfer_part_beside(f, true);
+		xfer_renaming_again(f);
+		return true;
+	}
 	if ((error == EPERM || error == EACCES) && link_instead(f))
 		return true;
 	if (error != ESTALE && error != ENOENT)
 		xfer_report_errno(f->x, f->local, error);
-	else if (local_stat(f->at, part, LOCAL_LINKS_NONE, &st) != 0)
+	else if (local_stat(xfer_part_at(f), part, LOCAL_LINKS_NONE, &st) != 0)
 		xfer_report(f->x, f->local, XFER_PART_GONE);
 	else
 		xfer_report(f->x, f->local, XFER_PART_EXCHANGED);
@@ -434,7 +454,7 @@ xfer_part_withdraw(struct xfer_file *f, int lock)
 		.path = f->remote, .attrs = &a };
 
 	if (f->part.name != NULL &&
-	    (f->up || local_part_is(lock, f->at, xfer_part_local(f))))
+	    (f->up || local_part_is(lock, xfer_part_at(f), xfer_part_local(f))))
 		xfer_part_remove_surely(f);
 	else if (f->part.name != NULL || is_special(f, lock))
 		return;

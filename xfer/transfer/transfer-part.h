@@ -7,8 +7,10 @@
 #include "xfer/state/transfer-state.h"
 
 /* transfer-part.c */
-/* The name of a download's part in its directory, f->at. */
+/* The name of a download's part, and the directory on this host that it is
+ * in. */
 const char *xfer_part_local(const struct xfer_file *f);
+struct local_dir *xfer_part_at(const struct xfer_file *f);
 /* Has this run made the part, and written nothing to it? */
 bool xfer_part_is_empty(const struct xfer_file *f);
 /* How the target is to be written (xfer/target-plan.h), by what is known of the
@@ -48,6 +50,13 @@ void xfer_plan_found(struct xfer *x, const char *target);
  * XFER_NAMES_TRIED were tried. */
 char *xfer_free_name(const struct xfer *x, const char *target,
     unsigned *number, char *(*make)(const char *target, unsigned number));
+/* The path of the part with that number: beside the target, or in the directory
+ * of parts where the target can be reached from there by a rename. */
+char *xfer_part_path(struct xfer_file *f, unsigned number);
+/* The directory of parts is of no use for f: its part will be beside the
+ * target. So will those of others in the target's directory, if it is on
+ * another file system. */
+void xfer_part_beside(struct xfer_file *f, bool other_system);
 /* Gives the part another name if the target of some source bears that one. */
 void xfer_part_avoid_plan(struct xfer_file *f);
 /* Leaves the file alone that bears the part's name, notes that, and gives the
@@ -86,6 +95,11 @@ bool xfer_parts_wait(struct xfer *x, const struct xfer_file *f);
 /* The server refused, with that status, to rename the part to the target.
  * True: the part is removed, and the file is written again in place. */
 bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
+
+/* The server did not rename a part that is in the directory of parts: it is
+ * removed, and the file copied again, with a part beside its target. False: the
+ * part is not there, or the run ends. */
+bool xfer_leave_temp(struct xfer_file *f);
 
 /* transfer-owner.c: whose is the old part of an upload? */
 /* Asks for the attributes of the part that OPEN makes on that stream. OPEN was

@@ -117,6 +117,31 @@ part_gone(void *arg, const struct sftp_reply *reply)
 	xfer_path_answered(f, reply);
 }
 
+static void
+temp_part_gone(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	xfer_path_answered(f, reply);
+}
+
+bool
+xfer_leave_temp(struct xfer_file *f)
+{
+	const struct xfer_path_request q = { .type = SFTP_REMOVE,
+		.path = f->part.name, .once = true };
+
+	if (!xfer_in_temp(f) || f->failed || f->x->stopped)
+		return false;
+	xfer_way_back(f);
+	xfer_renaming_again(f);
+	f->pending++;
+	xfer_request_path(f->x, &q, temp_part_gone, f);
+	xfer_part_beside(f, true);
+	return true;
+}
+
 bool
 xfer_go_in_place(struct xfer_file *f, uint32_t status)
 {

@@ -54,9 +54,11 @@ part_stays(const struct xfer_file *f)
 static void
 remove_local(struct xfer_file *f, bool tells)
 {
-	if (f->fd >= 0 && !local_part_is(f->fd, f->at, xfer_part_local(f)))
+	struct local_dir *at = xfer_part_at(f);
+
+	if (f->fd >= 0 && !local_part_is(f->fd, at, xfer_part_local(f)))
 		return;
-	if (local_remove(f->at, xfer_part_local(f)) != 0 && errno != ENOENT &&
+	if (local_remove(at, xfer_part_local(f)) != 0 && errno != ENOENT &&
 	    tells)
 		part_stays(f);
 }
@@ -333,7 +335,8 @@ renamed(struct xfer_file *f)
 	    !(r->lost && is_written(f, &r->after)))
 		rename_fails(f, XFER_PART_GONE);
 	else if (r->status != SFTP_OK && r->status != SFTP_NO_SUCH_FILE &&
-	    !clear_target(f) && !link_instead(f, r->status) &&
+	    !xfer_leave_temp(f) && !clear_target(f) &&
+	    !link_instead(f, r->status) &&
 	    !xfer_go_in_place(f, r->status))
 		rename_fails(f, r->words != NULL ? r->words :
 			sftp_status_text(r->status));
@@ -365,7 +368,8 @@ handle_renamed(struct xfer_file *f)
 	} else if (!f->x->stopped && xfer_late_refused(f, r->status)) {
 		xfer_file_note_kept(f);
 		xfer_renaming_again(f);
-	} else if (r->status != SFTP_OK && !link_instead(f, r->status) &&
+	} else if (r->status != SFTP_OK && !xfer_leave_temp(f) &&
+	    !link_instead(f, r->status) &&
 	    !xfer_go_in_place(f, r->status)) {
 		rename_fails(f, r->words != NULL ? r->words :
 			sftp_status_text(r->status));

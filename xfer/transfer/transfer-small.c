@@ -505,7 +505,7 @@ xfer_small_start(struct xfer_file *f)
 	struct xfer_stream *stream = xfer_stream_pick(f->x);
 
 	if (stream == NULL || (f->source.attrs.flags & SFTP_A_SIZE) == 0 ||
-	    xfer_may_resume(f))
+	    xfer_may_resume(f) || xfer_in_temp(f))
 		return false;
 	if (is_small(f, f->source.size) && f->up)
 		return put(f, stream);
