@@ -81,6 +81,12 @@ channels_reply_wanted(const struct channels *chs)
 	return chs->reply_wanted;
 }
 
+bool
+channels_are_owing(const struct channels *chs)
+{
+	return !TAILQ_EMPTY(&chs->owed);
+}
+
 int
 channels_owe(struct channels *chs, struct channels_owed **out)
 {

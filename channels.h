@@ -196,6 +196,8 @@ bool channels_reply_wanted(const struct channels *chs);
 struct channels_owed;
 int channels_owe(struct channels *chs,
     struct channels_owed **out) must_check;
+/* Are answers promised that were not given yet? */
+bool channels_are_owing(const struct channels *chs);
 /* Gives the promised answer. data (may be NULL) follows if ok. */
 int channels_give_owed(struct channels *chs, struct channels_owed *o, bool ok,
     const struct buf *data) must_check;

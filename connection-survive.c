@@ -121,6 +121,19 @@ key_of(const struct survive_keys *k, uint32_t generation)
 								  NULL;
 }
 
+bool
+survive_keys_check(const struct survive_keys *k,
+    const struct survive_request *q, struct span proof)
+{
+	const uint8_t *key = key_of(k, q->generation);
+	uint8_t want[SURVIVE_PROOF_LEN];
+	bool right = key != NULL && q->generation != UINT32_MAX &&
+	    sign_request(key, q, want) == 0 && is_equal(proof, want);
+
+	explicit_bzero(want, sizeof want);
+	return right;
+}
+
 int
 survive_keys_accept(struct survive_keys *k, const struct survive_request *q,
     struct span proof, uint64_t received, uint8_t answer[SURVIVE_PROOF_LEN])

@@ -54,6 +54,10 @@ void survive_keys_clear(struct survive_keys *k);
 int survive_keys_ask(const struct survive_keys *k,
     const struct survive_request *q,
     uint8_t proof[SURVIVE_PROOF_LEN]) must_check;
+/* Server: is the proof right, by the newest key or the one before? Changes
+ * nothing. */
+bool survive_keys_check(const struct survive_keys *k,
+    const struct survive_request *q, struct span proof);
 /* Server: is the proof right? Then the next generation begins, and answer is
  * the server's proof, with the number of messages that it has received.
  * ERR_DENIED: it is not, and nothing has changed. */

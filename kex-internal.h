@@ -48,12 +48,16 @@ struct kex_gex {
 	struct buf prime, generator;
 };
 
+#define KEX_EXT_TICKET "ticket@hpnssh.org"
+#define KEX_EXT_SURVIVE "survive@hpnssh.org"
+
 /* What the two sides tell in EXT_INFO (RFC 8308). */
 struct kex_ext {
 	char *sig_algs;	     /* server: server-sig-algs to send */
 	char *peer_sig_algs; /* client: server-sig-algs that came */
 	bool peer_hostbound, peer_pings;
 	bool peer_tickets; /* client; see kex_peer_tickets() */
+	bool peer_survives; /* likewise, kex_peer_survives() */
 	bool peer_agent_forward; /* client; see kex_peer_agent_forward() */
 	bool peer_takes_early;
 	bool peer_wants; /* the peer's KEXINIT asked for EXT_INFO */

@@ -250,7 +250,6 @@ kex_exchange_hash(const struct kex *k, struct span client_value,
 
 #define IN_AUTH "ext-info-in-auth@openssh.com"
 #define EARLY "early-messages@hpnssh.org"
-#define TICKET "ticket@hpnssh.org"
 
 static int
 client_send_ext_info(struct kex *k)
@@ -288,28 +287,6 @@ send_ext_info(struct kex *k)
 	buf_put_cstring(&b, EARLY);
 	buf_put_cstring(&b, "0");
 	return kex_send_and_clear(k, &b);
-}
-
-int
-kex_put_user_ext(const struct kex *k, const char *list, bool tickets)
-{
-	struct buf b;
-	int r;
-
-	if (!k->ext.peer_in_auth || packet_is_authenticated(k->packet))
-		return 0;
-	buf_init(&b);
-	buf_put_u8(&b, SSH_MSG_EXT_INFO);
-	buf_put_u32(&b, tickets ? 2 : 1);
-	buf_put_cstring(&b, "server-sig-algs");
-	buf_put_cstring(&b, list);
-	if (tickets) {
-		buf_put_cstring(&b, TICKET);
-		buf_put_cstring(&b, "1");
-	}
-	r = packet_put(k->packet, &b);
-	buf_clear(&b);
-	return r;
 }
 
 int
@@ -716,8 +693,10 @@ note_extension(struct kex *k, struct span name, struct span value)
 		k->ext.peer_in_auth = span_equals(value, "0");
 	} else if (span_equals(name, "agent-forward")) {
 		k->ext.peer_agent_forward = span_equals(value, "0");
-	} else if (span_equals(name, TICKET) && !k->server) {
+	} else if (span_equals(name, KEX_EXT_TICKET) && !k->server) {
 		k->ext.peer_tickets = span_equals(value, "1");
+	} else if (span_equals(name, KEX_EXT_SURVIVE) && !k->server) {
+		k->ext.peer_survives = span_equals(value, "1");
 	} else if (span_equals(name, EARLY)) {
 		k->ext.peer_takes_early = span_equals(value, "0");
 	}
@@ -834,36 +813,6 @@ const char *
 kex_server_sig_algs(const struct kex *k)
 {
 	return k->ext.peer_sig_algs;
-}
-
-bool
-kex_peer_pings(const struct kex *k)
-{
-	return k->ext.peer_pings;
-}
-
-bool
-kex_peer_hostbound(const struct kex *k)
-{
-	return k->ext.peer_hostbound;
-}
-
-bool
-kex_peer_tickets(const struct kex *k)
-{
-	return k->ext.peer_tickets;
-}
-
-bool
-kex_peer_agent_forward(const struct kex *k)
-{
-	return k->ext.peer_agent_forward;
-}
-
-bool
-kex_peer_takes_early(const struct kex *k)
-{
-	return k->ext.peer_takes_early;
 }
 
 uint32_t

@@ -141,9 +141,14 @@ int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 
 /* Server: sends a second EXT_INFO, with the algorithms that this user's keys
  * may sign with (RFC 8308 section 2.4), if the client said that it takes one
- * during user authentication. */
-int kex_put_user_ext(const struct kex *k, const char *list,
-    bool tickets) must_check;
+ * during user authentication. The other two are on for this user:
+ * kex_peer_tickets(), kex_peer_survives(). */
+struct kex_user_ext {
+	const char *sig_algs;
+	bool tickets, survive;
+};
+int kex_put_user_ext(const struct kex *k,
+    const struct kex_user_ext *e) must_check;
 
 /* Sends KEXINIT unless an exchange is running. ERR_UNSUPPORTED: the keys are a
  * master's. */
@@ -171,6 +176,9 @@ bool kex_peer_pings(const struct kex *k);
 bool kex_peer_agent_forward(const struct kex *k);
 /* Has the server said that it gives this user tickets (ticket@hpnssh.org)? */
 bool kex_peer_tickets(const struct kex *k);
+/* Has it said that a session of this user may survive the loss of its transport
+ * (survive@hpnssh.org)? */
+bool kex_peer_survives(const struct kex *k);
 /* The peer takes early messages for channels (channels.h), and so do we. */
 bool kex_peer_takes_early(const struct kex *k);
 /* What the peer's identification line tells about its program: a set of enum

@@ -231,6 +231,8 @@ struct packet_keep_pace {
 	uint64_t next_up_ms, next_down_ms; /* no trial before these */
 	uint32_t backoff_ms;
 };
+/* No limit is above max from now on. */
+void packet_keep_pace_limit(struct packet_keep_pace *t, size_t max);
 void packet_keep_pace_begin(struct packet_keep_pace *t, size_t max,
     uint64_t now_ms);
 /* All is acknowledged: what follows is measured anew. */
@@ -251,9 +253,6 @@ struct packet_row {
  * bytes. */
 size_t packet_row_next(struct packet_row *w, const struct cipher *c,
     bool *counted);
-/* Can what the keys for sending have sealed be opened again, packet by
- * packet? */
-bool packet_can_keep(const struct packet *p);
 /* Drops what the peer says it has. */
 int packet_keep_drop(struct packet *p, uint64_t received) must_check;
 /* The ring is that of another transport. Hands out the row of the old one,

@@ -31,6 +31,14 @@ packet_keep_pace_begin(struct packet_keep_pace *t, size_t max, uint64_t now_ms)
 		.backoff_ms = BACKOFF_FIRST_MS };
 }
 
+void
+packet_keep_pace_limit(struct packet_keep_pace *t, size_t max)
+{
+	t->max = MIN(t->max, max);
+	t->limit = MIN(t->limit, t->max);
+	t->before_limit = MIN(t->before_limit, t->max);
+}
+
 static void
 try_up(struct packet_keep_pace *t)
 {

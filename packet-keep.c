@@ -138,7 +138,6 @@ drop_uncounted(struct packet *p)
 
 /* ---- sending ----------------------------------------------------------- */
 
-/* Can what these keys have sealed be opened again, packet by packet? */
 bool
 packet_can_keep(const struct packet *p)
 {
@@ -164,6 +163,12 @@ packet_keep_begin(struct packet *p, size_t max)
 	k->row.before = packet_ring_used(&p->tx.ring);
 	p->tx.keep = k;
 	return 0;
+}
+
+void
+packet_keep_limit(struct packet *p, size_t max)
+{
+	packet_keep_pace_limit(&p->tx.keep->pace, max);
 }
 
 void

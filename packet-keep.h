@@ -14,9 +14,13 @@
 #include "packet.h"
 
 enum { PACKET_KEEP_MAX = 64 * 1024 * 1024 }; /* bytes */
+/* Can what the keys for sending seal be opened again, packet by packet? */
+bool packet_can_keep(const struct packet *p);
 /* What is put from now on is kept, max bytes at most. ERR_UNSUPPORTED: the
  * cipher is none or chained, or the stream is compressed. */
 int packet_keep_begin(struct packet *p, size_t max) must_check;
+/* No more than max bytes are kept from now on. */
+void packet_keep_limit(struct packet *p, size_t max);
 /* Nothing is kept or counted any more. */
 void packet_keep_end(struct packet *p);
 /* Counts what the peer sends behind the message that is being handled. */

@@ -11,22 +11,20 @@
 #include "compat/bsd.h"
 #include "crypto/kem.h"
 #include "client/connect/gss-kex.h"
+#include "client/connect/login-ident.h"
 #include "client/hosts/hints.h"
 #include "client/hosts/hostcheck.h"
 #include "client/hosts/hostlearn.h"
 #include "client/connect/tell-end.h"
 #include "client/auth/userauth.h"
 #include "client/connect/weak-crypto.h"
+#include "connection-resume.h"
 #include "kex.h"
 #include "keys/key.h"
 #include "packet.h"
 #include "peer-version.h"
 
-enum {
-	IDENT_MAX = 253, /* bytes of an identification without CR LF (RFC 4253
-			  * section 4.2) */
-	LAST_LINE_MAX = 256,
-};
+enum { LAST_LINE_MAX = 256 };
 
 enum login_state {
 	LOGIN_EXCHANGING,     /* identifications, then keys */
@@ -358,6 +356,7 @@ start_auth(struct sshlogin *l)
 		.hinted_only = l->p.login_by != NULL,
 		.secret = l->p.secret,
 		.tickets = l->p.tickets,
+		.resume = l->p.resume,
 	};
 	int r = userauth_new(&l->userauth, &params);
 
@@ -591,6 +590,14 @@ start_kex(struct sshlogin *l)
 	return r;
 }
 
+static bool
+on_lost(void *arg, int err)
+{
+	const struct sshlogin *l = arg;
+
+	return l->state == LOGIN_AUTHENTICATED && l->p.lost(l->p.arg, err);
+}
+
 /* The server's identification has arrived: starts to exchange packets. */
 static int
 start_packets(struct sshlogin *l)
@@ -598,6 +605,7 @@ start_packets(struct sshlogin *l)
 	struct connection_hooks hooks = {
 		.arg = l,
 		.auth = on_auth,
+		.lost = l->p.lost != NULL ? on_lost : NULL,
 		.ended = on_ended,
 	};
 	int r;
@@ -672,29 +680,6 @@ over:
 		end(l, r);
 }
 
-static int
-make_ident(struct sshlogin *l)
-{
-	const struct client_conf *conf = l->p.conf;
-	char *addendum;
-	int r;
-
-	if (conf->tcp.version_addendum == NULL) {
-		l->ident = xstrdup(HPN_IDENT);
-		return 0;
-	}
-	r = client_conf_expand(conf, CLIENT_TOKENS_COMMAND, "VersionAddendum",
-	    conf->tcp.version_addendum, &addendum);
-	if (r != 0)
-		return r;
-	xasprintf(&l->ident, "%s %s", HPN_IDENT, addendum);
-	free(addendum);
-	if (strlen(l->ident) <= IDENT_MAX)
-		return 0;
-	log_error("VersionAddendum is too long");
-	return ERR_LIMIT;
-}
-
 /* ---- through a master's proxy ------------------------------------------- */
 
 static void
@@ -747,7 +732,7 @@ begin(struct sshlogin *l)
 	if (r == 0 && l->p.first != NULL)
 		hostcheck_set_first(l->hostcheck, l->p.first, l->p.keys_only);
 	if (r == 0)
-		r = make_ident(l);
+		r = login_ident(conf, &l->ident);
 	if (r != 0)
 		return r;
 	if ((l->packet = packet_new(link->fd, link->fd_out, false)) == NULL)
@@ -826,6 +811,32 @@ sshlogin_disconnect(struct sshlogin *l)
 		packet_disconnect(l->packet, SSH_DISCONNECT_BY_APPLICATION,
 		    "disconnected by user");
 	l->state = LOGIN_ENDED;
+}
+
+static void
+move_buf(struct buf *to, struct buf *from)
+{
+	buf_clear(to);
+	*to = *from;
+	*from = (struct buf){ 0 };
+}
+
+int
+sshlogin_resume(struct sshlogin *l, struct sshlogin *fresh, uint64_t received)
+{
+	connection_suspend(fresh->connection);
+	fresh->state = LOGIN_ENDED;
+	/* The agent is shown these with the new session identifier. */
+	move_buf(&l->host_key, &fresh->host_key);
+	move_buf(&l->host_signature, &fresh->host_signature);
+	return connection_resume(l->connection, fresh->packet, fresh->kex,
+	    received);
+}
+
+void
+sshlogin_hold(struct sshlogin *fresh)
+{
+	connection_pause(fresh->connection, true);
 }
 
 struct packet *

@@ -21,6 +21,7 @@ struct hostcheck;
 struct hostlearn;
 struct sshlogin;
 struct userauth;
+struct userauth_resume;
 struct userauth_secret;
 struct login_tickets;
 
@@ -44,6 +45,7 @@ struct sshlogin_params {
 	bool quiet;	     /* messages for the user become debug messages */
 	struct userauth_secret *secret; /* client/auth/userauth.h; or NULL */
 	struct login_tickets *tickets; /* likewise */
+	struct userauth_resume *resume; /* likewise */
 	/* The host key check of the first login to the same host, which is
 	 * freed later than this login: this one accepts only the host key that
 	 * the first one accepted. NULL: this is the first login. */
@@ -69,6 +71,8 @@ struct sshlogin_params {
 	/* Is all done for which the connection was made? Then it is no error if
 	 * the server closes it. May be NULL. */
 	bool (*complete)(void *arg);
+	/* The hook `lost` of struct connection_hooks. May be NULL. */
+	bool (*lost)(void *arg, int err);
 	/* Called when the connection has ended; the reason was logged. The
 	 * callee stops the loop, and frees the login later. */
 	void (*ended)(void *arg, int err);
@@ -81,6 +85,13 @@ int sshlogin_new(struct sshlogin **out,
 void sshlogin_free(struct sshlogin *l);
 /* Sends a DISCONNECT to the server, if that is possible without waiting. */
 void sshlogin_disconnect(struct sshlogin *l);
+
+/* Goes on over the connection of fresh, which was let in by p.resume, and can
+ * then only be freed. received: the messages that the server has. */
+int sshlogin_resume(struct sshlogin *l, struct sshlogin *fresh,
+    uint64_t received) must_check;
+/* Stops fresh before its next message: what follows is the session's. */
+void sshlogin_hold(struct sshlogin *fresh);
 
 /* Has the server's identification arrived? Then the server knows of this
  * connection. */

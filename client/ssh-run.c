@@ -81,6 +81,16 @@ on_connection_ended(void *arg, int err)
 	stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
 
+/* The connection is lost, and another one is waited for; or they go on. */
+static void
+on_waits(void *arg, bool waits)
+{
+	const struct ssh_run *p = arg;
+
+	if (p->session != NULL)
+		session_waits(p->session, waits);
+}
+
 static void
 on_unused(void *arg)
 {
@@ -502,6 +512,8 @@ connect_and_run(struct ssh_run *p)
 		.private_forwards = !sharing_is_off(&p->sharing) ||
 		    (p->through == NULL &&
 			p->conf->session.session_type != CLIENT_SESSION_NONE),
+		.survives = true,
+		.waits = on_waits,
 		.send_optimistic = on_optimistic,
 		.ready = on_ready,
 		.ended = on_connection_ended,

@@ -14,6 +14,7 @@
 #include "base/prompt.h"
 #include "base/tcp.h"
 #include "client/auth/userauth.h"
+#include "client/common/uses.h"
 #include "client/connect/none-switch.h"
 #include "client/connect/tell-end.h"
 #include "client/forwards/forwards.h"
@@ -22,8 +23,10 @@
 #include "client/hosts/hostcheck.h"
 #include "client/hosts/hostlearn.h"
 #include "client/metrics-files.h"
+#include "client/survive.h"
 #include "client/mux/connection-identity.h"
 #include "client/why-slow.h"
+#include "connection-resume.h"
 #include "peer-version.h"
 
 /* ConnectTimeout of a further connection (see sshclient_params.first), if the
@@ -56,6 +59,7 @@ struct sshclient {
 	struct metrics *metrics;
 	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
+	struct survive *survive; /* NULL: nothing survives */
 	struct userauth_secret secret;
 	/* For further connections, if the login needed the user. */
 	struct login_tickets tickets;
@@ -447,16 +451,86 @@ on_authenticated(void *arg)
 	struct sshclient *c = arg;
 	int r;
 
+	if (c->p.resume != NULL) {
+		sshlogin_hold(c->login);
+		(void)!c->p.ready(c->p.arg);
+		return;
+	}
 	c->ready = true;
 	c->began_ms = clock_ms();
 	take_root(c);
-	if ((r = start(c)) == 0)
+	if ((r = start(c)) == 0) {
 		ask_for_return(c);
+		survive_ask(c->survive);
+	}
 	if (r != 0 && !c->ended) {
 		if (r != ERR_DENIED) /* which was logged where it happened */
 			log_error("session: %s", err_text(r));
 		end(c, r);
 	}
+}
+
+/* ---- sessions that go on ------------------------------------------------- */
+
+/* Has the connection served its purpose? All channels of one may be closed that
+ * has no session but waits for connections to forward. */
+static bool
+is_over(struct sshclient *c)
+{
+	const struct uses *u = c->p.uses;
+
+	return is_complete(c) &&
+	    (u == NULL || u->count[USE_NO_SESSION] + u->count[USE_MUX_CLIENT] +
+		    u->count[USE_SHARING] + u->count[USE_TUNNEL] == 0);
+}
+
+static bool
+on_lost(void *arg, int err)
+{
+	struct sshclient *c = arg;
+
+	return !is_over(c) && survive_begin(c->survive, err);
+}
+
+/* Makes the object for that, if it is wanted. */
+static void
+prepare_survive(struct sshclient *c)
+{
+	const struct survive_params params = { .client = c,
+		.conf = c->conf,
+		.loop = c->p.loop,
+		.login = c->login,
+		.tty = c->p.tty,
+		.waits = c->p.waits,
+		.arg = c->p.arg };
+
+	if (c->p.survives && c->conf->tcp.survive && !c->p.proxied)
+		c->survive = survive_new(&params);
+}
+
+int
+sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
+    uint64_t received)
+{
+	struct sshlink link = c->link;
+	int r = sshlogin_resume(c->login, fresh->login, received);
+
+	c->link = fresh->link;
+	fresh->link = link;
+	fresh->ended = true;
+	return r;
+}
+
+void
+sshclient_close_lost(struct sshclient *c)
+{
+	sshlink_close_fds(&c->link);
+}
+
+void
+sshclient_give_up(struct sshclient *c, int err)
+{
+	connection_give_up(sshlogin_connection(c->login), err);
 }
 
 static int
@@ -483,6 +557,8 @@ be_quiet(struct sshclient *c)
 	c->quiet.auth.batch_given = true;
 	if (c->quiet.log.verbosity == 0)
 		c->quiet.log.verbosity = -1;
+	if (c->p.resume != NULL)
+		c->quiet.tcp.connect_timeout = c->p.resume_wait_s;
 	if (c->quiet.tcp.connect_timeout <= 0)
 		c->quiet.tcp.connect_timeout = FURTHER_TIMEOUT_S;
 	if (e != NULL) {
@@ -522,6 +598,8 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		.authenticated = on_authenticated,
 		.rekeyed = on_rekeyed,
 		.complete = is_complete,
+		.lost = params->survives ? on_lost : NULL,
+		.resume = params->resume,
 		.ended = on_ended,
 	};
 	int r = 0;
@@ -559,6 +637,7 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 		sshclient_free(c);
 		return r;
 	}
+	prepare_survive(c);
 	*out = c;
 	return 0;
 }
@@ -654,6 +733,7 @@ sshclient_free(struct sshclient *c)
 	if (c->p.first == NULL && !c->p.proxied)
 		tell_why_slow(c);
 	lose_tickets(c);
+	survive_free(c->survive);
 	if (c->login != NULL)
 		sshlogin_disconnect(c->login);
 	loop_off_turn(c->p.loop, on_settle_turn, c);

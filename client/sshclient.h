@@ -24,6 +24,7 @@ struct forwards;
 struct connection_identity;
 struct login_ticket;
 struct sshclient;
+struct userauth_resume;
 struct uses;
 struct why_slow;
 
@@ -64,6 +65,18 @@ struct sshclient_params {
 	 * takes without a dialogue. Borrowed, and copied; NULL, or kind 0:
 	 * none. */
 	const struct login_ticket *back;
+	/* The connection's sessions survive its loss, if Survive and the server
+	 * say so; see client/survive.h. */
+	bool survives;
+	/* For that: this is the further connection over which they go on. NULL:
+	 * it is not. Borrowed. ready() is called when the server has agreed;
+	 * nothing else is done then, and sshclient_take_over() follows. */
+	struct userauth_resume *resume;
+	/* Seconds that such a connection may take for each step. */
+	int resume_wait_s;
+	/* The connection is lost, and another is waited for; or (false) the
+	 * sessions go on. May be NULL. */
+	void (*waits)(void *arg, bool waits);
 	void *arg;
 	/* As send_optimistic of struct sshlogin_params (sshconnect2.h); the
 	 * channels exist when it is called. May be NULL. */
@@ -114,6 +127,15 @@ bool sshclient_is_predictable(const struct sshclient *c);
 /* Lets a connection with keys_only go on, because its first connection has
  * logged in. ERR_HOSTKEY: it had agreed on keys with another host key. */
 int sshclient_log_in(struct sshclient *c) must_check;
+
+/* Goes on over the connection of fresh (p.resume), which can then only be
+ * freed. */
+int sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
+    uint64_t received) must_check;
+/* Closes the descriptors of the lost connection. */
+void sshclient_close_lost(struct sshclient *c);
+/* Ends the connection that has waited in vain. */
+void sshclient_give_up(struct sshclient *c, int err);
 
 /* Has the server's identification arrived? From then on the server counts this
  * connection as one that has not logged in yet (MaxStartups). */

@@ -44,7 +44,11 @@
 	ROW(TICKET, ticket, .name = "ticket@hpnssh.org",                      \
 	    .option = offsetof(struct server_conf,                            \
 		login.login_tickets.enabled),                                 \
-	    .proves_key = true, .is_hidden = true, .not_first = true)
+	    .proves_key = true, .is_hidden = true, .not_first = true)         \
+	ROW(RESUME, resume, .name = "resume@hpnssh.org",                      \
+	    .option = offsetof(struct server_conf, login.survive.enabled),    \
+	    .proves_key = true, .is_hidden = true, .stands_alone = true,      \
+	    .welcome = SSH_MSG_USERAUTH_RESUME_OK)
 
 struct auth_method {
 	const char *name;
@@ -66,6 +70,10 @@ struct auth_method {
 			 * knows of it */
 	bool not_first; /* AuthenticationMethods may name it behind another one
 			 * only */
+	bool stands_alone; /* AuthenticationMethods may not name it: it stands
+			    * for all that was shown before */
+	uint8_t welcome; /* type of a message in front of its success; 0: there
+			  * is none */
 	/* Message types of its dialogue (60 to 79): the server's prompt, and
 	 * the client's answer. 0: it has no dialogue. */
 	uint8_t prompt, answer;

@@ -235,6 +235,8 @@ static const struct conf_row rows[] = {
 	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump),
 	    .flags = CONF_RAW | CONF_NONE, .check = destination_check_jumps },
 	{ "ServerAliveInterval", NULL, TIME(tcp.server_alive_interval, "0") },
+	{ "Survive", NULL, FLAG(tcp.survive, "no") },
+	{ "SurviveTime", NULL, TIME(tcp.survive_time, "10m") },
 	{ "ServerAliveCountMax", NULL,
 	    NUMBER(tcp.server_alive_count_max, 0, INT_MAX, "3") },
 	{ "VersionAddendum", NULL, TEXTUAL(tcp.version_addendum),

@@ -122,6 +122,8 @@ struct client_conf {
 		char *proxy_jump; /* list of jump hosts (conf/destination.h) */
 		int server_alive_interval; /* s; 0 = off */
 		int server_alive_count_max;
+		int survive;	  /* flag */
+		int survive_time; /* s */
 		char *version_addendum;
 		int use_mptcp;	 /* flag: Multipath TCP, if there is */
 		int happy_eyes;	 /* flag: use happy_delay */

@@ -285,7 +285,7 @@ methods_valid(const char *list)
 		return false;
 	while (csv_next(&pos, &entry, &len))
 		if ((m = auth_method_listed(entry, len, &unused)) == NULL ||
-		    (m->not_first && entry == list))
+		    (m->not_first && entry == list) || m->stands_alone)
 			return false;
 	return true;
 }

@@ -320,6 +320,7 @@ static const struct conf_row rows[] = {
 	    OF(methods, login.authentication_methods) },
 	{ "LoginTickets", NULL, OF(tickets, login.login_tickets),
 	    .def = "no" },
+	{ "Survive", NULL, OF(survive, login.survive), .def = "no" },
 	{ "AuthorizedKeysFile", NULL, LIST(login.authorized_keys_file),
 	    .flags = CONF_NONE,
 	    .def = ".ssh/authorized_keys .ssh/authorized_keys2" },

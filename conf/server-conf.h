@@ -25,6 +25,7 @@
 #include "conf/channel-timeouts.h"
 #include "conf/conf.h"
 #include "conf/server-penalties.h"
+#include "conf/server-survive.h"
 #include "conf/server-tickets.h"
 
 enum {
@@ -152,6 +153,7 @@ struct server_conf {
 		char *authorized_principals_command;
 		char *authorized_principals_command_user;
 		struct server_tickets login_tickets;
+		struct server_survive survive;
 		int pubkey_authentication;   /* flag */
 		/* "touch-required", "verify-required": demands on security
 		 * keys. */

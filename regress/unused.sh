@@ -12,9 +12,6 @@ sources=$(sh build-aux/tree-files.sh | grep -E '\.[ch]$' | grep -vE '^(bench|con
 # shellcheck disable=SC2086
 awk "$(cat regress/code.awk)"'
 BEGIN {
-	# Wait for their callers: sessions that survive their transport
-	# (docs/PROTOCOL.md, survive@).
-	early = "^(packet-keep|kex-resume|connection-(resume|survive|survive-wire))[.]h"
 	CALLED = 1; MARKED = 2; SHARED = 3; DEFINED = 4
 	rule[CALLED] = "a function of a header has a caller in the programs"
 	rule[MARKED] = "what is marked for tests has no other caller"
@@ -84,12 +81,12 @@ END {
 			if (!(name in used))
 				fault(DEFINED, name)
 		} else if (!(name in used)) {
-			if (!marked[name] && where[name] !~ early)
+			if (!marked[name])
 				fault(CALLED, name)
 		} else if (only[name] != home[name]) {
 			if (marked[name])
 				fault(MARKED, name)
-		} else if (!(name in tested) && where[name] !~ early)
+		} else if (!(name in tested))
 			fault(SHARED, name)
 		count++
 	}

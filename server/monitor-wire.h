@@ -75,6 +75,11 @@ enum monitor_request {
 	MONITOR_LOST,		/* the connection is lost, and its client may
 				 * come back; of the session process; no
 				 * answer */
+	MONITOR_SURVIVE,	/* u32 seconds, u32 bytes that are wished for;
+				 * of the session process; answer: bool, and if
+				 * it is granted the fields of the reply to
+				 * survive@hpnssh.org; then the descriptor of
+				 * a socket (survive-talk.h) */
 	MONITOR_SESSION,	/* bool: one more begins, or else one has ended;
 				 * answer: bool, MaxSessionsPerUser allows it.
 				 * Of the session process */
@@ -129,6 +134,7 @@ struct monitor_user {
 	bool invalid; /* the account is unknown or not allowed; for log lines
 		       * only */
 	bool tickets; /* LoginTickets: the client may be told of them */
+	bool survive; /* Survive, likewise */
 };
 void monitor_user_clear(struct monitor_user *u);
 

@@ -186,6 +186,12 @@ void userauth_put_clean(struct buf *out, struct span text);
 
 void gssapi_state_free(struct gssapi_state *s);
 
+/* In userauth-resume.c: the request of p.resume, and the answers to it, as
+ * userauth_input() has them. */
+int userauth_ask_to_resume(struct userauth *ua) must_check;
+int userauth_resume_input(struct userauth *ua, uint8_t type,
+    struct rd body) must_check;
+
 /* The hint for the key of the last signed request, as userauth_key_hint()
  * describes it; NULL: none. Caller frees. */
 char *pubkey_used(const struct userauth *ua);

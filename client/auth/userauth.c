@@ -306,6 +306,8 @@ userauth_start(struct userauth *ua)
 	buf_put_cstring(&b, "ssh-userauth");
 	if ((r = userauth_send(ua, &b)) != 0)
 		return r;
+	if (ua->p.resume != NULL)
+		return userauth_ask_to_resume(ua);
 	if ((r = show_ticket(ua)) != 0)
 		return MIN(r, 0);
 	while ((id = next_preferred(ua, &pos)) != USERAUTH_ID_NONE &&
@@ -477,6 +479,8 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 		return on_service_accept(ua, body);
 	if (ua->state == USERAUTH_SERVICE_REQUESTED)
 		return ERR_PROTOCOL;
+	if (ua->p.resume != NULL && type != SSH_MSG_USERAUTH_BANNER)
+		return userauth_resume_input(ua, type, body);
 	switch (type) {
 	case SSH_MSG_USERAUTH_FAILURE:
 		return on_failure(ua, body);

@@ -37,6 +37,17 @@ struct userauth_secret {
 	char *answer; /* owned; freed by prompt_free(); NULL: none */
 };
 
+/* A session whose connection was lost, and which is to go on over this one
+ * (resume@hpnssh.org). Its keys become those of the next generation. */
+struct survive_keys;
+struct userauth_resume {
+	struct survive_keys *keys;
+	struct span handle;
+	uint64_t received;	/* messages of the server, by this end */
+	uint64_t peer_received; /* of this end, by the server; at the success */
+	bool proven; /* the server has proven that it has the session */
+};
+
 /* conf, packet, address and secret are borrowed, the rest is copied. */
 struct userauth_params {
 	const struct client_conf *conf;
@@ -73,6 +84,9 @@ struct userauth_params {
 	/* Tickets that the first connection has got; one is tried before
 	 * anything else. Borrowed. NULL: there are none. */
 	struct login_tickets *tickets;
+	/* The only thing that is asked for. Borrowed. NULL: no session goes
+	 * on. */
+	struct userauth_resume *resume;
 };
 
 int userauth_new(struct userauth **out,

@@ -69,6 +69,7 @@ answer_user(void)
 	buf_put_u32(&b, MAX_AUTH_TRIES);
 	buf_put_bool(&b, false); /* a user that may log in */
 	buf_put_bool(&b, false); /* no tickets */
+	buf_put_bool(&b, false); /* nothing survives */
 	assert_int_equal(fd_send_msg(mon[1], &b), 0);
 	buf_clear(&b);
 }

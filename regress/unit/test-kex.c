@@ -263,6 +263,14 @@ test_every_method(void **state)
 	}
 }
 
+static int
+put_user_ext(const struct pair *t, const char *sig_algs)
+{
+	const struct kex_user_ext e = { .sig_algs = sig_algs };
+
+	return kex_put_user_ext(t->s.kex, &e);
+}
+
 /* The second EXT_INFO comes to a client that asked for it; none has an effect
  * once the user is authenticated. */
 static void
@@ -273,17 +281,17 @@ test_user_sig_algs(void **state)
 
 	(void)state;
 	pair_open_stranger(&t, &p, &p);
-	assert_int_equal(kex_put_user_ext(t.s.kex, "too-early", false), 0);
+	assert_int_equal(put_user_ext(&t, "too-early"), 0);
 	assert_int_equal(kex_start(t.c.kex), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_string_equal(kex_server_sig_algs(t.c.kex), "rsa-sha2-512");
-	assert_int_equal(kex_put_user_ext(t.s.kex, "ssh-ed25519", false), 0);
+	assert_int_equal(put_user_ext(&t, "ssh-ed25519"), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_string_equal(kex_server_sig_algs(t.c.kex), "ssh-ed25519");
 	assert_true(kex_peer_hostbound(t.c.kex)); /* not said again, but true */
 
 	assert_int_equal(packet_authenticated(t.c.packet), 0);
-	assert_int_equal(kex_put_user_ext(t.s.kex, "ssh-rsa", false), 0);
+	assert_int_equal(put_user_ext(&t, "ssh-rsa"), 0);
 	assert_int_equal(settle(&t), 0);
 	assert_string_equal(kex_server_sig_algs(t.c.kex), "ssh-ed25519");
 	pair_close(&t);

@@ -44,6 +44,7 @@ monitor_user(int fd, const char *name, const char *service,
 		out->max_auth_tries = (int)rd_u32(&r);
 		out->invalid = rd_bool(&r);
 		out->tickets = rd_bool(&r);
+		out->survive = rd_bool(&r);
 		err = rd_end(&r);
 	}
 	buf_clear(&b);

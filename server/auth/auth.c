@@ -255,6 +255,19 @@ put_text(struct auth *a, const struct buf *text)
 	    put_banner(a, buf_data(text), buf_len(text));
 }
 
+/* Sends the message in front of a method's success, whose body the monitor has
+ * made. */
+static int
+put_welcome(struct auth *a, const struct auth_method *m,
+    const struct buf *body)
+{
+	struct buf msg = { 0 };
+
+	buf_put_u8(&msg, m->welcome);
+	buf_put_buf(&msg, body);
+	return put_and_clear(a, &msg);
+}
+
 /* The account may not log in, whatever the client tries next: sends PAM's text
  * about the reason, and ends the connection. */
 static int
@@ -330,7 +343,9 @@ conclude(struct auth *a, const struct auth_method *m,
 	switch (v->result) {
 	case MONITOR_SUCCESS:
 		a->state = AUTH_SUCCEEDED;
-		if ((r = put_text(a, &v->info)) != 0)
+		r = m->welcome != 0 ? put_welcome(a, m, &v->info) :
+				      put_text(a, &v->info);
+		if (r != 0)
 			return r;
 		buf_put_u8(&msg, SSH_MSG_USERAUTH_SUCCESS);
 		return put_and_clear(a, &msg);
@@ -388,8 +403,10 @@ settle_user(struct auth *a, char **user, char **service)
 	proc_title("%s [net]",
 	    r == 0 && !a->info.invalid ? a->user : "unknown");
 	if (r == 0)
-		r = kex_put_user_ext(a->kex, a->info.sig_algs,
-		    a->info.tickets);
+		r = kex_put_user_ext(a->kex,
+		    &(struct kex_user_ext){ .sig_algs = a->info.sig_algs,
+			.tickets = a->info.tickets,
+			.survive = a->info.survive });
 	if (r == 0 && a->info.banner != NULL)
 		r = put_banner(a, a->info.banner, strlen(a->info.banner));
 	return r;

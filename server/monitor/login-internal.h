@@ -48,6 +48,9 @@ struct login_try {
 	struct permits permits;
 	struct gss_acceptor *ticket; /* or NULL */
 	int ticket_fd; /* as of struct login */
+	bool resumes; /* another connection's session goes on over this one */
+	struct buf welcome; /* the body of the method's message in front of its
+			     * success */
 	/* By a ticket: what the login has shown that got it; and whether this
 	 * login takes its place. */
 	struct login_shown before;

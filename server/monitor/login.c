@@ -141,6 +141,9 @@ login_new(const struct server_state *state, const struct peer *peer,
 	if (l->conf.login.login_tickets.enabled)
 		auth_methods_allow_alone(&l->methods,
 		    auth_method_table[AUTH_METHOD_TICKET].name);
+	if (l->conf.login.survive.enabled)
+		auth_methods_allow_alone(&l->methods,
+		    auth_method_table[AUTH_METHOD_RESUME].name);
 	if (l->conf.login.use_pam)
 		start_pam(l);
 	return l;
@@ -354,13 +357,18 @@ count_method(struct login *l, const struct login_try *t,
 		pam_take_messages(l->pam, &v->info);
 		return false;
 	}
-	if (enough && !has_room(l, v)) {
+	/* What resumes is counted by the monitor that it goes to. */
+	if (enough && !t->resumes && !has_room(l, v)) {
 		l->allowed = false;
 		return false;
 	}
 	l->complete = enough;
 	if (enough)
 		finish(l, v);
+	if (enough && t->method->welcome != 0) {
+		buf_reset(&v->info);
+		buf_put_buf(&v->info, &t->welcome);
+	}
 	v->result = enough ? MONITOR_SUCCESS : MONITOR_PARTIAL;
 	return true;
 }
@@ -403,6 +411,7 @@ keep_proof(struct login *l, struct login_try *t)
 		take_over(l, t);
 	else
 		note_proof(l, t);
+	l->resumes = t->resumes;
 	if (t->ticket_fd != -1) {
 		fd_close(&l->ticket_fd);
 		l->ticket_fd = t->ticket_fd;
@@ -471,8 +480,8 @@ conclude_asked(struct login *l, const struct login_try *t,
 }
 
 /* Concludes a try with a ticket that was used, has expired, or whose session
- * has ended. Clients that come back have such, so the first one does not count,
- * and no line says "Failed". */
+ * has ended, or to come back to a session that has. Clients that come back have
+ * such, so the first one does not count, and no line says "Failed". */
 static void
 conclude_passed_over(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)
@@ -483,7 +492,8 @@ conclude_passed_over(struct login *l, const struct login_try *t,
 	if (l->passed_over)
 		l->failures++;
 	l->passed_over = true;
-	log_info("Ticket refused for %s%s from %s port %u ssh2: %s",
+	log_info("%s refused for %s%s from %s port %u ssh2: %s",
+	    t->method->welcome != 0 ? "Return" : "Ticket",
 	    l->name_ok ? "" : "invalid user ", l->shown_name,
 	    l->peer->address, l->peer->port, t->what);
 }
@@ -517,6 +527,7 @@ clear_try(struct login_try *t)
 	permits_clear(&t->permits);
 	gss_acceptor_free(t->ticket);
 	buf_clear(&t->info);
+	buf_clear(&t->welcome);
 	clear_shown(&t->before);
 	fd_close(&t->ticket_fd);
 }

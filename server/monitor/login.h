@@ -77,7 +77,9 @@ struct login {
 	struct login_shown shown; /* for tickets */
 	bool instead; /* a ticket for the place of a lost connection let the
 		       * user in, and `shown` is what was shown there */
-	int ticket_fd; /* to the monitor whose ticket let the user in; -1 */
+	int ticket_fd; /* to the monitor whose ticket, or session, let the user
+			* in; -1 */
+	bool resumes; /* that one's session goes on over this connection */
 	bool passed_over; /* a ticket was refused */
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 };

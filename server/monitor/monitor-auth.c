@@ -135,6 +135,7 @@ monitor_on_user(struct monitor *m, struct rd *in, struct buf *out)
 	buf_put_u32(out, (uint32_t)m->login->conf.login.max_auth_tries);
 	buf_put_bool(out, !m->login->name_ok);
 	buf_put_bool(out, m->login->conf.login.login_tickets.enabled != 0);
+	buf_put_bool(out, m->login->conf.login.survive.enabled != 0);
 out:
 	free(name);
 	free(service);

@@ -32,10 +32,12 @@
 #include "compat/sock.h"
 #include "crypto/library.h"
 #include "keys/key.h"
+#include "server/monitor/monitor-survive.h"
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/user-exec.h"
 #include "server/oom.h"
 
+enum { AUTH_END_MS = 5000 }; /* how long hpnsshd-auth may take to end */
 enum { ALARM_SLACK_S = 5 }; /* seconds after LoginGraceTime that alarm(2) waits
 			     * for a blocking module */
 
@@ -375,6 +377,20 @@ authenticate(struct monitor *m)
 	report_authenticated(m);
 }
 
+/* The connection goes to another session, and this process ends. */
+static int
+attach(struct monitor *m)
+{
+	int status = monitor_attach(m);
+
+	(void)monitor_reap(m, m->auth, "hpnsshd-auth", AUTH_END_MS);
+	monitor_events_end();
+	gss_exchange_free(m->gss);
+	state_clear(&m->state);
+	login_free(m->login);
+	return status;
+}
+
 int
 monitor_run(bool waits)
 {
@@ -389,6 +405,8 @@ monitor_run(bool waits)
 	xasprintf(&m.id_local, "%s%s%s", HPN_IDENT,
 	    addendum != NULL ? " " : "", addendum != NULL ? addendum : "");
 	authenticate(&m);
+	if (m.login->resumes)
+		return attach(&m);
 	if ((loop = loop_new()) == NULL)
 		fatal("out of memory");
 	status = monitor_serve_user(&m, loop);

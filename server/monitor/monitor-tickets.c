@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
 #include "compat/proc.h"
+#include "server/monitor/login-before.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/rendezvous-wire.h"
 #include "server/monitor/rendezvous.h"
@@ -104,8 +105,8 @@ become(struct monitor_tickets *t, enum root root)
 	t->root = root;
 }
 
-static unsigned
-traits_of(const struct monitor *m)
+unsigned
+monitor_ticket_traits(const struct monitor *m)
 {
 	const struct login *l = m->login;
 
@@ -129,7 +130,7 @@ monitor_tickets_prepare(struct monitor *m)
 	if (!m->login->conf.login.login_tickets.enabled ||
 	    m->login->shown.n > RENDEZVOUS_PROOFS_MAX ||
 	    m->login->hostkey.len == 0 ||
-	    !ticket_rules_may(traits_of(m), TICKET_BESIDE) ||
+	    !ticket_rules_may(monitor_ticket_traits(m), TICKET_BESIDE) ||
 	    rendezvous_open(&dir) != 0)
 		return;
 	t = xcalloc(1, sizeof *t);
@@ -253,23 +254,6 @@ judge(struct monitor_tickets *t, const struct rendezvous_question *q)
 	    RENDEZVOUS_GOOD : RENDEZVOUS_TOO_MANY;
 }
 
-/* Fills in what was shown. */
-static int
-fill_proofs(const struct login *l, struct rendezvous_answer *a)
-{
-	const struct login_shown *s = &l->shown;
-	struct rd r = rd_from_buf(&s->proofs);
-
-	while (a->n < s->n) {
-		a->proofs[a->n].method = rd_string(&r);
-		a->proofs[a->n++].key = rd_string(&r);
-	}
-	a->age_ms = clock_boot_ms() - s->at_ms;
-	a->pid = (uint32_t)getpid();
-	a->auth_info = buf_span(&s->info);
-	return rd_end(&r);
-}
-
 static int
 answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
     char *good)
@@ -284,7 +268,7 @@ answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
 	else if (r != ERR_UNSUPPORTED)
 		return r;
 	*good = a.verdict == RENDEZVOUS_GOOD ? q.kind : '\0';
-	r = *good != '\0' ? fill_proofs(t->m->login, &a) : 0;
+	r = *good != '\0' ? login_before_tell(t->m->login, &a) : 0;
 	buf_init_secret(&out);
 	rendezvous_put_answer(&out, &a);
 	if (r == 0)
@@ -521,7 +505,7 @@ static bool
 may_come_back(const struct monitor_tickets *t)
 {
 	return t->m->login->conf.login.login_tickets.linger_s > 0 &&
-	    ticket_rules_may(traits_of(t->m), TICKET_INSTEAD);
+	    ticket_rules_may(monitor_ticket_traits(t->m), TICKET_INSTEAD);
 }
 
 static void

@@ -17,6 +17,8 @@ struct loop;
 struct monitor;
 struct monitor_tickets;
 
+/* What holds of this login for ticket-rules.h. */
+unsigned monitor_ticket_traits(const struct monitor *m);
 /* Prepares for what the user's process may ask for, if the configuration and
  * ticket-rules.h allow it; before the session of PAM, whose modules may hide
  * the directory. */

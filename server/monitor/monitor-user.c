@@ -25,6 +25,7 @@
 #include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor-events.h"
 #include "server/monitor/monitor-shares.h"
+#include "server/monitor/monitor-survive.h"
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/user-exec.h"
 #include "server/privs.h"
@@ -173,6 +174,7 @@ start_user(struct monitor *m, struct loop *loop)
 	    session_is_sftp_only(l->conf.session.force_command,
 		l->permits.command);
 	monitor_tickets_prepare(m);
+	monitor_survive_prepare(m);
 	if (l->pam != NULL)
 		begin_pam_session(m, loop);
 	else
@@ -242,9 +244,11 @@ serve_user(struct monitor *m, struct loop *loop)
 		fatal("out of memory");
 	monitor_counts_run(monitor_events_counts(m->events), w.loop);
 	monitor_tickets_begin(m, loop);
+	monitor_survive_begin(m, loop);
 	monitor_shares_begin(m, loop);
 	r = loop_run(w.loop);
 	monitor_shares_end(m);
+	monitor_survive_end(m);
 	gave_way = monitor_tickets_gave_way(m);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;

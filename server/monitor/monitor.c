@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "server/monitor/monitor-events.h"
 #include "server/monitor/monitor-shares.h"
+#include "server/monitor/monitor-survive.h"
 
 static int on_log(struct monitor *m, struct rd *in, struct buf *out);
 
@@ -71,6 +72,8 @@ static const struct row {
 	    .paced = true, .handler = monitor_on_prove },
 	[MONITOR_TICKETS] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .for_sftp = true, .handler = monitor_on_tickets },
+	[MONITOR_SURVIVE] = { MONITOR_PHASE_SESSION, .answered = true,
+	    .for_sftp = true, .handler = monitor_on_survive },
 	[MONITOR_LOST] = { MONITOR_PHASE_SESSION, .once = true,
 	    .for_sftp = true, .handler = monitor_on_lost },
 	[MONITOR_EVENT] = { MONITOR_PHASE_SESSION, .for_sftp = true,

@@ -42,6 +42,7 @@ enum {
 
 struct loop;
 struct monitor_events;
+struct monitor_survive;
 struct monitor_tickets;
 
 struct monitor {
@@ -75,6 +76,8 @@ struct monitor {
 	 * by GSSAPI. */
 	struct span hostkey;
 	struct monitor_tickets *tickets; /* NULL: none are issued */
+	struct monitor_survive *survive; /* NULL: the session ends with its
+					  * connection */
 	struct gss_exchange *gss; /* NULL: key exchange by GSSAPI is not
 				   * offered */
 	struct login *login;

@@ -26,6 +26,7 @@
 
 enum {
 	WAIT_S = 2,
+	WAIT_LONG_S = 10,
 	WAITING_MAX = 16, /* that may wait to be accepted */
 	SWEEP_MAX = 256,  /* names that are looked at */
 	SETTLED_S = 10,
@@ -95,9 +96,9 @@ make_meeting(struct meeting *p, int dir, const uint8_t *handle)
 }
 
 static void
-set_limits(int fd)
+set_limits(int fd, int seconds)
 {
-	const struct timeval t = { .tv_sec = WAIT_S };
+	const struct timeval t = { .tv_sec = seconds };
 
 	(void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof t);
 	(void)setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof t);
@@ -229,7 +230,7 @@ rendezvous_accept(int listening, int *fd, struct buf *question)
 	*fd = sock_accept(listening, NULL, NULL, SOCK_WAITS);
 	if (*fd == -1)
 		return ERR_SYSTEM;
-	set_limits(*fd);
+	set_limits(*fd, WAIT_S);
 	if (sock_peer_ids(*fd, &uid, &gid) != 0 || uid != geteuid())
 		r = ERR_PERMISSION;
 	else
@@ -249,7 +250,7 @@ rendezvous_answer(int fd, const struct buf *answer)
 
 /* Connects, and sees that it is a process of the same user that listens. */
 static int
-reach(int dir, const uint8_t *handle, int *fd)
+reach(int dir, const uint8_t *handle, int seconds, int *fd)
 {
 	struct meeting p;
 	uid_t uid;
@@ -259,7 +260,7 @@ reach(int dir, const uint8_t *handle, int *fd)
 	*fd = sock_open(AF_UNIX, SOCK_SEQPACKET, 0, SOCK_WAITS);
 	if (*fd == -1)
 		return ERR_SYSTEM;
-	set_limits(*fd);
+	set_limits(*fd, seconds);
 	if (connect(*fd, (struct sockaddr *)&p.address, sizeof p.address) ==
 	    0)
 		return sock_peer_ids(*fd, &uid, &gid) == 0 &&
@@ -270,8 +271,8 @@ reach(int dir, const uint8_t *handle, int *fd)
 							  ERR_SYSTEM;
 }
 
-int
-rendezvous_ask(int dir, struct span handle, const struct buf *question,
+static int
+ask(int dir, struct span handle, int seconds, const struct buf *question,
     struct buf *answer, int *fd)
 {
 	int r;
@@ -279,7 +280,7 @@ rendezvous_ask(int dir, struct span handle, const struct buf *question,
 	*fd = -1;
 	if (handle.len != RENDEZVOUS_HANDLE_LEN)
 		return ERR_NOT_FOUND;
-	r = reach(dir, handle.p, fd);
+	r = reach(dir, handle.p, seconds, fd);
 	if (r == 0)
 		r = transmit(*fd, question);
 	if (r == 0)
@@ -287,4 +288,18 @@ rendezvous_ask(int dir, struct span handle, const struct buf *question,
 	if (r != 0)
 		fd_close(fd);
 	return r;
+}
+
+int
+rendezvous_ask(int dir, struct span handle, const struct buf *question,
+    struct buf *answer, int *fd)
+{
+	return ask(dir, handle, WAIT_S, question, answer, fd);
+}
+
+int
+rendezvous_ask_long(int dir, struct span handle, const struct buf *question,
+    struct buf *answer, int *fd)
+{
+	return ask(dir, handle, WAIT_LONG_S, question, answer, fd);
 }

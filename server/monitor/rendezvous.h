@@ -7,7 +7,8 @@
  * that has died is removed by who finds that nobody listens there: a monitor
  * that asks, or one that begins to listen and looks at some.
  *
- * Threads: loop thread only; each call waits for two seconds at most.
+ * Threads: loop thread only; each call waits for two seconds at most, if it
+ * does not say otherwise.
  */
 #ifndef HPN_SERVER_MONITOR_RENDEZVOUS_H
 #define HPN_SERVER_MONITOR_RENDEZVOUS_H
@@ -45,5 +46,9 @@ void rendezvous_sweep(int dir, size_t most);
  * was removed. */
 int rendezvous_ask(int dir, struct span handle, const struct buf *question,
     struct buf *answer, int *fd) must_check;
+/* As rendezvous_ask(), of a monitor that has to ask its user's process first:
+ * waits for ten seconds. */
+int rendezvous_ask_long(int dir, struct span handle,
+    const struct buf *question, struct buf *answer, int *fd) must_check;
 
 #endif

@@ -7,45 +7,55 @@
 
 static const struct row {
 	unsigned trait;
-	bool beside, instead; /* which kinds */
+	bool beside, instead, survive; /* which kinds */
 } rows[] = {
 	/* Who is let in without anything needs no ticket. */
-	{ TICKET_BY_NONE, false, false },
+	{ TICKET_BY_NONE, false, false, false },
 	/* The key is looked up anew when the ticket is used: its line, its
 	 * certificate, RevokedKeys. */
-	{ TICKET_BY_PUBLICKEY, true, true },
-	{ TICKET_BY_PASSWORD, true, true },
-	{ TICKET_BY_KBDINT, true, true },
+	{ TICKET_BY_PUBLICKEY, true, true, true },
+	{ TICKET_BY_PASSWORD, true, true, true },
+	{ TICKET_BY_KBDINT, true, true, true },
 	/* What these have shown (another host's word, a ticket of Kerberos that
 	 * ends) could not be asked for again. */
-	{ TICKET_BY_HOSTBASED, false, false },
-	{ TICKET_BY_KEYEX, false, false },
-	{ TICKET_BY_GSSAPI, false, false },
+	{ TICKET_BY_HOSTBASED, false, false, false },
+	{ TICKET_BY_KEYEX, false, false, false },
+	{ TICKET_BY_GSSAPI, false, false, false },
 	/* The limits of time and number are those of the login itself. */
-	{ TICKET_BY_TICKET, false, false },
+	{ TICKET_BY_TICKET, false, false, false },
 	/* That login has ended, and this one goes on with its limits. */
-	{ TICKET_BY_INSTEAD, true, true },
+	{ TICKET_BY_INSTEAD, true, true, true },
 	/* The password that was shown is not good any more. */
-	{ TICKET_MUST_CHANGE, false, false },
+	{ TICKET_MUST_CHANGE, false, false, false },
 	/* These follow from the key's line and from the configuration, which
 	 * the new login is given by the same rules. */
-	{ TICKET_FORCED, true, true },
-	{ TICKET_CHROOTED, true, true },
-	{ TICKET_SFTP_ONLY, true, true },
+	{ TICKET_FORCED, true, true, true },
+	{ TICKET_CHROOTED, true, true, true },
+	{ TICKET_SFTP_ONLY, true, true, true },
 };
+
+static bool
+may(const struct row *row, char kind)
+{
+	switch (kind) {
+	case TICKET_BESIDE:
+		return row->beside;
+	case TICKET_INSTEAD:
+		return row->instead;
+	case TICKET_SURVIVE:
+		return row->survive;
+	default:
+		return false;
+	}
+}
 
 bool
 ticket_rules_may(unsigned traits, char kind)
 {
 	unsigned known = 0;
 
-	if (kind != TICKET_BESIDE && kind != TICKET_INSTEAD)
-		return false;
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		bool may = kind == TICKET_BESIDE ? rows[i].beside :
-						   rows[i].instead;
-
-		if ((traits & rows[i].trait) != 0 && !may)
+		if ((traits & rows[i].trait) != 0 && !may(&rows[i], kind))
 			return false;
 		known |= rows[i].trait;
 	}

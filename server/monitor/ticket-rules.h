@@ -31,10 +31,12 @@ enum ticket_trait {
 };
 
 /* The kind of a ticket, on the wire: for connections beside the one that got
- * it; or for one that takes its place when it is lost. */
-enum { TICKET_BESIDE = 'p', TICKET_INSTEAD = 'r' };
+ * it; or for one that takes its place when it is lost. TICKET_SURVIVE is none
+ * of the wire: the login's session itself goes on over another connection. */
+enum { TICKET_BESIDE = 'p', TICKET_INSTEAD = 'r', TICKET_SURVIVE = 's' };
 
-/* May a login of which all these hold mint tickets of that kind? */
+/* May a login of which all these hold mint tickets of that kind, or survive its
+ * connection? */
 bool ticket_rules_may(unsigned traits, char kind);
 
 #endif

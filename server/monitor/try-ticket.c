@@ -9,14 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "packet.h"
-#include "server/monitor/login-internal.h"
-#include "server/monitor/login-rules.h"
-#include "server/monitor/rendezvous-wire.h"
+#include "server/monitor/login-before.h"
 #include "server/monitor/rendezvous.h"
 #include "server/monitor/ticket-rules.h"
 
@@ -28,102 +25,7 @@ struct ticket_request {
 	struct span name, proof;
 };
 
-/* ---- what the methods that were shown are worth today ------------------- */
-
-/* The method of a proof; NULL: there is none of that name, or it is a
- * ticket. */
-static const struct auth_method *
-method_of(const struct rendezvous_proof *p)
-{
-	const struct auth_method *m =
-	    auth_method_by_name((const char *)p->method.p, p->method.len);
-
-	return m == &auth_method_table[AUTH_METHOD_TICKET] ? NULL : m;
-}
-
-/* Would these methods, in this order, be enough today without any ticket? */
-static bool
-are_enough(const struct login *l, const struct rendezvous_answer *a)
-{
-	struct auth_methods today = { 0 };
-	struct strlist lists = { 0 };
-	char *enabled = login_enabled_methods(&l->conf, false);
-	bool enough = false, may = true;
-	int r = auth_methods_without(&lists,
-	    &l->conf.login.authentication_methods,
-	    auth_method_table[AUTH_METHOD_TICKET].name);
-
-	if (r == 0)
-		r = auth_methods_init(&today, &lists, enabled);
-	for (size_t i = 0; r == 0 && may && !enough && i < a->n; i++) {
-		const struct auth_method *m = method_of(&a->proofs[i]);
-
-		may = m != NULL && auth_methods_may(&today, m->name);
-		enough = may && auth_methods_done(&today, m->name) == 1;
-	}
-	auth_methods_clear(&today);
-	strlist_clear(&lists);
-	free(enabled);
-	return enough;
-}
-
-/* Is the key of a proof still this user's? Then *p is what it allows today. */
-static bool
-key_holds(struct login *l, struct span blob, struct permits *p,
-    char **shown)
-{
-	const char *pos = l->conf.algs.pubkey_accepted_algorithms, *name;
-	struct key *k = NULL;
-	bool holds = false;
-	size_t len;
-
-	if (key_from_blob(blob, &k) != 0)
-		return false;
-	while (!holds && csv_next(&pos, &name, &len)) {
-		char *alg = xstrndup(name, len);
-		struct key *again = NULL;
-
-		if (key_serves(k, alg)) {
-			holds = login_key_is_still_welcome(l, alg, blob,
-			    &again, p);
-			key_free(again);
-		}
-		free(alg);
-	}
-	*shown = login_key_text(l, k);
-	key_free(k);
-	return holds;
-}
-
-/* Looks up one proof anew; its permits are laid over t's. *text gets what it
- * was for the log. */
-static bool
-proof_holds(struct login *l, const struct rendezvous_proof *proof,
-    struct login_try *t, struct buf *text)
-{
-	const struct auth_method *m = method_of(proof);
-	struct permits p;
-	char *shown = NULL;
-	const char *why;
-	bool holds = true;
-
-	if (m == &auth_method_table[AUTH_METHOD_PUBLICKEY]) {
-		memset(&p, 0, sizeof p);
-		holds = key_holds(l, proof->key, &p, &shown);
-	} else {
-		permits_init(&p);
-	}
-	buf_printf(text, "%s%s%s%s%s%s", buf_len(text) > 0 ? ", " : "",
-	    m->name, m->device != NULL ? "/" : "",
-	    m->device != NULL ? m->device : "", shown != NULL ? " " : "",
-	    shown != NULL ? shown : "");
-	if (holds)
-		holds = login_rules_root_may(l, m, shown != NULL ? &p : NULL) &&
-		    permits_merge(&t->permits, &p, &why) == 0;
-	permits_clear(&p);
-	free(shown);
-	return holds;
-}
+/* ---- what it is worth today -------------------------------------------- */
 
 /* Restricts t's permits to what LoginTickets allows. */
 static bool
@@ -149,20 +51,13 @@ static const char *
 why_not_today(struct login *l, const struct rendezvous_answer *a,
     struct login_try *t, struct buf *text)
 {
+	const char *why;
+
 	if (a->age_ms / 1000 >=
 	    (uint64_t)l->conf.login.login_tickets.max_age_s)
 		return "host wants a new login";
-	for (size_t i = 0; i < a->n; i++)
-		if (method_of(&a->proofs[i]) == NULL)
-			return "of a method that is not known here";
-	if (!are_enough(l, a))
-		return "its methods are not enough any more";
-	permits_clear(&t->permits);
-	permits_init(&t->permits);
-	t->has_permits = true;
-	for (size_t i = 0; i < a->n; i++)
-		if (!proof_holds(l, &a->proofs[i], t, text))
-			return "what was shown does not hold any more";
+	if ((why = login_before_why_not(l, a, t, text)) != NULL)
+		return why;
 	return restrict_permits(l, t) ? NULL : "its permits contradict";
 }
 
@@ -223,24 +118,6 @@ redeem(const struct login_request *q, const struct ticket_request *request,
 	return r;
 }
 
-/* Keeps what the answer says was shown: for ExposeAuthInfo, and for tickets of
- * this login, if it takes the other one's place. */
-static void
-keep_shown(const struct rendezvous_answer *a, struct login_shown *s)
-{
-	for (size_t i = 0; i < a->n; i++) {
-		const struct auth_method *m = method_of(&a->proofs[i]);
-
-		buf_put_cstring(&s->proofs, m->name);
-		buf_put_string(&s->proofs, a->proofs[i].key.p,
-		    a->proofs[i].key.len);
-		s->methods |= 1U << (m - auth_method_table);
-	}
-	s->n = a->n;
-	s->at_ms = clock_boot_ms() - a->age_ms;
-	buf_put(&s->info, a->auth_info.p, a->auth_info.len);
-}
-
 /* Decides by the answer. The log is told of the session that issued the
  * ticket, and what was shown there. */
 static void
@@ -267,7 +144,7 @@ weigh(struct login *l, const struct rendezvous_answer *a,
 	t->ok = why == NULL;
 	t->outcome = t->ok ? LOGIN_TRIED : LOGIN_PASSED_OVER;
 	if (t->ok)
-		keep_shown(a, &t->before);
+		login_before_keep(a, &t->before);
 	free(shown);
 	buf_clear(&text);
 }

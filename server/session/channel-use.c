@@ -11,6 +11,7 @@ struct channel_use {
 	struct channels *channels;
 	const struct serve_params *params;
 	struct loop_timer *timer; /* runs while no channel is open */
+	bool interactive;	  /* the connection is marked so */
 	void (*unused)(void *arg);
 	void *arg;
 };
@@ -33,6 +34,15 @@ on_unused(void *arg)
 	u->unused(u->arg);
 }
 
+void
+channel_use_again(const struct channel_use *u)
+{
+	const struct server_conf *conf = u->params->conf;
+
+	tcp_set_tos(u->params->socket_fd, u->interactive ?
+	    conf->data.ipqos.interactive : conf->data.ipqos.bulk);
+}
+
 static void
 on_use(void *arg, struct channels_use now)
 {
@@ -40,8 +50,8 @@ on_use(void *arg, struct channels_use now)
 	const struct server_conf *conf = u->params->conf;
 	int seconds = conf->session.unused_connection_timeout;
 
-	tcp_set_tos(u->params->socket_fd, now.interactive ?
-	    conf->data.ipqos.interactive : conf->data.ipqos.bulk);
+	u->interactive = now.interactive;
+	channel_use_again(u);
 	loop_cancel(u->loop, u->timer);
 	u->timer = NULL;
 	if (!now.any && seconds > 0)

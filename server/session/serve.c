@@ -26,12 +26,12 @@
 #include "server/session/forward-listen.h"
 #include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
-#include "server/session/metrics-reply.h"
 #include "server/session/none-allowed.h"
 #include "server/session/services.h"
 #include "server/session/session-calls.h"
 #include "server/session/session-events.h"
 #include "server/session/session-share.h"
+#include "server/session/session-survive.h"
 #include "server/session/session.h"
 
 struct serve {
@@ -45,6 +45,8 @@ struct serve {
 	struct sessions *sessions;
 	struct session_events *events; /* NULL: there is no EventLog */
 	struct session_share *share;   /* NULL: rates are not limited */
+	struct session_survive *survive; /* NULL: it ends with its
+					  * connection */
 	struct hostprove *hostprove;
 	struct service_owners owners; /* the state of the services' handlers */
 	struct services *services;
@@ -228,7 +230,8 @@ offer_services(struct serve *sv)
 		.packet = sv->packet,
 		.sessions = sv->sessions,
 		.hostprove = sv->hostprove,
-		.kex = sv->kex };
+		.kex = sv->kex,
+		.survive = sv->survive };
 	if ((r = forwarded_list_new(&o->forwarded, &forwarded)) != 0)
 		return r;
 	o->listens = forward_listens_new(sv->loop, o);
@@ -252,17 +255,17 @@ apply_settings(struct serve *sv)
 	connection_apply(&settings, sv->packet, sv->kex, sv->channels);
 }
 
+/* Makes the object for key exchanges over p, in which the first one, made by
+ * hpnsshd-auth, is not noted yet. */
 static int
-begin(struct serve *sv)
+new_kex(void *arg, struct packet *packet, struct kex **out)
 {
+	struct serve *sv = arg;
 	const struct serve_params *p = sv->params;
-	const struct kex_hooks kex_hooks = { .arg = sv,
+	const struct kex_hooks hooks = { .arg = sv,
 		.hostkey_blob = on_hostkey_blob,
 		.sign = on_sign,
 		.done = on_kex_done };
-	const struct connection_hooks hooks = { .arg = sv,
-		.auth = on_auth,
-		.ended = on_ended };
 	char *algs = hostkeys_algs(p->keys, p->conf->algs.host_key_algorithms);
 	const struct kex_proposal mine = {.kex = p->conf->algs.kex_algorithms,
 	    .hostkey = algs,
@@ -271,16 +274,64 @@ begin(struct serve *sv)
 	    .compression = p->conf->algs.compression == SERVER_COMPRESSION_NO
 			       ? "none"
 			       : "none,zlib@openssh.com"};
+	int r = kex_new(out, packet, &hooks, &mine, p->id_local, NULL);
+
+	free(algs);
+	return r;
+}
+
+static bool
+on_lost(void *arg, int err)
+{
+	const struct serve *sv = arg;
+
+	/* A client that has got all that it wanted needs not come back. */
+	if (sessions_are_over(sv->sessions) && channels_complete(sv->channels))
+		return false;
+	return session_survive_lost(sv->survive, err);
+}
+
+/* The session goes on over another connection. */
+static void
+on_attached(void *arg)
+{
+	struct serve *sv = arg;
+
+	apply_settings(sv);
+	channel_use_again(sv->use);
+}
+
+static void
+begin_survive(struct serve *sv)
+{
+	const struct session_survive_params params = { .serve = sv->params,
+		.loop = sv->loop,
+		.packet = sv->packet,
+		.connection = sv->connection,
+		.arg = sv,
+		.new_kex = new_kex,
+		.attached = on_attached };
+
+	if (session_survive_allowed(sv->params))
+		sv->survive = session_survive_new(&params);
+}
+
+static int
+begin(struct serve *sv)
+{
+	const struct serve_params *p = sv->params;
+	const struct connection_hooks hooks = { .arg = sv,
+		.auth = on_auth,
+		.lost = on_lost,
+		.ended = on_ended };
 	int r;
 
 	sv->loop = loop_new();
 	sv->packet = packet_new(p->socket_fd, p->socket_fd, true);
 	if (sv->loop == NULL || sv->packet == NULL)
 		fatal("out of memory");
-	r = kex_new(&sv->kex, sv->packet, &kex_hooks, &mine, p->id_local,
-	    NULL);
-	free(algs);
-	if (r != 0 || (r = offer_gss(sv, p->gss_kex)) != 0 ||
+	if ((r = new_kex(sv, sv->packet, &sv->kex)) != 0 ||
+	    (r = offer_gss(sv, p->gss_kex)) != 0 ||
 	    (r = import_state(sv)) != 0 ||
 	    (r = kex_set_moduli(sv->kex, p->conf->listen.moduli_file)) != 0 ||
 	    (r = channels_new(&sv->channels, sv->packet, sv->loop)) != 0 ||
@@ -307,6 +358,7 @@ begin(struct serve *sv)
 	sessions_set_events(sv->sessions, sv->events);
 	sv->share = session_share_new(sv->loop, sv->channels, p->monitor_fd,
 	    p->conf);
+	begin_survive(sv);
 	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,
@@ -334,6 +386,7 @@ finish(struct serve *sv)
 	forward_listens_free(sv->owners.listens);
 	forward_tunnels_free(sv->owners.tunnels);
 	log_verbose("Closing connection to %s", sv->params->peer_text);
+	session_survive_free(sv->survive);
 	connection_free(sv->connection);
 	session_share_free(sv->share);
 	channel_use_free(sv->use);

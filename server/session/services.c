@@ -4,12 +4,13 @@
 #include <stdlib.h>
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "compat/queue.h"
 #include "server/session/forward-direct.h"
 #include "server/session/forward-listen.h"
 #include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
-#include "server/session/metrics-reply.h"
+#include "server/session/session-survive.h"
 #include "server/session/session.h"
 #include "server/session/tickets-reply.h"
 
@@ -25,6 +26,26 @@ answer_keepalive(const struct service_owners *o, struct rd *data,
 	return CHANNEL_SUCCESS;
 }
 
+/* TCP_INFO of our socket, for clients that use the option Metrics. */
+static int
+answer_metrics(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
+{
+	struct tcp_numbers numbers;
+	struct buf blob = { 0 };
+	int err = rd_end(data);
+
+	if (err != 0)
+		return err;
+	if (tcp_measure(packet_fd_in(o->packet), &numbers) != 0)
+		return CHANNEL_FAILURE;
+	tcp_numbers_put(&blob, &numbers);
+	if ((err = buf_err(&blob)) == 0)
+		buf_put_string_buf(reply, &blob);
+	buf_clear(&blob);
+	return err != 0 ? err : CHANNEL_SUCCESS;
+}
+
 static const struct service_channel channel_rows[] = {
 	{ "session", NULL, sessions_open },
 	{ "direct-tcpip", NULL, forward_direct_tcp },
@@ -36,8 +57,10 @@ static const struct service_request request_rows[] = {
 	{ "keepalive@openssh.com", NULL, answer_keepalive },
 	{ "no-more-sessions@openssh.com", NULL, sessions_no_more },
 	{ "hostkeys-prove-00@openssh.com", NULL, hostprove_answer },
-	{ "stack-metrics@hpnssh.org", NULL, metrics_answer },
+	{ "stack-metrics@hpnssh.org", NULL, answer_metrics },
 	{ "tickets@hpnssh.org", tickets_allowed, tickets_answer },
+	{ "survive@hpnssh.org", session_survive_allowed,
+	    session_survive_answer },
 	{ "tcpip-forward", NULL, forward_listen_tcp },
 	{ "cancel-tcpip-forward", NULL, forward_cancel_tcp },
 	{ "streamlocal-forward@openssh.com", NULL, forward_listen_path },

@@ -6,6 +6,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "connection-survive-wire.h"
 
 int
 monitor_sign_rekey(int fd, const char *alg, struct span hash,
@@ -118,6 +119,44 @@ monitor_lost(int fd)
 	buf_put_u8(&b, MONITOR_LOST);
 	(void)!fd_send_msg(fd, &b);
 	buf_clear(&b);
+}
+
+/* Takes the answer apart. */
+static int
+take_survive(struct rd r, struct survive_terms *terms, struct buf *out)
+{
+	const struct survive_terms asked = *terms;
+	struct survive_grant g;
+	int err;
+
+	if (!rd_bool(&r))
+		return rd_err(&r) != 0 ? rd_err(&r) : ERR_DENIED;
+	buf_put(out, r.p, r.len);
+	if ((err = survive_get_grant(r, &asked, &g)) != 0)
+		return err;
+	*terms = (struct survive_terms){ .seconds = g.seconds,
+		.bytes = g.bytes };
+	return buf_err(out);
+}
+
+int
+monitor_survive(int fd, struct survive_terms *terms, struct buf *out,
+    int *survive_fd)
+{
+	struct buf b = { 0 }, answer;
+	struct rd r;
+	int err;
+
+	buf_init_secret(&answer);
+	buf_put_u8(&b, MONITOR_SURVIVE);
+	buf_put_u32(&b, terms->seconds);
+	buf_put_u32(&b, terms->bytes);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0 &&
+	    (err = take_survive(r, terms, out)) == 0)
+		err = fd_receive_fds(fd, survive_fd, 1);
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
 }
 
 int

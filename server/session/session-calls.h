@@ -37,6 +37,12 @@ int monitor_tickets(int fd, uint32_t beside, uint32_t instead,
     struct buf *out, bool *any) must_check;
 /* The connection is lost, and was not ended by either side. */
 void monitor_lost(int fd);
+/* Asks that the session may survive its connection. Appends the grant in the
+ * form of the reply to survive@hpnssh.org; *terms becomes what is granted, *fd
+ * the socket of survive-talk.h. ERR_DENIED: no. */
+struct survive_terms;
+int monitor_survive(int fd, struct survive_terms *terms, struct buf *out,
+    int *survive_fd) must_check;
 /* A session begins, or has ended, for MaxSessionsPerUser. ERR_DENIED: the user
  * has as many as that allows. */
 int monitor_session(int fd, bool begins) must_check;

@@ -7,11 +7,14 @@
 #include "server/session/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "conf/defaults.h"
 #include "server/session/forward-x11.h"
@@ -183,4 +186,27 @@ session_environment(const struct session_start *s)
 	set_list(&e, &p->conf->session.set_env);
 	set_connection(&e, s);
 	return e.v;
+}
+
+char *
+session_auth_info(const struct serve_params *p)
+{
+	char *path;
+	int fd;
+
+	if (!p->conf->session.expose_auth_info)
+		return NULL;
+	path = xstrdup("/tmp/sshauth.XXXXXXXXXXXXXXX");
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd == -1 ||
+	    fd_write_all(fd, buf_data(p->auth_info),
+		buf_len(p->auth_info)) != 0) {
+		log_error("cannot write %s: %s", path, strerror(errno));
+		if (fd != -1)
+			unlink(path);
+		free(path);
+		path = NULL;
+	}
+	fd_close(&fd);
+	return path;
 }

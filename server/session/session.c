@@ -782,6 +782,12 @@ static const struct channel_ops session_ops = {
 
 /* ---- opening ------------------------------------------------------------ */
 
+bool
+sessions_are_over(const struct sessions *ss)
+{
+	return ss->forwarded != NULL && ss->count == 0;
+}
+
 int
 sessions_open(const struct service_owners *o, struct channel *c,
     struct rd *data)
@@ -824,31 +830,6 @@ sessions_no_more(const struct service_owners *o, struct rd *data,
 	return CHANNEL_SUCCESS;
 }
 
-/* ExposeAuthInfo: writes a file with a line for each method that succeeded.
- * Returns its path, which the caller frees; NULL: there is none. */
-static char *
-write_auth_info(const struct serve_params *p)
-{
-	char *path;
-	int fd;
-
-	if (!p->conf->session.expose_auth_info)
-		return NULL;
-	path = xstrdup("/tmp/sshauth.XXXXXXXXXXXXXXX");
-	fd = mkostemp(path, O_CLOEXEC);
-	if (fd == -1 ||
-	    fd_write_all(fd, buf_data(p->auth_info),
-		buf_len(p->auth_info)) != 0) {
-		log_error("cannot write %s: %s", path, strerror(errno));
-		if (fd != -1)
-			unlink(path);
-		free(path);
-		path = NULL;
-	}
-	fd_close(&fd);
-	return path;
-}
-
 struct sessions *
 sessions_new(struct loop *l, const struct packet *p, struct kex *k,
     const struct serve_params *params, const char *nologin)
@@ -861,7 +842,7 @@ sessions_new(struct loop *l, const struct packet *p, struct kex *k,
 	ss->kex = k;
 	ss->params = params;
 	ss->nologin = nologin;
-	ss->auth_info_path = write_auth_info(params);
+	ss->auth_info_path = session_auth_info(params);
 	if (loop_on_signal(l, SIGCHLD, on_sigchld, ss) != 0)
 		fatal("out of memory");
 	show_terminals(ss);

@@ -56,6 +56,8 @@ int sessions_open(const struct service_owners *o, struct channel *c,
     struct rd *data);
 int sessions_no_more(const struct service_owners *o, struct rd *data,
     struct buf *reply);
+/* Was there a session, and is there none any more? */
+bool sessions_are_over(const struct sessions *ss);
 
 /* What the child process of a session runs, and how. All is borrowed. */
 struct session_start {
@@ -88,5 +90,8 @@ _Noreturn void session_child(const struct session_start *s);
 /* The environment of the session, ended by NULL. Allocated; the caller executes
  * a program with it. */
 char **session_environment(const struct session_start *s);
+/* ExposeAuthInfo: writes a file with a line for each method that succeeded.
+ * Returns its path, which the caller frees; NULL: there is none. */
+char *session_auth_info(const struct serve_params *p);
 
 #endif

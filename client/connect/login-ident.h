@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Our identification line.
+ *
+ * Threads: any.
+ */
+#ifndef HPN_CLIENT_CONNECT_LOGIN_IDENT_H
+#define HPN_CLIENT_CONNECT_LOGIN_IDENT_H
+
+#include "base/err.h"
+#include "conf/client-conf.h"
+
+/* The line without CR LF, with VersionAddendum behind it; caller frees. Errors
+ * were logged. */
+int login_ident(const struct client_conf *conf, char **out) must_check;
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/survive.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/auth/userauth.h"
+#include "client/sshclient.h"
+#include "connection-survive-wire.h"
+#include "connection-survive.h"
+#include "packet-keep.h"
+
+enum {
+	KEPT_MAX = 32 * 1024 * 1024, /* bytes */
+	/* A server that can not grant it now is asked again. */
+	ASK_AGAIN_MS = 2000,
+	ASKS_MAX = 3,
+	/* Where the configuration asks for no alive checks. */
+	ALIVE_S = 5,
+	ALIVE_MISSED = 2,
+	/* Between two tries, at most; with a terminal somebody waits. */
+	WAIT_TTY_MS = 2000,
+	WAIT_MS = 10 * 1000,
+	WAIT_FIRST_MS = 250,
+	/* Seconds that a try may take for each step. */
+	TRY_S = 3,
+	TRY_MAX_S = 20,
+};
+
+enum survive_state {
+	SURVIVE_OFF,
+	SURVIVE_ASKED, /* messages are kept, and the server will answer */
+	SURVIVE_ARMED,
+	SURVIVE_WAITING,    /* the connection is lost; the next try is timed */
+	SURVIVE_CONNECTING, /* fresh is on its way */
+	SURVIVE_AGREED,     /* the server goes on over fresh */
+	SURVIVE_ENDED,
+};
+
+struct survive {
+	struct survive_params p;
+	enum survive_state state;
+	unsigned asks;
+	struct survive_terms terms; /* wished for, then granted */
+	uint8_t handle[SURVIVE_HANDLE_LEN];
+	struct survive_keys keys;
+	struct userauth_resume resume;
+	struct sshclient *fresh;
+	int refused;		 /* why fresh has ended */
+	struct loop_timer *timer;
+	uint64_t lost_ms; /* clock_boot_ms() */
+	unsigned tries;
+};
+
+struct survive *
+survive_new(const struct survive_params *params)
+{
+	struct survive *s = xcalloc(1, sizeof *s);
+
+	s->p = *params;
+	return s;
+}
+
+static void
+set_timer(struct survive *s, uint64_t ms, loop_fn fn)
+{
+	loop_cancel(s->p.loop, s->timer);
+	if ((s->timer = loop_after(s->p.loop, ms, fn, s)) == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+}
+
+void
+survive_free(struct survive *s)
+{
+	if (s == NULL)
+		return;
+	loop_cancel(s->p.loop, s->timer);
+	sshclient_free(s->fresh);
+	survive_keys_clear(&s->keys);
+	mem_free_secret(s, sizeof *s);
+}
+
+/* ---- the grant ----------------------------------------------------------- */
+
+static void on_ask_time(void *arg);
+
+static int
+take_grant(struct survive *s, struct rd data)
+{
+	const struct sshlogin_binding binding = sshlogin_binding(s->p.login);
+	const struct survive_binding b = {
+		.session_id = kex_session_id(sshlogin_kex(s->p.login)),
+		.hostkey = binding.hostkey,
+		.user = s->p.conf->host.user };
+	struct survive_grant g;
+	int r = survive_get_grant(data, &s->terms, &g);
+
+	if (r != 0)
+		return r;
+	s->terms = (struct survive_terms){ .seconds = g.seconds,
+		.bytes = g.bytes };
+	memcpy(s->handle, g.handle.p, sizeof s->handle);
+	return survive_keys_begin(&s->keys, &b, g.secret.p);
+}
+
+/* The loss of a connection that says nothing is to be noticed. */
+static void
+check_alive(const struct survive *s)
+{
+	if (s->p.conf->tcp.server_alive_interval <= 0)
+		connection_set_alive(sshlogin_connection(s->p.login), ALIVE_S,
+		    ALIVE_MISSED);
+}
+
+static void
+on_grant(void *arg, bool ok, struct rd data)
+{
+	struct survive *s = arg;
+	struct packet *p = sshlogin_packet(s->p.login);
+	int r = ok ? take_grant(s, data) : ERR_DENIED;
+
+	if (r == 0) {
+		packet_keep_limit(p, s->terms.bytes);
+		packet_keep_count(p);
+		s->state = SURVIVE_ARMED;
+		check_alive(s);
+		log_verbose("This session survives its connection for %u s.",
+		    (unsigned)s->terms.seconds);
+		return;
+	}
+	packet_keep_end(p);
+	s->state = SURVIVE_OFF;
+	if (r == ERR_DENIED && s->asks < ASKS_MAX)
+		set_timer(s, ASK_AGAIN_MS, on_ask_time);
+	else
+		log_verbose("The host does not let this session survive its "
+			    "connection.");
+}
+
+static bool
+may_ask(const struct survive *s)
+{
+	const struct kex *k = sshlogin_kex(s->p.login);
+
+	return kex_peer_survives(k) && !kex_running(k) &&
+	    !s->p.conf->algs.none_switch &&
+	    !sshlogin_is_distrusted(s->p.login) &&
+	    packet_can_keep(sshlogin_packet(s->p.login));
+}
+
+void
+survive_ask(struct survive *s)
+{
+	struct buf b = { 0 };
+	int r;
+
+	if (s == NULL || s->state != SURVIVE_OFF || !may_ask(s))
+		return;
+	s->asks++;
+	s->terms = (struct survive_terms){
+		.seconds = (uint32_t)MAX(1, MIN(s->p.conf->tcp.survive_time,
+		    (int)SURVIVE_SECONDS_MAX)),
+		.bytes = KEPT_MAX };
+	survive_put_request(&b, &s->terms);
+	if ((r = buf_err(&b)) == 0)
+		r = channels_global_request(sshclient_channels(s->p.client),
+		    SURVIVE_REQUEST, &b, on_grant, s);
+	/* What follows the request is counted. */
+	if (r == 0)
+		r = packet_keep_begin(sshlogin_packet(s->p.login),
+		    s->terms.bytes);
+	buf_clear(&b);
+	if (r != 0)
+		log_debug("survive: %s", err_text(r));
+	else
+		s->state = SURVIVE_ASKED;
+}
+
+static void
+on_ask_time(void *arg)
+{
+	struct survive *s = arg;
+
+	s->timer = NULL;
+	survive_ask(s);
+}
+
+/* ---- another connection -------------------------------------------------- */
+
+static void try_again(void *arg);
+
+static void
+end(struct survive *s, int err)
+{
+	s->state = SURVIVE_ENDED;
+	if (s->p.waits != NULL)
+		s->p.waits(s->p.arg, false);
+	sshclient_give_up(s->p.client, err);
+}
+
+/* How long to wait after so many tries. */
+static uint64_t
+wait_ms(const struct survive *s)
+{
+	uint64_t most = s->p.tty ? WAIT_TTY_MS : WAIT_MS;
+
+	return s->tries == 0 ? 0 :
+	    MIN(most, (uint64_t)WAIT_FIRST_MS << MIN(s->tries - 1, 8));
+}
+
+static void
+try_later(struct survive *s)
+{
+	s->state = SURVIVE_WAITING;
+	set_timer(s, wait_ms(s), try_again);
+}
+
+static void
+free_fresh(struct survive *s)
+{
+	sshclient_free(s->fresh);
+	s->fresh = NULL;
+}
+
+/* The server has agreed: goes on. */
+static void
+on_agreed(void *arg)
+{
+	struct survive *s = arg;
+	int r;
+
+	s->timer = NULL;
+	r = sshclient_take_over(s->p.client, s->fresh,
+	    s->resume.peer_received);
+	free_fresh(s);
+	if (r != 0) {
+		log_error("The session does not go on: %s", err_text(r));
+		end(s, r);
+		return;
+	}
+	s->state = SURVIVE_ARMED;
+	log_info("The session goes on, after %llu s.",
+	    (unsigned long long)(clock_boot_ms() - s->lost_ms) / 1000);
+	if (s->p.waits != NULL)
+		s->p.waits(s->p.arg, false);
+}
+
+static int
+on_ready(void *arg)
+{
+	struct survive *s = arg;
+
+	s->state = SURVIVE_AGREED;
+	set_timer(s, 0, on_agreed);
+	return 0;
+}
+
+/* Is the end of a try that of the session? The server has refused, or is
+ * another one. */
+static bool
+is_final(int err)
+{
+	return err == ERR_DENIED || err == ERR_HOSTKEY || err == ERR_REVOKED;
+}
+
+static void
+on_try_over(void *arg)
+{
+	struct survive *s = arg;
+
+	s->timer = NULL;
+	free_fresh(s);
+	if (!is_final(s->refused)) {
+		try_later(s);
+		return;
+	}
+	log_error("The host does not go on with this session.");
+	end(s, s->refused);
+}
+
+static void
+on_try_ended(void *arg, int err)
+{
+	struct survive *s = arg;
+
+	if (s->state != SURVIVE_CONNECTING)
+		return;
+	log_debug("another connection: %s", err_text(err));
+	s->refused = err;
+	set_timer(s, 0, on_try_over);
+}
+
+static bool
+is_over(const struct survive *s)
+{
+	return clock_boot_ms() - s->lost_ms >=
+	    (uint64_t)s->terms.seconds * 1000;
+}
+
+static void
+try_again(void *arg)
+{
+	struct survive *s = arg;
+	struct sshclient_params params = {
+		.conf = (struct client_conf *)(uintptr_t)s->p.conf,
+		.loop = s->p.loop,
+		.first = s->p.client,
+		.watched = true,
+		.resume = &s->resume,
+		.resume_wait_s = (int)MIN(TRY_S + s->tries, TRY_MAX_S),
+		.arg = s,
+		.ready = on_ready,
+		.ended = on_try_ended,
+	};
+
+	s->timer = NULL;
+	if (s->tries == 0)
+		sshclient_close_lost(s->p.client);
+	if (is_over(s)) {
+		log_error("The session is given up after %u s.",
+		    (unsigned)s->terms.seconds);
+		end(s, ERR_TIMEOUT);
+		return;
+	}
+	s->tries++;
+	s->state = SURVIVE_CONNECTING;
+	s->resume = (struct userauth_resume){ .keys = &s->keys,
+		.handle = { s->handle, sizeof s->handle },
+		.received =
+		    packet_received(sshlogin_packet(s->p.login)) };
+	if (sshclient_new(&s->fresh, &params) != 0) {
+		s->fresh = NULL;
+		try_later(s);
+	}
+}
+
+bool
+survive_begin(struct survive *s, int err)
+{
+	if (s == NULL || s->state != SURVIVE_ARMED)
+		return false;
+	s->lost_ms = clock_boot_ms();
+	s->tries = 0;
+	try_later(s);
+	log_info("The connection to %s was lost (%s); trying again for %u s.",
+	    s->p.conf->host.hostname, err_text(err),
+	    (unsigned)s->terms.seconds);
+	if (s->p.waits != NULL)
+		s->p.waits(s->p.arg, true);
+	return true;
+}

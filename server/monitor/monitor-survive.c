@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/monitor-survive.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "compat/bsd-mem.h"
+#include "compat/proc.h"
+#include "compat/sock.h"
+#include "connection-survive-wire.h"
+#include "connection-survive.h"
+#include "crypto/rand.h"
+#include "server/monitor/login-before.h"
+#include "server/monitor/monitor-tickets.h"
+#include "server/monitor/monitor.h"
+#include "server/monitor/rendezvous.h"
+#include "server/monitor/resume-wire.h"
+#include "server/monitor/survive-slot.h"
+#include "server/monitor/ticket-rules.h"
+#include "server/survive-talk.h"
+
+_Static_assert((int)SURVIVE_HANDLE_LEN == (int)RENDEZVOUS_HANDLE_LEN,
+    "the handle is a name of the rendezvous");
+
+/* How far the monitor of another connection is that has asked. */
+enum asking {
+	ASKING_NONE,
+	ASKING_FREEZE, /* the process has to let go of the old connection */
+	ASKING_RULES,  /* the other monitor decides, and hands over */
+	ASKING_ATTACH, /* the process has to take the new connection */
+};
+
+struct asker {
+	enum asking state;
+	int fd; /* -1: none */
+	struct loop_fd *watch;
+	struct buf question; /* of which q is borrowed */
+	struct resume_question q;
+};
+
+struct monitor_survive {
+	struct monitor *m;
+	struct loop *loop;
+	int dir, listening; /* listening -1: nothing was granted yet */
+	struct loop_fd *watch;
+	uint8_t handle[RENDEZVOUS_HANDLE_LEN];
+	struct buf hostkey;
+	struct survive_keys keys;
+	struct survive_terms terms;
+	int talk; /* with the process; -1: none */
+	struct loop_fd *talk_watch;
+	struct asker asker;
+	bool detached;
+	uint64_t since_ms; /* when it is detached */
+	int slot;	   /* survive-slot.h; -1: none */
+	struct loop_timer *timer;
+};
+
+/* ---- the process of the session ----------------------------------------- */
+
+static void
+end_session(struct monitor_survive *s, const char *why)
+{
+	log_info("Session of %s from %s is ended: %s", s->m->login->shown_name,
+	    s->m->peer_text, why);
+	kill(s->m->child, SIGTERM);
+}
+
+static int
+say(struct monitor_survive *s, enum survive_word word, uint64_t n, int fd)
+{
+	const struct survive_message m = { .word = word, .n = n, .fd = fd };
+
+	return survive_say(s->talk, &m);
+}
+
+/* ---- time without a client ---------------------------------------------- */
+
+static void
+on_time(void *arg)
+{
+	struct monitor_survive *s = arg;
+	char why[64];
+
+	s->timer = NULL;
+	snprintf(why, sizeof why, "%u s without a client",
+	    (unsigned)s->terms.seconds);
+	end_session(s, why);
+}
+
+/* The session has no connection: from now on its time runs. */
+static void
+detach(struct monitor_survive *s, const char *why)
+{
+	const struct login *l = s->m->login;
+
+	if (s->detached)
+		return;
+	s->detached = true;
+	s->since_ms = clock_boot_ms();
+	log_info("Session of %s from %s is detached: %s", l->shown_name,
+	    s->m->peer_text, why);
+	proc_title("%s [detached]", l->user->name);
+	s->timer = loop_after(s->loop, (uint64_t)s->terms.seconds * 1000,
+	    on_time, s);
+	if (s->timer == NULL)
+		fatal("out of memory");
+	if (survive_slot_take(s->dir, (uint32_t)l->user->uid,
+		l->conf.login.survive.max, &s->slot) != 0)
+		end_session(s, "too many sessions of this user are detached");
+}
+
+static void
+attach(struct monitor_survive *s, const struct resume_question *q)
+{
+	const struct login *l = s->m->login;
+
+	log_info("Session of %s from %s goes on from %.*s after %llu s",
+	    l->shown_name, s->m->peer_text, (int)q->peer.len,
+	    (const char *)q->peer.p,
+	    (unsigned long long)(clock_boot_ms() - s->since_ms) / 1000);
+	proc_title("%s [priv]", l->user->name);
+	s->detached = false;
+	fd_close(&s->slot);
+	loop_cancel(s->loop, s->timer);
+	s->timer = NULL;
+}
+
+/* ---- a monitor that asks ------------------------------------------------- */
+
+static void
+drop_asker(struct monitor_survive *s)
+{
+	struct asker *a = &s->asker;
+
+	loop_unwatch(s->loop, a->watch);
+	a->watch = NULL;
+	fd_close(&a->fd);
+	buf_clear(&a->question);
+	a->state = ASKING_NONE;
+}
+
+static int
+answer(int fd, const struct resume_answer *a)
+{
+	struct buf out;
+	int r;
+
+	buf_init_secret(&out);
+	resume_put_answer(&out, a);
+	r = rendezvous_answer(fd, &out);
+	buf_clear(&out);
+	return r;
+}
+
+static struct survive_request
+request_of(const struct resume_question *q)
+{
+	return (struct survive_request){ .session_id = q->session_id,
+		.bytes = q->data,
+		.generation = q->generation };
+}
+
+static enum rendezvous_verdict
+judge(const struct monitor_survive *s, const struct resume_question *q)
+{
+	const struct login *l = s->m->login;
+	const struct survive_request request = request_of(q);
+
+	if (q->uid != (uint32_t)l->user->uid ||
+	    !span_equals(q->user, l->name) ||
+	    q->hostkey.len != buf_len(&s->hostkey) ||
+	    memcmp(q->hostkey.p, buf_data(&s->hostkey), q->hostkey.len) != 0 ||
+	    q->session_id.len > sizeof s->m->session_id ||
+	    !survive_keys_check(&s->keys, &request, q->proof))
+		return RENDEZVOUS_WRONG;
+	return l->conf.login.survive.address == SERVER_SURVIVE_SAME_ADDRESS &&
+			!span_equals(q->address, s->m->peer.address) ?
+	    RENDEZVOUS_ADDRESS :
+	    RENDEZVOUS_GOOD;
+}
+
+/* Takes the question of who asks. True: it is a good one, and its answer
+ * follows when the process has let go of its connection. */
+static bool
+is_good(struct monitor_survive *s, int fd, const struct buf *question,
+    struct resume_question *q)
+{
+	struct resume_answer a = { .login.verdict = RENDEZVOUS_OTHER_VERSION };
+	int r = resume_get_question(rd_from_buf(question), q);
+
+	if (r == 0)
+		a.login.verdict = judge(s, q);
+	else if (r != ERR_UNSUPPORTED) {
+		log_verbose("rendezvous: %s", err_text(r));
+		return false;
+	}
+	log_verbose("A client wants to go on with this session: %s",
+	    rendezvous_verdict_text(a.login.verdict));
+	if (a.login.verdict == RENDEZVOUS_GOOD)
+		return true;
+	(void)!answer(fd, &a);
+	return false;
+}
+
+static void on_asker(void *arg, int fd, int events);
+
+static void
+on_asked(void *arg, int fd, int events)
+{
+	struct monitor_survive *s = arg;
+	struct resume_question q;
+	struct buf question;
+	int asker;
+
+	(void)events;
+	buf_init_secret(&question);
+	if (rendezvous_accept(fd, &asker, &question) != 0) {
+		buf_clear(&question);
+		return;
+	}
+	/* While the process takes a connection, another one has to wait. */
+	if (!is_good(s, asker, &question, &q) ||
+	    s->asker.state == ASKING_ATTACH) {
+		fd_close(&asker);
+		buf_clear(&question);
+		return;
+	}
+	drop_asker(s);
+	s->asker = (struct asker){ .state = ASKING_FREEZE, .fd = asker,
+		.question = question, .q = q };
+	s->asker.watch = loop_watch(s->loop, asker, LOOP_READ, on_asker, s);
+	if (s->asker.watch == NULL)
+		fatal("out of memory");
+	if (say(s, SURVIVE_FREEZE, 0, -1) != 0)
+		drop_asker(s);
+}
+
+/* The process has let go of its connection, and has received so many messages:
+ * answers who has asked. */
+static int
+answer_asker(struct monitor_survive *s, uint64_t received)
+{
+	const struct login *l = s->m->login;
+	struct asker *ask = &s->asker;
+	const struct survive_request request = request_of(&ask->q);
+	uint8_t proof[SURVIVE_PROOF_LEN], bounds[LOGIN_BOUNDS_LEN];
+	struct resume_answer a = { .login.verdict = RENDEZVOUS_GOOD,
+		.received = received,
+		.proof = { proof, sizeof proof },
+		.bounds = { bounds, sizeof bounds } };
+	int r = login_before_tell(l, &a.login);
+
+	if (r == 0)
+		r = login_before_bounds(l, &l->permits, bounds);
+	if (r == 0)
+		r = survive_keys_accept(&s->keys, &request, ask->q.proof,
+		    received, proof);
+	if (r == 0)
+		r = answer(ask->fd, &a);
+	ask->state = ASKING_RULES;
+	return r;
+}
+
+/* The other monitor has decided. */
+static void
+on_asker(void *arg, int fd, int events)
+{
+	struct monitor_survive *s = arg;
+	struct asker *a = &s->asker;
+	uint8_t byte = 0;
+	int sock;
+
+	(void)events;
+	if (a->state == ASKING_ATTACH) {
+		/* It does not wait any more; the process goes on. */
+		loop_unwatch(s->loop, a->watch);
+		a->watch = NULL;
+		return;
+	}
+	if (fd_receive_with(fd, &byte, sizeof byte, &sock) <= 0 ||
+	    a->state != ASKING_RULES) {
+		fd_close(&sock);
+		drop_asker(s);
+		return;
+	}
+	if (byte == RESUME_END)
+		end_session(s, "its client may not come back");
+	if (byte == RESUME_ATTACH && sock != -1 &&
+	    say(s, SURVIVE_ATTACH, a->q.received, sock) == 0)
+		a->state = ASKING_ATTACH;
+	else
+		drop_asker(s);
+	fd_close(&sock);
+}
+
+/* The session goes on over the connection of who has asked. */
+static void
+on_attached(struct monitor_survive *s)
+{
+	static const uint8_t done = 1;
+	struct asker *a = &s->asker;
+	struct monitor *m = s->m;
+
+	memcpy(m->session_id, a->q.session_id.p, a->q.session_id.len);
+	m->session_id_len = a->q.session_id.len;
+	m->login->session_id.len = m->session_id_len;
+	attach(s, &a->q);
+	(void)!send(a->fd, &done, sizeof done, MSG_NOSIGNAL | MSG_DONTWAIT);
+	drop_asker(s);
+}
+
+static void
+stop_talk(struct monitor_survive *s)
+{
+	loop_unwatch(s->loop, s->talk_watch);
+	s->talk_watch = NULL;
+	drop_asker(s);
+}
+
+static void
+on_talk(void *arg, int fd, int events)
+{
+	struct monitor_survive *s = arg;
+	struct survive_message msg;
+
+	(void)events;
+	if (survive_hear(fd, &msg) != 0) {
+		stop_talk(s);
+		return;
+	}
+	switch (msg.word) {
+	case SURVIVE_DETACHED:
+		detach(s, msg.n == (uint64_t)-ERR_TIMEOUT ?
+			"no answer" : "connection lost");
+		break;
+	case SURVIVE_FROZEN:
+		detach(s, "its client comes by another connection");
+		if (s->asker.state == ASKING_FREEZE &&
+		    answer_asker(s, msg.n) != 0)
+			drop_asker(s);
+		break;
+	case SURVIVE_ATTACHED:
+		if (s->asker.state == ASKING_ATTACH)
+			on_attached(s);
+		break;
+	case SURVIVE_SETTLED:
+		survive_keys_settle(&s->keys);
+		break;
+	default:
+		fd_close(&msg.fd);
+		stop_talk(s);
+	}
+}
+
+/* ---- the grant ----------------------------------------------------------- */
+
+void
+monitor_survive_prepare(struct monitor *m)
+{
+	const struct login *l = m->login;
+	struct monitor_survive *s;
+	int dir;
+
+	if (!l->conf.login.survive.enabled ||
+	    l->shown.n > RENDEZVOUS_PROOFS_MAX || l->hostkey.len == 0 ||
+	    m->state.once ||
+	    !ticket_rules_may(monitor_ticket_traits(m), TICKET_SURVIVE) ||
+	    rendezvous_open(&dir) != 0)
+		return;
+	s = xcalloc(1, sizeof *s);
+	s->m = m;
+	s->dir = dir;
+	s->listening = s->talk = s->slot = s->asker.fd = -1;
+	buf_put(&s->hostkey, l->hostkey.p, l->hostkey.len);
+	if (buf_err(&s->hostkey) != 0)
+		fatal("out of memory");
+	m->survive = s;
+}
+
+void
+monitor_survive_begin(struct monitor *m, struct loop *loop)
+{
+	if (m->survive != NULL)
+		m->survive->loop = loop;
+}
+
+/* Listens, and makes the key of what is granted. */
+static int
+begin(struct monitor_survive *s, uint8_t secret[SURVIVE_SECRET_LEN])
+{
+	const struct login *l = s->m->login;
+	const struct survive_binding b = { .session_id = l->session_id,
+		.hostkey = buf_span(&s->hostkey),
+		.user = l->name };
+	int r = rendezvous_listen(s->dir, s->handle, &s->listening);
+
+	if (r != 0)
+		return r;
+	s->watch = loop_watch(s->loop, s->listening, LOOP_READ, on_asked, s);
+	if (s->watch == NULL)
+		fatal("out of memory");
+	rand_bytes(secret, SURVIVE_SECRET_LEN);
+	return survive_keys_begin(&s->keys, &b, secret);
+}
+
+static int
+grant(struct monitor_survive *s, struct buf *out)
+{
+	uint8_t secret[SURVIVE_SECRET_LEN];
+	const struct survive_grant g = { .handle = { s->handle,
+		sizeof s->handle },
+		.secret = { secret, sizeof secret },
+		.seconds = s->terms.seconds,
+		.bytes = s->terms.bytes };
+	int pair[2], r;
+
+	if (sock_pair(SOCK_DGRAM, pair) == -1)
+		return ERR_SYSTEM;
+	s->talk = pair[0];
+	if ((r = fd_set_nonblock(s->talk, true)) == 0 &&
+	    (r = begin(s, secret)) == 0) {
+		buf_put_bool(out, true);
+		survive_put_grant(out, &g);
+		s->talk_watch = loop_watch(s->loop, s->talk, LOOP_READ,
+		    on_talk, s);
+		r = s->talk_watch == NULL ? ERR_NOMEM :
+					    monitor_answer(s->m, out);
+	}
+	if (r == 0)
+		r = fd_send_fds(s->m->fd, &pair[1], 1);
+	fd_close(&pair[1]);
+	explicit_bzero(secret, sizeof secret);
+	return r;
+}
+
+int
+monitor_on_survive(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct monitor_survive *s = m->survive;
+	struct survive_terms asked = { .seconds = rd_u32(in),
+		.bytes = rd_u32(in) };
+	int r = rd_end(in);
+
+	if (r != 0)
+		return r;
+	if (s == NULL || s->listening != -1 || asked.seconds == 0 ||
+	    asked.bytes == 0) {
+		buf_put_bool(out, false);
+		return 0;
+	}
+	s->terms = (struct survive_terms){
+		.seconds = MIN(asked.seconds,
+		    (uint32_t)m->login->conf.login.survive.time_s),
+		.bytes = MIN(asked.bytes,
+		    (uint32_t)m->login->conf.login.survive.memory),
+	};
+	return grant(s, out);
+}
+
+void
+monitor_survive_end(struct monitor *m)
+{
+	struct monitor_survive *s = m->survive;
+
+	if (s == NULL)
+		return;
+	drop_asker(s);
+	loop_cancel(s->loop, s->timer);
+	loop_unwatch(s->loop, s->talk_watch);
+	loop_unwatch(s->loop, s->watch);
+	if (s->listening != -1)
+		rendezvous_forget(s->dir, s->handle);
+	fd_close(&s->talk);
+	fd_close(&s->listening);
+	fd_close(&s->slot);
+	fd_close(&s->dir);
+	survive_keys_clear(&s->keys);
+	buf_clear(&s->hostkey);
+	mem_free_secret(s, sizeof *s);
+	m->survive = NULL;
+}

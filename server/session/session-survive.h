@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * The session process's part of a session that survives its connection: it asks
+ * the monitor for the grant, waits when the connection is lost, and goes on
+ * over the one that the monitor hands over (server/survive-talk.h).
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_SERVER_SESSION_SESSION_SURVIVE_H
+#define HPN_SERVER_SESSION_SESSION_SURVIVE_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/loop.h"
+#include "base/wire.h"
+#include "connection.h"
+#include "server/session/serve.h"
+
+struct service_owners;
+struct session_survive;
+
+/* All is borrowed, and outlives the object. */
+struct session_survive_params {
+	const struct serve_params *serve;
+	struct loop *loop;
+	struct packet *packet;
+	struct connection *connection;
+	void *arg;
+	/* Makes the key exchange of another connection, as that of the first
+	 * was made. */
+	int (*new_kex)(void *arg, struct packet *p, struct kex **out);
+	/* The session has another connection. */
+	void (*attached)(void *arg);
+};
+
+struct session_survive *session_survive_new(
+    const struct session_survive_params *params);
+void session_survive_free(struct session_survive *s);
+
+/* The row of services.c. */
+bool session_survive_allowed(const struct serve_params *p);
+int session_survive_answer(const struct service_owners *o, struct rd *data,
+    struct buf *reply);
+
+/* The hook `lost` of struct connection_hooks. */
+bool session_survive_lost(struct session_survive *s, int err);
+
+#endif
