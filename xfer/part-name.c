@@ -83,7 +83,7 @@ xfer_temp_name(const char *dir, const char *target, unsigned number)
 	char *at, *name;
 
 	if (!digits_of(target, strlen(target), digits) ||
-	    asprintf(&at, "%s/%s", dir, last_name(target)) < 0)
+	    asprintf(&at, "%s/%s", dir, path_last(target)) < 0)
 		return NULL;
 	if (number > 1 && number <= XFER_PARTS_MAX)
 		more[0] = (char)('0' + number);
