@@ -159,7 +159,11 @@ ring_await(struct ring *r)
 void *
 ring_take(struct ring *r, size_t *ticket)
 {
-	size_t number = atomic_load_explicit(&r->taken, memory_order_relaxed);
+	/* Acquired: whoever took the job before saw that it was posted. Else
+	 * posted might be looked at before taken (arm64 does that), and the two
+	 * differ because posted is the older: a job would be taken that the
+	 * loop has yet to write. */
+	size_t number = atomic_load_explicit(&r->taken, memory_order_acquire);
 
 	do {
 		if (number == atomic_load(&r->posted))
