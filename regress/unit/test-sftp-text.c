@@ -4,6 +4,7 @@
  * that send too much, the wrong bytes, refuse, or are gone.
  */
 #include "regress/unit/memory-carrier.h"
+#include "regress/unit/sftp-script.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -12,7 +13,6 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/wire.h"
 #include "xfer/sftp/sftp-text.h"
 
 static unsigned ends; /* calls of done() */
@@ -106,71 +106,36 @@ test_not_there(void **state)
 /* ---- servers that lie --------------------------------------------------- */
 
 struct liar {
-	struct sftp *s;
+	struct script c;
 	struct sftp_text t;
 	bool done;
 };
 
+/* Answers the request that was made last with a string. */
 static void
-feed_message(struct liar *l, struct buf *body)
+say(struct liar *l, uint8_t type, const void *p, size_t len)
 {
-	struct buf b = { 0 };
+	struct script_request q;
 
-	buf_put_u32(&b, (uint32_t)buf_len(body));
-	buf_put(&b, buf_data(body), buf_len(body));
-	sftp_output_sent(l->s, buf_len(sftp_output(l->s)));
-	(void)!sftp_feed(l->s, buf_data(&b), buf_len(&b));
-	buf_clear(&b);
-	buf_clear(body);
+	assert_true(script_next(&l->c, &q));
+	script_string(&l->c, type, q.id, p, len);
 }
 
-/* The answer to the request that was made last: type, id, and a string. */
 static void
-say(struct liar *l, uint8_t type, uint32_t id, const void *p, size_t len)
+refuse(struct liar *l, uint32_t status)
 {
-	struct buf b = { 0 };
+	struct script_request q;
 
-	buf_put_u8(&b, type);
-	buf_put_u32(&b, id);
-	if (type == SFTP_STATUS) {
-		buf_put_u32(&b, (uint32_t)len);
-		buf_put_cstring(&b, "");
-		buf_put_cstring(&b, "");
-	} else {
-		buf_put_u32(&b, (uint32_t)len);
-		buf_put(&b, p, len);
-	}
-	feed_message(l, &b);
-}
-
-/* The id of the last request that went out. */
-static uint32_t
-last_id(struct liar *l)
-{
-	const struct buf *out = sftp_output(l->s);
-	const uint8_t *p = buf_data(out);
-	size_t left = buf_len(out), len = 0;
-
-	for (; left > 0; p += len, left -= len)
-		len = 4 + ((size_t)p[0] << 24 | (size_t)p[1] << 16 |
-			(size_t)p[2] << 8 | p[3]);
-	p -= len;
-	return (uint32_t)p[5] << 24 | (uint32_t)p[6] << 16 |
-	    (uint32_t)p[7] << 8 | p[8];
+	assert_true(script_next(&l->c, &q));
+	script_status(&l->c, q.id, status);
 }
 
 static void
 begin(struct liar *l, bool at_once)
 {
-	struct buf version = { 0 };
-
 	*l = (struct liar){ .done = false };
-	assert_int_equal(sftp_new(&l->s), 0);
-	buf_put_u8(&version, SFTP_VERSION_REPLY);
-	buf_put_u32(&version, SFTP_VERSION);
-	feed_message(l, &version);
-	assert_int_equal(sftp_error(l->s), 0);
-	l->t = (struct sftp_text){ .s = l->s, .max = 1000,
+	script_begin(&l->c, NULL);
+	l->t = (struct sftp_text){ .s = l->c.s, .max = 1000,
 		.at_once = at_once, .done = on_end, .arg = &l->done };
 	ends = 0;
 	sftp_text_read(&l->t, "/etc/passwd");
@@ -179,7 +144,7 @@ begin(struct liar *l, bool at_once)
 static void
 end(struct liar *l)
 {
-	sftp_free(l->s);
+	script_end(&l->c);
 	/* Freeing the session answers what is left. */
 	assert_true(l->done);
 	assert_int_equal(ends, 1);
@@ -194,18 +159,18 @@ test_refusals(void **state)
 	(void)state;
 	/* No handle, but success; another answer than a handle. */
 	begin(&l, false);
-	say(&l, SFTP_STATUS, last_id(&l), NULL, SFTP_OK);
+	refuse(&l, SFTP_OK);
 	assert_true(l.done);
 	assert_int_equal(buf_len(&l.t.text), 0);
 	end(&l);
 	begin(&l, false);
-	say(&l, SFTP_DATA, last_id(&l), "text", 4);
+	say(&l, SFTP_DATA, "text", 4);
 	assert_int_equal(buf_len(&l.t.text), 0);
 	end(&l);
 	/* The file opens and cannot be read. */
 	begin(&l, false);
-	say(&l, SFTP_HANDLE, last_id(&l), "h", 1);
-	say(&l, SFTP_STATUS, last_id(&l), NULL, SFTP_PERMISSION_DENIED);
+	say(&l, SFTP_HANDLE, "h", 1);
+	refuse(&l, SFTP_PERMISSION_DENIED);
 	assert_true(l.done);
 	assert_int_equal(buf_len(&l.t.text), 0);
 	end(&l);
@@ -221,17 +186,17 @@ test_data_without_end(void **state)
 	(void)state;
 	memset(piece, 'a', sizeof piece);
 	begin(&l, false);
-	say(&l, SFTP_HANDLE, last_id(&l), "h", 1);
+	say(&l, SFTP_HANDLE, "h", 1);
 	for (; !l.done && asked < 100; asked++)
-		say(&l, SFTP_DATA, last_id(&l), piece, sizeof piece);
+		say(&l, SFTP_DATA, piece, sizeof piece);
 	/* Two pieces are more than max; the NUL is behind them. */
 	assert_int_equal(asked, 2);
 	assert_int_equal(buf_len(&l.t.text), 2 * sizeof piece + 1);
 	end(&l);
 	/* Empty data is an end, or it would be asked for again for ever. */
 	begin(&l, false);
-	say(&l, SFTP_HANDLE, last_id(&l), "h", 1);
-	say(&l, SFTP_DATA, last_id(&l), "", 0);
+	say(&l, SFTP_HANDLE, "h", 1);
+	say(&l, SFTP_DATA, "", 0);
 	assert_true(l.done);
 	assert_int_equal(buf_len(&l.t.text), 0);
 	end(&l);
@@ -248,11 +213,11 @@ test_lost(void **state)
 	for (int steps = 0; steps < 3; steps++) {
 		begin(&l, false);
 		if (steps > 0)
-			say(&l, SFTP_HANDLE, last_id(&l), "h", 1);
+			say(&l, SFTP_HANDLE, "h", 1);
 		if (steps > 1)
-			say(&l, SFTP_DATA, last_id(&l), "ab", 2);
+			say(&l, SFTP_DATA, "ab", 2);
 		assert_false(l.done);
-		(void)!sftp_feed_end(l.s, ERR_CLOSED);
+		(void)!sftp_feed_end(l.c.s, ERR_CLOSED);
 		assert_true(l.done);
 		if (steps > 1)
 			assert_string_equal(buf_data(&l.t.text), "ab");
@@ -269,8 +234,8 @@ test_at_once(void **state)
 
 	(void)state;
 	begin(&l, true);
-	say(&l, SFTP_HANDLE, last_id(&l), "h", 1);
-	say(&l, SFTP_DATA, last_id(&l), "Groups:\t0\n", 10);
+	say(&l, SFTP_HANDLE, "h", 1);
+	say(&l, SFTP_DATA, "Groups:\t0\n", 10);
 	assert_true(l.done);
 	assert_string_equal(buf_data(&l.t.text), "Groups:\t0\n");
 	end(&l);

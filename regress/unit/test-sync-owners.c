@@ -3,101 +3,46 @@
  * Owners by name, between two servers that are played here: the test reads what
  * is asked of each, and answers.
  */
-#include "regress/unit/help.h"
+#include "regress/unit/sftp-script.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
-#include "base/wire.h"
-#include "xfer/sftp/sftp-engine.h"
 #include "xfer/sync/sync-owners.h"
 
-/* A server of which the test is the other half. */
-struct end {
-	struct sftp *s;
-	struct buf said; /* what the session has sent */
-};
-
-static struct end source, target;
+static struct script source, target;
 static struct sync_owners *owners;
 
-static void
-message_to(struct end *e, const struct buf *body)
-{
-	struct buf b = { 0 };
-
-	buf_put_string(&b, buf_data(body), buf_len(body));
-	assert_int_equal(sftp_feed(e->s, buf_data(&b), buf_len(&b)), 0);
-	buf_clear(&b);
-}
-
-static void
-begin_end(struct end *e, const char *extension)
-{
-	struct buf b = { 0 };
-
-	*e = (struct end){ .s = NULL };
-	assert_int_equal(sftp_new(&e->s), 0);
-	buf_put_u8(&b, SFTP_VERSION_REPLY);
-	buf_put_u32(&b, 3);
-	buf_put_cstring(&b, extension);
-	buf_put_cstring(&b, "1");
-	message_to(e, &b);
-	buf_clear(&b);
-}
-
-/* Reads the next request that is no INIT; its id is put first. False: there is
+/* Reads the next request of that name; its id is put first. False: there is
  * none. */
 static bool
-asked(struct end *e, uint32_t *id, const char *name, struct rd *fields)
+asked(struct script *e, uint32_t *id, const char *name, struct rd *fields)
 {
-	struct buf *out = sftp_output(e->s);
-	struct rd all, body;
+	struct script_request q;
 
-	buf_put(&e->said, buf_data(out), buf_len(out));
-	sftp_output_sent(e->s, buf_len(out));
-	while (buf_len(&e->said) > 0) {
-		all = rd_from_buf(&e->said);
-		body = rd_sub(&all);
-		assert_int_equal(all.err, 0);
-		buf_consume(&e->said, buf_len(&e->said) - all.len);
-		if (rd_u8(&body) != SFTP_EXTENDED)
+	while (script_next(e, &q)) {
+		if (q.type != SFTP_EXTENDED ||
+		    !span_equals(rd_string(&q.fields), name))
 			continue;
-		*id = rd_u32(&body);
-		if (!span_equals(rd_string(&body), name))
-			continue;
-		*fields = body;
+		*id = q.id;
+		*fields = q.fields;
 		return true;
 	}
 	return false;
 }
 
 static void
-answer(struct end *e, uint32_t id, const struct buf *lists)
+answer(struct script *e, uint32_t id, const struct buf *lists)
 {
-	struct buf b = { 0 };
-
-	buf_put_u8(&b, SFTP_EXTENDED_REPLY);
-	buf_put_u32(&b, id);
-	buf_put(&b, buf_data(lists), buf_len(lists));
-	message_to(e, &b);
-	buf_clear(&b);
+	script_fields(e, SFTP_EXTENDED_REPLY, id, lists);
+	assert_int_equal(sftp_error(e->s), 0);
 }
 
 static void
-refuse(struct end *e, uint32_t id)
+refuse(struct script *e, uint32_t id)
 {
-	struct buf b = { 0 };
-
-	buf_put_u8(&b, SFTP_STATUS);
-	buf_put_u32(&b, id);
-	buf_put_u32(&b, SFTP_OP_UNSUPPORTED);
-	buf_put_cstring(&b, "no");
-	buf_put_cstring(&b, "");
-	message_to(e, &b);
-	buf_clear(&b);
+	script_status(e, id, SFTP_OP_UNSUPPORTED);
 }
 
 /* The source's names: "uN" and "gN", but 7 has none, and 8 one that nobody can
@@ -179,8 +124,8 @@ static int
 begin(void **state)
 {
 	(void)state;
-	begin_end(&source, "users-groups-by-id@openssh.com");
-	begin_end(&target, "ids-by-name@hpnssh.org");
+	script_begin(&source, "users-groups-by-id@openssh.com");
+	script_begin(&target, "ids-by-name@hpnssh.org");
 	owners = sync_owners_new(source.s, target.s);
 	assert_non_null(owners);
 	return 0;
@@ -191,10 +136,8 @@ end(void **state)
 {
 	(void)state;
 	sync_owners_free(owners);
-	sftp_free(source.s);
-	sftp_free(target.s);
-	buf_clear(&source.said);
-	buf_clear(&target.said);
+	script_end(&source);
+	script_end(&target);
 	return 0;
 }
 
@@ -353,81 +296,58 @@ static int
 begin_stock(void **state)
 {
 	(void)state;
-	begin_end(&source, "users-groups-by-id@openssh.com");
-	begin_end(&target, "users-groups-by-id@openssh.com");
+	script_begin(&source, "users-groups-by-id@openssh.com");
+	script_begin(&target, "users-groups-by-id@openssh.com");
 	owners = sync_owners_new(source.s, target.s);
 	assert_non_null(owners);
 	return 0;
 }
 
-/* Answers all that is asked of the target: no names are looked up, its names
- * are those of the source up to `same`, and it has the file of users, which it
- * tells in pieces, and none of groups. Returns how many files were opened. */
+static const char *
+text_of(const char *path)
+{
+	return strcmp(path, "/etc/passwd") == 0 ? passwd : NULL;
+}
+
+/* Answers which names the target's numbers have: those of the source up to
+ * `same`. */
+static void
+tell_same(struct script_request *q, uint32_t same)
+{
+	struct rd users = rd_sub(&q->fields);
+	struct buf b = { 0 };
+
+	if (users.len >= 4 && rd_u32(&users) <= same) {
+		users.p -= 4;
+		users.len += 4;
+		put_names(&b, users, 'u');
+	} else {
+		buf_put_u32(&b, 4);
+		buf_put_cstring(&b, "");
+	}
+	buf_put_u32(&b, 0);
+	answer(&target, q->id, &b);
+	buf_clear(&b);
+}
+
+/* Answers all that is asked of the target: no names are looked up, and it has
+ * the file of users, which it tells in pieces, and none of groups. Returns how
+ * many files were opened. */
 static unsigned
 play_stock(uint32_t same)
 {
-	struct buf *out = sftp_output(target.s), b;
+	struct script_request q;
 	unsigned opened = 0;
 
-	for (;;) {
-		buf_put(&target.said, buf_data(out), buf_len(out));
-		sftp_output_sent(target.s, buf_len(out));
-		if (buf_len(&target.said) == 0)
-			break;
-		struct rd all = rd_from_buf(&target.said);
-		struct rd body = rd_sub(&all), users;
-		uint8_t type = rd_u8(&body);
-		uint32_t id = rd_u32(&body), offset;
-		bool is_file, names;
-
-		buf_init(&b);
-		if (type == SFTP_EXTENDED) {
-			names = span_equals(rd_string(&body),
-			    "users-groups-by-id@openssh.com");
-			users = rd_sub(&body);
-			if (names && users.len >= 4 && rd_u32(&users) <= same) {
-				users.p -= 4;
-				users.len += 4;
-				put_names(&b, users, 'u');
-			} else if (names) {
-				buf_put_u32(&b, 4);
-				buf_put_cstring(&b, "");
-			}
-			buf_put_u32(&b, 0);
-			if (names)
-				answer(&target, id, &b);
-			else
-				refuse(&target, id);
-		} else if (type == SFTP_OPEN) {
-			is_file = span_equals(rd_string(&body), "/etc/passwd");
-			opened++;
-			if (is_file) {
-				buf_put_u8(&b, SFTP_HANDLE);
-				buf_put_u32(&b, id);
-				buf_put_cstring(&b, "h");
-				message_to(&target, &b);
-			} else {
-				refuse(&target, id);
-			}
-		} else if (type == SFTP_READ) {
-			(void)rd_string(&body);
-			(void)rd_u32(&body);
-			offset = rd_u32(&body);
-			if (offset < sizeof passwd - 1) {
-				buf_put_u8(&b, SFTP_DATA);
-				buf_put_u32(&b, id);
-				buf_put_string(&b, passwd + offset,
-				    MIN(sizeof passwd - 1 - offset,
-					(size_t)20));
-				message_to(&target, &b);
-			} else {
-				refuse(&target, id);
-			}
-		} else if (type == SFTP_CLOSE) {
-			refuse(&target, id);
-		}
-		buf_clear(&b);
-		buf_consume(&target.said, buf_len(&target.said) - all.len);
+	while (script_next(&target, &q)) {
+		opened += q.type == SFTP_OPEN;
+		if (q.type != SFTP_EXTENDED)
+			script_file(&target, &q, text_of, 20);
+		else if (span_equals(rd_string(&q.fields),
+		    "users-groups-by-id@openssh.com"))
+			tell_same(&q, same);
+		else
+			refuse(&target, q.id);
 	}
 	return opened;
 }
