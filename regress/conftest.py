@@ -2,6 +2,7 @@
 """Fixtures of the tests of whole programs."""
 
 import collections
+import gc
 import os
 import pwd
 import shutil
@@ -113,6 +114,7 @@ def nothing_left():
     """Checks that no process of ours outlives the tests. A command whose
     client vanished may, as with any sshd: such ones are only killed."""
     yield
+    gc.collect()  # sockets that a client of a test's own still holds
     harness.wait_for(lambda: not harness.ours_among_children())
     left = harness.ours_among_children()
     harness.end_orphans()

@@ -418,8 +418,18 @@ def processes_of(user):
 
 
 def ours_among_children():
-    return [name for state, name in children().values()
+    """How each of them calls itself, and what it waits for in the kernel."""
+    return [f"{name}: {title(pid).decode(errors='replace')} "
+            f"({state}, {kernel_function(pid)})"
+            for pid, (state, name) in children().items()
             if state != "Z" and name.startswith("hpn")]
+
+
+def kernel_function(pid):
+    try:
+        return Path(f"/proc/{pid}/wchan").read_text() or "?"
+    except OSError:
+        return "?"
 
 
 # ---- network -----------------------------------------------------------

@@ -161,9 +161,11 @@ def entered(make, tmp_path, keys):
         pytest.skip(problem())
     harness.open_up(tmp_path)
     place = make(tmp_path / "own", keys)
-    harness.open_up(place.home)
-    yield place
-    place.end()
+    try:
+        harness.open_up(place.home)
+        yield place
+    finally:
+        place.end()
 
 
 @pytest.fixture

@@ -479,6 +479,8 @@ def test_default_files(agent, here, other_user):
         if part.stat().st_uid == os.getuid() and len(part.parts) > 2:
             part.chmod(part.stat().st_mode | stat.S_IXOTH)
     here.chmod(here.stat().st_mode | stat.S_IXOTH)
+    # Clients of other tests may have run as this user.
+    shutil.rmtree(directory, ignore_errors=True)
     assert add(agent, user=other_user).rc == 1
     assert add(agent, "-d", user=other_user).rc == 1
     os.makedirs(directory)
