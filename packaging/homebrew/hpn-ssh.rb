@@ -17,6 +17,8 @@ class HpnSsh < Formula
   uses_from_macos "zlib"
 
   def install
+    # loaded at run time; on macOS it is where no loader looks
+    kerberos = Formula["krb5"].opt_lib
     args = %W[
       --prefix=#{prefix}
       --sysconfdir=#{etc}
@@ -28,6 +30,8 @@ class HpnSsh < Formula
       --without-pkcs11
       --without-libfido2
       --without-libunbound
+      GSSAPI_LIBRARY=#{kerberos/shared_library("libgssapi_krb5")}
+      KRB5_LIBRARY=#{kerberos/shared_library("libkrb5")}
     ]
     make = Formula["make"].opt_bin/"gmake"
     system "./configure", *args
@@ -35,7 +39,8 @@ class HpnSsh < Formula
     system make, "install"
     # root's, for logins by the name of a host; Homebrew installs nothing setuid
     rm libexec/"hpnssh/hpnssh-keysign"
-    rm_r lib/"systemd"
+    # macOS has no server, and no units then
+    rm_r lib/"systemd" if OS.linux?
   end
 
   test do

@@ -5,8 +5,8 @@ local prefix = "/opt/hpn-ssh"
 
 whatis("Name: HPN-SSH")
 whatis("Description: SSH suite for large data and long paths")
-help([[hpnssh, hpnscp, hpnsftp and the programs for keys. To have git, rsync and
-sshfs run through them: export PATH=$HPNSSH_LINKS:$PATH]])
+help([[hpnssh, hpnscp, hpnsftp, hpnsync and the programs for keys. To have git, rsync
+and sshfs run through them: export PATH=$HPNSSH_LINKS:$PATH]])
 
 -- man finds ../share/man by PATH; a MANPATH would hide the system's own pages.
 prepend_path("PATH", pathJoin(prefix, "bin"))

@@ -5,8 +5,8 @@
 set prefix /opt/hpn-ssh
 
 proc ModulesHelp { } {
-    puts stderr "hpnssh, hpnscp, hpnsftp and the programs for keys. To have git,"
-    puts stderr "rsync and sshfs run through them: export PATH=\$HPNSSH_LINKS:\$PATH"
+    puts stderr "hpnssh, hpnscp, hpnsftp, hpnsync and the programs for keys. To have"
+    puts stderr "git, rsync and sshfs run through them: export PATH=\$HPNSSH_LINKS:\$PATH"
 }
 module-whatis "SSH suite for large data and long paths"
 

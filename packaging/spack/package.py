@@ -7,7 +7,8 @@ from spack.package import *
 
 
 class HpnSsh(AutotoolsPackage):
-    """SSH suite for large data and long paths: hpnssh, hpnscp, hpnsftp."""
+    """SSH suite for large data and long paths: hpnssh, hpnscp, hpnsftp,
+    hpnsync."""
 
     homepage = "https://hpn-ssh.invalid/"
     git = "https://hpn-ssh.invalid/hpn-ssh.git"

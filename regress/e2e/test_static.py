@@ -26,7 +26,7 @@ def static_clients(monkeypatch):
 
 
 def test_no_library_is_wanted():
-    for name in ("ssh", "scp", "sftp", "sftp-server", "ssh-keygen",
+    for name in ("ssh", "scp", "sftp", "sync", "sftp-server", "ssh-keygen",
                  "ssh-keyscan", "ssh-add", "ssh-agent"):
         assert hpn(name) == str(STATIC / ("hpn" + name))
         text = (STATIC / ("hpn" + name)).read_bytes()
@@ -62,6 +62,24 @@ def test_sftp(ssh, tmp_path):
     done = run([hpn("sftp"), "-D", hpn("sftp-server"), "-b",
                 tmp_path / "batch"]).ok()
     assert "-rw-r--r--" in done.text
+
+
+def test_sync(ssh, tmp_path):
+    """To the server and back, and here, where its own server is beside it."""
+    tree = tmp_path / "tree"
+    (tree / "sub").mkdir(parents=True)
+    (tree / "sub/large").write_bytes(noise(3 * MIB + 1))
+    (tree / "link").symlink_to("sub/large")
+    shell = " ".join([hpn("ssh"), *map(str, ssh.options()), "-p",
+                      str(ssh.server.port)])
+    at = f"{ssh.user}@127.0.0.1:{tmp_path}"
+    run([hpn("sync"), "-a", "-e", shell, f"{tree}/", f"{at}/up"]).ok()
+    run([hpn("sync"), "-a", "-e", shell, f"{at}/up/", tmp_path / "down"]).ok()
+    run([hpn("sync"), "-a", f"{tmp_path}/down/", tmp_path / "here"]).ok()
+    here = tmp_path / "here"
+    assert (here / "sub/large").read_bytes() == \
+        (tree / "sub/large").read_bytes()
+    assert (here / "link").readlink() == (tree / "link").readlink()
 
 
 def test_agent(sshd, keys):
