@@ -297,6 +297,26 @@ choose_time(struct sync_run *run, struct sync_pair_ends *p)
 		p->time = p->before;
 }
 
+/* Removes the lock and sets the time in one flight, where the server does what
+ * it is asked in that order and the directory cannot be a link. */
+static bool
+remove_and_set_time(struct sync_run *run, struct sync_pair_ends *p,
+    struct sftp *s, const char *lock)
+{
+	const struct timespec both[2] = { p->time, p->time };
+	struct call removed = { .done = false }, set = { .done = false };
+
+	if (!p->has_time || !sftp_has(s, SFTP_EXT_TIMES_NS_NAME) ||
+	    !sftp_keeps_order(s) || run->args.opts.keep_dirlinks)
+		return false;
+	sftp_path_request(s, SFTP_REMOVE, lock, on_reply, &removed);
+	sftp_times_ns_name(s, p->target_root, both, on_reply, &set);
+	(void)wait_for(run, s, &removed);
+	p->unlocking = false;
+	(void)wait_for(run, s, &set);
+	return true;
+}
+
 static void
 set_time(struct sync_run *run, struct sftp *s, const char *dir,
     const struct timespec *time)
@@ -378,9 +398,11 @@ sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
 	p->unlocking = true;
 	path = sync_path_below(p->target_root, LOCK_NAME);
 	choose_time(run, p);
-	remove_lock(run, target, path);
-	p->unlocking = false;
-	if (p->has_time)
-		set_time(run, target, p->target_root, &p->time);
+	if (!remove_and_set_time(run, p, target, path)) {
+		remove_lock(run, target, path);
+		p->unlocking = false;
+		if (p->has_time)
+			set_time(run, target, p->target_root, &p->time);
+	}
 	free(path);
 }

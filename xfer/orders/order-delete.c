@@ -9,12 +9,12 @@
 
 #include "xfer/orders/ordered.h"
 
-enum { DELETES_MAX = 256 }; /* under way */
+enum { DELETES_MAX = 2048 }; /* under way */
 
 struct xfer_deletion {
 	struct xfer_away away;
 	uint64_t id;
-	bool looked, sent;
+	bool looked;
 	TAILQ_ENTRY(xfer_deletion) entry;
 };
 
@@ -55,8 +55,11 @@ deletion_ends(struct xfer_deletion *d)
 {
 	struct xfer_ordered *s = d->away.x->orders;
 
+	if (s->unsent == d)
+		s->unsent = TAILQ_NEXT(d, entry);
 	TAILQ_REMOVE(&s->deletions, d, entry);
 	s->deletes--;
+	s->delete_backups -= d->away.backup != NULL;
 	tell(&d->away, d->id);
 	xfer_away_clear(&d->away);
 	free(d);
@@ -67,13 +70,16 @@ deletion_ends(struct xfer_deletion *d)
 static bool
 waits(const struct xfer_deletion *d, bool orderly)
 {
+	const struct xfer_ordered *s = d->away.x->orders;
 	const struct xfer_deletion *before;
 
-	if (!d->away.dir || d == TAILQ_FIRST(&d->away.x->orders->deletions))
+	if (!d->away.dir || d == TAILQ_FIRST(&s->deletions))
 		return false;
 	if (!orderly)
 		return true;
-	TAILQ_FOREACH(before, &d->away.x->orders->deletions, entry) {
+	if (s->delete_backups == 0)
+		return false;
+	TAILQ_FOREACH(before, &s->deletions, entry) {
 		if (before == d)
 			return false;
 		if (before->away.backup != NULL)
@@ -89,22 +95,17 @@ send_on(struct xfer *x)
 {
 	struct xfer_stream *l = xfer_stream_first(x);
 	bool orderly = l != NULL && sftp_keeps_order(l->s);
-	struct xfer_deletion *d, *next;
+	struct xfer_ordered *s = x->orders;
+	struct xfer_deletion *d;
 
-	for (d = TAILQ_FIRST(&x->orders->deletions); d != NULL; d = next) {
-		next = TAILQ_NEXT(d, entry);
-		if (d->sent)
-			continue;
-		if (!d->looked || waits(d, orderly))
-			return;
-		d->sent = true;
+	/* A request that could not be made ends its deletion at once, and what
+	 * follows it perhaps. */
+	while ((d = s->unsent) != NULL && d->looked && !waits(d, orderly)) {
+		s->unsent = TAILQ_NEXT(d, entry);
 		if (d->away.end == XFER_AWAY_DONE && !x->over)
 			xfer_away_go(&d->away);
 		else
 			deletion_ends(d);
-		/* A request that could not be made has ended its deletion, and
-		 * what followed it perhaps. */
-		next = TAILQ_FIRST(&x->orders->deletions);
 	}
 }
 
@@ -141,7 +142,10 @@ delete_remote(struct xfer *x, const struct xfer_order *o)
 	d->away.done = done;
 	d->id = o->id;
 	TAILQ_INSERT_TAIL(&x->orders->deletions, d, entry);
+	if (x->orders->unsent == NULL)
+		x->orders->unsent = d;
 	x->orders->deletes++;
+	x->orders->delete_backups += d->away.backup != NULL;
 	xfer_away_look(&d->away);
 }
 

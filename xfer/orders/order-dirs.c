@@ -10,12 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "xfer/orders/ordered.h"
 
 enum {
 	MODE_OWNER = 0700,
 	DIRS_MAX = 1024, /* under way */
-	FIXES_MAX = 1024,
+	FIXES_MAX = 8192,
 	MODE_ALL = 07777,
 };
 
@@ -522,14 +523,18 @@ fix_remote(struct xfer *x, const struct xfer_order *o)
 	fix_next(f);
 }
 
-/* How many may be under way: each may need a handle. */
+/* How many may be under way: each may need a handle, where times are not set by
+ * the path. */
 static size_t
-fixes_max(struct xfer *x)
+fixes_max(struct xfer *x, const struct xfer_order *o)
 {
 	struct xfer_stream *l = xfer_stream_first(x);
 	size_t handles = l != NULL ? sftp_handles_max(l->s) / 2 : 0;
 
-	return handles < FIXES_MAX ? handles : FIXES_MAX;
+	if (l != NULL && !o->dir_links &&
+	    sftp_has(l->s, SFTP_EXT_TIMES_NS_NAME))
+		return FIXES_MAX;
+	return MIN(handles, (size_t)FIXES_MAX);
 }
 
 bool
@@ -539,7 +544,7 @@ xfer_order_fix_dir(struct xfer *x, const struct xfer_order *o)
 	 * below it. */
 	bool closes = (o->attrs->flags & SFTP_A_MODE) &&
 	    (o->attrs->mode & S_IXUSR) == 0;
-	size_t most = fixes_max(x);
+	size_t most = fixes_max(x, o);
 
 	if (!x->orders->up) {
 		fix_local(x, o);

@@ -83,6 +83,8 @@ struct xfer_ordered {
 	/* Numbers of the orders that wait for answers. */
 	size_t dirs, fixes, sources, deletes;
 	struct xfer_deletions deletions; /* in the order of their requests */
+	struct xfer_deletion *unsent; /* the first that was not sent */
+	size_t delete_backups; /* deletions that make a backup */
 	struct xfer_keeps keeps; /* backups that are copied on this host */
 	/* Directories that were asked for, and how many of these, from the
 	 * first one on, are there or have failed. */

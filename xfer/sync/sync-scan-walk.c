@@ -3,7 +3,8 @@
  * A scan by walk@hpnssh.org. READS requests for records are under way; their
  * answers wait in a ring until the reader has come so far, and each one that it
  * takes is followed by a new request. The first ones go out with a guessed
- * handle, behind the request for it.
+ * handle, behind the request for it: few, since what is asked for meanwhile,
+ * such as a lock, is answered behind them, and a connection is slow at first.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ struct scan_walk {
 	struct scan_way way;
 	struct sftp *s;
 	bool recursive;
-	unsigned reads_max; /* under way */
+	unsigned reads_max, reads_later; /* under way; once one was taken */
 	int err;
 	bool dead;	    /* the scan was freed */
 	unsigned under_way; /* requests without an answer */
@@ -194,6 +195,7 @@ next_reply(struct scan_walk *w)
 	r->state = READ_FREE;
 	walk_reader_reply(&w->reader, buf_span(&w->records));
 	w->next++;
+	w->reads_max = w->reads_later;
 	ask_more(w);
 	return 1;
 }
@@ -251,7 +253,8 @@ scan_walk_new(struct sftp *s, const char *top, const struct sync_scan_opts *o)
 	w->way.ops = &walk_ops;
 	w->s = s;
 	w->recursive = o->recursive;
-	w->reads_max = o->recursive && !o->many ? READS : FEW_READS;
+	w->reads_max = FEW_READS;
+	w->reads_later = o->recursive && !o->many ? READS : FEW_READS;
 	walk_reader_init(&w->reader, o->want);
 	w->guessed = sftp_guess_walk(s, &w->handle);
 	w->under_way = 1;
