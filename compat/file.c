@@ -77,6 +77,31 @@ file_is_remote(int fd)
 #endif
 }
 
+bool
+file_is_away(int fd, const struct stat *st)
+{
+#if defined(__linux__)
+	/* Small files may lie where their names are. FUSE is not one of these:
+	 * many of its file systems tell no blocks of any file. */
+	enum { SMALL_BYTES = 64 * 1024 };
+	static const uint32_t magic[] = { 0x6969 /* NFS */,
+		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,
+		0x19830326 /* BeeGFS */ };
+	struct statfs fs;
+
+	if (!S_ISREG(st->st_mode) || st->st_size <= SMALL_BYTES ||
+	    st->st_blocks != 0 || fstatfs(fd, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
+		if ((uint32_t)fs.f_type == magic[i])
+			return true;
+#else
+	(void)fd;
+	(void)st;
+#endif
+	return false;
+}
+
 int
 file_sync(int fd)
 {

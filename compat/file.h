@@ -71,6 +71,11 @@ ssize_t file_read_link(int fd, char *text, size_t size);
 bool file_is_of_kernel(int fd);
 /* Is fd in a file system that another host or another process serves? */
 bool file_is_remote(int fd);
+/* Is what is in a file elsewhere, on a tape, so that reading it may take hours?
+ * Then it has a size and no blocks, on a file system that knows such files. (A
+ * file that is one hole looks the same there.) fd: the file, or its directory.
+ */
+bool file_is_away(int fd, const struct stat *st);
 
 /* The two numbers of a device, st_rdev. */
 unsigned file_device_major(dev_t device);

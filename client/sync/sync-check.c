@@ -27,7 +27,7 @@ struct check {
 	struct sync_end *end;
 	char *top; /* owned; as the session names the tree */
 	size_t under_way;
-	uint64_t same, missing, different, bad, extra;
+	uint64_t same, missing, different, bad, extra, away;
 	struct sync_extra *names; /* owned; of --extra; NULL: not asked */
 };
 
@@ -129,22 +129,56 @@ on_opened(void *arg, const struct sftp_reply *reply)
 	sftp_close(s, &f->handle, NULL, NULL);
 }
 
+static void
+open_it(struct checked *f)
+{
+	static const struct sftp_attrs none = { .flags = 0 };
+
+	sftp_open(f->c->end->s, f->path, SFTP_O_READ, &none, on_opened, f);
+}
+
+/* Its content may lie on a tape: then it is not read without --recall. */
+static void
+on_blocks(void *arg, const struct sftp_reply *reply)
+{
+	struct checked *f = arg;
+	struct rd body = reply->body;
+	struct sftp_stat_ns st;
+
+	if (reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_stat_ns(&body, &st) == 0 && st.blocks == UINT64_MAX) {
+		f->told = true;
+		f->c->away++;
+		tell(f->c, "not read: a size and no blocks, as on a tape "
+		    "(--recall)", f->name);
+	} else if (reply->err == 0) {
+		open_it(f);
+		return;
+	} else {
+		refused(f, reply);
+	}
+	answered(f);
+}
+
 /* Only what is a file is opened: a link could lead anywhere, and a pipe would
  * wait. */
 static void
 on_looked(void *arg, const struct sftp_reply *reply)
 {
-	static const struct sftp_attrs none = { .flags = 0 };
 	struct checked *f = arg;
+	struct sftp *s = f->c->end->s;
 
 	if (reply->err != 0 || reply->type != SFTP_ATTRS) {
 		refused(f, reply);
 	} else if (!(reply->attrs.flags & SFTP_A_MODE) ||
 	    !S_ISREG(reply->attrs.mode)) {
 		differs(f, "no regular file");
+	} else if (f->c->run->args.opts.also.recall || reply->attrs.size == 0 ||
+	    !sftp_has(s, SFTP_EXT_STAT_NS)) {
+		open_it(f);
+		return;
 	} else {
-		sftp_open(f->c->end->s, f->path, SFTP_O_READ, &none, on_opened,
-		    f);
+		sftp_stat_ns(s, f->path, false, on_blocks, f);
 		return;
 	}
 	answered(f);
@@ -223,14 +257,17 @@ tell_sums(const struct check *c)
 		    (unsigned long long)c->missing);
 	if (a->quiet == 0 && c->names != NULL)
 		printf(", %llu extra", (unsigned long long)c->extra);
+	if (a->quiet == 0 && c->away > 0)
+		printf(", %llu not read", (unsigned long long)c->away);
 	if (a->quiet == 0)
 		puts("");
 	if (c->bad > 0)
 		log_error("%s: %llu lines that are none of a manifest",
 		    a->check, (unsigned long long)c->bad);
-	if (c->same + c->different + c->missing == 0)
+	if (c->same + c->different + c->missing + c->away == 0)
 		log_error("%s: names no file", a->check);
-	else if (c->different + c->missing + c->bad + c->extra == 0 &&
+	else if (c->different + c->missing + c->bad + c->extra +
+	    c->away == 0 &&
 	    !c->run->partial)
 		return SYNC_EXIT_OK;
 	return SYNC_EXIT_PARTIAL;

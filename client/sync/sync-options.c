@@ -662,6 +662,7 @@ const struct sync_option sync_options[] = {
 	TEXT("report", 0, report.path),
 	TEXT("check", 0, check),
 	FLAG("extra", 0, extra),
+	FLAG("recall", 0, opts.also.recall),
 	/* always so */
 	TRUE("secluded-args", 's'), /* names never go through a shell */
 	TRUE("protect-args", 0),

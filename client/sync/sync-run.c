@@ -172,6 +172,8 @@ wanted(const struct sync_run *run, bool source)
 		want |= WALK_TEXT;
 	if (o->checksum)
 		want |= WALK_DIGEST;
+	if (source && !o->also.recall)
+		want |= WALK_AWAY;
 	if (o->one_device && source)
 		want |= WALK_ONE_DEVICE;
 	if ((o->delete || o->force) && !source)

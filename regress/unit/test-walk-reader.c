@@ -106,6 +106,9 @@ static const struct {
 	{ "an error that is none", RECORDS("\x81\0\0\0"), 0 },
 	{ "entry behind an error", RECORDS("\x81\0\0\4\3\0\1a"), 0 },
 	{ "kind", RECORDS(TOP "\x08\0\1a"), 0 },
+	{ "kind behind the last", RECORDS(TOP "\x09\0\1a\0"), WALK_AWAY },
+	{ "digest of a file that is away", RECORDS(TOP "\x48\0\1a\0"
+	    "01234567890123456789012345678901"), WALK_AWAY | WALK_DIGEST },
 	{ "flags of a name", RECORDS(TOP "\x40\0\1a\4"), 0 },
 	{ "name without a reason", RECORDS(TOP "\0\0\1a\0"), 0 },
 	{ "mode not asked for", RECORDS(TOP "\x13\0\1a"), 0 },
@@ -276,11 +279,28 @@ test_order_of_names(void **state)
 	}
 }
 
+static void
+test_away(void **state)
+{
+	(void)state;
+	walk_reader_init(&reader, WALK_AWAY);
+	walk_reader_reply(&reader, RECORDS(TOP "\x08\0\1a\7" "\x01\0\1b\7"));
+	assert_int_equal(walk_reader_next(&reader, &item), 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(walk_reader_next(&reader, &item), 1);
+		assert_int_equal(item.kind, WALK_FILE);
+		assert_int_equal(item.size, 7);
+		assert_int_equal(item.away, i == 0);
+	}
+	walk_reader_clear(&reader);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fields),
+		cmocka_unit_test(test_away),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_longest),
 		cmocka_unit_test(test_xattrs),

@@ -609,6 +609,14 @@ local_open_source(struct local_dir *d, const char *name, enum local_links rule,
 	return fd;
 }
 
+bool
+local_is_away(struct local_dir *d, const struct stat *st)
+{
+	int at = st->st_blocks == 0 ? fd_of(d) : -1;
+
+	return at >= 0 && file_is_away(at, st);
+}
+
 int
 local_open_target(struct local_dir *d, const char *name, int flags,
     mode_t mode, enum local_links rule)

@@ -112,6 +112,8 @@ DIR *local_dir_list(struct local_dir *d) must_check;
 /* Attributes of a name, or of the file behind a link if the rule follows it. */
 int local_stat(struct local_dir *d, const char *name, enum local_links rule,
     struct stat *st) must_check;
+/* As file_is_away(), of a file in the directory. */
+bool local_is_away(struct local_dir *d, const struct stat *st);
 /* Appends the extended attributes of these kinds (xfer/xattrs.h) of a name, and
  * sets those of one; a link is not followed. */
 int local_xattrs(struct local_dir *d, const char *name, uint32_t kinds,

@@ -388,11 +388,33 @@ serve_put_stat_ns(struct buf *b, const struct stat *st)
 	buf_put_u64(b, (uint64_t)st->st_blocks);
 }
 
+/* Is the content of what was looked at elsewhere? That is the file system's to
+ * say, which only a file without blocks is opened for, without being read. */
+static bool
+is_away(const struct serve_op *op)
+{
+	struct stat now;
+	bool away;
+	int fd;
+
+	if (!S_ISREG(op->st.st_mode) || op->st.st_blocks != 0 ||
+	    op->st.st_size == 0)
+		return false;
+	fd = serve_open_at(op, op->path, FILE_HANDLE | O_CLOEXEC, 0);
+	away = fd >= 0 && fstat(fd, &now) == 0 &&
+	    now.st_ino == op->st.st_ino && now.st_dev == op->st.st_dev &&
+	    file_is_away(fd, &op->st);
+	fd_close(&fd);
+	return away;
+}
+
 static int
 run_stat_ns(struct serve_op *op)
 {
 	if (serve_stat_at(op, op->path, op->flags != 0, &op->st) != 0)
 		return -1;
+	if (is_away(op))
+		op->st.st_blocks = -1;
 	serve_put_stat_ns(&op->data, &op->st);
 	return 0;
 }

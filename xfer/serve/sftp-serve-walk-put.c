@@ -67,12 +67,13 @@ walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
 }
 
 static uint8_t
-head_of(const struct walk_put *p, const struct stat *st, bool not_entered,
+head_of(const struct walk_put *p, const struct stat *st, bool left,
     const uint8_t *digest)
 {
 	enum walk_kind kind = walk_kind_of(st->st_mode);
 	/* Nobody copies what only some systems have, nor a socket. */
-	uint8_t head = (uint8_t)(kind != WALK_UNKNOWN ? kind : WALK_SOCKET);
+	uint8_t head = (uint8_t)(kind == WALK_UNKNOWN ? WALK_SOCKET :
+		left && kind == WALK_FILE ? WALK_FILE_AWAY : kind);
 
 	if ((p->want & WALK_MODE) != 0 &&
 	    (st->st_mode & WALK_MODE_MAX) == p->mode)
@@ -82,7 +83,7 @@ head_of(const struct walk_put *p, const struct stat *st, bool not_entered,
 		head |= WALK_SAME_OWNER;
 	if (digest != NULL)
 		head |= WALK_HAS_DIGEST;
-	if (not_entered)
+	if (left && kind == WALK_DIR)
 		head |= WALK_NOT_ENTERED;
 	return head;
 }
@@ -116,10 +117,10 @@ put_attributes(struct walk_put *p, struct buf *b, uint8_t head,
 
 void
 walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
-    const struct stat *st, bool not_entered, const char *text,
+    const struct stat *st, bool left, const char *text,
     const uint8_t *digest)
 {
-	uint8_t head = head_of(p, st, not_entered, digest);
+	uint8_t head = head_of(p, st, left, digest);
 
 	buf_put_u8(b, head);
 	put_front_coded(b, p->name, sizeof p->name, name);

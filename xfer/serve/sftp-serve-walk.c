@@ -114,7 +114,7 @@ tell_xattrs(struct serve_walk *w, struct buf *b, const char *name,
 
 static void
 tell(struct serve_walk *w, struct buf *b, const char *name,
-    const struct stat *st, bool not_entered, const uint8_t *digest)
+    const struct stat *st, bool left, const uint8_t *digest)
 {
 	char text[WALK_PATH_MAX + 1] = "";
 	ssize_t n = 0;
@@ -123,7 +123,7 @@ tell(struct serve_walk *w, struct buf *b, const char *name,
 		n = local_read_link(walk_dirs_here(&w->dirs), name, text,
 		    sizeof text - 1);
 	text[MAX(n, (ssize_t)0)] = '\0';
-	walk_put_entry(&w->put, b, name, st, not_entered, text, digest);
+	walk_put_entry(&w->put, b, name, st, left, text, digest);
 	if ((w->want & WALK_XATTRS_ALL) != 0)
 		tell_xattrs(w, b, name, st);
 }
@@ -194,7 +194,7 @@ get_stat(struct serve_walk *w, const char *name, struct stat *st)
 static int
 entry(struct serve_walk *w, struct buf *b, const char *name)
 {
-	bool not_entered = false;
+	bool left = false; /* a directory is not entered, a file away */
 	struct stat st;
 
 	if (get_stat(w, name, &st) != 0) {
@@ -205,16 +205,18 @@ entry(struct serve_walk *w, struct buf *b, const char *name)
 	if (is_excluded(w, name, &st))
 		return 0;
 	if (S_ISDIR(st.st_mode)) {
-		not_entered = (w->want & WALK_ONE_DEVICE) != 0 &&
+		left = (w->want & WALK_ONE_DEVICE) != 0 &&
 		    st.st_dev != w->dev;
-		if (!not_entered && walk_dirs_enter(&w->dirs, name, &st) != 0) {
+		if (!left && walk_dirs_enter(&w->dirs, name, &st) != 0) {
 			if (errno != ENAMETOOLONG)
 				return -1;
-			not_entered = true;
+			left = true;
 		}
 	}
-	if (!w->dirs.silent && !begin_digest(w, name, &st))
-		tell(w, b, name, &st, not_entered, NULL);
+	if ((w->want & WALK_AWAY) != 0 && S_ISREG(st.st_mode))
+		left = local_is_away(walk_dirs_here(&w->dirs), &st);
+	if (!w->dirs.silent && (left || !begin_digest(w, name, &st)))
+		tell(w, b, name, &st, left, NULL);
 	return 0;
 }
 

@@ -50,9 +50,10 @@ void walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
  * cannot be read. */
 void walk_put_xattrs(struct walk_put *p, struct buf *b,
     const struct buf *set);
-/* text: the target of a symbolic link. digest: NULL if there is none. */
+/* left: a directory that is not entered, or a file that is away.
+ * text: the target of a symbolic link. digest: NULL if there is none. */
 void walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
-    const struct stat *st, bool not_entered, const char *text,
+    const struct stat *st, bool left, const char *text,
     const uint8_t *digest);
 
 /* ---- directories -------------------------------------------------------- */

@@ -31,7 +31,9 @@ enum walk_want {
 	 * begin at this bit. */
 	WALK_XATTRS = 2048,
 	WALK_XATTRS_ALL = 7 * 2048,
-	WALK_WANT_ALL = 16383,
+	WALK_AWAY = 16384, /* files that are away are told as such, and are not
+			    * read for a digest */
+	WALK_WANT_ALL = 32767,
 };
 
 /* The first byte of a record. Of a group: WALK_GROUP with flags. Of an entry:
@@ -67,6 +69,8 @@ enum walk_kind {
 	WALK_BLOCK,
 	WALK_SOCKET,
 	WALK_KINDS,
+	WALK_FILE_AWAY = WALK_KINDS, /* a file whose content is elsewhere, as on
+				      * a tape; only in records */
 };
 
 /* WALK_UNKNOWN: the mode has no kind of file. */

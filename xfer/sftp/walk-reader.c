@@ -268,7 +268,10 @@ is_head(const struct walk_reader *r, uint8_t head)
 {
 	unsigned kind = head & WALK_KIND;
 
-	if (kind >= WALK_KINDS || (kind == WALK_UNKNOWN && head != 0))
+	if (kind == WALK_FILE_AWAY && ((r->want & WALK_AWAY) == 0 ||
+	    (head & WALK_HAS_DIGEST) != 0))
+		return false;
+	if (kind > WALK_FILE_AWAY || (kind == WALK_UNKNOWN && head != 0))
 		return false;
 	if ((r->want & WALK_MODE) == 0 && (head & WALK_SAME_MODE) != 0)
 		return false;
@@ -294,6 +297,9 @@ read_entry(struct walk_reader *r, uint8_t head, struct walk_item *item)
 		rd_fail(in, ERR_FORMAT);
 	item->name = r->name;
 	item->kind = (enum walk_kind)(head & WALK_KIND);
+	item->away = item->kind == WALK_FILE_AWAY;
+	if (item->away)
+		item->kind = WALK_FILE;
 	item->not_entered = item->kind == WALK_DIR &&
 	    (head & WALK_NOT_ENTERED) != 0;
 	if (item->kind != WALK_UNKNOWN) {

@@ -33,6 +33,7 @@ struct walk_item {
 	const char *name;
 	enum walk_kind kind;
 	bool not_entered;
+	bool away; /* a file whose content is elsewhere, as on a tape */
 	const uint8_t *digest; /* or NULL */
 	uint32_t mode; /* permissions, without the kind */
 	uint32_t uid, gid;

@@ -476,6 +476,25 @@ xattrs_unread(struct sync_plan *p, const char *path)
 	free(shown);
 }
 
+/* Would a file be read that lies on a tape? It is not copied, and as it may be
+ * at the target by another name, nothing is deleted. */
+static bool
+stays_away(struct sync_plan *p, const char *path, const struct walk_item *s,
+    const struct sync_decision *d)
+{
+	char *shown;
+
+	if (!s->away || p->p.opts->also.recall || d->left_alone ||
+	    (d->action != SYNC_COPY && !(p->p.every_file && p->p.up)))
+		return false;
+	shown = sync_shown(&p->now->pair, path, false);
+	p->p.hooks.fail(p->p.hooks.arg, shown, "has a size and no blocks, as "
+	    "on a tape: --recall reads it");
+	p->not_whole = true;
+	free(shown);
+	return true;
+}
+
 void
 sync_one(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t)
@@ -501,6 +520,8 @@ sync_one(struct sync_plan *p, const char *path, unsigned source,
 	r = record_of(p, &d, source, s, t);
 	if (p->now->pair.n_dests > 0 && !d.left_alone)
 		sync_dests_apply(p, &d, &r, t);
+	if (stays_away(p, path, s, &d))
+		return;
 	if (s->kind != WALK_DIR)
 		take_file(p, path, &d, &r, t);
 	else if (d.action != SYNC_NOTHING || !d.is_new)

@@ -42,6 +42,7 @@ struct sync_opts {
 	bool perms, times, owner, group; /* -p -t -o -g */
 	struct {
 		bool xattrs, acls, executability; /* -X -A -E */
+		bool recall; /* --recall: files that lie on a tape */
 	} also;
 	struct {
 		bool dir_times, link_times; /* -O -J */

@@ -378,6 +378,7 @@ scan_take_ns(struct walk_item *item, const struct sftp_stat_ns *st)
 	}
 	if (item->kind == WALK_FILE)
 		item->blocks = st->blocks;
+	item->away = item->kind == WALK_FILE && st->blocks == UINT64_MAX;
 }
 
 bool
