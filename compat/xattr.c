@@ -3,7 +3,56 @@
 
 #include <errno.h>
 #if defined(__linux__)
+#include <sys/syscall.h>
 #include <sys/xattr.h>
+
+#include <fcntl.h>
+#include <stdint.h>
+#include <unistd.h>
+
+/* The numbers and the structure are the kernel's, the same on all processors
+ * but one; C libraries do not have them yet. */
+#if !defined(__alpha__)
+enum { CALL_GETXATTRAT = 464, CALL_LISTXATTRAT = 465 };
+
+static ssize_t
+names_at(const struct xattr_file *f, char *names, size_t size)
+{
+	return (ssize_t)syscall(CALL_LISTXATTRAT, f->fd, f->name,
+	    AT_SYMLINK_NOFOLLOW, names, size);
+}
+
+static ssize_t
+value_at(const struct xattr_file *f, const char *name, void *value,
+    size_t size)
+{
+	struct {
+		uint64_t value;
+		uint32_t size, flags;
+	} args = { (uintptr_t)value, (uint32_t)size, 0 };
+
+	return (ssize_t)syscall(CALL_GETXATTRAT, f->fd, f->name,
+	    AT_SYMLINK_NOFOLLOW, name, &args, sizeof args);
+}
+#else
+static ssize_t
+names_at(const struct xattr_file *f, char *names, size_t size)
+{
+	(void)f;
+	(void)names;
+	(void)size;
+	errno = ENOSYS;
+	return -1;
+}
+
+static ssize_t
+value_at(const struct xattr_file *f, const char *name, void *value,
+    size_t size)
+{
+	(void)name;
+	return names_at(f, value, size);
+}
+#endif
 
 bool
 xattr_is_known(void)
@@ -14,6 +63,8 @@ xattr_is_known(void)
 ssize_t
 xattr_names(const struct xattr_file *f, char *names, size_t size)
 {
+	if (f->name != NULL)
+		return names_at(f, names, size);
 	if (f->path == NULL)
 		return flistxattr(f->fd, names, size);
 	return f->follow ? listxattr(f->path, names, size) :
@@ -24,6 +75,8 @@ ssize_t
 xattr_value(const struct xattr_file *f, const char *name, void *value,
     size_t size)
 {
+	if (f->name != NULL)
+		return value_at(f, name, value, size);
 	if (f->path == NULL)
 		return fgetxattr(f->fd, name, value, size);
 	return f->follow ? getxattr(f->path, name, value, size) :

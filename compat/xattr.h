@@ -14,11 +14,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A file: the open one, or if path is not NULL the one of that path. */
+/* A file: the open one; if path is not NULL the one of that path; if name is
+ * not NULL what has that name in the directory fd, be it a link: this only to
+ * be read, and on kernels that can do it (Linux 6.13; else ENOSYS). */
 struct xattr_file {
 	int fd;
 	const char *path;
 	bool follow; /* the path's last part may be a link that is followed */
+	const char *name;
 };
 
 /* Has this system extended attributes at all? */

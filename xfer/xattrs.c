@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -489,8 +490,9 @@ xattrs_read_at(int dir, const char *name, bool follow, uint32_t kinds,
 	return at(dir, name, follow, kinds, out, NULL);
 }
 
-int
-xattrs_read_beside(int dir, const char *name, uint32_t kinds, struct buf *out)
+/* Kernels before 6.13 have no way from a directory and a name to attributes. */
+static int
+beside_by_path(int dir, const char *name, uint32_t kinds, struct buf *out)
 {
 	char path[32 + XATTRS_NAME_LEN_MAX + 2];
 	const struct xattr_file f = { .fd = -1, .path = path };
@@ -515,6 +517,24 @@ xattrs_read_beside(int dir, const char *name, uint32_t kinds, struct buf *out)
 	/* There may be no /proc. */
 	return r != 0 && errno == ENOENT ?
 	    xattrs_read_at(dir, name, false, kinds, out) : r;
+}
+
+int
+xattrs_read_beside(int dir, const char *name, uint32_t kinds, struct buf *out)
+{
+	static atomic_bool lacks_call;
+	const struct xattr_file f = { .fd = dir, .name = name };
+	int r;
+
+	if (atomic_load(&lacks_call))
+		return beside_by_path(dir, name, kinds, out);
+	r = xattrs_read(&f, kinds, out);
+	/* Filters of system calls refuse in this way or that what they do not
+	 * know. */
+	if (r == 0 || (errno != ENOSYS && errno != EPERM))
+		return r;
+	atomic_store(&lacks_call, errno == ENOSYS);
+	return beside_by_path(dir, name, kinds, out);
 }
 
 int
