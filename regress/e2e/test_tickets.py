@@ -376,6 +376,30 @@ def test_names_that_are_unknown(make_server, key):
     assert redeem(server, ticket)[0] == "yes"
 
 
+def test_many_unknown_names(make_server, key):
+    """Half of them name the session, and half nobody: nothing is left of
+    them, neither in the directory nor in the monitor that is asked. (10,000
+    of either kind: names_without_end, names_of_nobody.)"""
+    server = make_server(f"{YES}\nMaxAuthTries 1000\nPerSourcePenalties no")
+    first = log_in(server, key)
+    ticket, = ask(first, 1)
+    monitor, = [pid for pid in server.connections()
+                if b"[priv]" in harness.title(pid)]
+
+    def left():
+        return (sorted(os.listdir(place())),
+                len(os.listdir(f"/proc/{monitor}/fd")))
+    before, wire = left(), reach(server)
+    for i in range(100):
+        bad = copy.copy(ticket)
+        bad.name = (os.urandom(24) if i % 2
+                    else ticket.name[:16] + i.to_bytes(8, "big"))
+        assert show(wire, bad) not in ("yes", "more")
+    assert harness.wait_for(lambda: left() == before)
+    assert show(wire, ticket) == "yes"
+    wire.open_session()
+
+
 def test_the_listener_ends_and_comes_back(server, key):
     """Names outlive SIGHUP: a monitor of the new listener finds the old
     session."""

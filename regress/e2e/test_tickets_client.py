@@ -85,7 +85,7 @@ def through(otp, proxy, server):  # noqa: F811
         f"[{proxy.host}]:{proxy.port} " + line.split(" ", 1)[1] + "\n"
         for line in server.known_hosts.read_text().splitlines()))
     return otp.client(server, key="ed25519", known_hosts=known,
-                      options=["LoginTickets=yes", *QUICK])
+                      log_level="DEBUG", options=["LoginTickets=yes", *QUICK])
 
 
 def begin(otp, config="LoginTickets yes\n", methods=TWO):  # noqa: F811
@@ -93,14 +93,28 @@ def begin(otp, config="LoginTickets yes\n", methods=TWO):  # noqa: F811
     return otp.server(f"{PAM}AuthenticationMethods {methods}\n{config}")
 
 
+def first_loss(otp, at, kind="cut"):  # noqa: F811
+    """Breaks the first connection there, but not before its client has the
+    ticket to come back with: until then, only a new dialogue could."""
+    return Fault(kind, dir="up", at=at, conn=0, when=lambda: (
+        b"a ticket to come back with" in (otp.dir / "said").read_bytes()))
+
+
+def said_by(otp, argv):  # noqa: F811
+    """Runs a client whose words go to the file that first_loss() reads."""
+    done = run(["sh", "-c", 'exec 2>"$0"; exec "$@"', otp.dir / "said", *argv],
+               env=otp.answers(oath(0)), timeout=120 * harness.SLOW)
+    return done, (otp.dir / "said").read_text(errors="replace")
+
+
 def copy_again(otp, server, plan, *flags, tries=5):  # noqa: F811
     data, target = otp.dir / "data", otp.home / "copy"
     data.write_bytes(harness.noise(3_000_000))
     with Proxy(("127.0.0.1", server.port), plan) as proxy:
-        done = run([hpn("scp"), *through(otp, proxy, server).options(), "-l",
-                    "30000", f"--retry={tries}", *flags, "-P", proxy.port,
-                    data, f"{USER}@{proxy.host}:{target}"],
-                   env=otp.answers(oath(0)), timeout=120 * harness.SLOW)
+        done, _ = said_by(otp, [
+            hpn("scp"), *through(otp, proxy, server).options(), "-l",
+            "30000", f"--retry={tries}", *flags, "-P", proxy.port, data,
+            f"{USER}@{proxy.host}:{target}"])
     if done.rc == 0:
         assert target.read_bytes() == data.read_bytes()
     return done, proxy
@@ -115,7 +129,8 @@ LOGIN = 9000  # bytes of a login, at least
 def test_one_dialogue_and_breaks(otp, kind, methods):  # noqa: F811
     server = begin(otp, methods=methods)
     done, proxy = copy_again(otp, server, for_connections(
-        [Fault(kind, at=900_000, conn=i) for i in range(3)]))
+        [first_loss(otp, 900_000, kind)]
+        + [Fault(kind, at=900_000, conn=i) for i in (1, 2)]))
     assert done.rc == 0, done
     assert len(proxy.connections) == 4
     assert len(otp.asked()) == 1
@@ -128,7 +143,7 @@ def test_breaks_in_a_login(otp):  # noqa: F811
     the old one is still good."""
     server = begin(otp)
     done, proxy = copy_again(otp, server, for_connections(
-        [Fault("cut", at=900_000, conn=0)]
+        [first_loss(otp, 900_000)]
         + [Fault("cut", at=at, conn=i + 1) for i, at in enumerate(
             (2000, 4000, 5000, 6000, 7000))]), tries=9)
     assert done.rc == 0, (done, proxy.happenings)
@@ -138,7 +153,8 @@ def test_breaks_in_a_login(otp):  # noqa: F811
 def test_several_connections_and_breaks(otp):  # noqa: F811
     server = begin(otp)
     done, _ = copy_again(otp, server, for_connections(
-        [Fault("cut", at=400_000, conn=i) for i in range(4)]), "-j", "3",
+        [first_loss(otp, 400_000)]
+        + [Fault("cut", at=400_000, conn=i) for i in (1, 2, 3)]), "-j", "3",
         tries=9)
     assert done.rc == 0, done
     assert len(otp.asked()) == 1
@@ -156,7 +172,8 @@ def test_until_maxage(otp):  # noqa: F811
     """The date is that of the dialogue, not of the last login."""
     server = begin(otp, "LoginTickets yes maxage:3\n")
     done, proxy = copy_again(otp, server, for_connections(
-        [Fault("cut", at=900_000, conn=i) for i in range(3)]))
+        [first_loss(otp, 900_000)]
+        + [Fault("cut", at=900_000, conn=i) for i in (1, 2)]))
     assert done.rc != 0
     assert len(proxy.connections) <= 4
     assert len(otp.asked()) == 1
@@ -171,14 +188,14 @@ def test_sync_comes_back(otp, at):  # noqa: F811
     for i in range(30):
         (source / f"f{i}").write_bytes(harness.noise(40_000))
     with Proxy(("127.0.0.1", server.port), for_connections(
-            [Fault("cut", at=at, conn=i) for i in range(2)])) as proxy:
+            [first_loss(otp, at), Fault("cut", at=at, conn=1)])) as proxy:
         client = through(otp, proxy, server)
         shell = " ".join(map(str, [hpn("ssh"), *client.options(), "-p",
                                    proxy.port]))
-        done = run([hpn("sync"), "-a", "--retry=5", "-e", shell, f"{source}/",
-                    f"{USER}@{proxy.host}:{target}/"],
-                   env=otp.answers(oath(0)), timeout=120 * harness.SLOW)
-    assert done.rc == 0, (done, proxy.happenings)
+        done, said = said_by(otp, [
+            hpn("sync"), "-a", "--retry=5", "-e", shell, f"{source}/",
+            f"{USER}@{proxy.host}:{target}/"])
+    assert done.rc == 0, (said, proxy.happenings)
     for path in source.iterdir():
         assert (target / path.name).read_bytes() == path.read_bytes()
     assert len(proxy.connections) == 3

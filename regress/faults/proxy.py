@@ -41,6 +41,7 @@ from dataclasses import dataclass
 KINDS = ("refuse", "cut", "close", "half", "stall", "hold", "corrupt", "slow")
 CHUNK = 65536
 HELD_MAX = 8 << 20
+WAIT = 60  # seconds, for a cause that does not come
 NOWHERE = bytes(16)  # an address of AF_UNSPEC
 LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -52,6 +53,9 @@ class Fault:
     at: int = 0
     arg: int = 0
     conn: int = None
+    # For tests: nothing more goes that way, and the fault waits, until it says
+    # True. What goes the other way passes.
+    when: object = None
 
     def __post_init__(self):
         if self.kind not in KINDS or self.dir not in ("up", "down", "both"):
@@ -197,7 +201,14 @@ class Connection:
             sink.sendall(data)
             self.proxy.passed(len(data))
 
+    def await_cause(self, fault):
+        until = time.monotonic() + WAIT
+        while fault.when and not fault.when():
+            if time.monotonic() > until or self.over.wait(0.01):
+                return
+
     def spoil(self, fault, direction, sink):
+        self.await_cause(fault)
         self.proxy.happened(self, fault)
         if fault.kind in ("cut", "close"):
             self.proxy.broken(self, fault.kind == "cut")

@@ -164,6 +164,33 @@ a_question(void **state)
 	buf_clear(&long_one);
 }
 
+/* Whoever shows names that are made up makes a monitor look for them: that
+ * costs no memory, and leaves nothing. */
+static void
+names_of_nobody(void **state)
+{
+	uint8_t handle[RENDEZVOUS_HANDLE_LEN] = { 0 };
+	struct span name = { handle, sizeof handle };
+	struct buf question = { 0 }, answer = { 0 };
+	int dir, fd;
+
+	(void)state;
+	assert_int_equal(rendezvous_open_at(path, geteuid(), &dir), 0);
+	buf_printf(&question, "who?");
+	for (int i = 0; i < 10000; i++) {
+		memcpy(handle, &i, sizeof i);
+		assert_int_equal(rendezvous_ask(dir, name, &question, &answer,
+				     &fd), ERR_NOT_FOUND);
+		assert_int_equal(fd, -1);
+		assert_int_equal(buf_len(&answer), 0);
+	}
+	/* Nothing is in it. */
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	fd_close(&dir);
+	buf_clear(&question);
+}
+
 /* ---- messages ----------------------------------------------------------- */
 
 static struct span
@@ -260,6 +287,7 @@ main(void)
 		cmocka_unit_test(the_directory),
 		cmocka_unit_test(names_of_the_dead),
 		cmocka_unit_test(a_question),
+		cmocka_unit_test(names_of_nobody),
 		cmocka_unit_test(the_question),
 		cmocka_unit_test(the_answer),
 	};

@@ -267,6 +267,70 @@ who_may_mint(void **state)
 	}
 }
 
+/* All that can hold of a login, in every combination: what is barred stays
+ * barred beside anything else, and nothing is gained but by what was shown. */
+static void
+every_login(void **state)
+{
+	static const unsigned shows = TICKET_BY_PUBLICKEY |
+	    TICKET_BY_PASSWORD | TICKET_BY_KBDINT;
+	static const unsigned barred = TICKET_BY_NONE | TICKET_BY_KEYEX |
+	    TICKET_BY_GSSAPI | TICKET_BY_HOSTBASED | TICKET_BY_TICKET |
+	    TICKET_MUST_CHANGE;
+	static const unsigned harmless = TICKET_FORCED | TICKET_CHROOTED |
+	    TICKET_SFTP_ONLY | TICKET_BY_INSTEAD;
+	const unsigned end = (unsigned)TICKET_BY_INSTEAD << 1;
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(shows | barred | harmless, end - 1);
+	for (unsigned traits = 0; traits < end; traits++) {
+		bool may = (traits & shows) != 0 && (traits & barred) == 0;
+
+		n += may;
+		assert_int_equal(ticket_rules_may(traits, TICKET_BESIDE), may);
+		assert_int_equal(ticket_rules_may(traits, TICKET_INSTEAD), may);
+		/* Whatever is not in the table bars, too. */
+		for (unsigned more = end; more != 0; more <<= 1)
+			assert_false(ticket_rules_may(traits | more,
+			    TICKET_BESIDE));
+	}
+	assert_int_equal(n, 7 * 16);
+	for (int kind = 0; kind < 256; kind++)
+		assert_int_equal(ticket_rules_may(shows, (char)kind),
+		    kind == 'p' || kind == 'r');
+}
+
+/* Names that are made up find nothing and cost nothing; and a table from which
+ * tickets come and go for ever is as one from which none did. */
+static void
+names_without_end(void **state)
+{
+	uint8_t serial[TICKET_SERIAL_LEN], secret[TICKET_SECRET_LEN],
+	    proof[TICKET_PROOF_LEN] = { 0 }, made_up[TICKET_SERIAL_LEN] = { 0 };
+	struct span name = { serial, sizeof serial };
+	struct ticket_table table = { .n = 0 };
+
+	(void)state;
+	for (int i = 0; i < 10000; i++) {
+		assert_int_equal(ticket_table_mint(&table, &binding, 'p', END,
+				     serial, secret), 0);
+		memcpy(made_up, &i, sizeof i);
+		assert_int_equal(ticket_table_redeem(&table,
+				     (struct span){ made_up, sizeof made_up },
+				     'p', text_span("data"),
+				     (struct span){ proof, 32 }, NOW),
+		    TICKET_UNKNOWN);
+		assert_int_equal(table.n, 1);
+		prove(&binding, 'p', secret, "data", proof);
+		assert_int_equal(ticket_table_redeem(&table, name, 'p',
+				     text_span("data"),
+				     (struct span){ proof, 32 }, NOW),
+		    TICKET_GOOD);
+		assert_int_equal(table.n, 0);
+	}
+}
+
 int
 main(void)
 {
@@ -277,6 +341,8 @@ main(void)
 		cmocka_unit_test(none_to_come_back),
 		cmocka_unit_test(nothing_stays),
 		cmocka_unit_test(who_may_mint),
+		cmocka_unit_test(every_login),
+		cmocka_unit_test(names_without_end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
