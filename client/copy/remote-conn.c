@@ -210,9 +210,10 @@ on_login_expected(void *arg)
 }
 
 /* The login took the user, but the server gives tickets: so what will be wanted
- * of further connections need not wait for the first file. */
+ * of further connections need not wait for the first file, and their key
+ * exchanges not for the tickets. */
 static void
-plan_by_ticket(struct conn *first)
+connect_by_ticket(struct conn *first)
 {
 	struct remote *r = first->r;
 	uint64_t rtt_us = tcp_rtt_us(sshclient_fd(first->client));
@@ -220,8 +221,8 @@ plan_by_ticket(struct conn *first)
 	if (r->conn_count == 1 &&
 	    xfer_streams_early(rtt_us, r->p.bulk, r->p.connections) > 0 &&
 	    sshclient_further(first->client) == SSHCLIENT_FURTHER_LATER &&
-	    remote_plan_early(r, rtt_us) != 0)
-		log_debug("no further connections could be planned");
+	    remote_connect_early(r, rtt_us) != 0)
+		log_debug("no further connections could be begun");
 }
 
 static int
@@ -236,7 +237,7 @@ on_login_done(void *arg)
 	if (conn->number > 0)
 		log_debug("connection %u is ready", conn->number);
 	else
-		plan_by_ticket(conn);
+		connect_by_ticket(conn);
 	remote_conn_log_in_next(conn->r);
 	return remote_streams_login_done(conn);
 }

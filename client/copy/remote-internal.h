@@ -110,9 +110,9 @@ struct remote {
 
 enum { REMOTE_EXIT_ERROR = 255 };
 
-/* Plans the further connections that a copy of large files will want, where the
- * first one is logged in, or is a master's. */
-int remote_plan_early(struct remote *r, uint64_t rtt_us) must_check;
+/* Begins the further connections that a copy of large files will want over a
+ * path with that round trip, up to their logins. */
+int remote_connect_early(struct remote *r, uint64_t rtt_us) must_check;
 
 /* Notes the error for remote_last_end(). */
 void remote_note_end(int err);

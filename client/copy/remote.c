@@ -150,19 +150,13 @@ on_turn(void *arg)
 	return false;
 }
 
-/* Begins further connections while the first one logs in, for large files over
- * a long path to a known host. They log in after the first one has. */
-static int
-connect_early(struct remote *r)
+int
+remote_connect_early(struct remote *r, uint64_t rtt_us)
 {
-	struct sshclient *first = remote_first(r)->client;
 	struct stream *stream;
-	unsigned n = 0;
+	unsigned n = xfer_streams_early(rtt_us, r->p.bulk, r->p.connections);
 	int err = 0;
 
-	if (sshclient_is_predictable(first))
-		n = xfer_streams_early(tcp_rtt_us(sshclient_fd(first)),
-		    r->p.bulk, r->p.connections);
 	while (n-- > 0 &&
 	    (err = remote_stream_add_connected(r, &stream)) == 0) {
 		stream->unclaimed = true;
@@ -173,11 +167,25 @@ connect_early(struct remote *r)
 	return err;
 }
 
-int
-remote_plan_early(struct remote *r, uint64_t rtt_us)
+/* Begins further connections while the first one logs in, for large files over
+ * a long path to a known host. */
+static int
+connect_early(struct remote *r)
+{
+	struct sshclient *first = remote_first(r)->client;
+
+	return sshclient_is_predictable(first) ?
+	    remote_connect_early(r, tcp_rtt_us(sshclient_fd(first))) : 0;
+}
+
+/* Plans the further connections that a copy of large files will want beside a
+ * master's. They may log in at once, because the master is logged in. */
+static int
+plan_early(struct remote *r)
 {
 	struct stream *stream;
-	unsigned n = xfer_streams_early(rtt_us, r->p.bulk, r->p.connections);
+	unsigned n = xfer_streams_early(r->master_rtt_us, r->p.bulk,
+	    r->p.connections);
 	int err = 0;
 
 	while (n-- > 0 &&
@@ -198,8 +206,7 @@ begin_here(struct remote *r)
 	if ((err = loop_on_turn(r->p.loop, on_turn, r)) != 0)
 		return err;
 	if (remote_master_begin(r))
-		return remote_first(r)->client != NULL ?
-		    remote_plan_early(r, r->master_rtt_us) : 0;
+		return remote_first(r)->client != NULL ? plan_early(r) : 0;
 	conn = remote_conn_add(r);
 	if ((err = remote_stream_add(&stream, conn)) != 0)
 		return err;
