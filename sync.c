@@ -25,6 +25,7 @@
 #include "client/report/report.h"
 #include "client/sync/sync-again.h"
 #include "client/sync/sync-args.h"
+#include "client/sync/sync-job.h"
 #include "client/sync/sync-run.h"
 #include "crypto/library.h"
 #include "xfer/progress.h"
@@ -152,8 +153,10 @@ main(int argc, char **argv)
 	help_answer(&sync_help, argc, argv, crypto_library_version());
 	sync_again_begin(argc, argv);
 	names = sync_args_read(&run.args, argc, argv, &n);
+	sync_job_read(&run, argc, argv, &names, &n);
 	read_names(names, n);
 	check_ends();
+	sync_job_begin(&run);
 	if ((run.loop = loop_new()) == NULL)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();

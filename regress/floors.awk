@@ -52,7 +52,8 @@ BEGIN {
 	may["client/copy"] = may["client/report"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
 	    " xfer/delta xfer/orders xfer/transfer xfer/rcp client/copy"
 	may["client/check"] = may["client/copy"] " client/check"
-	may["client/sync"] = may["client/copy"] " xfer/local xfer/rules xfer/sync client/sync"
+	may["client/job"] = may["client/common"] " client/job"
+	may["client/sync"] = may["client/copy"] " client/job xfer/local xfer/rules xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
 	may["server/events"] = may["conf"] " server/events"
 	may["server/listener"] = may["server"] " server/events server/listener"

@@ -18,6 +18,7 @@
 #include "base/screen.h"
 #include "base/str.h"
 #include "client/auth/login-tickets.h"
+#include "client/sync/sync-job.h"
 #include "client/sync/sync-run.h"
 #include "compat/bsd-mem.h"
 #include "compat/proc.h"
@@ -224,9 +225,8 @@ retries(const struct sync_run *run)
 				       run->host.copy.retries;
 }
 
-/* Was a list read from standard input, which has it only once? */
-static bool
-has_read_input(void)
+bool
+sync_again_reads_input(void)
 {
 	for (char **arg = again.argv + 1; *arg != NULL; arg++) {
 		size_t len = strlen(*arg);
@@ -260,7 +260,8 @@ sync_again_may(const struct sync_run *run, int err)
 	    !run->both_here && run->args.check == NULL && !run->stop &&
 	    !run->tries_over && !would_lose(&run->args.opts) &&
 	    (again.used < retries(run) || again.worked > 0) &&
-	    retries(run) > 0 && again.all < ALL_MAX && !has_read_input();
+	    retries(run) > 0 && again.all < ALL_MAX &&
+	    !sync_again_reads_input();
 }
 
 /* False: it was told to end meanwhile. */
@@ -310,6 +311,7 @@ sync_again(struct sync_run *run, int err)
 	screen_clear();
 	ticket = leave_ticket(run);
 	leave(ticket);
+	sync_job_leave();
 	proc_execute_self(again.argv, environ);
 	fd_close(&ticket);
 	(void)unsetenv(VARIABLE);

@@ -42,5 +42,7 @@ const char *sync_again_token(void);
 void sync_again_locks(bool now);
 /* Was it, when the last try ended? */
 bool sync_again_locked_half(void);
+/* Is a list read from standard input, which has it only once? */
+bool sync_again_reads_input(void);
 
 #endif

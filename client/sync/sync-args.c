@@ -291,6 +291,27 @@ complete_timeout(struct sync_args *a)
 	free(interval);
 }
 
+/* A shard copies the files of its list. Names that go, and those that become
+ * one file, are the business of --finish; and until then no directory is closed
+ * to other shards. */
+static void
+keep_to_list(struct sync_args *a)
+{
+	struct sync_opts *o = &a->opts;
+	const char *why = NULL;
+
+	a->files_from = a->given.job.list;
+	a->from0 = true;
+	o->recursive = o->delete = o->delete_excluded = false;
+	a->given.during = a->given.after = false;
+	o->one_file.hard_links = o->one_file.renamed = false;
+	o->omit.dir_times = true;
+	if (o->perms)
+		why = by_name("chmod", strlen("chmod"))->take(a, "Du+rwx");
+	if (why != NULL)
+		refuse(SYNC_EXIT_USAGE, "--chmod", why);
+}
+
 /* Refuses what makes no sense together, and sets what follows from several
  * options. */
 static void
@@ -298,6 +319,8 @@ complete(struct sync_args *a)
 {
 	struct sync_opts *o = &a->opts;
 
+	if (a->given.job.list != NULL)
+		keep_to_list(a);
 	if (a->files_from != NULL) {
 		/* As rsync: -R and -d, and -a without -r. */
 		a->relative = true;
@@ -364,7 +387,7 @@ sync_args_read(struct sync_args *a, int argc, char **argv, int *n)
 			names[(*n)++] = argv[i];
 		else if (strcmp(argv[i], "--") == 0)
 			only_names = true;
-		else if (argv[i][1] == '-')
+		else if (++a->given.options, argv[i][1] == '-')
 			i += take_long(a, argv[i], next);
 		else
 			i += take_letters(a, argv[i], next);

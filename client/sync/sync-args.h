@@ -37,6 +37,12 @@ struct sync_args {
 		 * --delete-during. */
 		bool during, after;
 		bool cvs_exclude; /* -C */
+		unsigned options; /* how many words are options */
+		struct {
+			/* --plan, --shards, --shard, --job, --finish */
+			const char *plan, *shards, *shard, *of, *finish;
+			const char *list; /* a shard's names */
+		} job; /* NULL: was not given */
 	} given;		 /* what stands in the line */
 	int port;
 	bool compress;		 /* -z */

@@ -663,6 +663,12 @@ const struct sync_option sync_options[] = {
 	TEXT("check", 0, check),
 	FLAG("extra", 0, extra),
 	FLAG("recall", 0, opts.also.recall),
+	/* in parts */
+	TEXT("plan", 0, given.job.plan),
+	TEXT("shards", 0, given.job.shards),
+	TEXT("shard", 0, given.job.shard),
+	TEXT("job", 0, given.job.of),
+	TEXT("finish", 0, given.job.finish),
 	/* always so */
 	TRUE("secluded-args", 's'), /* names never go through a shell */
 	TRUE("protect-args", 0),

@@ -1,12 +1,67 @@
 /* SPDX-License-Identifier: ISC */
-/* --report: a page about the run. */
+/* What a run writes down of itself: --manifest, a line for each file of it that
+ * is at the target; --report, a page about it. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "client/report/report-command.h"
 #include "client/report/report.h"
 #include "client/sync/sync-again.h"
+#include "client/sync/sync-job.h"
 #include "client/sync/sync-run.h"
+
+/* ---- --manifest --------------------------------------------------------- */
+
+static void
+on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
+{
+	struct sync_run *run = arg;
+	const char *top = run->manifest_top;
+	size_t len = strlen(top);
+
+	/* A path of this host is below the target already. */
+	if (up && strcmp(top, ".") != 0 && strncmp(path, top, len) == 0)
+		path += len;
+	while (*path == '/' || strncmp(path, "./", 2) == 0)
+		path++;
+	manifest_add(run->manifest, digest, path);
+	report_digest(run->report, path, digest);
+}
+
+void
+sync_manifest_begin(struct sync_run *run)
+{
+	const char *path = run->args.manifest;
+
+	if (path == NULL || run->args.opts.dry_run)
+		return;
+	if (manifest_create(&run->manifest, path) != 0)
+		sync_die(run, SYNC_EXIT_OUTPUT, path, strerror(errno));
+	run->args.xfer.summed = on_summed;
+}
+
+void
+sync_manifest_top(struct sync_run *run)
+{
+	if (run->manifest != NULL)
+		run->manifest_top = sync_end_path(sync_end_of(run, false),
+		    run->target_path);
+}
+
+void
+sync_manifest_end(struct sync_run *run, bool whole)
+{
+	if (manifest_end(run->manifest, whole) != 0) {
+		sync_tell_fail(run, run->args.manifest, strerror(errno));
+		run->partial = true;
+	}
+	run->manifest = NULL;
+	free(run->manifest_top);
+	run->manifest_top = NULL;
+}
+
+/* ---- --report ----------------------------------------------------------- */
 
 void
 sync_report_begin(struct sync_run *run, char *const *names, int n)
@@ -30,8 +85,10 @@ sync_report_end(struct sync_run *run, enum sync_exit status)
 {
 	bool interrupted = run->stopped != SYNC_EXIT_OK;
 
-	if (report_end(run->report, (int)status, interrupted) == 0)
-		return status;
-	sync_tell_fail(run, run->args.report.path, strerror(errno));
-	return status == SYNC_EXIT_OK ? SYNC_EXIT_OUTPUT : status;
+	if (report_end(run->report, (int)status, interrupted) != 0) {
+		sync_tell_fail(run, run->args.report.path, strerror(errno));
+		if (status == SYNC_EXIT_OK)
+			status = SYNC_EXIT_OUTPUT;
+	}
+	return sync_job_end(run, status);
 }

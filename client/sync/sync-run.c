@@ -91,6 +91,23 @@ sync_make_parents(struct sync_run *run, const char *path)
 	}
 }
 
+static enum sync_kind
+kind_of(struct sync_run *run, bool source, const char *path)
+{
+	struct sftp_attrs attrs;
+	int r = sftp_call_stat(sync_end_of(run, source)->s, path, true,
+	    &attrs);
+
+	if (r < 0)
+		sync_lost(run, r);
+	if (r > 0 && r != SFTP_NO_SUCH_FILE)
+		sync_die(run, SYNC_EXIT_FILES, path, sftp_call_words(r));
+	if (r > 0)
+		return SYNC_KIND_MISSING;
+	return (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode) ?
+	    SYNC_KIND_DIR : SYNC_KIND_OTHER;
+}
+
 static void
 make_target(struct sync_run *run)
 {
@@ -110,30 +127,14 @@ make_target(struct sync_run *run)
 	r = sftp_call_mkdir(s, named, &attrs);
 	if (r < 0)
 		sync_lost(run, r);
-	if (r > 0)
+	/* Another shard may have made it just now. */
+	if (r > 0 && kind_of(run, false, named) != SYNC_KIND_DIR)
 		sync_die(run, SYNC_EXIT_OUTPUT, run->target_path,
 		    sftp_call_words(r));
 	sync_durable_name(run, s, named);
 	free(named);
 	if (run->args.verbose > 0 && !run->args.json)
 		printf("created directory %s\n", run->target_path);
-}
-
-static enum sync_kind
-kind_of(struct sync_run *run, bool source, const char *path)
-{
-	struct sftp_attrs attrs;
-	int r = sftp_call_stat(sync_end_of(run, source)->s, path, true,
-	    &attrs);
-
-	if (r < 0)
-		sync_lost(run, r);
-	if (r > 0 && r != SFTP_NO_SUCH_FILE)
-		sync_die(run, SYNC_EXIT_FILES, path, sftp_call_words(r));
-	if (r > 0)
-		return SYNC_KIND_MISSING;
-	return (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode) ?
-	    SYNC_KIND_DIR : SYNC_KIND_OTHER;
 }
 
 static void

@@ -224,15 +224,16 @@ struct local_dir *sync_way_here(struct sync_run *run);
  * the program if it does not know one. */
 void sync_chown_find(struct sync_run *run);
 
-/* sync-manifest.c: --manifest. The file is made before anything is copied, the
+/* sync-report.c: --manifest. The file is made before anything is copied, the
  * session's name of the target is known later; the file gets its name if the
  * run was whole. */
 void sync_manifest_begin(struct sync_run *run);
 void sync_manifest_top(struct sync_run *run);
 void sync_manifest_end(struct sync_run *run, bool whole);
 
-/* sync-report.c: --report. Begun before there is a connection. The end returns
- * the exit status, which is another one if the page could not be written. */
+/* sync-report.c: --report. Begun before there is a connection. The end, which
+ * is that of a part of a job, too, returns the exit status: another one if the
+ * page could not be written. */
 void sync_report_begin(struct sync_run *run, char *const *names, int n);
 enum sync_exit sync_report_end(struct sync_run *run,
     enum sync_exit status) must_check;

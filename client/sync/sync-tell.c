@@ -27,6 +27,7 @@
 #include "base/str.h"
 #include "client/sync/sync-again.h"
 #include "client/sync/sync-format.h"
+#include "client/sync/sync-job.h"
 
 /* ---- where they go ------------------------------------------------------ */
 
@@ -77,6 +78,7 @@ sync_tell_item(void *arg, const char *letters, const char *path,
 	struct buf b;
 
 	sync_again_item(run, letters);
+	sync_job_item(run, letters, path, source);
 	if (a->json)
 		sync_event_item(run, letters, path, source);
 	buf_init(&b);
