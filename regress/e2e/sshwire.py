@@ -193,6 +193,7 @@ class Wire:
         self.tx_seqnr = self.rx_seqnr = 0
         self.session_id = None
         self.host_blob = None
+        self.passes = ()  # more types that expect() passes over
         self.ext_info = None
         self.told = []  # texts of DEBUG messages
         self.mine = self.theirs = None
@@ -286,7 +287,8 @@ class Wire:
                 raise Closed(Reader(payload[5:]).text())
             assert payload[0] in (IGNORE, DEBUG, EXT_INFO, USERAUTH_BANNER,
                                   UNIMPLEMENTED, GLOBAL_REQUEST,
-                                  WINDOW_ADJUST, CHANNEL_EOF), \
+                                  WINDOW_ADJUST, CHANNEL_EOF,
+                                  *self.passes), \
                 f"message {payload[0]} instead of {kinds}: {payload[:200]!r}"
 
     def drain(self):

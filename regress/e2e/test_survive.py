@@ -2,14 +2,21 @@
 """Sessions that survive their connection (Survive at both ends): the
 connection is cut, and they go on over another one."""
 
+import contextlib
+import hashlib
 import os
+import random
 import re
+import time
 
 import pytest
 from faults.proxy import Fault, Proxy, for_connections
+from forwarding import Forwarder, exactly, free_port, reach, service  # noqa: F401
+from sshwire import CHANNEL_REQUEST, CHANNEL_SUCCESS, fake_servers
+from terminal import Terminal
 
 import harness
-from harness import LONG, Client, have
+from harness import LONG, Client, have, wait_for
 
 pytestmark = [
     pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
@@ -18,16 +25,22 @@ pytestmark = [
                        reason="Survive needs a server of the superuser's"),
 ]
 YES = "LogLevel VERBOSE\nSurvive yes\n"
+QUICK = ("Survive=yes", "ServerAliveInterval=1", "ServerAliveCountMax=1")
 
 
-def client_of(server, proxy, options=("Survive=yes",), **kw):
+def client_of(server, proxy, options=QUICK, **kw):
     """A client that reaches the server by the proxy."""
     known = server.dir / "known-by-proxy"
     known.write_text("".join(
         f"[{proxy.host}]:{proxy.port} " + line.split(" ", 1)[1] + "\n"
         for line in server.known_hosts.read_text().splitlines()))
-    return Client("hpn", server, known_hosts=known, log_level="INFO",
+    kw.setdefault("log_level", "VERBOSE")
+    return Client("hpn", server, known_hosts=known,
                   options=[*options, f"Port={proxy.port}"], **kw)
+
+
+def through(server, plan=lambda number: [], **kw):
+    return Proxy(("127.0.0.1", server.port), plan, **kw)
 
 
 def when_granted(server, command):
@@ -35,6 +48,27 @@ def when_granted(server, command):
     return (f"until grep -q 'session survives' {server.log}; do sleep .05; "
             f"done; {command}")
 
+
+def lose(proxy, kind):
+    """The connection that there is now."""
+    for c in proxy.alive():
+        if kind == "stall":
+            c.stalled = True
+        else:
+            c.end(kind == "cut")
+
+
+def breaks(seed, least, most, count):
+    """A plan: so many connections break, in ways and at places of the seed."""
+    def plan(number):
+        rng = random.Random(f"{seed} {number}")
+        kind = rng.choice(("cut", "cut", "close", "stall"))
+        return [Fault(kind, at=rng.randrange(least, most))] \
+            if number < count else []
+    return plan
+
+
+# ---- commands ------------------------------------------------------------
 
 @pytest.mark.parametrize("kind", ["cut", "close"])
 def test_a_command_goes_on(make_server, kind):
@@ -45,14 +79,39 @@ def test_a_command_goes_on(make_server, kind):
     path.write_bytes(data)
     faults = for_connections([Fault(kind, at=400_000 + 13_577 * i, conn=i)
                               for i in range(10)])
-    with Proxy(("127.0.0.1", server.port), faults) as proxy:
-        client = client_of(server, proxy)
-        done = client.ssh(when_granted(server, f"cat {path}"), timeout=LONG)
+    with through(server, faults) as proxy:
+        done = client_of(server, proxy).ssh(
+            when_granted(server, f"cat {path}"), timeout=LONG)
         assert done.rc == 0, (done.errors, server.log_text())
         assert len(proxy.connections) == 11
     assert done.out == data
     assert len(re.findall("is detached", server.log_text())) == 10
     assert done.errors.count("The session goes on") == 10
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_both_ways_at_random(make_server, seed):
+    """20 MB through cat, with new keys now and then: each byte comes once."""
+    server = make_server(YES)
+    data = harness.noise(20_000_000)
+    with through(server, breaks(seed, 15_000, 4_000_000, 12)) as proxy:
+        done = client_of(server, proxy, [*QUICK, "RekeyLimit=3M"]).ssh(
+            when_granted(server, "cat"), stdin=data, timeout=2 * LONG)
+        assert done.rc == 0, (done.errors, server.log_text())
+        assert len(proxy.connections) > 3
+    assert hashlib.sha256(done.out).digest() == hashlib.sha256(data).digest()
+
+
+def test_exit_status_and_signals(make_server):
+    """What the server said while nobody heard it."""
+    server = make_server(YES)
+    with through(server) as proxy:
+        client = client_of(server, proxy)
+        run = Forwarder(client, server.dir, command=(when_granted(
+            server, "touch %s/there; sleep 1; exit 37" % server.dir),))
+        assert wait_for(lambda: (server.dir / "there").exists(), LONG)
+        lose(proxy, "cut")
+        assert run.wait() == 37
 
 
 def test_time_of_the_client(make_server):
@@ -61,12 +120,154 @@ def test_time_of_the_client(make_server):
     faults = for_connections([Fault("cut", at=9000, dir="down", conn=0)]
                              + [Fault("refuse", conn=i)
                                 for i in range(1, 100)])
-    with Proxy(("127.0.0.1", server.port), faults) as proxy:
-        client = client_of(server, proxy, ["Survive=yes", "SurviveTime=3"])
-        done = client.ssh(when_granted(
-            server, "head -c 100000 /dev/zero"), timeout=LONG)
+    with through(server, faults) as proxy:
+        done = client_of(server, proxy, [*QUICK, "SurviveTime=3"]).ssh(
+            when_granted(server, "head -c 100000 /dev/zero"), timeout=LONG)
     assert done.rc == 255
     assert "trying again for 3 s" in done.errors
     assert "given up after 3 s" in done.errors
-    assert harness.wait_for(lambda: "s without a client" in
-                            server.log_text(), LONG)
+    assert wait_for(lambda: "s without a client" in server.log_text(), LONG)
+
+
+def test_the_server_has_ended_it(make_server):
+    """Its monitor was told to end: the client hears that it is over."""
+    server = make_server(YES + "\n")
+    with through(server) as proxy:
+        run = Forwarder(client_of(server, proxy), server.dir,
+                        command=(when_granted(server, "sleep 100"),))
+        run.shows("survives its connection")
+        proxy.plan = lambda number: [Fault("stall")]
+        lose(proxy, "cut")
+        assert wait_for(lambda: "is detached" in server.log_text(), LONG)
+        for pid in server.connections():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, 15)
+        assert wait_for(lambda: not server.connections(), LONG)
+        proxy.plan = lambda number: []
+        assert run.wait() == 255
+        assert "does not go on with this session" in run.text()
+
+
+# ---- forwards ------------------------------------------------------------
+
+@pytest.mark.parametrize("kind", ["cut", "stall"])
+@pytest.mark.parametrize("way", ["L", "R"])
+def test_forwards_go_on(make_server, service, way, kind):  # noqa: F811
+    """Connections that were open go on, and new ones are made, three times."""
+    server, there, here = make_server(YES), service(), free_port()
+    with through(server) as proxy:
+        run = Forwarder(client_of(server, proxy), server.dir, f"-{way}",
+                        f"{here}:127.0.0.1:{there.port}")
+        try:
+            run.shows("survives its connection").listens(here)
+            with reach(here) as sock:
+                for i in range(3):
+                    lose(proxy, kind)
+                    text = harness.noise(300_000 + i)
+                    sock.sendall(text)
+                    assert exactly(sock, len(text)) == text
+                    assert run.text().count("goes on") == i + 1
+                    with reach(here) as other:
+                        other.sendall(b"hello")
+                        assert exactly(other, 5) == b"hello"
+            assert run.terminate() == 0
+        finally:
+            run.close()
+
+
+# ---- terminals -----------------------------------------------------------
+
+@pytest.fixture
+def shell(make_server):
+    opened = []
+
+    def begin(*options):
+        server = make_server(YES)
+        proxy = through(server)
+        client = client_of(server, proxy, [*QUICK, *options],
+                           log_level="INFO")
+        terminal = Terminal(client.ssh_args())
+        opened.extend([terminal, proxy])
+        terminal.line("HISTFILE=; PS1='re''ady> '; stty -echo")
+        terminal.expect("ready> ")
+        assert wait_for(lambda: "session survives" in server.log_text(), LONG)
+        return server, proxy, terminal
+
+    yield begin
+    for one in opened:
+        one.close()
+
+
+def test_a_shell_goes_on(shell):
+    server, proxy, terminal = shell()
+    terminal.line("x=kept")
+    terminal.expect("ready> ")
+    for kind in ("cut", "stall", "close"):
+        lose(proxy, kind)
+        terminal.expect("was lost")
+        terminal.expect("goes on")
+        terminal.line("echo it is $x")
+        terminal.expect("it is kept")
+
+
+def test_what_is_typed_meanwhile(shell):
+    """Is dropped with a bell; escapes are heard, and end it at once."""
+    server, proxy, terminal = shell()
+    proxy.plan = lambda number: [Fault("stall")]
+    lose(proxy, "cut")
+    terminal.expect("was lost")
+    terminal.line("touch %s/typed" % server.dir)
+    terminal.expect("\a")
+    terminal.type("\r~?")
+    terminal.expect("Supported escape sequences", 10)
+    begun = time.monotonic()
+    terminal.type("\r~.")
+    assert terminal.wait() == 255
+    assert time.monotonic() - begun < 5
+    assert not (server.dir / "typed").exists()
+
+
+# ---- where it is off -----------------------------------------------------
+
+@pytest.mark.parametrize("survive", ["yes", "no"])
+def test_another_server_sees_nothing(tmp_path, keys, survive):
+    """What it gets is the same, to the message."""
+    heard = []
+
+    def listen(w):
+        w.handshake(server.host)
+        heard.append(w)
+        recv, w.log = w.recv, []
+
+        def recording():
+            payload = recv()
+            w.log.append(payload)
+            return payload
+        w.recv = recording
+        w.accept_user()
+        w.sock.settimeout(1)  # it waits for answers
+        w.drain()
+
+    with fake_servers(tmp_path, keys) as make:
+        server = make(listen)
+        Client("hpn", server, options=[f"Survive={survive}"]).ssh(
+            "true", timeout=LONG)
+    assert heard[0].log
+    assert not [p for p in heard[0].log if b"survive" in p or b"resume" in p]
+
+
+@pytest.mark.parametrize("config,options", [
+    ("LogLevel VERBOSE\n", QUICK), (YES, QUICK[1:]),
+    (YES, [*QUICK, "Compression=yes"]), (YES, [*QUICK, "Ciphers=aes128-cbc"]),
+])
+def test_else_it_ends_with_its_connection(make_server, config, options):
+    server = make_server(config + "Ciphers +aes128-cbc\n")
+    with through(server) as proxy:
+        client = client_of(server, proxy, options)
+        run = Forwarder(client, server.dir, command=(
+            f"touch {server.dir}/there; sleep 100",))
+        assert wait_for(lambda: (server.dir / "there").exists(), LONG)
+        lose(proxy, "cut")
+        assert run.wait() == 255
+        assert len(proxy.connections) == 1
+    assert "detached" not in server.log_text()

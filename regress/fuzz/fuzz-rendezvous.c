@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
-/* What monitors say to each other about a ticket. What is read is put in the
- * same bytes. */
+/* What monitors say to each other about a ticket, and about a session that goes
+ * on. What is read is put in the same bytes. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "regress/fuzz/fuzz.h"
 #include "server/monitor/rendezvous-wire.h"
+#include "server/monitor/resume-wire.h"
 
 static void
 compare(const struct buf *b, struct rd in)
@@ -50,15 +51,51 @@ answer(struct rd in)
 	buf_clear(&b);
 }
 
-/* The first byte says which of the two it is. */
+static void
+ask_to_resume(struct rd in)
+{
+	struct resume_question q;
+	struct buf b = { 0 };
+
+	if (resume_get_question(in, &q) == 0) {
+		resume_put_question(&b, &q);
+		compare(&b, in);
+	}
+	buf_clear(&b);
+}
+
+static void
+answer_to_resume(struct rd in)
+{
+	struct resume_answer a;
+	struct buf b = { 0 };
+
+	if (resume_get_answer(in, &a) == 0 &&
+	    a.login.verdict != RENDEZVOUS_OTHER_VERSION) {
+		resume_put_answer(&b, &a);
+		compare(&b, in);
+	}
+	buf_clear(&b);
+}
+
+/* The first byte says which of the four it is. */
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
 	if (len == 0)
 		return 0;
-	if (data[0] % 2 == 0)
+	switch (data[0] % 4) {
+	case 0:
 		ask(rd_from(data + 1, len - 1));
-	else
+		break;
+	case 1:
 		answer(rd_from(data + 1, len - 1));
+		break;
+	case 2:
+		ask_to_resume(rd_from(data + 1, len - 1));
+		break;
+	default:
+		answer_to_resume(rd_from(data + 1, len - 1));
+	}
 	return 0;
 }
