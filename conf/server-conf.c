@@ -145,6 +145,15 @@ static const struct conf_enum event_paths_values[] = {
 	{ NULL, 0 },
 };
 
+/* Bits of enum grant_kind (server/grant.h). */
+static const struct conf_enum grant_values[] = {
+	{ "no", 0 },
+	{ "put", 1 },
+	{ "get", 2 },
+	{ "yes", 3 },
+	{ NULL, 0 },
+};
+
 static const struct conf_enum gateway_values[] = {
 	{ "no", SERVER_GATEWAY_NO },
 	{ "yes", SERVER_GATEWAY_YES },
@@ -321,6 +330,8 @@ static const struct conf_row rows[] = {
 	{ "LoginTickets", NULL, OF(tickets, login.login_tickets),
 	    .def = "no" },
 	{ "Survive", NULL, OF(survive, login.survive), .def = "no" },
+	{ "TransferGrants", NULL,
+	    CHOICE(login.transfer_grants, grant_values, "no") },
 	{ "AuthorizedKeysFile", NULL, LIST(login.authorized_keys_file),
 	    .flags = CONF_NONE,
 	    .def = ".ssh/authorized_keys .ssh/authorized_keys2" },

@@ -154,6 +154,8 @@ struct server_conf {
 		char *authorized_principals_command_user;
 		struct server_tickets login_tickets;
 		struct server_survive survive;
+		int transfer_grants; /* enum grant_kind of server/grant.h, as
+				      * bits */
 		int pubkey_authentication;   /* flag */
 		/* "touch-required", "verify-required": demands on security
 		 * keys. */

@@ -85,6 +85,10 @@ enum monitor_request {
 				 * Of the session process */
 	MONITOR_SHARES,		/* answer: a descriptor follows, of a socket for
 				 * datagrams. Of the session process */
+	MONITOR_GRANT,		/* the fields of grant@hpnssh.org behind its
+				 * version (docs/PROTOCOL.md); of the session
+				 * process; answer: name of the grant, empty:
+				 * none is given */
 	MONITOR_REQUEST_COUNT,
 };
 

@@ -64,12 +64,16 @@ session_plan(const struct session_request *request,
 		plan.runs = runs_forced(request->kind, plan.command);
 		plan.original = request->command;
 	}
+	/* A grant is for our own SFTP server, which keeps to its scope. */
+	if (rules->granted && plan.runs != SESSION_RUNS_SFTP)
+		plan.runs = SESSION_RUNS_REFUSAL;
 	/* With ForceCommand, only the administrator's command may run.
 	 * ~/.ssh/rc does not, because whoever may write to the home directory
 	 * chooses what it does. */
-	plan.user_rc = rules->user_rc && !subsystem &&
+	plan.user_rc = rules->user_rc && !subsystem && !rules->granted &&
 	    plan.forced != SESSION_FORCED_BY_CONFIG;
-	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem;
+	plan.signals = plan.forced == SESSION_FORCED_NOT && !subsystem &&
+	    !rules->granted;
 	return plan;
 }
 

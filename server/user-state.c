@@ -167,6 +167,9 @@ user_state_export(const struct user_state *s, struct buf *out)
 	put_words(out, &s->login_env);
 	buf_put_string_buf(out, &s->auth_info);
 	buf_put_bool(out, s->must_change);
+	buf_put_bool(out, s->grant.path != NULL);
+	if (s->grant.path != NULL)
+		grant_scope_put(out, &s->grant);
 	buf_put_u64(out, s->began_ms);
 	put_optional(out, s->ccache);
 	buf_put_u32(out, (uint32_t)s->monitor);
@@ -208,6 +211,8 @@ user_state_import(struct user_state *s, struct rd *in)
 		return r;
 	get_bytes(in, INFO_BYTES, &s->auth_info);
 	s->must_change = rd_bool(in);
+	if (rd_bool(in) && (r = grant_scope_get(in, &s->grant)) != 0)
+		return r;
 	s->began_ms = rd_u64(in);
 	s->ccache = monitor_get_optional(in, PATH_MAX);
 	s->monitor = (pid_t)rd_u32(in);
@@ -253,6 +258,7 @@ user_state_clear(struct user_state *s)
 	free(s->gss_kex);
 	strlist_clear(&s->login_env);
 	buf_clear(&s->auth_info);
+	grant_scope_clear(&s->grant);
 	free(s->ccache);
 	free(s->exec_label);
 	strlist_clear(&s->log_locations);

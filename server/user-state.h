@@ -20,6 +20,7 @@
 #include "base/str.h"
 #include "base/wire.h"
 #include "conf/server-conf.h"
+#include "server/grant.h"
 #include "server/hostkeys.h"
 #include "server/peer.h"
 #include "server/permits.h"
@@ -47,6 +48,9 @@ struct user_state {
 	char *gss_kex;		   /* key exchange methods of GSSAPI; or NULL */
 	struct strlist login_env;  /* variables that came with the login */
 	struct buf auth_info;	   /* lines for the file of SSH_USER_AUTH */
+	/* What a grant lets this connection do; path NULL: it is none by a
+	 * grant. */
+	struct grant_scope grant;
 	bool must_change;	   /* sessions may only change the password */
 	uint64_t began_ms;	   /* begin of the connection, monotonic
 				    * clock */

@@ -35,8 +35,8 @@ PIDFD_GETFD = 438
 # enum monitor_request
 (LOG, SIGN, USER, TRY, TRY_ANSWER, HAND_OVER, SIGN_REKEY, PTY, PTY_END, PROVE,
  GSS_STEP, GSS_SIGN, GSS_STEP_REKEY, GSS_SIGN_REKEY, EVENT,
- TICKETS, LOST, SESSION, SHARES) = range(1, 20)
-KINDS = [*range(21), 128, 255]
+ TICKETS, LOST, SURVIVE, SESSION, SHARES, GRANT) = range(1, 22)
+KINDS = [*range(23), 128, 255]
 HOST_KEYS = ("ed25519", "rsa", "ecdsa256")
 # No SHA-1, no ECDSA: keys and programs could do both.
 CONFIG = ("KexAlgorithms curve25519-sha256\n"

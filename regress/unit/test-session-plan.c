@@ -105,6 +105,11 @@ every_row(void **state)
 		assert_int_equal(p.signals, w->signals);
 		rules.user_rc = false;
 		assert_false(session_plan(&asked, &rules).user_rc);
+		/* By a grant nothing runs but our SFTP server. */
+		rules.user_rc = rules.granted = true;
+		p = session_plan(&asked, &rules);
+		assert_int_equal(p.runs, w->runs == SFTP ? SFTP : REFUSAL);
+		assert_false(p.user_rc || p.signals);
 	}
 }
 

@@ -254,11 +254,17 @@ who_may_mint(void **state)
 		{ TICKET_BY_PUBLICKEY | TICKET_BY_INSTEAD, true },
 		{ TICKET_BY_KBDINT | TICKET_BY_INSTEAD | TICKET_FORCED, true },
 		{ TICKET_BY_PASSWORD | TICKET_MUST_CHANGE, false },
+		{ TICKET_BY_PUBLICKEY | TICKET_BY_GRANT, false },
+		{ TICKET_BY_PUBLICKEY | TICKET_SFTP_ONLY, true },
 		{ TICKET_BY_PUBLICKEY | 1U << 31, false },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof t / sizeof *t; i++) {
+		bool forced = (t[i].traits & TICKET_FORCED) != 0;
+
+		assert_int_equal(ticket_rules_may(t[i].traits, TICKET_GRANT),
+		    t[i].may && !forced);
 		assert_int_equal(ticket_rules_may(t[i].traits, TICKET_BESIDE),
 		    t[i].may);
 		assert_int_equal(ticket_rules_may(t[i].traits, TICKET_INSTEAD),

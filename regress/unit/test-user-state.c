@@ -86,6 +86,8 @@ set_up(void **state)
 	add_words(&from.login_env, "X=1", "Y=2 3");
 	buf_put(&from.auth_info, "publickey\n", 10);
 	from.must_change = true;
+	from.grant = (struct grant_scope){ xstrdup("/some/dir"), 5, 6, 7,
+		8 };
 	from.began_ms = 0x123456789a;
 	from.ccache = xstrdup("/tmp/krb5cc_1");
 	from.monitor = 4711;
@@ -177,6 +179,9 @@ check_rest(void)
 	assert_int_equal(to.login_env.n, 2);
 	assert_string_equal(to.login_env.v[1], "Y=2 3");
 	assert_int_equal(buf_len(&to.auth_info), 10);
+	assert_string_equal(to.grant.path, "/some/dir");
+	assert_int_equal(to.grant.rights, 5);
+	assert_int_equal(to.grant.deletes, 8);
 	assert_true(to.must_change && to.keep_caps && to.log_to_stderr);
 	assert_int_equal(to.began_ms, 0x123456789a);
 	assert_string_equal(to.ccache, "/tmp/krb5cc_1");

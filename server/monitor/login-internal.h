@@ -55,6 +55,8 @@ struct login_try {
 	 * login takes its place. */
 	struct login_shown before;
 	bool instead;
+	struct grant_scope grant; /* as of struct login */
+	uint64_t grant_end_ms;
 	bool ticket_of_exchange; /* the client's context of the key exchange was
 				  * used; see gss_exchange_take() */
 

@@ -100,6 +100,8 @@ auth_methods_allow_alone(struct auth_methods *m, const char *method)
 			return;
 	if (!m->any)
 		xstrlist_add(&m->lists, method);
+	else if (!strlist_has(&m->enabled, method))
+		xstrlist_add(&m->enabled, method);
 }
 
 bool

@@ -138,7 +138,8 @@ login_new(const struct server_state *state, const struct peer *peer,
 		l->allowed = false;
 	}
 	free(enabled);
-	if (l->conf.login.login_tickets.enabled)
+	if (l->conf.login.login_tickets.enabled ||
+	    l->conf.login.transfer_grants != 0)
 		auth_methods_allow_alone(&l->methods,
 		    auth_method_table[AUTH_METHOD_TICKET].name);
 	if (l->conf.login.survive.enabled)
@@ -163,6 +164,7 @@ login_free(struct login *l)
 	strlist_clear(&l->used_keys);
 	buf_clear(&l->auth_info);
 	clear_shown(&l->shown);
+	grant_scope_clear(&l->grant);
 	fd_close(&l->ticket_fd);
 	server_conf_clear(&l->conf);
 	user_free(l->user);
@@ -417,6 +419,12 @@ keep_proof(struct login *l, struct login_try *t)
 		l->ticket_fd = t->ticket_fd;
 		t->ticket_fd = -1;
 	}
+	if (t->grant.path != NULL) {
+		grant_scope_clear(&l->grant);
+		l->grant = t->grant;
+		l->grant_end_ms = t->grant_end_ms;
+		t->grant = (struct grant_scope){ .path = NULL };
+	}
 	if (t->key != NULL)
 		login_key_was_used(l, t->key);
 	if (t->ticket_of_exchange)
@@ -529,6 +537,7 @@ clear_try(struct login_try *t)
 	buf_clear(&t->info);
 	buf_clear(&t->welcome);
 	clear_shown(&t->before);
+	grant_scope_clear(&t->grant);
 	fd_close(&t->ticket_fd);
 }
 

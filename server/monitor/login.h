@@ -17,6 +17,7 @@
 #include "base/wire.h"
 #include "conf/auth-method-table.h"
 #include "conf/server-conf.h"
+#include "server/grant.h"
 #include "server/monitor-wire.h"
 #include "server/monitor/login-methods.h"
 #include "server/monitor/pam.h"
@@ -80,6 +81,10 @@ struct login {
 	int ticket_fd; /* to the monitor whose ticket, or session, let the user
 			* in; -1 */
 	bool resumes; /* that one's session goes on over this connection */
+	/* What the grant that let the user in allows; path NULL: there was
+	 * none. The connection ends at grant_end_ms (clock_boot_ms()). */
+	struct grant_scope grant;
+	uint64_t grant_end_ms;
 	bool passed_over; /* a ticket was refused */
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 };

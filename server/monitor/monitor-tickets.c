@@ -15,6 +15,7 @@
 #include "compat/bsd-mem.h"
 #include "compat/proc.h"
 #include "server/monitor/login-before.h"
+#include "server/monitor/monitor-grants.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/rendezvous-wire.h"
 #include "server/monitor/rendezvous.h"
@@ -48,6 +49,7 @@ struct monitor_tickets {
 	struct buf hostkey; /* the host keys themselves may be gone */
 	enum root root;
 	struct ticket_table table;
+	struct monitor_grants *grants; /* NULL: none was asked for yet */
 	struct child children[SERVER_TICKETS_MAX];
 	struct child heir; /* the connection in place of this one */
 	/* The monitor of the login that this one took the place of, while its
@@ -113,11 +115,12 @@ monitor_ticket_traits(const struct monitor *m)
 	return l->shown.methods |
 	    (l->instead ? (unsigned)TICKET_BY_INSTEAD : 0) |
 	    (l->must_change ? (unsigned)TICKET_MUST_CHANGE : 0) |
-	    (l->permits.command != NULL ||
-			l->conf.session.force_command != NULL ?
+	    (!m->sftp_only && (l->permits.command != NULL ||
+				      l->conf.session.force_command != NULL) ?
 		(unsigned)TICKET_FORCED : 0) |
 	    (l->conf.session.chroot_directory != NULL ?
 		(unsigned)TICKET_CHROOTED : 0) |
+	    (l->grant.path != NULL ? (unsigned)TICKET_BY_GRANT : 0) |
 	    (m->sftp_only ? (unsigned)TICKET_SFTP_ONLY : 0);
 }
 
@@ -127,10 +130,12 @@ monitor_tickets_prepare(struct monitor *m)
 	struct monitor_tickets *t;
 	int dir;
 
-	if (!m->login->conf.login.login_tickets.enabled ||
+	if ((!m->login->conf.login.login_tickets.enabled &&
+		m->login->conf.login.transfer_grants == 0) ||
 	    m->login->shown.n > RENDEZVOUS_PROOFS_MAX ||
 	    m->login->hostkey.len == 0 ||
-	    !ticket_rules_may(monitor_ticket_traits(m), TICKET_BESIDE) ||
+	    (!ticket_rules_may(monitor_ticket_traits(m), TICKET_BESIDE) &&
+		!ticket_rules_may(monitor_ticket_traits(m), TICKET_GRANT)) ||
 	    rendezvous_open(&dir) != 0)
 		return;
 	t = xcalloc(1, sizeof *t);
@@ -194,6 +199,7 @@ end(struct monitor *m)
 		drop(&t->children[i]);
 	drop(&t->heir);
 	drop(&t->before);
+	monitor_grants_free(t->grants);
 	fd_close(&t->listening);
 	fd_close(&t->dir);
 	ticket_table_clear(&t->table);
@@ -227,8 +233,19 @@ free_child(struct monitor_tickets *t)
 	return NULL;
 }
 
+static bool
+is_bound(const struct monitor_tickets *t, const struct rendezvous_question *q)
+{
+	const struct login *l = t->m->login;
+
+	return q->uid == (uint32_t)l->user->uid &&
+	    span_equals(q->user, l->name) &&
+	    q->hostkey.len == buf_len(&t->hostkey) &&
+	    memcmp(q->hostkey.p, buf_data(&t->hostkey), q->hostkey.len) == 0;
+}
+
 static enum rendezvous_verdict
-judge(struct monitor_tickets *t, const struct rendezvous_question *q)
+judge_ticket(struct monitor_tickets *t, const struct rendezvous_question *q)
 {
 	static const enum rendezvous_verdict verdicts[] = {
 		[TICKET_GOOD] = RENDEZVOUS_GOOD,
@@ -242,10 +259,7 @@ judge(struct monitor_tickets *t, const struct rendezvous_question *q)
 
 	if (v != RENDEZVOUS_GOOD)
 		return v;
-	if (q->uid != (uint32_t)l->user->uid ||
-	    !span_equals(q->user, l->name) ||
-	    q->hostkey.len != buf_len(&t->hostkey) ||
-	    memcmp(q->hostkey.p, buf_data(&t->hostkey), q->hostkey.len) != 0)
+	if (!is_bound(t, q))
 		return RENDEZVOUS_WRONG;
 	if (l->conf.login.login_tickets.address != SERVER_TICKET_ANY_ADDRESS &&
 	    !span_equals(q->address, t->m->peer.address))
@@ -254,26 +268,40 @@ judge(struct monitor_tickets *t, const struct rendezvous_question *q)
 	    RENDEZVOUS_GOOD : RENDEZVOUS_TOO_MANY;
 }
 
+static enum rendezvous_verdict
+judge(struct monitor_tickets *t, const struct rendezvous_question *q,
+    struct buf *scope)
+{
+	if (q->kind != TICKET_GRANT)
+		return judge_ticket(t, q);
+	if (t->grants == NULL || t->root != ROOT_LIVE)
+		return RENDEZVOUS_UNKNOWN;
+	return is_bound(t, q) ? monitor_grants_judge(t->grants, q, scope) :
+				RENDEZVOUS_WRONG;
+}
+
 static int
 answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
     char *good)
 {
 	struct rendezvous_answer a = { .verdict = RENDEZVOUS_OTHER_VERSION };
 	struct rendezvous_question q;
-	struct buf out;
+	struct buf out, scope = { 0 };
 	int r = rendezvous_get_question(rd_from_buf(question), &q);
 
 	if (r == 0)
-		a.verdict = judge(t, &q);
+		a.verdict = judge(t, &q, &scope);
 	else if (r != ERR_UNSUPPORTED)
 		return r;
 	*good = a.verdict == RENDEZVOUS_GOOD ? q.kind : '\0';
+	a.scope = buf_span(&scope);
 	r = *good != '\0' ? login_before_tell(t->m->login, &a) : 0;
 	buf_init_secret(&out);
 	rendezvous_put_answer(&out, &a);
 	if (r == 0)
 		r = rendezvous_answer(fd, &out);
 	buf_clear(&out);
+	buf_clear(&scope);
 	log_verbose("A ticket of this session was shown: %s",
 	    rendezvous_verdict_text(a.verdict));
 	return r;
@@ -332,6 +360,8 @@ on_asked(void *arg, int fd, int events)
 	else if (r == 0 && good == TICKET_BESIDE &&
 	    (c = free_child(t)) != NULL)
 		keep(c, asker, on_child_end);
+	else if (r == 0 && good == TICKET_GRANT)
+		monitor_grants_keep(t->grants, asker);
 	else
 		fd_close(&asker);
 }
@@ -432,6 +462,22 @@ listen_once(struct monitor_tickets *t)
 	return 0;
 }
 
+struct monitor_grants *
+monitor_tickets_grants(struct monitor *m, uint8_t *name)
+{
+	struct monitor_tickets *t = m->tickets;
+
+	if (t == NULL || t->root != ROOT_LIVE ||
+	    m->login->conf.login.transfer_grants == 0 ||
+	    !ticket_rules_may(monitor_ticket_traits(m), TICKET_GRANT) ||
+	    listen_once(t) != 0)
+		return NULL;
+	if (t->grants == NULL)
+		t->grants = monitor_grants_new(t->loop);
+	memcpy(name, t->handle, TICKET_HANDLE_LEN);
+	return t->grants;
+}
+
 /* For how long a new ticket is good. */
 static uint32_t
 seconds_of(const struct login *l, char kind)
@@ -477,7 +523,8 @@ may_mint(struct monitor_tickets *t)
 	const struct login *l = t->m->login;
 	uint64_t age = (clock_boot_ms() - l->shown.at_ms) / 1000;
 
-	return t->root == ROOT_LIVE &&
+	return t->root == ROOT_LIVE && l->conf.login.login_tickets.enabled &&
+	    ticket_rules_may(monitor_ticket_traits(t->m), TICKET_BESIDE) &&
 	    age < (uint64_t)l->conf.login.login_tickets.max_age_s &&
 	    listen_once(t) == 0;
 }

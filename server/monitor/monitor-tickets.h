@@ -12,9 +12,11 @@
 #define HPN_SERVER_MONITOR_MONITOR_TICKETS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct loop;
 struct monitor;
+struct monitor_grants;
 struct monitor_tickets;
 
 /* What holds of this login for ticket-rules.h. */
@@ -23,6 +25,10 @@ unsigned monitor_ticket_traits(const struct monitor *m);
  * ticket-rules.h allow it; before the session of PAM, whose modules may hide
  * the directory. */
 void monitor_tickets_prepare(struct monitor *m);
+/* The grants of this connection; name gets the part that finds this monitor.
+ * NULL: the login may give none. */
+struct monitor_grants *monitor_tickets_grants(struct monitor *m,
+    uint8_t *name);
 /* The loop will serve from now on. */
 void monitor_tickets_begin(struct monitor *m, struct loop *loop);
 /* The client has come back by another connection: the user's process is to

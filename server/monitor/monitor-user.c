@@ -24,6 +24,7 @@
 #include "server/monitor/delegated.h"
 #include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor-events.h"
+#include "server/monitor/monitor-grants.h"
 #include "server/monitor/monitor-shares.h"
 #include "server/monitor/monitor-survive.h"
 #include "server/monitor/monitor-tickets.h"
@@ -128,6 +129,7 @@ send_state(const struct monitor *m, struct user_state *s)
 	s->gss_kex = (char *)(uintptr_t)gss_exchange_methods(m->gss);
 	s->auth_info = l->auth_info;
 	s->must_change = l->must_change;
+	s->grant = l->grant;
 	s->ccache = delegated_to_remove(l);
 	s->monitor = getpid();
 	s->keep_caps = proc_keeps_caps();
@@ -171,8 +173,9 @@ start_user(struct monitor *m, struct loop *loop)
 	catch_end_signals(loop, on_early_end);
 	delegated_store(m->login);
 	m->sftp_only = !l->must_change &&
-	    session_is_sftp_only(l->conf.session.force_command,
-		l->permits.command);
+	    (l->grant.path != NULL ||
+		session_is_sftp_only(l->conf.session.force_command,
+		    l->permits.command));
 	monitor_tickets_prepare(m);
 	monitor_survive_prepare(m);
 	if (l->pam != NULL)
@@ -245,11 +248,13 @@ serve_user(struct monitor *m, struct loop *loop)
 	monitor_counts_run(monitor_events_counts(m->events), w.loop);
 	monitor_tickets_begin(m, loop);
 	monitor_survive_begin(m, loop);
+	monitor_granted_begin(m, loop);
 	monitor_shares_begin(m, loop);
 	r = loop_run(w.loop);
 	monitor_shares_end(m);
 	monitor_survive_end(m);
-	gave_way = monitor_tickets_gave_way(m);
+	gave_way = monitor_tickets_gave_way(m) || monitor_granted_over(m);
+	monitor_granted_end(m);
 	if (w.error != 0 && w.error != ERR_EOF)
 		r = w.error;
 	if (r != 0)

@@ -78,6 +78,12 @@ struct monitor {
 	struct monitor_tickets *tickets; /* NULL: none are issued */
 	struct monitor_survive *survive; /* NULL: the session ends with its
 					  * connection */
+	struct {
+		struct loop *loop; /* NULL: it is not a connection by a grant */
+		struct loop_fd *watch;
+		struct loop_timer *timer;
+		bool over;
+	} granted;
 	struct gss_exchange *gss; /* NULL: key exchange by GSSAPI is not
 				   * offered */
 	struct login *login;
@@ -121,8 +127,8 @@ unsigned monitor_signer_ms(const struct monitor *m);
  * not depend on how this process ends. */
 void monitor_report_penalty(struct monitor *m, enum penalty_class c);
 
-/* Handlers of requests, in monitor-auth.c, monitor-gss.c, monitor-session.c
- * and monitor-tickets.c. */
+/* Handlers of requests, in monitor-auth.c, monitor-gss.c, monitor-session.c,
+ * monitor-tickets.c and monitor-grants.c. */
 int monitor_on_sign(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_sign_rekey(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_gss_step(struct monitor *m, struct rd *in, struct buf *out);
@@ -138,6 +144,7 @@ int monitor_on_pty(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_tickets(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_grant(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_lost(struct monitor *m, struct rd *in, struct buf *out);
 /* Sends the answer to the current request now, for a handler that has to send
  * something after it. */

@@ -48,6 +48,9 @@ rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a)
 		buf_put_string(b, a->proofs[i].key.p, a->proofs[i].key.len);
 	}
 	buf_put_string(b, a->auth_info.p, a->auth_info.len);
+	/* Monitors of before ask for no grants, and do not get this. */
+	if (a->scope.len > 0)
+		buf_put_string(b, a->scope.p, a->scope.len);
 }
 
 int
@@ -76,6 +79,8 @@ rendezvous_get_answer(struct rd r, struct rendezvous_answer *a)
 		a->proofs[a->n++].key = rd_string(&r);
 	}
 	a->auth_info = rd_string(&r);
+	if (rd_err(&r) == 0 && r.len > 0)
+		a->scope = rd_string(&r);
 	return rd_end(&r);
 }
 

@@ -58,6 +58,9 @@ struct rendezvous_answer {
 	struct rendezvous_proof proofs[RENDEZVOUS_PROOFS_MAX];
 	size_t n;
 	struct span auth_info; /* lines for ExposeAuthInfo */
+	/* Of a grant: its scope (grant.h) and u64 milliseconds that are left.
+	 * Empty: it is a ticket. */
+	struct span scope;
 };
 
 void rendezvous_put_question(struct buf *b,

@@ -24,16 +24,24 @@ enum ticket_trait {
 	TICKET_BY_HOSTBASED = 1 << AUTH_METHOD_HOSTBASED,
 	TICKET_BY_TICKET = 1 << AUTH_METHOD_TICKET,
 	TICKET_MUST_CHANGE = 1 << AUTH_METHOD_COUNT, /* only its password */
-	TICKET_FORCED = TICKET_MUST_CHANGE << 1,  /* one command */
+	/* One command, which is not SFTP. */
+	TICKET_FORCED = TICKET_MUST_CHANGE << 1,
 	TICKET_CHROOTED = TICKET_MUST_CHANGE << 2,
 	TICKET_SFTP_ONLY = TICKET_MUST_CHANGE << 3,
 	TICKET_BY_INSTEAD = TICKET_MUST_CHANGE << 4, /* by such a ticket */
+	TICKET_BY_GRANT = TICKET_MUST_CHANGE << 5,
 };
 
 /* The kind of a ticket, on the wire: for connections beside the one that got
- * it; or for one that takes its place when it is lost. TICKET_SURVIVE is none
- * of the wire: the login's session itself goes on over another connection. */
-enum { TICKET_BESIDE = 'p', TICKET_INSTEAD = 'r', TICKET_SURVIVE = 's' };
+ * it; for one that takes its place when it is lost; or for another machine
+ * (grant.h). TICKET_SURVIVE is none of the wire: the login's session itself
+ * goes on over another connection. */
+enum {
+	TICKET_BESIDE = 'p',
+	TICKET_INSTEAD = 'r',
+	TICKET_GRANT = 'g',
+	TICKET_SURVIVE = 's',
+};
 
 /* May a login of which all these hold mint tickets of that kind, or survive its
  * connection? */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -17,7 +18,10 @@
 #include "server/monitor/rendezvous.h"
 #include "server/monitor/ticket-rules.h"
 
-enum { VERSION = 1, ANSWER_METHOD_MAX = 64 };
+enum {
+	VERSION = 1,
+	SIGNATURE_MAX = 128, /* bytes of the proof for a grant */
+};
 
 /* A client's request. Spans are borrowed from the try's fields. */
 struct ticket_request {
@@ -27,7 +31,8 @@ struct ticket_request {
 
 /* ---- what it is worth today -------------------------------------------- */
 
-/* Restricts t's permits to what LoginTickets allows. */
+/* Restricts t's permits to what LoginTickets allows, or to what a session by a
+ * grant needs. */
 static bool
 restrict_permits(const struct login *l, struct login_try *t)
 {
@@ -35,7 +40,8 @@ restrict_permits(const struct login *l, struct login_try *t)
 	const char *why;
 	int r;
 
-	if (l->conf.login.login_tickets.permit == SERVER_TICKET_ALL)
+	if (t->grant.path == NULL &&
+	    l->conf.login.login_tickets.permit == SERVER_TICKET_ALL)
 		return true;
 	permits_init(&p);
 	p.pty = p.agent_forwarding = p.x11_forwarding = false;
@@ -43,6 +49,20 @@ restrict_permits(const struct login *l, struct login_try *t)
 	r = permits_merge(&t->permits, &p, &why);
 	permits_clear(&p);
 	return r == 0;
+}
+
+/* Takes the scope of a grant out of the answer. False: it has none that
+ * TransferGrants allows now. */
+static bool
+take_scope(const struct login *l, struct span scope, struct login_try *t)
+{
+	struct rd r = rd_from_span(scope);
+	int err = grant_scope_get(&r, &t->grant);
+
+	t->grant_end_ms = clock_boot_ms() + rd_u64(&r);
+	return err == 0 && rd_end(&r) == 0 &&
+	    grant_rights_allowed(t->grant.rights,
+		(unsigned)l->conf.login.transfer_grants);
 }
 
 /* The reason (static) why the methods that were shown do not let the user in
@@ -53,8 +73,11 @@ why_not_today(struct login *l, const struct rendezvous_answer *a,
 {
 	const char *why;
 
-	if (a->age_ms / 1000 >=
-	    (uint64_t)l->conf.login.login_tickets.max_age_s)
+	if (a->scope.len > 0 && !take_scope(l, a->scope, t))
+		return "TransferGrants does not allow it any more";
+	if (t->grant.path == NULL &&
+	    a->age_ms / 1000 >=
+		(uint64_t)l->conf.login.login_tickets.max_age_s)
 		return "host wants a new login";
 	if ((why = login_before_why_not(l, a, t, text)) != NULL)
 		return why;
@@ -138,8 +161,9 @@ weigh(struct login *l, const struct rendezvous_answer *a,
 	shown = buf_dup_string(&text);
 	if (shown == NULL)
 		fatal("out of memory");
-	xasprintf(&t->what, "of session %u (%s), %llu s old%s%s",
-	    (unsigned)a->pid, shown, (unsigned long long)(a->age_ms / 1000),
+	xasprintf(&t->what, "%s session %u (%s), %llu s old%s%s",
+	    a->scope.len > 0 ? "a grant of" : "of", (unsigned)a->pid, shown,
+	    (unsigned long long)(a->age_ms / 1000),
 	    why != NULL ? ": " : "", why != NULL ? why : "");
 	t->ok = why == NULL;
 	t->outcome = t->ok ? LOGIN_TRIED : LOGIN_PASSED_OVER;
@@ -176,6 +200,25 @@ try(const struct login_request *q, const struct ticket_request *request,
 	buf_clear(&answer);
 }
 
+/* May tickets of that kind be shown to this server, by this user? */
+static bool
+is_enabled(const struct login *l, char kind)
+{
+	return kind == TICKET_GRANT ? l->conf.login.transfer_grants != 0 :
+				      l->conf.login.login_tickets.enabled != 0;
+}
+
+static bool
+is_well_formed(const struct ticket_request *request)
+{
+	bool right_length = request->kind == TICKET_GRANT ?
+	    request->proof.len <= SIGNATURE_MAX :
+	    request->proof.len == TICKET_PROOF_LEN;
+
+	return request->version == VERSION &&
+	    request->name.len == TICKET_NAME_LEN && right_length;
+}
+
 int
 login_try_ticket(const struct login_request *q, struct login_try *t)
 {
@@ -189,12 +232,10 @@ login_try_ticket(const struct login_request *q, struct login_try *t)
 	if ((r = rd_end(q->in)) != 0)
 		return r;
 	t->outcome = LOGIN_PASSED_OVER;
-	if (!l->conf.login.login_tickets.enabled || !l->allowed ||
+	if (!is_enabled(l, (char)request.kind) || !l->allowed ||
 	    !auth_methods_may(&l->methods, q->method->name))
 		t->what = xstrdup("not asked for");
-	else if (request.version != VERSION ||
-	    request.name.len != TICKET_NAME_LEN ||
-	    request.proof.len != TICKET_PROOF_LEN || l->hostkey.len == 0)
+	else if (!is_well_formed(&request) || l->hostkey.len == 0)
 		t->what = xstrdup("not of a form that is known here");
 	else
 		try(q, &request, t);

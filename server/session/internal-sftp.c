@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "server/session/serve.h"
 #include "server/session/session-events.h"
 #include "xfer/serve/sftp-serve.h"
 #include "xfer/serve/sftp-server-main.h"
@@ -223,11 +224,23 @@ on_done(void *arg, const struct sftp_serve_event *e)
 
 /* ---- life ---------------------------------------------------------------- */
 
+static void
+set_bounds(struct sftp_serve_bounds *b, const struct grant_scope *g)
+{
+	*b = (struct sftp_serve_bounds){ .path = g->path,
+		.rights = g->rights,
+		.bytes = g->bytes,
+		.files = g->files,
+		.deletes = g->deletes };
+}
+
 struct internal_sftp *
-internal_sftp_start(const char *command, const struct user *user,
+internal_sftp_start(const char *command, const struct serve_params *params,
     struct owners *owners, struct loop *l, struct channel *c,
     struct session_events *events)
 {
+	const struct user *user = params->user;
+	struct sftp_serve_bounds bounds;
 	struct sftp_serve_opts opts = { .home = user->home,
 		.user = user->name,
 		.owners = owners,
@@ -243,6 +256,10 @@ internal_sftp_start(const char *command, const struct user *user,
 	is->id = channel_id(c);
 	opts.tell = events != NULL ? on_done : NULL;
 	opts.tell_arg = is;
+	if (params->grant != NULL) {
+		set_bounds(&bounds, params->grant);
+		opts.bounds = &bounds;
+	}
 	if (!parse(is->text, &opts) ||
 	    sftp_serve_new(&is->serve, &opts) != 0) {
 		internal_sftp_free(is);

@@ -19,6 +19,7 @@
 
 struct internal_sftp;
 struct owners;
+struct serve_params;
 struct session_events;
 
 /* Runs the SFTP server in a child process, over descriptors 0 and 1. client:
@@ -27,11 +28,12 @@ int internal_sftp_run(const char *command, const struct user *user,
     const char *client, struct owners *owners);
 
 /* Starts the SFTP server in this process, over the channel c. All arguments are
- * borrowed; events: to tell of files, or NULL. NULL: the flags of the command
- * need a child process. */
+ * borrowed; events: to tell of files, or NULL. Keeps to the scope of the
+ * grant that let the client in. NULL: the flags of the command need a child
+ * process, or there is no such scope. */
 struct internal_sftp *internal_sftp_start(const char *command,
-    const struct user *user, struct owners *owners, struct loop *l,
-    struct channel *c, struct session_events *events);
+    const struct serve_params *params, struct owners *owners,
+    struct loop *l, struct channel *c, struct session_events *events);
 /* The exit status. To be called after the channel's source has ended. */
 int internal_sftp_status(const struct internal_sftp *is);
 /* Stops the server, because the peer has closed the channel. What the peer

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/str.h"
 #include "conf/server-conf.h"
+#include "server/grant.h"
 #include "server/hostkeys.h"
 #include "server/peer.h"
 #include "server/permits.h"
@@ -36,6 +37,8 @@ struct serve_params {
 	const struct strlist *login_env; /* variables that came with the
 					  * login */
 	const struct buf *auth_info; /* lines for the file of SSH_USER_AUTH */
+	/* What a grant lets this connection do; NULL: it is none by a grant. */
+	const struct grant_scope *grant;
 	bool must_change;	/* sessions may only change the password */
 	int socket_fd, monitor_fd;
 	struct buf *packet_state, *kex_state; /* cleared after they were read */
@@ -48,8 +51,9 @@ static inline bool
 serve_is_sftp_only(const struct serve_params *p)
 {
 	return !p->must_change &&
-	    session_is_sftp_only(p->conf->session.force_command,
-		p->permits->command);
+	    (p->grant != NULL ||
+		session_is_sftp_only(p->conf->session.force_command,
+		    p->permits->command));
 }
 
 /* Becomes the user and serves; returns the exit status. */

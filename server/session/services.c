@@ -58,6 +58,7 @@ static const struct service_request request_rows[] = {
 	{ "no-more-sessions@openssh.com", NULL, sessions_no_more },
 	{ "hostkeys-prove-00@openssh.com", NULL, hostprove_answer },
 	{ "stack-metrics@hpnssh.org", NULL, answer_metrics },
+	{ "grant@hpnssh.org", grants_allowed, grants_answer },
 	{ "tickets@hpnssh.org", tickets_allowed, tickets_answer },
 	{ "survive@hpnssh.org", session_survive_allowed,
 	    session_survive_answer },

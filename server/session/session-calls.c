@@ -111,6 +111,27 @@ monitor_tickets(int fd, uint32_t beside, uint32_t instead, struct buf *out,
 	return err;
 }
 
+int
+monitor_grant(int fd, struct span request, struct buf *out, bool *given)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct span name;
+	struct rd r;
+	int err;
+
+	buf_put_u8(&b, MONITOR_GRANT);
+	buf_put(&b, request.p, request.len);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
+		name = rd_string(&r);
+		*given = name.len > 0;
+		buf_put_string(out, name.p, name.len);
+		err = rd_end(&r);
+	}
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err != 0 ? err : buf_err(out);
+}
+
 void
 monitor_lost(int fd)
 {

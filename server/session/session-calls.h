@@ -35,6 +35,10 @@ int monitor_pty_end(int fd, const char *name) must_check;
  * tickets@hpnssh.org. *any: there is at least one. */
 int monitor_tickets(int fd, uint32_t beside, uint32_t instead,
     struct buf *out, bool *any) must_check;
+/* Asks for a grant, with the fields of grant@hpnssh.org behind its version;
+ * appends the reply's. *given: there is one. */
+int monitor_grant(int fd, struct span request, struct buf *out,
+    bool *given) must_check;
 /* The connection is lost, and was not ended by either side. */
 void monitor_lost(int fd);
 /* Asks that the session may survive its connection. Appends the grant in the

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/owners.h"
+#include "base/signal-names.h"
 #include "channels-timeout.h"
 #include "compat/bsd.h"
 #include "compat/proc.h"
@@ -73,6 +74,7 @@ struct sessions {
 	TAILQ_HEAD(session_list, session) list;
 	size_t count;
 	bool no_more;
+	bool granted; /* the only session of a grant was opened */
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct session_events *events; /* NULL: there is no EventLog */
@@ -156,27 +158,6 @@ on_closed(void *arg, struct channel *c)
 
 /* ---- the end of a session's process ------------------------------------ */
 
-static const struct {
-	const char *name; /* RFC 4254 section 6.10 */
-	int signo;
-} signals[] = {
-	{ "ABRT", SIGABRT }, { "ALRM", SIGALRM }, { "FPE", SIGFPE },
-	{ "HUP", SIGHUP }, { "ILL", SIGILL }, { "INT", SIGINT },
-	{ "KILL", SIGKILL }, { "PIPE", SIGPIPE }, { "QUIT", SIGQUIT },
-	{ "SEGV", SIGSEGV }, { "TERM", SIGTERM }, { "USR1", SIGUSR1 },
-	{ "USR2", SIGUSR2 },
-};
-
-static const char *
-signal_name(int signo)
-{
-	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
-		if (signals[i].signo == signo)
-			return signals[i].name;
-	/* A name that is not in the RFC needs a domain. */
-	return "SIG@hpnssh";
-}
-
 static void
 send_exit(struct session *s)
 {
@@ -186,7 +167,8 @@ send_exit(struct session *s)
 
 	if (WIFSIGNALED(s->wait_status)) {
 		request = "exit-signal";
-		buf_put_cstring(&b, signal_name(WTERMSIG(s->wait_status)));
+		buf_put_cstring(&b,
+		    signal_ssh_name(WTERMSIG(s->wait_status)));
 		buf_put_bool(&b, WCOREDUMP(s->wait_status));
 		buf_put_cstring(&b, ""); /* text */
 		buf_put_cstring(&b, ""); /* language tag */
@@ -409,9 +391,21 @@ start_here(struct session *s, const struct session_start *start)
 	if (s->all->owners == NULL)
 		s->all->owners = owners_new();
 	s->sftp = internal_sftp_start(start->plan.command,
-	    s->all->params->user, s->all->owners, s->all->loop, s->channel,
+	    s->all->params, s->all->owners, s->all->loop, s->channel,
 	    s->all->events);
 	return s->sftp != NULL;
+}
+
+/* Must the session run in this process, because a grant sets its bounds? */
+static bool
+is_bounded(const struct session *s, const struct session_start *start)
+{
+	if (s->all->params->grant == NULL ||
+	    start->plan.runs != SESSION_RUNS_SFTP)
+		return false;
+	log_error("A grant needs internal-sftp without flags but -R, -p and "
+		  "-P, and no sshrc: it was not used");
+	return true;
 }
 
 static int
@@ -427,7 +421,11 @@ start_as(struct session *s, struct session_start *start)
 	start->nologin = s->all->nologin != NULL ? s->all->nologin : nologin;
 	if (s->pty != -1)
 		r = start_on_tty(s, start);
-	else if (!start_here(s, start))
+	else if (start_here(s, start))
+		r = 0;
+	else if (is_bounded(s, start))
+		r = ERR_DENIED;
+	else
 		r = start_on_pipes(s, start);
 	free(nologin);
 	free(tunnels);
@@ -474,6 +472,7 @@ start_session(struct session *s, enum session_kind kind, const char *command)
 		.key_command = p->permits->command,
 		.user_rc = p->conf->session.permit_user_rc &&
 		    p->permits->user_rc,
+		.granted = p->grant != NULL,
 	};
 	struct session_start start = { .params = p,
 		.plan = session_plan(&request, &rules),
@@ -700,16 +699,12 @@ static int
 on_signal(struct session *s, struct rd *r)
 {
 	char *name = rd_cstring(r, NAME_MAX_BYTES);
-	int err = rd_end(r), result = CHANNEL_FAILURE;
+	int err = rd_end(r), result = CHANNEL_FAILURE, signo;
 
-	for (size_t i = 0; err == 0 && i < ARRAY_LEN(signals); i++) {
-		if (strcmp(signals[i].name, name) != 0)
-			continue;
-		if (s->pid > 0 && s->state != SESSION_EXITED &&
-		    s->takes_signals &&
-		    send_signal(s, signals[i].signo))
-			result = CHANNEL_SUCCESS;
-	}
+	signo = err == 0 ? signal_ssh_number(name) : 0;
+	if (signo != 0 && s->pid > 0 && s->state != SESSION_EXITED &&
+	    s->takes_signals && send_signal(s, signo))
+		result = CHANNEL_SUCCESS;
 	free(name);
 	return err != 0 ? err : result;
 }
@@ -803,6 +798,9 @@ sessions_open(const struct service_owners *o, struct channel *c,
 			 "there will be no more");
 		return ERR_PROTOCOL;
 	}
+	/* The limits of a grant count from the begin of its session. */
+	if (ss->params->grant != NULL && ss->granted)
+		return channel_refuse(c, CHANNEL_OPEN_PROHIBITED, NULL);
 	if (!session_limit_begin(ss->params, ss->count))
 		return session_limit_refuse(ss->params, ss->count, c);
 	ss->forwarded = o->forwarded;
@@ -812,6 +810,7 @@ sessions_open(const struct service_owners *o, struct channel *c,
 	s->pty = s->tty = s->fd_in = s->fd_out = s->fd_err = -1;
 	TAILQ_INSERT_HEAD(&ss->list, s, entry);
 	ss->count++;
+	ss->granted = ss->params->grant != NULL;
 	/* The window is 0 until a program is started, which reads the input. */
 	err = channel_accept(c, &session_ops, s, 0, CHANNEL_PACKET_DEFAULT);
 	return err != 0 ? err : CHANNEL_SUCCESS;

@@ -33,3 +33,26 @@ tickets_answer(const struct service_owners *o, struct rd *data,
 		return r;
 	return any ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
+
+bool
+grants_allowed(const struct serve_params *p)
+{
+	return p->conf->login.transfer_grants != 0 && p->grant == NULL;
+}
+
+int
+grants_answer(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
+{
+	bool given = false;
+	int r;
+
+	if (rd_u8(data) != VERSION ||
+	    !none_exclude(o->kex, o->packet, "a grant"))
+		return CHANNEL_FAILURE;
+	r = monitor_grant(o->params->monitor_fd,
+	    (struct span){ data->p, data->len }, reply, &given);
+	if (r != 0)
+		return r;
+	return given ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
+}

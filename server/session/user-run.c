@@ -101,6 +101,7 @@ params_of(struct user_state *s)
 		.gss_kex = s->gss_kex,
 		.login_env = &s->login_env,
 		.auth_info = &s->auth_info,
+		.grant = s->grant.path != NULL ? &s->grant : NULL,
 		.must_change = s->must_change,
 		.packet_state = &s->packet_state,
 		.kex_state = &s->kex_state,

@@ -48,6 +48,21 @@ beneath_flags(const struct sftp_serve *s, uint32_t rights, uint32_t flags)
 	    (s->opts.no_openat2 ? LOCAL_BENEATH_WALK : 0);
 }
 
+int
+serve_set_bounds(struct sftp_serve *s)
+{
+	const struct sftp_serve_bounds *b = s->opts.bounds;
+
+	s->below = local_beneath_new(b->path,
+	    beneath_flags(s, b->rights, 0));
+	if (s->below == NULL)
+		return ERR_SYSTEM;
+	s->left = (struct serve_left){ b->bytes, b->files, b->deletes };
+	serve_limit_rights(s, b->rights);
+	s->opts.bounds = NULL;
+	return 0;
+}
+
 static int
 run_confine(struct serve_op *op)
 {

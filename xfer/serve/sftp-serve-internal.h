@@ -278,7 +278,9 @@ typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
 /* sftp-serve.c */
 /* Takes all rights but these from the session; it never gets one back. */
 void serve_limit_rights(struct sftp_serve *s, uint32_t rights);
-/* sftp-serve-confine.c */
+/* sftp-serve-confine.c. serve_set_bounds(): confines the session to
+ * opts.bounds at its begin. */
+int serve_set_bounds(struct sftp_serve *s) must_check;
 SERVE_HANDLER(confine);
 /* Does the session have all of these rights? */
 bool serve_may(const struct sftp_serve *s, uint32_t rights);

@@ -251,6 +251,7 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 {
 	struct sftp_serve *s = calloc(1, sizeof *s);
 	struct rlimit rl;
+	int r;
 
 	if (s == NULL)
 		return ERR_NOMEM;
@@ -270,6 +271,10 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 	s->rights = UINT32_MAX;
 	serve_limit_rights(s, opts->read_only ? LIST | READ : SFTP_MAY_ALL);
 	s->left = (struct serve_left){ UINT64_MAX, UINT64_MAX, UINT64_MAX };
+	if (opts->bounds != NULL && (r = serve_set_bounds(s)) != 0) {
+		sftp_serve_free(s);
+		return r;
+	}
 	*out = s;
 	return 0;
 }

@@ -55,6 +55,13 @@ struct sftp_serve_event {
 	} result;
 };
 
+/* What a session may do, as in confine@hpnssh.org. UINT64_MAX: any number. */
+struct sftp_serve_bounds {
+	const char *path;
+	uint32_t rights; /* enum sftp_right */
+	uint64_t bytes, files, deletes;
+};
+
 /* All strings are borrowed for the life of the engine; NULL = not given. */
 struct sftp_serve_opts {
 	bool read_only;	     /* refuse what changes anything */
@@ -74,6 +81,9 @@ struct sftp_serve_opts {
 			   * loop does all */
 	bool eager;	  /* workers get every request that a worker may run:
 			   * for tests */
+	/* A directory that the session is confined to from its begin, as by
+	 * confine@hpnssh.org; NULL: to none. Read by sftp_serve_new() only. */
+	const struct sftp_serve_bounds *bounds;
 	bool left_early;  /* put-file removes an old part of a killed server at
 			   * once, not only when it is an hour old: for tests */
 	size_t walk_bytes; /* most bytes of names that a walk holds; 0: the

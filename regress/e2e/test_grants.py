@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: ISC
+"""Grants for another machine (TransferGrants) at the server: what a connection
+by one may do, and each row of the table of threats in docs/SECURITY-MODEL.md.
+"""
+
+import os
+import re
+import signal
+import time
+
+import pytest
+from grants import (ANY, CHANGE, DELETE, DENIED, EXTENDED, FAILURE, GET,
+                    HANDLE, LINK, LIST, MAKE, MKDIR, NO_SUCH_FILE, OK,
+                    OPENDIR, OWNER, PUT, READ, REALPATH, REMOVE, RENAME, STAT,
+                    STATUS, SYMLINK, UNSUPPORTED, Sftp, fields, give,
+                    request, use)
+from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE, CHANNEL_OPEN,
+                     CHANNEL_REQUEST, CHANNEL_SUCCESS, EXTENDED_DATA,
+                     GLOBAL_REQUEST, OPEN_FAILURE,
+                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader,
+                     load_key, string)
+from tickets import ask, log_in, reach
+from tickets import redeem as redeem_ticket
+
+import harness
+from harness import ME
+
+pytestmark = [
+    pytest.mark.skipif(not harness.have("hpn", "sshd"),
+                       reason="hpnsshd is not built"),
+    pytest.mark.skipif(os.geteuid() != 0,
+                       reason="grants need a server of the superuser's"),
+]
+YES = "LogLevel VERBOSE\nTransferGrants yes\nSubsystem sftp internal-sftp\n"
+
+
+@pytest.fixture
+def key(keys):
+    return load_key(keys.path("ed25519"))
+
+
+@pytest.fixture
+def server(make_server):
+    return make_server(YES)
+
+
+@pytest.fixture
+def root(tmp_path):
+    d = tmp_path / "root"
+    d.mkdir()
+    (d / "old").write_text("old")
+    (tmp_path / "outside").write_text("outside")
+    (d / "link").symlink_to(tmp_path / "outside")
+    return d
+
+
+def refused(server, grant, reason, **kw):
+    mark = server.log.stat().st_size
+    got, wire = use(server, grant, **kw)
+    wire.close()
+    assert not got
+    log = server.log.read_bytes()[mark:].decode(errors="replace")
+    assert reason in log, log
+    assert "Accepted" not in log
+
+
+def output(wire):
+    """What a session has written, until its channel closes."""
+    got = b""
+    while True:
+        kind, r = wire.expect(CHANNEL_DATA, EXTENDED_DATA, CHANNEL_CLOSE,
+                              CHANNEL_REQUEST)
+        if kind == CHANNEL_CLOSE:
+            return got
+        if kind != CHANNEL_REQUEST:
+            got += r.rest()
+
+
+def in_by(server, grant):
+    got, wire = use(server, grant)
+    assert got, server.log_text()
+    return wire
+
+
+# ---- what it is for ------------------------------------------------------
+
+def test_another_machine_puts_files(server, key, root):
+    first = log_in(server, key)
+    grant = give(first, root)
+    sftp = Sftp(in_by(server, grant))
+    assert sftp.write("new", b"data") == OK
+    assert (root / "new").read_bytes() == b"data"
+    assert sftp.call(MKDIR, string("d"), b"\0\0\0\0") == (STATUS, OK)
+    assert (root / "d").is_dir()
+    log = server.log_text()
+    assert re.search(rf'Grant of {ME} for key SHA256:\S+: rights 0x\w+ below '
+                     rf'"{root}" for 600 s, 4 connections', log)
+    assert re.search(rf"Accepted ticket@hpnssh\.org for {ME} from 127\.0\.0\.1"
+                     r" port \d+ ssh2: a grant of session \d+ \(publickey", log)
+
+
+def test_another_machine_gets_files(server, key, root):
+    sftp = Sftp(in_by(server, give(log_in(server, key), root, rights=GET)))
+    assert sftp.read("old") == b"old"
+    assert sftp.write("new", b"") == DENIED
+    assert not (root / "new").exists()
+
+
+def test_several_connections(server, key, root):
+    """So many, altogether."""
+    grant = give(log_in(server, key), root, connections=3)
+    wires = [in_by(server, grant) for _ in range(3)]
+    assert all(Sftp(w).write(f"f{i}", b"x") == OK
+               for i, w in enumerate(wires))
+    for w in wires:
+        w.close()
+    refused(server, grant, "expired")
+
+
+def test_only_where_it_is_on(make_server, key, root):
+    for config, rights, want in (
+            ("", PUT, False), ("TransferGrants no", LIST, False),
+            ("TransferGrants put", PUT, True),
+            ("TransferGrants put", GET, False),
+            ("TransferGrants put", PUT | READ, False),
+            ("TransferGrants get", GET, True),
+            ("TransferGrants get", PUT, False),
+            ("TransferGrants yes", PUT | READ, True),
+            (f"Match User {ME}\nTransferGrants yes", PUT, True),
+            ("Match User nobody\nTransferGrants yes", PUT, False)):
+        server = make_server(config)
+        first = log_in(server, key)
+        got = give(first, root, rights=rights)
+        assert (got is not None) == want, (config, rights)
+        first.close()
+        server.stop()
+
+
+def test_tickets_are_another_matter(server, make_server, key, root):
+    """One keyword does not turn on what the other one is for."""
+    assert ask(log_in(server, key), 1) is None
+    other = make_server("LoginTickets yes\n")
+    first = log_in(other, key)
+    assert give(first, root) is None
+    ticket, = ask(first, 1)
+    assert redeem_ticket(other, ticket)[0] == "yes"
+
+
+# ---- what a connection by it may do --------------------------------------
+
+def test_nothing_but_sftp(server, key, root):
+    grant = give(log_in(server, key), root, connections=6)
+    for what in (("exec", True, "true"), ("shell", True),
+                 ("subsystem", True, "no-such")):
+        wire = in_by(server, grant)
+        peer, _, _ = wire.open_session()
+        wire.say(CHANNEL_REQUEST, peer, *what)
+        kind, _ = wire.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)
+        if kind == CHANNEL_SUCCESS:  # a text that says so
+            got = output(wire)
+            assert b"sftp connections only" in got
+        wire.close()
+    wire = in_by(server, grant)
+    peer, _, _ = wire.open_session()
+    for what in (("pty-req", True, "xterm", 80, 24, 0, 0, string(b"\0")),
+                 ("auth-agent-req@openssh.com", True),
+                 ("agent-req", True),
+                 ("x11-req", True, False, "MIT-MAGIC-COOKIE-1", "00", 0),
+                 ("env", True, "LANG", "C")):
+        wire.say(CHANNEL_REQUEST, peer, *what)
+        wire.expect(CHANNEL_FAILURE)
+    for kind, rest in (("direct-tcpip", ["127.0.0.1", server.port,
+                                         "127.0.0.1", 1]),
+                       ("direct-streamlocal@openssh.com", ["/x", "", 0]),
+                       ("tun@openssh.com", [1, 0x7fffffff]),
+                       ("session", [])):
+        wire.say(CHANNEL_OPEN, kind, 9, 1 << 20, 1 << 15, *rest)
+        wire.expect(OPEN_FAILURE)
+    for kind, rest in (("tcpip-forward", ["127.0.0.1", 0]),
+                       ("streamlocal-forward@openssh.com", ["/tmp/x"]),
+                       ("tickets@hpnssh.org", [b"\1", 1, 1])):
+        wire.say(GLOBAL_REQUEST, kind, True, *rest)
+        wire.expect(REQUEST_FAILURE)
+
+
+def test_it_gives_no_grants_and_no_tickets(make_server, key, root):
+    server = make_server(YES + "LoginTickets yes permit:all\n")
+    first = log_in(server, key)
+    wire = in_by(server, give(first, root))
+    assert give(wire, root) is None and ask(wire, 1) is None
+    got, child = redeem_ticket(server, ask(first, 1)[0])
+    assert got == "yes" and give(child, root) is None
+
+
+def test_one_session(server, key, root):
+    """A second one would have the limits again."""
+    wire = in_by(server, give(log_in(server, key), root, bytes_=4))
+    sftp = Sftp(wire)
+    assert sftp.write("a", b"1234") == OK
+    assert sftp.write("b", b"1") == FAILURE
+    wire.say(CHANNEL_OPEN, "session", 1, 1 << 20, 1 << 15)
+    wire.expect(OPEN_FAILURE)
+
+
+def test_rights(server, key, root, tmp_path):
+    sftp = Sftp(in_by(server, give(log_in(server, key), root,
+                                   rights=LIST | MAKE)))
+    for code in (sftp.read("old"),
+                 sftp.call(REMOVE, string("old"))[1],
+                 sftp.call(RENAME, string("old"), string("x"))[1],
+                 sftp.write("old", b"new"),
+                 sftp.call(SYMLINK, string("/etc"), string("l"))[1],
+                 sftp.call(EXTENDED, string("hardlink@openssh.com"),
+                           string("old"), string("h"))[1]):
+        assert code in (DENIED, UNSUPPORTED), code
+    for path in ("../outside", "/../outside", f"{tmp_path}/outside", "link",
+                 "d/../../outside", "/etc/passwd", "~/x"):
+        code = sftp.write(path, b"x", flags=0x2a)
+        assert code in (DENIED, NO_SUCH_FILE, FAILURE), (path, code)
+    assert (tmp_path / "outside").read_text() == "outside"
+    assert sorted(os.listdir(root)) == ["link", "old"]
+    assert Reader(sftp.call(REALPATH, string("."))[1][4:]).string() == b"/"
+    # Confined further, it can't get anything back.
+    (root / "sub").mkdir()
+    rights = LIST | MAKE | CHANGE
+    kind, code = sftp.call(
+        EXTENDED, string("confine@hpnssh.org"), string("/sub"),
+        rights.to_bytes(4, "big"), b"\xff" * 24, bytes(4))
+    assert code == DENIED
+
+
+@pytest.mark.parametrize("forced", [
+    "ForceCommand internal-sftp -R", "ForceCommand internal-sftp -P mkdir"])
+def test_what_the_account_must_not(make_server, key, root, forced):
+    """A grant gives nothing that the account does not have."""
+    server = make_server(f"{YES}{forced}\n")
+    grant = give(log_in(server, key), root, rights=PUT)
+    sftp = Sftp(in_by(server, grant))
+    assert sftp.call(MKDIR, string("d"), b"\0\0\0\0")[1] in (
+        DENIED, UNSUPPORTED)
+    if "-R" in forced:
+        assert sftp.write("new", b"x") == DENIED
+
+
+@pytest.mark.parametrize("config", [
+    "ForceCommand internal-sftp -l VERBOSE -f AUTH", "Subsystem sftp /bin/cat"])
+def test_a_server_of_files_that_keeps_no_bounds(make_server, key, root,
+                                                config):
+    """Where another program, or a process of its own, would serve SFTP, there
+    is nothing rather than something without bounds."""
+    lines = YES if "Force" in config else YES.replace(
+        "Subsystem sftp internal-sftp\n", "")
+    server = make_server(f"{lines}{config}\n")
+    grant = give(log_in(server, key), root)
+    wire = in_by(server, grant)
+    peer, _, _ = wire.open_session()
+    wire.say(CHANNEL_REQUEST, peer, "subsystem", True, "sftp")
+    kind, _ = wire.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)
+    if kind == CHANNEL_SUCCESS:
+        assert b"sftp connections only" in output(wire)
+
+
+@pytest.mark.parametrize("line", ["ForceCommand /bin/true", "command"])
+def test_a_forced_command(make_server, key, keys, root, line):
+    server = make_server(YES + (f"{line}\n" if " " in line else ""))
+    if " " not in line:
+        server.authorized.write_text(
+            f'command="true" {keys.public("ed25519")}\n')
+    assert give(log_in(server, key), root) is None
+
+
+# ---- the table of threats ------------------------------------------------
+
+def test_proofs_that_are_no_good(server, key, root):
+    """Each ends its grant."""
+    first = log_in(server, key)
+    other = reach(server)
+    for case in (dict(session_id=other.session_id), dict(key=Host()),
+                 dict(proof=bytes(64)), dict(proof=b""),
+                 dict(session_id=first.session_id),
+                 dict(signed_user="nobody")):
+        grant = give(first, root)
+        refused(server, grant, "the proof is wrong", **case)
+        refused(server, grant, "unknown, or used before")
+
+
+def test_a_proof_again(server, key, root):
+    """Seen on one connection, it is worth nothing on another."""
+    grant = give(log_in(server, key), root)
+    wire = reach(server)
+    seen = request(wire, grant)
+    wire.send(seen)
+    other = reach(server)
+    other.send(seen)
+    r = other.expect(USERAUTH_FAILURE)
+    assert b"ticket" not in r.string()
+
+
+def test_kinds_are_not_mixed(make_server, key, root):
+    server = make_server(YES + "LoginTickets yes\n")
+    first = log_in(server, key)
+    grant = give(first, root)
+    refused(server, grant, "not of a form", kind=b"p")
+    ticket, = ask(first, 1)
+    refused(server, grant, "unknown", name=ticket.name)
+    assert redeem_ticket(server, ticket)[0] == "yes"
+    in_by(server, grant)
+
+
+def test_from_elsewhere(server, key, root):
+    first = log_in(server, key)
+    grant = give(first, root, address="127.0.0.2")
+    refused(server, grant, "from another address")
+    assert use(server, grant, address="127.0.0.2")[0]
+    refused(server, grant, "", user="daemon", signed_user="daemon")
+
+
+def test_too_late(server, key, root):
+    first = log_in(server, key)
+    grant = give(first, root, begin=1)
+    time.sleep(1.2)
+    refused(server, grant, "expired")
+    # What has begun ends with its time.
+    wire = in_by(server, give(first, root, life=2))
+    wire.was_ended()
+    assert "a grant ends: its time is over" in server.log_text()
+
+
+@pytest.mark.parametrize("how", ["leaves", "is killed"])
+def test_it_dies_with_who_gave_it(server, key, root, how):
+    first = log_in(server, key)
+    grant = give(first, root)
+    before = set(server.connections())
+    wire = in_by(server, grant)
+    sftp = Sftp(wire)
+    assert sftp.write("a", b"x") == OK
+    begin = time.monotonic()
+    if how == "leaves":
+        first.close()
+    else:
+        monitor, = [pid for pid in before
+                    if b"[priv]" in harness.title(pid)]
+        os.kill(monitor, signal.SIGKILL)
+        first.close()
+    wire.was_ended()
+    assert time.monotonic() - begin < harness.LONG
+    refused(server, grant, "unknown, or its session has ended")
+    assert harness.wait_for(lambda: not server.connections())
+
+
+def test_the_account_changes(server, key, keys, root):
+    first = log_in(server, key)
+    grant = give(first, root)
+    lines = server.authorized.read_text()
+    server.authorized.write_text("")
+    refused(server, grant, "what was shown does not hold any more")
+    server.authorized.write_text(lines)
+    in_by(server, grant)
+
+
+def test_rules_that_changed(make_server, key, root):
+    for late in ("DenyUsers *", "PubkeyAuthentication no",
+                 "TransferGrants no", "TransferGrants get"):
+        server = make_server(YES)
+        grant = give(log_in(server, key), root)
+        text = re.sub(rf"(?m)^{late.split()[0]} .*\n", "",
+                      server.config.read_text())
+        server.config.write_text(f"{late}\n{text}")
+        mark = server.log.stat().st_size
+        os.kill(server.process.pid, signal.SIGHUP)
+        assert harness.wait_for(lambda: b"listening on" in
+                                server.log.read_bytes()[mark:])
+        refused(server, grant, "")
+        server.stop()
+
+
+def test_as_many_as_there_may_be(server, key, root):
+    first = log_in(server, key)
+    grants = [give(first, root) for _ in range(9)]
+    assert grants[8] is None and None not in grants[:8]
+
+
+def hostile_paths(root):
+    yield from ("", "relative", "..", "./x", "~", "~/x", "\0/x")
+    yield "/" + "x" * 5000
+    yield str(root) + "\0/../.."
+
+
+def test_hostile_grants(server, key, root):
+    """200 of them: none is given, or it lets in nobody, or to nothing."""
+    first = log_in(server, key)
+    bad = [dict(raw=fields(Host(), path)) for path in hostile_paths(root)]
+    bad += [dict(rights=r) for r in (
+        0, OWNER, PUT | OWNER, 512, 1 << 31, 2 ** 32 - 1)]
+    bad += [dict(connections=n) for n in (0, 33, 2 ** 31, 2 ** 32 - 1)]
+    bad += [dict(begin=n) for n in (0, 121, 2 ** 32 - 1)]
+    bad += [dict(life=n) for n in (0, 86401, 2 ** 31, 2 ** 32 - 1)]
+    bad += [dict(blob=b) for b in (
+        b"", b"x", string("ssh-ed25519"), string("ssh-ed25519") + string(
+            bytes(31)), string("ssh-rsa") + string(b"\1") + string(b"\7"),
+        Host().blob + b"x", bytes(4000))]
+    bad += [dict(version=v) for v in (b"\0", b"\2", b"\xff")]
+    whole = fields(Host(), str(root))
+    bad += [dict(raw=whole[:n]) for n in range(len(whole))]
+    bad += [dict(raw=whole + b"x" * n) for n in (1, 4, 100)]
+    bad += [dict(address="1" * n) for n in (65, 1000, 100_000)]
+    assert len(bad) >= 200
+    for case in bad:
+        try:
+            got = give(first, root, **case)
+        except Exception:  # the connection was ended for it
+            first = log_in(server, key)
+            continue
+        assert got is None, case
+
+
+@pytest.mark.parametrize("path", ["missing", "old"])
+def test_places_that_are_no_directories(server, key, root, path):
+    """The place is opened when it is used, as the user."""
+    wire = in_by(server, give(log_in(server, key), root / path))
+    peer, _, _ = wire.open_session()
+    wire.say(CHANNEL_REQUEST, peer, "subsystem", True, "sftp")
+    wire.expect(CHANNEL_FAILURE)
+
+
+def test_limits_of_2_64(server, key, root):
+    sftp = Sftp(in_by(server, give(log_in(server, key), root, bytes_=ANY - 1,
+                                   files=1, deletes=0,
+                                   rights=PUT | DELETE | LINK)))
+    assert sftp.write("a", b"x" * 100) == OK
+    assert sftp.write("b", b"x") == FAILURE
+    assert sftp.call(REMOVE, string("a"))[1] == FAILURE
+    assert sftp.call(STAT, string("a"))[0] != STATUS
+    assert sftp.call(OPENDIR, string("/"))[0] == HANDLE

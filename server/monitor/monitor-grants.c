@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: ISC */
+#include "server/monitor/monitor-grants.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/loop.h"
+#include "base/mem.h"
+#include "compat/queue.h"
+#include "keys/key.h"
+#include "server/monitor/grant-table.h"
+#include "server/monitor/monitor-tickets.h"
+#include "server/monitor/monitor.h"
+
+/* The monitor of a connection by a grant. */
+struct granted {
+	TAILQ_ENTRY(granted) entry;
+	struct monitor_grants *mg;
+	struct loop_fd *watch;
+	int fd;
+};
+
+struct monitor_grants {
+	struct loop *loop;
+	struct grant_table table;
+	TAILQ_HEAD(granted_list, granted) list;
+};
+
+/* ---- who gives grants --------------------------------------------------- */
+
+struct monitor_grants *
+monitor_grants_new(struct loop *loop)
+{
+	struct monitor_grants *mg = xcalloc(1, sizeof *mg);
+
+	mg->loop = loop;
+	TAILQ_INIT(&mg->list);
+	return mg;
+}
+
+static void
+drop(struct granted *g)
+{
+	struct monitor_grants *mg = g->mg;
+
+	TAILQ_REMOVE(&mg->list, g, entry);
+	loop_unwatch(mg->loop, g->watch);
+	fd_close(&g->fd);
+	free(g);
+}
+
+void
+monitor_grants_free(struct monitor_grants *mg)
+{
+	struct granted *g;
+
+	if (mg == NULL)
+		return;
+	while ((g = TAILQ_FIRST(&mg->list)) != NULL)
+		drop(g);
+	grant_table_clear(&mg->table);
+	free(mg);
+}
+
+enum rendezvous_verdict
+monitor_grants_judge(struct monitor_grants *mg,
+    const struct rendezvous_question *q, struct buf *scope)
+{
+	const uint64_t now_ms = clock_boot_ms();
+	const struct grant *g;
+	enum rendezvous_verdict v = grant_table_redeem(&mg->table, q->serial,
+	    q->data, q->proof, q->address, now_ms, &g);
+
+	if (v != RENDEZVOUS_GOOD)
+		return v;
+	grant_scope_put(scope, &g->scope);
+	buf_put_u64(scope, g->end_ms - now_ms);
+	return v;
+}
+
+static void
+on_granted_end(void *arg, int fd, int events)
+{
+	uint8_t byte;
+
+	(void)events;
+	if (read(fd, &byte, sizeof byte) <= 0) /* nothing is asked twice */
+		drop(arg);
+}
+
+void
+monitor_grants_keep(struct monitor_grants *mg, int fd)
+{
+	struct granted *g = xcalloc(1, sizeof *g);
+
+	g->mg = mg;
+	g->fd = fd;
+	g->watch = loop_watch(mg->loop, fd, LOOP_READ, on_granted_end, g);
+	if (g->watch == NULL)
+		fatal("out of memory");
+	TAILQ_INSERT_HEAD(&mg->list, g, entry);
+}
+
+static void
+log_grant(const struct login *l, const struct grant_request *q)
+{
+	struct key *k = NULL;
+	char *shown = key_from_blob(q->key, &k) == 0 ?
+	    key_fingerprint(k, DIGEST_SHA256) :
+	    NULL;
+
+	log_info("Grant of %s for key %s: rights 0x%x below \"%s\" for %u s, "
+		 "%u connections%s%s",
+	    l->shown_name, shown != NULL ? shown : "?", q->scope.rights,
+	    q->scope.path, (unsigned)q->life_s, (unsigned)q->connections,
+	    q->address[0] != '\0' ? " from " : "", q->address);
+	free(shown);
+	key_free(k);
+}
+
+/* Gives the grant that is asked for, if it may be. *given: name has its
+ * name. */
+static int
+give(struct monitor *m, const struct grant_request *q,
+    uint8_t name[TICKET_NAME_LEN], bool *given)
+{
+	const struct login *l = m->login;
+	struct monitor_grants *mg;
+	int r;
+
+	*given = false;
+	if (!grant_request_fits(q) ||
+	    !grant_rights_allowed(q->scope.rights,
+		(unsigned)l->conf.login.transfer_grants) ||
+	    (mg = monitor_tickets_grants(m, name)) == NULL)
+		return 0;
+	r = grant_table_mint(&mg->table, q, clock_boot_ms(),
+	    name + TICKET_HANDLE_LEN);
+	*given = r == 0;
+	if (*given)
+		log_grant(l, q);
+	return r == ERR_LIMIT ? 0 : r;
+}
+
+int
+monitor_on_grant(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct grant_request q = { .address = NULL };
+	uint8_t name[TICKET_NAME_LEN];
+	bool given = false;
+	int r = grant_request_get(in, &q);
+
+	if (r == 0)
+		r = give(m, &q, name, &given);
+	if (r == 0)
+		buf_put_string(out, name, given ? sizeof name : 0);
+	grant_request_clear(&q);
+	return r;
+}
+
+/* ---- a connection by a grant -------------------------------------------- */
+
+static void
+end_granted(struct monitor *m, const char *why)
+{
+	log_info("The connection of %s from %s by a grant ends: %s",
+	    m->login->shown_name, m->peer_text, why);
+	m->granted.over = true;
+	loop_stop(m->granted.loop);
+}
+
+static void
+on_giver(void *arg, int fd, int events)
+{
+	struct monitor *m = arg;
+
+	(void)fd;
+	(void)events;
+	end_granted(m, "the login that gave it has ended");
+}
+
+static void
+on_time(void *arg)
+{
+	struct monitor *m = arg;
+
+	m->granted.timer = NULL;
+	end_granted(m, "its time is over");
+}
+
+void
+monitor_granted_begin(struct monitor *m, struct loop *loop)
+{
+	const struct login *l = m->login;
+	uint64_t now_ms = clock_boot_ms();
+
+	if (l->grant.path == NULL)
+		return;
+	m->granted.loop = loop;
+	m->granted.watch = loop_watch(loop, l->ticket_fd, LOOP_READ, on_giver,
+	    m);
+	m->granted.timer = loop_after(loop,
+	    l->grant_end_ms > now_ms ? l->grant_end_ms - now_ms : 0, on_time,
+	    m);
+	if (m->granted.watch == NULL || m->granted.timer == NULL)
+		fatal("out of memory");
+}
+
+bool
+monitor_granted_over(const struct monitor *m)
+{
+	return m->granted.over;
+}
+
+void
+monitor_granted_end(struct monitor *m)
+{
+	if (m->granted.loop == NULL)
+		return;
+	loop_cancel(m->granted.loop, m->granted.timer);
+	loop_unwatch(m->granted.loop, m->granted.watch);
+	m->granted.loop = NULL;
+}
