@@ -29,6 +29,7 @@
 #include "client/copy/scp-hosts.h"
 #include "client/copy/scp-manifest.h"
 #include "client/copy/scp-run.h"
+#include "client/copy/direct-end.h"
 #include "client/report/report-command.h"
 #include "client/report/report.h"
 #include "conf/client-conf.h"
@@ -47,6 +48,7 @@ static struct {
 	/* PROGRESS_TTY: only if standard output is a terminal */
 	enum progress_style style;
 	bool any_name;		   /* -T */
+	bool is_direct_end;	   /* --direct-end */
 	bool is_sink, is_source;   /* -t, -f: the other end of a legacy copy */
 	const char *report;	   /* --report; NULL: none */
 	struct strlist command;	   /* what the report tells of options */
@@ -62,8 +64,8 @@ usage(void)
 	    "[-J destination]\n"
 	    "              [-j connections] [-l limit] [-o ssh_option] "
 	    "[-P port]\n"
-	    "              [-S program] [-X sftp_option] [--fsync] "
-	    "[--hard-links]\n"
+	    "              [-S program] [-X sftp_option] [--direct] "
+	    "[--fsync] [--hard-links]\n"
 	    "              [--in-place] [--json] [--links] [--manifest=file] "
 	    "[--no-space-check]\n"
 	    "              [--progress=tty|plain|none] [--report=file] "
@@ -120,7 +122,9 @@ sftp_option(const char *text)
 
 /* Values of options that have no letter. */
 enum {
-	OPT_FSYNC = 256,
+	OPT_DIRECT = 256,
+	OPT_DIRECT_END,
+	OPT_FSYNC,
 	OPT_HARD_LINKS,
 	OPT_IN_PLACE,
 	OPT_JSON,
@@ -136,6 +140,8 @@ enum {
 };
 
 static const struct option long_options[] = {
+	{ "direct", optional_argument, NULL, OPT_DIRECT },
+	{ "direct-end", no_argument, NULL, OPT_DIRECT_END },
 	{ "fsync", no_argument, NULL, OPT_FSYNC },
 	{ "hard-links", no_argument, NULL, OPT_HARD_LINKS },
 	{ "in-place", no_argument, NULL, OPT_IN_PLACE },
@@ -284,6 +290,14 @@ one_option(int opt, const char *arg)
 	case OPT_VERIFY:
 		transfer_option(opt, arg);
 		break;
+	case OPT_DIRECT:
+		if (arg != NULL && strcmp(arg, "push") != 0)
+			die("--direct", "is push, which needs no word");
+		scp.hosts_copy = true;
+		break;
+	case OPT_DIRECT_END:
+		given.is_direct_end = true;
+		break;
 	case OPT_REPORT:
 		given.report = arg;
 		break;
@@ -331,6 +345,16 @@ complete_options(void)
 		die("--report", "of use with SFTP only");
 	if (scp.clear && other_means)
 		die("-z", "of use with SFTP only");
+	if (scp.hosts_copy && (scp.given.connections || scp.given.retry ||
+				  scp.resume || scp.clear || scp.xfer.verify ||
+				  scp.xfer.in_place || scp.server != NULL ||
+				  scp.manifest.path != NULL ||
+				  given.report != NULL))
+		die("--direct", "not together with -j, -Z, -z, --in-place, "
+		    "--manifest, --report, --retry, --sftp-server, --verify");
+	if (scp.hosts_copy && (other_means || scp.flags.sftp_server != NULL ||
+				  scp.flags.ssh_program != NULL))
+		die("--direct", "not together with -D, -O, -R or -S");
 	if (scp.use_legacy && scp.flags.sftp_server != NULL)
 		die("-D", "of use with SFTP only");
 	if (scp.server != NULL && scp.flags.sftp_server != NULL)
@@ -423,11 +447,40 @@ copy(char **names, int n)
 	for (int i = 0; i < n; i++)
 		if (xfer_target_parse(&targets[i], names[i]) < 0)
 			die(names[i], "not a path, nor [user@]host:path");
+	for (int i = 0; scp.hosts_copy && i < n; i++)
+		if (!targets[i].remote)
+			die(names[i],
+			    "--direct is for copies from host to host");
 	scp_copy_all(&scp, targets, n - 1, &targets[n - 1]);
 	scp_hosts_close(&scp);
 	for (int i = 0; i < n; i++)
 		xfer_target_clear(&targets[i]);
 	free(targets);
+}
+
+/* --direct-end: the other hpnscp, which the user has started, says what is
+ * copied. */
+static int
+serve_direct(void)
+{
+	struct direct_end *e;
+	struct xfer_target *targets;
+	int n, status;
+
+	given.style = PROGRESS_NONE;
+	complete_options();
+	if ((scp.loop = loop_new()) == NULL)
+		fatal("%s", err_text(ERR_SYSTEM));
+	start_progress();
+	direct_end_begin(&e, &scp, &targets, &n);
+	scp_copy_all(&scp, targets, n, &targets[n]);
+	scp_hosts_close(&scp);
+	status = scp_end_events(&scp, scp.failed || scp.source_missing);
+	direct_end_free(e);
+	progress_free(scp.xfer.progress);
+	loop_free(scp.loop);
+	copy_flags_clear(&scp.flags);
+	return status;
 }
 
 int
@@ -461,6 +514,8 @@ main(int argc, char **argv)
 		log_set_level(LOG_LVL_DEBUG1);
 	scp.need_dir = scp.need_dir || argc > 2;
 	scp.legacy = legacy_options();
+	if (given.is_direct_end)
+		return serve_direct();
 	if (given.is_sink || given.is_source)
 		return legacy_peer(given.is_sink, argv, argc, &scp.legacy) ?
 		    0 : 1;

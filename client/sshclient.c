@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "channels-timeout.h"
 #include "client/session/keystroke-pace.h"
-#include "client/sshclient.h"
+#include "client/sshclient-internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,68 +34,10 @@
  * ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
 
-/* What further connections are held to if the first connection belongs to
- * another process, which has told its identity. */
-struct expected_login {
-	struct hostcheck *hostcheck; /* has accepted the first connection's host
-				      * key */
-	char *user, *login;
-};
-
-struct sshclient {
-	struct sshclient_params p;
-	struct expected_login *expected; /* NULL, unless this object is no
-					  * connection:
-					  * sshclient_new_by_identity() */
-	struct client_conf quiet; /* conf of a further connection: a changed
-				   * copy of *p.conf whose pointers are still
-				   * those of *p.conf */
-	const struct client_conf *conf;
-	struct sshlink link;
-	struct sshlogin *login;
-	struct channels *channels;
-	struct none_switch none;
-	struct why_slow_start began;
-	struct metrics *metrics;
-	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
-	struct from_server from_server;
-	struct survive *survive; /* NULL: nothing survives */
-	struct userauth_secret secret;
-	/* For further connections, if the login needed the user. */
-	struct login_tickets tickets;
-	/* Of a first connection: the one that tickets are asked of, which is
-	 * this one until it is lost and another one takes its place. NULL:
-	 * none. */
-	struct sshclient *root;
-	bool tickets_asked;   /* the answer has not come yet */
-	bool tickets_scarce;  /* the server gave fewer than were asked for */
-	uint64_t began_ms; /* clock_ms() when the user was authenticated; 0: not
-			    * yet */
-	bool ready, ended;
-};
-
 static uint32_t
 peer_traits(const struct sshclient *c)
 {
 	return kex_peer_traits(sshlogin_kex(c->login));
-}
-
-static struct sshclient *
-first_of(struct sshclient *c)
-{
-	return c->p.first != NULL ? c->p.first : c;
-}
-
-static void
-lose_tickets(struct sshclient *c)
-{
-	struct sshclient *first = first_of(c);
-
-	if (first->root != c)
-		return;
-	first->root = NULL;
-	first->tickets_asked = first->tickets_scarce = false;
-	login_tickets_lose(&first->tickets);
 }
 
 static void
@@ -104,7 +46,7 @@ end(struct sshclient *c, int err)
 	if (c->ended)
 		return;
 	c->ended = true;
-	lose_tickets(c);
+	sshclient_lose_tickets(c);
 	c->p.ended(c->p.arg, err);
 }
 
@@ -310,137 +252,12 @@ start(struct sshclient *c)
 	return r != 0 ? r : start_metrics(c);
 }
 
-/* ---- tickets ------------------------------------------------------------ */
+/* ---- the host ------------------------------------------------------------ */
 
-enum {
-	TICKETS_AT_ONCE = 8, /* that are asked for */
-	TICKETS_LEAST = 4,   /* as many connections may log in together */
-};
-
-static int
-take_tickets(struct sshclient *c, struct rd data)
+struct span
+sshclient_hostkey(const struct sshclient *c)
 {
-	const struct kex *k = sshlogin_kex(c->login);
-	const struct login_ticket_binding b = {
-		.session_id = kex_session_id(k),
-		.hostkey = kex_hostkey(k),
-		.user = c->conf->host.user };
-	int r = login_tickets_take_reply(&first_of(c)->tickets, &b, data,
-	    clock_boot_ms());
-
-	if (r != 0)
-		log_debug("tickets: %s", err_text(r));
-	return r;
-}
-
-static void
-on_tickets(void *arg, bool ok, struct rd data)
-{
-	struct sshclient *c = arg, *first = first_of(c);
-	size_t before = first->tickets.n, n;
-
-	if (ok)
-		(void)!take_tickets(c, data);
-	n = first->tickets.n - before;
-	first->tickets_asked = false;
-	first->tickets_scarce = n < TICKETS_AT_ONCE;
-	log_debug("the host gave %zu tickets for further connections", n);
-}
-
-static void
-on_return_ticket(void *arg, bool ok, struct rd data)
-{
-	struct sshclient *c = arg;
-
-	if (ok && take_tickets(c, data) == 0)
-		log_debug("the host gave a ticket to come back with");
-}
-
-static bool
-may_ask_for_tickets(const struct sshclient *c)
-{
-	/* Not with NoneSwitch: a server that gives tickets stays encrypted. */
-	return c->conf->auth.login_tickets && !c->conf->algs.none_switch &&
-	    c->ready && !c->ended && !c->p.proxied &&
-	    kex_peer_tickets(sshlogin_kex(c->login)) &&
-	    !sshlogin_is_distrusted(c->login);
-}
-
-static bool
-ask_for_tickets(struct sshclient *c, uint32_t beside, uint32_t instead,
-    channels_reply_fn fn)
-{
-	struct buf b = { 0 };
-	int r;
-
-	login_tickets_put_request(&b, beside, instead);
-	if ((r = buf_err(&b)) == 0)
-		r = channels_global_request(c->channels,
-		    LOGIN_TICKETS_REQUEST, &b, fn, c);
-	buf_clear(&b);
-	return r == 0;
-}
-
-/* A connection that has logged in by all methods, or in place of a lost one, is
- * the one to ask for tickets from now on, if there is none. */
-static void
-take_root(struct sshclient *c)
-{
-	const struct userauth *user = sshlogin_userauth(c->login);
-	struct sshclient *first = first_of(c);
-
-	if (user == NULL || first->root != NULL ||
-	    userauth_ticket_kind(user) == LOGIN_TICKET_BESIDE)
-		return;
-	first->root = c;
-	first->tickets.lost = false;
-}
-
-/* A lost connection is to be made again (--retry): asks for the ticket for
- * that, where the login took the user. */
-static void
-ask_for_return(struct sshclient *c)
-{
-	struct sshclient *first = first_of(c);
-
-	if (c->p.watched && first->root == c && may_ask_for_tickets(c) &&
-	    first->secret.effort != USERAUTH_SILENT)
-		(void)ask_for_tickets(c, 0, 1, on_return_ticket);
-}
-
-/* Further connections after a login that needed the user. */
-static enum sshclient_further
-further_by_ticket(struct sshclient *c)
-{
-	size_t n = login_tickets_count(&c->tickets, clock_boot_ms());
-
-	if (c->tickets_asked)
-		return SSHCLIENT_FURTHER_LATER;
-	if (n < TICKETS_LEAST && c->root != NULL && !c->tickets_scarce &&
-	    may_ask_for_tickets(c->root) &&
-	    ask_for_tickets(c->root, TICKETS_AT_ONCE, 0, on_tickets)) {
-		c->tickets_asked = true;
-		return SSHCLIENT_FURTHER_LATER;
-	}
-	if (n == 0 && login_tickets_may_return(&c->tickets, clock_boot_ms()))
-		return SSHCLIENT_FURTHER_ONE;
-	if (n >= TICKETS_LEAST)
-		return SSHCLIENT_FURTHER_LIKELY;
-	return n > 0 ? SSHCLIENT_FURTHER_POSSIBLE : SSHCLIENT_FURTHER_NEVER;
-}
-
-bool
-sshclient_back(const struct sshclient *c, struct login_ticket *out)
-{
-	*out = c->tickets.back;
-	return out->kind == LOGIN_TICKET_INSTEAD &&
-	    clock_boot_ms() < out->end_ms;
-}
-
-bool
-sshclient_is_root(const struct sshclient *c)
-{
-	return c->p.first != NULL ? c->p.first->root == c : c->root == c;
+	return kex_hostkey(sshlogin_kex(c->login));
 }
 
 /* ---- the login ----------------------------------------------------------- */
@@ -458,9 +275,9 @@ on_authenticated(void *arg)
 	}
 	c->ready = true;
 	c->began_ms = clock_ms();
-	take_root(c);
+	sshclient_take_root(c);
 	if ((r = start(c)) == 0) {
-		ask_for_return(c);
+		sshclient_ask_for_return(c);
 		survive_ask(c->survive);
 	}
 	if (r != 0 && !c->ended) {
@@ -581,6 +398,25 @@ hold_to(const struct sshclient *first, struct sshlogin_params *login)
 	    first->expected != NULL ? first->expected->login : NULL;
 }
 
+/* The first login is by a ticket of an earlier connection, or by a grant. The
+ * host of a grant is known by what the grant says, not by files of this
+ * user. */
+static int
+log_in_by(struct sshclient *c, const struct login_ticket *t,
+    struct sshlogin_params *login)
+{
+	int r = 0;
+
+	c->tickets.back = *t;
+	c->tickets.lost = true;
+	login->tickets = &c->tickets;
+	if (t->kind == LOGIN_TICKET_GRANT)
+		r = hostcheck_new_vouched(&c->vouched, c->conf, "", 0,
+		    t->hostkey);
+	login->first = c->vouched;
+	return r;
+}
+
 int
 sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 {
@@ -620,12 +456,10 @@ sshclient_new(struct sshclient **out, const struct sshclient_params *params)
 	} else {
 		if (params->keep_answer)
 			login.secret = &c->secret;
-		if (params->back != NULL && params->back->kind != 0) {
-			c->tickets.back = *params->back;
-			c->tickets.lost = true;
-			login.tickets = &c->tickets;
-		}
-		r = sshlink_open(&c->link, params->conf);
+		r = params->back != NULL && params->back->kind != 0 ?
+		    log_in_by(c, params->back, &login) : 0;
+		if (r == 0)
+			r = sshlink_open(&c->link, params->conf);
 	}
 	login.conf = c->conf;
 	/* The link is connected by now: tell the caller of a lost connection by
@@ -657,22 +491,14 @@ static int
 stand_in(struct sshclient *c, const struct connection_identity *identity)
 {
 	struct expected_login *e = c->expected = xcalloc(1, sizeof *e);
-	struct span key = buf_span(&identity->host_key);
-	bool was_demoted;
 	int r = sshlink_set_address(&c->link, identity->address,
 	    identity->port);
 
 	e->user = xstrdup(identity->user);
 	e->login = xstrdup(identity->login);
-	if (r == 0)
-		r = hostcheck_new(&e->hostcheck, c->conf, identity->address,
-		    identity->port);
-	if (r != 0)
-		return r;
-	was_demoted = log_demote(true);
-	r = hostcheck_vouched(e->hostcheck, key);
-	(void)log_demote(was_demoted);
-	return r;
+	return r != 0 ? r :
+	    hostcheck_new_vouched(&e->hostcheck, c->conf, identity->address,
+		identity->port, buf_span(&identity->host_key));
 }
 
 int
@@ -732,7 +558,7 @@ sshclient_free(struct sshclient *c)
 		return;
 	if (c->p.first == NULL && !c->p.proxied)
 		tell_why_slow(c);
-	lose_tickets(c);
+	sshclient_lose_tickets(c);
 	survive_free(c->survive);
 	if (c->login != NULL)
 		sshlogin_disconnect(c->login);
@@ -746,6 +572,7 @@ sshclient_free(struct sshclient *c)
 	sshlogin_free(c->login);
 	sshlink_close(&c->link);
 	free_expected(c->expected);
+	hostcheck_free(c->vouched);
 	prompt_free(c->secret.answer);
 	login_tickets_clear(&c->tickets);
 	free(c);
@@ -793,7 +620,7 @@ sshclient_further(struct sshclient *c)
 	case USERAUTH_INTERACTIVE:
 		break;
 	}
-	return further_by_ticket(c);
+	return sshclient_further_by_ticket(c);
 }
 
 void

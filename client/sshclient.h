@@ -171,6 +171,9 @@ bool sshclient_back(const struct sshclient *c, struct login_ticket *out);
  * it ends, all others have to do without. */
 bool sshclient_is_root(const struct sshclient *c);
 
+/* The blob of the server's host key; borrowed. */
+struct span sshclient_hostkey(const struct sshclient *c);
+
 /* Measures what holds the connection back; limits: as for why_slow_measure().
  * False: it has not logged in. */
 bool sshclient_measure(const struct sshclient *c, struct why_slow *out,

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
 #include "crypto/digest.h"
+#include "keys/key.h"
 
 enum {
 	VERSION = 1,
@@ -120,7 +121,9 @@ login_tickets_lose(struct login_tickets *t)
 bool
 login_tickets_may_return(const struct login_tickets *t, uint64_t now_ms)
 {
-	return t->lost && t->back.kind == LOGIN_TICKET_INSTEAD &&
+	return t->lost &&
+	    (t->back.kind == LOGIN_TICKET_INSTEAD ||
+		t->back.kind == LOGIN_TICKET_GRANT) &&
 	    now_ms < t->back.end_ms;
 }
 
@@ -145,12 +148,34 @@ login_tickets_clear(struct login_tickets *t)
 	explicit_bzero(t, sizeof *t);
 }
 
+static int
+put_proof(struct buf *request, const struct login_ticket *t,
+    const struct buf *data)
+{
+	uint8_t proof[LOGIN_TICKET_KEY_LEN];
+	struct buf signature = { 0 };
+	int r;
+
+	if (t->kind == LOGIN_TICKET_GRANT) {
+		r = key_sign(t->signer, "ssh-ed25519", buf_span(data),
+		    &signature);
+		if (r == 0)
+			buf_put_string_buf(request, &signature);
+		buf_clear(&signature);
+		return r;
+	}
+	r = digest_hmac(DIGEST_SHA256, t->key, sizeof t->key, buf_data(data),
+	    buf_len(data), proof);
+	if (r == 0)
+		buf_put_string(request, proof, sizeof proof);
+	return r;
+}
+
 int
 login_ticket_put(struct buf *request, const struct login_ticket *t,
     struct span session_id)
 {
 	static const char label[] = "client";
-	uint8_t proof[LOGIN_TICKET_KEY_LEN];
 	struct buf data = { 0 };
 	int r;
 
@@ -161,10 +186,7 @@ login_ticket_put(struct buf *request, const struct login_ticket *t,
 	buf_put_string(&data, session_id.p, session_id.len);
 	buf_put_buf(&data, request);
 	if ((r = buf_err(&data)) == 0)
-		r = digest_hmac(DIGEST_SHA256, t->key, sizeof t->key,
-		    buf_data(&data), buf_len(&data), proof);
-	if (r == 0)
-		buf_put_string(request, proof, sizeof proof);
+		r = put_proof(request, t, &data);
 	buf_clear(&data);
 	return r != 0 ? r : buf_err(request);
 }

@@ -18,6 +18,8 @@
 #include "base/err.h"
 #include "base/wire.h"
 
+struct key;
+
 #define LOGIN_TICKETS_REQUEST "tickets@hpnssh.org"
 #define LOGIN_TICKET_METHOD "ticket@hpnssh.org"
 
@@ -27,12 +29,18 @@ enum {
 	LOGIN_TICKET_KEY_LEN = 32,
 	LOGIN_TICKET_BESIDE = 'p', /* kinds */
 	LOGIN_TICKET_INSTEAD = 'r',
+	LOGIN_TICKET_GRANT = 'g',
 };
 
 struct login_ticket {
 	uint8_t name[LOGIN_TICKET_NAME_LEN], key[LOGIN_TICKET_KEY_LEN];
 	uint8_t kind;
 	uint64_t end_ms;
+	/* Of a grant, which another login has given to this process; borrowed.
+	 * The key that it is bound to; and the blob of the host's key, the only
+	 * one that is taken. */
+	const struct key *signer;
+	struct span hostkey;
 };
 
 /* Zeroed: none. */
@@ -40,7 +48,8 @@ struct login_tickets {
 	struct login_ticket v[LOGIN_TICKETS_MAX]; /* for connections beside the
 						   * one that got them */
 	size_t n;
-	/* The one for a connection in its place, when it is lost. It stays good
+	/* The one for a connection in its place, when it is lost, or a grant.
+	 * It stays good
 	 * until the new connection has got another one. kind 0: none. */
 	struct login_ticket back;
 	bool lost; /* the connection that got them is lost */

@@ -331,6 +331,12 @@ remote_sftp(struct remote *r)
 	return stream != NULL && stream->first ? stream->sftp : NULL;
 }
 
+const struct client_conf *
+remote_conf(const struct remote *r)
+{
+	return &r->conf;
+}
+
 bool
 remote_back(const struct remote *r, struct login_ticket *out)
 {

@@ -90,6 +90,9 @@ bool remote_is_up(const struct remote *r);
  * them. */
 struct sshclient;
 const struct sshclient *remote_client(const struct remote *r, unsigned index);
+/* The host's configuration, once it was connected to; borrowed. */
+struct client_conf;
+const struct client_conf *remote_conf(const struct remote *r);
 /* Opens and closes the SFTP sessions of the host, for a transfer. */
 struct xfer_streams remote_streams(struct remote *r);
 /* Copies the ticket by which another first connection may take the place of

@@ -18,6 +18,7 @@
 #include "client/copy/scp-hosts.h"
 #include "client/copy/scp-manifest.h"
 #include "client/copy/scp-targets.h"
+#include "client/copy/direct.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
@@ -403,6 +404,24 @@ copy_between(struct scp *scp, const struct xfer_target *source,
 	free(dir);
 }
 
+/* As copy_between(), for sources that are all on one host, but without this
+ * machine in between where that can be done. */
+static bool
+copy_directly(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	struct scp_host *to = scp_host_of(scp, target, 0);
+	char *dir = scp_host_path(scp, to, target->path);
+	bool done = true, is_dir;
+
+	if (dir != NULL) {
+		is_dir = remote_is_dir(scp, to, dir, scp->need_dir || n > 1);
+		done = direct_copy(scp, sources, n, to, dir, is_dir);
+	}
+	free(dir);
+	return done;
+}
+
 /* ---- by other means ----------------------------------------------------- */
 
 /* Notes that another program has failed, which has told the user why. A reader
@@ -502,6 +521,9 @@ copy_some(struct scp *scp, const struct xfer_target *sources, int n,
 		download(scp, sources, same, target);
 		return same;
 	}
+	if (sources[0].remote && scp->hosts_copy &&
+	    copy_directly(scp, sources, same, target))
+		return same;
 	if (sources[0].remote) {
 		copy_between(scp, sources, target);
 		return 1;

@@ -208,6 +208,8 @@ add_host(struct scp *scp, const struct xfer_target *t)
 	host->where = (struct xfer_target){ .remote = true, .port = t->port,
 		.host = xstrdup(t->host),
 		.user = t->user != NULL ? xstrdup(t->user) : NULL };
+	if (scp->grant != NULL)
+		host->back = *scp->grant;
 	TAILQ_INSERT_HEAD(&scp->hosts, host, entry);
 	return host;
 }

@@ -17,6 +17,7 @@
 #include "xfer/manifest.h"
 #include "xfer/transfer/transfer.h"
 
+struct login_ticket;
 struct report;
 
 struct scp {
@@ -39,6 +40,10 @@ struct scp {
 		bool connections, retry; /* -j, --retry */
 	} given;
 	bool resumes; /* the running transfer resumes parts of files */
+	/* --direct-end: what the first connection logs in by; borrowed. NULL:
+	 * this is none. */
+	const struct login_ticket *grant;
+	bool hosts_copy; /* --direct: from host to host without this one */
 	struct xfer *running;	/* the running transfer; or NULL */
 	struct {
 		const char *path; /* --manifest; NULL: none */

@@ -736,3 +736,18 @@ hostcheck_vouched(struct hostcheck *h, struct span blob)
 		log_error("Host key verification failed.");
 	return r != 0 ? ERR_HOSTKEY : 0;
 }
+
+int
+hostcheck_new_vouched(struct hostcheck **out, const struct client_conf *conf,
+    const char *address, uint16_t port, struct span blob)
+{
+	bool was_demoted;
+	int r = hostcheck_new(out, conf, address, port);
+
+	if (r != 0)
+		return r;
+	was_demoted = log_demote(true);
+	r = hostcheck_vouched(*out, blob);
+	(void)log_demote(was_demoted);
+	return r;
+}

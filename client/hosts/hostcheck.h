@@ -70,6 +70,11 @@ int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
  * must not be revoked, but need not be known, and is not added to known_hosts.
  * From now on no other key is right. */
 int hostcheck_vouched(struct hostcheck *h, struct span blob) must_check;
+/* A check that takes only this key, for which someone else vouches: no file is
+ * asked. ERR_HOSTKEY: it is revoked, or none that can be used. */
+int hostcheck_new_vouched(struct hostcheck **out,
+    const struct client_conf *conf, const char *address, uint16_t port,
+    struct span blob) must_check;
 /* The user's file of known hosts that has the key of this connection, so that
  * other keys of the host may be added there; NULL: none has it. Borrowed. */
 const char *hostcheck_noted_in(const struct hostcheck *h);

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/copy/direct-end.h"
+
+#include <glob.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/copy/direct-wire.h"
+#include "compat/bsd-mem.h"
+#include "compat/proc.h"
+#include "keys/key.h"
+
+enum { LIFE_MS = 24 * 3600 * 1000 };
+
+struct direct_end {
+	struct key *key;
+	struct direct_job job;
+	struct login_ticket grant;
+	struct xfer_target *targets;
+	int n;
+};
+
+/* What this host's configuration could change, and what a person would be asked
+ * for. */
+static const char *const options[] = { "-F", "none", "-oBatchMode=yes",
+	"-oControlPath=none", "-oGlobalKnownHostsFile=none",
+	"-oUserKnownHostsFile=none", "-oUpdateHostKeys=no",
+	"-oStrictHostKeyChecking=yes", "-oPubkeyAuthentication=no",
+	"-oPasswordAuthentication=no", "-oKbdInteractiveAuthentication=no",
+	"-oGSSAPIAuthentication=no", "-oHostbasedAuthentication=no",
+	"-oLoginTickets=no", "-oForwardAgent=no", "-oConnectTimeout=5",
+	"-oServerAliveInterval=15" };
+
+/* ---- the two messages --------------------------------------------------- */
+
+static void
+say_hello(struct direct_end *e, struct scp *scp)
+{
+	struct buf blob = { 0 }, b = { 0 };
+	int r = key_generate("ed25519", 0, &e->key);
+
+	if (r == 0)
+		r = key_to_blob(e->key, &blob);
+	buf_put_u8(&b, DIRECT_VERSION);
+	buf_put_string_buf(&b, &blob);
+	if (r == 0 && (r = buf_err(&b)) == 0)
+		r = fd_send_msg(STDOUT_FILENO, &b);
+	buf_clear(&blob);
+	buf_clear(&b);
+	if (r != 0)
+		scp_die(scp, "--direct-end", err_text(r));
+}
+
+static void
+take_job(struct direct_end *e, struct scp *scp)
+{
+	struct buf b = { 0 };
+	struct rd in;
+	int r = fd_receive_msg(STDIN_FILENO, &b, DIRECT_MESSAGE_MAX);
+
+	if (r == ERR_EOF)
+		scp_exit(scp, 1); /* it was thought better of */
+	in = rd_from_buf(&b);
+	if (r == 0)
+		r = direct_job_get(&in, &e->job);
+	if (r != 0)
+		scp_die(scp, "--direct-end", err_text(r));
+	buf_clear(&b);
+}
+
+/* Nobody sends anything any more: this is the end of the input. */
+static void
+on_input(void *arg, int fd, int events)
+{
+	struct scp *scp = arg;
+
+	(void)fd;
+	(void)events;
+	scp_exit(scp, 1);
+}
+
+/* ---- the copy ----------------------------------------------------------- */
+
+static void
+set_options(struct scp *scp, const struct direct_job *j)
+{
+	struct xfer_opts *x = &scp->xfer;
+
+	scp->recursive = x->recursive = (j->flags & DIRECT_RECURSIVE) != 0;
+	scp->preserve = x->preserve = (j->flags & DIRECT_PRESERVE) != 0;
+	scp->flags.verbose = (j->flags & DIRECT_VERBOSE) != 0;
+	x->fsync = (j->flags & DIRECT_FSYNC) != 0;
+	x->sparse = (j->flags & DIRECT_SPARSE) != 0;
+	x->links = (j->flags & DIRECT_LINKS) != 0;
+	x->hard_links = (j->flags & DIRECT_HARD_LINKS) != 0;
+	x->check_space = (j->flags & DIRECT_NO_SPACE_CHECK) == 0;
+	x->rate_bytes = scp->flags.rate_bytes = j->rate_bytes;
+	x->connections_max = 1;
+	scp->given.connections = scp->given.retry = true;
+	scp->need_dir = true;
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		xstrlist_add(&scp->flags.ssh, options[i]);
+	if (scp->flags.verbose) {
+		xstrlist_add(&scp->flags.ssh, "-v");
+		log_set_level(LOG_LVL_DEBUG1);
+	}
+}
+
+static void
+add_target(struct direct_end *e, const char *path)
+{
+	struct xfer_target *all = reallocarray(e->targets, (size_t)e->n + 2,
+	    sizeof *all);
+
+	if (all == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	e->targets = all;
+	e->targets[e->n++] = (struct xfer_target){ .path = xstrdup(path) };
+}
+
+/* Adds the names that a source stands for; as with a shell, one that matches
+ * nothing stands for itself. */
+static void
+add_source(struct direct_end *e, struct scp *scp, const char *source)
+{
+	glob_t g;
+	int r = glob(source, GLOB_NOCHECK
+#ifdef GLOB_TILDE
+		| GLOB_TILDE
+#endif
+	    , NULL, &g);
+
+	if (r != 0)
+		scp_die(scp, source, err_text(ERR_SYSTEM));
+	for (size_t i = 0; i < g.gl_pathc; i++)
+		add_target(e, g.gl_pathv[i]);
+	globfree(&g);
+}
+
+void
+direct_end_begin(struct direct_end **out, struct scp *scp,
+    struct xfer_target **targets, int *n)
+{
+	struct direct_end *e = xcalloc(1, sizeof *e);
+
+	(void)proc_hide(); /* the key is nobody else's */
+	say_hello(e, scp);
+	take_job(e, scp);
+	if (loop_watch(scp->loop, STDIN_FILENO, LOOP_READ, on_input, scp) ==
+	    NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	set_options(scp, &e->job);
+	for (size_t i = 0; i < e->job.sources.n; i++)
+		add_source(e, scp, e->job.sources.v[i]);
+	e->targets[e->n] = (struct xfer_target){ .remote = true,
+		.host = xstrdup(e->job.host),
+		.user = xstrdup(e->job.user),
+		.port = e->job.port,
+		.path = xstrdup("/") };
+	memcpy(e->grant.name, e->job.grant, sizeof e->grant.name);
+	e->grant.kind = LOGIN_TICKET_GRANT;
+	e->grant.end_ms = clock_boot_ms() + LIFE_MS;
+	e->grant.signer = e->key;
+	e->grant.hostkey = buf_span(&e->job.hostkey);
+	scp->grant = &e->grant;
+	*targets = e->targets;
+	*n = e->n;
+	*out = e;
+}
+
+void
+direct_end_free(struct direct_end *e)
+{
+	if (e == NULL)
+		return;
+	for (int i = 0; i <= e->n; i++)
+		xfer_target_clear(&e->targets[i]);
+	free(e->targets);
+	direct_job_clear(&e->job);
+	key_free(e->key);
+	free(e);
+}

@@ -1,0 +1,493 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/copy/direct.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/child.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/common/ssh-command.h"
+#include "client/copy/direct-wire.h"
+#include "client/sshclient.h"
+#include "crypto/rand.h"
+#include "peer-version.h"
+#include "xfer/sftp/remote-glob.h"
+#include "xfer/sftp/sftp-engine.h"
+#include "xfer/sftp/sftp-rights.h"
+
+enum {
+	GRANT_VERSION = 1,
+	STEP_MS = 1000,
+	BEGIN_S = 60,
+	LIFE_S = 24 * 3600,
+	CONNECTIONS = 4, /* one, and others where it breaks */
+	EXIT_UNREACHABLE = 255, /* of ssh, and of hpnscp */
+};
+
+struct direct {
+	struct scp *scp;
+	struct scp_host *to;
+	const char *dir; /* the target */
+	bool is_dir;
+	char *staging;	 /* the new directory, from "/" on; NULL: not made */
+	pid_t child;	 /* ssh to the source's host; 0: none */
+	int in, out;	 /* from and to its program; -1: closed */
+	struct loop_fd *watch;
+	struct buf got;	 /* what has come from it */
+	struct span key; /* its key, in got */
+	bool ended;	 /* nothing more comes from it */
+	bool answered, granted; /* by the target's server */
+	uint8_t grant[LOGIN_TICKET_NAME_LEN];
+};
+
+/* ---- the program at the source's host ----------------------------------- */
+
+/* Has the whole hello come? Then d->key is set. */
+static bool
+read_hello(struct direct *d)
+{
+	struct rd r = rd_from_buf(&d->got), body;
+
+	body = rd_from_span(rd_string(&r));
+	if (rd_err(&r) != 0 || rd_u8(&body) != DIRECT_VERSION)
+		return false;
+	d->key = rd_string(&body);
+	return rd_err(&body) == 0;
+}
+
+static void
+close_input(struct direct *d)
+{
+	if (d->watch != NULL)
+		loop_unwatch(d->scp->loop, d->watch);
+	d->watch = NULL;
+	fd_close(&d->in);
+}
+
+static void
+on_input(void *arg, int fd, int events)
+{
+	struct direct *d = arg;
+	uint8_t bytes[4096];
+	ssize_t n = read(fd, bytes, sizeof bytes);
+
+	(void)events;
+	if (n == -1 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n > 0)
+		buf_put(&d->got, bytes, (size_t)n);
+	if (n <= 0 || buf_len(&d->got) > DIRECT_MESSAGE_MAX) {
+		d->ended = true;
+		close_input(d);
+	}
+}
+
+static void
+start_program(struct direct *d, const struct xfer_target *source)
+{
+	char *program = ssh_command_find();
+	const struct ssh_command c = { .program = program,
+		.purpose = SSH_COMMAND_CARRY,
+		.options = &d->scp->flags.ssh,
+		.port = source->port != 0 ? source->port : d->scp->flags.port,
+		.user = source->user,
+		.host = source->host,
+		.command = "hpnscp --direct-end" };
+	struct strlist argv = { 0 };
+	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
+
+	if (ssh_command_line(&argv, &c) != 0 || child_pipe(to) != 0 ||
+	    child_pipe(from) != 0 || fd_set_nonblock(from[0], true) != 0 ||
+	    child_spawn(&d->child, argv.v, to[0], from[1]) != 0)
+		scp_die(d->scp, program, strerror(errno));
+	fd_close(&to[0]);
+	fd_close(&from[1]);
+	d->out = to[1];
+	d->in = from[0];
+	d->watch = loop_watch(d->scp->loop, d->in, LOOP_READ, on_input, d);
+	if (d->watch == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	strlist_clear(&argv);
+	free(program);
+}
+
+/* Serves the connection to the target's host until `done` says so, or the
+ * program has ended. */
+static void
+wait_until(struct direct *d, bool (*done)(struct direct *d))
+{
+	while (!done(d) && !d->ended)
+		(void)scp_host_result(d->scp,
+		    sftp_step(d->to->sftp, false, STEP_MS));
+}
+
+static bool
+never(struct direct *d)
+{
+	(void)d;
+	return false;
+}
+
+/* The exit status of the program. */
+static int
+end_program(struct direct *d)
+{
+	int status = 0;
+
+	fd_close(&d->out);
+	close_input(d);
+	if (d->child != 0)
+		status = child_wait(d->child);
+	d->child = 0;
+	return status;
+}
+
+/* ---- the grant ---------------------------------------------------------- */
+
+static void
+on_grant(void *arg, bool ok, struct rd data)
+{
+	struct direct *d = arg;
+	struct span name = ok ? rd_string(&data) : (struct span){ NULL, 0 };
+
+	d->answered = true;
+	d->granted = ok && rd_end(&data) == 0 && name.len == sizeof d->grant;
+	if (d->granted)
+		memcpy(d->grant, name.p, sizeof d->grant);
+}
+
+static bool
+is_answered(struct direct *d)
+{
+	return d->answered;
+}
+
+/* The new directory is nobody else's, so its owner may do there what a copy can
+ * need; but nothing that the server's TransferGrants put would not allow. */
+static void
+put_fields(const struct direct *d, struct buf *b)
+{
+	const uint32_t rights = SFTP_MAY_LIST | SFTP_MAY_MAKE |
+	    SFTP_MAY_CHANGE | SFTP_MAY_LINK | SFTP_MAY_DELETE | SFTP_MAY_MODE |
+	    SFTP_MAY_TIMES;
+
+	buf_put_u8(b, GRANT_VERSION);
+	buf_put_string(b, d->key.p, d->key.len);
+	buf_put_cstring(b, d->staging);
+	buf_put_u32(b, rights);
+	buf_put_u64(b, UINT64_MAX);
+	buf_put_u64(b, UINT64_MAX);
+	buf_put_u64(b, UINT64_MAX);
+	buf_put_u32(b, CONNECTIONS);
+	buf_put_u32(b, BEGIN_S);
+	buf_put_u32(b, LIFE_S);
+	buf_put_cstring(b, ""); /* from any address */
+}
+
+/* The reason (static) why there is no grant; NULL: there is one. */
+static const char *
+get_grant(struct direct *d)
+{
+	const struct sshclient *c = remote_client(d->to->remote, 0);
+	struct buf fields = { 0 };
+	int r = ERR_UNSUPPORTED;
+
+	put_fields(d, &fields);
+	if (c != NULL && !sshclient_is_distrusted(c) &&
+	    (peer_version_traits(sshclient_peer(c)) & PEER_FORGIVES) != 0 &&
+	    (r = buf_err(&fields)) == 0)
+		r = channels_global_request(sshclient_channels(c),
+		    "grant@hpnssh.org", &fields, on_grant, d);
+	buf_clear(&fields);
+	if (r == 0)
+		wait_until(d, is_answered);
+	return d->granted ? NULL : r == ERR_UNSUPPORTED ?
+	    "the target's host is not an hpnsshd that this process has "
+	    "logged in to" :
+	    "the target's host gives no grant (TransferGrants)";
+}
+
+static uint32_t
+flags_of(const struct scp *scp)
+{
+	const struct xfer_opts *x = &scp->xfer;
+
+	return (scp->recursive ? DIRECT_RECURSIVE : 0U) |
+	    (x->preserve ? DIRECT_PRESERVE : 0U) |
+	    (scp->flags.verbose ? DIRECT_VERBOSE : 0U) |
+	    (x->fsync ? DIRECT_FSYNC : 0U) | (x->sparse ? DIRECT_SPARSE : 0U) |
+	    (x->links ? DIRECT_LINKS : 0U) |
+	    (x->hard_links ? DIRECT_HARD_LINKS : 0U) |
+	    (x->check_space ? 0U : DIRECT_NO_SPACE_CHECK);
+}
+
+static int
+send_job(struct direct *d, const struct xfer_target *sources, int n)
+{
+	const struct client_conf *conf = remote_conf(d->to->remote);
+	struct span hostkey =
+	    sshclient_hostkey(remote_client(d->to->remote, 0));
+	struct direct_job job = { .host = conf->host.hostname,
+		.user = conf->host.user,
+		.port = (uint16_t)conf->host.port,
+		.flags = flags_of(d->scp),
+		.rate_bytes = d->scp->xfer.rate_bytes };
+	struct buf b = { 0 };
+	int r;
+
+	memcpy(job.grant, d->grant, sizeof job.grant);
+	buf_put(&job.hostkey, hostkey.p, hostkey.len);
+	for (int i = 0; i < n; i++)
+		xstrlist_add(&job.sources, sources[i].path);
+	direct_job_put(&b, &job);
+	if ((r = buf_err(&b)) == 0)
+		r = fd_send_msg(d->out, &b);
+	buf_clear(&b);
+	job.host = job.user = NULL; /* borrowed */
+	direct_job_clear(&job);
+	return r;
+}
+
+/* ---- the new directory -------------------------------------------------- */
+
+/* "." for a name alone; what is in front of the last slash. The caller frees
+ * it. */
+static char *
+directory_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	if (slash == NULL)
+		return xstrdup(".");
+	return xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
+}
+
+struct making {
+	char *path;
+	struct sftp_attrs attrs;
+	char *name; /* from "/" on */
+};
+
+static int
+call_make(struct sftp *s, void *arg)
+{
+	struct making *m = arg;
+	int r = sftp_call_mkdir(s, m->path, &m->attrs);
+
+	return r != 0 ? r : sftp_call_name(s, SFTP_REALPATH, m->path,
+				&m->name);
+}
+
+static bool
+make_staging(struct direct *d)
+{
+	char *parent = d->is_dir ? xstrdup(d->dir) : directory_of(d->dir);
+	struct making m = { .attrs = { .flags = SFTP_A_MODE, .mode = 0700 } };
+	uint64_t random;
+	int r;
+
+	rand_bytes(&random, sizeof random);
+	xasprintf(&m.path, "%s/.hpnscp-direct-%016llx", parent,
+	    (unsigned long long)random);
+	r = scp_host_call(d->scp, d->to, call_make, &m);
+	if (r != 0)
+		scp_report(d->scp, NULL, m.path, sftp_call_words(r));
+	d->staging = m.name;
+	free(m.path);
+	free(parent);
+	return r == 0;
+}
+
+struct move {
+	const char *from, *to;
+};
+
+static int
+call_move(struct sftp *s, void *arg)
+{
+	const struct move *m = arg;
+
+	return sftp_has(s, SFTP_EXT_POSIX_RENAME) ?
+	    sftp_call_ext(s, SFTP_EXT_POSIX_RENAME, m->from, m->to) :
+	    sftp_call_paths(s, SFTP_RENAME, m->from, m->to);
+}
+
+static void
+move_one(struct direct *d, const char *from)
+{
+	char *name = xfer_base_name(from), *to = NULL;
+	struct move m = { .from = from };
+	int r;
+
+	if (name == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	if (d->is_dir)
+		xasprintf(&to, "%s/%s", d->dir, name);
+	m.to = to != NULL ? to : d->dir;
+	r = scp_host_call(d->scp, d->to, call_move, &m);
+	if (r != 0)
+		scp_report(d->scp, NULL, m.to, sftp_call_words(r));
+	free(to);
+	free(name);
+}
+
+struct found {
+	const char *pattern;
+	struct strlist names;
+};
+
+static int
+call_find(struct sftp *s, void *arg)
+{
+	struct found *f = arg;
+
+	strlist_clear(&f->names);
+	return remote_glob(s, f->pattern, &f->names);
+}
+
+/* Moves what a source stands for to its place. Only names that the source's
+ * path or pattern fits are looked for. */
+static void
+move_source(struct direct *d, const struct xfer_target *source)
+{
+	struct found f = { .pattern = NULL };
+	char *name = xfer_base_name(source->path), *pattern = NULL;
+
+	if (name == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	xasprintf(&pattern, "%s/%s", d->staging, name);
+	f.pattern = pattern;
+	(void)scp_host_call(d->scp, d->to, call_find, &f);
+	if (f.names.n == 0 && !d->scp->failed)
+		scp_report(d->scp, NULL, source->path,
+		    "the source's host has not brought it");
+	if (!d->is_dir && f.names.n > 1)
+		scp_report(d->scp, NULL, d->dir, strerror(ENOTDIR));
+	for (size_t i = 0; i < f.names.n && (d->is_dir || f.names.n == 1); i++)
+		move_one(d, f.names.v[i]);
+	strlist_clear(&f.names);
+	free(pattern);
+	free(name);
+}
+
+static int
+call_rmdir(struct sftp *s, void *arg)
+{
+	return sftp_call_path(s, SFTP_RMDIR, arg);
+}
+
+/* Removes the new directory, if nothing is in it. */
+static bool
+remove_empty(struct direct *d)
+{
+	if (scp_host_call(d->scp, d->to, call_rmdir, d->staging) != 0)
+		return false;
+	free(d->staging);
+	d->staging = NULL;
+	return true;
+}
+
+static void
+remove_staging(struct direct *d)
+{
+	if (d->staging != NULL && !remove_empty(d))
+		scp_report(d->scp, NULL, d->staging,
+		    "is left, with what has no place");
+}
+
+struct look {
+	const char *path;
+	struct sftp_attrs attrs;
+};
+
+static int
+call_look(struct sftp *s, void *arg)
+{
+	struct look *l = arg;
+
+	return sftp_call_stat(s, l->path, false, &l->attrs);
+}
+
+/* Does a source's name stand in the target already, as a directory? What is
+ * copied could not be moved there in one step. */
+static bool
+is_merged(struct direct *d, const struct xfer_target *source)
+{
+	char *name = xfer_base_name(source->path);
+	struct look l = { .path = d->dir };
+	char *path = NULL;
+	int r;
+
+	if (name == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	if (d->is_dir)
+		xasprintf(&path, "%s/%s", d->dir, name);
+	l.path = path != NULL ? path : d->dir;
+	r = scp_host_call(d->scp, d->to, call_look, &l);
+	free(path);
+	free(name);
+	return r == 0 && (l.attrs.flags & SFTP_A_MODE) != 0 &&
+	    S_ISDIR(l.attrs.mode);
+}
+
+/* ---- all of it ---------------------------------------------------------- */
+
+/* The reason (static) why it cannot be done in this way; NULL: it was done, and
+ * what failed was reported. */
+static const char *
+copy(struct direct *d, const struct xfer_target *sources, int n)
+{
+	const char *why;
+	int status;
+
+	for (int i = 0; i < n; i++)
+		if (is_merged(d, &sources[i]))
+			return "the target has a directory of that name";
+	start_program(d, &sources[0]);
+	wait_until(d, read_hello);
+	if (d->key.len == 0)
+		return "hpnscp does not run on the source's host";
+	if (!make_staging(d))
+		return NULL;
+	if ((why = get_grant(d)) != NULL)
+		return why;
+	if (send_job(d, sources, n) == 0)
+		wait_until(d, never);
+	status = end_program(d);
+	if (status == EXIT_UNREACHABLE && remove_empty(d))
+		return "the source's host has no connection to the target's";
+	if (status != 0)
+		d->scp->failed = true;
+	for (int i = 0; i < n; i++)
+		move_source(d, &sources[i]);
+	return NULL;
+}
+
+bool
+direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
+    struct scp_host *to, const char *dir, bool is_dir)
+{
+	struct direct d = { .scp = scp, .to = to, .dir = dir, .is_dir = is_dir,
+		.in = -1, .out = -1 };
+	const char *why = copy(&d, sources, n);
+	char *text;
+
+	(void)end_program(&d);
+	remove_staging(&d);
+	if (why == NULL) {
+		scp_note(scp, NULL, "the copy went from host to host");
+	} else {
+		xasprintf(&text, "the copy goes through this machine: %s", why);
+		scp_note(scp, NULL, text);
+		free(text);
+	}
+	buf_clear(&d.got);
+	free(d.staging);
+	return why == NULL;
+}

@@ -1,0 +1,357 @@
+# SPDX-License-Identifier: ISC
+"""hpnscp --direct: from host to host, not through the machine of the user."""
+
+import ctypes
+import os
+import re
+import sys
+import threading
+
+import pytest
+from copies import executable
+
+import harness
+from harness import ME, Client, have, hpn, run
+
+pytestmark = [
+    pytest.mark.skipif(not have("hpn", "ssh", "sshd", "scp"),
+                       reason="hpnscp and hpnsshd are not built"),
+    pytest.mark.skipif(os.geteuid() != 0,
+                       reason="grants need a server of the superuser's"),
+]
+GIVES = "LogLevel VERBOSE\nTransferGrants put\nSubsystem sftp internal-sftp\n"
+BIN = os.path.dirname(hpn("scp"))
+
+
+class Pair:
+    """The source's host, on which hpnscp is in PATH, and the target's."""
+
+    hosts = ("127.0.0.1", "127.0.0.1")
+
+    def __init__(self, make_server, tmp_path, target=GIVES, path=BIN):
+        self.b = make_server(target, kind="hpn" if target else "stock")
+        self.a = make_server(f"SetEnv PATH={path}:/usr/bin:/bin SHLVL=1\n")
+        self.lay(tmp_path)
+
+    def lay(self, tmp_path):
+        self.here, self.there = tmp_path / "a", tmp_path / "b"
+        self.here.mkdir()
+        self.there.mkdir()
+        self.known = tmp_path / "known"
+        self.known.write_text("".join(
+            s.known_hosts.read_text().replace("127.0.0.1", host)
+            for s, host in zip((self.a, self.b), self.hosts)))
+
+    def words(self, sources, target, *flags):
+        client = Client("hpn", self.a, known_hosts=self.known)
+        ends = [f"scp://{ME}@{host}:{s.port}/"
+                for s, host in zip((self.a, self.b), self.hosts)]
+        return [hpn("scp"), *client.options(), "--direct", *flags,
+                *(f"{ends[0]}{self.here / s}" for s in sources),
+                f"{ends[1]}{self.there / target}"]
+
+    def scp(self, sources, target, *flags, **kw):
+        return run(self.words(sources, target, *flags), **kw)
+
+    def there_is(self):
+        """All that is below the target."""
+        return {str(f.relative_to(self.there)): f.read_bytes()
+                for f in self.there.rglob("*") if f.is_file()}
+
+
+@pytest.fixture
+def pair(make_server, tmp_path):
+    return lambda **kw: Pair(make_server, tmp_path, **kw)
+
+
+def went_directly(done):
+    assert done.rc == 0, done
+    assert "the copy went from host to host" in done.errors
+    assert len(done.errors.splitlines()) == 1, done
+
+
+# ---- what it does --------------------------------------------------------
+
+def test_a_file(pair):
+    p = pair()
+    (p.here / "f").write_bytes(b"data" * 1000)
+    went_directly(p.scp(["f"], "new"))
+    assert p.there_is() == {"new": b"data" * 1000}
+    assert re.search("Accepted ticket@hpnssh.org .*a grant of session",
+                     p.b.log_text())
+    # A file that is there is replaced, as by any copy.
+    (p.here / "f").write_bytes(b"more")
+    went_directly(p.scp(["f"], "new"))
+    assert p.there_is() == {"new": b"more"}
+
+
+def test_trees_and_patterns(pair):
+    p = pair()
+    for name in ("t/d/x", "t/y", "a1", "a2", "b1", "sp ace", ".dot"):
+        (p.here / name).parent.mkdir(parents=True, exist_ok=True)
+        (p.here / name).write_text(name)
+        (p.here / name).chmod(0o640)
+        os.utime(p.here / name, (10 ** 9, 10 ** 9))
+    (p.there / "to").mkdir()
+    went_directly(p.scp(["t", "a*", "sp ace", ".dot"], "to", "-r", "-p"))
+    names = ["t/d/x", "t/y", "a1", "a2", "sp ace", ".dot"]
+    assert p.there_is() == {f"to/{n}": n.encode() for n in names}
+    for n in names:
+        st = (p.there / "to" / n).stat()
+        assert (st.st_mtime, st.st_mode & 0o7777) == (10 ** 9, 0o640)
+    went_directly(p.scp(["t"], "new", "-r"))
+    assert (p.there / "new/d/x").read_text() == "t/d/x"
+
+
+def test_what_cannot_be_copied(pair):
+    """Is told, by the host that saw it, and the rest is copied."""
+    p = pair()
+    (p.here / "f").write_text("x")
+    (p.there / "to").mkdir()
+    done = p.scp(["f", "missing"], "to")
+    assert done.rc == 1 and "missing" in done.errors, done
+    assert p.there_is() == {"to/f": b"x"}
+    assert os.listdir(p.there / "to") == ["f"]
+
+
+@pytest.mark.parametrize("why, pair_of", [
+    ("TransferGrants", dict(target="Subsystem sftp internal-sftp\n")),
+    ("TransferGrants", dict(target="TransferGrants get\n")),
+    pytest.param("not an hpnsshd", dict(target=""), marks=pytest.mark.skipif(
+        not harness.stock("sshd"), reason="no stock sshd")),
+    ("hpnscp does not run", dict(path="/nonexistent"))])
+def test_through_this_machine(pair, why, pair_of):
+    """Where it cannot be done so, the copy is as it is without --direct, and
+    one line says why."""
+    p = pair(**pair_of)
+    (p.here / "f").write_text("x")
+    done = p.scp(["f"], "new")
+    assert done.rc == 0, done
+    assert f"the copy goes through this machine: " in done.errors
+    assert why in done.errors
+    assert p.there_is() == {"new": b"x"}
+    assert os.listdir(p.there) == ["new"]
+
+
+def test_into_a_tree_that_is_there(pair):
+    """What would be merged goes through this machine."""
+    p = pair()
+    (p.here / "t").mkdir()
+    (p.here / "t/x").write_text("new")
+    (p.there / "t").mkdir()
+    (p.there / "t/y").write_text("old")
+    done = p.scp(["t"], ".", "-r")
+    assert done.rc == 0 and "a directory of that name" in done.errors, done
+    assert p.there_is() == {"t/x": b"new", "t/y": b"old"}
+
+
+@pytest.mark.parametrize("flag", [
+    "-O", "-R", "-S/bin/false", "-Z", "-j4", "--verify", "--retry"])
+def test_options_that_say_something_else(pair, flag):
+    done = pair().scp(["f"], "new", flag)
+    assert done.rc == 1 and "not together with" in done.errors, done
+
+
+def test_of_use_between_hosts_only(pair):
+    p = pair()
+    done = run([*p.words(["f"], "new"), str(p.there)])
+    assert done.rc == 1 and "from host to host" in done.errors, done
+
+
+# ---- a source's host that lies -------------------------------------------
+
+LIAR = r"""
+import os, struct, sys
+sys.path.insert(0, {e2e!r})
+sys.path.insert(0, {regress!r})
+import grants, socket
+from sshwire import Host, Reader, USERAUTH_SUCCESS, USERAUTH_FAILURE, Wire, string
+from sshwire import EXT_INFO
+key = Host()
+def say(body):
+    os.write(1, struct.pack(">I", len(body)) + body)
+def take():
+    size, = struct.unpack(">I", sys.stdin.buffer.read(4))
+    return sys.stdin.buffer.read(size)
+say(b"" + string(key.blob))
+r = Reader(take())
+assert r.take(1) == b""
+name, host, user = r.string(), r.text(), r.text()
+port = struct.unpack(">H", r.take(2))[0]
+wire = Wire(socket.create_connection((host, port)))
+wire.handshake()
+wire.say(EXT_INFO, 1, "ext-info-in-auth@openssh.com", "0")
+wire.ask_service()
+grant = grants.Grant(None, name, key)
+wire.send(grants.request(wire, grant, user=user))
+wire.expect(USERAUTH_SUCCESS)
+sftp = grants.Sftp(wire)
+{code}
+"""
+
+
+def lying(tmp_path, code):
+    """A directory with an hpnscp that does this with the session."""
+    where = tmp_path / "liar"
+    where.mkdir()
+    text = LIAR.format(e2e=os.path.dirname(__file__),
+                       regress=os.path.dirname(harness.__file__), code=code)
+    (where / "lie.py").write_text(text)
+    executable(where / "hpnscp", f"exec {sys.executable} {where}/lie.py\n")
+    return str(where)
+
+
+def test_names_that_nobody_asked_for(pair, tmp_path):
+    """They never leave the new directory, whose place is told; what is outside
+    cannot be reached at all."""
+    p = pair(path=lying(tmp_path, """
+for path in ("f", ".bashrc", "authorized_keys", "evil/x", "a1"):
+    sftp.write(path, b"evil")
+for path in ("../.bashrc", "/../x", "/etc/x", "../../b/f"):
+    assert sftp.write(path, b"evil") != 0
+"""))
+    (p.there / ".bashrc").write_text("mine")
+    done = p.scp(["f"], ".")
+    assert done.rc == 1 and "is left, with what has no place" in done.errors
+    names = os.listdir(p.there)
+    left, = [n for n in names if n.startswith(".hpnscp-direct-")]
+    assert sorted(names) == sorted([left, ".bashrc", "f"])
+    assert (p.there / ".bashrc").read_text() == "mine"
+    assert (p.there / "f").read_text() == "evil"  # what it was asked for
+    assert (p.there / left).stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("lie", [
+    "", "say(b'x' * 100)", "os.write(1, b'x' * 3000000)", "sys.exit(3)",
+    "wire.close()"])
+def test_a_program_that_does_nothing_right(pair, tmp_path, lie):
+    p = pair(path=lying(tmp_path, lie))
+    (p.here / "f").write_text("x")
+    done = p.scp(["f"], "new")
+    assert p.there_is() == {} and os.listdir(p.there) == []
+    assert done.rc == 1, done
+    assert "sys.exit" in lie or "has not brought it" in done.errors
+
+
+@pytest.mark.parametrize("hello", [
+    "exit 0", "echo x", "printf '\\0\\0\\0\\1\\2'",
+    "head -c 2000000 /dev/zero"])
+def test_a_hello_that_is_none(pair, tmp_path, hello):
+    where = tmp_path / "liar"
+    where.mkdir()
+    executable(where / "hpnscp", f"{hello}\n")
+    p = pair(path=str(where))
+    (p.here / "f").write_text("x")
+    done = p.scp(["f"], "new")
+    assert done.rc == 0 and "hpnscp does not run" in done.errors, done
+    assert p.there_is() == {"new": b"x"}
+
+
+# ---- its end -------------------------------------------------------------
+
+def test_it_ends_with_its_client(pair):
+    """The source's host writes no more when the user's program is gone."""
+    p = pair()
+    with open(p.here / "big", "wb") as f:
+        f.truncate(1 << 30)
+    process = harness.start(p.words(["big"], "new", "-l", "80000"))
+    def size():
+        return sum(f.stat().st_blocks for f in p.there.rglob("*")
+                   if f.is_file())
+    try:
+        assert harness.wait_for(lambda: size() > 2000)
+        process.kill()
+        process.wait()
+        assert harness.wait_for(lambda: not p.b.connections())
+        before = size()
+        assert harness.wait_for(lambda: not p.a.connections())
+        assert size() == before
+    finally:
+        harness.kill_group(process)
+
+
+# ---- three machines ------------------------------------------------------
+
+class Three(Pair):
+    """Each in a network namespace of its own."""
+
+    hosts = ("10.232.0.2", "10.232.0.3")
+
+    def __init__(self, tmp_path, keys):
+        self.spaces = [f"hpnd{i}x{os.getpid()}" for i in range(3)]
+        self.lines("netns add {0}", "netns add {1}", "netns add {2}",
+                   "-n {0} link add br0 type bridge",
+                   "-n {0} addr add 10.232.0.1/24 dev br0",
+                   "-n {0} link set br0 up")
+        self.servers = []
+        for i, host in enumerate(self.hosts, 1):
+            self.lines(
+                f"-n {{0}} link add p{i} type veth peer name net netns {{{i}}}",
+                f"-n {{0}} link set p{i} master br0 up",
+                f"-n {{{i}}} addr add {host}/24 dev net",
+                f"-n {{{i}}} link set net up", f"-n {{{i}}} link set lo up")
+        self.a = self.start(tmp_path, keys, 1,
+                            f"SetEnv PATH={BIN}:/usr/bin:/bin SHLVL=1\n")
+        self.b = self.start(tmp_path, keys, 2, GIVES)
+        self.lay(tmp_path)
+
+    def lines(self, *lines):
+        for line in lines:
+            run(["ip", *line.format(*self.spaces).split()]).ok()
+
+    def start(self, tmp_path, keys, i, config):
+        server = harness.Server("hpn", tmp_path / f"s{i}", keys,
+                                ("ed25519",), config)
+        made = server.config_text
+        server.config_text = lambda: made().replace(
+            "ListenAddress 127.0.0.1", f"ListenAddress {self.hosts[i - 1]}")
+
+        def inside():
+            with open(f"/run/netns/{self.spaces[i]}", encoding="ascii") as ns:
+                if ctypes.CDLL(None).setns(ns.fileno(), 0x40000000) == 0:
+                    self.servers.append(server.start())
+        thread = threading.Thread(target=inside)
+        thread.start()
+        thread.join()
+        assert server in self.servers
+        return server
+
+    def words(self, *args):
+        return ["ip", "netns", "exec", self.spaces[0], *super().words(*args)]
+
+    def close(self):
+        for server in self.servers:
+            server.stop()
+        for space in self.spaces:
+            run(["ip", "netns", "del", space])
+
+
+@pytest.fixture
+def three(tmp_path, keys):
+    if run(["ip", "netns", "add", "hpndtry"]).rc != 0:
+        pytest.skip("no network namespaces can be made here")
+    run(["ip", "netns", "del", "hpndtry"])
+    made = Three.__new__(Three)
+    try:
+        made.__init__(tmp_path, keys)
+        yield made
+    finally:
+        made.close()
+
+
+def test_three_machines(three):
+    (three.here / "f").write_bytes(b"x" * 3_000_000)
+    went_directly(three.scp(["f"], "new"))
+    assert three.there_is() == {"new": b"x" * 3_000_000}
+    log = three.b.log_text()
+    assert "Accepted publickey for root from 10.232.0.1" in log
+    assert f"Accepted ticket@hpnssh.org for {ME} from 10.232.0.2" in log
+
+
+def test_hosts_that_do_not_reach_each_other(three):
+    """Some seconds, then through this machine."""
+    (three.here / "f").write_text("x")
+    three.lines("netns exec {1} ip route add unreachable 10.232.0.3/32")
+    done = three.scp(["f"], "new")
+    assert done.rc == 0 and "goes through this machine" in done.errors, done
+    assert three.there_is() == {"new": b"x"}
