@@ -113,6 +113,7 @@ static const struct conf_sample samples[] = {
 	{ "EventPaths", "hash" },
 	{ "PAMServiceName", "other" },
 	{ "LoginTickets", "yes lifetime:9 max:3 address:any" },
+	{ "TransferGrants", "put" },
 	{ "Survive", "yes time:9 memory:2097152 max:3 address:same" },
 	{ "PermitRootLogin", "forced-commands-only" },
 	{ "AllowUsers", "a b@192.0.2.0/24" },

@@ -282,10 +282,10 @@ every_login(void **state)
 	    TICKET_BY_PASSWORD | TICKET_BY_KBDINT;
 	static const unsigned barred = TICKET_BY_NONE | TICKET_BY_KEYEX |
 	    TICKET_BY_GSSAPI | TICKET_BY_HOSTBASED | TICKET_BY_TICKET |
-	    TICKET_MUST_CHANGE;
+	    TICKET_MUST_CHANGE | TICKET_BY_GRANT | 1U << AUTH_METHOD_RESUME;
 	static const unsigned harmless = TICKET_FORCED | TICKET_CHROOTED |
 	    TICKET_SFTP_ONLY | TICKET_BY_INSTEAD;
-	const unsigned end = (unsigned)TICKET_BY_INSTEAD << 1;
+	const unsigned end = (unsigned)TICKET_BY_GRANT << 1;
 	size_t n = 0;
 
 	(void)state;
@@ -296,6 +296,9 @@ every_login(void **state)
 		n += may;
 		assert_int_equal(ticket_rules_may(traits, TICKET_BESIDE), may);
 		assert_int_equal(ticket_rules_may(traits, TICKET_INSTEAD), may);
+		assert_int_equal(ticket_rules_may(traits, TICKET_SURVIVE), may);
+		assert_int_equal(ticket_rules_may(traits, TICKET_GRANT),
+		    may && (traits & TICKET_FORCED) == 0);
 		/* Whatever is not in the table bars, too. */
 		for (unsigned more = end; more != 0; more <<= 1)
 			assert_false(ticket_rules_may(traits | more,
@@ -304,7 +307,7 @@ every_login(void **state)
 	assert_int_equal(n, 7 * 16);
 	for (int kind = 0; kind < 256; kind++)
 		assert_int_equal(ticket_rules_may(shows, (char)kind),
-		    kind == 'p' || kind == 'r');
+		    kind == 'p' || kind == 'r' || kind == 'g' || kind == 's');
 }
 
 /* Names that are made up find nothing and cost nothing; and a table from which
