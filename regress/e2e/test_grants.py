@@ -348,6 +348,19 @@ def test_it_dies_with_who_gave_it(server, key, root, how):
     assert harness.wait_for(lambda: not server.connections())
 
 
+def test_it_does_not_wait_for_who_may_come_back(make_server, key, root):
+    """With a ticket to come back with, the login lingers when its connection
+    is lost; what it has granted does not."""
+    server = make_server(YES + "LoginTickets yes linger:600\n")
+    first = log_in(server, key)
+    back, = ask(first, 0, instead=1)
+    wire = in_by(server, give(first, root))
+    Sftp(wire)
+    first.sock.close()
+    wire.was_ended()
+    assert redeem_ticket(server, back)[0] == "yes"
+
+
 def test_the_account_changes(server, key, keys, root):
     first = log_in(server, key)
     grant = give(first, root)

@@ -393,6 +393,10 @@ monitor_tickets_stop(struct monitor *m, bool told_to_end)
 	if (t == NULL)
 		return;
 	ticket_table_lose(&t->table);
+	/* What other machines do for a client ends without it, also if it may
+	 * come back. */
+	monitor_grants_free(t->grants);
+	t->grants = NULL;
 	if (t->root == ROOT_LOST && !told_to_end && !m->state.once &&
 	    ticket_table_has_instead(&t->table, clock_boot_ms()))
 		return;
