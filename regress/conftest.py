@@ -35,6 +35,8 @@ def pytest_configure(config):
     state = tempfile.mkdtemp(prefix="hpn-state-")
     os.environ["XDG_STATE_HOME"] = state
     config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
+    if not hasattr(config, "workerinput"):
+        config.add_cleanup(harness.leave_no_agents_directory())
 
 
 # Workers take file after file: those of which one takes a large part of a

@@ -432,6 +432,20 @@ def kernel_function(pid):
         return "?"
 
 
+def leave_no_agents_directory():
+    """To be called at the end: servers of this user's make ~/.ssh/agent for
+    forwarded agents, and leave it. One that was not there before goes."""
+    home = Path(pwd.getpwuid(os.getuid()).pw_dir)
+    made = [path for path in (home / ".ssh/agent", home / ".ssh")
+            if not path.exists()]
+
+    def leave():
+        for path in made:
+            with contextlib.suppress(OSError):  # it is not empty
+                path.rmdir()
+    return leave
+
+
 # ---- network -----------------------------------------------------------
 
 def mount_problem():
