@@ -24,9 +24,11 @@
 #elif defined(__FreeBSD__)
 #include <sys/procctl.h>
 #include <sys/sysctl.h>
+#include <sys/user.h>
 #include <sys/wait.h>
 #elif defined(__APPLE__)
 #include <mach-o/dyld.h>
+#include <sys/sysctl.h>
 
 /* <sys/ptrace.h>, which not every set of headers has. */
 int ptrace(int request, pid_t pid, char *address, int data);
@@ -339,6 +341,34 @@ proc_start(pid_t pid, uint64_t *start)
 		return no_start(pid);
 	*start = strtoull(p, &end, 10);
 	return end != p ? 0 : no_start(pid);
+}
+#elif defined(__FreeBSD__) || defined(__APPLE__)
+#if defined(__FreeBSD__)
+#define STATE(info) ((info).ki_stat)
+#define BEGAN(info) ((info).ki_start)
+#else
+#define STATE(info) ((info).kp_proc.p_stat)
+#define BEGAN(info) ((info).kp_proc.p_starttime)
+#endif
+int
+proc_start(pid_t pid, uint64_t *start)
+{
+	enum { SECOND = 1000 * 1000 };
+	int name[] = { CTL_KERN, KERN_PROC, KERN_PROC_PID, (int)pid };
+	struct kinfo_proc info;
+	size_t len = sizeof info;
+
+	memset(&info, 0, sizeof info);
+	/* macOS gives nothing for a process that is not there. */
+	if (sysctl(name, 4, &info, &len, NULL, 0) == -1 || len == 0)
+		return no_start(pid);
+	if (STATE(info) == SZOMB) {
+		errno = ESRCH;
+		return -1;
+	}
+	*start = (uint64_t)BEGAN(info).tv_sec * SECOND +
+	    (uint64_t)BEGAN(info).tv_usec;
+	return 0;
 }
 #else
 int
