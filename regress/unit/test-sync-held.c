@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "base/wire.h"
 #include "regress/unit/dice.h"
 #include "xfer/name-form.h"
@@ -73,21 +74,10 @@ find(struct tree *t, const char *path)
 	return NULL;
 }
 
-static const char *
-name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
 static void
 parent_of(const char *path, char out[PATH])
 {
-	const char *slash = strrchr(path, '/');
-
-	snprintf(out, PATH, "%.*s", slash != NULL ? (int)(slash - path) : 0,
-	    path);
+	snprintf(out, PATH, "%.*s", (int)path_parent_len(path), path);
 }
 
 static bool
@@ -116,7 +106,7 @@ put(struct tree *t, const char *path, bool is_dir)
 		snprintf(n->path, PATH, "%.40s%s%.20s",
 		    above != NULL ? above->path : "",
 		    above != NULL && above->path[0] != '\0' ? "/" : "",
-		    name_of(path));
+		    path_last(path));
 		t->n++;
 		n->writer[0] = '\0';
 	}
@@ -193,7 +183,7 @@ item_of(const struct node *n)
 	return (struct walk_item){ .kind = n->is_dir ? WALK_DIR : WALK_FILE,
 		.mode = n->is_dir ? 0755 : 0644, .mtime = 1000000000,
 		.size = n->is_dir ? 0 : n->data, .nlink = 1,
-		.name = name_of(n->path) };
+		.name = path_last(n->path) };
 }
 
 int

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/path.h"
 #include "regress/unit/dice.h"
 #include "xfer/sftp/sftp-proto.h"
 #include "xfer/state/transfer-exact.h"
@@ -71,10 +72,7 @@ take_away(struct tree *t, struct node *n)
 static void
 parent_of(const char *path, char out[64])
 {
-	const char *slash = strrchr(path, '/');
-
-	snprintf(out, 64, "%.*s", slash != NULL ? (int)(slash - path) : 0,
-	    path);
+	snprintf(out, 64, "%.*s", (int)path_parent_len(path), path);
 }
 
 static bool
@@ -93,14 +91,6 @@ has_names(const struct tree *t, const char *dir)
 		if (is_in(&t->v[i], dir))
 			return true;
 	return false;
-}
-
-static const char *
-name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
 }
 
 /* ---- scans -------------------------------------------------------------- */
@@ -200,7 +190,7 @@ sync_scan_next(struct sync_scan *c, struct walk_item *item)
 		*item = (struct walk_item){ .is_group = true, .path = c->said,
 			.status = n->status, .mounted = n->mounted };
 	} else {
-		snprintf(c->said, sizeof c->said, "%s", name_of(n->path));
+		snprintf(c->said, sizeof c->said, "%s", path_last(n->path));
 		item->name = c->said;
 		if (n->kind == WALK_UNKNOWN)
 			item->status = n->status;

@@ -2,14 +2,13 @@
 /* A plan that comes from elsewhere: what is copied, what gets attributes only,
  * and what is deleted, when. */
 #include "regress/unit/memory-carrier.h"
+#include "regress/unit/orders-host.h"
 
 #include <sys/stat.h>
 
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/fd.h"
 #include "base/mem.h"
 #include "base/str.h"
 #include "compat/file.h"
@@ -67,32 +66,6 @@ follow(bool up, struct list *l)
 	return failures;
 }
 
-static void
-make(const char *path, const char *text, int64_t mtime, mode_t mode)
-{
-	const struct timespec ts[2] = { { .tv_sec = mtime, .tv_nsec = 5 },
-		{ .tv_sec = mtime, .tv_nsec = 5 } };
-	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), strlen(text));
-	assert_int_equal(fchmod(fd, mode), 0);
-	assert_int_equal(futimens(fd, ts), 0);
-	close(fd);
-}
-
-static bool
-holds(const char *path, const char *text)
-{
-	struct buf b = { 0 };
-	bool same = file_read(path, &b, 1 << 20) == 0 &&
-	    buf_len(&b) == strlen(text) &&
-	    memcmp(buf_data(&b), text, strlen(text)) == 0;
-
-	buf_clear(&b);
-	return same;
-}
-
 static struct sftp_attrs
 attrs_of(const char *path)
 {
@@ -109,11 +82,12 @@ begin(void)
 {
 	assert_int_equal(mkdir("from", 0755) | mkdir("to", 0755) |
 	    mkdir("to/old", 0755), 0);
-	make("from/new", "new", NEW, 0640);
-	make("from/same", "same", NEW, 0640);
-	make("to/same", "SAME", OLD, 0600); /* whoever looks sees the case */
-	make("to/gone", "gone", OLD, 0600);
-	make("to/old/gone", "gone", OLD, 0600);
+	plan_file("from/new", "new", NEW, 0640);
+	plan_file("from/same", "same", NEW, 0640);
+	/* Whoever looks sees the case. */
+	plan_file("to/same", "SAME", OLD, 0600);
+	plan_file("to/gone", "gone", OLD, 0600);
+	plan_file("to/old/gone", "gone", OLD, 0600);
 }
 
 static void
@@ -164,8 +138,8 @@ test_plan(void **state)
 		struct list l = { orders, ARRAY_LEN(orders), 0, 0 };
 
 		assert_int_equal(follow(up, &l), 0);
-		assert_true(holds("to/new", "new"));
-		assert_true(holds("to/same", "SAME"));
+		assert_true(plan_holds("to/new", "new"));
+		assert_true(plan_holds("to/same", "SAME"));
 		assert_int_equal(stat("to/same", &st), 0);
 		assert_int_equal(st.st_mode & 07777, 0640);
 		assert_int_equal(st.FILE_MTIME.tv_sec, NEW);
@@ -228,7 +202,7 @@ test_after_deletes(void **state)
 
 		begin();
 		assert_int_equal(follow(up, &l), 0);
-		assert_true(holds("to/old", "new"));
+		assert_true(plan_holds("to/old", "new"));
 		assert_int_equal(access("to/gone", F_OK), -1);
 		assert_int_equal(unlink("to/old"), 0);
 		end();
@@ -271,13 +245,13 @@ test_long_plan(void **state)
 
 	(void)state;
 	assert_int_equal(mkdir("from", 0755) | mkdir("to", 0755), 0);
-	make("from/one", "1", NEW, 0640);
+	plan_file("from/one", "1", NEW, 0640);
 	a = attrs_of("from/one");
 	for (int i = 0; i < FILES; i++) {
 		snprintf(from[i], sizeof from[i], "from/one");
 		snprintf(to[i], sizeof to[i], "to/n%d", i);
 		snprintf(old[i], sizeof old[i], "to/o%d", i);
-		make(old[i], "o", OLD, 0600);
+		plan_file(old[i], "o", OLD, 0600);
 		orders[i] = order(XFER_ORDER_COPY, true, from[i], to[i], &a);
 		orders[FILES + i] = order(XFER_ORDER_DELETE, true, NULL,
 		    old[i], NULL);
