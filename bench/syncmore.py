@@ -126,6 +126,7 @@ class SyncMore:
         entries = 100000 if self.args.quick else 10000000
         shell = self.work.dir / "walk-endless"
         for what, width in (("100 in each directory", 100),
+                            ("2 in each directory", 2),
                             ("all in one directory", entries)):
             shell.write_text(f"#!/bin/sh\nexec {TOP}/bench/walk-endless "
                              f"{entries} {width}\n")

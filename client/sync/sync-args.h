@@ -15,7 +15,7 @@
 #include "base/str.h"
 #include "xfer/progress.h"
 #include "xfer/state/transfer-opts.h"
-#include "xfer/sync/sync-chmod.h"
+#include "xfer/rules/sync-chmod.h"
 #include "xfer/sync/sync-opts.h"
 #include "xfer/rules/sync-rules.h"
 

@@ -3,7 +3,7 @@
 #include "regress/unit/help.h"
 
 #include "base/mem.h"
-#include "xfer/sync/sync-chmod.h"
+#include "xfer/rules/sync-chmod.h"
 
 /* Permissions of a file and of a directory, which both have `mode` at first. */
 static const struct {

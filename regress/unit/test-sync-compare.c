@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "xfer/sync/sync-chmod.h"
+#include "xfer/rules/sync-chmod.h"
 #include "xfer/sync/sync-compare.h"
 
 enum { OLD = 1000000000, NEW = 1100000000 };

@@ -416,7 +416,9 @@ run_plan(struct run *run, const struct sync_opts *o, struct sync_rules *rules,
 	const struct sync_ends ends = { .target_is_root = true,
 		.umask_target = 022 };
 	const struct sync_plan_params params = { .opts = o, .rules = rules,
-		.ends = &ends, .up = true, .hooks = { .item = on_item,
+		.ends = &ends, .up = true,
+		.children_max = dice != NULL ? dice_below(dice, 3) : 1,
+		.hooks = { .item = on_item,
 		.note = on_note, .fail = on_fail, .vanished = on_vanished,
 		.arg = run } };
 	const struct tree before = *run->target;

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "xfer/sync/sync-chmod.h"
+#include "xfer/rules/sync-chmod.h"
 #include "xfer/xattrs.h"
 
 enum {

@@ -113,20 +113,10 @@ record_of(struct sync_plan *p, const struct sync_decision *d,
 static struct sync_child *
 add_child(struct sync_plan *p, const char *path)
 {
-	struct sync_frame *f = TAILQ_LAST(&p->frames, sync_frames);
-	size_t room = f->room;
-
-	if (f->n == room) {
-		f->room = room == 0 ? 16 : room * 2;
-		f->children = xrecallocarray(f->children, room, f->room,
-		    sizeof *f->children);
-	}
-	f->children[f->n].name = xstrdup(path_last(path));
-	return &f->children[f->n++];
+	return sync_children_add(TAILQ_LAST(&p->frames, sync_frames), path);
 }
 
-/* The order that makes the directory, without its path. A tree may have
- * hundreds of thousands of directories side by side, so a child keeps one
+/* The order that makes the directory, without its path: a child keeps one
  * record, not two. */
 static struct sync_record
 make_of(const struct sync_child *c)

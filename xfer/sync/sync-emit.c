@@ -18,48 +18,55 @@
 /* ---- records on a list -------------------------------------------------- */
 
 void
+sync_record_encode(struct buf *b, const struct sync_record *r)
+{
+	const struct walk_item *i = &r->item;
+	size_t mark;
+
+	buf_put_u8(b, (uint8_t)r->kind);
+	buf_put_u32(b, r->pair);
+	buf_put_u32(b, r->source);
+	buf_put_u32(b, r->dest);
+	buf_put_bool(b, r->silent);
+	buf_put_bool(b, r->kept);
+	buf_put_bool(b, r->replaces_kind);
+	buf_put_bool(b, r->remove_source);
+	buf_put_bool(b, r->has_was);
+	buf_put_u32(b, r->set);
+	buf_put_u32(b, r->mode);
+	buf_put_u32(b, r->uid);
+	buf_put_u32(b, r->gid);
+	buf_put_u32(b, r->was.flags);
+	buf_put_u32(b, r->was.mode);
+	buf_put_u64(b, r->was.size);
+	buf_put_u32(b, r->was.mtime);
+	buf_put(b, r->letters, sizeof r->letters);
+	buf_put_u8(b, (uint8_t)i->kind);
+	buf_put_u32(b, i->mode);
+	buf_put_u32(b, i->uid);
+	buf_put_u32(b, i->gid);
+	buf_put_u64(b, i->size);
+	buf_put_u64(b, i->dev);
+	buf_put_u64(b, i->ino);
+	buf_put_u64(b, (uint64_t)i->mtime);
+	buf_put_u32(b, i->nsec);
+	buf_put_u32(b, r->xattrs);
+	mark = buf_open_string(b);
+	xattrs_filter(b, i->xattrs, r->xattrs);
+	buf_close_string(b, mark);
+	buf_put(b, r->path, strlen(r->path) + 1);
+	buf_put(b, r->text, strlen(r->text) + 1);
+}
+
+void
 sync_record_put(struct sync_plan *p, struct sync_spool *s,
     const struct sync_record *r)
 {
-	const struct walk_item *i = &r->item;
 	struct buf b;
-	size_t mark;
 	int err;
 
 	buf_init(&b);
-	buf_put_u8(&b, (uint8_t)r->kind);
-	buf_put_u32(&b, r->pair);
-	buf_put_u32(&b, r->source);
-	buf_put_u32(&b, r->dest);
-	buf_put_bool(&b, r->silent);
-	buf_put_bool(&b, r->kept);
-	buf_put_bool(&b, r->replaces_kind);
-	buf_put_bool(&b, r->remove_source);
-	buf_put_bool(&b, r->has_was);
-	buf_put_u32(&b, r->set);
-	buf_put_u32(&b, r->mode);
-	buf_put_u32(&b, r->uid);
-	buf_put_u32(&b, r->gid);
-	buf_put_u32(&b, r->was.flags);
-	buf_put_u32(&b, r->was.mode);
-	buf_put_u64(&b, r->was.size);
-	buf_put_u32(&b, r->was.mtime);
-	buf_put(&b, r->letters, sizeof r->letters);
-	buf_put_u8(&b, (uint8_t)i->kind);
-	buf_put_u32(&b, i->mode);
-	buf_put_u32(&b, i->uid);
-	buf_put_u32(&b, i->gid);
-	buf_put_u64(&b, i->size);
-	buf_put_u64(&b, i->dev);
-	buf_put_u64(&b, i->ino);
-	buf_put_u64(&b, (uint64_t)i->mtime);
-	buf_put_u32(&b, i->nsec);
-	buf_put_u32(&b, r->xattrs);
-	mark = buf_open_string(&b);
-	xattrs_filter(&b, i->xattrs, r->xattrs);
-	buf_close_string(&b, mark);
-	buf_put(&b, r->path, strlen(r->path) + 1);
-	buf_put(&b, r->text, strlen(r->text) + 1);
+	sync_record_encode(&b, r);
 	err = buf_err(&b);
 	if (err == 0)
 		err = sync_spool_put(s, buf_data(&b), buf_len(&b));

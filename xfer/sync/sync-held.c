@@ -165,6 +165,10 @@ hold(const struct sync_pair_state *now, const char *path, unsigned source,
 	n->is = NOBODY;
 	h->bytes += sizeof *n + strlen(path) + keep_item(&n->s, s) +
 	    keep_item(&n->t, t) + keep_dests(n, now, name_of(n));
+	/* Those are judged together, before they can be put elsewhere. */
+	if ((s != NULL && s->kind == WALK_DIR) ||
+	    (t != NULL && t->kind == WALK_DIR))
+		h->bytes += 2 * sizeof(struct sync_child);
 }
 
 static void
@@ -251,6 +255,12 @@ sync_held_dest(const struct sync_pair_state *s, unsigned dest,
 	k = n->dests != NULL ? &n->dests[dest] : NULL;
 	*out = k != NULL && k->is ? &k->item : NULL;
 	return true;
+}
+
+bool
+sync_held_waits(const struct sync_pair_state *s)
+{
+	return s->held != NULL && s->held->n > 0;
 }
 
 bool

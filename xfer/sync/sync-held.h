@@ -30,6 +30,8 @@ struct sync_plan;
  * (NULL: it is not there). True if it waits. */
 bool sync_held_takes(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t);
+/* Is a name of the open group waiting? */
+bool sync_held_waits(const struct sync_pair_state *s);
 /* Are so many waiting that they have to be judged before more are read? */
 bool sync_held_is_full(const struct sync_plan *p);
 /* Decides about the names that wait. 0: about all; SYNC_SCAN_LATER; ERR_*.

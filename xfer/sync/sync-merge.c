@@ -87,12 +87,8 @@ is_top(const struct sync_pair_state *s, const char *path)
 static void
 free_frame(struct sync_frame *f)
 {
-	for (size_t i = 0; i < f->n; i++) {
-		free(f->children[i].name);
-		free(f->children[i].xattrs);
-	}
+	sync_children_free(f);
 	free(f->own_xattrs);
-	free(f->children);
 	free(f->path);
 	free(f);
 }
@@ -158,9 +154,9 @@ end_child(struct sync_plan *p, const struct sync_frame *f,
 static void
 end_children(struct sync_plan *p, struct sync_frame *f, const char *up_to)
 {
-	for (; f->at < f->n; f->at++) {
-		const struct sync_child *c = &f->children[f->at];
+	const struct sync_child *c;
 
+	for (; (c = sync_children_next(p, f)) != NULL; f->at++) {
 		if (up_to != NULL && strcmp(c->name, up_to) >= 0)
 			return;
 		if (!c->gone)
@@ -183,9 +179,10 @@ leave(struct sync_plan *p, const char *path)
 
 /* The directory of that path, as the group that it is in has it; NULL: it does
  * not count. */
-static struct sync_child *
+static const struct sync_child *
 find_child(struct sync_plan *p, const char *path)
 {
+	const struct sync_child *c;
 	struct sync_frame *f;
 	const char *name = path_last(path);
 
@@ -194,9 +191,11 @@ find_child(struct sync_plan *p, const char *path)
 	if (f == NULL || !is_parent(f->path, path))
 		return NULL;
 	end_children(p, f, name);
-	if (f->at == f->n || strcmp(f->children[f->at].name, name) != 0)
+	c = sync_children_next(p, f);
+	if (c == NULL || strcmp(c->name, name) != 0)
 		return NULL;
-	return &f->children[f->at++];
+	f->at++;
+	return c;
 }
 
 /* ---- groups ------------------------------------------------------------- */
@@ -414,7 +413,8 @@ static void
 open_sources(struct sync_plan *p, char *path, bool with_target)
 {
 	struct sync_pair_state *s = p->now;
-	struct sync_child *c = is_top(s, path) ? NULL : find_child(p, path);
+	const struct sync_child *c = is_top(s, path) ? NULL :
+						       find_child(p, path);
 	/* The parents of given names need not be entries themselves. */
 	bool counts = is_top(s, path) || c != NULL || s->pair.names_only;
 
@@ -450,7 +450,8 @@ static void
 open_target(struct sync_plan *p, const char *path)
 {
 	struct sync_pair_state *s = p->now;
-	struct sync_child *c = is_top(s, path) ? NULL : find_child(p, path);
+	const struct sync_child *c = is_top(s, path) ? NULL :
+						       find_child(p, path);
 
 	if (c != NULL && c->gone) {
 		open_gone(p, path, c);
@@ -673,6 +674,8 @@ sync_merge(struct sync_plan *p)
 		if ((name == NULL || sync_held_is_full(p)) &&
 		    (r = sync_held_judge(p, name == NULL)) != 0)
 			return r;
+		if (!sync_held_waits(s))
+			sync_children_limit(p);
 		/* What was judged has orders, which are given out first. */
 		if (!TAILQ_EMPTY(&p->ready))
 			return 1;

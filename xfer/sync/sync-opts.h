@@ -8,7 +8,7 @@
 
 enum { SYNC_ANY_ID = -1 }; /* the id stays as it is at the source */
 
-struct sync_chmod; /* rules of --chmod: xfer/sync/sync-chmod.h */
+struct sync_chmod; /* rules of --chmod: xfer/rules/sync-chmod.h */
 
 /* What further directories beside the target are for. */
 enum sync_dest {

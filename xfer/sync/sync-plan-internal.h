@@ -71,6 +71,9 @@ struct sync_frame {
 	char *path;
 	struct sync_child *children; /* owned, in the order of names */
 	size_t n, room, at;
+	/* Owned: those before them, if they are many; NULL: there are none. */
+	struct sync_spool *more;
+	bool reading; /* all were added; from now on they are taken */
 	bool gone, counted; /* as of the child that it is */
 	bool stays;	    /* though it goes: something in it does not */
 	bool unsure;	    /* as group_unsure */
@@ -182,6 +185,16 @@ struct sync_plan {
 int sync_merge(struct sync_plan *p) must_check;
 /* Frees the frames of a pair that was not merged to its end. */
 void sync_plan_free_frames(struct sync_plan *p);
+/* sync-children.c: directories of a frame. They are added while its group is
+ * open, in the order of their names; the new one is zero but for its name. */
+struct sync_child *sync_children_add(struct sync_frame *f, const char *path);
+/* Keeps those of the open group few in memory. They have to be in order. */
+void sync_children_limit(struct sync_plan *p);
+/* The next one, f->children[f->at], valid until the next call that finds
+ * another; NULL: there is none. */
+const struct sync_child *sync_children_next(struct sync_plan *p,
+    struct sync_frame *f);
+void sync_children_free(struct sync_frame *f);
 /* sync-dest.c: goes on with the further directories, which follow the sources:
  * 1; SYNC_SCAN_LATER. */
 int sync_dests_fill(struct sync_pair_state *s);
@@ -260,6 +273,8 @@ char *sync_record_shown(const struct sync_plan *p,
 char *sync_shown(const struct sync_pair *pair, const char *path, bool is_dir);
 void sync_record_put(struct sync_plan *p, struct sync_spool *s,
     const struct sync_record *r);
+/* Its bytes, as a list has them. */
+void sync_record_encode(struct buf *b, const struct sync_record *r);
 /* False: the record's bytes are none. */
 bool sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len);
 /* sync-plan-delete.c: decides whether to delete, once all pairs are merged. */

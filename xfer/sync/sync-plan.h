@@ -108,6 +108,8 @@ struct sync_plan_params {
 	bool here;	 /* both are on this machine: letters are ">" */
 	bool tell_equal; /* items of what is equal, too */
 	bool every_file; /* there is an order also for one that is equal */
+	unsigned children_max; /* directories of one group that are kept in
+				* memory; 0: the default; for tests */
 	struct sync_plan_hooks hooks;
 };
 

@@ -8,8 +8,8 @@
  *
  * Threads: any, once the rules were read.
  */
-#ifndef HPN_XFER_SYNC_SYNC_CHMOD_H
-#define HPN_XFER_SYNC_SYNC_CHMOD_H
+#ifndef HPN_XFER_RULES_SYNC_CHMOD_H
+#define HPN_XFER_RULES_SYNC_CHMOD_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "xfer/sync/sync-chmod.h"
+#include "xfer/rules/sync-chmod.h"
 
 #include <stdlib.h>
 #include <string.h>
