@@ -80,6 +80,23 @@ def source(tmp_path):
     return top
 
 
+def test_reading_is_no_access(request, ends, tmp_path):
+    """The source's times of the last access stay, also of a large file, with
+    -c and in a list."""
+    if "down-stock" in request.node.name:
+        pytest.skip("a stock server does not know what it is read for")
+    files = {"small": "s", "d/large": "l" * 300000}
+    for turn, words in enumerate(([], ["-c"], ["-W", "--manifest=m"])):
+        top = make(tmp_path / f"from{turn}", files)
+        for name in files:
+            os.utime(top / name, (10**9 - 9, 10**9))  # is due to be updated
+        done = sync(ends, f"{top}/", tmp_path / f"to{turn}", "-a", *words,
+                    cwd=tmp_path)
+        assert done.rc == 0, done
+        for name in files:
+            assert (top / name).stat().st_atime == 10**9 - 9, (name, words)
+
+
 def test_mirror(ends, source, tmp_path):
     """New, unchanged, changed and gone: afterwards both are the same."""
     target = tmp_path / "to"

@@ -150,6 +150,7 @@ struct serve_op {
 	const struct local_beneath *below; /* s->below: all paths must stay
 					    * below this directory; NULL: no
 					    * limit */
+	bool only_reads; /* the session can alter nothing */
 
 	/* Arguments and results, as each request needs them. */
 	char *path, *path2;	     /* owned */

@@ -45,13 +45,31 @@ serve_beside(const struct serve_place *p, const char *path)
 	return p->at == AT_FDCWD ? path : local_last_name(path);
 }
 
+/* A session that may only read is a backup's or a mirror's, whose reading is no
+ * access that somebody wants to see. The system lets the owner and root leave
+ * the time of the last access as it is. */
+static int
+open_below(const struct serve_op *op, const char *path, int flags,
+    mode_t mode)
+{
+	const int other = O_CREAT | O_DIRECTORY | FILE_HANDLE;
+	int fd;
+
+	if (op->only_reads && (flags & (O_ACCMODE | other)) == O_RDONLY) {
+		fd = local_beneath_open(op->below, path,
+		    flags | FILE_NO_ATIME, mode);
+		if (fd >= 0 || errno != EPERM)
+			return fd;
+	}
+	return local_beneath_open(op->below, path, flags, mode);
+}
+
 int
 serve_open_at(const struct serve_op *op, const char *path, int flags,
     mode_t mode)
 {
 	return op->below == NULL ? open(path, flags, mode) :
-				   local_beneath_open(op->below, path, flags,
-				       mode);
+				   open_below(op, path, flags, mode);
 }
 
 DIR *

@@ -406,6 +406,7 @@ handle_message(struct sftp_serve *s, const uint8_t *p, size_t len)
 	}
 	serve_op_init(&op, id);
 	op.below = s->below;
+	op.only_reads = !serve_may(s, SERVE_ALTERS);
 	/* fn is NULL for WRITE. One whose handle has another length than ours
 	 * is not streamed and comes here: its handle does not exist. */
 	err = q->fn != NULL ? q->fn(s, &op, &r) : ERR_NOT_FOUND;
