@@ -46,6 +46,8 @@ struct connection {
 	struct loop_timer *alive_timer;
 	uint32_t alive_interval_s, alive_max, alive_missed;
 	uint64_t alive_seen; /* packets received at the last check */
+	struct loop_timer *probe_timer;
+	uint64_t probe_seen; /* as alive_seen */
 };
 
 static enum ssh_disconnect
@@ -114,7 +116,8 @@ connection_suspend(struct connection *c)
 	packet_threads_stop(c->packet);
 	unwatch(c);
 	loop_cancel(c->loop, c->alive_timer);
-	c->alive_timer = NULL;
+	loop_cancel(c->loop, c->probe_timer);
+	c->alive_timer = c->probe_timer = NULL;
 }
 
 /* The transport is lost: the connection ends, unless its owner waits for
@@ -429,6 +432,7 @@ connection_free(struct connection *c)
 	loop_cancel(c->loop, c->tell_timer);
 	loop_cancel(c->loop, c->rest_timer);
 	loop_cancel(c->loop, c->alive_timer);
+	loop_cancel(c->loop, c->probe_timer);
 	free(c);
 }
 
@@ -530,6 +534,29 @@ on_alive(void *arg)
 		}
 	}
 	arm_alive(c);
+}
+
+static void
+on_probe_time(void *arg)
+{
+	struct connection *c = arg;
+
+	c->probe_timer = NULL;
+	if (packet_counters(c->packet, PACKET_RX).packets == c->probe_seen)
+		lost(c, ERR_TIMEOUT);
+}
+
+void
+connection_probe(struct connection *c, uint32_t wait_ms)
+{
+	if (c->probe_timer != NULL || c->suspended || c->ended ||
+	    c->channels == NULL)
+		return;
+	c->probe_seen = packet_counters(c->packet, PACKET_RX).packets;
+	if (channels_global_request(c->channels, "keepalive@openssh.com", NULL,
+		on_alive_reply, c) != 0)
+		return;
+	c->probe_timer = loop_after(c->loop, wait_ms, on_probe_time, c);
 }
 
 void

@@ -74,6 +74,9 @@ void connection_kick(struct connection *c);
 void connection_pause(struct connection *c, bool paused);
 /* Answers the message that is being handled with UNIMPLEMENTED. */
 int connection_unimplemented(struct connection *c) must_check;
+/* Sends one alive check now: when nothing has come from the peer after wait_ms,
+ * the connection is lost (ERR_TIMEOUT). Nothing while one runs already. */
+void connection_probe(struct connection *c, uint32_t wait_ms);
 /* Sends an alive check (keepalive@openssh.com) every interval_s seconds; 0:
  * off. When count_max checks in a row brought nothing from the peer, the next
  * ends the connection with ERR_TIMEOUT. */

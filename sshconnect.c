@@ -620,6 +620,15 @@ sshlink_close_fds(struct sshlink *link)
 }
 
 void
+sshlink_drop(const struct sshlink *link)
+{
+	if (sock_drop(link->fd) == -1 ||
+	    (link->fd_out != link->fd && sock_drop(link->fd_out) == -1))
+		fatal("the lost connection cannot be closed: %s",
+		    err_text(ERR_SYSTEM));
+}
+
+void
 sshlink_close(struct sshlink *link)
 {
 	sshlink_close_fds(link);

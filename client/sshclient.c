@@ -341,7 +341,7 @@ sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
 void
 sshclient_close_lost(struct sshclient *c)
 {
-	sshlink_close_fds(&c->link);
+	sshlink_drop(&c->link);
 }
 
 void

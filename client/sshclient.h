@@ -132,7 +132,7 @@ int sshclient_log_in(struct sshclient *c) must_check;
  * freed. */
 int sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
     uint64_t received) must_check;
-/* Closes the descriptors of the lost connection. */
+/* Closes the lost connection, whose descriptors lead nowhere then. */
 void sshclient_close_lost(struct sshclient *c);
 /* Ends the connection that has waited in vain. */
 void sshclient_give_up(struct sshclient *c, int err);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/tcp.h"
 #include "client/auth/userauth.h"
 #include "client/sshclient.h"
 #include "connection-survive-wire.h"
@@ -21,6 +22,12 @@ enum {
 	/* Where the configuration asks for no alive checks. */
 	ALIVE_S = 5,
 	ALIVE_MISSED = 2,
+	/* How often it is looked for signs of a loss, for how long a machine
+	 * has slept at least, and how long an answer may take, beside two round
+	 * trips. */
+	LOOK_MS = 3000,
+	SLEPT_MS = 2000,
+	ANSWER_MS = 1000,
 	/* Between two tries, at most; with a terminal somebody waits. */
 	WAIT_TTY_MS = 2000,
 	WAIT_MS = 10 * 1000,
@@ -51,6 +58,10 @@ struct survive {
 	struct sshclient *fresh;
 	int refused;		 /* why fresh has ended */
 	struct loop_timer *timer;
+	struct loop_timer *look_timer; /* while it is armed */
+	uint64_t slept_ms; /* by the last look, since the machine's start */
+	uint64_t sent, received; /* bytes sent, packets received, by then */
+	uint64_t rtt_us;  /* when the connection was new */
 	uint64_t lost_ms; /* clock_boot_ms() */
 	unsigned tries;
 };
@@ -78,6 +89,7 @@ survive_free(struct survive *s)
 	if (s == NULL)
 		return;
 	loop_cancel(s->p.loop, s->timer);
+	loop_cancel(s->p.loop, s->look_timer);
 	sshclient_free(s->fresh);
 	survive_keys_clear(&s->keys);
 	mem_free_secret(s, sizeof *s);
@@ -115,6 +127,46 @@ check_alive(const struct survive *s)
 		    ALIVE_MISSED);
 }
 
+/* ---- finding out --------------------------------------------------------- */
+
+/* Looks whether the machine has slept, and whether something was sent for which
+ * nothing came: then the server is asked for an answer at once. */
+static void
+look(void *arg)
+{
+	struct survive *s = arg;
+	struct packet *p = sshlogin_packet(s->p.login);
+	uint64_t slept_ms = clock_boot_ms() - clock_ms();
+	uint64_t sent = packet_counters(p, PACKET_TX).bytes;
+	uint64_t received = packet_counters(p, PACKET_RX).packets;
+	bool ask = slept_ms > s->slept_ms + SLEPT_MS ||
+	    (sent != s->sent && received == s->received);
+
+	s->look_timer = NULL;
+	s->slept_ms = slept_ms;
+	s->sent = sent;
+	s->received = received;
+	if (s->state != SURVIVE_ARMED)
+		return;
+	s->look_timer = loop_after(s->p.loop, LOOK_MS, look, s);
+	if (ask)
+		connection_probe(sshlogin_connection(s->p.login),
+		    ANSWER_MS + (uint32_t)MIN(2 * s->rtt_us / 1000, 60000));
+}
+
+/* Begins to look, over a connection that works. */
+static void
+watch(struct survive *s)
+{
+	loop_cancel(s->p.loop, s->look_timer);
+	s->rtt_us = tcp_rtt_us(packet_fd_in(sshlogin_packet(s->p.login)));
+	s->slept_ms = clock_boot_ms() - clock_ms();
+	s->state = SURVIVE_ARMED;
+	look(s);
+}
+
+/* ---- the answer ---------------------------------------------------------- */
+
 static void
 on_grant(void *arg, bool ok, struct rd data)
 {
@@ -125,8 +177,8 @@ on_grant(void *arg, bool ok, struct rd data)
 	if (r == 0) {
 		packet_keep_limit(p, s->terms.bytes);
 		packet_keep_count(p);
-		s->state = SURVIVE_ARMED;
 		check_alive(s);
+		watch(s);
 		log_verbose("This session survives its connection for %u s.",
 		    (unsigned)s->terms.seconds);
 		return;
@@ -241,7 +293,7 @@ on_agreed(void *arg)
 		end(s, r);
 		return;
 	}
-	s->state = SURVIVE_ARMED;
+	watch(s);
 	log_info("The session goes on, after %llu s.",
 	    (unsigned long long)(clock_boot_ms() - s->lost_ms) / 1000);
 	if (s->p.waits != NULL)

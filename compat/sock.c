@@ -197,3 +197,16 @@ sock_peer_ids(int fd, uid_t *uid, gid_t *gid)
 	return getpeereid(fd, uid, gid);
 #endif
 }
+
+int
+sock_drop(int fd)
+{
+	int pair[2], r;
+
+	if (sock_pair(SOCK_STREAM, pair) == -1)
+		return -1;
+	r = sock_copy_to(pair[0], fd);
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+	return r == -1 ? -1 : 0;
+}

@@ -175,6 +175,56 @@ def test_forwards_go_on(make_server, service, way, kind):  # noqa: F811
             run.close()
 
 
+def test_a_proxy_command_is_run_again(make_server):
+    """What the connection goes through is made anew, too."""
+    server = make_server(YES)
+    with through(server) as proxy:
+        jump = " ".join(map(str, Client("hpn", server).ssh_args(
+            flags=("-W", f"{proxy.host}:{proxy.port}"))))
+        client = client_of(server, proxy, [*QUICK, f"ProxyCommand={jump}"])
+        run = Forwarder(client, server.dir, command=(when_granted(
+            server, f"touch {server.dir}/there; sleep 2; exit 37"),))
+        assert wait_for(lambda: (server.dir / "there").exists(), LONG)
+        lose(proxy, "cut")
+        assert run.wait() == 37
+        assert len(proxy.connections) == 2
+
+
+def test_sessions_of_a_master(make_server):
+    """They go on with its connection, each with its own program; others come
+    later."""
+    server = make_server(YES)
+    path = server.dir / "control"
+    share = [*QUICK, f"ControlPath={path}"]
+    with through(server) as proxy:
+        client = client_of(server, proxy, share)
+        master = Forwarder(client, server.dir, options=("ControlMaster=yes",))
+        try:
+            master.shows("survives its connection")
+            guest = Forwarder(client, server.dir, command=(
+                f"touch {server.dir}/there; sleep 2; exit 37",))
+            assert wait_for(lambda: (server.dir / "there").exists(), LONG)
+            lose(proxy, "cut")
+            assert guest.wait() == 37
+            assert client.ssh("echo here", timeout=LONG).out == b"here\n"
+            assert len(proxy.connections) == 2
+        finally:
+            master.close()
+
+
+def test_logins_that_break(make_server):
+    """A network that resets connections amid their logins earns the client
+    no penalty that locks it out."""
+    server = make_server(YES + "PerSourcePenalties yes\n")
+    cut = [Fault("cut", at=300 * i, conn=i) for i in range(1, 7)]
+    with through(server, for_connections(
+            [Fault("cut", at=60_000, dir="down", conn=0), *cut])) as proxy:
+        done = client_of(server, proxy).ssh(when_granted(
+            server, "head -c 200000 /dev/zero"), timeout=LONG)
+        assert done.rc == 0 and len(done.out) == 200_000, done.errors
+        assert len(proxy.connections) == 8
+
+
 # ---- terminals -----------------------------------------------------------
 
 @pytest.fixture
@@ -184,7 +234,7 @@ def shell(make_server):
     def begin(*options):
         server = make_server(YES)
         proxy = through(server)
-        client = client_of(server, proxy, [*QUICK, *options],
+        client = client_of(server, proxy, [*options, *QUICK],
                            log_level="INFO")
         terminal = Terminal(client.ssh_args())
         opened.extend([terminal, proxy])
@@ -225,6 +275,18 @@ def test_what_is_typed_meanwhile(shell):
     assert terminal.wait() == 255
     assert time.monotonic() - begun < 5
     assert not (server.dir / "typed").exists()
+
+
+def test_a_key_without_an_answer(shell):
+    """The connection is silent, and no check of the configuration's would
+    notice for minutes: a key does."""
+    server, proxy, terminal = shell("ServerAliveInterval=300")
+    lose(proxy, "stall")
+    begun = time.monotonic()
+    terminal.line("echo wo''rks")
+    terminal.expect("works")
+    assert time.monotonic() - begun < 10 * harness.SLOW
+    assert len(proxy.connections) == 2
 
 
 # ---- where it is off -----------------------------------------------------

@@ -297,6 +297,26 @@ def test_from_another_address(make_server, key):
     assert resume(server, session)[0] == 0
 
 
+def test_a_process_that_is_stopped(server, key):
+    """The session is there, but does not answer: nothing is decided, and the
+    client may come again."""
+    session = begin(server, key)
+    works(session.wire)
+    reset(session.wire)
+    assert harness.wait_for(lambda: "is detached" in server.log_text(), LONG)
+    mine = [pid for pid, (_, name) in server.connections().items()
+            if name == "hpnsshd-user"]
+    assert mine
+    for pid in mine:
+        os.kill(pid, signal.SIGSTOP)
+    wire = reach(server)
+    wire.send(resume_request(wire, session)[0])
+    assert wire.was_ended() is not None
+    for pid in mine:
+        os.kill(pid, signal.SIGCONT)
+    assert isinstance(resume(server, session)[0], int)
+
+
 # ---- limits --------------------------------------------------------------
 
 def test_time(make_server, key):

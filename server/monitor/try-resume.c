@@ -142,7 +142,9 @@ end_session(int fd)
 	(void)!send(fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void
+/* An error: the session is there, but its monitor or process does not answer
+ * now. Then nothing is decided, and the client comes again. */
+static int
 try(const struct login_request *q, const struct survive_resume *request,
     struct span fields, struct login_try *t)
 {
@@ -152,6 +154,10 @@ try(const struct login_request *q, const struct survive_resume *request,
 
 	buf_init_secret(&answer);
 	r = ask(q, request, fields, &answer, &a, &fd);
+	if (r == ERR_SYSTEM || r == ERR_EOF) {
+		buf_clear(&answer);
+		return ERR_SYSTEM;
+	}
 	if (r == 0) {
 		weigh(q->login, &a, t);
 	} else {
@@ -168,6 +174,7 @@ try(const struct login_request *q, const struct survive_resume *request,
 	}
 	fd_close(&fd);
 	buf_clear(&answer);
+	return 0;
 }
 
 int
@@ -190,7 +197,7 @@ login_try_resume(const struct login_request *q, struct login_try *t)
 		t->what = xstrdup("not asked for");
 	} else {
 		fields.len = request.signed_len;
-		try(q, &request, fields, t);
+		return try(q, &request, fields, t);
 	}
 	return 0;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "forward/listeners.h"
@@ -28,6 +29,7 @@ struct agent_door {
 	char *path;
 	bool made; /* the socket at path was made here, and is removed at the
 		    * end */
+	bool shut;
 };
 
 bool
@@ -48,6 +50,12 @@ on_accepted(void *arg, int fd, const struct listener_peer *peer)
 	int r;
 
 	(void)peer;
+	if (d->shut) {
+		log_verbose("a connection to the agent is dropped: the client "
+			    "is away");
+		fd_close(&fd);
+		return;
+	}
 	r = forwarded_open(d->list, d->kind, fd, NULL, nothing, NULL);
 	if (r != 0)
 		log_verbose("a connection to the agent is dropped: %s",
@@ -88,6 +96,13 @@ agent_door_open(struct loop *l, struct forwarded_list *list,
 	}
 	log_debug("the agent is forwarded to %s", d->path);
 	return d;
+}
+
+void
+agent_door_shut(struct agent_door *d, bool shut)
+{
+	if (d != NULL)
+		d->shut = shut;
 }
 
 void

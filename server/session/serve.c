@@ -291,12 +291,15 @@ on_lost(void *arg, int err)
 	return session_survive_lost(sv->survive, err);
 }
 
-/* The session goes on over another connection. */
+/* The session has no connection, or goes on over another one. */
 static void
-on_attached(void *arg)
+on_waits(void *arg, bool waits)
 {
 	struct serve *sv = arg;
 
+	sessions_wait(sv->sessions, waits);
+	if (waits)
+		return;
 	apply_settings(sv);
 	channel_use_again(sv->use);
 }
@@ -310,7 +313,7 @@ begin_survive(struct serve *sv)
 		.connection = sv->connection,
 		.arg = sv,
 		.new_kex = new_kex,
-		.attached = on_attached };
+		.waits = on_waits };
 
 	if (session_survive_allowed(sv->params))
 		sv->survive = session_survive_new(&params);

@@ -72,14 +72,9 @@ say(const struct session_survive *s, enum survive_word word, uint64_t n)
 static void
 drop_socket(struct session_survive *s)
 {
-	int pair[2];
-
-	if (sock_pair(SOCK_STREAM, pair) == -1 ||
-	    sock_copy_to(pair[0], s->p.serve->socket_fd) == -1)
+	if (sock_drop(s->p.serve->socket_fd) == -1)
 		fatal("the lost connection cannot be closed: %s",
 		    strerror(errno));
-	fd_close(&pair[0]);
-	fd_close(&pair[1]);
 }
 
 static void
@@ -98,6 +93,7 @@ session_survive_lost(struct session_survive *s, int err)
 	if (s == NULL || s->talk == -1 || s->waits)
 		return false;
 	s->waits = true;
+	s->p.waits(s->p.arg, true);
 	/* The connection still watches the descriptor. */
 	s->drop_timer = loop_after(s->p.loop, 0, on_drop_time, s);
 	return s->drop_timer != NULL &&
@@ -110,6 +106,7 @@ freeze(struct session_survive *s)
 	if (!s->waits) {
 		connection_suspend(s->p.connection);
 		s->waits = true;
+		s->p.waits(s->p.arg, true);
 		drop_socket(s);
 	}
 	return say(s, SURVIVE_FROZEN, packet_received(s->p.packet));
@@ -182,7 +179,7 @@ attach(struct session_survive *s, int sock, uint64_t received)
 		s->waits = false;
 		if ((r = settle_later(s)) == 0)
 			r = say(s, SURVIVE_ATTACHED, 0);
-		s->p.attached(s->p.arg);
+		s->p.waits(s->p.arg, false);
 	}
 	survive_connection_clear(&c);
 	return r;

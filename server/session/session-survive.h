@@ -31,8 +31,9 @@ struct session_survive_params {
 	/* Makes the key exchange of another connection, as that of the first
 	 * was made. */
 	int (*new_kex)(void *arg, struct packet *p, struct kex **out);
-	/* The session has another connection. */
-	void (*attached)(void *arg);
+	/* The connection is lost; or (waits false) the session has another
+	 * one. */
+	void (*waits)(void *arg, bool waits);
 };
 
 struct session_survive *session_survive_new(

@@ -777,6 +777,12 @@ static const struct channel_ops session_ops = {
 
 /* ---- opening ------------------------------------------------------------ */
 
+void
+sessions_wait(struct sessions *ss, bool waits)
+{
+	agent_door_shut(ss->agent, waits);
+}
+
 bool
 sessions_are_over(const struct sessions *ss)
 {

@@ -56,6 +56,10 @@ int sessions_open(const struct service_owners *o, struct channel *c,
     struct rd *data);
 int sessions_no_more(const struct service_owners *o, struct rd *data,
     struct buf *reply);
+/* The connection is lost, and another is waited for; or (waits false) it is
+ * there. Meanwhile nobody gets to the client's agent: nothing is to be signed
+ * later that was asked for then. */
+void sessions_wait(struct sessions *ss, bool waits);
 /* Was there a session, and is there none any more? */
 bool sessions_are_over(const struct sessions *ss);
 
