@@ -378,3 +378,12 @@ packet_received(const struct packet *p)
 {
 	return p->tx.keep != NULL ? p->tx.keep->received : 0;
 }
+
+uint64_t
+packet_unacked(const struct packet *p, uint64_t *acked)
+{
+	const struct packet_keep *k = p->tx.keep;
+
+	*acked = k != NULL ? k->acked : 0;
+	return k != NULL ? k->put - k->acked : 0;
+}

@@ -35,6 +35,9 @@ int packet_keep_poll(struct packet *p, uint32_t *again_ms) must_check;
 size_t packet_keep_most(const struct packet *p);
 bool packet_keeps(const struct packet *p);
 uint64_t packet_received(const struct packet *p); /* messages handled */
+/* How many messages were put that the peer has not said to have received;
+ * *acked: how many it has. */
+uint64_t packet_unacked(const struct packet *p, uint64_t *acked);
 /*
  * Goes on over the transport of fresh, on which nothing but its login was said,
  * and which is left without one; the caller frees it. received: the messages

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/netwatch.h"
 #include "base/tcp.h"
 #include "client/auth/userauth.h"
 #include "client/sshclient.h"
@@ -25,7 +26,7 @@ enum {
 	/* How often it is looked for signs of a loss, for how long a machine
 	 * has slept at least, and how long an answer may take, beside two round
 	 * trips. */
-	LOOK_MS = 3000,
+	LOOK_MS = 2000,
 	SLEPT_MS = 2000,
 	ANSWER_MS = 1000,
 	/* Between two tries, at most; with a terminal somebody waits. */
@@ -59,8 +60,9 @@ struct survive {
 	int refused;		 /* why fresh has ended */
 	struct loop_timer *timer;
 	struct loop_timer *look_timer; /* while it is armed */
+	struct netwatch *net;
 	uint64_t slept_ms; /* by the last look, since the machine's start */
-	uint64_t sent, received; /* bytes sent, packets received, by then */
+	uint64_t acked, unacked; /* messages, by then */
 	uint64_t rtt_us;  /* when the connection was new */
 	uint64_t lost_ms; /* clock_boot_ms() */
 	unsigned tries;
@@ -90,6 +92,7 @@ survive_free(struct survive *s)
 		return;
 	loop_cancel(s->p.loop, s->timer);
 	loop_cancel(s->p.loop, s->look_timer);
+	netwatch_free(s->net);
 	sshclient_free(s->fresh);
 	survive_keys_clear(&s->keys);
 	mem_free_secret(s, sizeof *s);
@@ -98,6 +101,7 @@ survive_free(struct survive *s)
 /* ---- the grant ----------------------------------------------------------- */
 
 static void on_ask_time(void *arg);
+static void try_again(void *arg);
 
 static int
 take_grant(struct survive *s, struct rd data)
@@ -129,29 +133,50 @@ check_alive(const struct survive *s)
 
 /* ---- finding out --------------------------------------------------------- */
 
-/* Looks whether the machine has slept, and whether something was sent for which
- * nothing came: then the server is asked for an answer at once. */
+static void
+ask_for_answer(const struct survive *s)
+{
+	connection_probe(sshlogin_connection(s->p.login),
+	    ANSWER_MS + (uint32_t)MIN(2 * s->rtt_us / 1000, 60000));
+}
+
+/* This host's addresses or routes have changed. Where the connection's own
+ * address is gone, it is lost. */
+static void
+on_net(void *arg)
+{
+	struct survive *s = arg;
+	int fd = packet_fd_in(sshlogin_packet(s->p.login));
+
+	if (s->state == SURVIVE_WAITING)
+		set_timer(s, 0, try_again);
+	else if (s->state == SURVIVE_ARMED && !netwatch_has_address(fd))
+		connection_probe(sshlogin_connection(s->p.login), 0);
+	else if (s->state == SURVIVE_ARMED)
+		ask_for_answer(s);
+}
+
+/* Looks whether the machine has slept, and whether the server has not said for
+ * a while that it has received something. */
 static void
 look(void *arg)
 {
 	struct survive *s = arg;
-	struct packet *p = sshlogin_packet(s->p.login);
-	uint64_t slept_ms = clock_boot_ms() - clock_ms();
-	uint64_t sent = packet_counters(p, PACKET_TX).bytes;
-	uint64_t received = packet_counters(p, PACKET_RX).packets;
-	bool ask = slept_ms > s->slept_ms + SLEPT_MS ||
-	    (sent != s->sent && received == s->received);
+	uint64_t slept_ms = clock_boot_ms() - clock_ms(), acked, unacked;
+	bool ask;
 
 	s->look_timer = NULL;
-	s->slept_ms = slept_ms;
-	s->sent = sent;
-	s->received = received;
 	if (s->state != SURVIVE_ARMED)
 		return;
+	unacked = packet_unacked(sshlogin_packet(s->p.login), &acked);
+	ask = slept_ms > s->slept_ms + SLEPT_MS ||
+	    (unacked > 0 && s->unacked > 0 && acked == s->acked);
+	s->slept_ms = slept_ms;
+	s->acked = acked;
+	s->unacked = unacked;
 	s->look_timer = loop_after(s->p.loop, LOOK_MS, look, s);
 	if (ask)
-		connection_probe(sshlogin_connection(s->p.login),
-		    ANSWER_MS + (uint32_t)MIN(2 * s->rtt_us / 1000, 60000));
+		ask_for_answer(s);
 }
 
 /* Begins to look, over a connection that works. */
@@ -162,6 +187,9 @@ watch(struct survive *s)
 	s->rtt_us = tcp_rtt_us(packet_fd_in(sshlogin_packet(s->p.login)));
 	s->slept_ms = clock_boot_ms() - clock_ms();
 	s->state = SURVIVE_ARMED;
+	s->unacked = 0;
+	if (s->net == NULL)
+		s->net = netwatch_new(s->p.loop, on_net, s);
 	look(s);
 }
 
@@ -241,8 +269,6 @@ on_ask_time(void *arg)
 }
 
 /* ---- another connection -------------------------------------------------- */
-
-static void try_again(void *arg);
 
 static void
 end(struct survive *s, int err)
