@@ -18,7 +18,8 @@ peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	python3-pytest-xdist python3-paramiko python3-asyncssh fail2ban autossh
 	ansible-core iperf3 xauth xvfb x11-utils gpg gpg-agent gpgconf gpgv krb5-kdc
 	krb5-admin-server krb5-user oathtool libpam-oath
-	libpam-google-authenticator softhsm2 opensc openssl borgbackup restic mosh'
+	libpam-google-authenticator softhsm2 opensc openssl borgbackup restic mosh
+	munge slurm-client slurmctld slurmd'
 
 say()
 {

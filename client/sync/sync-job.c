@@ -51,19 +51,19 @@ words_of(int err)
 
 /* ---- a shard and the end ------------------------------------------------- */
 
-/* "3/64" */
+/* "3", or "3/64", where the plan has to have as many. */
 static void
 take_number(const char *text)
 {
 	char *first = xstrndup(text, strcspn(text, "/"));
 	const char *second = text + strlen(first);
-	int64_t i, n;
+	int64_t i, n = job.plan.n;
 
-	if (*second != '/' || str_to_int(second + 1, 1, JOB_SHARDS_MAX,
-	    &n) < 0 || str_to_int(first, 1, n, &i) < 0)
-		die(SYNC_EXIT_USAGE, "--shard", "is two numbers, as in 3/64: "
-		    "the third one of 64");
-	if (n != job.plan.n)
+	if (str_to_int(first, 1, JOB_SHARDS_MAX, &i) < 0 || (*second == '/' &&
+	    str_to_int(second + 1, 1, JOB_SHARDS_MAX, &n) < 0))
+		die(SYNC_EXIT_USAGE, "--shard", "is a number, or two, as in "
+		    "3/64: the third one of 64");
+	if (n != job.plan.n || i > n)
 		die(SYNC_EXIT_USAGE, "--shard", "the plan has another number "
 		    "of shards");
 	job.shard = (uint32_t)i;

@@ -336,8 +336,10 @@ def test_refused(small, tmp_path, ends):
                    f"--finish={small.place}"):
         plan(option)
     for args, text in (
-            (["--shard=0/2"], "two numbers"), (["--shard=3/2"], "two numbers"),
-            (["--shard=1/3"], "another number"), (["--shard=1"], "two num"),
+            (["--shard=0/2"], "is a number"), (["--shard=3/2"], "another num"),
+            (["--shard=1/3"], "another number"), (["--shard=3"], "another"),
+            (["--shard=1/"], "is a number"), (["--shard="], "is a number"),
+            (["--shard=x/2"], "is a number"), (["--shard=1/x"], "is a num"),
             (["--shard=1/2", "-v"], "no other options"),
             (["--shard=1/2", "x"], "no other options")):
         done = run([SYNC, *args, "--job", small.place])
