@@ -333,6 +333,19 @@ has_moved(const struct session_events *se)
 	return false;
 }
 
+/* What the monitor has not taken in time would keep the sums from it: events are
+ * counted instead of told. */
+static void
+give_up(struct session_events *se)
+{
+	const uint8_t *p = buf_data(&se->kept);
+	size_t len = buf_len(&se->kept);
+
+	for (size_t at = 0; at + 4 <= len; se->sums[DROPPED]++)
+		at += 4 + (size_t)wire_get_u32(p + at);
+	buf_reset(&se->kept);
+}
+
 void
 session_events_end(struct session_events *se, const struct packet *p,
     int socket_fd, const char *cipher)
@@ -343,6 +356,7 @@ session_events_end(struct session_events *se, const struct packet *p,
 	loop_cancel(se->loop, se->summary);
 	loop_cancel(se->loop, se->figures);
 	flush(se, clock_ms() + END_MS);
+	give_up(se);
 	if (has_moved(se))
 		tell_sums(se);
 	tell_figures(se, p, socket_fd, cipher);
