@@ -58,6 +58,7 @@ COMMANDS = {
     "#!/usr/bin/python3": "test_accounting_to_a_database",
     "select user": "test_accounting_to_a_database",
     "hpnssh -tt host cat big": "test_a_terminal_is_no_way_round",
+    "hpnscp --direct": "test_three_machines",
     "hpnscp --report": "test_copies",
     "hpnsync --report": "test_copies",
 }

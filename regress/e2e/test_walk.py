@@ -241,7 +241,9 @@ ELSEWHERE = {
     "hpnssh -v": "a part",
     "hpnscp -j 8": "a part",
     "hpnssh --check dtn.example": "test_check.py",
+    "hpnscp --direct one:big.tar two:": "test_direct.py",
     "hpnscp --report=copy.html ...": "test_report.py",
+    "hpnssh -tt host cat big": "test_shares.py",
     "hpnsync --report=copy.html ...": "test_report.py",
     "hpnssh-keygen -q -s ca -I $USER -n $USER -V +12h key.pub":
         "test_certificate_command.py",
