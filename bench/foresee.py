@@ -7,18 +7,21 @@ row `to a file` they do not, and --check is told where.
 
 import json
 
-from benchlib import MB, LongPath, Server, median, timed
+from benchlib import MB, LongPath, Server, Unavailable, median, timed
 
-# Mbit/s (None: loopback), ms, loss, megabytes
-PATHS = [(None, 0, 0, 2000), (100, 20, 0, 80), (1000, 100, 0, 800),
-         (1000, 100, 0.001, 300)]
+# Mbit/s (None: loopback), ms, loss, megabytes; --cells chooses some by name
+PATHS = {"loopback": (None, 0, 0, 2000), "city": (100, 20, 0, 80),
+         "fat": (1000, 100, 0, 800), "rough": (1000, 100, 0.001, 300)}
 
 
 class Foresee:
     """The methods of Bench for this row."""
 
     def foresee(self):
-        for rate, rtt, loss, megabytes in PATHS:
+        for name in self.args.cells or PATHS:
+            if name not in PATHS:
+                raise Unavailable(f"no path {name}: " + ", ".join(PATHS))
+            rate, rtt, loss, megabytes = PATHS[name]
             path = (self.work.keep(LongPath(self.work, rate, rtt, loss))
                     if rate else None)
             server = self.work.keep(Server(self.work, self.work.ours, path))

@@ -172,12 +172,12 @@ static int
 run(struct check *c, const struct strlist *options)
 {
 	struct check_lanes *lanes = NULL;
-	int status = EXIT_NO_CONNECTION;
+	int status = EXIT_NO_CONNECTION, r;
 
 	if (connect_host(c, options) == 0 && !c->stop) {
 		c->until_ms = clock_ms() + CHECK_WHOLE_MS;
-		if (check_lanes_new(&lanes, c) != 0)
-			fatal("%s", err_text(ERR_NOMEM));
+		if ((r = check_lanes_new(&lanes, c)) != 0)
+			fatal("a file for what is sent: %s", err_text(r));
 		measure(c, lanes);
 		status = c->failed > 0 ? EXIT_PART : 0;
 	} else if (!c->stop) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 #include "xfer/sync/sync-spool.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/unnamed.h"
 
 /* A record stands between its length and its length, so that it can be read
  * from both sides. */
@@ -32,34 +32,12 @@ sync_spool_clear(struct sync_spool *s)
 	s->record = NULL;
 }
 
-/* An open file that has no name. */
-static int
-unnamed_file(void)
-{
-	const char *dir = getenv("TMPDIR");
-	char *path;
-	int fd;
-
-	xasprintf(&path, "%s/hpnsync.XXXXXX",
-	    dir != NULL && dir[0] == '/' ? dir : "/tmp");
-	fd = mkstemp(path);
-	if (fd >= 0) {
-		(void)unlink(path);
-		if (fd_set_cloexec(fd, true) != 0) {
-			close(fd);
-			fd = -1;
-		}
-	}
-	free(path);
-	return fd;
-}
-
 static int
 move_to_file(struct sync_spool *s)
 {
 	int r;
 
-	if (s->fd < 0 && (s->fd = unnamed_file()) < 0)
+	if (s->fd < 0 && (s->fd = unnamed_file("hpnsync")) < 0)
 		return ERR_SYSTEM;
 	r = fd_pwrite_all(s->fd, buf_data(&s->tail), buf_len(&s->tail),
 	    s->in_file);
