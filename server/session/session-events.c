@@ -333,8 +333,8 @@ has_moved(const struct session_events *se)
 	return false;
 }
 
-/* What the monitor has not taken in time would keep the sums from it: events are
- * counted instead of told. */
+/* What the monitor has not taken in time would keep the sums from it: events
+ * are counted instead of told. */
 static void
 give_up(struct session_events *se)
 {
