@@ -154,7 +154,7 @@ def test_paths_are_expanded(tmp_path):
     done = run([hpn("ssh"), "-F", config, "-p5", "-G", "host"],
                env=harness.clean_env(HPN_V="v%n"))
     text = done.ok().text
-    assert '\nlocalforward "/s/host 5" /t/%vhost\n' in text
+    assert "\nlocalforward /s/host 5 /t/%vhost\n" in text
     assert text.count("other") == 2  # Hostname and ControlPath
     done = run([hpn("ssh"), "-F", config, "-G", "h" * 107])
     assert done.rc == 255 and "variable" not in done.errors
