@@ -28,6 +28,7 @@ struct monitor_grants {
 	struct loop *loop;
 	struct grant_table table;
 	TAILQ_HEAD(granted_list, granted) list;
+	unsigned n; /* of them */
 };
 
 /* ---- who gives grants --------------------------------------------------- */
@@ -48,6 +49,7 @@ drop(struct granted *g)
 	struct monitor_grants *mg = g->mg;
 
 	TAILQ_REMOVE(&mg->list, g, entry);
+	mg->n--;
 	loop_unwatch(mg->loop, g->watch);
 	fd_close(&g->fd);
 	free(g);
@@ -68,17 +70,25 @@ monitor_grants_free(struct monitor_grants *mg)
 
 enum rendezvous_verdict
 monitor_grants_judge(struct monitor_grants *mg,
-    const struct rendezvous_question *q, struct buf *scope)
+    const struct rendezvous_question *q, const char *chroot_directory,
+    struct buf *scope)
 {
 	const uint64_t now_ms = clock_boot_ms();
 	const struct grant *g;
-	enum rendezvous_verdict v = grant_table_redeem(&mg->table, q->serial,
-	    q->data, q->proof, q->address, now_ms, &g);
+	enum rendezvous_verdict v;
 
+	/* As many as may be made by all grants that are good at a time: new
+	 * ones cannot be given for ever, while connections by old ones stay. */
+	if (mg->n >= GRANTS_MAX * GRANT_CONNECTIONS_MAX)
+		return RENDEZVOUS_TOO_MANY;
+	v = grant_table_redeem(&mg->table, q->serial, q->data, q->proof,
+	    q->address, now_ms, &g);
 	if (v != RENDEZVOUS_GOOD)
 		return v;
 	grant_scope_put(scope, &g->scope);
 	buf_put_u64(scope, g->end_ms - now_ms);
+	buf_put_cstring(scope,
+	    chroot_directory != NULL ? chroot_directory : "");
 	return v;
 }
 
@@ -103,6 +113,7 @@ monitor_grants_keep(struct monitor_grants *mg, int fd)
 	if (g->watch == NULL)
 		fatal("out of memory");
 	TAILQ_INSERT_HEAD(&mg->list, g, entry);
+	mg->n++;
 }
 
 static void

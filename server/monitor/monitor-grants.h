@@ -24,10 +24,12 @@ struct monitor_grants *monitor_grants_new(struct loop *loop);
 /* Ends all grants, and all connections by them. NULL: nothing. */
 void monitor_grants_free(struct monitor_grants *mg);
 
-/* Judges a question for a grant. If it is good, its scope and the milliseconds
- * that are left are appended to `scope`. */
+/* Judges a question for a grant. If it is good, its scope, the milliseconds
+ * that are left and the login's ChrootDirectory (NULL: none), which its path
+ * is below, are appended to `scope`. */
 enum rendezvous_verdict monitor_grants_judge(struct monitor_grants *mg,
-    const struct rendezvous_question *q, struct buf *scope);
+    const struct rendezvous_question *q, const char *chroot_directory,
+    struct buf *scope);
 /* Keeps the socket of the monitor that has asked, while that one lives. */
 void monitor_grants_keep(struct monitor_grants *mg, int fd);
 

@@ -276,8 +276,10 @@ judge(struct monitor_tickets *t, const struct rendezvous_question *q,
 		return judge_ticket(t, q);
 	if (t->grants == NULL || t->root != ROOT_LIVE)
 		return RENDEZVOUS_UNKNOWN;
-	return is_bound(t, q) ? monitor_grants_judge(t->grants, q, scope) :
-				RENDEZVOUS_WRONG;
+	return is_bound(t, q) ?
+	    monitor_grants_judge(t->grants, q,
+		t->m->login->conf.session.chroot_directory, scope) :
+	    RENDEZVOUS_WRONG;
 }
 
 static int

@@ -51,18 +51,27 @@ restrict_permits(const struct login *l, struct login_try *t)
 	return r == 0;
 }
 
-/* Takes the scope of a grant out of the answer. False: it has none that
- * TransferGrants allows now. */
-static bool
+/* Takes the scope of a grant out of the answer. Returns the reason (static) why
+ * it does not hold here; NULL: it does. Its path is one below the
+ * ChrootDirectory of the login that gave it, and would be another place below
+ * another one, which a Match block can set for the other machine's address. */
+static const char *
 take_scope(const struct login *l, struct span scope, struct login_try *t)
 {
+	const char *chroot_directory = l->conf.session.chroot_directory;
 	struct rd r = rd_from_span(scope);
 	int err = grant_scope_get(&r, &t->grant);
+	struct span theirs;
 
 	t->grant_end_ms = clock_boot_ms() + rd_u64(&r);
-	return err == 0 && rd_end(&r) == 0 &&
-	    grant_rights_allowed(t->grant.rights,
-		(unsigned)l->conf.login.transfer_grants);
+	theirs = rd_string(&r);
+	if (err != 0 || rd_end(&r) != 0 ||
+	    !grant_rights_allowed(t->grant.rights,
+		(unsigned)l->conf.login.transfer_grants))
+		return "TransferGrants does not allow it any more";
+	return span_equals(theirs,
+		   chroot_directory != NULL ? chroot_directory : "") ?
+	    NULL : "it was given below another ChrootDirectory";
 }
 
 /* The reason (static) why the methods that were shown do not let the user in
@@ -73,8 +82,9 @@ why_not_today(struct login *l, const struct rendezvous_answer *a,
 {
 	const char *why;
 
-	if (a->scope.len > 0 && !take_scope(l, a->scope, t))
-		return "TransferGrants does not allow it any more";
+	if (a->scope.len > 0 &&
+	    (why = take_scope(l, a->scope, t)) != NULL)
+		return why;
 	if (t->grant.path == NULL &&
 	    a->age_ms / 1000 >=
 		(uint64_t)l->conf.login.login_tickets.max_age_s)
