@@ -123,13 +123,24 @@ add_target(struct direct_end *e, const char *path)
 	e->targets[e->n++] = (struct xfer_target){ .path = xstrdup(path) };
 }
 
+/* Whether glob() has made "." or ".." of the pattern, which nobody means. */
+static bool
+is_dots(const char *pattern, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash != NULL ? slash + 1 : path;
+
+	return strcmp(pattern, path) != 0 &&
+	    (strcmp(name, ".") == 0 || strcmp(name, "..") == 0);
+}
+
 /* Adds the names that a source stands for; as with a shell, one that matches
  * nothing stands for itself. */
 static void
 add_source(struct direct_end *e, struct scp *scp, const char *source)
 {
 	glob_t g;
-	int r = glob(source, GLOB_NOCHECK
+	int before = e->n, r = glob(source, GLOB_NOCHECK
 #ifdef GLOB_TILDE
 		| GLOB_TILDE
 #endif
@@ -138,7 +149,10 @@ add_source(struct direct_end *e, struct scp *scp, const char *source)
 	if (r != 0)
 		scp_die(scp, source, err_text(ERR_SYSTEM));
 	for (size_t i = 0; i < g.gl_pathc; i++)
-		add_target(e, g.gl_pathv[i]);
+		if (!is_dots(source, g.gl_pathv[i]))
+			add_target(e, g.gl_pathv[i]);
+	if (e->n == before)
+		add_target(e, source);
 	globfree(&g);
 }
 

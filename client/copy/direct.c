@@ -2,6 +2,7 @@
 #include "client/copy/direct.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +29,7 @@ enum {
 	LIFE_S = 24 * 3600,
 	CONNECTIONS = 4, /* one, and others where it breaks */
 	EXIT_UNREACHABLE = 255, /* of ssh, and of hpnscp */
+	HELLO_MAX = 1024, /* bytes */
 };
 
 struct direct {
@@ -39,8 +41,8 @@ struct direct {
 	pid_t child;	 /* ssh to the source's host; 0: none */
 	int in, out;	 /* from and to its program; -1: closed */
 	struct loop_fd *watch;
-	struct buf got;	 /* what has come from it */
-	struct span key; /* its key, in got */
+	struct buf got;	 /* what has come from it, up to its hello */
+	struct span key; /* its key, in got, which then does not change */
 	bool ended;	 /* nothing more comes from it */
 	bool answered, granted; /* by the target's server */
 	uint8_t grant[LOGIN_TICKET_NAME_LEN];
@@ -48,17 +50,24 @@ struct direct {
 
 /* ---- the program at the source's host ----------------------------------- */
 
-/* Has the whole hello come? Then d->key is set. */
+/* Has the whole hello come? Then d->key is set; it is empty if this is none,
+ * as what a shell there says when it begins. */
 static bool
 read_hello(struct direct *d)
 {
-	struct rd r = rd_from_buf(&d->got), body;
+	struct rd size = rd_from_buf(&d->got), r = size, body;
+	uint32_t len = rd_u32(&size);
 
-	body = rd_from_span(rd_string(&r));
-	if (rd_err(&r) != 0 || rd_u8(&body) != DIRECT_VERSION)
+	if (rd_err(&size) != 0)
 		return false;
-	d->key = rd_string(&body);
-	return rd_err(&body) == 0;
+	body = rd_from_span(rd_string(&r));
+	if (len <= HELLO_MAX && rd_err(&r) != 0)
+		return false;
+	if (len <= HELLO_MAX && rd_u8(&body) == DIRECT_VERSION)
+		d->key = rd_string(&body);
+	if (rd_err(&body) != 0)
+		d->key = (struct span){ NULL, 0 };
+	return true;
 }
 
 static void
@@ -80,9 +89,9 @@ on_input(void *arg, int fd, int events)
 	(void)events;
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n > 0)
+	if (n > 0 && d->key.len == 0)
 		buf_put(&d->got, bytes, (size_t)n);
-	if (n <= 0 || buf_len(&d->got) > DIRECT_MESSAGE_MAX) {
+	if (n <= 0 || buf_err(&d->got) != 0) {
 		d->ended = true;
 		close_input(d);
 	}
@@ -162,12 +171,6 @@ on_grant(void *arg, bool ok, struct rd data)
 		memcpy(d->grant, name.p, sizeof d->grant);
 }
 
-static bool
-is_answered(struct direct *d)
-{
-	return d->answered;
-}
-
 /* The new directory is nobody else's, so its owner may do there what a copy can
  * need; but nothing that the server's TransferGrants put would not allow. */
 static void
@@ -205,8 +208,11 @@ get_grant(struct direct *d)
 		r = channels_global_request(sshclient_channels(c),
 		    "grant@hpnssh.org", &fields, on_grant, d);
 	buf_clear(&fields);
-	if (r == 0)
-		wait_until(d, is_answered);
+	/* The answer goes to d, so it is waited for also when the program at
+	 * the source's host has ended; a connection that is lost ends us. */
+	while (r == 0 && !d->answered)
+		(void)scp_host_result(d->scp,
+		    sftp_step(d->to->sftp, false, STEP_MS));
 	return d->granted ? NULL : r == ERR_UNSUPPORTED ?
 	    "the target's host is not an hpnsshd that this process has "
 	    "logged in to" :
@@ -269,37 +275,49 @@ directory_of(const char *path)
 }
 
 struct making {
-	char *path;
-	struct sftp_attrs attrs;
-	char *name; /* from "/" on */
+	const char *parent, *name;
+	char *path; /* from "/" on */
 };
 
+/* The parent's links are resolved before, not those of the new directory: where
+ * others may write there, one of them could put a link in its place. */
 static int
 call_make(struct sftp *s, void *arg)
 {
+	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE, .mode = 0700 };
 	struct making *m = arg;
-	int r = sftp_call_mkdir(s, m->path, &m->attrs);
+	char *real = NULL;
+	int r = sftp_call_name(s, SFTP_REALPATH, m->parent, &real);
 
-	return r != 0 ? r : sftp_call_name(s, SFTP_REALPATH, m->path,
-				&m->name);
+	if (r != 0)
+		return r;
+	free(m->path);
+	m->path = str_join_path(real, m->name);
+	free(real);
+	return m->path != NULL ? sftp_call_mkdir(s, m->path, &attrs) :
+				 ERR_NOMEM;
 }
 
 static bool
 make_staging(struct direct *d)
 {
 	char *parent = d->is_dir ? xstrdup(d->dir) : directory_of(d->dir);
-	struct making m = { .attrs = { .flags = SFTP_A_MODE, .mode = 0700 } };
+	char *name;
+	struct making m = { .parent = parent };
 	uint64_t random;
 	int r;
 
 	rand_bytes(&random, sizeof random);
-	xasprintf(&m.path, "%s/.hpnscp-direct-%016llx", parent,
-	    (unsigned long long)random);
+	xasprintf(&name, ".hpnscp-direct-%016llx", (unsigned long long)random);
+	m.name = name;
 	r = scp_host_call(d->scp, d->to, call_make, &m);
 	if (r != 0)
-		scp_report(d->scp, NULL, m.path, sftp_call_words(r));
-	d->staging = m.name;
+		scp_report(d->scp, NULL, m.path != NULL ? m.path : parent,
+		    sftp_call_words(r));
+	else
+		d->staging = xstrdup(m.path);
 	free(m.path);
+	free(name);
 	free(parent);
 	return r == 0;
 }
@@ -351,29 +369,62 @@ call_find(struct sftp *s, void *arg)
 	return remote_glob(s, f->pattern, &f->names);
 }
 
-/* Moves what a source stands for to its place. Only names that the source's
- * path or pattern fits are looked for. */
+/* A pattern for the names that fit `name` in the new directory. The caller
+ * frees it. */
+static char *
+pattern_of(const struct direct *d, const char *name)
+{
+	struct buf b = { 0 };
+	char *pattern;
+
+	for (const char *p = d->staging; *p != '\0'; p++)
+		buf_printf(&b, strchr("\\*?[", *p) != NULL ? "\\%c" : "%c", *p);
+	buf_printf(&b, "/%s", name);
+	pattern = buf_dup_string(&b);
+	buf_clear(&b);
+	if (pattern == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return pattern;
+}
+
+/* Adds what a source stands for to all. Only names that the source's path or
+ * pattern fits are looked for. */
 static void
-move_source(struct direct *d, const struct xfer_target *source)
+find_source(struct direct *d, const struct xfer_target *source,
+    struct strlist *all)
 {
 	struct found f = { .pattern = NULL };
-	char *name = xfer_base_name(source->path), *pattern = NULL;
+	char *name = xfer_base_name(source->path), *pattern;
 
 	if (name == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
-	xasprintf(&pattern, "%s/%s", d->staging, name);
+	pattern = pattern_of(d, name);
 	f.pattern = pattern;
 	(void)scp_host_call(d->scp, d->to, call_find, &f);
 	if (f.names.n == 0 && !d->scp->failed)
 		scp_report(d->scp, NULL, source->path,
 		    "the source's host has not brought it");
-	if (!d->is_dir && f.names.n > 1)
-		scp_report(d->scp, NULL, d->dir, strerror(ENOTDIR));
-	for (size_t i = 0; i < f.names.n && (d->is_dir || f.names.n == 1); i++)
-		move_one(d, f.names.v[i]);
+	for (size_t i = 0; i < f.names.n; i++)
+		if (!strlist_has(all, f.names.v[i]))
+			xstrlist_add(all, f.names.v[i]);
 	strlist_clear(&f.names);
 	free(pattern);
 	free(name);
+}
+
+/* Moves what the sources stand for to its place. */
+static void
+move_all(struct direct *d, const struct xfer_target *sources, int n)
+{
+	struct strlist all = { NULL, 0 };
+
+	for (int i = 0; i < n; i++)
+		find_source(d, &sources[i], &all);
+	if (!d->is_dir && all.n > 1)
+		scp_report(d->scp, NULL, d->dir, strerror(ENOTDIR));
+	for (size_t i = 0; i < all.n && (d->is_dir || all.n == 1); i++)
+		move_one(d, all.v[i]);
+	strlist_clear(&all);
 }
 
 static int
@@ -438,6 +489,58 @@ is_merged(struct direct *d, const struct xfer_target *source)
 
 /* ---- all of it ---------------------------------------------------------- */
 
+/* Is there a source whose name is only known at its host? */
+static bool
+is_unnamed(const struct xfer_target *sources, int n)
+{
+	bool unnamed = false;
+
+	for (int i = 0; i < n && !unnamed; i++) {
+		char *name = xfer_base_name(sources[i].path);
+
+		if (name == NULL)
+			fatal("%s", err_text(ERR_NOMEM));
+		unnamed = strcmp(name, ".") == 0 || name[0] == '~';
+		free(name);
+	}
+	return unnamed;
+}
+
+/* Are the sources more than one message to that host may have? */
+static bool
+is_too_much(const struct xfer_target *sources, int n)
+{
+	size_t bytes = 0;
+
+	for (int i = 0; i < n; i++)
+		bytes += strlen(sources[i].path) + sizeof(uint32_t);
+	return n > DIRECT_SOURCES_MAX || bytes > DIRECT_MESSAGE_MAX / 2;
+}
+
+/* ^C: the new directory stays, as other copies keep what they have got. */
+static void
+on_interrupt(void *arg, int signo)
+{
+	struct direct *d = arg;
+
+	(void)signo;
+	if (d->child != 0)
+		(void)kill(d->child, SIGTERM);
+	scp_report(d->scp, NULL, d->staging,
+	    "interrupted: is left on the target's host");
+	scp_exit(d->scp, 1);
+}
+
+static void
+catch_interrupts(struct direct *d)
+{
+	static const int signals[] = { SIGHUP, SIGINT, SIGTERM };
+
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		loop_on_signal_if_wanted(d->scp->loop, signals[i],
+		    on_interrupt, d);
+}
+
 /* The reason (static) why it cannot be done in this way; NULL: it was done, and
  * what failed was reported. */
 static const char *
@@ -446,6 +549,10 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	const char *why;
 	int status;
 
+	if (is_unnamed(sources, n))
+		return "a source has no name of its own";
+	if (is_too_much(sources, n))
+		return "there are too many sources";
 	for (int i = 0; i < n; i++)
 		if (is_merged(d, &sources[i]))
 			return "the target has a directory of that name";
@@ -455,6 +562,7 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 		return "hpnscp does not run on the source's host";
 	if (!make_staging(d))
 		return NULL;
+	catch_interrupts(d);
 	if ((why = get_grant(d)) != NULL)
 		return why;
 	if (send_job(d, sources, n) == 0)
@@ -464,8 +572,7 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 		return "the source's host has no connection to the target's";
 	if (status != 0)
 		d->scp->failed = true;
-	for (int i = 0; i < n; i++)
-		move_source(d, &sources[i]);
+	move_all(d, sources, n);
 	return NULL;
 }
 
@@ -478,8 +585,13 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	const char *why = copy(&d, sources, n);
 	char *text;
 
+	/* Where it still runs, there is nothing for it to do, and it need not
+	 * be a program that notices. */
+	if (d.child != 0)
+		(void)kill(d.child, SIGTERM);
 	(void)end_program(&d);
 	remove_staging(&d);
+	scp_catch_signals();
 	if (why == NULL) {
 		scp_note(scp, NULL, "the copy went from host to host");
 	} else {

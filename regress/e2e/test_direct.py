@@ -4,6 +4,8 @@
 import ctypes
 import os
 import re
+import signal
+import subprocess
 import sys
 import threading
 
@@ -158,6 +160,69 @@ def test_of_use_between_hosts_only(pair):
     assert done.rc == 1 and "from host to host" in done.errors, done
 
 
+def test_places_whose_names_are_patterns(pair):
+    """The target's name means itself, as do links on the way to it."""
+    p = pair()
+    (p.here / "f1").write_text("x")
+    for name in ("a[1]*?", "a1", "b\\\\c"):
+        (p.there / name).mkdir()
+    (p.there / "link").symlink_to("a[1]*?")
+    went_directly(p.scp(["f*"], "a[1]*?"))
+    went_directly(p.scp(["f1"], "b\\\\c/new"))
+    went_directly(p.scp(["f1"], "link/new"))
+    assert p.there_is() == {"a[1]*?/f1": b"x", "b\\\\c/new": b"x",
+                            "a[1]*?/new": b"x"}
+
+
+def test_names_that_come_twice(pair):
+    """The last of them stays, as in any copy."""
+    p = pair()
+    for name in ("d/x", "e/x", "f1"):
+        (p.here / name).parent.mkdir(exist_ok=True)
+        (p.here / name).write_text(name)
+    (p.there / "to").mkdir()
+    went_directly(p.scp(["d/x", "e/x", "f*", "f1"], "to"))
+    assert p.there_is() == {"to/x": b"e/x", "to/f1": b"f1"}
+
+
+@pytest.mark.parametrize("source, direct, want", [
+    ("t/.", True, {"new/x": b"1", "new/d/x": b"2"}),
+    ("t/d/..", False, {"new/x": b"1", "new/d/x": b"2"}),
+    ("t/d/", True, {"new/x": b"2"})])
+def test_a_source_without_a_name(pair, source, direct, want):
+    p = pair()
+    (p.here / "t/d").mkdir(parents=True)
+    (p.here / "t/x").write_text("1")
+    (p.here / "t/d/x").write_text("2")
+    done = p.scp([source], "new", "-r")
+    assert done.rc == 0, done
+    assert ("has no name of its own" in done.errors) == (not direct), done
+    assert p.there_is() == want and os.listdir(p.there) == ["new"]
+
+
+def test_a_pattern_that_fits_dots(pair):
+    """As in any copy here, it does not stand for the directory itself, or for
+    the one above it."""
+    p = pair()
+    (p.here / ".dot").write_text("x")
+    (p.here / "other").write_text("y")
+    (p.there / "to").mkdir()
+    went_directly(p.scp([".*"], "to", "-r"))
+    assert p.there_is() == {"to/.dot": b"x"}
+    assert os.listdir(p.there / "to") == [".dot"]
+
+
+def test_too_many_sources(pair):
+    p = pair()
+    names = ["f" + "x" * 100 + str(i) for i in range(8)]
+    for name in names:
+        (p.here / name).write_text("x")
+    (p.there / "to").mkdir()
+    done = p.scp(names * 800, "to")
+    assert done.rc == 0 and "too many sources" in done.errors, done.errors
+    assert sorted(os.listdir(p.there / "to")) == names
+
+
 # ---- a source's host that lies -------------------------------------------
 
 LIAR = r"""
@@ -235,7 +300,9 @@ def test_a_program_that_does_nothing_right(pair, tmp_path, lie):
 
 @pytest.mark.parametrize("hello", [
     "exit 0", "echo x", "printf '\\0\\0\\0\\1\\2'",
-    "head -c 2000000 /dev/zero"])
+    "head -c 2000000 /dev/zero", "echo Welcome; exec sleep 300",
+    "printf '\\0\\0\\0\\1\\2'; exec sleep 300",
+    "printf '\\0\\0\\0\\3\\1\\0\\0'; exec sleep 300"])
 def test_a_hello_that_is_none(pair, tmp_path, hello):
     where = tmp_path / "liar"
     where.mkdir()
@@ -247,7 +314,82 @@ def test_a_hello_that_is_none(pair, tmp_path, hello):
     assert p.there_is() == {"new": b"x"}
 
 
+def test_much_behind_the_hello(pair, tmp_path):
+    """It is read, and changes nothing."""
+    where = lying(tmp_path, 'assert sftp.write("f", b"right") == 0')
+    script = tmp_path / "liar/lie.py"
+    hello = 'say(b"\1" + string(key.blob))'
+    text = script.read_text()
+    assert hello in text
+    script.write_text(text.replace(hello, """
+hello = b"\\1" + string(key.blob)
+os.write(1, struct.pack(">I", len(hello)) + hello + bytes(60000))
+"""))
+    p = pair(path=where)
+    (p.here / "f").write_text("x")
+    went_directly(p.scp(["f"], "new"))
+    assert p.there_is() == {"new": b"right"}
+
+
+def test_a_program_that_ends_behind_the_hello(pair, tmp_path):
+    """The target's answer, which comes later, is waited for."""
+    where = lying(tmp_path, "")
+    script = tmp_path / "liar/lie.py"
+    script.write_text(script.read_text().replace(
+        "r = Reader(take())", "sys.exit(3)"))
+    p = pair(path=where)
+    (p.here / "f").write_text("x")
+    done = p.scp(["f"], "new")
+    assert done.rc == 1 and "gives no grant" not in done.errors, done
+    assert os.listdir(p.there) == []
+
+
 # ---- its end -------------------------------------------------------------
+
+def big_copy(p):
+    """A copy over a file, of which some has arrived."""
+    with open(p.here / "big", "wb") as f:
+        f.truncate(1 << 30)
+    (p.there / "big").write_text("old")
+    process = harness.start(p.words(["big"], "big", "-l", "80000"),
+                            stderr=subprocess.PIPE, text=True)
+    assert harness.wait_for(lambda: sum(
+        f.stat().st_blocks for f in p.there.rglob("*") if f.is_file()) > 2000)
+    return process
+
+
+def test_an_interrupt(pair):
+    """What stays is told, and is not at the place of what is there."""
+    p = pair()
+    process = big_copy(p)
+    try:
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+        left, = [n for n in os.listdir(p.there) if n != "big"]
+        assert process.returncode == 1
+        assert f"{left}: interrupted: is left" in errors
+        assert (p.there / "big").read_text() == "old"
+        assert harness.wait_for(lambda: not p.a.connections())
+    finally:
+        harness.kill_group(process)
+
+
+def test_a_program_that_is_killed(pair):
+    """Nothing half done comes to the place of what is there."""
+    p = pair()
+    process = big_copy(p)
+    try:
+        def is_end(pid):
+            with open(f"/proc/{pid}/cmdline", "rb") as f:
+                return b"--direct-end" in f.read()
+        for pid in filter(is_end, harness.descendants(p.a.process.pid)):
+            os.kill(pid, signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+        assert process.returncode == 1
+        assert (p.there / "big").read_text() == "old", errors
+    finally:
+        harness.kill_group(process)
+
 
 def test_it_ends_with_its_client(pair):
     """The source's host writes no more when the user's program is gone."""
