@@ -88,8 +88,9 @@ scp_catch_signals(void)
 static void
 tell_kept(struct scp *scp, const char *why)
 {
-	/* A copy between two hosts cannot be resumed. */
-	const char *flag = scp->between ? NULL : scp->resumes ? "" : "-Z";
+	/* A copy between two hosts cannot be resumed, in neither way. */
+	const char *flag = scp->between || scp->grant != NULL ? NULL :
+	    scp->resumes ? "" : "-Z";
 	char kept[200];
 
 	xfer_kept_text(scp->running, flag, kept, sizeof kept);

@@ -412,6 +412,24 @@ def test_it_ends_with_its_client(pair):
         harness.kill_group(process)
 
 
+def test_no_room(pair):
+    """What is there stays, what fits is copied, and nobody is told to go on
+    with -Z, which does not go with --direct."""
+    p = pair()
+    (p.here / "f").write_bytes(b"x" * 8_000_000)
+    (p.here / "g").write_text("y")
+    if run(["mount", "-t", "tmpfs", "-o", "size=1m", "x", p.there]).rc != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        (p.there / "f").write_text("old")
+        done = p.scp(["f", "g"], ".")
+        assert done.rc == 1 and "does not fit" in done.errors, done
+        assert "-Z" not in done.errors
+        assert p.there_is() == {"f": b"old", "g": b"y"}
+    finally:
+        run(["umount", p.there])
+
+
 # ---- three machines ------------------------------------------------------
 
 class Three(Pair):
