@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/survive-talk.h"
 
+#include <sys/socket.h>
+
 #include "base/fd.h"
 #include "base/wire.h"
 #include "server/monitor-wire.h"
@@ -21,7 +23,10 @@ survive_hear(int sock, struct survive_message *m)
 {
 	uint8_t bytes[MESSAGE_LEN];
 
-	if (fd_receive_with(sock, bytes, sizeof bytes, &m->fd) !=
+	/* A shorter message of a user's process is not waited for to go on. */
+	if (recv(sock, bytes, sizeof bytes, MSG_PEEK) !=
+		(ssize_t)sizeof bytes ||
+	    fd_receive_with(sock, bytes, sizeof bytes, &m->fd) !=
 	    (ssize_t)sizeof bytes)
 		return ERR_SYSTEM;
 	m->word = (enum survive_word)bytes[0];

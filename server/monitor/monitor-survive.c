@@ -61,10 +61,24 @@ struct monitor_survive {
 	bool detached;
 	uint64_t since_ms; /* when it is detached */
 	int slot;	   /* survive-slot.h; -1: none */
-	struct loop_timer *timer;
+	struct loop_timer *timer, *kill_timer;
 };
 
+/* For how long a process may take to end that was told to. */
+enum { END_MS = 10 * 1000 };
+
 /* ---- the process of the session ----------------------------------------- */
+
+/* The process was told to end and has not, because its user has stopped it, or
+ * it is not what it was. */
+static void
+on_kill_time(void *arg)
+{
+	struct monitor_survive *s = arg;
+
+	s->kill_timer = NULL;
+	kill(s->m->child, SIGKILL);
+}
 
 static void
 end_session(struct monitor_survive *s, const char *why)
@@ -72,6 +86,10 @@ end_session(struct monitor_survive *s, const char *why)
 	log_info("Session of %s from %s is ended: %s", s->m->login->shown_name,
 	    s->m->peer_text, why);
 	kill(s->m->child, SIGTERM);
+	if (s->kill_timer == NULL)
+		s->kill_timer = loop_after(s->loop, END_MS, on_kill_time, s);
+	if (s->kill_timer == NULL)
+		fatal("out of memory");
 }
 
 static int
@@ -96,7 +114,20 @@ on_time(void *arg)
 	end_session(s, why);
 }
 
-/* The session has no connection: from now on its time runs. */
+/* Counts the session among those that wait for their client. */
+static void
+take_slot(struct monitor_survive *s)
+{
+	const struct login *l = s->m->login;
+
+	if (s->slot == -1 &&
+	    survive_slot_take(s->dir, (uint32_t)l->user->uid,
+		l->conf.login.survive.max, &s->slot) != 0)
+		end_session(s, "too many sessions of this user are detached");
+}
+
+/* The session has no connection: from now on its time runs. One whose client is
+ * about to come is not counted. */
 static void
 detach(struct monitor_survive *s, const char *why)
 {
@@ -113,9 +144,8 @@ detach(struct monitor_survive *s, const char *why)
 	    on_time, s);
 	if (s->timer == NULL)
 		fatal("out of memory");
-	if (survive_slot_take(s->dir, (uint32_t)l->user->uid,
-		l->conf.login.survive.max, &s->slot) != 0)
-		end_session(s, "too many sessions of this user are detached");
+	if (s->asker.state == ASKING_NONE)
+		take_slot(s);
 }
 
 static void
@@ -137,7 +167,7 @@ attach(struct monitor_survive *s, const struct resume_question *q)
 /* ---- a monitor that asks ------------------------------------------------- */
 
 static void
-drop_asker(struct monitor_survive *s)
+clear_asker(struct monitor_survive *s)
 {
 	struct asker *a = &s->asker;
 
@@ -146,6 +176,15 @@ drop_asker(struct monitor_survive *s)
 	fd_close(&a->fd);
 	buf_clear(&a->question);
 	a->state = ASKING_NONE;
+}
+
+/* The client of who has asked does not come. */
+static void
+drop_asker(struct monitor_survive *s)
+{
+	clear_asker(s);
+	if (s->detached)
+		take_slot(s);
 }
 
 static int
@@ -234,7 +273,7 @@ on_asked(void *arg, int fd, int events)
 		buf_clear(&question);
 		return;
 	}
-	drop_asker(s);
+	clear_asker(s);
 	s->asker = (struct asker){ .state = ASKING_FREEZE, .fd = asker,
 		.question = question, .q = q };
 	s->asker.watch = loop_watch(s->loop, asker, LOOP_READ, on_asker, s);
@@ -393,7 +432,25 @@ monitor_survive_begin(struct monitor *m, struct loop *loop)
 		m->survive->loop = loop;
 }
 
-/* Listens, and makes the key of what is granted. */
+/* Listens, and makes the socket that the process gets. */
+static int
+prepare(struct monitor_survive *s, int *theirs)
+{
+	int pair[2], r = rendezvous_listen(s->dir, s->handle, &s->listening);
+
+	if (r != 0)
+		return r;
+	if (sock_pair(SOCK_DGRAM, pair) == 0) {
+		s->talk = pair[0];
+		*theirs = pair[1];
+		return 0;
+	}
+	rendezvous_forget(s->dir, s->handle);
+	fd_close(&s->listening);
+	return ERR_SYSTEM;
+}
+
+/* Makes the key of what is granted. */
 static int
 begin(struct monitor_survive *s, uint8_t secret[SURVIVE_SECRET_LEN])
 {
@@ -401,10 +458,7 @@ begin(struct monitor_survive *s, uint8_t secret[SURVIVE_SECRET_LEN])
 	const struct survive_binding b = { .session_id = l->session_id,
 		.hostkey = buf_span(&s->hostkey),
 		.user = l->name };
-	int r = rendezvous_listen(s->dir, s->handle, &s->listening);
 
-	if (r != 0)
-		return r;
 	s->watch = loop_watch(s->loop, s->listening, LOOP_READ, on_asked, s);
 	if (s->watch == NULL)
 		fatal("out of memory");
@@ -413,7 +467,7 @@ begin(struct monitor_survive *s, uint8_t secret[SURVIVE_SECRET_LEN])
 }
 
 static int
-grant(struct monitor_survive *s, struct buf *out)
+grant(struct monitor_survive *s, int theirs, struct buf *out)
 {
 	uint8_t secret[SURVIVE_SECRET_LEN];
 	const struct survive_grant g = { .handle = { s->handle,
@@ -421,11 +475,8 @@ grant(struct monitor_survive *s, struct buf *out)
 		.secret = { secret, sizeof secret },
 		.seconds = s->terms.seconds,
 		.bytes = s->terms.bytes };
-	int pair[2], r;
+	int r;
 
-	if (sock_pair(SOCK_DGRAM, pair) == -1)
-		return ERR_SYSTEM;
-	s->talk = pair[0];
 	if ((r = fd_set_nonblock(s->talk, true)) == 0 &&
 	    (r = begin(s, secret)) == 0) {
 		buf_put_bool(out, true);
@@ -436,8 +487,8 @@ grant(struct monitor_survive *s, struct buf *out)
 					    monitor_answer(s->m, out);
 	}
 	if (r == 0)
-		r = fd_send_fds(s->m->fd, &pair[1], 1);
-	fd_close(&pair[1]);
+		r = fd_send_fds(s->m->fd, &theirs, 1);
+	fd_close(&theirs);
 	explicit_bzero(secret, sizeof secret);
 	return r;
 }
@@ -448,12 +499,13 @@ monitor_on_survive(struct monitor *m, struct rd *in, struct buf *out)
 	struct monitor_survive *s = m->survive;
 	struct survive_terms asked = { .seconds = rd_u32(in),
 		.bytes = rd_u32(in) };
-	int r = rd_end(in);
+	int theirs, r = rd_end(in);
 
 	if (r != 0)
 		return r;
+	/* It goes on without where a directory or a table is full. */
 	if (s == NULL || s->listening != -1 || asked.seconds == 0 ||
-	    asked.bytes == 0) {
+	    asked.bytes == 0 || prepare(s, &theirs) != 0) {
 		buf_put_bool(out, false);
 		return 0;
 	}
@@ -463,7 +515,7 @@ monitor_on_survive(struct monitor *m, struct rd *in, struct buf *out)
 		.bytes = MIN(asked.bytes,
 		    (uint32_t)m->login->conf.login.survive.memory),
 	};
-	return grant(s, out);
+	return grant(s, theirs, out);
 }
 
 void
@@ -473,8 +525,9 @@ monitor_survive_end(struct monitor *m)
 
 	if (s == NULL)
 		return;
-	drop_asker(s);
+	clear_asker(s);
 	loop_cancel(s->loop, s->timer);
+	loop_cancel(s->loop, s->kill_timer);
 	loop_unwatch(s->loop, s->talk_watch);
 	loop_unwatch(s->loop, s->watch);
 	if (s->listening != -1)
