@@ -336,12 +336,13 @@ on_ready(void *arg)
 	return 0;
 }
 
-/* Is the end of a try that of the session? The server has refused, or is
- * another one. */
+/* Is the end of a try that of the session? The server has refused. With another
+ * host key it is another server, which anybody can put in the way of a client
+ * that comes into another network: it has no say. */
 static bool
 is_final(int err)
 {
-	return err == ERR_DENIED || err == ERR_HOSTKEY || err == ERR_REVOKED;
+	return err == ERR_DENIED;
 }
 
 static void

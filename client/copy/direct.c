@@ -592,9 +592,9 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	(void)end_program(&d);
 	remove_staging(&d);
 	scp_catch_signals();
-	if (why == NULL) {
+	if (why == NULL && !scp->failed) {
 		scp_note(scp, NULL, "the copy went from host to host");
-	} else {
+	} else if (why != NULL) {
 		xasprintf(&text, "the copy goes through this machine: %s", why);
 		scp_note(scp, NULL, text);
 		free(text);

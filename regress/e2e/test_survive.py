@@ -114,6 +114,27 @@ def test_exit_status_and_signals(make_server):
         assert run.wait() == 37
 
 
+def test_another_host_in_the_way(make_server, tmp_path):
+    """In another network the same address may be another host's, which has no
+    say about the session."""
+    server, alien = make_server(YES), tmp_path / "alien"
+    harness.run([harness.hpn("ssh-keygen"), "-q", "-t", "ed25519", "-N", "",
+                 "-f", alien]).ok()
+    other = make_server(f"{YES}HostKey {alien}\n", host_keys=())
+    with through(server) as proxy:
+        run = Forwarder(client_of(server, proxy), server.dir, command=(
+            when_granted(server, "touch %s/there; sleep 1; exit 37"
+                         % server.dir),))
+        assert wait_for(lambda: (server.dir / "there").exists(), LONG)
+        proxy.to = ("127.0.0.1", other.port)
+        lose(proxy, "cut")
+        assert wait_for(lambda: "Connection from" in other.log_text(), LONG)
+        time.sleep(1)
+        proxy.to = ("127.0.0.1", server.port)
+        assert run.wait() == 37
+        assert "Accepted" not in other.log_text()
+
+
 def test_time_of_the_client(make_server):
     """A client whose server stays away gives up by itself."""
     server = make_server(YES)
