@@ -322,6 +322,32 @@ make_staging(struct direct *d)
 	return r == 0;
 }
 
+/* The last part of a source's path. The caller frees it. */
+static char *
+name_of(const char *path)
+{
+	char *name = xfer_base_name(path);
+
+	if (name == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	return name;
+}
+
+/* Where that name, the last part of a path, belongs in the target. The caller
+ * frees it. */
+static char *
+place_of(const struct direct *d, const char *path)
+{
+	char *name, *place;
+
+	if (!d->is_dir)
+		return xstrdup(d->dir);
+	name = name_of(path);
+	xasprintf(&place, "%s/%s", d->dir, name);
+	free(name);
+	return place;
+}
+
 struct move {
 	const char *from, *to;
 };
@@ -339,20 +365,13 @@ call_move(struct sftp *s, void *arg)
 static void
 move_one(struct direct *d, const char *from)
 {
-	char *name = xfer_base_name(from), *to = NULL;
-	struct move m = { .from = from };
-	int r;
+	char *to = place_of(d, from);
+	struct move m = { .from = from, .to = to };
+	int r = scp_host_call(d->scp, d->to, call_move, &m);
 
-	if (name == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	if (d->is_dir)
-		xasprintf(&to, "%s/%s", d->dir, name);
-	m.to = to != NULL ? to : d->dir;
-	r = scp_host_call(d->scp, d->to, call_move, &m);
 	if (r != 0)
-		scp_report(d->scp, NULL, m.to, sftp_call_words(r));
+		scp_report(d->scp, NULL, to, sftp_call_words(r));
 	free(to);
-	free(name);
 }
 
 struct found {
@@ -394,11 +413,8 @@ find_source(struct direct *d, const struct xfer_target *source,
     struct strlist *all)
 {
 	struct found f = { .pattern = NULL };
-	char *name = xfer_base_name(source->path), *pattern;
+	char *name = name_of(source->path), *pattern = pattern_of(d, name);
 
-	if (name == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	pattern = pattern_of(d, name);
 	f.pattern = pattern;
 	(void)scp_host_call(d->scp, d->to, call_find, &f);
 	if (f.names.n == 0 && !d->scp->failed)
@@ -470,19 +486,11 @@ call_look(struct sftp *s, void *arg)
 static bool
 is_merged(struct direct *d, const struct xfer_target *source)
 {
-	char *name = xfer_base_name(source->path);
-	struct look l = { .path = d->dir };
-	char *path = NULL;
-	int r;
+	char *path = place_of(d, source->path);
+	struct look l = { .path = path };
+	int r = scp_host_call(d->scp, d->to, call_look, &l);
 
-	if (name == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	if (d->is_dir)
-		xasprintf(&path, "%s/%s", d->dir, name);
-	l.path = path != NULL ? path : d->dir;
-	r = scp_host_call(d->scp, d->to, call_look, &l);
 	free(path);
-	free(name);
 	return r == 0 && (l.attrs.flags & SFTP_A_MODE) != 0 &&
 	    S_ISDIR(l.attrs.mode);
 }
@@ -496,10 +504,8 @@ is_unnamed(const struct xfer_target *sources, int n)
 	bool unnamed = false;
 
 	for (int i = 0; i < n && !unnamed; i++) {
-		char *name = xfer_base_name(sources[i].path);
+		char *name = name_of(sources[i].path);
 
-		if (name == NULL)
-			fatal("%s", err_text(ERR_NOMEM));
 		unnamed = strcmp(name, ".") == 0 || name[0] == '~';
 		free(name);
 	}

@@ -465,6 +465,18 @@ class Wire:
         assert reply.u32() == number
         return reply.u32(), reply.u32(), reply.u32()
 
+    def output(self):
+        """What the one session there is writes, until its channel closes."""
+        got = b""
+        while True:
+            kind, r = self.expect(CHANNEL_DATA, EXTENDED_DATA,
+                                  CHANNEL_REQUEST, CHANNEL_CLOSE)
+            if kind == CHANNEL_CLOSE:
+                return got
+            if kind == CHANNEL_DATA:
+                r.u32()
+                got += r.string()
+
     # ---- server: what clients want -------------------------------------
 
     def accept_user(self, method="none"):

@@ -14,11 +14,10 @@ from grants import (ANY, CHANGE, DELETE, DENIED, EXTENDED, FAILURE, GET,
                     OPENDIR, OWNER, PUT, READ, REALPATH, REMOVE, RENAME, STAT,
                     STATUS, SYMLINK, UNSUPPORTED, Sftp, fields, give,
                     request, use)
-from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE, CHANNEL_OPEN,
-                     CHANNEL_REQUEST, CHANNEL_SUCCESS, EXTENDED_DATA,
-                     GLOBAL_REQUEST, OPEN_FAILURE,
-                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader,
-                     load_key, string)
+from sshwire import (CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
+                     CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_FAILURE,
+                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, load_key,
+                     string)
 from tickets import ask, log_in, reach
 from tickets import redeem as redeem_ticket
 
@@ -62,18 +61,6 @@ def refused(server, grant, reason, **kw):
     log = server.log.read_bytes()[mark:].decode(errors="replace")
     assert reason in log, log
     assert "Accepted" not in log
-
-
-def output(wire):
-    """What a session has written, until its channel closes."""
-    got = b""
-    while True:
-        kind, r = wire.expect(CHANNEL_DATA, EXTENDED_DATA, CHANNEL_CLOSE,
-                              CHANNEL_REQUEST)
-        if kind == CHANNEL_CLOSE:
-            return got
-        if kind != CHANNEL_REQUEST:
-            got += r.rest()
 
 
 def in_by(server, grant):
@@ -157,7 +144,7 @@ def test_nothing_but_sftp(server, key, root):
         wire.say(CHANNEL_REQUEST, peer, *what)
         kind, _ = wire.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)
         if kind == CHANNEL_SUCCESS:  # a text that says so
-            got = output(wire)
+            got = wire.output()
             assert b"sftp connections only" in got
         wire.close()
     wire = in_by(server, grant)
@@ -257,7 +244,7 @@ def test_a_server_of_files_that_keeps_no_bounds(make_server, key, root,
     wire.say(CHANNEL_REQUEST, peer, "subsystem", True, "sftp")
     kind, _ = wire.expect(CHANNEL_SUCCESS, CHANNEL_FAILURE)
     if kind == CHANNEL_SUCCESS:
-        assert b"sftp connections only" in output(wire)
+        assert b"sftp connections only" in wire.output()
 
 
 @pytest.mark.parametrize("line", ["ForceCommand /bin/true", "command"])

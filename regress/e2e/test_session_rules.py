@@ -15,7 +15,7 @@ import pytest
 from ownetc import GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, own
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE,
                      CHANNEL_OPEN, CHANNEL_REQUEST, CHANNEL_SUCCESS,
-                     EXTENDED_DATA, OPEN_CONFIRMATION, connect, load_key)
+                     OPEN_CONFIRMATION, connect, load_key)
 
 import harness
 from harness import Client, have
@@ -72,19 +72,6 @@ def log_in(server, keys):
 def ask(w, channel, request, *fields, answer=CHANNEL_SUCCESS):
     w.say(CHANNEL_REQUEST, channel, request, True, *fields)
     w.expect(answer)
-
-
-def output(w):
-    """Of the one channel there is, until it is closed."""
-    got = b""
-    while True:
-        kind, reply = w.expect(CHANNEL_DATA, EXTENDED_DATA, CHANNEL_REQUEST,
-                               CHANNEL_CLOSE)
-        if kind == CHANNEL_CLOSE:
-            return got
-        if kind == CHANNEL_DATA:
-            reply.u32()
-            got += reply.string()
 
 
 # ---- internal-sftp -----------------------------------------------------
@@ -474,7 +461,7 @@ def test_terminal_type(own, keys, kind, config, expected):
     ask(w, channel, "env", "TERM", "theirs")
     ask(w, channel, "pty-req", "vt100", 80, 24, 0, 0, "")
     ask(w, channel, "exec", "echo term=$TERM,")
-    assert b"term=" + expected + b"," in output(w)
+    assert b"term=" + expected + b"," in w.output()
     w.close()
 
 

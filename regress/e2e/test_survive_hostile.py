@@ -2,7 +2,6 @@
 """Sessions that survive, where the other end or its network means ill: servers
 against hpnssh, and processes of users against their monitors."""
 
-import ctypes
 import contextlib
 import ctypes
 import os
