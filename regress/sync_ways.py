@@ -82,3 +82,24 @@ def with_accounts(script, etc, command):
     script.write_text(ENTER.format(etc, command))
     script.chmod(0o755)
     return script
+
+
+@pytest.fixture(params=WAYS)
+def ends(request, tmp_path):
+    return arguments_of(request.param, tmp_path / "shell")
+
+
+@pytest.fixture
+def mounts():
+    made = Mounts()
+    yield made
+    made.end()
+
+
+def fill(top, sizes):
+    """Files of these sizes, with content of their own."""
+    for name, size in sizes.items():
+        (top / name).parent.mkdir(parents=True, exist_ok=True)
+        (top / name).write_bytes(os.urandom(size))
+        os.utime(top / name, (10**9, 10**9))
+    return top

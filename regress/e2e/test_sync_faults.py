@@ -11,7 +11,7 @@ import subprocess
 import pytest
 
 from harness import clean_env, have, hpn, run, start, wait_for
-from sync_ways import WAYS, Mounts, arguments_of
+from sync_ways import WAYS, arguments_of, ends, fill, mounts  # noqa: F401
 
 SYNC, RSYNC = hpn("sync"), shutil.which("rsync")
 
@@ -19,27 +19,6 @@ pytestmark = [
     pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
                        reason="hpnsync is not built"),
     pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")]
-
-
-@pytest.fixture(params=WAYS)
-def ends(request, tmp_path):
-    return arguments_of(request.param, tmp_path / "shell")
-
-
-@pytest.fixture
-def mounts():
-    made = Mounts()
-    yield made
-    made.end()
-
-
-def fill(top, sizes):
-    """Files of these sizes, with content of their own."""
-    for name, size in sizes.items():
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_bytes(os.urandom(size))
-        os.utime(top / name, (10**9, 10**9))
-    return top
 
 
 def content(top):

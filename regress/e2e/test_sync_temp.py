@@ -11,33 +11,13 @@ import stat
 import pytest
 
 from harness import have, hpn, is_part, run, start, wait_for
-from sync_ways import WAYS, Mounts, arguments_of
+from sync_ways import ends, fill, mounts  # noqa: F401
 
 SYNC, RSYNC = hpn("sync"), shutil.which("rsync")
 
 pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
                                 reason="hpnsync is not built")
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
-
-
-@pytest.fixture(params=WAYS)
-def ends(request, tmp_path):
-    return arguments_of(request.param, tmp_path / "shell")
-
-
-@pytest.fixture
-def mounts():
-    made = Mounts()
-    yield made
-    made.end()
-
-
-def fill(top, sizes):
-    for name, size in sizes.items():
-        (top / name).parent.mkdir(parents=True, exist_ok=True)
-        (top / name).write_bytes(os.urandom(size))
-        os.utime(top / name, (10**9, 10**9))
-    return top
 
 
 def content(top):
