@@ -3,7 +3,9 @@
 
 import ctypes
 import os
+import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -11,6 +13,7 @@ import threading
 
 import pytest
 from copies import executable
+from faults.proxy import Fault, Proxy, for_connections
 
 import harness
 from harness import ME, Client, have, hpn, run
@@ -428,6 +431,35 @@ def test_no_room(pair):
         assert p.there_is() == {"f": b"old", "g": b"y"}
     finally:
         run(["umount", p.there])
+
+
+@pytest.mark.parametrize("kind", ["cut", "close"])
+def test_the_hosts_lose_each_other(pair, kind):
+    """Wherever their connection breaks: it is told, nothing is at the target
+    that is not whole, and what was there stays."""
+    p = pair()
+    data = harness.noise(300_000)
+    (p.here / "f").write_bytes(data)
+    rng = random.Random(kind)
+    port, ended = p.b.port, set()
+    for _ in range(12):
+        (p.there / "f").write_bytes(b"old")
+        at = rng.randrange(1, 320_000)
+        with Proxy(("127.0.0.1", port), for_connections(
+                [Fault(kind, at=at, conn=1)])) as proxy:
+            p.b.port = proxy.port
+            p.known.write_text(p.known.read_text() + "".join(
+                f"[127.0.0.1]:{proxy.port} {line.split(' ', 1)[1]}\n"
+                for line in p.b.known_hosts.read_text().splitlines()))
+            done = p.scp(["f"], ".")
+            p.b.port = port
+        ended.add(done.rc)
+        got = (p.there / "f").read_bytes()
+        assert got == (data if done.rc == 0 else b"old"), (at, done)
+        for left in p.there.glob(".hpnscp-direct-*"):
+            assert left.name in done.errors, (at, done)
+            shutil.rmtree(left)
+    assert 1 in ended
 
 
 # ---- three machines ------------------------------------------------------
