@@ -20,6 +20,9 @@ OWN_GROUP, GROUP = 54712, 54713  # that of the account, a further one
 # PASSWORD, as crypt(5) has it
 HASH = ("$6$hpntests$1kP./X1WKKq.g2I3Vzai1lFtsMAd5b6eNCrtu/vd4ReDA9clY"
         ".zvoo8k7wtpgINNfseDGUlynqCJawvPNZKVm1")
+# the same, as dear as what systems make today
+DEAR_HASH = ("$6$rounds=60000$hpntests$lM0ZGfgAJeEnDR2xE8hzgnM3D7GupfIA9a"
+             "Rv9oCSRFcU9grzUJL6RDwe.c037CuVB7A3OvDyk5imOolJ3.iFZ/")
 ENTER = """
 while [ "$1" != -- ]; do mount --bind "$1" "$2" && shift 2 || exit; done
 shift && exec "$@"

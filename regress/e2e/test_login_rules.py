@@ -549,6 +549,8 @@ def test_same_hashes_for_all_users(keys, tmp_path, config):
     env = harness.clean_env(LD_PRELOAD=library, HPN_HASHES=record)
     config += "PasswordAuthentication yes\n"
     with ownetc.entered(ownetc.OwnEtc, tmp_path, keys) as own:
+        # Beside a cheap hash the modules' own work counts as one more.
+        own.account(field=ownetc.DEAR_HASH)
         compare_hashes(own, record, [own.server(config + more, env=env) for more
                                      in ("", f"DenyUsers {ownetc.USER}\n")])
 
@@ -578,7 +580,7 @@ def compare_hashes(own, record, servers):
 
     for server in servers:
         check(server)
-    for locked in ("!" + ownetc.HASH, "*"):
+    for locked in ("!" + ownetc.DEAR_HASH, "*"):
         own.account(field=locked)
         check(servers[0])
 

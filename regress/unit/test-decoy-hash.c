@@ -220,7 +220,9 @@ hashes_that_were_made_before(void **state)
 	assert_int_equal(decoys_done(&d, "*", 99999, 2), 0);
 	assert_int_equal(decoys_done(&d, "$1$s$h", 4000, 2), 0);
 	assert_int_equal(decoys_done(&d, "$1$s$h", 9000, 2), 1);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 7400, 2), 0);
 	assert_int_equal(decoys_done(&d, "$1$s$h", 12000, 2), 1);
+	assert_int_equal(decoys_done(&d, "$1$s$h", 17000, 2), 1);
 	assert_int_equal(decoys_done(&d, "$1$s$h", 19000, 2), 2);
 	assert_int_equal(decoys_done(&d, "$1$s$h", 99999, 2), 2);
 	assert_int_equal(decoys_done(&d, "$5$rounds=1000$s$h", 99999, 1), 1);

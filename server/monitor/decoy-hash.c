@@ -73,6 +73,9 @@ cost_of(const struct decoys *d, size_t i)
 	return MAX(decoy_cpu_us() - began_us, (uint64_t)1);
 }
 
+/* The CPU time is that of the hashes and of what else the modules do, and other
+ * load stretches it, while the cost of a hash is the least that was measured. So
+ * a count is rounded up only when little is missing. */
 unsigned
 decoys_done(const struct decoys *d, const char *field, uint64_t spent_us,
     unsigned max)
@@ -81,7 +84,7 @@ decoys_done(const struct decoys *d, const char *field, uint64_t spent_us,
 	bool has_none = i == d->settings.n;
 	uint64_t cost_us = cost_of(d, has_none ? 0 : i), count;
 
-	count = has_none ? 0 : (spent_us + cost_us / 2) / cost_us;
+	count = has_none ? 0 : (spent_us + cost_us / 4) / cost_us;
 	return count < max ? (unsigned)count : max;
 }
 
