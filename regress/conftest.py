@@ -11,6 +11,7 @@ import socket
 import subprocess
 import threading
 import tempfile
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,7 @@ def pytest_configure(config):
     os.environ["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
     state = tempfile.mkdtemp(prefix="hpn-state-")
     os.environ["XDG_STATE_HOME"] = state
+    config.stash[OWN_STATE] = own_state()
     config.add_cleanup(lambda: shutil.rmtree(state, ignore_errors=True))
     if not hasattr(config, "workerinput"):
         config.add_cleanup(harness.leave_no_agents_directory())
@@ -103,6 +105,26 @@ def pytest_unconfigure(config):
         print(f"skip: {n} {reason}")
     print(f"{count['passed']} passed, {failed} failed"
           + (f", {skipped} skipped" if skipped else ""))
+
+
+OWN_STATE = pytest.StashKey()
+
+
+def own_state():
+    """Names and times of what hpnssh keeps of the person who runs the tests."""
+    place = Path(pwd.getpwuid(os.getuid()).pw_dir) / ".ssh/hpn"
+    return {str(path): path.lstat().st_mtime_ns
+            for path in sorted(place.rglob("*"))}
+
+
+@pytest.fixture(autouse=True)
+def own_state_stays(request):
+    """No client of a test writes where the clients of this person write. A
+    test beside the one that did may be blamed, too; it passes alone."""
+    yield
+    before = request.config.stash[OWN_STATE]
+    request.config.stash[OWN_STATE] = now = own_state()
+    assert now == before, "a client of a test wrote there"
 
 
 @pytest.fixture

@@ -508,7 +508,7 @@ test_names(void **state)
 static void
 test_many_names(void **state)
 {
-	static char text[5000][8];
+	static char text[5000][16];
 	static const char *names[5000];
 	const struct sync_scan_opts o = { .root = "t", .want = PLAIN,
 		.names = names, .n_names = ARRAY_LEN(names) };
