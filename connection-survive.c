@@ -109,55 +109,90 @@ survive_keys_ask(const struct survive_keys *k, const struct survive_request *q,
 	return sign_request(k->key, q, proof);
 }
 
-/* The key of that generation; NULL: there is none any more, or not yet. */
-static const uint8_t *
-key_of(const struct survive_keys *k, uint32_t generation)
+static bool
+is_proof_by(const uint8_t *key, const struct survive_request *q,
+    struct span proof)
 {
-	if (!k->granted)
+	uint8_t want[SURVIVE_PROOF_LEN];
+	bool right = sign_request(key, q, want) == 0 && is_equal(proof, want);
+
+	explicit_bzero(want, sizeof want);
+	return right;
+}
+
+/* The key of the request's generation by which the proof is right; NULL: it is
+ * right by none. */
+static const uint8_t *
+key_of(const struct survive_keys *k, const struct survive_request *q,
+    struct span proof)
+{
+	if (!k->granted || q->generation == UINT32_MAX)
 		return NULL;
-	if (generation == k->generation)
-		return k->key;
-	return k->has_older && generation == k->generation - 1 ? k->older :
-								  NULL;
+	if (k->has_older && q->generation == k->generation - 1)
+		return is_proof_by(k->older, q, proof) ? k->older : NULL;
+	if (q->generation != k->generation)
+		return NULL;
+	for (unsigned i = 0; i < k->n_others; i++)
+		if (is_proof_by(k->others[i], q, proof))
+			return k->others[i];
+	return is_proof_by(k->key, q, proof) ? k->key : NULL;
 }
 
 bool
 survive_keys_check(const struct survive_keys *k,
     const struct survive_request *q, struct span proof)
 {
-	const uint8_t *key = key_of(k, q->generation);
-	uint8_t want[SURVIVE_PROOF_LEN];
-	bool right = key != NULL && q->generation != UINT32_MAX &&
-	    sign_request(key, q, want) == 0 && is_equal(proof, want);
+	return key_of(k, q, proof) != NULL;
+}
 
-	explicit_bzero(want, sizeof want);
-	return right;
+static void
+forget_others(struct survive_keys *k)
+{
+	explicit_bzero(k->others, sizeof k->others);
+	k->n_others = 0;
+}
+
+/* The newest key is one of several of its generation from now on. Of too many,
+ * the one of the first return is forgotten. */
+static void
+keep_other(struct survive_keys *k)
+{
+	if (k->n_others == SURVIVE_OTHERS_MAX)
+		memmove(k->others[0], k->others[1],
+		    --k->n_others * sizeof k->others[0]);
+	memcpy(k->others[k->n_others++], k->key, sizeof k->key);
+}
+
+/* The client has come back by the key "of", which makes the key "next". */
+static void
+advance(struct survive_keys *k, const struct survive_request *q,
+    const uint8_t of[SURVIVE_KEY_LEN], const uint8_t next[SURVIVE_KEY_LEN])
+{
+	if (q->generation == k->generation) {
+		memcpy(k->older, of, sizeof k->older);
+		forget_others(k);
+	} else {
+		keep_other(k);
+	}
+	memcpy(k->key, next, sizeof k->key);
+	k->generation = q->generation + 1;
+	k->has_older = true;
 }
 
 int
 survive_keys_accept(struct survive_keys *k, const struct survive_request *q,
     struct span proof, uint64_t received, uint8_t answer[SURVIVE_PROOF_LEN])
 {
-	uint8_t key[SURVIVE_KEY_LEN], want[SURVIVE_PROOF_LEN];
 	uint8_t next[SURVIVE_KEY_LEN];
-	const uint8_t *of = key_of(k, q->generation);
+	const uint8_t *of = key_of(k, q, proof);
 	int r;
 
-	if (of == NULL || q->generation == UINT32_MAX)
+	if (of == NULL)
 		return ERR_DENIED;
-	memcpy(key, of, sizeof key);
-	if ((r = sign_request(key, q, want)) == 0)
-		r = is_equal(proof, want) ? 0 : ERR_DENIED;
-	if (r == 0 && (r = make_next(key, q, next)) == 0 &&
-	    (r = sign_answer(key, q, proof, received, answer)) == 0) {
-		memcpy(k->older, key, sizeof k->older);
-		memcpy(k->key, next, sizeof k->key);
-		k->generation = q->generation + 1;
-		k->has_older = true;
-	}
-	explicit_bzero(key, sizeof key);
+	if ((r = make_next(of, q, next)) == 0 &&
+	    (r = sign_answer(of, q, proof, received, answer)) == 0)
+		advance(k, q, of, next);
 	explicit_bzero(next, sizeof next);
-	explicit_bzero(want, sizeof want);
 	return r;
 }
 
@@ -186,4 +221,5 @@ survive_keys_settle(struct survive_keys *k)
 {
 	explicit_bzero(k->older, sizeof k->older);
 	k->has_older = false;
+	forget_others(k);
 }

@@ -20,12 +20,21 @@ enum {
 	SURVIVE_SECRET_LEN = 32, /* of the grant */
 	SURVIVE_KEY_LEN = 32,
 	SURVIVE_PROOF_LEN = 32,
+	SURVIVE_OTHERS_MAX = 8,
 };
 
-/* Zeroed: none. Clear with survive_keys_clear(), which wipes it. */
+/* Zeroed: none. Clear with survive_keys_clear(), which wipes it.
+ *
+ * A client that gives a try up comes again with the same key, and the server
+ * may see the two tries in another order than they were made. So until the
+ * client has spoken, the server cannot know which return it has heard of, and
+ * keeps the keys of all. */
 struct survive_keys {
 	uint8_t key[SURVIVE_KEY_LEN];
 	uint8_t older[SURVIVE_KEY_LEN]; /* of the generation before */
+	/* Of this generation, made by returns before the last one. */
+	uint8_t others[SURVIVE_OTHERS_MAX][SURVIVE_KEY_LEN];
+	unsigned n_others;
 	uint32_t generation;
 	bool has_older; /* the client may not know yet that it came back */
 	bool granted;
@@ -54,8 +63,8 @@ void survive_keys_clear(struct survive_keys *k);
 int survive_keys_ask(const struct survive_keys *k,
     const struct survive_request *q,
     uint8_t proof[SURVIVE_PROOF_LEN]) must_check;
-/* Server: is the proof right, by the newest key or the one before? Changes
- * nothing. */
+/* Server: is the proof right, by a key of the newest generation or the one
+ * before? Changes nothing. */
 bool survive_keys_check(const struct survive_keys *k,
     const struct survive_request *q, struct span proof);
 /* Server: is the proof right? Then the next generation begins, and answer is
@@ -69,8 +78,8 @@ int survive_keys_accept(struct survive_keys *k,
 int survive_keys_confirm(struct survive_keys *k,
     const struct survive_request *q, struct span proof, uint64_t received,
     struct span answer) must_check;
-/* Server: the client has spoken over the new transport, so it has the new
- * key. */
+/* Server: the client has spoken over the transport of the last return, so it
+ * has that one's key. */
 void survive_keys_settle(struct survive_keys *k);
 
 #endif

@@ -2,6 +2,7 @@
 """Sessions that survive at the server: who may come back to them, and each row
 of the table of threats in docs/SECURITY-MODEL.md."""
 
+import contextlib
 import os
 import re
 import signal
@@ -203,6 +204,41 @@ def test_an_answer_that_is_lost(server, key):
     reset(wire)
     refused(server, session, "the proof is wrong", key=before, generation=0)
     assert resume(server, session)[0] == 2
+
+
+def test_tries_that_overtake(server, key):
+    """The client has given a try up and is in by the next one, when the server
+    comes to see the first one. The client comes back all the same."""
+    session = begin(server, key)
+    reset(session.wire)
+    late = reach(server)
+    text, _ = resume_request(late, session)
+    got, wire = resume(server, session)
+    assert got == 0
+    late.send(text)
+    assert wire.was_ended() is not None
+    assert resume(server, session)[0] == 0
+    works(session.wire)
+
+
+def test_monitors_that_die(server, key):
+    """The monitor of the next connection is killed at any moment of what it
+    does: the session waits for another one."""
+    session = begin(server, key)
+    reset(session.wire)
+    mine = set(server.connections())
+    for i in range(20):
+        wire = reach(server)
+        other = [pid for pid, (_, name) in server.connections().items()
+                 if pid not in mine and name == "hpnsshd-session"]
+        wire.send(resume_request(wire, session)[0])
+        time.sleep(i / 1000)
+        for pid in other:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        wire.close()
+    assert resume(server, session)[0] == 0
+    works(session.wire)
 
 
 @pytest.mark.parametrize("count", [1, 1 << 63])

@@ -132,6 +132,57 @@ test_lost_answers(void **state)
 	assert_same_keys(&p);
 }
 
+/* Two tries arrive in another order than they were made: the client has heard
+ * the answer to the second one, then the server sees the first one. The key
+ * that the client has is good until it has spoken over another transport. */
+static void
+test_tries_that_overtake(void **state)
+{
+	uint8_t proof[SURVIVE_PROOF_LEN], answer[SURVIVE_PROOF_LEN];
+	struct pair p = granted(), early = p;
+	struct survive_request late = request(&early, "first"), q;
+
+	(void)state;
+	q = request(&p, "second");
+	assert_int_equal(come(&p, &q, proof, answer), 0);
+	assert_int_equal(confirm(&p, &q, proof, 77, answer), 0);
+	for (unsigned i = 0; i < SURVIVE_OTHERS_MAX; i++) {
+		early.server = p.server;
+		assert_int_equal(come(&early, &late, proof, answer), 0);
+		p.server = early.server;
+	}
+	q = request(&p, "third");
+	assert_int_equal(q.generation, 1);
+	assert_int_equal(come(&p, &q, proof, answer), 0);
+	assert_int_equal(confirm(&p, &q, proof, 77, answer), 0);
+	assert_same_keys(&p);
+	/* By now the first one is of a generation that is over. */
+	early.server = p.server;
+	assert_int_equal(come(&early, &late, proof, answer), ERR_DENIED);
+}
+
+/* As many as are kept, and one more: the oldest one is forgotten. */
+static void
+test_too_many_tries(void **state)
+{
+	uint8_t proof[SURVIVE_PROOF_LEN], answer[SURVIVE_PROOF_LEN];
+	struct pair p = granted(), early = p;
+	struct survive_request late = request(&early, "first"), q;
+
+	(void)state;
+	q = request(&p, "second");
+	assert_int_equal(come(&p, &q, proof, answer), 0);
+	assert_int_equal(confirm(&p, &q, proof, 77, answer), 0);
+	for (unsigned i = 0; i <= SURVIVE_OTHERS_MAX; i++) {
+		early.server = p.server;
+		assert_int_equal(come(&early, &late, proof, answer), 0);
+		p.server = early.server;
+	}
+	assert_int_equal(p.server.n_others, SURVIVE_OTHERS_MAX);
+	q = request(&p, "third");
+	assert_int_equal(come(&p, &q, proof, answer), ERR_DENIED);
+}
+
 /* Once the client has spoken, the key before is worth nothing. */
 static void
 test_a_stolen_key(void **state)
@@ -265,6 +316,8 @@ main(void)
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_many_returns),
 		cmocka_unit_test(test_lost_answers),
+		cmocka_unit_test(test_tries_that_overtake),
+		cmocka_unit_test(test_too_many_tries),
 		cmocka_unit_test(test_a_stolen_key),
 		cmocka_unit_test(test_wrong_proofs),
 		cmocka_unit_test(test_wrong_answers),

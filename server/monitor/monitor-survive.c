@@ -176,6 +176,9 @@ clear_asker(struct monitor_survive *s)
 	fd_close(&a->fd);
 	buf_clear(&a->question);
 	a->state = ASKING_NONE;
+	/* on_asker() may have kept the next one waiting. */
+	if (s->watch != NULL)
+		loop_fd_want(s->watch, LOOP_READ);
 }
 
 /* The client of who has asked does not come. */
@@ -252,6 +255,15 @@ is_good(struct monitor_survive *s, int fd, const struct buf *question,
 
 static void on_asker(void *arg, int fd, int events);
 
+/* Has who asked gone, because its client has, or the answer took too long? */
+static bool
+has_left(int asker)
+{
+	uint8_t byte;
+
+	return recv(asker, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static void
 on_asked(void *arg, int fd, int events)
 {
@@ -266,9 +278,7 @@ on_asked(void *arg, int fd, int events)
 		buf_clear(&question);
 		return;
 	}
-	/* While the process takes a connection, another one has to wait. */
-	if (!is_good(s, asker, &question, &q) ||
-	    s->asker.state == ASKING_ATTACH) {
+	if (has_left(asker) || !is_good(s, asker, &question, &q)) {
 		fd_close(&asker);
 		buf_clear(&question);
 		return;
@@ -334,10 +344,14 @@ on_asker(void *arg, int fd, int events)
 	if (byte == RESUME_END)
 		end_session(s, "its client may not come back");
 	if (byte == RESUME_ATTACH && sock != -1 &&
-	    say(s, SURVIVE_ATTACH, a->q.received, sock) == 0)
+	    say(s, SURVIVE_ATTACH, a->q.received, sock) == 0) {
 		a->state = ASKING_ATTACH;
-	else
+		/* While the process takes a connection, the next one waits:
+		 * its client is there again already. */
+		loop_fd_want(s->watch, 0);
+	} else {
 		drop_asker(s);
+	}
 	fd_close(&sock);
 }
 
@@ -380,6 +394,9 @@ on_talk(void *arg, int fd, int events)
 	case SURVIVE_DETACHED:
 		detach(s, msg.n == (uint64_t)-ERR_TIMEOUT ?
 			"no answer" : "connection lost");
+		/* The process has not got the whole connection. */
+		if (s->asker.state == ASKING_ATTACH)
+			drop_asker(s);
 		break;
 	case SURVIVE_FROZEN:
 		detach(s, "its client comes by another connection");
@@ -530,6 +547,7 @@ monitor_survive_end(struct monitor *m)
 	loop_cancel(s->loop, s->kill_timer);
 	loop_unwatch(s->loop, s->talk_watch);
 	loop_unwatch(s->loop, s->watch);
+	s->watch = NULL;
 	if (s->listening != -1)
 		rendezvous_forget(s->dir, s->handle);
 	fd_close(&s->talk);

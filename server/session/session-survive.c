@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "base/fd.h"
 #include "base/log.h"
@@ -20,6 +21,9 @@
 #include "server/session/services.h"
 #include "server/session/session-calls.h"
 #include "server/survive-talk.h"
+
+/* Seconds that the monitor of another connection may take to hand it over. */
+enum { WAIT_S = 10 };
 
 struct session_survive {
 	struct session_survive_params p;
@@ -166,20 +170,40 @@ settle_later(struct session_survive *s)
 }
 
 static int
-attach(struct session_survive *s, int sock, uint64_t received)
+take(struct session_survive *s, const struct survive_connection *c,
+    uint64_t received)
 {
-	struct survive_connection c;
-	int r = s->waits ? survive_receive_connection(sock, &c) : ERR_PROTOCOL;
+	int r;
 
-	if (!s->waits)
-		return r;
 	loop_cancel(s->p.loop, s->drop_timer);
 	s->drop_timer = NULL;
-	if (r == 0 && (r = go_on(s, &c, received)) == 0) {
-		s->waits = false;
-		if ((r = settle_later(s)) == 0)
-			r = say(s, SURVIVE_ATTACHED, 0);
-		s->p.waits(s->p.arg, false);
+	if ((r = go_on(s, c, received)) != 0)
+		return r;
+	s->waits = false;
+	if ((r = settle_later(s)) == 0)
+		r = say(s, SURVIVE_ATTACHED, 0);
+	s->p.waits(s->p.arg, false);
+	return r;
+}
+
+/* The monitor of the next connection may end, or be stopped, before it has
+ * handed all of it over: then the session waits for another one. */
+static int
+attach(struct session_survive *s, int sock, uint64_t received)
+{
+	const struct timeval wait = { .tv_sec = WAIT_S };
+	struct survive_connection c;
+	int r;
+
+	if (!s->waits)
+		return ERR_PROTOCOL;
+	(void)setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
+	if ((r = survive_receive_connection(sock, &c)) == 0) {
+		r = take(s, &c, received);
+	} else {
+		log_verbose("another connection is not handed over: %s",
+		    err_text(r));
+		r = say(s, SURVIVE_DETACHED, 0);
 	}
 	survive_connection_clear(&c);
 	return r;
