@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The files of a job, divided into lists that take about the same time: by
- * bytes, and as many more for each file as go through in the time that one
- * takes. What is large goes first, the largest before others, each to the list
- * that has least; small files are dealt in runs as the walk told them, so those
- * of a directory stay together. Memory is that of the large ones, of which
- * there are few: each is more than a sixteenth of a list.
+ * Divides the files of a job into lists that take about the same time. A file's
+ * weight is its size plus a constant, which stands for the time that any file
+ * takes. Large files are dealt first, the largest at the beginning, each to the
+ * list with the least weight. Small files are dealt in runs, in the order in
+ * which the walk told them, so that those of a directory stay together. Only
+ * large files are held in memory, and these are few: each has more than a
+ * sixteenth of a list's weight.
  */
 #include "client/job/job.h"
 
@@ -21,7 +22,8 @@
 
 enum {
 	FILE_COST = 100 * 1000, /* bytes */
-	STEPS = 16,		/* a list gets its small files in so many */
+	STEPS = 16,		/* runs of small files that make up a list's
+				 * weight */
 	PATH_BYTES_MAX = 65536,
 };
 
@@ -38,7 +40,7 @@ struct divide {
 	uint64_t step;
 	struct large *large;
 	size_t n_large;
-	/* Small files that are not in a list yet. */
+	/* A run of small files that is not in a list yet. */
 	struct buf names;
 	uint64_t count, bytes;
 };
@@ -60,7 +62,8 @@ job_spool(FILE *spool, const char *path, uint64_t size)
 	    fwrite(path, 1, len, spool) == len ? 0 : ERR_SYSTEM;
 }
 
-/* The next record, with the NUL of its path. False: there is none. */
+/* Reads the next record of the spool: size, and path with its NUL. False: there
+ * is no more. */
 static bool
 next(struct divide *d, struct buf *path, uint64_t *size)
 {
@@ -88,7 +91,7 @@ least(const struct divide *d)
 	return best;
 }
 
-/* Appends names to the list that has least. */
+/* Appends names, with their NULs, to the list with the least weight. */
 static int
 deal(struct divide *d, const struct buf *names, uint64_t count, uint64_t bytes)
 {
@@ -107,7 +110,8 @@ deal(struct divide *d, const struct buf *names, uint64_t count, uint64_t bytes)
 	return r;
 }
 
-/* All that is in the spool is weighed, and the large ones are noted. */
+/* Reads the spool twice: to learn the sum of weights, from which follows what
+ * counts as large, and to note the large files. */
 static int
 weigh(struct divide *d)
 {

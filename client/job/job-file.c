@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The directory of a job. It is its owner's alone, since the words of the plan
- * are run: whoever could write there could have anything copied or deleted. A
- * file is whole or not there, and only `plan` makes it a job, so a plan that
- * was killed is none.
+ * The directory of a job. Only its owner may write there, because the words of
+ * the plan are run: whoever could change it could have anything copied or
+ * deleted. Files appear in one step, whole. The directory is a job once it has
+ * the file `plan`, which is written last, so a --plan that was killed leaves
+ * none.
  *
- *	plan		the words of the command, and what follows; the last 32
- *			bytes are the SHA-256 of all before
- *	shard-0001	names of files, each with a NUL behind it
- *	done-0001	the plan's digest and the exit status
+ *  plan       the words of the command, and what follows; the last 32
+ *             bytes are the SHA-256 of all before
+ *  shard-0001 names of files, each with a NUL behind it
+ *  done-0001  the plan's digest and the exit status
  */
 #include "client/job/job.h"
 
@@ -72,7 +73,8 @@ job_put(int dir, const char *name, const void *p, size_t len)
 	char part[2 * JOB_NAME_MAX];
 	int fd, r;
 
-	/* Of several that write the same file at once each has its own. */
+	/* Processes that write the same file at once each use a temporary name
+	 * of their own. */
 	snprintf(part, sizeof part, "%s.%ld.part", name, (long)getpid());
 	fd = job_file(dir, part, O_WRONLY | O_CREAT | O_TRUNC);
 	if (fd == -1)
@@ -210,7 +212,8 @@ take_plan(struct rd r, struct job_plan *p)
 	return take_shards(&r, p);
 }
 
-/* Reads a file of the directory that is small. */
+/* Reads a file of the job's directory that has at most max bytes.
+ * ERR_PERMISSION: it is not this user's, or others may write to it. */
 static int
 get(int dir, const char *name, size_t max, struct buf *out)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A job of hpnsync: one run in parts, by processes on one machine or several
+ * A job of hpnsync: one run in parts, by processes on one machine or on several
  * that share a directory (docs/SYNC.md, "Shards"). --plan compares both trees
- * and divides the files that are to be copied into lists; --shard copies those
- * of one list; --finish is the run itself, which finds most of it done.
+ * and divides the files that are to be copied into lists; --shard copies the
+ * files of one list; --finish is an ordinary run, which finds most of the work
+ * done.
  *
  * Threads: loop thread only.
  */
@@ -20,7 +21,8 @@
 enum {
 	JOB_SHARDS_MAX = 4096,
 	JOB_DIGEST = 32, /* bytes of SHA-256 */
-	JOB_NAME_MAX = 32, /* of a file in its directory */
+	JOB_NAME_MAX = 32, /* bytes of the name of a file in a job's
+			    * directory */
 };
 
 struct job_shard {
@@ -30,41 +32,44 @@ struct job_shard {
 
 /* What the file `plan` of a job's directory says. */
 struct job_plan {
-	char *cwd; /* where the names of argv begin */
+	char *cwd; /* the directory that relative names in argv start from */
 	struct strlist argv;
 	struct job_shard *shards; /* owned */
 	uint32_t n;
 	uint8_t digest[JOB_DIGEST]; /* of the file */
 };
 
-/* Makes the directory of a new job, for its owner only, and opens it. The error
- * is that of errno. */
+/* Makes the directory of a new job, for its owner only, and opens it. Errors
+ * are ERR_*, with errno if ERR_SYSTEM. */
 int job_make(const char *path, int *dir) must_check;
-/* Opens that of a job. ERR_PERMISSION: others than this user can change it. */
+/* Opens the directory of a job. ERR_PERMISSION: users other than this one can
+ * change it. */
 int job_open(const char *path, int *dir) must_check;
-/* Opens a file of it; the mode of a new one is its owner's only. -1: errno. */
+/* Opens a file of the job's directory; a new one gets a mode for its owner
+ * only. -1 with errno. */
 int job_file(int dir, const char *name, int flags);
-/* Writes a file in one step, in place of one that is there. */
+/* Writes a file of the job's directory in one step; it replaces an old one. */
 int job_put(int dir, const char *name, const void *p, size_t len) must_check;
-/* Writes the plan, by which the directory becomes a job. */
+/* Writes the file `plan`, which makes the directory a job. */
 int job_put_plan(int dir, const struct job_plan *p) must_check;
-/* ERR_FORMAT and the like: it is no plan, another version's, or changed. */
+/* Reads the file `plan`. ERR_FORMAT and the like: it is no plan, has another
+ * version, or was changed. */
 int job_get_plan(int dir, struct job_plan *p) must_check;
 void job_clear_plan(struct job_plan *p);
-/* The digest of what is in a file. */
+/* Computes the SHA-256 of a file's content. */
 int job_digest(int fd, uint8_t digest[JOB_DIGEST]) must_check;
-/* Marks a shard as done, with its exit status; and is it that, by this very
- * plan? */
+/* job_mark() notes that a shard was carried out, with its exit status.
+ * job_is_marked() tells whether it was, by this very plan. */
 int job_mark(int dir, const struct job_plan *p, uint32_t shard,
     int status) must_check;
 bool job_is_marked(int dir, const struct job_plan *p, uint32_t shard);
-/* The name of a shard's list. */
+/* Writes the name of the list of a shard, counted from 1. */
 void job_list_name(char name[JOB_NAME_MAX], uint32_t shard);
 
-/* job-divide.c: divides the records of a spool into lists, by bytes, and fills
- * in p->shards. */
+/* job-divide.c: divides the records of the spool into lists, which it writes,
+ * and fills in p->shards. */
 int job_divide(int dir, FILE *spool, struct job_plan *p) must_check;
-/* Appends a record to the spool. */
+/* Appends a record, a path and the size of its file, to the spool. */
 int job_spool(FILE *spool, const char *path, uint64_t size) must_check;
 
 #endif

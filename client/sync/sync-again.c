@@ -24,13 +24,15 @@
 #include "compat/proc.h"
 #include "crypto/rand.h"
 
-/* What a try leaves to the next one. The variable has the process's number, so
- * it is nobody else's. */
+/* The variable of the environment in which a try leaves its state to the next
+ * one. The text begins with the process's number, so that other processes that
+ * inherit it do not take it for theirs. */
 #define VARIABLE "HPNSYNC_AGAIN"
 
 enum {
 	TOKEN_BYTES = 16,
-	ALL_MAX = 1000, /* tries, also if each of them got on */
+	ALL_MAX = 1000, /* limit for all tries, also if each of them made
+			 * progress */
 	STEP_MS = 1000,
 };
 
@@ -38,11 +40,11 @@ extern char **environ;
 
 static struct {
 	char **argv; /* owned; its strings are borrowed */
-	struct login_ticket back; /* of the last try; kind 0: none */
-	unsigned used; /* tries in a row that did nothing */
+	struct login_ticket back; /* ticket of the last try; kind 0: none */
+	unsigned used; /* tries in a row without progress */
 	unsigned all;
 	uint64_t deleted, started_ms;
-	bool half; /* the last try was making a lock */
+	bool half; /* the last try ended while it made a lock */
 	char token[2 * TOKEN_BYTES + 1];
 	/* Of this try. */
 	uint64_t worked;
@@ -64,7 +66,7 @@ make_token(void)
 	free(hex);
 }
 
-/* Takes the ticket out of the pipe that the last try has left. */
+/* Reads the ticket from the pipe that the last try has left, and closes it. */
 static void
 take_ticket(int fd)
 {
@@ -75,8 +77,8 @@ take_ticket(int fd)
 	fd_close(&fd);
 }
 
-/* Leaves the ticket to the next try in a pipe, which no other process has. -1:
- * there is none, or it cannot be left. */
+/* Puts the ticket for the next try into a pipe, and returns the end to read
+ * from, which stays open over exec(). -1: there is no ticket, or no pipe. */
 static int
 leave_ticket(const struct sync_run *run)
 {
@@ -191,8 +193,8 @@ sync_again_locked_half(void)
 
 /* ---- progress ----------------------------------------------------------- */
 
-/* Are files copied though they are equal? That is no progress: the next try
- * copies them again. */
+/* True if files are copied though they are equal. A try that copied some has
+ * then made no progress: the next one copies them again. */
 static bool
 copies_equal(const struct sync_opts *o)
 {
@@ -238,9 +240,10 @@ sync_again_reads_input(void)
 	return false;
 }
 
-/* Would a second plan delete what the first one has moved, whose sources are
- * gone? Or would it copy equal files again, and so put what is new in the place
- * of the backups? */
+/* True if a second try could destroy data. With --delete it would delete the
+ * files that the first one has moved, because their sources are gone. With
+ * backups it would copy equal files again, and replace the backups by new
+ * files. */
 static bool
 would_lose(const struct sync_opts *o)
 {
@@ -251,8 +254,9 @@ would_lose(const struct sync_opts *o)
 bool
 sync_again_may(const struct sync_run *run, int err)
 {
-	/* A program in place of the connection may never have come up, and then
-	 * it never will. */
+	/* A program in place of the connection (-e) that has failed at the
+	 * first try will always fail, so a second try needs a server that has
+	 * answered. */
 	bool was_up = again.all > 0 || run->args.ssh_program == NULL ||
 	    (run->host.s != NULL && sftp_has_version(run->host.s));
 
@@ -264,7 +268,7 @@ sync_again_may(const struct sync_run *run, int err)
 	    !sync_again_reads_input();
 }
 
-/* False: it was told to end meanwhile. */
+/* Waits. False: a signal or --stop-after has ended the run meanwhile. */
 static bool
 wait_ms(struct sync_run *run, unsigned ms)
 {

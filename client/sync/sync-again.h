@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * --retry, where a run cannot go on in place: the program runs itself anew, and
- * compares all again. What an earlier try has done is the same by then, so it
- * is not done again. A few numbers of the tries before go along.
+ * --retry, for a run that cannot go on in place: the program executes itself
+ * again, and compares everything anew. Files that an earlier try has copied are
+ * equal by then, so they are not copied again. A few numbers of the earlier
+ * tries are handed on.
  *
  * Threads: loop thread only.
  */
@@ -15,34 +16,35 @@
 struct login_ticket;
 struct sync_run;
 
-/* Before the command line is read: keeps it (argv is borrowed), and takes what
- * an earlier try has left. */
+/* Keeps the command line (argv is borrowed) before it is read, and takes what
+ * an earlier try has left in the environment. */
 void sync_again_begin(int argc, char **argv);
-/* Is this a later try? */
+/* True if an earlier try has run this program again. */
 bool sync_again_is(void);
 /* The number of this try, from 1 on. */
 unsigned sync_again_tries(void);
-/* Applies it: the time at which the first try began, and what may still be
- * deleted. */
+/* Puts into run what earlier tries hand on: the time at which the first one
+ * began, and how many names may still be deleted. */
 void sync_again_apply(struct sync_run *run);
 /* An item is done. */
 void sync_again_item(const struct sync_run *run, const char *letters);
-/* May the connection, which is lost with err, be made again? */
+/* True if the run may begin again after its connection was lost with err. */
 bool sync_again_may(const struct sync_run *run, int err);
-/* Waits, and runs the program anew if that may be; else it returns. */
+/* Waits, and executes the program again if that is allowed; else it returns. */
 void sync_again(struct sync_run *run, int err);
 
-/* The ticket by which the last try's login goes on; its kind is 0 if there is
- * none. */
+/* The ticket by which this try takes the place of the last one's login; kind 0:
+ * there is none. */
 const struct login_ticket *sync_again_ticket(void);
-/* What all tries write into their locks. */
+/* The random text that the locks of all tries of this run contain. */
 const char *sync_again_token(void);
-/* A lock is being made: one that is empty is this program's, if the connection
- * is lost meanwhile. */
+/* Notes whether a lock is being made now. An empty lock that is found after the
+ * connection was lost meanwhile is then this run's. */
 void sync_again_locks(bool now);
-/* Was it, when the last try ended? */
+/* True if the last try ended while it made a lock. */
 bool sync_again_locked_half(void);
-/* Is a list read from standard input, which has it only once? */
+/* True if a list is read from standard input, which a second try cannot read
+ * again. */
 bool sync_again_reads_input(void);
 
 #endif

@@ -62,7 +62,7 @@ field(struct sync_args *a, const struct sync_option *o)
 	return (char *)a + o->at;
 }
 
-/* Notes an option for the report: "--name=value" without its value. */
+/* Notes the name of an option for the report, and its value. */
 static void
 note(struct sync_args *a, const char *given, const char *value)
 {
@@ -215,8 +215,8 @@ take_letters(struct sync_args *a, const char *given, const char *next)
 	return 0;
 }
 
-/* RSYNC_RSH, which scripts set once for all their calls, is -e for those that
- * have none. */
+/* Takes RSYNC_RSH, which scripts set once for all their calls, as -e, unless -e
+ * is given. */
 static void
 shell_of_environment(struct sync_args *a)
 {
@@ -240,7 +240,8 @@ protect_backups(struct sync_args *a)
 	free(rule);
 }
 
-/* -C: its rules come behind all others, so those can say otherwise. */
+/* -C: adds the rules for CVS behind all others, so that those can overrule
+ * them. */
 static void
 exclude_as_cvs(struct sync_args *a)
 {
@@ -252,7 +253,9 @@ exclude_as_cvs(struct sync_args *a)
 		    "cannot be a rule");
 }
 
-/* All of them delete last, but who gives two has meant something else. */
+/* Completes the options for deletes. hpnsync deletes at the end whichever of
+ * --delete-during and --delete-after is given, but a user who gives both has
+ * made a mistake. */
 static void
 complete_deletes(struct sync_args *a)
 {
@@ -291,9 +294,9 @@ complete_timeout(struct sync_args *a)
 	free(interval);
 }
 
-/* A shard copies the files of its list. Names that go, and those that become
- * one file, are the business of --finish; and until then no directory is closed
- * to other shards. */
+/* Sets the options of a shard, which copies the files of its list. --finish
+ * deletes, and finds names of one file. Directories stay writable until then,
+ * for other shards. */
 static void
 keep_to_list(struct sync_args *a)
 {
@@ -350,7 +353,7 @@ complete(struct sync_args *a)
 		if (o->delete && !o->delete_excluded)
 			protect_backups(a);
 	}
-	/* As rsync: it is the target itself that grows. */
+	/* The target itself grows, in place, as with rsync. */
 	o->in_place |= o->size.grows;
 	if (o->size.grows && a->whole > 1)
 		refuse(SYNC_EXIT_USAGE, "--append-verify", "and -W: only one "
@@ -363,7 +366,7 @@ complete(struct sync_args *a)
 	if (a->quiet > 0)
 		a->verbose = 0;
 	a->xfer.in_place = o->in_place;
-	/* A source goes only when its copy is on the disk. */
+	/* A source may be removed only when its copy is on the disk. */
 	a->xfer.fsync |= o->remove_source;
 }
 

@@ -31,24 +31,27 @@ struct sync_args {
 	const char *ssh_program;
 	struct {
 		bool shell, style; /* -e, --progress=style */
-		/* A file that could not be read: the run ends as rsync's. */
+		/* A file of options could not be read: the exit status is
+		 * rsync's for that. */
 		bool unreadable;
-		/* Words for when is deleted; --delete-delay is a kind of
-		 * --delete-during. */
+		/* Options for when names are deleted were given; --delete-delay
+		 * counts as --delete-during. */
 		bool during, after;
 		bool cvs_exclude; /* -C */
-		unsigned options; /* how many words are options */
+		unsigned options; /* number of words of the command line that
+				   * are options */
 		struct {
 			/* --plan, --shards, --shard, --job, --finish */
 			const char *plan, *shards, *shard, *of, *finish;
 			const char *list; /* a shard's names */
 		} job; /* NULL: was not given */
-	} given;		 /* what stands in the line */
+	} given;		 /* options as they stand in the command line */
 	int port;
 	bool compress;		 /* -z */
 	const char *sftp_server; /* --sftp-server: command at the host */
 	bool connections_given, retry_given;
-	unsigned whole; /* 0: --no-whole-file; 1: nothing was given; 2: -W */
+	unsigned whole; /* 0: --no-whole-file; 1: neither option was given; 2:
+			 * -W */
 
 	/* -r comes from -a only: it does not hold with --files-from. */
 	bool archive_recursive;
@@ -61,12 +64,12 @@ struct sync_args {
 	bool from0;
 	bool break_lock;
 
-	/* --chown with names, owned: the target's end knows their ids. */
+	/* Names of --chown, owned; the host of the target knows their ids. */
 	struct {
 		char *user, *group;
 	} chown;
 
-	struct { /* at the target's end, as named */
+	struct { /* directories at the target's host, as the user named them */
 		struct strlist dests; /* --link-dest and its kin */
 		const char *temp_dir; /* --temp-dir; NULL: none */
 	};
@@ -78,14 +81,17 @@ struct sync_args {
 	const char *out_format, *log_file, *log_format;
 	bool json;
 	enum progress_style style;
-	const char *manifest; /* --manifest: file to be written; NULL: none */
+	const char *manifest; /* path of --manifest; NULL: no manifest is
+			       * written */
 	struct {
-		const char *path; /* --report: file to be written; NULL: none */
-		struct strlist command; /* what it tells of options */
+		const char *path; /* path of --report; NULL: no page is
+				   * written */
+		struct strlist command; /* what the page says of the options */
 	} report;
-	const char *check;    /* --check: a manifest; NULL: a tree is made the
-			       * same */
-	bool extra;	      /* --extra: what is not in it, too */
+	const char *check;    /* path of the manifest of --check; NULL: an
+			       * ordinary run */
+	bool extra;	      /* --extra: tell also of files that the manifest
+			       * does not have */
 	struct {
 		uint64_t stop_after;
 		int64_t timeout;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * --check: the files of a manifest are looked up in a tree, here or on a host,
- * and their digests asked of its server, many at a time. So nothing is read
- * over the connection, and no list is kept: a manifest may have any length. The
- * session is confined to the tree where its server can do that; no link in it
- * is taken for a file.
+ * --check: compares the files of a tree, here or on a host, with the digests of
+ * a manifest. The server computes the digests, many files at a time, so no file
+ * is read over the connection. No list is kept, so a manifest may have any
+ * length. The session is confined to the tree where its server can do that, and
+ * no link is taken for a file.
  */
 #include <sys/stat.h>
 
@@ -25,20 +25,21 @@ enum { FILES_MAX = 64 }; /* under way */
 struct check {
 	struct sync_run *run;
 	struct sync_end *end;
-	char *top; /* owned; as the session names the tree */
+	char *top; /* owned; path of the tree in requests */
 	size_t under_way;
 	uint64_t same, missing, different, bad, extra, away;
-	struct sync_extra *names; /* owned; of --extra; NULL: not asked */
+	struct sync_extra *names; /* the names of --extra; owned; NULL: not
+				   * asked for */
 };
 
-/* A file that is looked at. */
+/* A file of the manifest that is looked at. */
 struct checked {
 	struct check *c;
 	struct sftp_handle handle;
 	uint8_t digest[MANIFEST_DIGEST];
 	unsigned pending;
 	bool opened, told;
-	char *path; /* owned; as the session names it */
+	char *path; /* owned; path of the file in requests */
 	char name[]; /* as the manifest does */
 };
 
@@ -72,7 +73,7 @@ missing(struct checked *f)
 	f->told = true;
 }
 
-/* Notes an answer; f is done with its last one. */
+/* Counts an answer down; f is freed with its last one. */
 static void
 answered(struct checked *f)
 {
@@ -84,7 +85,8 @@ answered(struct checked *f)
 	free(f);
 }
 
-/* A request that ends with its session says nothing of the file. */
+/* Reports why a request for f failed. If the session has ended, that says
+ * nothing of the file, and nothing is reported. */
 static void
 refused(struct checked *f, const struct sftp_reply *reply)
 {
@@ -137,7 +139,8 @@ open_it(struct checked *f)
 	sftp_open(f->c->end->s, f->path, SFTP_O_READ, &none, on_opened, f);
 }
 
-/* Its content may lie on a tape: then it is not read without --recall. */
+/* Decides by its number of blocks whether the file is opened. A file with a
+ * size and no blocks may lie on a tape, and is read with --recall only. */
 static void
 on_blocks(void *arg, const struct sftp_reply *reply)
 {
@@ -160,8 +163,8 @@ on_blocks(void *arg, const struct sftp_reply *reply)
 	answered(f);
 }
 
-/* Only what is a file is opened: a link could lead anywhere, and a pipe would
- * wait. */
+/* Opens f if it is a regular file: a link could lead anywhere, and the OPEN of
+ * a pipe would wait. */
 static void
 on_looked(void *arg, const struct sftp_reply *reply)
 {
@@ -201,7 +204,8 @@ look_up(struct check *c, const struct manifest_entry *e)
 	sftp_path_request(c->end->s, SFTP_LSTAT, f->path, on_looked, f);
 }
 
-/* A server without digests, as stock's. */
+/* Ends the program if the server cannot compute digests, as OpenSSH's
+ * cannot. */
 static void
 need_digests(struct check *c)
 {
@@ -294,8 +298,8 @@ sync_check(struct sync_run *run)
 	manifest_close(m);
 	if (c.names != NULL && !run->stop)
 		c.extra = sync_extra_find(c.names, c.end, c.top);
-	/* A run that is stopped has requests under way, which end with the
-	 * sessions, and need c until then. */
+	/* A run that was stopped has requests under way, which refer to c; they
+	 * end with the sessions. */
 	sync_hosts_close(run);
 	sync_extra_free(c.names);
 	free(c.top);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
-/* The names of --chown: they are those of the target's end, which is asked
- * before anything is changed. A server that looks up no names has its files of
- * accounts read. */
+/* Looks up the names of --chown at the target's host, before anything is
+ * changed. If the server has no request for that, the files passwd and group of
+ * that host are read. */
 #include <stdint.h>
 
 #include "base/log.h"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which directory the servers of a run keep to (confine@hpnssh.org). That of
- * the target keeps to the target, always. That of the sources keeps to the
- * source, or, if they are several, to the directory that all are below. Links
- * on the way to several sources are followed here, once: from then on what they
- * were resolved to is the source, and no link on the way to it is followed.
+ * Chooses the directory that each server of a run is confined to
+ * (confine@hpnssh.org). The server of the target is always confined to the
+ * target; that of the sources to the source, or, if there are several, to the
+ * deepest directory that all are below. Links on the way to several sources are
+ * resolved once, at the beginning: the results are then used as the sources,
+ * and no link on the way to them is followed.
  */
 #include "client/sync/sync-run.h"
 
@@ -21,7 +22,7 @@ source_rights(const struct sync_run *run)
 	    (run->args.opts.remove_source ? SFTP_MAY_DELETE : 0);
 }
 
-/* Replaces a source's path by what it is without links. */
+/* Replaces the path of a source by its real path. */
 static void
 resolve(struct sync_run *run, struct sftp *s, char **path)
 {
@@ -51,7 +52,7 @@ sync_cut_to_common(char *top, const char *path)
 	top[MAX(common, (size_t)1)] = '\0';
 }
 
-/* The directory that all sources are below. The caller frees it. */
+/* The deepest directory that all sources are below. The caller frees it. */
 static char *
 common_top(struct sync_run *run)
 {
@@ -83,7 +84,8 @@ confine_sources(struct sync_run *run)
 		sync_end_confine(end, r->sources.v[0], source_rights(run));
 		return;
 	}
-	/* What the server can is known if it has told of several sources. */
+	/* The server has told its extensions if it was asked for several
+	 * sources' paths. */
 	if (sftp_has_version(end->s) && !sftp_has(end->s, SFTP_EXT_CONFINE))
 		return;
 	top = common_top(run);
@@ -108,7 +110,8 @@ sync_confine_ends(struct sync_run *run)
 {
 	const struct sync_opts *o = &run->args.opts;
 
-	/* -L and -k ask for what links of the source lead to, wherever. */
+	/* With -L and -k a link in the source may lead to any place, so the
+	 * sources' server is not confined. */
 	if (!o->copy_links && !o->copy_dirlinks)
 		confine_sources(run);
 	sync_confine_target(run);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The further directories of the target's end, those of --link-dest and its kin
- * and of --temp-dir. A server that keeps to a directory has to keep to one that
- * has them and the target, so all are named by their real paths: then the
- * nearest such directory is seen from the names, and no link is on the way to
- * any of them.
+ * Finds the further directories of the target's host: those of --link-dest and
+ * its kin, and that of --temp-dir. A server that is confined has to be confined
+ * to a directory that has them and the target below it. So all are named by
+ * their real paths: the deepest such directory then follows from the names, and
+ * no link is on the way to any of them.
  */
 #include "client/sync/sync-run.h"
 
@@ -17,7 +17,8 @@
 #include "base/str.h"
 #include "xfer/sync/sync-path.h"
 
-/* The caller frees it; NULL: there is no such path. */
+/* The real path, from the target's server. The caller frees it; NULL: there is
+ * no such path. */
 static char *
 real_path(struct sync_run *run, const char *path)
 {
@@ -45,7 +46,8 @@ is_dir(struct sync_run *run, const char *path)
 	return r == 0 && (attrs.flags & SFTP_A_MODE) && S_ISDIR(attrs.mode);
 }
 
-/* The target may be made by this run: then the directory it is in counts. */
+/* Sets the target's path to its real path. If the target is not there yet, the
+ * directory that it is in has the real path. */
 static void
 find_real_target(struct sync_run *run)
 {
@@ -57,7 +59,8 @@ find_real_target(struct sync_run *run)
 	while (len > 1 && path[len - 1] == '/')
 		path[--len] = '\0';
 	if (!is_dir(run, path)) {
-		/* Once the server keeps to a directory it is too late. */
+		/* A server that is confined could not make the parents any
+		 * more. */
 		if (run->args.make_path && !run->args.opts.dry_run)
 			sync_make_parents(run, path);
 		slash = strrchr(path, '/');
@@ -77,7 +80,7 @@ find_real_target(struct sync_run *run)
 	free(path);
 }
 
-/* Removes ".." and "." by name alone. */
+/* Removes ".." and "." from a path, without a look at the file system. */
 static void
 take_dots_out(char *path)
 {
@@ -101,7 +104,7 @@ take_dots_out(char *path)
 	*to = '\0';
 }
 
-/* The part of a real path that is below the target; NULL: it is not. */
+/* The part of a real path that is below the target; NULL if it is not below. */
 static const char *
 inside(const struct sync_run *run, const char *real)
 {
@@ -122,8 +125,8 @@ note(struct sync_run *run, const char *real)
 		xstrlist_add(&run->dests_inside, below);
 }
 
-/* What a directory is named below the target, which need not be there yet, and
- * is a real path. */
+/* The path of a further directory that is named absolutely, or relative to the
+ * target. The target is a real path, and need not exist yet. */
 static char *
 named_path(const struct sync_run *run, const char *named)
 {
@@ -150,8 +153,8 @@ add(struct sync_run *run, const char *named)
 	free(path);
 }
 
-/* A directory below the target is named by that; no link on the way there is
- * followed. */
+/* Adds a --temp-dir below the target under its path there; no link on the way
+ * to it is followed. */
 static void
 add_near_temp(struct sync_run *run)
 {

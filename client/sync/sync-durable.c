@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
-/* --fsync: what is made before the transfer begins, and whether an end can do
- * it. */
+/* --fsync: has directories written to the disk that are made before the
+ * transfer begins, and checks that the target's server can do so. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "client/sync/sync-run.h"
 
-/* A directory at a server, which is opened as a file is. */
+/* A directory at a server that is opened, as a file is, for its fsync. */
 struct opened {
 	struct sftp *s;
 	bool done;
@@ -18,7 +18,7 @@ on_synced(void *arg, const struct sftp_reply *reply)
 {
 	struct opened *o = arg;
 
-	(void)reply; /* nothing that is removed depends on it alone */
+	(void)reply; /* no source is removed on the strength of this fsync */
 	o->done = true;
 }
 

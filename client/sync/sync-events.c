@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Events of a run for programs (--json), beside those of its files, which the
- * progress writes. hpnsync(1) has the schema. */
+/* Writes the run's events for programs (--json), but for those of files, which
+ * the progress writes. hpnsync(1) has the schema. */
 #include "client/sync/sync-run.h"
 
 #include "config.h"

@@ -9,8 +9,8 @@ enum sync_exit {
 	SYNC_EXIT_FILES = 3, /* a source, target or file of options that cannot
 			      * be used at all */
 	SYNC_EXIT_REFUSED = 4, /* an option that is rsync's, and not here */
-	SYNC_EXIT_OUTPUT = 11, /* a log file that cannot be written; a disk is
-				* full */
+	SYNC_EXIT_OUTPUT = 11, /* a log file cannot be written, or a disk is
+			        * full */
 	SYNC_EXIT_PROTOCOL = 12, /* the connection was lost */
 	SYNC_EXIT_SIGNAL = 20,
 	SYNC_EXIT_MEMORY = 22,

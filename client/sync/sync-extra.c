@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* --extra: what is in a tree and not in a manifest. Of each name that the
- * manifest has a digest is kept. */
+/* --extra: finds the names in a tree that are not in a manifest. A digest of
+ * each of the manifest's names is held. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,16 @@
 #include "xfer/sync/sync-path.h"
 #include "xfer/sync/sync-scan.h"
 
-enum { KEPT = 16 }; /* bytes of a name's digest */
+enum { KEPT = 16 }; /* bytes of a digest that are kept */
 
 struct sync_extra {
 	struct sync_run *run;
-	uint8_t (*names)[KEPT]; /* owned; sorted before they are asked */
+	uint8_t (*names)[KEPT]; /* digests of names; owned; sorted when the tree
+				 * is read */
 	size_t n, room;
 	uint64_t found;
-	char *group; /* owned; the directory that is listed */
+	char *group; /* owned; path of the directory whose names are being
+		      * read */
 };
 
 struct sync_extra *

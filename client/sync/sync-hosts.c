@@ -41,7 +41,8 @@ sync_lost(struct sync_run *run, int err)
 	screen_clear();
 	fprintf(stderr, "%s: connection lost: %s\n", called_name("hpnsync"),
 	    err_text(err));
-	/* A target on this machine can still be reached. */
+	/* A target on this machine can be reached without the connection, so
+	 * its locks are released. */
 	if (!run->up)
 		sync_locks_release(run);
 	sync_again(run, err);

@@ -18,17 +18,18 @@
 
 enum role { NONE, PLAN, SHARD, FINISH };
 
-/* The part that this process has in a job. */
+/* What this process is in a job, and its state. */
 static struct {
 	enum role role;
-	const char *path; /* of its directory, as named */
+	const char *path; /* of the job's directory, as the user named it */
 	int dir;
 	struct job_plan plan;
 	FILE *spool;
-	int before; /* the directory that it began in; -1: this one */
+	int before; /* descriptor of the directory in which the program was
+		     * started; -1: it is still there */
 	uint32_t shard;
 	char *list; /* its path */
-	bool full;  /* the spool could not be written */
+	bool full;  /* a record could not be written to the spool */
 } job = { .dir = -1, .before = -1 };
 
 _Noreturn static void
@@ -51,7 +52,8 @@ words_of(int err)
 
 /* ---- a shard and the end ------------------------------------------------- */
 
-/* "3", or "3/64", where the plan has to have as many. */
+/* Takes the number of --shard: "3", or "3/64" if the plan has to have 64
+ * shards. */
 static void
 take_number(const char *text)
 {
@@ -87,14 +89,15 @@ check_list(void)
 	    sizeof digest) != 0)
 		die(SYNC_EXIT_FILES, name, "is not the list that the plan was "
 		    "made with");
-	/* The run goes to where the plan was made. */
+	/* The run changes to the directory in which the plan was made, so the
+	 * list needs an absolute path. */
 	if ((top = realpath(job.path, NULL)) == NULL)
 		die(SYNC_EXIT_FILES, job.path, strerror(errno));
 	job.list = str_join_path(top, name);
 	free(top);
 }
 
-/* All shards have been there? */
+/* Ends the program unless all shards are marked as done. */
 static void
 check_marks(void)
 {
@@ -117,7 +120,8 @@ check_marks(void)
 	exit(SYNC_EXIT_AGAIN);
 }
 
-/* The options of the plan in place of those that were given. */
+/* Reads the options of the plan in place of those of the command line, and
+ * changes to the plan's directory. */
 static void
 read_again(struct sync_run *run, char ***names, int *n)
 {
@@ -204,7 +208,8 @@ sync_job_read(struct sync_run *run, int argc, char **argv, char ***names,
 
 /* ---- the plan ------------------------------------------------------------ */
 
-/* What two shards, or a shard and the end, would not do as one run does. */
+/* Refuses options whose effect would differ between a run in parts and one
+ * run. */
 static void
 refuse_some(const struct sync_run *run)
 {
@@ -318,7 +323,7 @@ end_plan(const struct sync_run *run, enum sync_exit status)
 	return status;
 }
 
-/* A plan that was not made leaves nothing. */
+/* Removes the directory of a plan that could not be made. */
 static void
 drop_plan(void)
 {
@@ -326,9 +331,10 @@ drop_plan(void)
 	(void)rmdir(job.path);
 }
 
-/* For schedulers a shard has three ends: it was carried out, also where single
- * files failed (0, 23); it should be tried again (75); or it is of no use. What
- * vanished is the end's business, which compares all. */
+/* The exit status of a shard, of which schedulers need three kinds: the shard
+ * was carried out, also if single files failed (0, 23); it should be tried
+ * again (75); or trying again is of no use. Files that vanished do not count:
+ * --finish compares everything. */
 static enum sync_exit
 end_shard(enum sync_exit status)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a run has to do with a job (client/job/job.h): whether it is the plan, a
- * shard or the end of one.
+ * The part of a run in a job (client/job/job.h): it makes the plan, is a shard,
+ * or finishes the job.
  *
  * Threads: loop thread only.
  */
@@ -14,17 +14,19 @@
 struct sync_run;
 struct walk_item;
 
-/* Reads the options of a job, with the words and names of the run. For a shard
- * and the end it puts the plan's in their place. Ends the program on an error.
- */
+/* Reads the options of a job. For a shard and for --finish, run, names and n
+ * are set to those of the plan. Ends the program on an error. */
 void sync_job_read(struct sync_run *run, int argc, char **argv, char ***names,
     int *n);
-/* Begins a plan, now that the names are read. */
+/* Makes the directory of a plan's job, once the names of the command line are
+ * read. */
 void sync_job_begin(struct sync_run *run);
-/* An item of a plan's run. */
+/* Takes an item of a plan's run: a file that has to be copied goes to the
+ * spool. */
 void sync_job_item(struct sync_run *run, const char *letters,
     const char *path, const struct walk_item *source);
-/* The program is to run anew, from where it began. */
+/* Goes back to the directory in which the program was started, before the
+ * program executes itself again. */
 void sync_job_leave(void);
 /* Ends the run's part of the job. Returns the exit status. */
 enum sync_exit sync_job_end(struct sync_run *run,

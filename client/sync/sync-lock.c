@@ -85,8 +85,8 @@ open_lock(struct sync_run *run, struct sftp *s, const char *path,
 	return wait_for(run, s, c);
 }
 
-/* Servers of others wait in the OPEN of a FIFO, and follow links. Neither is a
- * lock. */
+/* True if a lock at path may be opened. Other servers than ours wait in the
+ * OPEN of a FIFO and follow links, so there it has to be a regular file. */
 static bool
 may_open(struct sync_run *run, struct sftp *s, const char *path,
     struct call *c)
@@ -116,7 +116,8 @@ read_lock(struct sync_run *run, struct sftp *s, const char *path,
 	sftp_close(s, &c->h, NULL, NULL);
 }
 
-/* Has nothing that name? (A link that is not followed is no file to OPEN.) */
+/* True if the name is free. (A link that is not followed is no file to
+ * OPEN.) */
 static bool
 is_nothing(struct sync_run *run, struct sftp *s, const char *path)
 {
@@ -163,7 +164,8 @@ remove_lock(struct sync_run *run, struct sftp *s, const char *path)
 
 /* ---- whose -------------------------------------------------------------- */
 
-/* The last line, which no other lock has; all tries of a run write the same. */
+/* The last line of a lock, which tells this run's locks from those of others:
+ * all tries of a run write the same. */
 static char *
 last_line(const struct sync_run *run, const struct sync_pair_ends *of)
 {
@@ -207,7 +209,8 @@ tell_held(struct sync_run *run, const char *path, const struct call *c)
 	sync_die(run, SYNC_EXIT_AGAIN, path, text);
 }
 
-/* Is the lock one that an earlier try has left? The text is then that one's. */
+/* True if an earlier try of this run has left the lock. *text is then replaced
+ * by the lock's text. */
 static bool
 is_ours(const struct call *c, const char *line, char **text)
 {
@@ -220,8 +223,8 @@ is_ours(const struct call *c, const char *line, char **text)
 	return true;
 }
 
-/* Makes the lock, or finds that an earlier try has made it. False: it is
- * somebody else's. */
+/* Makes the lock, or finds that an earlier try has made it. False: another run
+ * has it. */
 static bool
 get_lock(struct sync_run *run, const char *path, const char *line,
     char **text, struct call *c)
@@ -284,8 +287,9 @@ note_time(struct sync_run *run, struct sync_pair_ends *p)
 	p->before = time_of(&target);
 }
 
-/* Within --modify-window the time stays as it was if nothing has changed there:
- * then the plan has not set it. */
+/* Keeps the target's old time, which is within --modify-window of the new
+ * one, unless it has changed during the run: then the plan had no reason to
+ * set it. */
 static void
 choose_time(struct sync_run *run, struct sync_pair_ends *p)
 {
@@ -297,8 +301,9 @@ choose_time(struct sync_run *run, struct sync_pair_ends *p)
 		p->time = p->before;
 }
 
-/* Removes the lock and sets the time in one flight, where the server does what
- * it is asked in that order and the directory cannot be a link. */
+/* Removes the lock and sets the time of the directory in one flight. False: it
+ * cannot be done so, because the server may change the order of requests, or
+ * the directory may be a link. */
 static bool
 remove_and_set_time(struct sync_run *run, struct sync_pair_ends *p,
     struct sftp *s, const char *lock)
@@ -352,7 +357,8 @@ sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 	struct call c;
 
 	note_time(run, p);
-	/* What a try leaves is not another run's, which is broken only once. */
+	/* --break-lock removes the lock of another run once. A lock that is
+	 * found by a later try may be an earlier try's. */
 	if (run->args.break_lock && !sync_again_is())
 		remove_lock(run, target, path);
 	if (!get_lock(run, path, line, &text, &c)) {
@@ -393,7 +399,8 @@ sync_lock_release(struct sync_run *run, struct sync_pair_ends *p)
 
 	if (!p->locked)
 		return;
-	/* Whatever ends the program in between does not come here again. */
+	/* p->locked is cleared first, so that the release is not begun a second
+	 * time when the program ends in the middle of it. */
 	p->locked = false;
 	p->unlocking = true;
 	path = sync_path_below(p->target_root, LOCK_NAME);

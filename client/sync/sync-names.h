@@ -24,7 +24,7 @@ struct sync_root {
 	/* Only these names below the one source, in the order of a walk. */
 	struct strlist names;
 	bool names_only;
-	char *as; /* name at the target of the only source; NULL: as its own */
+	char *as; /* name of the only source at the target; NULL: its own */
 	TAILQ_ENTRY(sync_root) entry;
 };
 TAILQ_HEAD(sync_roots, sync_root);

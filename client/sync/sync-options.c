@@ -290,8 +290,8 @@ take_timeout(struct sync_args *a, const char *value)
 	return number(value, 1000000, &a->seconds.timeout);
 }
 
-/* --compress-level and its kin: what they ask for depends on the connection,
- * but they are numbers. */
+/* Takes the value of --compress-level and its kin. It only has to be a number:
+ * whether bytes are compressed is a matter of the connection. */
 static const char *
 take_level(struct sync_args *a, const char *value)
 {
@@ -351,11 +351,12 @@ take_ipv6(struct sync_args *a, const char *value)
 
 /* ---- attributes --------------------------------------------------------- */
 
-/* Without permissions ACLs would be those of others. */
+/* -A sets -p, too: ACLs without the permissions that belong to them would mean
+ * something else. */
 static const char *
 take_acls(struct sync_args *a, const char *value)
 {
-	/* Comes with "off" from --no-A. */
+	/* --no-A calls this with the value "off". */
 	a->opts.also.acls = value == NULL;
 	a->opts.perms |= a->opts.also.acls;
 	return NULL;
@@ -432,7 +433,7 @@ take_copy_dest(struct sync_args *a, const char *value)
 	return take_dest(a, SYNC_DEST_COPY, value);
 }
 
-/* A number, or a name that the target's end looks up later. */
+/* Reads a number, or a name that is looked up later at the target's host. */
 static const char *
 take_id(char *text, int64_t *id, char **name)
 {

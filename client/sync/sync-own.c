@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What may be done about owners at the target. Root can give files to anybody,
- * others only to the groups that they are in. Our server says whom it works
- * for (own-ids@hpnssh.org). Of another one /proc tells it, where that is there:
- * the owner of /proc/self, and the groups in its file `status`.
+ * Finds out which owners and groups can be set at the target. Root can give
+ * files to anybody, other users only to the groups that they are in. Our server
+ * tells its user (own-ids@hpnssh.org). At another server /proc is looked at,
+ * where there is one: the owner of /proc/self, and the groups in the file
+ * `status` there.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -112,7 +113,7 @@ keeps_owners(const struct sync_opts *o)
 	    o->chown_group != SYNC_ANY_ID;
 }
 
-/* This process makes the files of a target on this machine. */
+/* Takes the ids of this process, for a target on this machine. */
 static void
 take_this_process(struct sync_own *own)
 {
@@ -160,7 +161,8 @@ sync_own_take(struct sync_run *run)
 	sync_wait_for(run, &own->ids_done);
 	sync_wait_for(run, &own->proc_done);
 	run->ends.target_is_root = own->is_known && own->uid == 0;
-	/* A session that is confined has no /proc any more. */
+	/* A server that is confined cannot read /proc, so it is asked
+	 * before. */
 	if (own->is_known && own->uid != 0 && keeps_owners(o) &&
 	    target != &run->here && !sftp_has(target->s, SFTP_EXT_OWN_IDS) &&
 	    !sftp_has(target->s, SFTP_EXT_CONFINE))
@@ -180,7 +182,7 @@ sync_own_names(struct sync_run *run)
 	    (o->owner && o->chown_user == SYNC_ANY_ID) ||
 	    (o->group && o->chown_group == SYNC_ANY_ID);
 
-	/* Within this machine a name is the same number. */
+	/* On one machine a name has the same number on both sides. */
 	if (!by_name || o->omit.owner_names || run->both_here)
 		return;
 	run->owners = sync_owners_new(sync_end_of(run, true)->s,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What a run writes down of itself: --manifest, a line for each file of it that
- * is at the target; --report, a page about it. */
+/* The two files that a run writes about itself: --manifest, a line for each of
+ * its files that is at the target; --report, a page about the run. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@ on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 	const char *top = run->manifest_top;
 	size_t len = strlen(top);
 
-	/* A path of this host is below the target already. */
+	/* Of a path on this host the target's part is cut off; a path at a
+	 * server is below the target already. */
 	if (up && strcmp(top, ".") != 0 && strncmp(path, top, len) == 0)
 		path += len;
 	while (*path == '/' || strncmp(path, "./", 2) == 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The roots of a run: what the sources of its line, or the lists of
- * --files-from, come to, each with the place that it has in the target.
+ * Finds the roots of a run: the sources of the command line, or the lists of
+ * --files-from, each with its place at the target.
  */
 #include "client/sync/sync-run.h"
 
@@ -127,8 +127,9 @@ add_list(struct sync_run *run, const struct sync_names *n)
 	free(top);
 }
 
-/* The sources of one directory are read side by side, and one of our servers
- * has so many walks at a time. */
+/* Ends the program if too many sources have their contents in one directory:
+ * they are read side by side, and our server allows a limited number of walks
+ * at a time. */
 static void
 count_sources(struct sync_run *run)
 {
@@ -145,7 +146,8 @@ count_sources(struct sync_run *run)
 			    "go to one directory; use several runs");
 }
 
-/* A tree of which a rule hides the top itself is not there. */
+/* Removes a root whose top directory is hidden by a rule: the run takes it for
+ * missing. */
 static void
 hide_roots(struct sync_run *run)
 {
@@ -186,8 +188,8 @@ sync_find_roots(struct sync_run *run)
 	sync_must(sync_names_finish(&run->roots));
 	hide_roots(run);
 	count_sources(run);
-	/* Directories that were named without -r are not among the names by
-	 * now; those above a file are, and are made. */
+	/* Without -r, the directories that were named are not in the list by
+	 * now. With --dirs the run then makes those above files. */
 	if (run->args.relative && !run->args.no_implied_dirs &&
 	    !run->args.opts.recursive)
 		run->args.opts.dirs = true;

@@ -127,7 +127,7 @@ make_target(struct sync_run *run)
 	r = sftp_call_mkdir(s, named, &attrs);
 	if (r < 0)
 		sync_lost(run, r);
-	/* Another shard may have made it just now. */
+	/* Another shard may have made the target meanwhile. */
 	if (r > 0 && kind_of(run, false, named) != SYNC_KIND_DIR)
 		sync_die(run, SYNC_EXIT_OUTPUT, run->target_path,
 		    sftp_call_words(r));
@@ -187,7 +187,8 @@ wanted(const struct sync_run *run, bool source)
 	return want | sync_xattrs_wanted(o);
 }
 
-enum { SOURCES_FEW = 4 }; /* of one directory, read side by side */
+enum { SOURCES_FEW = 4 }; /* up to so many sources of one directory are read
+			   * ahead at full depth */
 
 static struct sync_scan *
 scan(struct sync_run *run, bool source, const char *root,
@@ -200,7 +201,8 @@ scan(struct sync_run *run, bool source, const char *root,
 	struct sync_scan_opts opts = { .root = root,
 		.confined_root = confined,
 		.want = wanted(run, source),
-		/* What is in a directory that goes, goes first (-d). */
+		/* With -d, names in a directory that is deleted have to be
+		 * deleted first. */
 		.recursive = o->recursive || (!source && o->delete),
 		.many = source && many,
 		.copy_links = source && o->copy_links,
@@ -208,7 +210,8 @@ scan(struct sync_run *run, bool source, const char *root,
 					  o->keep_dirlinks,
 		.names = names != NULL ? (const char *const *)names->v : NULL,
 		.n_names = names != NULL ? names->n : 0,
-		/* Ids of a local target may be those of the source. */
+		/* At the target, ids are asked for as well where it is on this
+		 * machine: they are mostly the source's. */
 		.owners = source || !run->up ? run->owners : NULL,
 		.owners_guess = !source };
 	struct sync_scan *c;
@@ -280,9 +283,10 @@ ask(struct sftp *s, const char *path, struct question *q)
 	sftp_path_request(s, SFTP_STAT, path, on_stat, q);
 }
 
-/* Ids of owners that the first scans have told meanwhile are asked for at once,
- * so that their names are there when the plan begins. A server has few walks at
- * a time: scans of later pairs get theirs when the plan comes to them. */
+/* Lets the first pair's scans read ahead, so that the ids of owners in the
+ * first answers are asked for at once and have names when the plan begins. A
+ * server allows few walks at a time, so the scans of later pairs begin when the
+ * plan comes to them. */
 static void
 read_ahead(struct sync_run *run)
 {
@@ -303,7 +307,7 @@ sync_wait_for(struct sync_run *run, const bool *done)
 		sync_hosts_turn(run, 1000);
 		read_ahead(run);
 	}
-	/* What a lost connection leaves is done, too. */
+	/* A lost connection ends the program, or begins the run again. */
 	if (sftp_error(run->host.s) != 0)
 		sync_lost(run, sftp_error(run->host.s));
 }
@@ -323,7 +327,7 @@ free_targets(struct sync_run *run)
 	}
 }
 
-/* Begins the scans of the target's side, in place of those that there are. */
+/* Begins the scans of the target's side anew, in place of the old ones. */
 static void
 scan_targets(struct sync_run *run)
 {
@@ -346,9 +350,10 @@ refuse_target(struct sync_run *run)
 		sftp_status_text(target->status));
 }
 
-/* The server has tried to keep to a target that is not there. It refuses to
- * where another user's link is on the way; then nothing is made. A scan that
- * holds a handle is another reason, which a second try has not. */
+/* Called when the server could not be confined to a target that is missing. If
+ * the reason is another user's link on the way, nothing may be made. The server
+ * also refuses while a scan holds a handle, so it is asked a second time
+ * without scans. */
 static void
 must_lead_there(struct sync_run *run)
 {
@@ -373,8 +378,9 @@ begin_again(struct sync_run *run)
 
 	if (target->top != NULL)
 		must_lead_there(run);
-	/* With a directory above it, it has its root already; else somebody has
-	 * made it. */
+	/* If the server is confined to a directory above the target, the target
+	 * still has to be made; if it is confined to the target, somebody else
+	 * has made that meanwhile. */
 	if (target->top == NULL || run->target_top != NULL ||
 	    sftp_confined(target->s) == SFTP_CONFINED_NOT)
 		make_target(run);
@@ -384,9 +390,10 @@ begin_again(struct sync_run *run)
 	scan_targets(run);
 }
 
-/* A scan that began before the target was made may have come to it when it was
- * there, and hold it open, which is why the server refuses to be confined. A
- * scan lets go when its answer is there; each try waits for another one. */
+/* Confines the server to a target that this run has made. A scan that was begun
+ * before may have opened the target since; the server refuses to be confined as
+ * long as it is open. The scan closes it once its answer is there, so this is
+ * tried until then. */
 static void
 confine_again(struct sync_run *run)
 {
@@ -403,9 +410,9 @@ confine_again(struct sync_run *run)
 	scan_targets(run);
 }
 
-/* A server that has confine@ keeps to the target, or nothing is done: it
- * refuses to if the target is another user's link. A target that is not there
- * is not made with -n. */
+/* Ends the program if a server that has confine@ could not be confined to the
+ * target: it refuses to if the target is another user's link. With -n a missing
+ * target is fine, because it is not made. */
 static void
 must_be_confined(struct sync_run *run)
 {
@@ -466,7 +473,8 @@ take_abilities(struct sync_run *run)
 	TAILQ_FOREACH(p, &run->pairs, entry) {
 		for (size_t i = 0; i < p->root->sources.n; i++) {
 			run->ends.ns &= sync_scan_has_ns(p->sources[i]);
-			/* Who tells these tells also which names are one. */
+			/* Only scans that tell nanoseconds also tell which
+			 * names are one file. */
 			if (run->args.opts.one_file.hard_links &&
 			    !sync_scan_has_ns(p->sources[i]))
 				sync_die(run, SYNC_EXIT_REFUSED, "-H",
@@ -486,7 +494,7 @@ take_abilities(struct sync_run *run)
 
 /* ---- the plan ----------------------------------------------------------- */
 
-/* The target on this machine, which all pairs share. */
+/* The directory of a target on this machine, which all pairs share. */
 static struct local_dir *
 target_here(struct sync_run *run)
 {
@@ -609,7 +617,7 @@ make_plan(struct sync_run *run)
 		.rules = run->args.rules, .ends = &run->ends, .up = run->up,
 		.dests = &run->dests_inside,
 		.here = run->both_here,
-		/* A manifest has the files that are equal, too. */
+		/* Equal files belong into a manifest, too. */
 		.every_file = run->args.manifest != NULL,
 		.tell_equal = run->args.itemize > 1 || run->args.verbose > 1,
 		.hooks = { .item = sync_tell_item, .note = sync_tell_note,
@@ -652,8 +660,8 @@ end_pairs(struct sync_run *run)
 
 /* ---- the run ------------------------------------------------------------ */
 
-/* Until there is a plan nothing is made, and the server may never answer: then
- * the run ends at once. */
+/* Ends the run. As long as there is no plan nothing was changed, and the server
+ * may never answer, so the program ends at once. */
 static void
 stop(struct sync_run *run, enum sync_exit status)
 {
@@ -709,8 +717,8 @@ plan_only(struct sync_run *run)
 	}
 }
 
-/* How many servers make the files of a target on this machine. One is not
- * enough for what one client reads. */
+/* The number of servers that make the files of a target on this machine: one
+ * cannot write as fast as one client reads. */
 static unsigned
 servers_here(void)
 {
@@ -719,8 +727,9 @@ servers_here(void)
 	return (unsigned)MIN(worker_cpus(), (size_t)MOST);
 }
 
-/* The next order. A plan that the lost connection has cut gives no more of
- * them, and is made again later; what was ordered goes on. */
+/* Gives the transfer the next order. If a lost connection has cut the plan
+ * there are no more orders; those given are carried out, and the plan is made
+ * again later. */
 static int
 next_order(void *arg, struct xfer_order *out)
 {
@@ -743,8 +752,9 @@ order_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
 	sync_plan_done(run->plan, id, ok, bytes);
 }
 
-/* The session with the host that scanned is lost, and the transfer has ended
- * on others. That is all if the plan was whole and no lock waits there. */
+/* Ends the program if the session that scanned was lost while other streams
+ * finished the transfer, and that matters: because the plan was cut, or because
+ * a lock there has to be removed. */
 static void
 end_or_again(struct sync_run *run)
 {
@@ -774,7 +784,8 @@ carry_out(struct sync_run *run)
 	opts.delete_anyway = run->args.opts.ignore_errors;
 	opts.locked.is = locks(run);
 	opts.locked.later = sync_again_is() || run->args.break_lock;
-	/* Within this machine a copy costs less than sums. */
+	/* Between two directories of one machine, copying costs less than to
+	 * compute checksums. */
 	opts.delta = run->args.whole == 0 ||
 	    (run->args.whole == 1 && !run->both_here);
 	sync_tell_no_basis(run, &opts);
@@ -785,7 +796,8 @@ carry_out(struct sync_run *run)
 	run->partial |= xfer_failures(run->x) > 0;
 	run->matched += xfer_matched(run->x);
 	xfer_free(run->x);
-	/* The transfer has made the connection again as often as it may. */
+	/* run->tries_over: the transfer has connected again as often as --retry
+	 * allows. */
 	run->tries_over = r < 0;
 	if (r < 0 && r != ERR_CANCELLED)
 		sync_lost(run, r);
@@ -818,9 +830,10 @@ check(struct sync_run *run)
 	return sync_check(run);
 }
 
-/* The end that makes a file applies its umask itself. But modes that --chmod
- * makes are set, and there this host's umask is the best guess at the other's:
- * nothing gets more open than it would here. */
+/* Sets the umask that new files are planned with. The server applies its own,
+ * so it is 0 here. Only with --chmod the run sets modes itself; then this
+ * host's umask is taken for the other's, so that no file gets more open than it
+ * would here. */
 static void
 set_umask(struct sync_run *run)
 {

@@ -41,16 +41,17 @@ struct sync_end {
 	uint32_t status;
 };
 
-/* Whom the target's server works for: sync-own.c. */
+/* The user for whom the target's server works: sync-own.c. */
 struct sync_own {
-	bool asked, ids_done, proc_done; /* what was asked is answered */
+	bool asked, ids_done, proc_done; /* the answer to each question has
+					  * come */
 	bool is_known;
 	uint32_t uid;
 	uint32_t *groups; /* owned */
 	size_t n_groups;
 };
 
-/* The directories on the way to the target: sync-way.c. */
+/* The directories in the path of the target: sync-way.c. */
 struct sync_way {
 	struct sync_step *steps; /* owned */
 	size_t n;
@@ -64,7 +65,8 @@ struct report;
 struct sync_pair_ends {
 	struct sync_scan **sources, *target, **dests;
 	struct strlist dest_roots;
-	struct local_dir **dest_locals; /* of a local target; else NULL */
+	struct local_dir **dest_locals; /* further directories of a local
+					 * target; else NULL */
 	struct strlist source_roots; /* as the session names them */
 	struct strlist as; /* the target's one name, if it is another */
 	char *target_root;
@@ -72,7 +74,8 @@ struct sync_pair_ends {
 	size_t n_locals;
 	bool locked, unlocking, has_time;
 	struct timespec time; /* that the target's top gets at the end */
-	bool is_near;	      /* it is within --modify-window of this: */
+	bool is_near;	      /* the target's time is within --modify-window of
+			       * `before` */
 	struct timespec before;
 	struct sync_root *root;
 	TAILQ_ENTRY(sync_pair_ends) entry;
@@ -93,13 +96,17 @@ struct sync_run {
 	struct sync_ends ends;
 	struct sync_own own;
 	struct sync_way way;
-	struct sync_owners *owners; /* by name; NULL: ids are numbers */
+	struct sync_owners *owners; /* names for ids; NULL: ids are compared as
+				     * numbers */
 	char *target_path;	/* without "~" */
-	char *target_top;	/* its server keeps to; NULL: to the target */
-	struct strlist dests;	/* --link-dest and its kin: real paths */
-	struct strlist dests_inside; /* below the target, of these */
-	/* --temp-dir: where it is; the directory of parts in it, that this run
-	 * has made or found, as the session names it. Owned; NULL: none. */
+	char *target_top;	/* the directory that the target's server is
+				 * confined to; NULL: the target */
+	struct strlist dests;	/* real paths of --link-dest and its kin */
+	struct strlist dests_inside; /* those of dests that are below the
+				      * target, as paths from there */
+	/* path: the directory of --temp-dir; made: the directory of parts in it
+	 * that this run has made or found, as the session names it. Owned;
+	 * NULL: none. */
 	struct {
 		char *path, *made;
 		struct local_dir *top; /* of a local target */
@@ -107,27 +114,29 @@ struct sync_run {
 	} temp;
 	bool target_made;
 	struct local_tree *tree; /* of the local roots */
-	struct local_dir *target_here; /* the target on this machine */
+	struct local_dir *target_here; /* directory of a target on this
+				        * machine */
 	struct sync_plan *plan;
 	struct xfer *x;
 
 	bool stop;		/* it was told to end */
 	enum sync_exit stopped; /* why; SYNC_EXIT_OK: it was not */
-	bool partial, vanished, full; /* the target's disk is full */
-	uint64_t matched; /* bytes of files that were not sent */
-	bool tries_over; /* the transfer has used up those of --retry */
-	bool cut; /* the plan ended because the connection was lost */
+	bool partial, vanished, full; /* full: the target's disk is full */
+	uint64_t matched; /* bytes of files that did not have to be sent */
+	bool tries_over; /* all tries of --retry are used up */
+	bool cut; /* the plan ended early because the connection was lost */
 	uint64_t started_ms;
 	int log_fd; /* of --log-file; -1: none */
 	struct manifest_out *manifest; /* of --manifest; NULL: none */
-	char *manifest_top; /* owned; the target, as its session names it */
+	char *manifest_top; /* owned; path of the target in the session */
 	struct report *report; /* of --report; NULL: none */
 };
 
 /* Ends the program with a message. */
 _Noreturn void sync_die(struct sync_run *run, enum sync_exit status,
     const char *path, const char *text);
-/* Ends it because a connection is lost; with --retry it begins again. */
+/* Ends the program because a connection was lost with err; with --retry the run
+ * begins again. */
 _Noreturn void sync_lost(struct sync_run *run, int err);
 
 /* sync-hosts.c: connects to both ends. Requests may be sent at once. */
@@ -143,18 +152,19 @@ void sync_end_confine(struct sync_end *end, const char *top, uint32_t rights);
 /* How the end's session names a path that is the top, or below it. The caller
  * frees it. */
 char *sync_end_path(const struct sync_end *end, const char *path);
-/* sync-confine.c: asks both servers to keep to what they serve, from the next
- * request on; that of the target alone once its target is there. */
+/* sync-confine.c: sync_confine_ends() asks both servers to be confined from the
+ * next request on, sync_confine_target() only that of the target, once the
+ * target is there. */
 void sync_confine_ends(struct sync_run *run);
 void sync_confine_target(struct sync_run *run);
-/* Cuts `top` down to the deepest directory that is path, or above it. Both are
- * absolute, and have no dots. */
+/* Cuts `top` down to the deepest directory that is equal to path or above it.
+ * Both are absolute, and have no dots. */
 void sync_cut_to_common(char *top, const char *path);
 /* sync-streams.c: streams of the host whose sessions keep to its top, too. */
 struct xfer_streams sync_streams(struct sync_run *run);
-/* What all sessions of the host have moved: bytes of SFTP, without what the
- * connection adds or compresses. In a copy within this machine it is what the
- * target's servers got and said. */
+/* Bytes of SFTP that all sessions of the host have moved, without the
+ * connection's own, and before compression. In a copy on one machine they are
+ * those of the target's servers. */
 struct sync_moved {
 	uint64_t sent, received;
 };
@@ -162,21 +172,21 @@ struct sync_moved sync_streams_moved(const struct sync_run *run);
 /* A turn of both ends. */
 void sync_hosts_turn(struct sync_run *run, int timeout_ms);
 
-/* Of the target's end, for --mkpath: makes the directories that the path is in.
- * What goes wrong shows when the target itself is made. */
+/* --mkpath: makes the directories above the path at the target's host. An error
+ * shows when the target itself is made. */
 void sync_make_parents(struct sync_run *run, const char *path);
-/* sync-dests.c: finds the further directories of the target's end. With some,
- * the target has its real path, too. */
+/* sync-dests.c: finds the further directories of the target's host. If there
+ * are any, the target's path is replaced by its real path. */
 void sync_dests_find(struct sync_run *run);
 
-/* sync-temp.c: --temp-dir. Has its place to be asked for, as one that need not
- * be below the target? */
+/* sync-temp.c: --temp-dir. True if the directory may be outside of the target,
+ * so that its real path has to be asked for. */
 bool sync_temp_is_far(const struct sync_run *run);
-/* It is that path, which is taken over; inside: within the target; NULL: it is
- * not. */
+/* Sets the path of --temp-dir, which is taken over. inside: the same below the
+ * target; NULL: it is not below it. */
 void sync_temp_named(struct sync_run *run, char *path, const char *inside);
-/* The directory of parts is there when files are copied, and goes at the end if
- * it is empty. */
+/* Makes the directory of parts, or finds it, before files are copied. It is
+ * removed at the end if it is empty. */
 void sync_temp_make(struct sync_run *run);
 void sync_temp_end(struct sync_run *run);
 
@@ -184,64 +194,71 @@ void sync_temp_end(struct sync_run *run);
  * it, or if the source is the same directory. */
 void sync_lock_take(struct sync_run *run, struct sync_pair_ends *p);
 void sync_lock_release(struct sync_run *run, struct sync_pair_ends *p);
-/* All of them: the program ends. */
+/* Removes the locks of all pairs, when the program ends. */
 void sync_locks_release(struct sync_run *run);
 
-/* sync-durable.c: with --fsync the name of a directory that was made just now
- * is put on the disk; with --mkpath those of the directories above it, too. */
+/* sync-durable.c: with --fsync has the name of a directory that was made just
+ * now written to the disk; with --mkpath the names of the directories above it,
+ * too. */
 void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
-/* sync-xattrs.c: what scans are to tell for -X and -A (enum walk_want); refuses
- * these where an end cannot do that. */
+/* sync-xattrs.c: what scans have to tell for -X and -A (enum walk_want). Ends
+ * the program if an end of the copy cannot do that. */
 uint32_t sync_xattrs_wanted(const struct sync_opts *o);
 void sync_xattrs_check(struct sync_run *run);
-/* Can the target's end put files on its disk? */
+/* Ends the program if the target's server cannot do what --fsync asks for. */
 void sync_durable_check(struct sync_run *run);
 
-/* sync-roots.c: fills in run->roots. Ends the program where a source is none.
- */
+/* sync-roots.c: fills in run->roots. Ends the program if a source does not
+ * exist. */
 void sync_find_roots(struct sync_run *run);
-/* sync-run.c: ends the program with the words of err, if it is an error. */
+/* sync-run.c: ends the program if err is an error, with its text. */
 void sync_must(int err);
 /* sync-run.c: gives the sessions turns until *done is true. Ends the program if
  * the connection is lost. */
 void sync_wait_for(struct sync_run *run, const bool *done);
 
-/* sync-own.c: asks the target's server whom it works for, in the first flight,
- * and takes the answers, which decide whether owners can be set. */
+/* sync-own.c: sync_own_ask() asks the target's server, in the first flight, for
+ * whom it works; sync_own_take() takes the answers, by which it is known
+ * whether owners can be set. */
 void sync_own_ask(struct sync_run *run);
 void sync_own_take(struct sync_run *run);
-/* Begins to learn owners' names, if these count. */
+/* Begins to look up owners' names, if owners are compared by name. */
 void sync_own_names(struct sync_run *run);
 
-/* sync-way.c: asks for the links on the way to the target, in the first flight,
- * and ends the program if one is another user's, before anything is made. */
+/* sync-way.c: sync_way_ask() asks in the first flight about links in the path
+ * of the target; sync_way_check() ends the program, before anything is made, if
+ * one is another user's. */
 void sync_way_ask(struct sync_run *run);
 void sync_way_check(struct sync_run *run);
-/* Opens a target on this machine by the same rule. NULL: no memory. */
+/* Opens a target on this machine; other users' links are refused here, too.
+ * NULL: no memory. */
 struct local_dir *sync_way_here(struct sync_run *run);
 
-/* sync-chown.c: asks the target's end for the ids of the names of --chown. Ends
- * the program if it does not know one. */
+/* sync-chown.c: looks up the ids of --chown's names at the target's host. Ends
+ * the program if a name is unknown there. */
 void sync_chown_find(struct sync_run *run);
 
-/* sync-report.c: --manifest. The file is made before anything is copied, the
- * session's name of the target is known later; the file gets its name if the
- * run was whole. */
+/* sync-report.c: --manifest. sync_manifest_begin() makes the file before
+ * anything is copied; sync_manifest_top() takes the target's path, which is
+ * known later; sync_manifest_end() gives the file its name if the run was
+ * whole. */
 void sync_manifest_begin(struct sync_run *run);
 void sync_manifest_top(struct sync_run *run);
 void sync_manifest_end(struct sync_run *run, bool whole);
 
-/* sync-report.c: --report. Begun before there is a connection. The end, which
- * is that of a part of a job, too, returns the exit status: another one if the
- * page could not be written. */
+/* sync-report.c: --report. sync_report_begin() is called before there is a
+ * connection. sync_report_end() returns the exit status: that of the parameter,
+ * or another one if the page could not be written; it also ends the part of a
+ * job. */
 void sync_report_begin(struct sync_run *run, char *const *names, int n);
 enum sync_exit sync_report_end(struct sync_run *run,
     enum sync_exit status) must_check;
 
 /* sync-check.c: --check. */
 enum sync_exit sync_check(struct sync_run *run);
-/* sync-extra.c: --extra. All names that the manifest has are told to it first;
- * then it finds what else is below top, as the session names that; how much. */
+/* sync-extra.c: --extra. sync_extra_known() takes every name of the manifest;
+ * sync_extra_find() then reports the names below top, a path of the session,
+ * that are not among them, and returns their number. */
 struct sync_extra;
 struct sync_extra *sync_extra_new(struct sync_run *run);
 void sync_extra_known(struct sync_extra *x, const char *name);
@@ -254,15 +271,15 @@ void sync_tell_begin(struct sync_run *run);
 void sync_tell_item(void *run, const char *letters, const char *path,
     const struct walk_item *source);
 void sync_tell_note(void *run, const char *path, const char *text);
-/* Tells, if the server has no sums, that -y and --detect-renames change
- * nothing. */
+/* Warns, if the server computes no checksums, that -y and --detect-renames have
+ * no effect. */
 void sync_tell_no_basis(struct sync_run *run, const struct xfer_opts *opts);
 void sync_tell_fail(void *run, const char *path, const char *text);
 void sync_tell_vanished(void *run, const char *path);
 void sync_tell_report(void *run, const char *tried, const char *path,
     const char *text);
 void sync_tell_sums(struct sync_run *run);
-/* sync-events.c: of --json; nothing without it. */
+/* sync-events.c: events of --json; without that option they do nothing. */
 void sync_event_item(struct sync_run *run, const char *letters,
     const char *path, const struct walk_item *source);
 void sync_event_plan(void *run, const struct sync_counts *counts);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The streams of the host, for the transfer: each further session begins with
- * the same confine@hpnssh.org as the first, if the first is confined. So a path
- * means the same in all of them. What a stream has moved counts for the sums of
- * the run, also once it is closed.
+ * The sessions with the host that move files. If the first session is confined,
+ * each further one begins with the same confine@hpnssh.org, so that a path
+ * means the same in all. The bytes of a stream count in the run's sums also
+ * after it is closed.
  */
 #include "client/sync/sync-run.h"
 
 /* Borrowed by the transfer; there is one run. */
 static struct xfer_streams inner;
 static const struct sync_end *host;
-static struct sync_moved closed; /* by the streams that are */
+static struct sync_moved closed; /* bytes of the streams that are closed */
 
 static void
 add_moved(struct sync_moved *m, const struct sftp *s)

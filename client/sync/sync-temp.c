@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * --temp-dir: parts are made in a directory of their own within the named one,
- * which only this user may enter. So others who may write to the named one, as
- * to /tmp, can put nothing under a part's name, and cannot read what is to be
- * in a target's directory that is closed to them. Its name follows from the
- * target's path, so that a later run finds the parts of one that was killed.
+ * --temp-dir: parts are made in a private directory within the named one, which
+ * may be one that others can write to, such as /tmp. So nobody else can put a
+ * file under a part's name, or read a file whose place at the target is closed
+ * to them. The name of the private directory follows from the target's path, so
+ * that a later run finds the parts of one that was killed.
  */
 #include "client/sync/sync-run.h"
 
@@ -24,7 +24,7 @@
 #include "xfer/sync/sync-path.h"
 
 enum {
-	NAMES_MAX = 9, /* others may have some of them */
+	NAMES_MAX = 9, /* names to try: other users may have taken some */
 	OTHERS = S_IRWXG | S_IRWXO,
 };
 
@@ -34,7 +34,8 @@ enum {
 #define OTHER_SYSTEM "is on another file system than the target: parts are "   \
 	"made beside their targets"
 
-/* The name of the directory of parts. The caller frees it. */
+/* The name of the private directory of parts; number: which of NAMES_MAX. The
+ * caller frees it. */
 static char *
 name_of(const struct sync_run *run, unsigned number)
 {
@@ -58,7 +59,8 @@ sync_temp_is_far(const struct sync_run *run)
 	    strncmp(dir, "../", 3) == 0 || strstr(dir, "/..") != NULL);
 }
 
-/* What this run makes is not of the target: it is not deleted. */
+/* Sets where the directory of parts is. If it is below the target, the names
+ * that it may have are excluded from the run's deletes. */
 void
 sync_temp_named(struct sync_run *run, char *path, const char *inside)
 {
@@ -76,7 +78,8 @@ sync_temp_named(struct sync_run *run, char *path, const char *inside)
 
 /* ---- at the target's server --------------------------------------------- */
 
-/* Ends the program if the session is lost; else the status. */
+/* Ends the program if r says that the session is lost; else returns r, a
+ * status. */
 static int
 answer(struct sync_run *run, int r)
 {
@@ -96,7 +99,8 @@ must_be_dir(struct sync_run *run, struct sftp *s, const char *named)
 	return a;
 }
 
-/* Servers tell which file system a path is on, some of them 0 of all. */
+/* True if the directory is on another file system than the target. Servers tell
+ * a number of it; some tell 0 for all, which then says nothing. */
 static bool
 is_other_system(struct sync_run *run, struct sftp *s, const char *named)
 {
@@ -120,8 +124,9 @@ is_private(const struct sftp_attrs *a)
 	    (a->mode & OTHERS) == 0 && (a->flags & SFTP_A_OWNER);
 }
 
-/* Is it a directory of the user that the server works for? If this run has not
- * made it, its owner is that of one that is made for the comparison. */
+/* True if the directory belongs to the user that the server works for. If this
+ * run has not made it, its owner is compared with the owner of a directory made
+ * as a probe. */
 static bool
 is_own(struct sync_run *run, struct sftp *s, const char *dir,
     const char *named, bool made)
@@ -151,7 +156,7 @@ is_own(struct sync_run *run, struct sftp *s, const char *dir,
 	return own;
 }
 
-/* Makes the directory of parts, or finds that of an earlier run. */
+/* Makes the private directory of parts, or finds the one of an earlier run. */
 static void
 make_there(struct sync_run *run)
 {

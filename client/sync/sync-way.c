@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Links on the way to the target. Whoever made one chose where all goes that is
- * written, so it counts only if root or the user whom the target's server works
- * for owns it, as the last part does. Each directory of the path is looked at
- * in the first flight, before anything is made. Our server refuses such a way
- * itself when it is confined (confine@hpnssh.org), and then nobody can put a
- * link there any more; at a stock one this look is all there is.
+ * Checks links in the path of the target. The owner of a link chooses where all
+ * files go, so a link counts only if root or the user whom the target's server
+ * works for owns it; the last part of the path is held to the same rule. Each
+ * directory of the path is looked at in the first flight, before anything is
+ * made. Our server, once confined (confine@hpnssh.org), refuses such paths
+ * itself, and nobody can put in a link later; at OpenSSH's server this look is
+ * the only defence.
  */
 #include "client/sync/sync-run.h"
 
@@ -17,10 +18,10 @@
 #include "base/mem.h"
 #include "base/open-named.h"
 
-/* One directory of the path. */
+/* One directory of the target's path. */
 struct sync_step {
 	struct sync_way *way;
-	char *path; /* owned: the path up to here */
+	char *path; /* owned: the path that ends with this directory */
 	uint32_t uid;
 	bool link, has_owner;
 };
@@ -73,8 +74,8 @@ sync_way_ask(struct sync_run *run)
 	}
 }
 
-/* May this link be followed? Where nobody tells who the user is, as on a system
- * without /proc, any may. */
+/* True if a link of this owner may be followed. Where the server's user is not
+ * known, as on a system without /proc, any link may. */
 static bool
 counts(const struct sync_own *own, const struct sync_step *step)
 {
@@ -106,7 +107,7 @@ sync_way_here(struct sync_run *run)
 {
 	int fd = open_named_dir(run->target_path);
 
-	/* With -n it need not be there. */
+	/* With -n the target need not be there. */
 	return fd >= 0 ? local_root_held(run->tree, fd) :
 			 local_root(run->tree, run->target_path,
 			     LOCAL_LINKS_OWN);

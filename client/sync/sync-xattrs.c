@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* -X and -A: whether both ends have extended attributes. */
+/* Checks for -X and -A that both ends of the copy have extended attributes. */
 #include "client/sync/sync-run.h"
 
 #include "xfer/sftp/sftp-engine.h"
