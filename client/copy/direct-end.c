@@ -25,8 +25,8 @@ struct direct_end {
 	int n;
 };
 
-/* What this host's configuration could change, and what a person would be asked
- * for. */
+/* Options that keep this host's configuration from changing the connection, and
+ * hpnssh from asking a person for anything. */
 static const char *const options[] = { "-F", "none", "-oBatchMode=yes",
 	"-oControlPath=none", "-oGlobalKnownHostsFile=none",
 	"-oUserKnownHostsFile=none", "-oUpdateHostKeys=no",
@@ -64,7 +64,7 @@ take_job(struct direct_end *e, struct scp *scp)
 	int r = fd_receive_msg(STDIN_FILENO, &b, DIRECT_MESSAGE_MAX);
 
 	if (r == ERR_EOF)
-		scp_exit(scp, 1); /* it was thought better of */
+		scp_exit(scp, 1); /* the caller has given up the copy */
 	in = rd_from_buf(&b);
 	if (r == 0)
 		r = direct_job_get(&in, &e->job);
@@ -73,7 +73,8 @@ take_job(struct direct_end *e, struct scp *scp)
 	buf_clear(&b);
 }
 
-/* Nobody sends anything any more: this is the end of the input. */
+/* Ends the program at the end of standard input: nobody wants the copy any
+ * more. */
 static void
 on_input(void *arg, int fd, int events)
 {
@@ -123,7 +124,8 @@ add_target(struct direct_end *e, const char *path)
 	e->targets[e->n++] = (struct xfer_target){ .path = xstrdup(path) };
 }
 
-/* Whether glob() has made "." or ".." of the pattern, which nobody means. */
+/* True if glob() has found "." or ".." for a pattern such as ".*": nobody means
+ * these. */
 static bool
 is_dots(const char *pattern, const char *path)
 {
@@ -134,8 +136,8 @@ is_dots(const char *pattern, const char *path)
 	    (strcmp(name, ".") == 0 || strcmp(name, "..") == 0);
 }
 
-/* Adds the names that a source stands for; as with a shell, one that matches
- * nothing stands for itself. */
+/* Adds the paths that a source stands for. A pattern that matches nothing
+ * stands for itself, as with a shell. */
 static void
 add_source(struct direct_end *e, struct scp *scp, const char *source)
 {
@@ -162,7 +164,7 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 {
 	struct direct_end *e = xcalloc(1, sizeof *e);
 
-	(void)proc_hide(); /* the key is nobody else's */
+	(void)proc_hide(); /* no other process may read the key */
 	say_hello(e, scp);
 	take_job(e, scp);
 	if (loop_watch(scp->loop, STDIN_FILENO, LOOP_READ, on_input, scp) ==

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnscp --direct-end: the end of a copy from host to host that runs on the
- * source's host (direct-wire.h). It makes a key, is told of the grant for it,
- * and then is a plain upload to the target's host. It asks nobody, reads no
- * configuration, and trusts no host key but the one that it is told.
+ * hpnscp --direct-end: the process at the source's host in a copy from host to
+ * host (direct-wire.h). It makes a key, is told of the grant for that key, and
+ * then does a plain upload to the target's host. It asks no person, reads no
+ * configuration, and accepts only the host key that the job names.
  *
  * Threads: loop thread only.
  */
@@ -15,9 +15,9 @@
 
 struct direct_end;
 
-/* Says hello, waits for the job, and sets the options of scp, whose loop is
- * there, by it. targets[*n] is where to. All is borrowed from *out. An error
- * ends the program. */
+/* Says hello, waits for the job, and sets the options of scp by it; the loop of
+ * scp has to exist. targets[*n] is set to the place to copy to. All is borrowed
+ * from *out. Ends the program on an error. */
 void direct_end_begin(struct direct_end **out, struct scp *scp,
     struct xfer_target **targets, int *n);
 void direct_end_free(struct direct_end *e);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 1024 }; /* of a host, a user */
+enum { NAME_BYTES = 1024 }; /* of the name of a host or a user */
 
 void
 direct_job_put(struct buf *b, const struct direct_job *j)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the two programs of a copy from host to host (hpnscp --direct) say to
- * each other: the one that the user has started, and the one on the source's
- * host, which it starts there and which connects to the target's host. Over
- * that one's standard input and output, each message framed by fd_send_msg():
+ * Messages between the two programs of a copy from host to host (hpnscp
+ * --direct): the client, which the user has started, and `hpnscp --direct-end`,
+ * which the client starts on the source's host and which connects to the
+ * target's host. They go over the standard input and output of the second one,
+ * each framed by fd_send_msg():
  *
- *	hello, of the source's end: u8 version, string public key
- *	job, of the other one: struct direct_job
+ *  hello, to the client: u8 version, string public key
+ *  job, from the client: struct direct_job
  *
- * The end of its standard input means that nobody wants the copy any more; its
- * exit status tells how it went. docs/PROTOCOL.md has the grant in between.
+ * The end of the standard input means that nobody wants the copy any more; the
+ * exit status tells how the copy went. docs/PROTOCOL.md has the grant in
+ * between.
  *
  * Threads: any.
  */
@@ -30,7 +32,7 @@ enum {
 	DIRECT_SOURCES_MAX = 10000,
 };
 
-/* Options of the copy, as bits. */
+/* Bits of the job's flags: options of the copy. */
 enum direct_flag {
 	DIRECT_RECURSIVE = 1,
 	DIRECT_PRESERVE = 2,
@@ -43,20 +45,22 @@ enum direct_flag {
 	DIRECT_FLAGS = 255,
 };
 
-/* Zeroed: empty. Clear with direct_job_clear(). */
+/* The job that the client sends. Zeroed: empty. Clear with
+ * direct_job_clear(). */
 struct direct_job {
 	uint8_t grant[LOGIN_TICKET_NAME_LEN]; /* name of the grant */
-	char *host, *user; /* where it is good, and for whom; owned */
+	char *host, *user; /* the target's host, and the user to log in as
+			    * there; owned */
 	uint16_t port;
-	struct buf hostkey; /* public blob, the only one that is taken */
+	struct buf hostkey; /* blob of the only host key that is accepted */
 	uint32_t flags;
 	uint64_t rate_bytes; /* a second; 0: no limit */
 	struct strlist sources; /* paths or patterns */
 };
 
 void direct_job_put(struct buf *b, const struct direct_job *j);
-/* ERR_FORMAT, ERR_LIMIT, ERR_UNSUPPORTED: of another version. The caller clears
- * j also after an error. */
+/* Parses a job. ERR_FORMAT; ERR_LIMIT; ERR_UNSUPPORTED: it is of another
+ * version. The caller clears j also after an error. */
 int direct_job_get(struct rd *r, struct direct_job *j) must_check;
 void direct_job_clear(struct direct_job *j);
 

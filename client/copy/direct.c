@@ -27,8 +27,8 @@ enum {
 	STEP_MS = 1000,
 	BEGIN_S = 60,
 	LIFE_S = 24 * 3600,
-	CONNECTIONS = 4, /* one, and others where it breaks */
-	EXIT_UNREACHABLE = 255, /* of ssh, and of hpnscp */
+	CONNECTIONS = 4, /* one, and further ones after it is lost */
+	EXIT_UNREACHABLE = 255, /* exit status of ssh and of hpnscp */
 	HELLO_MAX = 1024, /* bytes */
 };
 
@@ -37,21 +37,23 @@ struct direct {
 	struct scp_host *to;
 	const char *dir; /* the target */
 	bool is_dir;
-	char *staging;	 /* the new directory, from "/" on; NULL: not made */
-	pid_t child;	 /* ssh to the source's host; 0: none */
-	int in, out;	 /* from and to its program; -1: closed */
+	char *staging;	 /* absolute path of the new directory; NULL: not
+			  * made */
+	pid_t child;	 /* hpnssh to the source's host; 0: none */
+	int in, out;	 /* pipes from and to the child; -1: closed */
 	struct loop_fd *watch;
-	struct buf got;	 /* what has come from it, up to its hello */
-	struct span key; /* its key, in got, which then does not change */
-	bool ended;	 /* nothing more comes from it */
+	struct buf got;	 /* bytes of the program's hello that have come */
+	struct span key; /* the program's public key, in got, which is not
+			  * changed once key is set */
+	bool ended;	 /* no more bytes come from the program */
 	bool answered, granted; /* by the target's server */
 	uint8_t grant[LOGIN_TICKET_NAME_LEN];
 };
 
 /* ---- the program at the source's host ----------------------------------- */
 
-/* Has the whole hello come? Then d->key is set; it is empty if this is none,
- * as what a shell there says when it begins. */
+/* True once the whole hello has come. d->key is then set, and is empty if the
+ * bytes are no hello, for instance a text that the shell there printed. */
 static bool
 read_hello(struct direct *d)
 {
@@ -126,8 +128,8 @@ start_program(struct direct *d, const struct xfer_target *source)
 	free(program);
 }
 
-/* Serves the connection to the target's host until `done` says so, or the
- * program has ended. */
+/* Serves the connection to the target's host until done() returns true or the
+ * program at the source's host has ended. */
 static void
 wait_until(struct direct *d, bool (*done)(struct direct *d))
 {
@@ -143,7 +145,8 @@ never(struct direct *d)
 	return false;
 }
 
-/* The exit status of the program. */
+/* Closes the pipes to the program, waits for it, and returns its exit
+ * status. */
 static int
 end_program(struct direct *d)
 {
@@ -171,8 +174,9 @@ on_grant(void *arg, bool ok, struct rd data)
 		memcpy(d->grant, name.p, sizeof d->grant);
 }
 
-/* The new directory is nobody else's, so its owner may do there what a copy can
- * need; but nothing that the server's TransferGrants put would not allow. */
+/* Puts the fields of grant@hpnssh.org. The new directory belongs to this copy
+ * alone, so the owner of the key gets every right there that a copy can need,
+ * but none that TransferGrants put would not allow. */
 static void
 put_fields(const struct direct *d, struct buf *b)
 {
@@ -193,7 +197,8 @@ put_fields(const struct direct *d, struct buf *b)
 	buf_put_cstring(b, ""); /* from any address */
 }
 
-/* The reason (static) why there is no grant; NULL: there is one. */
+/* Asks for the grant. Returns NULL, or the reason (static) why there is
+ * none. */
 static const char *
 get_grant(struct direct *d)
 {
@@ -208,8 +213,9 @@ get_grant(struct direct *d)
 		r = channels_global_request(sshclient_channels(c),
 		    "grant@hpnssh.org", &fields, on_grant, d);
 	buf_clear(&fields);
-	/* The answer goes to d, so it is waited for also when the program at
-	 * the source's host has ended; a connection that is lost ends us. */
+	/* on_grant() writes to d, so the answer is waited for even if the
+	 * program at the source's host has ended meanwhile. A lost connection
+	 * ends this process. */
 	while (r == 0 && !d->answered)
 		(void)scp_host_result(d->scp,
 		    sftp_step(d->to->sftp, false, STEP_MS));
@@ -262,8 +268,7 @@ send_job(struct direct *d, const struct xfer_target *sources, int n)
 
 /* ---- the new directory -------------------------------------------------- */
 
-/* "." for a name alone; what is in front of the last slash. The caller frees
- * it. */
+/* The directory part of a path, "." if there is none. The caller frees it. */
 static char *
 directory_of(const char *path)
 {
@@ -279,8 +284,9 @@ struct making {
 	char *path; /* from "/" on */
 };
 
-/* The parent's links are resolved before, not those of the new directory: where
- * others may write there, one of them could put a link in its place. */
+/* REALPATH is asked for the parent, before the new directory is made in it.
+ * Asked for the new directory, it could follow a link that another user has put
+ * in its place, where others may write to the parent. */
 static int
 call_make(struct sftp *s, void *arg)
 {
@@ -333,7 +339,7 @@ name_of(const char *path)
 	return name;
 }
 
-/* Where that name, the last part of a path, belongs in the target. The caller
+/* The target's path for `path`, of which only the last part counts. The caller
  * frees it. */
 static char *
 place_of(const struct direct *d, const char *path)
@@ -388,8 +394,9 @@ call_find(struct sftp *s, void *arg)
 	return remote_glob(s, f->pattern, &f->names);
 }
 
-/* A pattern for the names that fit `name` in the new directory. The caller
- * frees it. */
+/* A pattern that matches `name`, itself a pattern, in the new directory;
+ * special characters of the directory's path are escaped. The caller frees
+ * it. */
 static char *
 pattern_of(const struct direct *d, const char *name)
 {
@@ -406,8 +413,8 @@ pattern_of(const struct direct *d, const char *name)
 	return pattern;
 }
 
-/* Adds what a source stands for to all. Only names that the source's path or
- * pattern fits are looked for. */
+/* Adds to `all` the paths in the new directory that match the last part of the
+ * source's path. */
 static void
 find_source(struct direct *d, const struct xfer_target *source,
     struct strlist *all)
@@ -428,7 +435,8 @@ find_source(struct direct *d, const struct xfer_target *source,
 	free(name);
 }
 
-/* Moves what the sources stand for to its place. */
+/* Moves all that has come for the sources from the new directory to the
+ * target. */
 static void
 move_all(struct direct *d, const struct xfer_target *sources, int n)
 {
@@ -449,7 +457,7 @@ call_rmdir(struct sftp *s, void *arg)
 	return sftp_call_path(s, SFTP_RMDIR, arg);
 }
 
-/* Removes the new directory, if nothing is in it. */
+/* Removes the new directory if it is empty. False: it is still there. */
 static bool
 remove_empty(struct direct *d)
 {
@@ -481,8 +489,8 @@ call_look(struct sftp *s, void *arg)
 	return sftp_call_stat(s, l->path, false, &l->attrs);
 }
 
-/* Does a source's name stand in the target already, as a directory? What is
- * copied could not be moved there in one step. */
+/* True if the target has a directory of the source's name already. RENAME
+ * cannot move a directory over that one, so --direct cannot be used. */
 static bool
 is_merged(struct direct *d, const struct xfer_target *source)
 {
@@ -497,7 +505,8 @@ is_merged(struct direct *d, const struct xfer_target *source)
 
 /* ---- all of it ---------------------------------------------------------- */
 
-/* Is there a source whose name is only known at its host? */
+/* True if a source has no name of its own in its path, such as "." or "~user":
+ * only its host knows the name. */
 static bool
 is_unnamed(const struct xfer_target *sources, int n)
 {
@@ -512,7 +521,7 @@ is_unnamed(const struct xfer_target *sources, int n)
 	return unnamed;
 }
 
-/* Are the sources more than one message to that host may have? */
+/* True if the sources' paths do not fit into one job. */
 static bool
 is_too_much(const struct xfer_target *sources, int n)
 {
@@ -523,7 +532,8 @@ is_too_much(const struct xfer_target *sources, int n)
 	return n > DIRECT_SOURCES_MAX || bytes > DIRECT_MESSAGE_MAX / 2;
 }
 
-/* ^C: the new directory stays, as other copies keep what they have got. */
+/* Ends the program on ^C. The new directory stays on the target's host, as any
+ * copy keeps the files that it has got. */
 static void
 on_interrupt(void *arg, int signo)
 {
@@ -547,8 +557,8 @@ catch_interrupts(struct direct *d)
 		    on_interrupt, d);
 }
 
-/* The reason (static) why it cannot be done in this way; NULL: it was done, and
- * what failed was reported. */
+/* Copies. Returns NULL if it was done, also if some files failed, which was
+ * reported; or the reason (static) why --direct cannot be used here. */
 static const char *
 copy(struct direct *d, const struct xfer_target *sources, int n)
 {
@@ -591,8 +601,8 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	const char *why = copy(&d, sources, n);
 	char *text;
 
-	/* Where it still runs, there is nothing for it to do, and it need not
-	 * be a program that notices. */
+	/* A child that still runs has nothing left to do, and may not notice
+	 * the end of its standard input. */
 	if (d.child != 0)
 		(void)kill(d.child, SIGTERM);
 	(void)end_program(&d);

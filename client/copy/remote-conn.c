@@ -139,9 +139,9 @@ is_refusal(const struct conn *conn, int err)
 	    conn->client != NULL && sshclient_was_refused(conn->client);
 }
 
-/* The error with which the streams of a connection end. ERR_SYSTEM has errno:
- * that of TCP, which gives up when nothing is acknowledged, is a timeout, too.
- */
+/* The error with which the streams of a connection end. When TCP gives up
+ * because nothing is acknowledged, err is ERR_SYSTEM with ETIMEDOUT: a timeout,
+ * too. */
 static int
 stream_error(const struct conn *conn, int err)
 {
@@ -209,9 +209,9 @@ on_login_expected(void *arg)
 	    remote_streams_login_expected(conn);
 }
 
-/* The login took the user, but the server gives tickets: so what will be wanted
- * of further connections need not wait for the first file, and their key
- * exchanges not for the tickets. */
+/* Begins the further connections once the first one's login has told that the
+ * server gives tickets. They connect and exchange keys while the tickets are
+ * under way, and before the first file asks for a connection. */
 static void
 connect_by_ticket(struct conn *first)
 {

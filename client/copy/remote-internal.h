@@ -67,7 +67,7 @@ struct conn {
 	/* In CONN_PIPED: the session of the master; NULL: a program. */
 	struct mux_piped *piped;
 	struct report_conn *recorded; /* see remote_report_begin(); or NULL */
-	/* Bytes of streams that are removed. */
+	/* Bytes that streams moved which are removed by now. */
 	struct {
 		uint64_t sent, received;
 	} removed;
@@ -111,7 +111,8 @@ struct remote {
 enum { REMOTE_EXIT_ERROR = 255 };
 
 /* Begins the further connections that a copy of large files will want over a
- * path with that round trip, up to their logins. */
+ * path with the round trip rtt_us, as far as is possible before their
+ * logins. */
 int remote_connect_early(struct remote *r, uint64_t rtt_us) must_check;
 
 /* Notes the error for remote_last_end(). */
@@ -158,8 +159,8 @@ struct conn *remote_conn_least_used(const struct remote *r);
 /* There are as many connections to the host as are allowed (64). */
 bool remote_conn_limit_reached(const struct remote *r);
 
-/* Has the connection recorded for the report, if there is one; until it is
- * removed (remote-report.c). */
+/* Registers the connection with the report (--report), which then asks for its
+ * figures until the connection is removed; without a report it does nothing. */
 void remote_report_begin(struct conn *conn);
 
 /* ---- streams ------------------------------------------------------------ */

@@ -10,8 +10,8 @@ name_of(const struct remote *r)
 	return r->p.host != NULL ? r->p.host : "an SFTP server here";
 }
 
-/* Another process has the connection: only the bytes of its sessions are
- * known. */
+/* Fills *out by the bytes of the SFTP sessions alone, because another process,
+ * a master, has the connection. */
 static void
 measure_streams(const struct conn *conn, struct why_slow *out)
 {

@@ -282,8 +282,9 @@ remote_stream_remove(struct stream *stream)
 		close_pipe(stream);
 	free(stream);
 	conn->streams--;
-	/* The first connection stays: further ones are made with what it
-	 * knows; and one that has its place for the server. */
+	/* A further connection is closed with its last stream. The first one
+	 * stays, because further ones are made with what it knows. A root
+	 * stays, because the server gives tickets over it. */
 	if (conn->streams == 0 && conn->number > 0 &&
 	    (conn->client == NULL || !sshclient_is_root(conn->client)) &&
 	    !remote_conn_is_logging_in(conn))

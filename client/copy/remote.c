@@ -178,8 +178,8 @@ connect_early(struct remote *r)
 	    remote_connect_early(r, tcp_rtt_us(sshclient_fd(first))) : 0;
 }
 
-/* Plans the further connections that a copy of large files will want beside a
- * master's. They may log in at once, because the master is logged in. */
+/* Plans the further connections that a copy of large files will want beside
+ * that of a master. The master has logged in, so these may log in at once. */
 static int
 plan_early(struct remote *r)
 {

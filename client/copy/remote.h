@@ -61,11 +61,11 @@ struct remote_params {
 	 * ignored. */
 	struct remote_copy *copy;
 	bool connections_given, retry_given;
-	/* The ticket of an earlier remote, as of remote_back(), with which the
+	/* The ticket that remote_back() of an earlier remote gave: with it the
 	 * first connection takes the place of a lost one. NULL, or kind 0:
-	 * none. */
+	 * there is none. */
 	const struct login_ticket *back;
-	struct report *report; /* gets to know each connection; may be NULL */
+	struct report *report; /* is told of each connection; may be NULL */
 };
 
 /* Begins to connect. 0, or an error that was logged. */
@@ -85,19 +85,19 @@ bool remote_err_is_told(int err);
 int remote_last_end(void);
 /* The first connection has logged in. False where another process has it. */
 bool remote_is_up(const struct remote *r);
-/* The connection of that index, of those that are logged in; NULL: there is no
- * further one, or another process has them. For who asks the kernels about
- * them. */
+/* The connection of that index among those that have logged in; for callers who
+ * ask the kernels about them. NULL: there are not so many, or another process
+ * has the connection. */
 struct sshclient;
 const struct sshclient *remote_client(const struct remote *r, unsigned index);
-/* The host's configuration, once it was connected to; borrowed. */
+/* The configuration for the host, known once a connection was begun;
+ * borrowed. */
 struct client_conf;
 const struct client_conf *remote_conf(const struct remote *r);
 /* Opens and closes the SFTP sessions of the host, for a transfer. */
 struct xfer_streams remote_streams(struct remote *r);
-/* Copies the ticket by which another first connection may take the place of
- * those that are lost, without a dialogue. False: there is none. The caller
- * wipes it. */
+/* Copies the ticket with which a new first connection may replace lost ones
+ * without asking the user. False: there is none. The caller wipes it. */
 bool remote_back(const struct remote *r, struct login_ticket *out);
 /* Ends the connections, and frees r with the sessions that are left. Returns
  * the exit status that ssh would have: 0, that of the server's program, or 255

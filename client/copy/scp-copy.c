@@ -219,8 +219,8 @@ batch_begin(struct batch *b, struct scp *scp, struct scp_host *host,
 	scp->resumes = opts.resume;
 }
 
-/* With --fsync the name of a target directory that was made has to be on the
- * disk, too. A server that can bring nothing there is refused. */
+/* With --fsync, has the name of a target directory that this copy made written
+ * to the disk. A server without fsync@openssh.com is refused. */
 static void
 batch_settle(struct batch *b, const char *dir)
 {
@@ -404,8 +404,8 @@ copy_between(struct scp *scp, const struct xfer_target *source,
 	free(dir);
 }
 
-/* As copy_between(), for sources that are all on one host, but without this
- * machine in between where that can be done. */
+/* Copies sources that are all on one host by --direct, without this machine in
+ * between. False: that cannot be done, and copy_between() is to do it. */
 static bool
 copy_directly(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)

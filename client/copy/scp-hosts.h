@@ -21,8 +21,8 @@ struct scp_host {
 	struct remote *remote;
 	struct sftp *sftp; /* first SFTP session, or the one that replaced it */
 	struct remote_copy copy; /* what its configuration says of copies */
-	/* By which the next first connection logs in without a dialogue, if
-	 * one was lost before there was a session; kind 0: none. */
+	/* Ticket by which the next first connection logs in without asking the
+	 * user, if one was lost before its session began. kind 0: none. */
 	struct login_ticket back;
 	/* Failed tries in a row to get a session that answers. */
 	unsigned tries;
@@ -43,7 +43,7 @@ struct scp_host *scp_host_of(struct scp *scp, const struct xfer_target *t,
 typedef int (*scp_call_fn)(struct sftp *s, void *arg);
 int scp_host_call(struct scp *scp, struct scp_host *host, scp_call_fn fn,
     void *arg);
-/* Has the host's server that extension? Waits until it is known. */
+/* Waits for the server's VERSION. True if the server has that extension. */
 bool scp_host_has(struct scp *scp, struct scp_host *host,
     enum sftp_extension ext);
 /* Returns result. If it is an error (negative), the connection is lost, and the

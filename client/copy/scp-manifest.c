@@ -9,8 +9,8 @@
 #include "base/path.h"
 #include "client/report/report.h"
 
-/* The directory that names are below; or the target is one file, whose own name
- * counts. */
+/* A path without the target directory in front; the last part alone if the
+ * target is one file. */
 static const char *
 below_top(const struct scp *scp, const char *path)
 {

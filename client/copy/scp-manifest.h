@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * --manifest of hpnscp: a line for each file that was copied, with its name
- * below the target, and its digest.
+ * --manifest of hpnscp: a file with a line for each file that was copied: its
+ * digest, and its path below the target.
  *
  * Threads: loop thread only.
  */
@@ -12,9 +12,9 @@
 
 #include "client/copy/scp-run.h"
 
-/* Makes the file, under another name; ends the program if it cannot. */
+/* Makes the manifest under a temporary name; ends the program if it cannot. */
 void scp_manifest_begin(struct scp *scp);
-/* The target directory of what is copied next; NULL: the target is a file. */
+/* Sets the target directory of the next files; NULL: the target is a file. */
 void scp_manifest_top(struct scp *scp, const char *top);
 /* Renames the manifest to its own name if the copy is whole; else removes
  * it. */

@@ -88,7 +88,8 @@ scp_catch_signals(void)
 static void
 tell_kept(struct scp *scp, const char *why)
 {
-	/* A copy between two hosts cannot be resumed, in neither way. */
+	/* A copy between two hosts can be resumed neither by -Z nor by running
+	 * it again. */
 	const char *flag = scp->between || scp->grant != NULL ? NULL :
 	    scp->resumes ? "" : "-Z";
 	char kept[200];

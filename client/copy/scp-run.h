@@ -22,7 +22,8 @@ struct report;
 
 struct scp {
 	struct copy_flags flags;
-	const char *server; /* --sftp-server; NULL: the host's subsystem */
+	const char *server; /* path of --sftp-server; NULL: the host's
+			     * subsystem */
 	struct xfer_opts xfer;	   /* of transfers by SFTP */
 	struct legacy_opts legacy; /* of legacy copies */
 	bool recursive, preserve;  /* -r, -p */
@@ -40,17 +41,18 @@ struct scp {
 		bool connections, retry; /* -j, --retry */
 	} given;
 	bool resumes; /* the running transfer resumes parts of files */
-	/* --direct-end: what the first connection logs in by; borrowed. NULL:
-	 * this is none. */
+	/* --direct-end: the grant with which the first connection logs in;
+	 * borrowed. NULL: this process is no --direct-end. */
 	const struct login_ticket *grant;
-	bool hosts_copy; /* --direct: from host to host without this one */
+	bool hosts_copy; /* --direct: the hosts copy without this one in
+			  * between */
 	struct xfer *running;	/* the running transfer; or NULL */
 	struct {
 		const char *path; /* --manifest; NULL: none */
 		struct manifest_out *out; /* owned; NULL: none */
 		char *top; /* owned; see scp_manifest_top() */
 	} manifest;
-	/* --report; NULL: none. interrupted: by a signal. */
+	/* The page of --report; NULL: there is none. */
 	struct report *report;
 	bool interrupted;
 	bool failed;		/* something was not copied */
@@ -59,7 +61,7 @@ struct scp {
 	bool source_missing;
 	/* A target has no room left: nothing more is copied. */
 	bool full;
-	bool made; /* the target directory was made just now */
+	bool made; /* this copy has made the target directory */
 	bool between;		/* the running transfer is from host to host */
 };
 
@@ -91,8 +93,8 @@ _Noreturn void scp_refuse(struct scp *scp, const char *path, const char *text);
 _Noreturn void scp_die_line(struct scp *scp, const char *path,
     const char *line);
 /* Writes the last event (--json) and the page of --report. Returns the exit
- * status: status, or 1 instead of 0 if something could not be written, which is
- * reported. */
+ * status: that of the parameter, or 1 in place of 0 if something could not be
+ * written, which is reported. */
 int scp_end_events(struct scp *scp, int status) must_check;
 /* Ends the program after the last event, without a message. */
 _Noreturn void scp_exit(struct scp *scp, int status);
