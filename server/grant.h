@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a grant allows (grant@hpnssh.org, docs/PROTOCOL.md): a client that has
- * logged in lets the owner of a key, on another machine, move files below one
- * directory here for a while. The monitor that gives it, the one that lets its
- * owner in, and the user's process hand this to each other.
+ * What a grant allows (grant@hpnssh.org, docs/PROTOCOL.md). By a grant, a
+ * client that has logged in lets the owner of a key, on another machine, move
+ * files below one directory of this host for a while. The scope goes from the
+ * monitor that gives the grant to the monitor that redeems it, and to the
+ * user's process.
  *
  * Threads: any.
  */
@@ -22,10 +23,10 @@ enum {
 	GRANT_CONNECTIONS_MAX = 32,
 	GRANT_BEGIN_MAX_S = 120,
 	GRANT_LIFE_MAX_S = 24 * 3600,
-	GRANTS_MAX = 8, /* of one connection that are good at a time */
+	GRANTS_MAX = 8, /* grants of one connection that exist at a time */
 };
 
-/* Rights of confine@hpnssh.org (docs/SFTP.md) that the rules here know. */
+/* The rights of confine@hpnssh.org (docs/SFTP.md) that a rule is about. */
 enum grant_right {
 	GRANT_MAY_LIST = 1,
 	GRANT_MAY_READ = 2,
@@ -36,19 +37,21 @@ enum grant_right {
 /* Values of TransferGrants, as bits. */
 enum grant_kind { GRANT_PUT = 1, GRANT_GET = 2 };
 
-/* Zeroed: none. Clear with grant_scope_clear(). */
+/* Zeroed: there is no grant. Clear with grant_scope_clear(). */
 struct grant_scope {
-	char *path;	 /* absolute; owned. NULL: there is no grant */
+	char *path;	 /* the directory, absolute; owned. NULL: there is no
+			  * grant */
 	uint32_t rights; /* all bits of confine@hpnssh.org */
-	/* As of confine@hpnssh.org, of each connection. UINT64_MAX: any. */
+	/* Limits as in confine@hpnssh.org, for each connection. UINT64_MAX:
+	 * none. */
 	uint64_t bytes, files, deletes;
 };
 
-/* Whether the configuration allows these rights: to read takes GRANT_GET, to
- * change anything GRANT_PUT. Owners can never be changed by a grant. */
+/* True if TransferGrants (kinds) allows these rights: GRANT_GET is needed to
+ * read, GRANT_PUT to change anything. No grant allows to change owners. */
 bool grant_rights_allowed(uint32_t rights, unsigned kinds);
-/* The wire form. The caller clears s also after an error. ERR_FORMAT: the path
- * is not absolute, or there are rights that are not known. */
+/* The wire form of a scope. The caller clears s also after an error.
+ * ERR_FORMAT: the path is not absolute, or a bit of the rights is unknown. */
 void grant_scope_put(struct buf *b, const struct grant_scope *s);
 int grant_scope_get(struct rd *r, struct grant_scope *s) must_check;
 int grant_scope_copy(struct grant_scope *to,

@@ -64,7 +64,8 @@ session_plan(const struct session_request *request,
 		plan.runs = runs_forced(request->kind, plan.command);
 		plan.original = request->command;
 	}
-	/* A grant is for our own SFTP server, which keeps to its scope. */
+	/* A session by a grant may run our own SFTP server only, because that
+	 * one keeps to the grant's scope. */
 	if (rules->granted && plan.runs != SESSION_RUNS_SFTP)
 		plan.runs = SESSION_RUNS_REFUSAL;
 	/* With ForceCommand, only the administrator's command may run.

@@ -31,7 +31,7 @@ struct session_rules {
 	const char *config_command; /* ForceCommand, or NULL */
 	const char *key_command;    /* command= of the key, or NULL */
 	bool user_rc;		    /* PermitUserRC and the key allow it */
-	bool granted; /* a grant let the client in: for SFTP only */
+	bool granted; /* a grant let the client in, for SFTP only */
 };
 
 enum session_runs {

@@ -23,7 +23,8 @@ survive_hear(int sock, struct survive_message *m)
 {
 	uint8_t bytes[MESSAGE_LEN];
 
-	/* A shorter message of a user's process is not waited for to go on. */
+	/* A datagram that is too short is an error: nothing more would come for
+	 * it. */
 	if (recv(sock, bytes, sizeof bytes, MSG_PEEK) !=
 		(ssize_t)sizeof bytes ||
 	    fd_receive_with(sock, bytes, sizeof bytes, &m->fd) !=

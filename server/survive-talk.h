@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What is said inside of this server about a session that survives its
- * connection. The monitor and the session process have a socket of their own
- * for that, for datagrams, because the talk of monitor-wire.h is questions of
- * the process only. Another connection comes with all of its state over a
- * second socket, from its monitor to the process, past the monitor of the
- * session, which has no use for the keys. Both are of one build, so nothing of
- * it has a version.
+ * Messages inside of this server about a session that survives its connection.
+ * The monitor and the session process use a socket of their own for them,
+ * because over that of monitor-wire.h the process asks and the monitor answers
+ * only. A further connection comes with all its state over a second socket:
+ * from its own monitor to the process, without passing the session's monitor,
+ * which has no use for the keys. All are of one build, so the messages have no
+ * version.
  *
  * Threads: loop thread only.
  */
@@ -20,29 +20,32 @@
 
 enum survive_word {
 	/* Of the monitor. */
-	SURVIVE_FREEZE = 1, /* let go of the connection, if it is still there */
-	SURVIVE_ATTACH, /* go on; the client has received n messages; the
-			 * descriptor is the second socket */
+	SURVIVE_FREEZE = 1, /* let go of the connection, if it is still open */
+	SURVIVE_ATTACH, /* go on over the connection that comes through the
+			 * socket fd; n: messages that the client has
+			 * received */
 	/* Of the process. */
 	SURVIVE_FROZEN,	  /* n messages were received */
 	SURVIVE_ATTACHED,
 	SURVIVE_DETACHED, /* the connection is lost */
-	SURVIVE_SETTLED,  /* the client has spoken over the other one */
+	SURVIVE_SETTLED,  /* the client has sent a packet over the new
+			   * connection */
 	SURVIVE_WORDS,
 };
 
 struct survive_message {
 	enum survive_word word;
 	uint64_t n;
-	int fd; /* -1: none; of who receives it */
+	int fd; /* -1: none; else the receiver has to close it */
 };
 
 int survive_say(int sock, const struct survive_message *m) must_check;
-/* ERR_SYSTEM, ERR_PROTOCOL: the other end is gone, or not to be trusted. */
+/* Receives a message. ERR_SYSTEM: the other end is gone, or has sent too
+ * little; ERR_PROTOCOL: it has sent something else. */
 int survive_hear(int sock, struct survive_message *m) must_check;
 
-/* A connection on its way over the second socket. The keys of the first two are
- * secret. */
+/* A connection that is sent over the second socket. Its states hold the keys,
+ * which are secret. */
 struct survive_connection {
 	int fd;
 	struct buf packet_state, kex_state;
@@ -50,7 +53,7 @@ struct survive_connection {
 
 int survive_send_connection(int sock,
     const struct survive_connection *c) must_check;
-/* The caller clears *c, also after an error. */
+/* Receives a connection. The caller clears *c, also after an error. */
 int survive_receive_connection(int sock,
     struct survive_connection *c) must_check;
 void survive_connection_clear(struct survive_connection *c);

@@ -11,7 +11,8 @@ struct channel_use {
 	struct channels *channels;
 	const struct serve_params *params;
 	struct loop_timer *timer; /* runs while no channel is open */
-	bool interactive;	  /* the connection is marked so */
+	bool interactive;	  /* the connection's packets are marked as
+				   * interactive */
 	void (*unused)(void *arg);
 	void *arg;
 };

@@ -21,7 +21,7 @@ struct channel_use;
 int channel_use_new(struct channel_use **out, struct loop *l,
     struct channels *chs, const struct serve_params *p,
     void (*unused)(void *arg), void *arg) must_check;
-/* The connection is another one, which is to be marked as the last one was. */
+/* Marks a new connection of the same session as the last one was marked. */
 void channel_use_again(const struct channel_use *u);
 /* NULL is fine. Must be called before the channels are freed. */
 void channel_use_free(struct channel_use *u);

@@ -28,7 +28,8 @@ bool agent_door_is_allowed(const struct serve_params *p);
  * logged. All arguments are borrowed. */
 struct agent_door *agent_door_open(struct loop *l, struct forwarded_list *list,
     const struct serve_params *p, bool modern);
-/* While it is shut, who comes is sent away. d may be NULL. */
+/* While the door is shut, programs that connect to the agent's socket are sent
+ * away. d may be NULL. */
 void agent_door_shut(struct agent_door *d, bool shut);
 /* Removes the socket. Connections that were made to it go on. NULL is fine. */
 void agent_door_close(struct agent_door *d);

@@ -28,9 +28,9 @@ int internal_sftp_run(const char *command, const struct user *user,
     const char *client, struct owners *owners);
 
 /* Starts the SFTP server in this process, over the channel c. All arguments are
- * borrowed; events: to tell of files, or NULL. Keeps to the scope of the
- * grant that let the client in. NULL: the flags of the command need a child
- * process, or there is no such scope. */
+ * borrowed; events: log of transferred files, or NULL. The server keeps to the
+ * scope of the grant that let the client in, if one did. NULL: the flags of the
+ * command need a child process, or that scope cannot be used. */
 struct internal_sftp *internal_sftp_start(const char *command,
     const struct serve_params *params, struct owners *owners,
     struct loop *l, struct channel *c, struct session_events *events);

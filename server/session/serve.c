@@ -44,8 +44,9 @@ struct serve {
 	struct channel_use *use;
 	struct sessions *sessions;
 	struct session_events *events; /* NULL: there is no EventLog */
-	struct session_share *share;   /* NULL: rates are not limited */
-	struct session_survive *survive; /* NULL: it ends with its
+	struct session_share *share;   /* share of the limited rates; NULL: no
+				        * rate is limited */
+	struct session_survive *survive; /* NULL: the session ends with its
 					  * connection */
 	struct hostprove *hostprove;
 	struct service_owners owners; /* the state of the services' handlers */
@@ -255,8 +256,8 @@ apply_settings(struct serve *sv)
 	connection_apply(&settings, sv->packet, sv->kex, sv->channels);
 }
 
-/* Makes the object for key exchanges over p, in which the first one, made by
- * hpnsshd-auth, is not noted yet. */
+/* Makes the object for key exchanges over p. The first exchange was made by
+ * hpnsshd-auth, and is not noted in the object yet. */
 static int
 new_kex(void *arg, struct packet *packet, struct kex **out)
 {
@@ -285,13 +286,15 @@ on_lost(void *arg, int err)
 {
 	const struct serve *sv = arg;
 
-	/* A client that has got all that it wanted needs not come back. */
+	/* After all sessions have ended and all data has arrived, the client
+	 * has no reason to come back. */
 	if (sessions_are_over(sv->sessions) && channels_complete(sv->channels))
 		return false;
 	return session_survive_lost(sv->survive, err);
 }
 
-/* The session has no connection, or goes on over another one. */
+/* Called when the session has lost its connection (waits), or goes on over
+ * another one. */
 static void
 on_waits(void *arg, bool waits)
 {

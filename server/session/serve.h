@@ -37,7 +37,8 @@ struct serve_params {
 	const struct strlist *login_env; /* variables that came with the
 					  * login */
 	const struct buf *auth_info; /* lines for the file of SSH_USER_AUTH */
-	/* What a grant lets this connection do; NULL: it is none by a grant. */
+	/* Scope of the grant by which this connection logged in; NULL: it
+	 * logged in otherwise. */
 	const struct grant_scope *grant;
 	bool must_change;	/* sessions may only change the password */
 	int socket_fd, monitor_fd;

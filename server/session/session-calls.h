@@ -30,27 +30,30 @@ struct monitor_pty {
 int monitor_pty(int fd, struct monitor_pty *out) must_check;
 int monitor_pty_end(int fd, const char *name) must_check;
 
-/* Appends as many tickets for connections beside this one, and in place of it,
- * as there may be, at most so many, in the form of the reply to
- * tickets@hpnssh.org. *any: there is at least one. */
+/* Asks the monitor for tickets: `beside` for connections beside this one,
+ * `instead` for those in its place, or as many as are allowed. Appends them in
+ * the form of the reply to tickets@hpnssh.org. *any: there is at least one. */
 int monitor_tickets(int fd, uint32_t beside, uint32_t instead,
     struct buf *out, bool *any) must_check;
-/* Asks for a grant, with the fields of grant@hpnssh.org behind its version;
- * appends the reply's. *given: there is one. */
+/* Asks the monitor for a grant; request: the fields of grant@hpnssh.org behind
+ * its version. Appends the reply. *given: there is a grant. */
 int monitor_grant(int fd, struct span request, struct buf *out,
     bool *given) must_check;
-/* The connection is lost, and was not ended by either side. */
+/* Tells the monitor that the connection is lost, and was not ended by either
+ * side. */
 void monitor_lost(int fd);
-/* Asks that the session may survive its connection. Appends the grant in the
- * form of the reply to survive@hpnssh.org; *terms becomes what is granted, *fd
- * the socket of survive-talk.h. ERR_DENIED: no. */
+/* Asks the monitor that the session may survive its connection. Appends the
+ * grant in the form of the reply to survive@hpnssh.org; sets *terms to the
+ * granted terms, *fd to the socket of survive-talk.h. ERR_DENIED: it may
+ * not. */
 struct survive_terms;
 int monitor_survive(int fd, struct survive_terms *terms, struct buf *out,
     int *survive_fd) must_check;
-/* A session begins, or has ended, for MaxSessionsPerUser. ERR_DENIED: the user
- * has as many as that allows. */
+/* Tells the monitor that a session begins or has ended, for MaxSessionsPerUser.
+ * ERR_DENIED: the user has as many as that allows. */
 int monitor_session(int fd, bool begins) must_check;
-/* The socket for datagrams about shares (MONITOR_SHARE_WANT, _GOT); owned. */
+/* Asks the monitor for the socket for datagrams about shares
+ * (MONITOR_SHARE_WANT, _GOT); owned by the caller. */
 int monitor_shares(int fd, int *shares_fd) must_check;
 
 #endif

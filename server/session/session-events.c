@@ -41,8 +41,8 @@ struct session_events {
 	int fd;
 	int detail; /* enum server_event_detail */
 	bool sums_wanted;
-	/* For MetricsTextfile: the connection whose figures are told along with
-	 * the sums; NULL: only at its end. */
+	/* For MetricsTextfile: the connection whose figures are sent with the
+	 * sums every 10 s; NULL: they are sent at its end only. */
 	const struct packet *packet;
 	int socket_fd;
 	struct loop_timer *figures;
@@ -333,8 +333,8 @@ has_moved(const struct session_events *se)
 	return false;
 }
 
-/* What the monitor has not taken in time would keep the sums from it: events
- * are counted instead of told. */
+/* Drops the events that the monitor has not taken in time, so that the sums can
+ * be sent; the dropped ones are counted. */
 static void
 give_up(struct session_events *se)
 {

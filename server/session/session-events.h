@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the user's process tells the monitor for the log of events (EventLog)
- * and the counters (MetricsTextfile): its sessions, what they moved, and the
- * connection's figures at the end. It never waits for the monitor, but at its
- * end: what the monitor does not take is kept, at most 4 MiB, and then dropped
- * and counted. Sums stay exact.
+ * Sends events of the user's process to the monitor for the log of events
+ * (EventLog) and the counters (MetricsTextfile): sessions, what they moved, and
+ * the connection's figures at the end. It waits for the monitor at the end
+ * only. Events that the monitor does not take are kept, at most 4 MiB, and then
+ * dropped and counted. Sums stay exact.
  *
  * Threads: loop thread only.
  */
@@ -21,11 +21,11 @@
 struct session_events;
 struct session_start;
 
-/* NULL: nothing is logged or counted. All else here takes NULL and does
- * nothing. */
+/* NULL: nothing is logged or counted. All other functions here take NULL, and
+ * do nothing then. */
 struct session_events *session_events_new(struct loop *l, int monitor_fd,
     const struct server_conf *conf);
-/* For MetricsTextfile: also tells each 10 s what p has counted. */
+/* For MetricsTextfile: has the figures of p sent every 10 s. */
 void session_events_measure(struct session_events *se, const struct packet *p,
     int socket_fd, const struct server_conf *conf);
 /* Tells the sums and what p has counted, waits at most 1 s until the monitor

@@ -27,8 +27,9 @@ session_limit_begin(const struct serve_params *p, size_t count)
 	    (!is_limited(p) || monitor_session(p->monitor_fd, true) == 0);
 }
 
-/* The user is told of the limit that other connections share; that of this one
- * is refused as OpenSSH does it, for its clients. */
+/* Refuses a session. At the limit of all connections (MaxSessionsPerUser) the
+ * user is told of it; at that of this one (MaxSessions) the client gets what
+ * OpenSSH answers, which clients know. */
 int
 session_limit_refuse(const struct serve_params *p, size_t count,
     struct channel *c)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How many sessions there may be: on this connection (MaxSessions), and of the
- * user (MaxSessionsPerUser). For the latter the monitor is asked, which knows
- * of other connections; without that keyword nothing is asked.
+ * Limits the number of sessions: on this connection (MaxSessions), and of the
+ * user (MaxSessionsPerUser). The monitor is asked for the latter, because it
+ * knows of the user's other connections; without that keyword it is not asked.
  *
  * Threads: loop thread only.
  */
@@ -15,13 +15,14 @@
 #include "channels.h"
 #include "server/session/serve.h"
 
-/* One more session, beside count on this connection. False: there are too many.
- */
+/* Counts a session more, beside `count` on this connection. False: there are
+ * too many. */
 bool session_limit_begin(const struct serve_params *p, size_t count);
-/* Refuses the channel of one that may not begin. */
+/* Refuses the channel of a session for which session_limit_begin() returned
+ * false. */
 int session_limit_refuse(const struct serve_params *p, size_t count,
     struct channel *c) must_check;
-/* A session that was let begin has ended. */
+/* Counts a session less, which session_limit_begin() allowed. */
 void session_limit_end(const struct serve_params *p);
 
 #endif

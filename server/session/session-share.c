@@ -17,19 +17,20 @@
 #include "server/session/session-calls.h"
 
 enum {
-	TELL_MS = 100,	/* how often the monitor is told */
-	REST_TURNS = 5, /* so often without any data, and it is told no more */
+	TELL_MS = 100,	/* how often the monitor is told of the wants */
+	REST_TURNS = 5, /* turns without data after which the monitor is told no
+			 * more */
 };
 
 struct session_share {
 	struct loop *loop;
 	struct channels *channels;
-	int fd; /* datagrams to and from the monitor */
+	int fd; /* socket for datagrams to and from the monitor */
 	struct loop_fd *watch;
 	struct loop_timer *timer;
 	uint64_t told_ms;
 	unsigned idle; /* turns */
-	bool fresh;    /* it moved nothing before this */
+	bool fresh;    /* no data was moved before this turn */
 	uint64_t got[CHANNELS_WAYS];
 	struct share_want want[CHANNELS_WAYS];
 };
@@ -46,7 +47,7 @@ tell(struct session_share *s, const uint64_t want[CHANNELS_WAYS], bool at_once)
 	wire_put_u64(msg, want[CHANNELS_OUT]);
 	wire_put_u64(msg + 8, want[CHANNELS_IN]);
 	msg[16] = at_once;
-	/* A monitor that is busy is told the next time. */
+	/* If the monitor is busy, it gets the next datagram. */
 	if (send(s->fd, msg, sizeof msg, 0) == -1 && errno != EAGAIN)
 		log_debug("shares: %s", strerror(errno));
 }
@@ -93,7 +94,7 @@ on_time(void *arg)
 
 	s->timer = NULL;
 	for (int i = 0; i < CHANNELS_WAYS; i++) {
-		/* Of the first moment no rate is known. */
+		/* There is no rate to be measured in the first turn. */
 		want[i] = share_want_note(&s->want[i],
 		    s->fresh ? 0 : m.bytes[i], now - s->told_ms, m.held[i],
 		    s->got[i]);
@@ -119,7 +120,8 @@ is_limited(const struct server_conf *c)
 	    c->rate.group_max.n > 0;
 }
 
-/* Before the first answer, what is known here holds. */
+/* The rate until the monitor's first answer: the lower one of those in the
+ * configuration. */
 static uint64_t
 first_rate(const struct server_conf *c)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * This connection's share of the rates that UserRateMax, GroupRateMax and
- * TransferCapacity allow. While data moves, the monitor is told each 100 ms
- * what the connection wants, and answers with its share, which its channels
- * keep to. Neither waits for the other.
+ * Keeps to this connection's share of the rates that UserRateMax, GroupRateMax
+ * and TransferCapacity allow. While data moves, the monitor is told every 100
+ * ms what the connection wants, and answers with the share, which then limits
+ * the channels. Neither process waits for the other.
  *
  * Threads: loop thread only.
  */

@@ -27,12 +27,14 @@ enum { WAIT_S = 10 };
 
 struct session_survive {
 	struct session_survive_params p;
-	int talk; /* with the monitor; -1: nothing is granted */
+	int talk; /* socket of survive-talk.h to the monitor; -1: the session
+		   * may not survive */
 	struct loop_fd *watch;
 	bool waits; /* for another connection */
 	struct loop_timer *drop_timer;
-	/* Packets that had come when the last connection began, while the
-	 * monitor is to be told of the next one. */
+	/* `before`: number of packets that had come when the last connection
+	 * began; `unsettled`: the monitor is still to be told when the first
+	 * packet comes over it. */
 	uint64_t before;
 	bool unsettled;
 };
@@ -71,8 +73,8 @@ say(const struct session_survive *s, enum survive_word word, uint64_t n)
 
 /* ---- the old connection -------------------------------------------------- */
 
-/* Closes the connection, but keeps the number of its descriptor, by which the
- * next one will be known as well. */
+/* Closes the lost connection, but keeps the number of its descriptor for the
+ * next connection, because other parts know it by that number. */
 static void
 drop_socket(struct session_survive *s)
 {
@@ -98,7 +100,8 @@ session_survive_lost(struct session_survive *s, int err)
 		return false;
 	s->waits = true;
 	s->p.waits(s->p.arg, true);
-	/* The connection still watches the descriptor. */
+	/* The descriptor is still watched by the connection's own code, so it
+	 * is closed in the next turn. */
 	s->drop_timer = loop_after(s->p.loop, 0, on_drop_time, s);
 	return s->drop_timer != NULL &&
 	    say(s, SURVIVE_DETACHED, (uint64_t)-err) == 0;
@@ -132,8 +135,8 @@ on_turn(void *arg)
 	return false;
 }
 
-/* Goes on over the connection, of which the client has received so many
- * messages of this session. */
+/* Goes on over the connection c. received: number of messages of this session
+ * that the client has received. */
 static int
 go_on(struct session_survive *s, const struct survive_connection *c,
     uint64_t received)
@@ -241,8 +244,8 @@ session_survive_allowed(const struct serve_params *p)
 	return p->conf->login.survive.enabled != 0;
 }
 
-/* Can the answer be sent at once, so that what follows it is counted from the
- * same place on both sides? */
+/* True if the answer to survive@hpnssh.org can be sent at once, so that both
+ * sides begin to count messages at the same place. */
 static bool
 is_time(const struct service_owners *o)
 {
@@ -251,7 +254,8 @@ is_time(const struct service_owners *o)
 	    !channels_are_owing(o->channels) && packet_can_keep(o->packet);
 }
 
-/* Sends the grant, and keeps what is put behind it. */
+/* Sends the answer with the grant, and keeps copies of all messages behind
+ * it. */
 static int
 begin(const struct service_owners *o, const struct survive_terms *granted,
     const struct buf *reply)
@@ -283,7 +287,8 @@ session_survive_answer(const struct service_owners *o, struct rd *data,
 	if (r != 0)
 		return r == ERR_UNSUPPORTED || r == ERR_LIMIT ?
 		    CHANNEL_FAILURE : r;
-	/* What is kept is sealed, so the cipher none never comes. */
+	/* The state of a connection is kept for the next one only where it is
+	 * encrypted, so the cipher none is excluded from now on. */
 	if (!is_time(o) || !none_exclude(o->kex, o->packet, SURVIVE_REQUEST))
 		return CHANNEL_FAILURE;
 	r = monitor_survive(o->params->monitor_fd, &terms, reply,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The session process's part of a session that survives its connection: it asks
- * the monitor for the grant, waits when the connection is lost, and goes on
- * over the one that the monitor hands over (server/survive-talk.h).
+ * The session process's part of a session that survives its connection. It asks
+ * the monitor for permission, waits when the connection is lost, and goes on
+ * over the connection that the monitor hands over (server/survive-talk.h).
  *
  * Threads: loop thread only.
  */
@@ -21,18 +21,17 @@
 struct service_owners;
 struct session_survive;
 
-/* All is borrowed, and outlives the object. */
+/* What the object needs. All is borrowed, and outlives the object. */
 struct session_survive_params {
 	const struct serve_params *serve;
 	struct loop *loop;
 	struct packet *packet;
 	struct connection *connection;
 	void *arg;
-	/* Makes the key exchange of another connection, as that of the first
-	 * was made. */
+	/* Makes the object for key exchanges of a further connection. */
 	int (*new_kex)(void *arg, struct packet *p, struct kex **out);
-	/* The connection is lost; or (waits false) the session has another
-	 * one. */
+	/* Is called when the connection is lost (waits true), and when the
+	 * session has another one. */
 	void (*waits)(void *arg, bool waits);
 };
 
@@ -45,7 +44,8 @@ bool session_survive_allowed(const struct serve_params *p);
 int session_survive_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 
-/* The hook `lost` of struct connection_hooks. */
+/* The hook `lost` of struct connection_hooks: true if the session waits for
+ * another connection. */
 bool session_survive_lost(struct session_survive *s, int err);
 
 #endif

@@ -74,7 +74,7 @@ struct sessions {
 	TAILQ_HEAD(session_list, session) list;
 	size_t count;
 	bool no_more;
-	bool granted; /* the only session of a grant was opened */
+	bool granted; /* a grant allows one session, and it was opened */
 	char *auth_info_path; /* file of SSH_USER_AUTH; NULL: none */
 	const struct forward_tunnels *tunnels; /* NULL: there are none */
 	struct session_events *events; /* NULL: there is no EventLog */
@@ -396,7 +396,7 @@ start_here(struct session *s, const struct session_start *start)
 	return s->sftp != NULL;
 }
 
-/* Must the session run in this process, because a grant sets its bounds? */
+/* True if the session has to run in this process because a grant limits it. */
 static bool
 is_bounded(const struct session *s, const struct session_start *start)
 {
@@ -804,7 +804,8 @@ sessions_open(const struct service_owners *o, struct channel *c,
 			 "there will be no more");
 		return ERR_PROTOCOL;
 	}
-	/* The limits of a grant count from the begin of its session. */
+	/* A grant's limits are counted in its session, so there may be one
+	 * session only. */
 	if (ss->params->grant != NULL && ss->granted)
 		return channel_refuse(c, CHANNEL_OPEN_PROHIBITED, NULL);
 	if (!session_limit_begin(ss->params, ss->count))

@@ -56,11 +56,11 @@ int sessions_open(const struct service_owners *o, struct channel *c,
     struct rd *data);
 int sessions_no_more(const struct service_owners *o, struct rd *data,
     struct buf *reply);
-/* The connection is lost, and another is waited for; or (waits false) it is
- * there. Meanwhile nobody gets to the client's agent: nothing is to be signed
- * later that was asked for then. */
+/* Is called when the connection is lost (waits true), and when there is
+ * another. In between nobody gets to the client's agent, so that no request of
+ * then is signed later. */
 void sessions_wait(struct sessions *ss, bool waits);
-/* Was there a session, and is there none any more? */
+/* True if there was a session, and all have ended. */
 bool sessions_are_over(const struct sessions *ss);
 
 /* What the child process of a session runs, and how. All is borrowed. */

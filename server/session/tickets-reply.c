@@ -23,8 +23,8 @@ tickets_answer(const struct service_owners *o, struct rd *data,
 
 	if ((r = rd_end(data)) != 0)
 		return version != VERSION ? CHANNEL_FAILURE : r;
-	/* The reply must not wait for keys of a cipher none, so there will be
-	 * no such keys. */
+	/* A ticket is answered at once, and has to be encrypted: so the cipher
+	 * none is excluded from now on. */
 	if (version != VERSION || !none_exclude(o->kex, o->packet, "a ticket"))
 		return CHANNEL_FAILURE;
 	r = monitor_tickets(o->params->monitor_fd, beside, instead, reply,

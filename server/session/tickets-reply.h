@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The global requests tickets@hpnssh.org and grant@hpnssh.org
- * (docs/PROTOCOL.md): the client wants tickets, by which it makes further
- * connections, or a grant, by which another machine moves files. The monitor
- * makes them.
+ * (docs/PROTOCOL.md). The client asks for tickets, by which it makes further
+ * connections, or for a grant, by which another machine moves files. The
+ * monitor makes both.
  *
  * Threads: loop thread only.
  */
@@ -12,7 +12,8 @@
 
 #include "server/session/services.h"
 
-/* For the table of services.c. */
+/* For the table of services.c: true if the requests are announced to the
+ * client. */
 bool tickets_allowed(const struct serve_params *p);
 int tickets_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply);
