@@ -55,7 +55,7 @@ sync_accounts_free(struct sync_accounts *a)
 	free(a);
 }
 
-/* The id of a line "name:password:id:...". */
+/* Reads the id, the third field of a line "name:password:id:...". */
 static bool
 id_of(const char *line, size_t len, uint32_t *id)
 {
@@ -89,7 +89,7 @@ sync_accounts_find(const struct sync_accounts *a, enum owners_kind kind,
 	if (buf_len(text) == 0)
 		return false;
 	line = (const char *)buf_data(text);
-	/* A NUL is behind the text; what is behind one within it is not
+	/* The text ends with a NUL. Lines behind a NUL within it are not
 	 * read. */
 	for (; *line != '\0'; line = end + (*end == '\n')) {
 		end = line + strcspn(line, "\n");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Ids of users and groups by name at a server that looks up none: as its files
- * /etc/passwd and /etc/group have them, read over SFTP. Accounts that are not
- * in files are not found.
+ * Ids of users and groups by name, for a server that has no request for them:
+ * its files /etc/passwd and /etc/group are read over SFTP. Accounts that are in
+ * no file, such as those of a directory service, are not found.
  *
  * Threads: one at a time.
  */
@@ -17,12 +17,12 @@
 struct sftp;
 struct sync_accounts;
 
-/* Reads the files; done is called once, at the end of the session at the
- * latest. A file that cannot be read has no accounts. NULL: no memory, and done
+/* Reads the two files, and calls done once, at the latest when the session
+ * ends. A file that cannot be read counts as empty. NULL: no memory, and done
  * is not called. */
 struct sync_accounts *sync_accounts_read(struct sftp *s,
     void (*done)(void *arg), void *arg);
-/* sync_accounts_free() is called after done was; a NULL is ignored. */
+/* Frees a; only after done was called. a may be NULL. */
 void sync_accounts_free(struct sync_accounts *a);
 /* Finds the number of a user or group by name. False: there is none. */
 bool sync_accounts_find(const struct sync_accounts *a, enum owners_kind kind,

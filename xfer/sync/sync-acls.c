@@ -8,8 +8,8 @@
 #include "xfer/sync/sync-owners.h"
 #include "xfer/xattrs.h"
 
-/* An ACL in the kernel's form: a version, then entries of a tag, permissions
- * and an id, all little-endian. */
+/* Layout of an ACL in the kernel's form: a version, then entries of a tag,
+ * permissions and an id, all little-endian. */
 enum {
 	HEAD = 4,
 	ENTRY = 8,
@@ -61,7 +61,7 @@ set_id(uint8_t *entry, uint32_t id)
 		entry[ID_AT + i] = (uint8_t)(id >> 8 * i);
 }
 
-/* By tags, then by ids, as ACLs are sorted. */
+/* Compares entries by tag, then by id: the order that an ACL needs. */
 static int
 entry_order(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * ACLs by name: the ids of users and groups in those of a set of extended
- * attributes (xfer/xattrs.h) become the target's.
+ * ACLs by name: maps the ids of users and groups in the ACLs of a set of
+ * extended attributes (xfer/xattrs.h) to those of the target.
  *
  * Threads: one at a time.
  */
@@ -15,10 +15,10 @@
 
 struct sync_owners;
 
-/* Has the set ACLs with ids? */
+/* True if the set has an ACL with ids. */
 bool sync_acls_have_ids(struct span set);
-/* Sets *out to the set with the target's ids. False: some of them are not known
- * yet, and are noted as to be asked for. */
+/* Sets *out to the set with the target's ids. False: some ids are not known
+ * yet; sync_owners_ask() will ask for them. */
 bool sync_acls_map(struct sync_owners *o, struct span set, struct buf *out);
 
 #endif

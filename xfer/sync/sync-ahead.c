@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * DESIGN. Items wait in a queue. A group has a state for each file of rules:
- * it is asked for as soon as the scan tells of it, and known to be missing as
- * soon as a name behind it, or the next group, is told. If the queue is full
- * before that, the file of the group that is told next is asked for unseen.
+ * Reads a scan ahead together with the files of rules.
  *
- * Our server gives a small file for one request. Elsewhere, and for others, it
- * is looked at, opened, looked at again, and read.
+ * DESIGN. Items wait in a queue. A group has a state for each of its files of
+ * rules. The file is asked for as soon as the scan tells its name; it is known
+ * to be missing as soon as the scan tells a name that sorts behind it, or the
+ * next group. If the queue fills up before, the file of the group that is read
+ * next is asked for without knowing whether it exists. Our server sends a small
+ * file in answer to one request. At other servers, and for larger files, that
+ * takes LSTAT, OPEN, FSTAT and READ.
  */
 #include "xfer/sync/sync-ahead.h"
 
@@ -24,13 +26,15 @@
 
 enum {
 	BYTES_MAX = 8 * 1024 * 1024, /* of items and texts */
-	ASKS_MAX = 64,		     /* files that are being read */
-	SMALL_MAX = 128 * 1024,	     /* of a file in one answer */
+	ASKS_MAX = 64,		     /* files of rules that are read at the same
+				      * time */
+	SMALL_MAX = 128 * 1024,	     /* bytes of a file that fits into one
+				      * answer */
 	PIECE = 32 * 1024,
 };
 
 enum file_state {
-	FILE_UNDECIDED, /* the scan has not come to its name */
+	FILE_UNDECIDED, /* the scan has not reached the file's name */
 	FILE_MISSING,
 	FILE_ASKED,
 	FILE_READ,
@@ -47,15 +51,15 @@ struct file {
 	const char *why;
 	bool is_open;
 	struct sftp_handle handle;
-	struct sftp_attrs attrs; /* as they were when it was looked at */
+	struct sftp_attrs attrs; /* the file's attributes as LSTAT told them */
 	struct buf text;
 };
 
-/* What has to be known of a group after it has left the queue. */
+/* What is kept of a group after its items have left the queue. */
 struct group {
 	char *path;
-	unsigned asks; /* files of it that are being read */
-	bool left;     /* nobody needs it any more */
+	unsigned asks; /* files of this group that are being read */
+	bool left;     /* the reader needs the group no more */
 	struct file files[SYNC_AHEAD_FILES];
 };
 
@@ -68,9 +72,10 @@ struct sync_ahead {
 	unsigned asks;
 	bool ended, dead;
 	int err;
-	struct sync_kept_list queue; /* `with` of a group is its struct group */
+	struct sync_kept_list queue; /* items; `with` of a group's item is its
+				      * struct group */
 	struct sync_kept *told;
-	struct group *reading; /* the group that the scan is in */
+	struct group *reading; /* the group whose names the scan tells */
 	struct group *now;     /* that was told last */
 };
 
@@ -87,7 +92,8 @@ group_free(struct sync_ahead *a, struct group *g)
 	free(g);
 }
 
-/* Nobody needs the group any more, but answers may be under way. */
+/* Frees a group that the reader needs no more, now or with the last answer that
+ * is under way for it. */
 static void
 group_leave(struct sync_ahead *a, struct group *g)
 {
@@ -150,7 +156,7 @@ sync_ahead_free(struct sync_ahead *a)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* The file is read, or never will be. */
+/* Ends the reading of a file: it is read, missing, or has failed. */
 static void
 file_ends(struct file *f, enum file_state state, const char *why)
 {
@@ -177,7 +183,7 @@ file_ends(struct file *f, enum file_state state, const char *why)
 		free(a);
 }
 
-/* Ends the file if the answer is no answer, or not that one. */
+/* Ends the reading of f if the reply is an error or not of the type wanted. */
 static bool
 has_failed(struct file *f, const struct sftp_reply *reply, uint8_t wanted)
 {
@@ -207,7 +213,7 @@ path_of(const struct file *f)
 	return path;
 }
 
-/* Takes the attributes. False: it must not be read, and has ended. */
+/* Takes the attributes. False: f must not be read by them, and has ended. */
 static bool
 is_readable(struct file *f, const struct sftp_attrs *attrs)
 {
@@ -240,7 +246,8 @@ data_came(void *arg, uint64_t offset, const uint8_t *p, size_t len)
 {
 	struct file *f = arg;
 
-	/* Pieces come in order; a gap shows by the length. */
+	/* Pieces come in order; a missing one shows later, by the length of the
+	 * text. */
 	if (offset == buf_len(&f->text) &&
 	    len <= SYNC_RULES_FILE_MAX - buf_len(&f->text))
 		buf_put(&f->text, p, len);
@@ -274,7 +281,8 @@ ask_piece(struct file *f)
 	    (uint32_t)MIN(left, (uint64_t)PIECE), data_came, piece_read, f);
 }
 
-/* What was opened must be what the name was: not what a link leads to. */
+/* The file that was opened must be the one that LSTAT saw, not one that a link
+ * leads to. */
 static void
 opened_seen(void *arg, const struct sftp_reply *reply)
 {
@@ -348,7 +356,8 @@ got(void *arg, const struct sftp_reply *reply)
 	file_ends(f, FILE_READ, NULL);
 }
 
-/* Only a session that is confined follows no link. */
+/* SFTP_EXT_GET_FILE would follow a link, but a session that is confined follows
+ * none. */
 static void
 ask_by(struct file *f, bool at_once)
 {
@@ -365,7 +374,8 @@ ask_by(struct file *f, bool at_once)
 	free(path);
 }
 
-/* unseen: it is not known to be there, nor what it is. */
+/* Asks for the i-th file of a group. unseen: neither whether it exists is
+ * known, nor its kind. */
 static void
 ask(struct sync_ahead *a, struct group *g, size_t i, bool unseen)
 {
@@ -382,7 +392,7 @@ ask(struct sync_ahead *a, struct group *g, size_t i, bool unseen)
 
 /* ---- the queue ---------------------------------------------------------- */
 
-/* The entry is that of a file of rules, by its name. */
+/* Takes the entry that has the name of the i-th file of rules. */
 static void
 found(struct sync_ahead *a, size_t i, const struct walk_item *entry)
 {
@@ -398,9 +408,9 @@ found(struct sync_ahead *a, size_t i, const struct walk_item *entry)
 	}
 }
 
-/* An entry of the group that the scan is in may be a file of rules. Those whose
- * names come before it are missing, as a group is told in order. entry NULL:
- * the group is over. */
+/* Looks whether an entry of the group that the scan is in is a file of rules.
+ * Names are told in order, so files whose names sort before the entry's are
+ * missing. entry NULL: the group is over. */
 static void
 decide(struct sync_ahead *a, const struct walk_item *entry)
 {
@@ -465,7 +475,7 @@ is_full(const struct sync_ahead *a)
 	return a->bytes > BYTES_MAX || a->asks >= most;
 }
 
-/* Takes what the scan has. */
+/* Reads the scan until the queue is full, or no more is there. */
 static int
 fill(struct sync_ahead *a)
 {
@@ -485,8 +495,8 @@ fill(struct sync_ahead *a)
 	return r < 0 ? r : 0;
 }
 
-/* Are the texts of the group there? Those that could be far ahead are asked for
- * unseen. */
+/* True if the texts of all files of the group are known. Files that could be
+ * far ahead in the scan are asked for unseen. */
 static bool
 is_known(struct sync_ahead *a, struct group *g)
 {

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Which other file of the target may have what a new one has.
- *
- * --fuzzy: a file of the same directory, with the same size and time, or else
- * with a similar name. So new files of a directory wait until all of its names
- * are known. --detect-renames: a file that is to be deleted, with the same size
- * and time, wherever it is. So new files wait until both trees are known.
- *
- * What is chosen is only a guess: the transfer takes from it what is proven to
- * be the new file's (xfer/delta/), and deletes come after all copies.
+ * Chooses another file of the target as the basis of a new one, which may have
+ * some of its data. --fuzzy: a file of the same directory, with the same size
+ * and time, or else with a similar name; so new files of a directory wait until
+ * all names there are known. --detect-renames: a file that is to be deleted,
+ * with the same size and time, in any directory; so new files wait until both
+ * trees are known. The choice is a guess only: the transfer uses the parts of a
+ * basis that are proven to be equal (xfer/delta/), and deletes come after all
+ * copies.
  */
 #include "config.h"
 
@@ -24,37 +23,42 @@
 #include "xfer/sync/sync-plan-internal.h"
 
 enum {
-	NAMES_MAX = 16384,	/* of a directory that are looked at */
-	COMPARES_MAX = 200000,	/* of names, for the new files of a directory */
-	EDITS_MAX = 24,		/* more, and names are not similar */
-	SUFFIX_WEIGHT = 10,	/* a letter of a suffix counts as so many */
-	ROWS = 1024 * 1024,	/* a power of two; 16 MiB */
+	NAMES_MAX = 16384,	/* names of one directory that are compared */
+	COMPARES_MAX = 200000,	/* comparisons of names for all new files of a
+				 * directory */
+	EDITS_MAX = 24,		/* names that differ in more letters are not
+				 * similar */
+	SUFFIX_WEIGHT = 10,	/* what a differing letter of a suffix counts */
+	ROWS = 1024 * 1024,	/* rows of the table: a power of two; 16 MiB */
 	ROWS_USED_MAX = ROWS / 2,
 	PROBES_MAX = 64,
 };
 
 struct name {
-	char *path; /* owned; at the target, as orders name it */
+	char *path; /* owned; path at the target as in orders */
 	const char *name; /* within path */
 	uint64_t size;
 	int64_t mtime;
 };
 
-/* A file that is to be deleted. */
+/* A row of the table of files that are to be deleted. */
 struct row {
 	uint64_t key; /* 0: the row is free */
-	uint64_t at;  /* of its record in the list of deletes */
+	uint64_t at;  /* place of the file's record in the list of deletes */
 };
 
 struct sync_bases {
-	struct sync_spool waiting; /* new files of the open group */
-	struct name *names;	   /* owned; of the target's open group */
+	struct sync_spool waiting; /* new files of the open group that wait for
+				    * --fuzzy */
+	struct name *names;	   /* owned; files of the target in the open
+				    * group */
 	size_t n, room;
 	uint32_t compares;
-	struct sync_spool later; /* new files, until both trees are known */
+	struct sync_spool later; /* new files that wait for --detect-renames */
 	struct row *rows;	 /* owned; NULL: none yet */
 	size_t used;
-	uint64_t secret; /* nobody can make files with keys that collide */
+	uint64_t secret; /* random, so that nobody can make files whose keys
+			  * collide */
 };
 
 static struct sync_bases *
@@ -129,8 +133,8 @@ sync_basis_seen(struct sync_plan *p, const char *path,
 	n->mtime = t->mtime;
 }
 
-/* Of size and time; never 0. The multiplier is odd, and the secret makes where
- * a key lies unknown. */
+/* The key of a file in the table, from its size and time; never 0. The
+ * multipliers are odd. The secret keeps others from knowing a file's row. */
 static uint64_t
 key_of(const struct sync_bases *b, const struct walk_item *i)
 {
@@ -171,8 +175,8 @@ sync_basis_goes(struct sync_plan *p, const struct walk_item *t)
 
 /* ---- names that are similar --------------------------------------------- */
 
-/* How many letters have to be put in, taken out or changed to make one text of
- * the other; more than EDITS_MAX: it does not matter how many. */
+/* The number of letters to insert, remove or change to make one text of the
+ * other; any number above EDITS_MAX if it is greater than that. */
 static unsigned
 edits(const char *a, size_t a_len, const char *b, size_t b_len)
 {
@@ -198,7 +202,7 @@ edits(const char *a, size_t a_len, const char *b, size_t b_len)
 	return row[b_len];
 }
 
-/* Where the suffix of a name begins: at its last dot, but not at the first
+/* The suffix of a name: from its last dot on, unless that is the first
  * letter. */
 static const char *
 suffix_of(const char *name)
@@ -217,7 +221,8 @@ distance(const char *a, const char *b)
 	    SUFFIX_WEIGHT * edits(a_end, strlen(a_end), b_end, strlen(b_end));
 }
 
-/* rsync's rule: the same size and time, whatever its name, before all else. */
+/* Finds the most similar file in the open group. As with rsync, one with the
+ * same size and time comes before all others, whatever its name. */
 static const struct name *
 find_similar(struct sync_bases *b, const struct sync_record *r)
 {
@@ -293,7 +298,7 @@ sync_bases_group_ends(struct sync_plan *p)
 			sync_emit(p, &r);
 	}
 	forget_names(b);
-	/* The next group begins with an empty list. */
+	/* The list of names is of the group that ends here. */
 	if (b->waiting.first > 0) {
 		sync_spool_clear(&b->waiting);
 		sync_spool_init(&b->waiting);
@@ -303,8 +308,8 @@ sync_bases_group_ends(struct sync_plan *p)
 
 /* ---- files that were renamed -------------------------------------------- */
 
-/* Is the record of that row a file like this one? It is good until the list of
- * deletes is read again. */
+/* Reads the record that row refers to: true if it is of a file with the same
+ * size and time. *old is valid until the list of deletes is read again. */
 static bool
 is_like(struct sync_plan *p, const struct row *row,
     const struct sync_record *r, struct sync_record *old)
@@ -325,8 +330,8 @@ has_one_name(const char *a, const char *b)
 	return strcmp(path_last(a), path_last(b)) == 0;
 }
 
-/* Finds the file that the new one may have been, first one of that name.
- * The caller frees the path. */
+/* Finds the file that was renamed to the new one, preferably one that has the
+ * same name in another directory. The caller frees the path. */
 static char *
 find_renamed(struct sync_plan *p, const struct sync_record *r)
 {

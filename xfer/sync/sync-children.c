@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The directories of a group, whose own groups come when the group is over, in
- * the order of their names. There may be millions of them side by side: then
- * they are in a spool, from the first one on, and come back some at a time.
+ * The directories of a group. Their own groups follow when this group is over,
+ * in the order of names. There may be millions of them side by side: then all
+ * are written to a spool, and read back some at a time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,8 +12,9 @@
 #include "xfer/sync/sync-plan-internal.h"
 
 enum {
-	CHILDREN_MAX = 2048, /* in memory, while their group is open */
-	BACK = 256,	     /* that come back at a time */
+	CHILDREN_MAX = 2048, /* directories held in memory while their group is
+			      * open */
+	BACK = 256,	     /* directories that are read back at a time */
 };
 
 enum {
@@ -60,7 +61,7 @@ set_flags(struct sync_child *c, uint32_t flags)
 	c->make.replaces_kind = (flags & MAKE_REPLACES) != 0;
 }
 
-/* Without its extended attributes, if bare. */
+/* Writes a directory to the spool. bare: without its extended attributes. */
 static int
 put(struct sync_spool *s, const struct sync_child *c, bool bare)
 {
@@ -83,7 +84,7 @@ put(struct sync_spool *s, const struct sync_child *c, bool bare)
 	return err;
 }
 
-/* False: the bytes are none. */
+/* Reads a directory from bytes of the spool. False: the bytes are damaged. */
 static bool
 get(struct sync_child *c, const uint8_t *bytes, size_t len)
 {
@@ -117,7 +118,7 @@ forget(struct sync_frame *f)
 		free(f->children[i].name);
 		free(f->children[i].xattrs);
 	}
-	/* Whoever adds one takes it to be zero. */
+	/* sync_children_add() expects a new element to be zero. */
 	if (f->n > 0)
 		memset(f->children, 0, f->n * sizeof *f->children);
 	f->n = f->at = 0;
@@ -133,7 +134,8 @@ sync_children_free(struct sync_frame *f)
 	free(f->more);
 }
 
-/* What is in directories that are lost here is not compared. */
+/* Reports that directories below f were lost from the spool: what is in them is
+ * not compared. */
 static void
 fail(struct sync_plan *p, const struct sync_frame *f, int err)
 {

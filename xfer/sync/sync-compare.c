@@ -124,8 +124,8 @@ want_owner(const struct sync_opts *o, const struct sync_ends *ends,
 	    may_give_to(ends, d->gid);
 }
 
-/* Only root can set all kinds, and a link has neither ACLs nor attributes of
- * its user. */
+/* Only root can set attributes of all kinds. A link has no ACL, and no
+ * attributes of the kind `user`. */
 uint32_t
 sync_xattr_kinds(const struct sync_opts *o, const struct sync_ends *ends,
     enum walk_kind kind)

@@ -51,7 +51,8 @@ struct sync_decision {
 	/* Its owner and group, if these are asked for and can be set. */
 	bool sets_owner, sets_group;
 	uint32_t uid, gid;
-	uint32_t xattrs; /* enum xattrs_kind: those that it gets */
+	uint32_t xattrs; /* kinds of attributes that are set: enum
+			  * xattrs_kind */
 };
 
 /* What the ends can tell and do. */
@@ -69,12 +70,14 @@ struct sync_decision sync_decide(const struct sync_opts *o,
     const struct sync_ends *ends, const struct walk_item *source,
     const struct walk_item *target);
 
-/* The kinds of extended attributes that a target of that kind is to have. */
+/* The kinds of extended attributes that a target of the given kind should
+ * have. */
 uint32_t sync_xattr_kinds(const struct sync_opts *o,
     const struct sync_ends *ends, enum walk_kind kind);
-/* Is a target of that kind to have the source's time? */
+/* Should a target of the given kind have the source's time? */
 bool sync_keeps_time(const struct sync_opts *o, enum walk_kind kind);
-/* Are the times, in seconds, equal as --modify-window has it? False without. */
+/* True if two times, in seconds, are equal within --modify-window; false
+ * without that option. */
 bool sync_time_is_near(const struct sync_opts *o, int64_t a, int64_t b);
 
 enum { SYNC_ITEM_LEN = 11 };

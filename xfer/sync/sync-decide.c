@@ -19,7 +19,8 @@
 
 enum { PERMISSIONS = 0777 };
 
-enum { PARTS_MAX = 256 }; /* of a directory, that are gone on with */
+enum { PARTS_MAX = 256 }; /* names of parts of one directory that are
+			   * remembered */
 
 /* ---- records ------------------------------------------------------------ */
 
@@ -54,8 +55,8 @@ attrs_of(const struct walk_item *t)
 	return a;
 }
 
-/* Has a target that is there already the right time, within --modify-window?
- * Then it keeps it, unless its data are written. */
+/* True if a target that exists has the right time, within --modify-window. It
+ * keeps that time, unless its data are written. */
 static bool
 has_time(const struct sync_decision *d)
 {
@@ -64,9 +65,9 @@ has_time(const struct sync_decision *d)
 	    (d->differs & SYNC_DIFFERS_TIME) == 0;
 }
 
-/* Which attributes the target gets. A new file, and one that takes an old one's
- * place, has none of the old one's. A directory loses its time when something
- * in it changes, so that is decided later. */
+/* Chooses the attributes that the target gets. A new file, also in the place of
+ * an old one, has none of the old one's. The time of a directory changes with
+ * its entries, so whether to set it is decided later. */
 static uint32_t
 to_set(const struct sync_plan *p, const struct sync_decision *d,
     enum walk_kind kind)
@@ -116,15 +117,15 @@ add_child(struct sync_plan *p, const char *path)
 	return sync_children_add(TAILQ_LAST(&p->frames, sync_frames), path);
 }
 
-/* The order that makes the directory, without its path: a child keeps one
- * record, not two. */
+/* The order that makes the directory, without its path, from the record of its
+ * attributes: so a child holds one record, not two. */
 static struct sync_record
 make_of(const struct sync_child *c)
 {
 	struct sync_record r = c->attrs;
 
 	r.kind = XFER_ORDER_MAKE_DIR;
-	r.xattrs = 0; /* they come with the other attributes */
+	r.xattrs = 0; /* they are set with the other attributes */
 	r.silent = c->make.silent;
 	r.has_was = c->make.has_was;
 	r.replaces_kind = c->make.replaces_kind;
@@ -132,8 +133,8 @@ make_of(const struct sync_child *c)
 	return r;
 }
 
-/* -m: something of a source is in the open directory, so that one counts, and
- * those that it is in. */
+/* -m: orders the open directory, and those above it, to be made if they have
+ * waited for a first entry of the source. */
 static void
 fill_dirs(struct sync_plan *p)
 {
@@ -154,7 +155,7 @@ fill_dirs(struct sync_plan *p)
 	}
 }
 
-/* Lets the owner write to the directory that is open. */
+/* Has the open directory made writable for its owner, once. */
 static void
 touch(struct sync_plan *p)
 {
@@ -181,16 +182,16 @@ is_protected(const struct sync_plan *p, const char *path, bool is_dir)
 	return is;
 }
 
-/* Is it the directory that the user has named as the target? */
+/* True if the path is that of the target itself. */
 static bool
 is_target(const struct sync_plan *p, const char *path)
 {
 	return *path == '\0' && p->now->pair.shown[0] == '\0';
 }
 
-/* A directory of the source: it is made if need be, and gets its attributes
- * when all else is done. With -m one that is protected counts as a file does,
- * and so does the target. */
+/* Takes a directory of the source: it is made if it is missing, and gets its
+ * attributes when all else is done. With -m, a protected directory counts as an
+ * entry, and so does the target itself. */
 static void
 take_dir(struct sync_plan *p, struct sync_child *c,
     const struct sync_decision *d, const struct sync_record *r,
@@ -240,8 +241,8 @@ take_dir(struct sync_plan *p, struct sync_child *c,
 	}
 }
 
-/* -m: a directory of the target goes if nothing of the source's is in it, as if
- * the source did not have it. */
+/* -m: deletes a directory of the target into which nothing of the source came,
+ * as if the source did not have the directory. */
 static void
 prune(struct sync_plan *p, struct sync_frame *f)
 {
@@ -281,8 +282,8 @@ sync_frame_end(struct sync_plan *p, struct sync_frame *f)
 	r = f->self.attrs;
 	r.path = f->path;
 	if (f->self.pending) {
-		/* With -m it does not count; but its owner was let write to it,
-		 * so it gets back the mode that it had. */
+		/* The directory was not filled, so -m leaves it out. But it was
+		 * made writable for its owner, so its mode is set back. */
 		r.silent = true;
 		r.set = SFTP_A_MODE;
 		r.xattrs = 0;
@@ -311,7 +312,8 @@ sync_top(struct sync_plan *p, const struct walk_item *s,
 	}
 	r = record_of(p, &d, 0, s, is_there ? t : NULL);
 	if (pair->target_made) {
-		/* What the umask has left of all permissions. */
+		/* The mode of a directory made with all permissions, less those
+		 * in the umask. */
 		if (is_there && (r.set & SFTP_A_MODE) == 0) {
 			r.set |= SFTP_A_MODE;
 			r.mode = (uint32_t)S_IFDIR |
@@ -388,8 +390,9 @@ replace_dir(struct sync_plan *p, const char *path, struct sync_record *r,
 	sync_record_put(p, &p->late, r);
 }
 
-/* Has a run that was broken off left a part of the file? The transfer looks
- * whose it is. Names that sort before that of their part get a new one. */
+/* True if an interrupted run has left a part of the file; the transfer checks
+ * that it is this file's. The parts of names that sort behind that of the part
+ * are not known yet, so these begin a new part. */
 static bool
 has_part(const struct sync_plan *p, const char *path)
 {
@@ -443,8 +446,9 @@ take_file(struct sync_plan *p, const char *path,
 	}
 }
 
-/* An entry of the target of which nothing is known: with -K a link that leads
- * out of the target. It stays as it is, and so does what is below it. */
+/* Reports an entry of the target whose kind is not known, such as, with -K, a
+ * link that leads out of the target. The entry stays as it is, with all below
+ * it. */
 static void
 unknown_target(struct sync_plan *p, const char *path,
     const struct walk_item *t)
@@ -466,8 +470,9 @@ xattrs_unread(struct sync_plan *p, const char *path)
 	free(shown);
 }
 
-/* Would a file be read that lies on a tape? It is not copied, and as it may be
- * at the target by another name, nothing is deleted. */
+/* Reports a file that would have to be read from a tape, and true. It is not
+ * copied; and because it may be at the target under another name, nothing is
+ * deleted. */
 static bool
 stays_away(struct sync_plan *p, const char *path, const struct walk_item *s,
     const struct sync_decision *d)
@@ -541,7 +546,7 @@ sync_keep(struct sync_plan *p, const char *path)
 	sync_record_put(p, &p->to_delete, &r);
 }
 
-/* Is the path the directory, in it, or above it? */
+/* True if the path is that of the directory, or is in it, or above it. */
 static bool
 is_with(const char *dir, const char *path)
 {
@@ -552,7 +557,8 @@ is_with(const char *dir, const char *path)
 		'/');
 }
 
-/* Backups, and further directories of the target's side, are never in a
+/* True if the path belongs to this run's own directories, for backups or as
+ * further directories of the target: they are never taken for a part of a
  * source. */
 static bool
 is_of_run(const struct sync_plan *p, const char *path)

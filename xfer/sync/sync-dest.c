@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Further directories of the target's side (--link-dest and its kin). Their
- * scans go beside those of the sources, which they follow: what no source has
- * is passed over.
+ * scans follow those of the sources: names that no source has are passed over.
  */
 #include "config.h"
 
@@ -21,7 +20,8 @@ sync_dests_fill(struct sync_pair_state *s)
 
 		if (one == SYNC_SCAN_LATER)
 			r = one;
-		/* One that cannot be read to its end has nothing more. */
+		/* A further directory that cannot be read to its end counts as
+		 * ended. */
 		if (one < 0) {
 			c->have = c->in_group = false;
 			c->ended = true;
@@ -87,10 +87,10 @@ sync_dests_join(struct sync_pair_state *s, const char *path)
 	}
 }
 
-/* How well a further directory has a name. */
+/* How much of the source's file a further directory has under the same name. */
 enum sync_match {
 	SYNC_MATCH_NONE,
-	SYNC_MATCH_KIND, /* another file, or link, of this kind */
+	SYNC_MATCH_KIND, /* something of the same kind */
 	SYNC_MATCH_DATA, /* the same content */
 	SYNC_MATCH_ALL,	 /* and attributes */
 };
@@ -99,11 +99,12 @@ struct sync_found {
 	enum sync_match match;
 	unsigned dest;
 	const struct walk_item *item;
-	struct sync_decision decision; /* if the target were like that */
+	struct sync_decision decision; /* what would be done if this were the
+				        * target */
 };
 
-/* Does the further directory's file differ from the source's? Options that
- * leave targets alone say nothing of it. */
+/* Compares the file of a further directory with the source's. Options that
+ * leave existing targets alone are ignored here. */
 static enum sync_match
 match(const struct sync_plan *p, const struct walk_item *s,
     const struct walk_item *item, struct sync_decision *d)
@@ -132,8 +133,8 @@ same_file(const struct walk_item *a, const struct walk_item *b)
 	return a->ino != 0 && a->ino == b->ino && a->dev == b->dev;
 }
 
-/* A target that is there, and has all that it should, is linked anew only where
- * it is known to be another file. */
+/* True if the target may be replaced by a link to the found file. A target that
+ * needs no change is replaced only if it is known to be another file. */
 static bool
 may_link(const struct sync_decision *now, const struct walk_item *t,
     const struct sync_found *found)
@@ -182,7 +183,8 @@ find(const struct sync_plan *p, const struct walk_item *s,
 	}
 	if (t == NULL || t->kind != s->kind)
 		return best;
-	/* What is there gives way only to a link to the very same. */
+	/* An existing target is replaced only by a link to a file that equals
+	 * the source in all. */
 	now = sync_decide(p->p.opts, p->p.ends, s, t);
 	if (best.match != SYNC_MATCH_ALL || s->kind != WALK_FILE ||
 	    p->p.opts->one_file.dest != SYNC_DEST_LINK ||
@@ -203,7 +205,7 @@ tell_as(const struct sync_plan *p, const struct sync_found *found,
 	    r->letters);
 	if (how != 0)
 		r->letters[0] = how;
-	/* A copy that does not keep the time gets that of now. */
+	/* With 'c' and without -t the copy gets the present time. */
 	if (how == 'c' && !p->p.opts->times && (is_file ||
 		(r->item.kind == WALK_DIR && found->match < SYNC_MATCH_ALL))) {
 		if (r->letters[2] == ' ')

@@ -238,7 +238,7 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	const struct sync_pair *pair = pair_of(p, r->pair);
 	bool is_delete = r->kind == XFER_ORDER_DELETE ||
 	    r->kind == XFER_ORDER_DELETE_DIR;
-	/* A pair of one file may give it another name at the target. */
+	/* pair->as is the name at the target of a pair of one file. */
 	const char *name = pair->as != NULL ? pair->as : r->path;
 	char *in_top = sync_path_below(pair->shown, name);
 	struct xfer_order *o = &y->order;

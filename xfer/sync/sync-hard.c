@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Sets of hard links (-H): names of the source that are one file. One name of a
- * set is the first: a name whose target stays, or else the first that was met,
- * whose copy waits until all names are known. The others become names of the
- * target's file when the first is whole; those that are, stay. A set takes a
- * row of a table and, in a file, its first name, however many names it has.
+ * set is copied first: a name whose target needs no change, or else the first
+ * that was met, which waits until all names are known. The other names become
+ * links to that target when it is whole; names that are links to it already
+ * stay. A set takes a row of a table, and its first name is in a file, however
+ * many names the set has.
  */
 #include "config.h"
 
@@ -24,17 +25,18 @@ enum {
 };
 
 struct sync_set {
-	uint64_t dev, ino; /* at the source; ino 0: the row is free */
-	struct sync_file_id to; /* of the first name at the target; ino 0:
+	uint64_t dev, ino; /* numbers at the source; ino 0: the row is free */
+	struct sync_file_id to; /* numbers of the first name's target; ino 0:
 				 * unknown */
 	uint64_t first; /* where its paths are */
 	enum { SET_NEW, SET_COPIED, SET_STAYS } state;
 };
 
 struct sync_sets {
-	struct sync_set *rows; /* owned; size: a power of two */
+	struct sync_set *rows; /* owned; size is a power of two */
 	size_t used, size;
-	struct keyed_hash key; /* the numbers are a peer's */
+	struct keyed_hash key; /* secret of the table, because a peer chooses
+			        * the numbers */
 	struct sync_spool paths;
 	bool told;
 };
@@ -70,7 +72,7 @@ grow(struct sync_sets *t)
 	t->size = size;
 }
 
-/* The file's set; NULL: there are too many of them. */
+/* The set of a file, made if it is new; NULL: there are too many sets. */
 static struct sync_set *
 set_of(struct sync_plan *p, const struct walk_item *i)
 {
@@ -119,8 +121,8 @@ is_in_set(const struct sync_plan *p, const struct sync_record *r)
 	    r->item.ino != 0;
 }
 
-/* Notes the record's name as the first one: its path at the target, as links
- * name it, and as it is shown. */
+/* Notes the record's name as the first one of its set: the path at the target
+ * for links, and the name that is shown. */
 static void
 set_first(struct sync_plan *p, struct sync_set *s, const struct sync_record *r)
 {
@@ -138,7 +140,7 @@ set_first(struct sync_plan *p, struct sync_set *s, const struct sync_record *r)
 		    buf_len(&b));
 	if (err != 0) {
 		p->p.hooks.fail(p->p.hooks.arg, shown, err_text(err));
-		s->state = SET_NEW; /* the next name is the first */
+		s->state = SET_NEW; /* the next name becomes the first one */
 	}
 	buf_clear(&b);
 	free(shown);
@@ -174,7 +176,7 @@ sync_set_takes(struct sync_plan *p, struct sync_decision *d,
 		return false;
 	}
 	if (s->state == SET_STAYS && is_same(&r->is, &s->to)) {
-		/* The target has the name already, as one of that file. */
+		/* The target's name is a link to the set's file already. */
 		d->action = SYNC_NOTHING;
 		r->dest = 0;
 		r->letters[0] = '.';

@@ -33,7 +33,7 @@ enum {
 	"compared (with several sources, rules in directories, and other "    \
 	"file systems)"
 
-/* An entry whose texts are its own. */
+/* A copy of an item, with its texts. */
 struct kept_item {
 	bool is;
 	struct walk_item item;
@@ -44,25 +44,28 @@ struct held_name {
 	char *path; /* owned */
 	unsigned source;
 	struct kept_item s, t;
-	struct kept_item *dests; /* owned; of each further directory of the
-				  * target (--link-dest); NULL: there is none */
+	struct kept_item *dests; /* owned; one for each further directory of the
+				  * target (--link-dest); NULL: none has the
+				  * name */
 	bool answered;
 	uint32_t status; /* the target's answer */
-	size_t is;   /* the target's name that it is; NOBODY */
-	bool taken;  /* of a target's name: it is that of a source's */
+	size_t is;   /* index of the target's name that is the same file;
+		      * NOBODY */
+	bool taken;  /* of a name at the target: it belongs to a name of the
+		      * source */
 };
 
 struct sync_held {
 	struct name_folds folds;
 	struct held_name *v; /* owned */
-	size_t n, room, bytes, at; /* at: those before it are judged */
+	size_t n, room, bytes, at; /* at: the next name to be judged */
 	const struct held_name *judged; /* at present; NULL: none */
 	enum { READ, ASKED, PAIRED } step;
-	size_t asked_for; /* the one new name that it was asked for, when all
-			   * before it was made; NOBODY */
-	unsigned pending; /* answers that are to come */
+	size_t asked_for; /* index of the new name for which the server was
+			   * asked after all names before were made; NOBODY */
+	unsigned pending; /* answers that are under way */
 	int err;	  /* the session's */
-	bool dead;	  /* whoever takes the last answer frees it */
+	bool dead;	  /* the plan is freed; the last answer frees this */
 };
 
 struct question {
@@ -130,7 +133,8 @@ keep_item(struct kept_item *k, const struct walk_item *item)
 	return put_bytes(k->bytes, len, item->xattrs.p, item->xattrs.len);
 }
 
-/* What the further directories have by that name, as their scans are now. */
+/* Copies what the further directories have under that name, before their scans
+ * go on. Returns the bytes. */
 static size_t
 keep_dests(struct held_name *n, const struct sync_pair_state *now,
     const char *name)
@@ -165,7 +169,8 @@ hold(const struct sync_pair_state *now, const char *path, unsigned source,
 	n->is = NOBODY;
 	h->bytes += sizeof *n + strlen(path) + keep_item(&n->s, s) +
 	    keep_item(&n->t, t) + keep_dests(n, now, name_of(n));
-	/* Those are judged together, before they can be put elsewhere. */
+	/* Names in the queue become children of the frame together, so room for
+	 * those is counted. */
 	if ((s != NULL && s->kind == WALK_DIR) ||
 	    (t != NULL && t->kind == WALK_DIR))
 		h->bytes += 2 * sizeof(struct sync_child);
@@ -185,15 +190,15 @@ forget(const struct sync_pair_state *now)
 		free(h->v[i].s.bytes);
 		free(h->v[i].t.bytes);
 	}
-	/* xrecallocarray() has to find zeros in what is new. */
+	/* xrecallocarray() expects zeros behind the old elements. */
 	if (h->n > 0)
 		memset(h->v, 0, h->n * sizeof *h->v);
 	h->n = h->bytes = h->at = 0;
 	h->step = READ;
 }
 
-/* Orders of these kinds are made later than others of their directory. So all
- * names have to be known before the first one is ordered. */
+/* True if orders of the directory may be delayed beyond later ones of it. Then
+ * all names have to be known before the first is ordered. */
 static bool
 orders_wait(const struct sync_opts *o)
 {
@@ -206,7 +211,8 @@ is_of_ascii(const char *name, unsigned flags)
 	return name_is_ascii(name) && !(flags & NAME_FOLD_MIXED);
 }
 
-/* Are all names of the class ASCII, and were such seen to be two here? */
+/* True if the names of this class are all ASCII, and the target was seen to
+ * tell names apart that differ in capitals. */
 static bool
 are_two(struct sync_plan *p, const char *name, unsigned flags)
 {
@@ -308,7 +314,8 @@ ask(struct sync_plan *p, size_t i)
 	free(path);
 }
 
-/* Asks for the new names that may be others which the target lists. */
+/* Asks the target for the new names that may be other spellings of names that
+ * it lists. */
 static void
 ask_all(struct sync_plan *p)
 {
@@ -327,10 +334,11 @@ ask_all(struct sync_plan *p)
 
 /* ---- which are one ------------------------------------------------------ */
 
-/* The target has a name that it does not list: that is one of those which it
- * lists. It is the one that takes the fewest ways; where that is not one, which
- * ways the target goes is not known. NOBODY: it is none that only the target
- * has. */
+/* Finds the listed name that is the same file as new name i, which the target
+ * has though it does not list it. It is the name that differs in the fewest
+ * ways. If two differ in equally few, *unclear is set, because it is not known
+ * which ways the target's file system ignores. NOBODY: it is none of the names
+ * that only the target has. */
 static size_t
 find_listed(const struct sync_held *h, size_t i, bool *unclear)
 {
@@ -345,7 +353,7 @@ find_listed(const struct sync_held *h, size_t i, bool *unclear)
 			continue;
 		n++;
 		if (found != NOBODY && ways == fewest)
-			all = 0; /* there are two of these */
+			all = 0; /* two names differ in equally few ways */
 		if (found == NOBODY || (ways & fewest) == ways) {
 			found = k;
 			fewest = ways;
@@ -357,7 +365,8 @@ find_listed(const struct sync_held *h, size_t i, bool *unclear)
 	return *unclear ? NOBODY : found;
 }
 
-/* Takes the answers: new names that are others which only the target lists. */
+/* Takes the answers, and pairs new names with the listed names that are the
+ * same files. */
 static void
 find_pairs(struct sync_held *h)
 {
@@ -386,10 +395,10 @@ find_pairs(struct sync_held *h)
 /* ---- directories with two names ----------------------------------------- */
 
 /*
- * Both trees are told in the order of their names, so what is in such a
- * directory does not come side by side. So it is left out, and compared as a
- * pair of its own when the pair that it is in is over, with scans that begin
- * there.
+ * True if a directory with two names can be compared. The two names are at
+ * different places in the order of the trees, so what is in them does not come
+ * side by side. The directory is left out therefore, and compared as a pair of
+ * its own after the present pair, with scans that begin in it.
  */
 
 static bool
@@ -402,7 +411,8 @@ can_compare(const struct sync_plan *p, const struct walk_item *s,
 	    p->n_rule_files == 0 && !s->not_entered && !t->not_entered;
 }
 
-/* Takes the directory out of those that are in the open group. */
+/* Makes the pair of a directory with two names; the directory is removed from
+ * the children of the open group. */
 static struct sync_pair_state *
 pair_of_child(struct sync_plan *p, struct sync_frame *f, const char *path,
     const char *target_path)
@@ -440,7 +450,8 @@ judge_dirs(struct sync_plan *p, const char *path, unsigned source,
 		free(shown);
 		return;
 	}
-	/* With -m it counts, whatever is in it. */
+	/* With -m the directory counts, whether something comes into it or
+	 * not. */
 	p->alone = true;
 	sync_handle(p, path, source, s, t);
 	p->alone = false;
@@ -512,7 +523,8 @@ judge_pair(struct sync_plan *p, struct held_name *n)
 		sync_handle(p, n->path, n->source, &n->s.item, &other->t.item);
 }
 
-/* A new name whose class has others. 1: it is judged; SYNC_SCAN_LATER. */
+/* Judges a new name whose class has other names. 1: it is done;
+ * SYNC_SCAN_LATER. */
 static int
 judge_new(struct sync_plan *p, size_t i, unsigned flags)
 {
@@ -528,15 +540,17 @@ judge_new(struct sync_plan *p, size_t i, unsigned flags)
 		return 1;
 	}
 	if (may_be && !p->p.opts->dry_run && h->asked_for != i) {
-		/* All that was ordered has to be made. */
+		/* The server is asked only after all that was ordered is
+		 * done. */
 		if (p->n_given > 0 || !TAILQ_EMPTY(&p->ready))
 			return SYNC_SCAN_LATER;
 		h->asked_for = i;
 		ask(p, i);
 		return SYNC_SCAN_LATER;
 	}
-	/* Names that differ from it in capitals were made before the server
-	 * was asked for it, and it is not there: they are different ones. */
+	/* Names that differ from this one only in capitals were made before the
+	 * server was asked, and it does not have this one: so it tells such
+	 * names apart. */
 	if (h->asked_for == i && is_of_ascii(name, flags) && !p->order_failed)
 		frame_of(p)->two_cases = true;
 	name_folds_mark(&h->folds, name, NAME_FOLD_NEW);
@@ -546,7 +560,7 @@ judge_new(struct sync_plan *p, size_t i, unsigned flags)
 	return 1;
 }
 
-/* A name that only the target lists. */
+/* Judges a name that only the target lists. */
 static void
 judge_gone(struct sync_plan *p, struct held_name *n, unsigned flags)
 {
@@ -590,7 +604,7 @@ judge(struct sync_plan *p, size_t i)
 	return 1;
 }
 
-/* Directories were met in another order than that of their names. */
+/* Sorts directories by name; they were added in another order. */
 static int
 compare_children(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Copies of items of a scan, which itself keeps an item only until its next
- * one, for those who read ahead of whom they tell.
+ * Copies of items of a scan. A scan keeps an item only until its next one;
+ * callers that read ahead need them longer.
  *
  * Threads: any.
  */
@@ -16,16 +16,16 @@
 
 struct sync_kept {
 	struct walk_item item;
-	void *with; /* what its reader knows of it besides; NULL at first */
+	void *with; /* the reader's own data about the item; NULL at first */
 	size_t bytes; /* memory that it takes */
 	uint8_t digest[WALK_DIGEST_LEN];
 	TAILQ_ENTRY(sync_kept) entry;
-	char text[]; /* the path or name, the text of a link, and the set of
-		      * extended attributes */
+	char text[]; /* path or name, text of a link, and set of extended
+		      * attributes */
 };
 TAILQ_HEAD(sync_kept_list, sync_kept);
 
-/* NULL: no memory. It is freed by free(). */
+/* Copies an item. NULL: no memory. The caller frees the copy with free(). */
 struct sync_kept *sync_kept_new(const struct walk_item *item);
 
 #endif

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The merge of a pair: its sources and its target tell groups in one order,
- * and names of a group in one order. A frame is the open group, or one of its
- * parents, with the directories that were seen in it. A group that a scan tells
- * later has to be one of these directories; any other is passed over.
+ * The merge of a pair. Its sources and its target tell groups in the same
+ * order, and names of a group in the same order. A frame is the open group, or
+ * one of its parents, with the directories that were seen in it. A group that a
+ * scan tells later has to be one of these directories; any other is passed
+ * over.
  */
 #include "config.h"
 
@@ -75,7 +76,7 @@ at_name(const struct sync_cursor *c)
 	return c->in_group && c->have && !c->item.is_group;
 }
 
-/* Is the path the first group's? */
+/* True if the path is that of the pair's first group. */
 static bool
 is_top(const struct sync_pair_state *s, const char *path)
 {
@@ -135,7 +136,7 @@ is_above(const char *dir, const char *path)
 	return len == 0 || (strncmp(dir, path, len) == 0 && path[len] == '/');
 }
 
-/* A directory that gets no group: its end is now. */
+/* Ends a directory for which no scan tells a group. */
 static void
 end_child(struct sync_plan *p, const struct sync_frame *f,
     const struct sync_child *c)
@@ -150,7 +151,7 @@ end_child(struct sync_plan *p, const struct sync_frame *f,
 	free(end.path);
 }
 
-/* Those of the frame that come before one, or all. */
+/* Ends the directories of the frame that sort before up_to; NULL: all. */
 static void
 end_children(struct sync_plan *p, struct sync_frame *f, const char *up_to)
 {
@@ -216,8 +217,8 @@ join_group(struct sync_cursor *c)
 	c->skips = false;
 }
 
-/* Something of a source of which nothing is known. If it went after it was
- * listed the other deletes are made all the same, as with rsync. */
+/* Reports an entry of the source that could not be read. If it vanished after
+ * it was listed, deletes are made nevertheless, as with rsync. */
 static void
 not_known(struct sync_plan *p, const char *path, bool is_dir, uint32_t status)
 {
@@ -276,7 +277,8 @@ rules_fail(struct sync_plan *p, const char *path, const char *why)
 	p->not_whole = true;
 }
 
-/* Takes the rules of one source's directory. False: they are not known. */
+/* Takes the rules of one source's directory. False: a file of rules could not
+ * be read. */
 static bool
 take_rules(struct sync_plan *p, unsigned source, const char *path)
 {
@@ -377,7 +379,8 @@ open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
 		(void)enter_rules(p, path);
 		join_group(&s->target);
 	} else {
-		/* The names in it are not known: one of them stays. */
+		/* Names in it are not known, so the directory itself must stay:
+		 * one unknown name is noted as kept. */
 		xasprintf(&inside, "%s/.", path);
 		sync_keep(p, inside);
 		free(inside);
@@ -385,8 +388,8 @@ open_gone(struct sync_plan *p, const char *path, const struct sync_child *c)
 	}
 }
 
-/* The frame of a group that is opened: of a directory in one above (c), or of
- * one that given names are in. */
+/* Opens the frame of a group: that of a directory of the frame above (c), or
+ * one on the way to names that were given (c NULL). */
 static void
 enter_frame(struct sync_plan *p, const char *path, const struct sync_child *c,
     bool with_target)
@@ -402,7 +405,8 @@ enter_frame(struct sync_plan *p, const char *path, const struct sync_child *c,
 		f->self = *c;
 	f->self.name = NULL;
 	f->has_group = true;
-	/* A new directory takes after the one that it is made in. */
+	/* How a file system treats capitals is taken over from the directory
+	 * above, for a directory that is new. */
 	f->two_cases = above != NULL && above->two_cases && !with_target;
 	s->group_unsure |= with_target && s->target.item.mounted;
 	f->unsure = s->group_unsure;
@@ -527,7 +531,7 @@ source_of(const struct sync_plan *p, const char *name, const char *path)
 	const struct sync_pair_state *s = p->now;
 	unsigned best = s->pair.n_sources;
 
-	/* An entry that a rule of its source hides is not there. */
+	/* An entry that a rule of its source hides counts as missing. */
 	for (unsigned i = s->pair.n_sources; i-- > 0;) {
 		const struct sync_cursor *c = &s->sources[i];
 
@@ -562,8 +566,8 @@ sync_handle(struct sync_plan *p, const char *path, unsigned source,
 		sync_gone(p, path, t);
 }
 
-/* With `as`, the source's only name and that name of the target are compared as
- * the same name. */
+/* True if the source's only name and the target's are compared as the same
+ * name, because the pair gives the name at the target (`as`). */
 static bool
 is_renamed(const struct sync_pair_state *s)
 {
@@ -676,7 +680,8 @@ sync_merge(struct sync_plan *p)
 			return r;
 		if (!sync_held_waits(s))
 			sync_children_limit(p);
-		/* What was judged has orders, which are given out first. */
+		/* The judged names may have orders, which are given out
+		 * first. */
 		if (!TAILQ_EMPTY(&p->ready))
 			return 1;
 		if (name != NULL) {

@@ -10,12 +10,14 @@ enum { SYNC_ANY_ID = -1 }; /* the id stays as it is at the source */
 
 struct sync_chmod; /* rules of --chmod: xfer/rules/sync-chmod.h */
 
-/* What further directories beside the target are for. */
+/* The purpose of the further directories. */
 enum sync_dest {
 	SYNC_DEST_NONE,
-	SYNC_DEST_LINK,	   /* --link-dest: files become names of theirs */
-	SYNC_DEST_COMPARE, /* --compare-dest: what they have is not copied */
-	SYNC_DEST_COPY,	   /* --copy-dest: what they have is told as known */
+	SYNC_DEST_LINK,	   /* --link-dest: targets become links to files
+			    * there */
+	SYNC_DEST_COMPARE, /* --compare-dest: files that are there are not
+			    * copied */
+	SYNC_DEST_COPY,	   /* --copy-dest: files there serve as copies */
 };
 
 enum { SYNC_DESTS_MAX = 20 };
@@ -33,8 +35,8 @@ struct sync_opts {
 	bool prune_empty;     /* -m */
 	struct {
 		bool max_given;
-		bool grows; /* --append-verify: what changed is copied only if
-			     * the target's size is less than the source's */
+		bool grows; /* --append-verify: only a target that is smaller
+			     * than the source is written */
 		uint64_t max, min;
 	} size; /* of files, in bytes */
 
@@ -42,7 +44,7 @@ struct sync_opts {
 	bool perms, times, owner, group; /* -p -t -o -g */
 	struct {
 		bool xattrs, acls, executability; /* -X -A -E */
-		bool recall; /* --recall: files that lie on a tape */
+		bool recall; /* --recall: read files that lie on a tape */
 	} also;
 	struct {
 		bool dir_times, link_times; /* -O -J */
@@ -67,10 +69,11 @@ struct sync_opts {
 	struct {
 		enum sync_dest dest;
 		bool hard_links; /* -H */
-		/* -y, --detect-renames: other files of the target may have
-		 * what a new one has. */
+		/* -y, --detect-renames: other files of the target serve as a
+		 * basis for new files. */
 		bool similar, renamed;
-	} one_file; /* with several names, now or at another time */
+	} one_file; /* options for files that have several names, now or one
+		     * after the other */
 	bool remove_source;
 	bool delete, delete_excluded, ignore_errors, force;
 	bool max_delete_given;

@@ -12,8 +12,7 @@
 
 enum {
 	ROWS_FIRST = 64,
-	BATCH = 256, /* ids that are asked for together: ids-by-name@ takes no
-		      * more names */
+	BATCH = 256, /* ids of one request: the limit of ids-by-name@ */
 };
 
 struct row {
@@ -22,23 +21,24 @@ struct row {
 };
 
 struct table {
-	struct row *rows; /* owned; size: a power of two */
+	struct row *rows; /* owned; size is a power of two */
 	size_t used, size;
 };
 
 /* The ids of one request. Once the source has told their names, ids without a
- * name are taken out. */
+ * name are removed. */
 struct ids {
 	uint32_t v[BATCH];
 	char *names[BATCH]; /* owned */
-	bool same[BATCH];   /* the id has that name at the target, too */
+	bool same[BATCH];   /* the target's name for the same number is the
+			     * same */
 	size_t n;
 };
 
 struct batch {
 	struct sync_owners *o;
 	struct ids ids[OWNERS_GROUP + 1]; /* by their kind */
-	unsigned waits; /* answers of the target that are to come */
+	unsigned waits; /* number of the target's answers that are under way */
 	bool settled;
 	TAILQ_ENTRY(batch) entry;
 };
@@ -46,9 +46,10 @@ struct batch {
 struct sync_owners {
 	struct sftp *source, *target;
 	struct table tables[OWNERS_GROUP + 1]; /* by kind */
-	struct batch *next; /* owned; to be sent; NULL: nothing */
-	/* Of a target that looks up no names: its files, and who waits for
-	 * them. */
+	struct batch *next; /* owned; the batch that is being filled; NULL:
+			     * none */
+	/* The files of a target that looks up no names, and the batches that
+	 * wait for them. */
 	struct sync_accounts *accounts;
 	bool has_accounts;
 	TAILQ_HEAD(batches, batch) waiting;
@@ -204,7 +205,8 @@ all_same(const struct batch *b)
 	return all;
 }
 
-/* In a session that can be confined the files would be those of its root. */
+/* Has the target's files of accounts read. A server that has confine@ is not
+ * asked for them: once it is confined, the paths lead to other files. */
 static void
 ask_files(struct batch *b)
 {
@@ -247,7 +249,8 @@ has_lists(const struct sftp_reply *reply)
 	return reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY;
 }
 
-/* Both answers of the target are there. */
+/* Counts an answer of the target down; the last one ends the batch, or has the
+ * files of accounts read. */
 static void
 target_answered(struct batch *b)
 {
@@ -301,8 +304,8 @@ on_same(void *arg, const struct sftp_reply *reply)
 	target_answered(b);
 }
 
-/* Takes the names of one kind. Of the batch's ids those are left that have
- * one. */
+/* Takes the source's names for the ids of one kind, and removes ids that have
+ * none. */
 static void
 take_names(struct batch *b, enum owners_kind kind, struct rd list)
 {
@@ -324,9 +327,9 @@ take_names(struct batch *b, enum owners_kind kind, struct rd list)
 	ids->n = n;
 }
 
-/* Asks the target for the ids of the names. One that may not be able to tell
- * them is asked for its names of the same numbers, too: mostly these are the
- * same, and then nothing else is needed. */
+/* Asks the target for the ids of the names. A target that may not know this
+ * request is also asked for its names of the same numbers: if these are the
+ * same names, nothing else is needed. */
 static void
 ask_target(struct batch *b)
 {
@@ -336,7 +339,8 @@ ask_target(struct batch *b)
 	bool by_name = sftp_has(s, SFTP_EXT_IDS_BY_NAME);
 
 	b->waits = by_name ? 1 : 2;
-	/* The first answer may come at once, if the session is over. */
+	/* The answer may come within the call, if the session is over, so b is
+	 * ready by now. */
 	if (!by_name)
 		sftp_users_groups(s, users->v, users->n, groups->v, groups->n,
 		    on_same, b);
@@ -376,7 +380,7 @@ send_batch(struct sync_owners *o)
 	    b->ids[OWNERS_GROUP].n, on_names, b);
 }
 
-/* Notes an id that is to be asked for. */
+/* Notes an id for the next request. */
 static int
 want(struct sync_owners *o, enum owners_kind kind, uint32_t id)
 {

@@ -105,8 +105,8 @@ sync_plan_free(struct sync_plan *p)
 	free(p);
 }
 
-/* The sources of trees are read with their files of rules, if there may be
- * any. */
+/* Has the scans of the sources read ahead with their files of rules, if there
+ * may be such files. */
 static int
 read_ahead(struct sync_plan *p, struct sync_pair_state *s)
 {
@@ -293,7 +293,8 @@ sync_plan_done(void *plan, uint64_t id, bool ok, uint64_t bytes)
 			break;
 	if (y == NULL)
 		return;
-	/* A link that could not be made was a copy. */
+	/* The link could not be made, and the file was copied: -i shows a 'c'
+	 * then. */
 	if (bytes > 0 && y->record.letters[0] == 'h')
 		y->record.letters[0] = 'c';
 	if (ok)

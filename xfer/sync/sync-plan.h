@@ -37,21 +37,22 @@ struct sync_pair {
 	 * paths are as the session names them. */
 	struct sync_scan *const *sources;
 	const char *const *source_roots;
-	struct sftp *source_session; /* reads files of rules there */
+	struct sftp *source_session; /* the session that reads files of rules */
 	unsigned n_sources;
 	struct sync_scan *target;
 	const char *target_root;
-	/* Is asked which names are one there; NULL: nobody is. */
+	/* The session that is asked which names are the same file at the
+	 * target; NULL: none is asked. */
 	struct sftp *target_session;
-	/* Begins a scan of a directory below the source's top (`source`), or
-	 * the target's, as the others are; NULL: it cannot. */
+	/* Begins a scan of a directory below the top of the source (if source
+	 * is true) or of the target; NULL: that cannot be done. */
 	int (*scan_below)(void *arg, const struct sync_pair *pair, bool source,
 	    const char *path, struct sync_scan **out);
 	void *scan_arg;
-	/* Further directories that may have what is missing at the target
-	 * (opts->one_file.dest), in the order in which they count; their tops,
-	 * as the session of the target names them, and held if they are local.
-	 */
+	/* Scans of the further directories that may have files which are
+	 * missing at the target (opts->one_file.dest), the first counting most;
+	 * their tops, as paths of the target's session, and as held directories
+	 * if they are local. */
 	struct sync_scan *const *dests;
 	const char *const *dest_roots;
 	struct local_dir *const *dest_locals;
@@ -75,7 +76,7 @@ struct sync_counts {
 	uint64_t made_files, made_dirs, made_links, deleted;
 	uint64_t bytes, copied_files, copied_bytes;
 	uint64_t target_entries;
-	/* What there is to be done: known when all is compared. */
+	/* Numbers of what is to be done, known when all is compared. */
 	uint64_t to_copy, to_copy_bytes, to_delete;
 };
 
@@ -90,8 +91,8 @@ struct sync_plan_hooks {
 	void (*note)(void *arg, const char *path, const char *text);
 	void (*fail)(void *arg, const char *path, const char *text);
 	void (*vanished)(void *arg, const char *path);
-	/* All is compared, and perhaps some is done already. NULL: nobody
-	 * wants to know. */
+	/* Is called when all is compared; some of the orders may be done by
+	 * then. NULL: not called. */
 	void (*compared)(void *arg, const struct sync_counts *counts);
 	void *arg;
 };
@@ -100,16 +101,15 @@ struct sync_plan_params {
 	const struct sync_opts *opts;
 	struct sync_rules *rules;
 	const struct sync_ends *ends;
-	/* Those of the pairs' further directories that are below the target
-	 * that the user has named, by their paths there: they are not deleted.
-	 * NULL: none. */
+	/* Further directories of the pairs that are below the user's target, as
+	 * paths from there: they are not deleted. NULL: none. */
 	const struct strlist *dests;
 	bool up;	 /* the local side is the source */
 	bool here;	 /* both are on this machine: letters are ">" */
 	bool tell_equal; /* items of what is equal, too */
-	bool every_file; /* there is an order also for one that is equal */
-	unsigned children_max; /* directories of one group that are kept in
-				* memory; 0: the default; for tests */
+	bool every_file; /* equal files get an order, too */
+	unsigned children_max; /* for tests: limit of a group's directories in
+			        * memory; 0: the default */
 	struct sync_plan_hooks hooks;
 };
 

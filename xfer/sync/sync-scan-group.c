@@ -19,7 +19,8 @@ enum {
 	RECORD_MAX = 128 + WALK_NAME_MAX + WALK_PATH_MAX,
 	WRITE_PIECE = 256 * 1024,
 	RUNS_MAX = 2048,
-	SETS_MAX = 128 * 1024 * 1024, /* of attributes of a run in memory */
+	SETS_MAX = 128 * 1024 * 1024, /* bytes of attributes in memory for one
+				       * run of records */
 };
 #define FILE_MAX (UINT64_C(16) << 30) /* bytes */
 
@@ -30,7 +31,7 @@ struct scan_run {
 	struct walk_item item; /* comes next; name and text are below */
 	char name[WALK_NAME_MAX + 1];
 	char *text; /* owned, or NULL */
-	uint8_t *set; /* of item.xattrs; owned, or NULL */
+	uint8_t *set; /* attributes of item; owned, or NULL */
 };
 
 static void
@@ -145,7 +146,8 @@ sort(struct scan_group *g)
 
 /* ---- the file of runs --------------------------------------------------- */
 
-/* A record begins with the length of the attributes that are its end. */
+/* Appends a record. It begins with the length of the extended attributes, which
+ * are its end. */
 static void
 put_record(struct buf *b, const struct walk_item *item)
 {
@@ -172,7 +174,7 @@ put_record(struct buf *b, const struct walk_item *item)
 	buf_put(b, item->xattrs.p, item->xattrs.len);
 }
 
-/* Takes the attributes, which are the rest of a record. */
+/* Reads the extended attributes, which are the rest of a record. */
 static int
 get_set(struct scan_run *r, struct rd *in, size_t len)
 {
@@ -319,7 +321,7 @@ scan_group_spill(struct scan_group *g)
 
 /* ---- merging ------------------------------------------------------------ */
 
-/* Reads on, if there are fewer than `need` bytes. */
+/* Reads more of the run's file if fewer than `need` bytes are in memory. */
 static int
 fill(struct scan_group *g, struct scan_run *r, size_t need)
 {

@@ -26,7 +26,7 @@ struct scan_entry {
 	char *text;	       /* of a link; owned, or NULL */
 	char *real;	       /* real path of a directory that a link leads to;
 				* owned, or NULL */
-	uint8_t *set;	       /* that item.xattrs points to; owned, or NULL */
+	uint8_t *set;	       /* owned; item.xattrs points to it; or NULL */
 	uint64_t dev;
 	unsigned looks; /* that were made at it: enum list_look_kind */
 	bool via_link;	/* it is what a link leads to */
@@ -49,7 +49,7 @@ struct scan_group {
 	struct scan_entry *v; /* owned; not yet in a run */
 	size_t count, cap, next;
 	struct buf names;
-	size_t set_bytes; /* of the entries' extended attributes */
+	size_t set_bytes; /* bytes of all entries' extended attributes */
 	struct scan_run *runs; /* owned */
 	size_t n_runs;
 	struct scan_file *file; /* borrowed; for the runs */
@@ -64,9 +64,9 @@ void scan_group_clear(struct scan_group *g);
 /* Adds an entry; good until the next call. NULL: no memory. */
 struct scan_entry *scan_group_add(struct scan_group *g, const void *name,
     size_t len, const struct walk_item *item);
-/* Gives an entry its extended attributes. One whose attributes are too many for
- * the memory of a group, or of which there are none that could be read (set
- * NULL), has them unread. */
+/* Sets the extended attributes of an entry. The entry is marked as one whose
+ * attributes are unread if the group would need too much memory, or if they
+ * could not be read (set NULL). */
 void scan_group_set_xattrs(struct scan_group *g, struct scan_entry *e,
     const struct buf *set);
 const char *scan_group_name(const struct scan_group *g,

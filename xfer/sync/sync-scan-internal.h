@@ -43,23 +43,25 @@ struct scan_way *scan_names_new(struct sftp *s, const char *top,
 bool scan_take_attrs(struct walk_item *item, const struct sftp_attrs *a);
 /* Sets what stat-ns@hpnssh.org tells besides. */
 void scan_take_ns(struct walk_item *item, const struct sftp_stat_ns *st);
-/* In a session that is confined: does the link lead out of its root? */
+/* True if a reply of a confined session says that the link leads out of the
+ * session's root. */
 bool scan_leads_out(const struct sftp *s, const struct sftp_reply *reply);
-/* The kinds of extended attributes that are asked for, one by one; 0: none, or
- * the server does not tell them. */
+/* The kinds of extended attributes for which the scan has to ask, entry by
+ * entry; 0: none, or the server does not tell them. */
 uint32_t scan_xattr_kinds(const struct sftp *s, uint32_t want);
-/* The answer to that: the set, owned by the caller. False: it cannot be read,
- * as *item says. */
+/* Takes the reply to that request: *set, owned by the caller. False: the
+ * attributes cannot be read, which is noted in *item. */
 bool scan_take_xattrs(struct walk_item *item, struct buf *set, uint32_t want,
     const struct sftp_reply *reply);
 /* Clears what was not asked for, since a walk does not tell it either. */
 void scan_leave_out_unasked(struct walk_item *item, uint32_t want);
 
-/* sync-scan-window.c: what is between a scan with owners and its reader: items
- * wait there until the ids of their owners are known. */
+/* sync-scan-window.c: the window of a scan with owners. Items wait in it until
+ * the ids of their owners are known. */
 struct scan_window;
 struct scan_window_source {
-	/* As sync_scan_next(); the item has the source's ids. */
+	/* Reads the scan, as sync_scan_next(); the items have the source's
+	 * ids. */
 	int (*next)(struct sync_scan *c, struct walk_item *item);
 	struct sync_scan *scan;
 	struct sync_owners *owners;
@@ -69,7 +71,7 @@ struct scan_window *scan_window_new(const struct scan_window_source *from);
 void scan_window_free(struct scan_window *w); /* NULL: nothing */
 int scan_window_next(struct scan_window *w, struct walk_item *item);
 void scan_window_fill(struct scan_window *w);
-/* Gives one item the target's ids: 1; SYNC_SCAN_LATER; ERR_*. */
+/* Maps the ids of one item to the target's. 1; SYNC_SCAN_LATER; ERR_*. */
 int scan_window_map(struct scan_window *w, struct walk_item *item);
 
 #endif

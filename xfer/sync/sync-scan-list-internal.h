@@ -36,15 +36,16 @@ struct list_dir {
 	uint32_t status; /* why it cannot be read */
 	struct sftp_handle *handle; /* owned; NULL: none */
 	bool is_open, at_end, group_told;
-	bool mounted; /* on another device than the top, with WALK_MOUNTS */
+	bool mounted; /* the directory is on another device than the top; with
+		       * WALK_MOUNTS */
 	unsigned reads, looks; /* requests without an answer */
 	unsigned width;	       /* READDIRs that may be under way */
 	struct scan_group group;
 	size_t next_look; /* entries before it need no more looks, or have
 			   * been asked for */
-	/* The directories in it that are still to be waited for: of each the
-	 * name, the real path if a link leads to it, and "m" if it is mounted,
-	 * with zero bytes. */
+	/* Directories below, whose groups are still to come: of each the name,
+	 * the real path if a link leads to it, and "m" if it is a mount point,
+	 * each with a zero byte. */
 	struct buf below;
 	/* Real path, if a link leads here; "" otherwise. */
 	char *real;
@@ -75,7 +76,8 @@ struct scan_list {
 	size_t below_bytes;
 	size_t reply_bytes; /* what answers to READDIR take, on average */
 	unsigned reads;	    /* READDIRs without an answer, of all */
-	uint64_t device; /* of the top, where want has LIST_DEVICES */
+	uint64_t device; /* device of the top, if want has one of
+			  * LIST_DEVICES */
 	char *real;	 /* path of the top, if links are followed; owned */
 	struct buf path; /* of the last request */
 };
@@ -105,7 +107,7 @@ bool list_looks_done(const struct list_dir *d);
 
 enum {
 	LIST_ASKED_MAX = 3072, /* requests under way */
-	/* What devices of directories are wanted for. */
+	/* the wants for which devices of directories have to be known */
 	LIST_DEVICES = WALK_ONE_DEVICE | WALK_MOUNTS,
 };
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a listing does not tell of an entry: the text of a link, what a link
- * leads to if links are followed, on which device a directory is, its extended
- * attributes, or its attributes, with servers that leave them out. An entry
- * gets one look after the other; many entries are looked at at once.
+ * Looks up what a listing does not tell of an entry: the text of a link, what a
+ * link leads to if links are followed, the device of a directory, extended
+ * attributes, and attributes at servers that leave them out. An entry gets one
+ * look after the other; many entries are looked up at the same time.
  *
- * DESIGN. A link that is followed to a directory could lead back to one that
- * the scan came from. So its real path is asked for, and compared with those of
- * all directories on the way to it; and a way goes over LINKS_MAX links at
- * most, as with the kernel.
+ * DESIGN. A link to a directory could lead back to one that the scan came
+ * through. So the link's real path is asked for, and compared with the real
+ * paths of all directories above it. A path goes through LINKS_MAX links at
+ * most, as in the kernel.
  */
 #include <sys/stat.h>
 
@@ -27,7 +27,8 @@ enum list_look_kind {
 	LOOK_REAL = 8,
 	LOOK_TEXT = 16,
 	LOOK_DEVICE = 32,
-	LOOK_XATTRS = 64, /* of what the entry has turned out to be */
+	LOOK_XATTRS = 64, /* attributes of what the entry has turned out to
+			   * be */
 };
 
 /* A request about an entry, or about the top. */
@@ -117,9 +118,9 @@ take_target(const struct scan_list *l, struct scan_entry *e,
 	e->via_link = true;
 }
 
-/* Is path the real path of the directory a? Real paths are asked for only where
- * a link leads to a directory: so it is the next one above a that was asked
- * for, and the names from there to a. */
+/* True if path is the real path of the directory a. The real path is known only
+ * of directories that a link leads to; that of a is put together from the next
+ * such directory above it and the names from there on. */
 static bool
 is_real_path(const struct scan_list *l, const struct list_dir *a,
     const char *path)

@@ -136,8 +136,8 @@ ns_done(void *arg, const struct sftp_reply *reply)
 	answered(q);
 }
 
-/* The answer to stat-ns of the link itself: it does not count if that was
- * followed. */
+/* Takes the answer to stat-ns for the link itself. It does not count if the
+ * link was followed. */
 static void
 link_ns_done(void *arg, const struct sftp_reply *reply)
 {
@@ -173,7 +173,7 @@ xattrs_done(void *arg, const struct sftp_reply *reply)
 	answered(q);
 }
 
-/* Asks for the extended attributes of what the name turned out to be. */
+/* Asks for the extended attributes of the entry, once its kind is known. */
 static void
 ask_xattrs(struct name_ask *q)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A scan by walk@hpnssh.org. READS requests for records are under way; their
- * answers wait in a ring until the reader has come so far, and each one that it
- * takes is followed by a new request. The first ones go out with a guessed
- * handle, behind the request for it: few, since what is asked for meanwhile,
- * such as a lock, is answered behind them, and a connection is slow at first.
+ * Scans by walk@hpnssh.org. READS requests for records are under way at a time.
+ * Answers wait in a ring until the reader comes to them; each one that it takes
+ * is followed by a new request. The first requests go out with a guessed
+ * handle, behind the request for the handle. They are few, because requests of
+ * others, such as for a lock, are answered behind them, and because a new
+ * connection is slow.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/buf.h"
 #include "xfer/sync/sync-scan-internal.h"
 
-/* Few: what is not recursive needs no more, and of many scans each gets few. */
+/* FEW_READS is for a scan that is not recursive, and for one of many scans. */
 enum { READS = 8, FEW_READS = 2 };
 
 enum read_state {
@@ -27,7 +28,8 @@ enum read_state {
 struct walk_read {
 	struct scan_walk *walk;
 	enum read_state state;
-	bool early; /* asked for before the walk was known to be open */
+	bool early; /* the request was sent before the walk was known to be
+		     * open */
 	struct buf records;
 };
 
@@ -35,7 +37,9 @@ struct scan_walk {
 	struct scan_way way;
 	struct sftp *s;
 	bool recursive;
-	unsigned reads_max, reads_later; /* under way; once one was taken */
+	unsigned reads_max, reads_later; /* limits of requests under way:
+					  * now; and after the first answer
+					  * was taken */
 	int err;
 	bool dead;	    /* the scan was freed */
 	unsigned under_way; /* requests without an answer */
@@ -89,8 +93,9 @@ read_done(void *arg, const struct sftp_reply *reply)
 {
 	struct walk_read *r = arg;
 
-	/* A server that opens slow directories in a thread refuses a guessed
-	 * handle until that is done, and may tell of both in any order. */
+	/* A server that opens slow directories in a thread refuses the guessed
+	 * handle until the directory is open, and may send the two answers in
+	 * any order. */
 	r->state = r->early ? READ_EARLY : READ_FAILED;
 	if (reply->err < 0) {
 		r->walk->err = reply->err;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * DESIGN. An item whose ids are known goes straight through. When one has to
- * wait, the window is filled with those behind it, so that the ids of all of
- * them are asked for together: a tree costs two round trips for its owners, and
- * not two for each. After an error of the scan what was before it is still
- * told.
+ * A window between a scan and its reader.
+ *
+ * DESIGN. An item whose ids are known goes straight through. If one has to
+ * wait, the window is filled with items behind it, so that their ids are asked
+ * for together: owners then cost two round trips for a tree, not two for each
+ * owner. Items before an error of the scan are still told.
  */
 #include "xfer/sync/sync-scan-internal.h"
 
@@ -20,11 +21,11 @@ struct scan_window {
 	struct scan_window_source from;
 	struct sync_kept_list kept;
 	struct sync_kept *told; /* owned; NULL: none */
-	/* Extended attributes with the target's ids: of the item that is told,
-	 * of the top, and of one that is only looked at. */
+	/* Extended attributes with the target's ids: of the item that was told
+	 * last, of the top, and of an item that is only looked at. */
 	struct buf xattrs, of_top, seen;
 	size_t bytes;
-	bool over; /* the scan is, with `end` */
+	bool over; /* the scan has ended, with the result `end` */
 	int end;
 };
 
@@ -58,8 +59,8 @@ scan_window_free(struct scan_window *w)
 	free(w);
 }
 
-/* Does the item have the ids that it is to be told with? What is not known is
- * noted as to be asked for. set: where its extended attributes may go. */
+/* Maps the item's ids to those with which it is told. False: some are not known
+ * yet; they will be asked for. set: buffer for mapped extended attributes. */
 static bool
 is_known(struct scan_window *w, struct walk_item *item, struct buf *set)
 {
@@ -123,11 +124,11 @@ scan_window_fill(struct scan_window *w)
 		(void)is_known(w, &seen, &w->seen);
 		keep(w, &item);
 	}
-	/* Its error is told when an item has to wait. */
+	/* An error shows at the next item that has to wait. */
 	(void)!sync_owners_ask(w->from.owners);
 }
 
-/* The first item that waits, if it need not any more. */
+/* Takes the first item that waits, if its ids are known by now. */
 static bool
 take_kept(struct scan_window *w, struct walk_item *item)
 {

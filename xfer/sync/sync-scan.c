@@ -35,7 +35,7 @@ struct sync_scan {
 	struct sync_scan_opts opts;
 	bool confined; /* its requests have the paths of a confined session */
 	bool is_walk;
-	unsigned refused; /* how often the walk was */
+	unsigned refused; /* number of times that the server refused the walk */
 	struct scan_top *top;
 	struct scan_way *way;
 	struct scan_window *window; /* owned; NULL: no owners */
@@ -165,11 +165,11 @@ may_walk(const struct sync_scan *c)
 	    (sftp_has(c->s, SFTP_EXT_WALK) || !sftp_has_version(c->s));
 }
 
-/* The top of a walk that is asked for before it is known whether the session is
- * confined. Without its slash it is the same below the session's root; of a
- * session that is not confined, since its root is not there yet, "/" would be
- * all of the host, and the server would read that until it is told to stop. No
- * directory has the name "". */
+/* The top as walk@ is asked for it, before it is known whether the session is
+ * confined. In a confined session the path without its slash means the same
+ * directory. In a session that is not, because its root does not exist yet, "/"
+ * would be the whole host, which the server would begin to read; no directory
+ * has the name "". */
 static const char *
 top_of_walk(const struct sync_scan *c)
 {
@@ -210,7 +210,7 @@ begin(struct sync_scan *c)
 
 static int next_told(struct sync_scan *c, struct walk_item *item);
 
-/* Of a scan with owners. */
+/* Makes the window, for a scan with owners. */
 static int
 begin_window(struct sync_scan *c)
 {
@@ -274,10 +274,10 @@ settle(struct sync_scan *c)
 	return c->err < 0 ? c->err : 1;
 }
 
-/* A server has only a few walks of a session at a time, and says no more than
- * that it failed. Trees are read one after the other, so the walks of those
- * before have ended when this one's first item is asked for: it is begun again
- * then. */
+/* True if the walk was refused, and is to be begun again. A server allows a few
+ * walks of a session at a time, and answers a further one with a failure only.
+ * Trees are read one after the other, so earlier walks have ended by the time
+ * this one's first item is wanted. */
 static bool
 was_refused(struct sync_scan *c, int r, const struct walk_item *item)
 {

@@ -44,7 +44,8 @@ struct sync_scan_opts {
 	const void *rules;
 	size_t rules_len;
 	bool recursive;	  /* false: the top's group only */
-	bool many;	  /* of many scans at a time: little is read ahead */
+	bool many;	  /* one of many scans at a time: little is read
+			   * ahead */
 	bool copy_links;  /* links are what they lead to (-L) */
 	bool copy_dirlinks; /* those to directories are (-k) */
 	/* The paths below the root that are scanned in place of the whole tree,
@@ -52,9 +53,9 @@ struct sync_scan_opts {
 	 * their directories. A path that is not there is no entry. */
 	const char *const *names;
 	size_t n_names;
-	/* Ids of the items become those of the target; NULL: they stay what
-	 * they are. With owners_guess they stay, too, but are asked for: these
-	 * are items of the target, and ids are mostly the same at both ends. */
+	/* Maps ids of the items to the target's; NULL: they are not mapped.
+	 * With owners_guess they are not mapped either, but asked for: they are
+	 * ids of the target, and mostly those of the source as well. */
 	struct sync_owners *owners;
 	bool owners_guess;
 };
@@ -68,8 +69,8 @@ void sync_scan_free(struct sync_scan *c); /* NULL: nothing */
  * scan is whole. ERR_*: it is not, and never will be. A group that could not be
  * read is an item with a status. */
 int sync_scan_next(struct sync_scan *c, struct walk_item *item) must_check;
-/* With owners: reads what is there already and can be kept, so that their ids
- * are asked for, though nobody wants an item yet. */
+/* For a scan with owners: reads the items that have come, so that their ids are
+ * asked for before the first item is wanted. */
 void sync_scan_read_ahead(struct sync_scan *c);
 /* What the top itself is: WALK_UNKNOWN with a status if it is not there.
  * SYNC_SCAN_LATER, 1 or ERR_*. A link is followed. */

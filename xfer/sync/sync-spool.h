@@ -36,8 +36,9 @@ void sync_spool_clear(struct sync_spool *s);
  * written. */
 int sync_spool_put(struct sync_spool *s, const void *p,
     size_t len) must_check;
-/* Where the next record will be, and the record that is there: 0, and *p is
- * valid until the next call; or ERR_SYSTEM. Records that were taken are not. */
+/* sync_spool_end() returns the place of the next record. sync_spool_read()
+ * reads the record at a place: 0, and *p is valid until the next call;
+ * ERR_SYSTEM. A record that was taken off the list cannot be read. */
 uint64_t sync_spool_end(const struct sync_spool *s);
 int sync_spool_read(struct sync_spool *s, uint64_t at, const uint8_t **p,
     size_t *len) must_check;
