@@ -45,7 +45,8 @@ bucket_may(struct bucket *b, uint64_t now_us)
 		b->left = room(b);
 		b->filled_us = now_us;
 	} else {
-		/* What is less than a byte stays in the time. */
+		/* A fraction of a byte is not added; the time for it stays for
+		 * the next call. */
 		more = b->rate * passed / US_PER_S;
 		b->left += (int64_t)more;
 		b->filled_us += more * US_PER_S / b->rate;

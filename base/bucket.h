@@ -16,24 +16,24 @@
 
 enum {
 	BUCKET_MS = 20,		 /* what it holds */
-	BUCKET_LEAST = 16 * 1024, /* bytes that it holds in any case */
+	BUCKET_LEAST = 16 * 1024, /* bytes that a bucket holds at any rate */
 };
 
 struct bucket {
 	uint64_t rate; /* bytes a second */
 	int64_t left;
-	uint64_t filled_us; /* up to which time; 0: never */
+	uint64_t filled_us; /* the time up to which it was filled; 0: never */
 };
 
-/* Another rate from now on. What is left, or owed, stays, up to what a bucket
- * of that rate holds, and to a second's debt. */
+/* Sets another rate. Bytes that are left stay, up to what a bucket of that rate
+ * holds; a debt stays, up to what the rate pays in DEBT_S. */
 void bucket_set(struct bucket *b, uint64_t rate, uint64_t now_us);
-/* Whether something may be taken now. */
+/* True if bytes may be taken now. */
 bool bucket_may(struct bucket *b, uint64_t now_us);
 void bucket_take(struct bucket *b, uint64_t bytes);
-/* Bytes that were taken, and not used. */
+/* Gives back bytes that were taken and not used. */
 void bucket_give(struct bucket *b, uint64_t bytes);
-/* After which time something may be taken again; 0: now. */
+/* Microseconds after which bytes may be taken again; 0: now. */
 uint64_t bucket_wait_us(const struct bucket *b);
 
 #endif

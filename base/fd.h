@@ -64,8 +64,8 @@ int file_read(const char *path, struct buf *out, size_t max) must_check;
  * full. */
 int file_replace(const char *path, const void *p, size_t len,
     mode_t mode) must_check;
-/* As file_replace(), but does not wait for the disk: for what is worth nothing
- * after the machine has failed. */
+/* As file_replace(), but does not wait for the disk: for a file that may be
+ * lost when the machine fails. */
 int file_replace_quick(const char *path, const void *p, size_t len,
     mode_t mode) must_check;
 

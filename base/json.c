@@ -31,8 +31,9 @@ escape(const char *text, char out[ESCAPED_MAX])
 	return len;
 }
 
-/* How many of the first bytes of text, at most room, stand for themselves. Most
- * texts are names of which all do, and lines are made by the thousand. */
+/* The number of bytes at the beginning of text, at most room, that need no
+ * escape. Lines are made by the thousand, and most texts in them are names that
+ * need none at all. */
 static size_t
 plain_len(const char *text, size_t room)
 {

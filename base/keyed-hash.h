@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * A hash of two numbers that a peer chooses, for tables whose size is a power
- * of two. Without the key nobody can choose numbers that all meet in one place:
- * multipliers are random, and of the sum the highest bits count, which depend
- * on all bits of the numbers. It is mixed once more before, so that numbers at
- * equal distances do not keep them.
+ * of two. Without the key nobody can choose numbers that fall into the same
+ * place: the multipliers are random, and the place is taken from the highest
+ * bits of the sum, which depend on all bits of both numbers. The sum is mixed
+ * once more, so that numbers at equal distances do not get places at equal
+ * distances.
  *
  * Threads: any.
  */
@@ -19,7 +20,7 @@ struct keyed_hash {
 	uint64_t by[2];
 };
 
-/* A place below size, a power of two up to 2^32. */
+/* The place of the pair a, b in a table; size: a power of two up to 2^32. */
 static inline size_t
 keyed_hash_place(const struct keyed_hash *k, uint64_t a, uint64_t b,
     size_t size)

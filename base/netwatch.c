@@ -15,7 +15,8 @@
 #include "base/mem.h"
 #include "compat/sock.h"
 
-enum { SETTLE_MS = 100 }; /* one change is told of by several messages */
+enum { SETTLE_MS = 100 }; /* time to wait, because several messages tell of one
+			   * change */
 
 struct netwatch {
 	struct loop *loop;
@@ -23,7 +24,8 @@ struct netwatch {
 	void *arg;
 	int fd;
 	struct loop_fd *watch;
-	struct loop_timer *timer; /* a change will be told of */
+	struct loop_timer *timer; /* runs while a change is still to be
+				   * reported */
 };
 
 #ifdef __linux__
@@ -56,7 +58,8 @@ on_settled(void *arg)
 	w->changed(w->arg);
 }
 
-/* Messages are only counted, so it does not matter who sends them. */
+/* The content of messages is not read, so it does not matter who has sent
+ * them. */
 static void
 on_message(void *arg, int fd, int events)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Tells when this host's addresses or routes change, as when a laptop comes to
- * another network. What has changed is for the caller to find out.
+ * Reports when this host's addresses or routes change, for instance when a
+ * laptop joins another network. The caller has to find out what has changed.
  *
  * Threads: loop thread only.
  */
@@ -14,8 +14,8 @@
 
 struct netwatch;
 
-/* changed() is called a moment after one change or several. NULL: this system
- * does not tell. */
+/* Begins to watch; changed() is called a moment after one or several changes.
+ * NULL: the system does not report them. */
 struct netwatch *netwatch_new(struct loop *l, loop_fn changed, void *arg);
 void netwatch_free(struct netwatch *w); /* NULL is fine */
 

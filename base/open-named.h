@@ -28,8 +28,8 @@
 int open_named(const char *path, int flags, mode_t mode);
 
 /* Opens a directory: to read it, or as a step (compat/file.h) if this user may
- * not read it. All links on the way, also the last component with or without a
- * slash or a dot behind it, are followed by the rule above. -1 sets errno. */
+ * not read it. The rule above holds for all links in the path, also for the
+ * last component, with or without a slash or a dot behind it. -1 sets errno. */
 int open_named_dir(const char *path);
 
 /* Opens a handle (O_PATH) of a socket, to connect to it by /proc/self/fd. By

@@ -23,7 +23,7 @@
 enum {
 	CACHE_SIZE = 256, /* names of users, and of groups */
 	SHOWN_MAX = 4096, /* users, and groups, that files have shown */
-	USER_MAX = OWNERS_ASKED_MAX + 1, /* bytes of a name in a question */
+	USER_MAX = OWNERS_ASKED_MAX + 1, /* room for a name in a question */
 	WAIT_MS = 1000,	  /* for an answer */
 	KIND_HOME = OWNERS_GROUP + 1,
 	KIND_USER_ID,
@@ -33,8 +33,10 @@ enum {
 /* A question is one message, and so is its answer; each of one length. */
 struct question {
 	uint32_t kind; /* enum owners_kind, KIND_HOME */
-	uint32_t id; /* from KIND_HOME on: a number that the answer repeats */
-	char user[USER_MAX]; /* or the group, for KIND_GROUP_ID */
+	uint32_t id; /* for the kinds from KIND_HOME on: a number that the
+		      * answer repeats */
+	char user[USER_MAX]; /* name of a user, or of a group for
+			      * KIND_GROUP_ID */
 };
 
 struct answer {
@@ -79,7 +81,8 @@ take_file(int fd)
 }
 
 /* Puts a name into the answer, unless it has characters that could upset a
- * terminal. It is never cut: what is left could be somebody else's name. */
+ * terminal. A name that is too long is left out, because its beginning could be
+ * somebody else's name. */
 static void
 put_name(char *text, const char *name)
 {
@@ -87,7 +90,8 @@ put_name(char *text, const char *name)
 		strlcpy(text, name, OWNERS_NAME_MAX);
 }
 
-/* An id is told in digits, so that "" is none. */
+/* Puts the id of a name into the answer, in digits; an empty text means that
+ * there is no such name. */
 static void
 look_up_id(const struct question *q, struct answer *a)
 {
@@ -157,7 +161,7 @@ struct owners {
 	bool late;	    /* a question was given up waiting for */
 	struct answer next; /* which is arriving: that many bytes of it */
 	size_t arrived;
-	uint32_t named;	    /* questions with a name so far */
+	uint32_t named;	    /* number of questions with a name so far */
 	struct name users[CACHE_SIZE], groups[CACHE_SIZE];
 };
 

@@ -20,9 +20,10 @@
 struct owners;
 
 enum {
-	OWNERS_NAME_MAX = 256, /* bytes with the NUL; a longer one is none */
+	OWNERS_NAME_MAX = 256, /* bytes with the NUL; a longer name counts as
+			        * unknown */
 	OWNERS_HOME_MAX = 1024,
-	OWNERS_ASKED_MAX = 255, /* bytes of a name of which the id is asked */
+	OWNERS_ASKED_MAX = 255, /* bytes of a name whose id is asked for */
 };
 
 enum owners_kind { OWNERS_USER = 1, OWNERS_GROUP };
@@ -47,10 +48,11 @@ bool owners_name(struct owners *o, enum owners_kind kind, uint32_t id,
 /* The home directory of a user. False: it is not known, or may not be told. */
 bool owners_home(struct owners *o, const char *user,
     char home[OWNERS_HOME_MAX]);
-/* May it be the name of a user or group: no control characters, no colon? */
+/* True if the text can be the name of a user or group: it has no control
+ * characters and no colon. */
 bool owners_may_name(const void *name, size_t len);
-/* The id of the user or group of that name. False: it is not known, or may not
- * be told. */
+/* The id of a user or group by name. False: it is unknown, or may not be
+ * told. */
 bool owners_id(struct owners *o, enum owners_kind kind, const char *name,
     uint32_t *id);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Parts of paths, as text: nothing here asks a file system.
+ * Parts of paths, taken from the text alone.
  *
  * Threads: any.
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* The last name of a path: what is behind its last slash. */
+/* The last part of a path: the text behind its last slash. */
 static inline const char *
 path_last(const char *path)
 {
@@ -19,7 +19,7 @@ path_last(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* Bytes of a path before its last slash: 0 of "a" and of "/a". */
+/* The length of a path before its last slash: 0 for "a" and for "/a". */
 static inline size_t
 path_parent_len(const char *path)
 {
@@ -28,8 +28,8 @@ path_parent_len(const char *path)
 	return slash != NULL ? (size_t)(slash - path) : 0;
 }
 
-/* The directory that a path is in: "a" of "a/b", "." of "a", "/" of "/a".
- * Slashes at the end do not count. The caller frees it; NULL: no memory. */
+/* The directory of a path: "a" for "a/b", "." for "a", "/" for "/a". Slashes at
+ * the end are ignored. The caller frees it; NULL: no memory. */
 char *path_parent(const char *path);
 
 #endif

@@ -159,10 +159,10 @@ ring_await(struct ring *r)
 void *
 ring_take(struct ring *r, size_t *ticket)
 {
-	/* Acquired: whoever took the job before saw that it was posted. Else
-	 * posted might be looked at before taken (arm64 does that), and the two
-	 * differ because posted is the older: a job would be taken that the
-	 * loop has yet to write. */
+	/* This load acquires: the worker that took the job before had seen it
+	 * posted. Without that the processor may read `posted` before `taken`
+	 * (arm64 does), find that the two differ because its `posted` is older,
+	 * and take a job that the loop has yet to write. */
 	size_t number = atomic_load_explicit(&r->taken, memory_order_acquire);
 
 	do {

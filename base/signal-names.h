@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The names of signals in messages about sessions (RFC 4254 sections 6.9 and
+ * Names of signals in SSH messages about sessions (RFC 4254 sections 6.9 and
  * 6.10).
  *
  * Threads: any.
@@ -8,9 +8,10 @@
 #ifndef HPN_BASE_SIGNAL_NAMES_H
 #define HPN_BASE_SIGNAL_NAMES_H
 
-/* Static. Signals that the RFC does not name have one with our domain. */
+/* The name of a signal; static. One that the RFC does not name gets a name with
+ * our domain. */
 const char *signal_ssh_name(int signo);
-/* 0: it is no name of the RFC. */
+/* The number of a signal by its name; 0: the RFC has no such name. */
 int signal_ssh_number(const char *name);
 
 #endif

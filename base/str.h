@@ -95,9 +95,9 @@ bool str_has_prefix(const char *s, const char *prefix);
 char *str_base64_encode(const void *p, size_t len);
 int str_base64_decode(const char *s, size_t len, uint8_t **out,
     size_t *out_len) must_check;
-/* For qsort(3) and bsearch(3) of strings, by their bytes. */
+/* Compares strings by their bytes, for qsort(3) and bsearch(3). */
 int str_order(const void *a, const void *b);
-/* How many lines end in p. */
+/* Counts the ends of lines in p. */
 size_t str_count_lines(const void *p, size_t len);
 
 /* Lower-case hexadecimal, caller frees; NULL when out of memory. */

@@ -21,7 +21,8 @@
  * NULL: nothing is done. */
 bool tcp_set_congestion(int fd, const char *name);
 bool tcp_congestion_is(int fd, const char *name);
-/* The congestion control of a connection; "" if it is not known. */
+/* Writes the name of the connection's congestion control; "" if it is not
+ * known. */
 void tcp_congestion_name(int fd, char *out, size_t size);
 
 /* Sets the type of service (DSCP) of the packets that a connection of IPv4 or
@@ -132,9 +133,9 @@ struct tcp_trips {
 	 * present ones of what is sent, and of what is received. */
 	uint64_t least, sent, received;
 	uint64_t arrived; /* bytes that have arrived, at both ends together */
-	/* Bytes that may be on the way at most, by the window scales that both
-	 * ends agreed on: an end takes its scale from the largest buffer it
-	 * would give to a connection. */
+	/* Most bytes that can be under way, by the window scales that both ends
+	 * agreed on: each end derives its scale from the largest buffer that it
+	 * would give a connection. */
 	uint64_t window;
 };
 void tcp_trips(int fd, struct tcp_trips *out);

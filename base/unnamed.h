@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Files without a name, for what is too much for memory or has to be a file.
+ * Files without a name, for data that is too much for memory or has to be in a
+ * file.
  *
  * Threads: any.
  */
 #ifndef HPN_BASE_UNNAMED_H
 #define HPN_BASE_UNNAMED_H
 
-/* An open file, below $TMPDIR or /tmp; -1 with errno. program: how its name
- * begins, for as long as it has one. */
+/* Makes and opens a file below $TMPDIR or /tmp; -1 with errno. program:
+ * beginning of the name that the file has for a moment where the system needs
+ * one. */
 int unnamed_file(const char *program);
 
 #endif

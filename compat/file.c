@@ -81,8 +81,9 @@ bool
 file_is_away(int fd, const struct stat *st)
 {
 #if defined(__linux__)
-	/* Small files may lie where their names are. FUSE is not one of these:
-	 * many of its file systems tell no blocks of any file. */
+	/* On these file systems a file above SMALL_BYTES that has no blocks is
+	 * elsewhere; smaller ones may be stored with their names. FUSE is not
+	 * listed: many of its file systems tell no blocks of any file. */
 	enum { SMALL_BYTES = 64 * 1024 };
 	static const uint32_t magic[] = { 0x6969 /* NFS */,
 		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,

@@ -71,18 +71,18 @@ ssize_t file_read_link(int fd, char *text, size_t size);
 bool file_is_of_kernel(int fd);
 /* Is fd in a file system that another host or another process serves? */
 bool file_is_remote(int fd);
-/* Is what is in a file elsewhere, on a tape, so that reading it may take hours?
- * Then it has a size and no blocks, on a file system that knows such files. (A
- * file that is one hole looks the same there.) fd: the file, or its directory.
- */
+/* True if a file's data are elsewhere, on a tape, so that reading them may take
+ * hours. Such a file has a size and no blocks, on a file system that moves
+ * files away. (A file that is one hole looks the same there.) fd: the file, or
+ * its directory. */
 bool file_is_away(int fd, const struct stat *st);
 
 /* The two numbers of a device, st_rdev. */
 unsigned file_device_major(dev_t device);
 unsigned file_device_minor(dev_t device);
 
-/* A flag of open() for one's own files: to read does not change when they were
- * read. EPERM for those of others, unless by root. */
+/* A flag of open(): reading does not change the file's time of access. EPERM
+ * for files of other users, except for root. */
 #if defined(O_NOATIME)
 #define FILE_NO_ATIME O_NOATIME
 #else
@@ -92,8 +92,8 @@ unsigned file_device_minor(dev_t device);
 /* As fsync(); also makes the disk write its cache, where the system can ask for
  * that. */
 int file_sync(int fd);
-/* The kernel gives up what it keeps of the file in memory; what is not on the
- * disk yet stays. -1 with ENOSYS: the system cannot be asked. */
+/* Has the kernel drop its cached pages of the file; those that are not on the
+ * disk yet stay. -1 with ENOSYS: the system cannot do this. */
 int file_uncache(int fd);
 /* As copy_file_range(), which copies in the kernel. -1 with ENOSYS: the system
  * cannot. */
@@ -102,8 +102,8 @@ ssize_t file_copy_range(int from, off_t *from_at, int to, off_t *to_at,
 /* As Linux's sendfile(), between files. *at moves on by what was sent. */
 ssize_t file_send(int to, int from, off_t *at, size_t len);
 
-/* Has the open file extended attributes of its user ("user."), or an ACL?
- * False also where that is not known. */
+/* True if the open file has extended attributes of the namespace "user.", or an
+ * ACL. False if that is not known. */
 bool file_has_extras(int fd);
 
 #endif

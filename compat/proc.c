@@ -291,7 +291,8 @@ proc_execute_self(char **argv, char **env)
 
 /* ---- others ------------------------------------------------------------- */
 
-/* Whether there is a process pid, without its beginning. */
+/* Returns -1 with the errno for a process whose beginning is not known: ENOSYS
+ * if it exists, else ESRCH. */
 static int
 no_start(pid_t pid)
 {
@@ -301,8 +302,8 @@ no_start(pid_t pid)
 }
 
 #if defined(__linux__)
-/* Reads the fields of /proc/PID/stat that follow the program's name, which may
- * have any character. */
+/* Reads /proc/PID/stat into text. Returns the fields behind the program's name,
+ * which may contain any character. */
 static const char *
 stat_fields(pid_t pid, char *text, size_t size)
 {
@@ -359,7 +360,8 @@ proc_start(pid_t pid, uint64_t *start)
 	size_t len = sizeof info;
 
 	memset(&info, 0, sizeof info);
-	/* macOS gives nothing for a process that is not there. */
+	/* On macOS the call succeeds with no data if the process does not
+	 * exist. */
 	if (sysctl(name, 4, &info, &len, NULL, 0) == -1 || len == 0)
 		return no_start(pid);
 	if (STATE(info) == SZOMB) {

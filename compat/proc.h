@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * This process, where every system has a way of its own: its descriptors, its
- * title, its environment, its program, and what it gives up; and whether
- * another one still runs.
+ * What a process can ask and do about itself in a way of each system's own: its
+ * descriptors, title, environment and program, and giving up rights; and
+ * whether another process still runs.
  *
- * Threads: any for proc_name(); the others where there is one thread.
+ * Threads: any for proc_name(); all else only while there is one thread.
  */
 #ifndef HPN_COMPAT_PROC_H
 #define HPN_COMPAT_PROC_H
@@ -73,10 +73,10 @@ int proc_end_with_parent(void);
 bool proc_keeps_caps(void);
 void proc_keep_caps(void);
 
-/* Sets *start to a number that tells process pid from others that have, or will
- * have, the same id: when it began. -1 with ESRCH: there is no such process, or
- * it has ended and its parent has not asked for its status yet; ENOSYS: the
- * system does not tell, but there is such a process. */
+/* Sets *start to the time when process pid began, which tells it from other
+ * processes with the same id. -1 with ESRCH: there is no such process, or it
+ * has ended and its parent has not asked for its status yet; ENOSYS: the
+ * process exists, but the system does not tell. */
 int proc_start(pid_t pid, uint64_t *start);
 
 /* Drops signals of this set that are blocked and pending. */

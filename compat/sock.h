@@ -36,8 +36,8 @@ int sock_pipe(int ends[2], enum sock_mode mode);
 void sock_pipe_room(int fd, size_t bytes);
 /* As dup2(), but programs do not inherit the copy. */
 int sock_copy_to(int fd, int to);
-/* Closes what the descriptor leads to, but not the descriptor: its number stays
- * taken, by a socket whose other end is closed. */
+/* Closes the socket behind the descriptor, but keeps its number: it refers to a
+ * socket whose other end is closed. */
 int sock_drop(int fd);
 /* As recvmsg(). Programs do not inherit the descriptors that come with the
  * message. */

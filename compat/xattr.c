@@ -10,8 +10,8 @@
 #include <stdint.h>
 #include <unistd.h>
 
-/* The numbers and the structure are the kernel's, the same on all processors
- * but one; C libraries do not have them yet. */
+/* Numbers of system calls, which are the same on all processors but alpha, and
+ * the kernel's structure; C libraries do not have them yet. */
 #if !defined(__alpha__)
 enum { CALL_GETXATTRAT = 464, CALL_LISTXATTRAT = 465 };
 

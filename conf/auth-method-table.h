@@ -66,14 +66,14 @@ struct auth_method {
 	bool has_secret;    /* the user sends a password or the like: a refusal
 			     * is delayed */
 	bool logs_failures; /* each failure is logged at LogLevel INFO */
-	bool is_hidden; /* not named to clients in a FAILURE: who can use it
-			 * knows of it */
-	bool not_first; /* AuthenticationMethods may name it behind another one
-			 * only */
+	bool is_hidden; /* a FAILURE does not name the method: clients that can
+			 * use it know of it */
+	bool not_first; /* AuthenticationMethods may name it only behind another
+			 * method */
 	bool stands_alone; /* AuthenticationMethods may not name it: it stands
-			    * for all that was shown before */
-	uint8_t welcome; /* type of a message in front of its success; 0: there
-			  * is none */
+			    * for all methods that were shown before */
+	uint8_t welcome; /* type of the message that is sent before its success;
+			  * 0: none */
 	/* Message types of its dialogue (60 to 79): the server's prompt, and
 	 * the client's answer. 0: it has no dialogue. */
 	uint8_t prompt, answer;

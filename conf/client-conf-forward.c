@@ -79,8 +79,9 @@ parse_forward(const struct conf_row *row, void *field,
 	return r;
 }
 
-/* Writes one end of a forward: a path as it is, also with blanks, because
- * OpenSSH shows it so. text is that of an end with a port, and is freed. */
+/* Writes one end of a forward. A path is written as it is, even with blanks,
+ * because OpenSSH shows it so. text: how an end with a port is written;
+ * freed. */
 static void
 put_end(struct buf *out, const struct forward_endpoint *e, char *text)
 {

@@ -390,14 +390,15 @@ enum client_tokens {
 	CLIENT_TOKENS_SOCKET,  /* the usual set: paths of forwards */
 	CLIENT_TOKENS_USER,    /* the usual set without %r %C; ${VAR} */
 	CLIENT_TOKENS_KNOWN_HOSTS, /* the usual set, %f %H %I %K %t; ${VAR} */
-	CLIENT_TOKENS_CERTIFICATE, /* the usual set, %f %I %K %t; ${VAR} */
+	CLIENT_TOKENS_CERTIFICATE, /* the usual set, and %f %I %K %t; ${VAR} */
 };
-/* The tokens of KnownHostsCommand that are about a host key, and those of
- * CertificateCommand that are about a key of the user. */
+/* Values of the tokens of KnownHostsCommand about a host key, and of those of
+ * CertificateCommand about a user's key. */
 struct client_host_tokens {
 	const char *reason; /* %I */
 	const char *name;   /* %H */
-	/* %t %f %K; NULL: no key was shown yet, or is there. */
+	/* %t %f %K; NULL: there is no key, or the server has not shown it
+	 * yet. */
 	const char *key_type, *fingerprint, *base64;
 };
 /* Expands the tokens in a text. `what` names the keyword in messages; hostname
@@ -408,7 +409,7 @@ int client_conf_expand(const struct client_conf *c, enum client_tokens set,
 /* Expands the tokens in the value of a NAME=value of SetEnv. */
 int client_conf_expand_env(const struct client_conf *c, const char *entry,
     char **out) must_check;
-/* The same with the tokens of a set that has those of keys, too. */
+/* As client_conf_expand(), with a set of tokens that has those about keys. */
 int client_conf_expand_host(const struct client_conf *c,
     enum client_tokens set, const struct client_host_tokens *host,
     const char *what, const char *text, char **out) must_check;

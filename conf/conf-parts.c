@@ -32,8 +32,8 @@ set_word(void *field, const struct conf_part *part, const char *text)
 	return false;
 }
 
-/* Reads a number of the part's kind. False: it is none, or not within the
- * part's limits. */
+/* Reads a number as the part's kind demands. False: it is no number, or outside
+ * of the part's limits. */
 static bool
 read_number(const struct conf_part *part, const char *text, int *out)
 {
@@ -69,7 +69,8 @@ set_part(void *field, const struct conf_part *part, const char *text)
 	return true;
 }
 
-/* Sets the part that a word names. False: there is none, or it is not this. */
+/* Sets the part that a word NAME:VALUE names. False: there is no such part, or
+ * the value is wrong. */
 static bool
 set_named(void *field, const struct conf_parts *parts, const char *word)
 {

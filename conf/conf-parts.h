@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Values of several parts: "no", or "yes" and parts behind it, each NAME:VALUE.
- * A keyword of this form is a struct that begins with an int flag, and a table
- * of the parts of that struct, all of them int.
+ * Values that consist of several parts: "no", or "yes" with parts behind it,
+ * each NAME:VALUE. A keyword of this form is stored in a struct that begins
+ * with an int flag; a table describes the other fields, all of type int.
  *
  * Threads: any.
  */
@@ -28,13 +28,13 @@ struct conf_part {
 	const struct conf_enum *values;
 };
 
-/* The parts in the order in which -T shows them. */
+/* The table of parts, in the order in which -T shows them. */
 struct conf_parts {
 	const struct conf_part *v;
 	size_t n;
 };
 
-/* The two functions of a type. */
+/* Parses and formats a value, for the table of types of a keyword. */
 int conf_parts_parse(const struct conf_row *row, const struct conf_parts *parts,
     void *field, const struct strlist *words,
     const struct conf_location *at) must_check;

@@ -5,7 +5,8 @@
 
 #include "base/mem.h"
 
-/* Least rate: with less, a login's own messages would take minutes. */
+/* LEAST_BYTES: the lowest rate. With less, the messages of a login would take
+ * minutes. */
 enum { LEAST_BYTES = 1000, DIGITS_MAX = 9 };
 
 static const struct unit {

@@ -16,17 +16,18 @@
 
 #define RATE_NONE UINT64_MAX
 
-/* Bytes a second of a value such as 500Mbit or 60MB; NULL: RATE_NONE.
- * ERR_FORMAT. */
+/* Reads a value such as 500Mbit or 60MB as bytes a second; NULL gives
+ * RATE_NONE. ERR_FORMAT. */
 int rate_read(const char *value, uint64_t *bytes) must_check;
-/* What is wrong with one; NULL: nothing. For the table of keywords. */
+/* For the table of keywords: the reason why a value is wrong; NULL: it is
+ * right. */
 const char *rate_check(const char *value);
 
-/* Of GROUP=RATE: the length of the group's name, and the rate. */
+/* Reads GROUP=RATE: the length of the group's name, and the rate. */
 int rate_read_group(const char *item, size_t *name_len,
     uint64_t *bytes) must_check;
 const char *rate_check_group(const char *item);
-/* The first item for one of these groups; -1: there is none. */
+/* The index of the first item that names one of the groups; -1: none does. */
 int rate_of_groups(const struct strlist *items, const struct strlist *groups);
 
 #endif

@@ -145,7 +145,7 @@ static const struct conf_enum event_paths_values[] = {
 	{ NULL, 0 },
 };
 
-/* Bits of enum grant_kind (server/grant.h). */
+/* Values of TransferGrants: bits of enum grant_kind (server/grant.h). */
 static const struct conf_enum grant_values[] = {
 	{ "no", 0 },
 	{ "put", 1 },

@@ -154,8 +154,8 @@ struct server_conf {
 		char *authorized_principals_command_user;
 		struct server_tickets login_tickets;
 		struct server_survive survive;
-		int transfer_grants; /* enum grant_kind of server/grant.h, as
-				      * bits */
+		int transfer_grants; /* TransferGrants: bits of enum grant_kind
+				      * (server/grant.h) */
 		int pubkey_authentication;   /* flag */
 		/* "touch-required", "verify-required": demands on security
 		 * keys. */
@@ -190,7 +190,7 @@ struct server_conf {
 		int print_motd;	    /* flag */
 		int print_last_log; /* flag */
 		int max_sessions;
-		/* Over all connections of a user; INT_MAX = no limit. */
+		/* Limits over all connections of a user; INT_MAX = no limit. */
 		int max_sessions_per_user, max_connections_per_user;
 		int client_alive_interval; /* s; 0 = off */
 		int client_alive_count_max;
@@ -240,9 +240,10 @@ struct server_conf {
 		int disable_mtaes;    /* flag: no keystream in advance */
 	} data;
 
-	/* Rates of bulk data: see rate_read(); NULL: no limit. */
+	/* Rates of bulk data, read by rate_read(); NULL: no limit. */
 	struct {
-		char *capacity; /* of all users; not inside Match */
+		char *capacity; /* rate of all users together; not inside
+				 * Match */
 		char *user_max;
 		struct strlist group_max; /* see rate_read_group() */
 	} rate;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Survive of the server: may a session outlive its connection, for how long,
- * and how much of it is kept? One value of several parts.
+ * Survive of the server: whether a session may outlive its connection, for how
+ * long, and how much data is kept for it. One value of several parts.
  *
  * Threads: any.
  */
@@ -10,17 +10,17 @@
 
 #include "conf/conf.h"
 
-/* From which address a client may come back. */
+/* The addresses from which a client may come back. */
 enum { SERVER_SURVIVE_ANY_ADDRESS, SERVER_SURVIVE_SAME_ADDRESS };
 
 enum { SERVER_SURVIVE_MAX = 64 };
 
 struct server_survive {
-	int enabled;  /* flag; the method's option in
+	int enabled;  /* flag: the option that enables the method in
 		       * conf/auth-method-table.h */
-	int time_s;   /* how long a session waits for its client */
-	int memory;   /* bytes that are kept for it */
-	int max;      /* sessions of a user that wait at a time */
+	int time_s;   /* seconds that a session waits for its client */
+	int memory;   /* bytes of sent data that are kept for a session */
+	int max;      /* sessions of one user that may wait at a time */
 	int address;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * LoginTickets of the server: may a login get tickets for further connections,
- * and how many, for how long, from where, and for what? One value of several
- * parts.
+ * LoginTickets of the server: whether a login may get tickets for further
+ * connections, how many, for how long, from which address, and for what. One
+ * value of several parts.
  *
  * Threads: any.
  */
@@ -11,26 +11,27 @@
 
 #include "conf/conf.h"
 
-/* From which address a ticket may be used. */
+/* The addresses from which a ticket may be used. */
 enum { SERVER_TICKET_SAME_ADDRESS, SERVER_TICKET_ANY_ADDRESS };
-/* What a login by a ticket may do, at most. */
+/* The most that a login by a ticket may do. */
 enum {
-	SERVER_TICKET_TRANSFER, /* commands and subsystems: no terminal, no
-				 * forwarding */
+	SERVER_TICKET_TRANSFER, /* commands and subsystems, but no terminal and
+				 * no forwards */
 	SERVER_TICKET_ALL,
 };
 
 enum { SERVER_TICKETS_MAX = 64 };
 
 struct server_tickets {
-	int enabled;	 /* flag; the method's option in
+	int enabled;	 /* flag: the option that enables the method in
 			  * conf/auth-method-table.h */
 	int lifetime_s;
-	int max;	 /* tickets of a login that are not used yet */
-	int connections; /* by tickets of a login, that are there at a time */
-	int max_age_s;	 /* from the login itself, which showed all methods */
-	int linger_s;	 /* how long the ticket for one in place of a lost
-			  * connection stays good; 0: there is none */
+	int max;	 /* unused tickets of one login */
+	int connections; /* open connections by tickets of one login */
+	int max_age_s;	 /* seconds since the login in which all methods were
+			  * shown */
+	int linger_s;	 /* seconds for which a ticket stays good that replaces
+			  * a lost connection; 0: there is no such ticket */
 	int address, permit;
 };
 
