@@ -68,33 +68,33 @@ enum monitor_request {
 	MONITOR_GSS_SIGN_REKEY,
 	MONITOR_EVENT,		/* events (server/events/event.h), each as a
 				 * string; of the session process; no answer */
-	MONITOR_TICKETS,	/* u32 how many for connections beside this
-				 * one, u32 in place of it; of the session
-				 * process; answer: as that of
-				 * tickets@hpnssh.org (docs/PROTOCOL.md) */
+	/* u32 tickets wanted for connections beside this one, u32 for one in
+	 * its place; from the session process; answer: as that of
+	 * tickets@hpnssh.org (docs/PROTOCOL.md) */
+	MONITOR_TICKETS,
 	MONITOR_LOST,		/* the connection is lost, and its client may
-				 * come back; of the session process; no
+				 * come back; from the session process; no
 				 * answer */
-	MONITOR_SURVIVE,	/* u32 seconds, u32 bytes that are wished for;
-				 * of the session process; answer: bool, and if
-				 * it is granted the fields of the reply to
-				 * survive@hpnssh.org; then the descriptor of
-				 * a socket (survive-talk.h) */
-	MONITOR_SESSION,	/* bool: one more begins, or else one has ended;
-				 * answer: bool, MaxSessionsPerUser allows it.
-				 * Of the session process */
+	/* u32 seconds and u32 bytes that are wanted; from the session process;
+	 * answer: bool, and if it is true the fields of the reply to
+	 * survive@hpnssh.org, then the descriptor of a socket (survive-talk.h)
+	 */
+	MONITOR_SURVIVE,
+	MONITOR_SESSION,	/* bool: a session begins, or (false) has ended;
+				 * answer: bool, whether MaxSessionsPerUser
+				 * allows it. From the session process */
 	MONITOR_SHARES,		/* answer: a descriptor follows, of a socket for
-				 * datagrams. Of the session process */
-	MONITOR_GRANT,		/* the fields of grant@hpnssh.org behind its
-				 * version (docs/PROTOCOL.md); of the session
-				 * process; answer: name of the grant, empty:
-				 * none is given */
+				 * datagrams. From the session process */
+	/* fields of grant@hpnssh.org behind its version (docs/PROTOCOL.md);
+	 * from the session process; answer: name of the grant, empty: none is
+	 * given */
+	MONITOR_GRANT,
 	MONITOR_REQUEST_COUNT,
 };
 
-/* Bytes of datagrams about shares. The session process tells what it wants:
- * u64 out, u64 in (bytes a second), bool: shares are to be divided at once. The
- * monitor answers with what it gets: u64 out, u64 in. */
+/* Lengths of datagrams about shares. The session process sends what it wants:
+ * u64 out, u64 in (bytes a second), bool: divide the shares at once. The
+ * monitor answers with its share: u64 out, u64 in. */
 enum { MONITOR_SHARE_WANT = 17, MONITOR_SHARE_GOT = 16 };
 
 enum monitor_result {
@@ -113,8 +113,8 @@ enum monitor_result {
 	 * info is PAM's text about it, or empty: it is shown, and the
 	 * connection ends. */
 	MONITOR_REFUSED,
-	/* Likewise, but the user has too many connections: the text in info
-	 * goes along with the end, where clients show it in any case. */
+	/* the user has too many connections: this one ends, with the text in
+	 * info, which clients show even if they show no banners */
 	MONITOR_TOO_MANY,
 };
 
@@ -137,7 +137,8 @@ struct monitor_user {
 	int max_auth_tries;
 	bool invalid; /* the account is unknown or not allowed; for log lines
 		       * only */
-	bool tickets; /* LoginTickets: the client may be told of them */
+	bool tickets; /* LoginTickets: the client may be told that the server
+		       * gives tickets */
 	bool survive; /* Survive, likewise */
 };
 void monitor_user_clear(struct monitor_user *u);

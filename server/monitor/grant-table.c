@@ -66,7 +66,8 @@ take_out(struct grant_table *t, size_t i)
 	memset(&t->v[t->n], 0, sizeof t->v[t->n]);
 }
 
-/* It is over when its time has come, or when nobody has come in time. */
+/* True if the grant is used up or has expired, or if its first connection did
+ * not come in time. */
 static bool
 is_over(const struct grant *g, uint64_t now_ms)
 {
@@ -74,7 +75,7 @@ is_over(const struct grant *g, uint64_t now_ms)
 	    (g->begin_ms != 0 && now_ms >= g->begin_ms);
 }
 
-/* Takes out those that are over. */
+/* Removes the grants that are over. */
 static void
 expire(struct grant_table *t, uint64_t now_ms)
 {

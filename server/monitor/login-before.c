@@ -11,8 +11,8 @@
 #include "crypto/digest.h"
 #include "server/monitor/login-rules.h"
 
-/* The method of a proof; NULL: there is none of that name, or it stands for
- * others. */
+/* The method of a proof; NULL: there is no such method, or it stands for others
+ * itself. */
 static const struct auth_method *
 method_of(const struct rendezvous_proof *p)
 {
@@ -24,7 +24,8 @@ method_of(const struct rendezvous_proof *p)
 		   NULL : m;
 }
 
-/* Would these methods, in this order, be enough today without any ticket? */
+/* True if these methods, in this order, would be enough for a login today
+ * without a ticket. */
 static bool
 are_enough(const struct login *l, const struct rendezvous_answer *a)
 {
@@ -50,7 +51,8 @@ are_enough(const struct login *l, const struct rendezvous_answer *a)
 	return enough;
 }
 
-/* Is the key of a proof still this user's? Then *p is what it allows today. */
+/* True if the key of a proof may still log this user in; *p is then what it
+ * allows today. */
 static bool
 key_holds(struct login *l, struct span blob, struct permits *p,
     char **shown)
@@ -78,8 +80,8 @@ key_holds(struct login *l, struct span blob, struct permits *p,
 	return holds;
 }
 
-/* Looks up one proof anew; its permits are laid over t's. *text gets what it
- * was for the log. */
+/* Checks one proof again, by today's rules; its permits are merged into t's.
+ * Appends a description to text, for the log. */
 static bool
 proof_holds(struct login *l, const struct rendezvous_proof *proof,
     struct login_try *t, struct buf *text)

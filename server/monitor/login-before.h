@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What was shown in another login of the same user, and what that is worth
- * today: a key that was removed, an account that was locked, or another
- * AuthenticationMethods counts at once. For the methods that stand for others.
+ * Checks methods that were shown in another login of the same user by today's
+ * rules: a removed key, a locked account, or another AuthenticationMethods
+ * counts at once. For the methods that stand for others.
  *
  * Threads: loop thread only.
  */
@@ -15,18 +15,20 @@
 
 enum { LOGIN_BOUNDS_LEN = 32 };
 
-/* The reason (static) why what was shown does not let the user in today; NULL:
- * it does, and t has the permits. Appends to text, for the log, what it was. */
+/* Returns NULL if what was shown lets the user in today; t then has the
+ * permits. Else the reason (static) why it does not. Appends a description of
+ * what was shown to text, for the log. */
 const char *login_before_why_not(struct login *l,
     const struct rendezvous_answer *a, struct login_try *t, struct buf *text);
-/* What a session of the login is held to, as a digest: its permits (p), its
+/* A digest of all that a session of this login is held to: its permits (p), its
  * account, and what the configuration forces on it. */
 int login_before_bounds(const struct login *l, const struct permits *p,
     uint8_t out[LOGIN_BOUNDS_LEN]) must_check;
-/* Fills in what was shown in this login, borrowed from it, for another one. */
+/* Fills *a with what was shown in this login, for another one to check;
+ * borrowed from l. */
 int login_before_tell(const struct login *l,
     struct rendezvous_answer *a) must_check;
-/* Keeps what login_before_why_not() has agreed to. */
+/* Copies what login_before_why_not() has accepted into s. */
 void login_before_keep(const struct rendezvous_answer *a,
     struct login_shown *s);
 

@@ -22,8 +22,8 @@ enum login_outcome {
 	LOGIN_KEY_OK, /* no proof yet: a signature with this key would be
 		       * accepted */
 	LOGIN_ASKED,  /* the client only asked which methods there are */
-	LOGIN_PASSED_OVER, /* a ticket that is not good any more, which proves
-			    * nothing against who shows it */
+	LOGIN_PASSED_OVER, /* the ticket is no longer good; whoever shows such a
+			    * one is not guessing */
 };
 
 /* What a method has found out about a try. All is owned. */
@@ -48,11 +48,12 @@ struct login_try {
 	struct permits permits;
 	struct gss_acceptor *ticket; /* or NULL */
 	int ticket_fd; /* as of struct login */
-	bool resumes; /* another connection's session goes on over this one */
-	struct buf welcome; /* the body of the method's message in front of its
+	bool resumes; /* another connection's session goes on over this
+		       * connection */
+	struct buf welcome; /* body of the message that precedes the method's
 			     * success */
-	/* By a ticket: what the login has shown that got it; and whether this
-	 * login takes its place. */
+	/* For a login by a ticket: what was shown in the login that got the
+	 * ticket; instead: this login takes that one's place. */
 	struct login_shown before;
 	bool instead;
 	struct grant_scope grant; /* as of struct login */
@@ -79,8 +80,8 @@ struct login_try {
 AUTH_METHODS(ROW)
 #undef ROW
 
-/* In login.c. Comma list of the enabled methods; caller frees. by_gss: the key
- * exchange was by GSSAPI. */
+/* login.c: comma list of the enabled methods. by_gss: the key exchange was by
+ * GSSAPI. Caller frees. */
 char *login_enabled_methods(const struct server_conf *c, bool by_gss);
 
 /* The algorithms that a method accepts: a comma list, and for log lines the
@@ -109,8 +110,8 @@ char *login_key_line(const struct key *k);
 bool login_key_is_welcome(struct login *l, const char *alg, struct span blob,
     struct key **k, struct permits *permits) must_check;
 char *login_key_text(const struct login *l, const struct key *k);
-/* As login_key_is_welcome(), for a key that may have been used in this login
- * already: it was shown in another one. */
+/* As login_key_is_welcome(), but for a key that was shown in another login, and
+ * may have been used in this one as well. */
 bool login_key_is_still_welcome(struct login *l, const char *alg,
     struct span blob, struct key **k, struct permits *permits) must_check;
 /* Remembers that the key was used. Where two keys are asked for, the same key,

@@ -26,15 +26,15 @@ struct auth_methods {
 int auth_methods_init(struct auth_methods *m, const struct strlist *lists,
     const char *enabled) must_check;
 void auth_methods_clear(struct auth_methods *m);
-/* Appends those of the lists that do not name the method. ERR_NOT_FOUND: there
- * are lists, and all name it. */
+/* Appends the lists that do not name the method. ERR_NOT_FOUND: there are
+ * lists, and all name it. */
 int auth_methods_without(struct strlist *out, const struct strlist *lists,
     const char *method) must_check;
-/* Lets the method be enough by itself, unless a list names it, or any method is
- * enough. */
+/* Lets the method be enough by itself, unless a list names it, or any single
+ * method is enough. */
 void auth_methods_allow_alone(struct auth_methods *m, const char *method);
 
-/* Comma list of the methods that may be tried now, but for those that clients
+/* Comma list of the methods that may be tried now, without those that clients
  * are not told of. Caller frees. */
 char *auth_methods_next(const struct auth_methods *m);
 bool auth_methods_may(const struct auth_methods *m, const char *method);

@@ -327,8 +327,8 @@ rules_allow(struct login *l, const struct login_try *t)
 	return restrict_login(l, t);
 }
 
-/* Whether MaxConnectionsPerUser lets this connection in; if not, the user is
- * told so. */
+/* True if MaxConnectionsPerUser allows this connection; else *v has the text
+ * for the user. */
 static bool
 has_room(const struct login *l, struct monitor_verdict *v)
 {
@@ -359,7 +359,8 @@ count_method(struct login *l, const struct login_try *t,
 		pam_take_messages(l->pam, &v->info);
 		return false;
 	}
-	/* What resumes is counted by the monitor that it goes to. */
+	/* A connection for another session to go on over is counted by that
+	 * session's monitor. */
 	if (enough && !t->resumes && !has_room(l, v)) {
 		l->allowed = false;
 		return false;
@@ -375,7 +376,7 @@ count_method(struct login *l, const struct login_try *t,
 	return true;
 }
 
-/* Notes what was shown, for tickets. */
+/* Notes a method that succeeded, with its key, for tickets. */
 static void
 note_proof(struct login *l, const struct login_try *t)
 {
@@ -395,8 +396,8 @@ note_proof(struct login *l, const struct login_try *t)
 	    t->line != NULL ? " " : "", t->line != NULL ? t->line : "");
 }
 
-/* This login takes the place of one that is lost, and stands for what was shown
- * there, and when. */
+/* Puts this login in the place of the lost one: what was shown there, and when,
+ * now counts as shown here. */
 static void
 take_over(struct login *l, struct login_try *t)
 {
@@ -487,9 +488,10 @@ conclude_asked(struct login *l, const struct login_try *t,
 	charge_failure(l, t, v);
 }
 
-/* Concludes a try with a ticket that was used, has expired, or whose session
- * has ended, or to come back to a session that has. Clients that come back have
- * such, so the first one does not count, and no line says "Failed". */
+/* Concludes a try with a ticket that is no longer good, or to go on with a
+ * session that has ended. Clients that come back have such tickets, so the
+ * first try does not count as a failure, and the log line does not say
+ * "Failed". */
 static void
 conclude_passed_over(struct login *l, const struct login_try *t,
     struct monitor_verdict *v)

@@ -30,13 +30,14 @@ struct gss_acceptor;
 struct gss_exchange;
 struct monitor_events;
 
-/* What a login has shown of who the user is. */
+/* The methods that a login has shown. */
 struct login_shown {
-	struct buf proofs; /* of each method its name and the blob of the
-			    * user's key, both strings */
+	struct buf proofs; /* of each method its name and the blob of the user's
+			    * key, both strings */
 	size_t n;
-	unsigned methods;  /* 1 << enum auth_method_id, of those */
-	uint64_t at_ms;	   /* clock_boot_ms() of the last of them */
+	unsigned methods;  /* bits 1 << enum auth_method_id of the methods in
+			    * proofs */
+	uint64_t at_ms;	   /* clock_boot_ms() when the last method was shown */
 	struct buf info;   /* lines for ExposeAuthInfo */
 };
 
@@ -76,13 +77,14 @@ struct login {
 	 * empty: there was none. */
 	struct span hostkey;
 	struct login_shown shown; /* for tickets */
-	bool instead; /* a ticket for the place of a lost connection let the
-		       * user in, and `shown` is what was shown there */
-	int ticket_fd; /* to the monitor whose ticket, or session, let the user
-			* in; -1 */
-	bool resumes; /* that one's session goes on over this connection */
-	/* What the grant that let the user in allows; path NULL: there was
-	 * none. The connection ends at grant_end_ms (clock_boot_ms()). */
+	bool instead; /* the ticket was for the place of a lost connection, and
+		       * `shown` is what was shown there */
+	int ticket_fd; /* socket to the monitor whose ticket, or session, let
+		        * the user in; -1 */
+	bool resumes; /* the session of that monitor goes on over this
+		       * connection */
+	/* Scope of the grant that let the user in; path NULL: none did. The
+	 * connection ends at grant_end_ms (clock_boot_ms()). */
 	struct grant_scope grant;
 	uint64_t grant_end_ms;
 	bool passed_over; /* a ticket was refused */

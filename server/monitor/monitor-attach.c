@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A connection that was let in by resume@hpnssh.org goes to the process of the
- * session that goes on over it. This process then has nothing more to do.
+ * Hands a connection that was let in by resume@hpnssh.org to the process of the
+ * session that goes on over it. Then this process has nothing more to do.
  */
 #include <errno.h>
 #include <string.h>
@@ -18,8 +18,8 @@
 
 enum { WAIT_S = 10 };
 
-/* Sends the connection, for which the process of the session may take its
- * time. */
+/* Sends the connection to the session's process, which may take WAIT_S to
+ * receive it. */
 static int
 send_connection(const struct monitor *m, int sock)
 {
@@ -32,7 +32,7 @@ send_connection(const struct monitor *m, int sock)
 	return survive_send_connection(sock, &c);
 }
 
-/* Waits until the session's monitor says that it goes on. */
+/* Waits until the session's monitor tells that the session goes on. */
 static int
 wait_for_session(const struct monitor *m)
 {

@@ -20,14 +20,14 @@
 enum {
 	TEXT_MS = 15 * 1000, /* how often the text is written */
 	TEXT_MODE = 0644,
-	/* More than this in a millisecond is a lie: 134 Gbit/s, and a million
-	 * files or segments a second. */
+	/* Limits for what sums may grow by in a millisecond; higher claims are
+	 * lies: 134 Gbit/s, and a million files or segments a second. */
 	BYTES_PER_MS = 16 * 1024 * 1024,
 	THINGS_PER_MS = 1000,
 	FIRST_MS = 1000, /* for the first claim */
 };
 
-/* One sum of the user's process, and the counter for what it grows by. */
+/* A sum that the user's process claims, and the counter that grows with it. */
 struct claim {
 	enum event_type type;
 	size_t number; /* in struct event */
@@ -50,22 +50,26 @@ static const struct claim claims[] = {
 
 struct monitor_counts {
 	struct counters *counters;
-	const char *text_path; /* borrowed; NULL: no text is wanted */
+	const char *text_path; /* path of MetricsTextfile, borrowed; NULL: no
+			        * text is written */
 	struct loop *loop;
 	struct loop_timer *timer;     /* NULL: not yet */
 	uint64_t began_ms;
 	uint64_t claimed[ARRAY_LEN(claims)]; /* the last of each */
 	uint64_t dropped;
-	bool active; /* something asks for this connection to be counted */
-	bool asks;   /* sessions are asked for: MaxSessionsPerUser */
+	bool active; /* this connection is counted: a keyword needs it */
+	bool asks;   /* the session process asks for each session:
+		      * MaxSessionsPerUser */
 	bool told;
-	/* Bytes a second: TransferCapacity, and the least of all limits. */
+	/* Rates in bytes a second: TransferCapacity, and the lowest of all
+	 * limits. */
 	uint64_t capacity, least;
 };
 
 /* ---- the text ------------------------------------------------------------ */
 
-/* Replaces the file. A limit on the size of files must not end the process. */
+/* Replaces the file of MetricsTextfile. SIGXFSZ is ignored meanwhile, because a
+ * limit on the size of files must not end the process. */
 static void
 write_text(struct monitor_counts *mc)
 {
@@ -143,7 +147,7 @@ monitor_counts_begin(const struct server_conf *conf)
 
 	bool active = conf->log.metrics_textfile != NULL || has_limits(conf);
 
-	/* A Match block may have limits for the user who is to come. */
+	/* A Match block may set limits once the user is known. */
 	if (!active && !server_conf_has_match(conf))
 		return NULL;
 	mc = xcalloc(1, sizeof *mc);
@@ -196,7 +200,7 @@ limit_of(int value)
 	return value == INT_MAX ? UINT64_MAX : (uint64_t)value;
 }
 
-/* The group whose GroupRateMax holds for the user, and the rate. */
+/* Sets the group whose GroupRateMax holds for the user, and that rate. */
 static void
 find_group(const struct server_conf *conf, const struct user *user,
     struct counters_limits *l)
@@ -226,7 +230,7 @@ set_limits(struct monitor_counts *mc, const struct server_conf *conf,
 
 	if (rate_read(conf->rate.user_max, &l.user_max) != 0 ||
 	    rate_read(conf->rate.capacity, &mc->capacity) != 0)
-		return; /* they were checked when they were read */
+		return; /* the values were checked when they were read */
 	find_group(conf, user, &l);
 	mc->least = MIN(MIN(l.user_max, l.group_max), mc->capacity);
 	counters_set_limits(mc->counters, &l);
@@ -236,7 +240,8 @@ void
 monitor_counts_share(struct monitor_counts *mc, const uint64_t want[2],
     bool at_once, uint64_t got[2])
 {
-	/* Where the file cannot be used there is nobody to share with. */
+	/* If the file cannot be used, the lowest limit of all holds for this
+	 * connection alone. */
 	if (mc == NULL ||
 	    counters_share(mc->counters, want, mc->capacity, at_once, got) != 0)
 		got[0] = got[1] = mc != NULL ? mc->least : RATE_NONE;
@@ -304,7 +309,8 @@ count_session(struct monitor_counts *mc, const char *kind)
 	}
 }
 
-/* Counts what sums have grown by. One that shrinks is a lie. */
+/* Counts what the claimed sums have grown by. A sum that shrinks is a lie, and
+ * ignored. */
 static void
 count_sums(struct monitor_counts *mc, const struct event *e)
 {
@@ -332,8 +338,8 @@ monitor_counts_claim(struct monitor_counts *mc, const struct event *e)
 	if (e->type == EVENT_SESSION_OPEN)
 		count_session(mc, e->texts[0]);
 	count_sums(mc, e);
-	/* Where sessions are asked for, that is counted, and not what is said
-	 * of it. */
+	/* If the session process asks for each session, those are counted then,
+	 * and these events are not. */
 	if (mc->asks || !mc->active)
 		return;
 	if (e->type == EVENT_SESSION_OPEN)

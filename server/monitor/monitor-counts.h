@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a monitor counts of its connection, for MetricsTextfile and for limits
- * over all connections of a user. Sums of bytes and files are what the user's
- * process claims, but never more than a machine could have moved in the time.
+ * Counts what belongs to a monitor's connection, for MetricsTextfile and for
+ * limits over all connections of a user. Sums of bytes and files are claims of
+ * the user's process, but are cut to what a machine can have moved in that
+ * time.
  *
  * Threads: the process has only one.
  */
@@ -21,34 +22,35 @@
 struct loop;
 struct monitor_counts;
 
-/* A connection begins. NULL: nothing asks for counters. All else here takes
- * NULL and does nothing. */
+/* Begins to count a connection. NULL: no keyword needs counters. All other
+ * functions here take NULL, and do nothing then. */
 struct monitor_counts *monitor_counts_begin(const struct server_conf *conf);
 /* It ends; frees. */
 void monitor_counts_end(struct monitor_counts *mc);
-/* From here on the text of metrics is written from time to time. */
+/* Has the text of metrics written from time to time. */
 void monitor_counts_run(struct monitor_counts *mc, struct loop *loop);
 /* Hands over what was counted. */
 void monitor_counts_flush(struct monitor_counts *mc);
 
 void monitor_counts_login(struct monitor_counts *mc,
     const struct auth_method *method, enum login_result result);
-/* The user is authenticated. conf: of the login. False: they have as many
- * connections as MaxConnectionsPerUser allows. */
+/* Notes the user, who is authenticated; conf: the login's. False: the user has
+ * as many connections as MaxConnectionsPerUser allows. */
 bool monitor_counts_enter(struct monitor_counts *mc,
     const struct server_conf *conf, const struct user *user);
-/* What this connection wants, and its share: bytes a second, out and in.
- * at_once: it is divided now. */
+/* Writes what this connection wants, and reads its share, in bytes a second out
+ * and in. at_once: the shares are divided now. */
 void monitor_counts_share(struct monitor_counts *mc, const uint64_t want[2],
     bool at_once, uint64_t got[2]);
-/* One more session, if MaxSessionsPerUser allows it. */
+/* Counts a session more. False: MaxSessionsPerUser does not allow it. */
 bool monitor_counts_session(struct monitor_counts *mc,
     const struct server_conf *conf);
 void monitor_counts_session_end(struct monitor_counts *mc);
 /* what: a keyword. */
 void monitor_counts_limit(struct monitor_counts *mc, const char *what);
 void monitor_counts_claim(struct monitor_counts *mc, const struct event *e);
-/* lines: that the log of events has not taken, since the beginning. */
+/* Counts the lines that the log of events has dropped; lines: since the
+ * beginning. */
 void monitor_counts_dropped(struct monitor_counts *mc, uint64_t lines);
 
 #endif

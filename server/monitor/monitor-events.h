@@ -30,18 +30,18 @@ void monitor_events_begin(struct monitor *m);
  * nothing. */
 void monitor_events_end(void);
 
-/* A try to log in has a verdict. key: what it was made with, or NULL. me NULL:
- * nothing is done. */
+/* Logs the verdict of a try to log in. key: the key that was shown, or NULL. me
+ * may be NULL. */
 void monitor_events_auth(struct monitor_events *me, const struct login *l,
     const struct auth_method *method, enum login_result result,
     const struct key *key);
 /* The server refused more. what: the limit's name, a keyword. */
 void monitor_events_limit(struct monitor_events *me, const char *what);
-/* What counts this connection; NULL: nothing does. Also for me NULL. */
+/* The counters of this connection; NULL: it is not counted, or me is NULL. */
 struct monitor_counts *monitor_events_counts(struct monitor_events *me);
 
-/* The user has proven who they are. False: MaxConnectionsPerUser does not let
- * one more connection of theirs in. */
+/* Logs that the user is authenticated. False: MaxConnectionsPerUser allows no
+ * further connection of the user. */
 bool monitor_events_enter(struct monitor_events *me, const struct login *l);
 
 /* The handler of MONITOR_SESSION. */

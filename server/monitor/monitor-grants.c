@@ -77,8 +77,9 @@ monitor_grants_judge(struct monitor_grants *mg,
 	const struct grant *g;
 	enum rendezvous_verdict v;
 
-	/* As many as may be made by all grants that are good at a time: new
-	 * ones cannot be given for ever, while connections by old ones stay. */
+	/* This is the most that all grants of a full table can have made.
+	 * Without the limit, new grants could be given for ever while
+	 * connections by old ones stay. */
 	if (mg->n >= GRANTS_MAX * GRANT_CONNECTIONS_MAX)
 		return RENDEZVOUS_TOO_MANY;
 	v = grant_table_redeem(&mg->table, q->serial, q->data, q->proof,
@@ -133,8 +134,8 @@ log_grant(const struct login *l, const struct grant_request *q)
 	key_free(k);
 }
 
-/* Gives the grant that is asked for, if it may be. *given: name has its
- * name. */
+/* Gives the wanted grant if it is allowed. *given: it was given, and name is
+ * its name. */
 static int
 give(struct monitor *m, const struct grant_request *q,
     uint8_t name[TICKET_NAME_LEN], bool *given)

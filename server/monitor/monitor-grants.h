@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Grants at both ends (grant.h): the monitor of the connection that gives them
- * keeps them beside its tickets, answers for them over the same socket, and
- * ends all connections by them when its own ends. The monitor of a connection
- * by a grant ends that when the other one has gone, or when its time is over.
+ * Grants, as seen by two monitors (grant.h). The monitor of the connection that
+ * gives them keeps them beside its tickets, answers questions about them over
+ * the same socket, and ends all connections by them when its own connection
+ * ends. The monitor of a connection by a grant ends that connection when the
+ * first monitor has gone, or when the grant has expired.
  *
  * Threads: loop thread only.
  */
@@ -21,21 +22,22 @@ struct monitor;
 struct monitor_grants;
 
 struct monitor_grants *monitor_grants_new(struct loop *loop);
-/* Ends all grants, and all connections by them. NULL: nothing. */
+/* Ends all grants and the connections by them. mg may be NULL. */
 void monitor_grants_free(struct monitor_grants *mg);
 
-/* Judges a question for a grant. If it is good, its scope, the milliseconds
- * that are left and the login's ChrootDirectory (NULL: none), which its path
- * is below, are appended to `scope`. */
+/* Answers another monitor's question about a grant. If the grant is good,
+ * `scope` gets its scope, the milliseconds that are left, and the login's
+ * ChrootDirectory (NULL: none), below which the path is. */
 enum rendezvous_verdict monitor_grants_judge(struct monitor_grants *mg,
     const struct rendezvous_question *q, const char *chroot_directory,
     struct buf *scope);
-/* Keeps the socket of the monitor that has asked, while that one lives. */
+/* Keeps the socket to the monitor that has asked, until that monitor ends. */
 void monitor_grants_keep(struct monitor_grants *mg, int fd);
 
-/* In the monitor of a connection by a grant: the user's process runs now. */
+/* For the monitor of a connection by a grant: begins to watch, once the user's
+ * process runs. */
 void monitor_granted_begin(struct monitor *m, struct loop *loop);
-/* Is the connection over, because what it stands on is? */
+/* True if the connection has to end because its grant has. */
 bool monitor_granted_over(const struct monitor *m);
 void monitor_granted_end(struct monitor *m);
 

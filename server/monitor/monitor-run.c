@@ -377,7 +377,8 @@ authenticate(struct monitor *m)
 	report_authenticated(m);
 }
 
-/* The connection goes to another session, and this process ends. */
+/* Hands the connection to the session that goes on over it, and ends this
+ * process's part. */
 static int
 attach(struct monitor *m)
 {
@@ -416,7 +417,7 @@ monitor_run(bool waits)
 	pam_free(m.login->pam);
 	m.login->pam = NULL;
 	gss_exchange_free(m.gss);
-	/* The host keys, too, are not needed any more. */
+	/* The host keys are not needed any more. */
 	state_clear(&m.state);
 	monitor_tickets_linger(&m);
 	login_free(m.login);

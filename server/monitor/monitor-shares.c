@@ -20,7 +20,7 @@
 struct monitor_shares {
 	struct monitor *m;
 	struct loop *loop;
-	int fd; /* -1: nobody has asked yet */
+	int fd; /* -1: the process has not asked for a share yet */
 	struct loop_fd *watch;
 };
 
@@ -35,12 +35,13 @@ answer(struct monitor_shares *s, const uint8_t *want)
 	    wanted, want[16] != 0, got);
 	wire_put_u64(msg, got[0]);
 	wire_put_u64(msg + 8, got[1]);
-	/* A session process that does not read keeps the share it knows. */
+	/* A session process that does not read its answers keeps its old
+	 * share. */
 	if (send(s->fd, msg, sizeof msg, 0) == -1 && errno != EAGAIN)
 		log_debug("shares: %s", strerror(errno));
 }
 
-/* Only the last of what has come counts. */
+/* Reads all datagrams that have come; only the last one counts. */
 static void
 on_want(void *arg, int fd, int events)
 {
@@ -55,7 +56,8 @@ on_want(void *arg, int fd, int events)
 		if (n == -1 && errno == EAGAIN)
 			break;
 		if (n != MONITOR_SHARE_WANT) {
-			/* The other end is closed, or speaks something else. */
+			/* The other end is closed, or has sent something
+			 * else. */
 			loop_unwatch(s->loop, s->watch);
 			s->watch = NULL;
 			return;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Shares of rates, between the session process and the counters of all
- * connections. What the process wants is its claim: the share that it gets is
- * within the limits, whatever it claims. That it keeps to it is its own doing.
+ * connections. The process claims what it wants; its share is within the limits
+ * whatever it claims. The monitor does not check whether the process keeps to
+ * the share.
  *
  * Threads: the process has only one.
  */
@@ -17,7 +18,7 @@ struct loop;
 struct monitor;
 struct monitor_shares;
 
-/* From here on the session process may ask for shares. */
+/* Allows the session process to ask for shares. */
 void monitor_shares_begin(struct monitor *m, struct loop *loop);
 void monitor_shares_end(struct monitor *m);
 /* The handler of MONITOR_SHARES. */

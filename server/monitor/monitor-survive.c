@@ -30,32 +30,37 @@
 _Static_assert((int)SURVIVE_HANDLE_LEN == (int)RENDEZVOUS_HANDLE_LEN,
     "the handle is a name of the rendezvous");
 
-/* How far the monitor of another connection is that has asked. */
+/* The state of another connection's monitor that has asked to take over the
+ * session. */
 enum asking {
 	ASKING_NONE,
-	ASKING_FREEZE, /* the process has to let go of the old connection */
-	ASKING_RULES,  /* the other monitor decides, and hands over */
-	ASKING_ATTACH, /* the process has to take the new connection */
+	ASKING_FREEZE, /* waits until the process has let go of the old
+		        * connection */
+	ASKING_RULES,  /* the other monitor checks today's rules, and then hands
+		        * over */
+	ASKING_ATTACH, /* waits until the process has taken the new
+		        * connection */
 };
 
 struct asker {
 	enum asking state;
 	int fd; /* -1: none */
 	struct loop_fd *watch;
-	struct buf question; /* of which q is borrowed */
+	struct buf question; /* the bytes that q refers to */
 	struct resume_question q;
 };
 
 struct monitor_survive {
 	struct monitor *m;
 	struct loop *loop;
-	int dir, listening; /* listening -1: nothing was granted yet */
+	int dir, listening; /* listening: socket for other monitors; -1: the
+			     * session may not survive */
 	struct loop_fd *watch;
 	uint8_t handle[RENDEZVOUS_HANDLE_LEN];
 	struct buf hostkey;
 	struct survive_keys keys;
 	struct survive_terms terms;
-	int talk; /* with the process; -1: none */
+	int talk; /* socket to the session process; -1: none */
 	struct loop_fd *talk_watch;
 	struct asker asker;
 	bool detached;
@@ -64,13 +69,13 @@ struct monitor_survive {
 	struct loop_timer *timer, *kill_timer;
 };
 
-/* For how long a process may take to end that was told to. */
+/* Time within which a process that was told to end has to do so. */
 enum { END_MS = 10 * 1000 };
 
 /* ---- the process of the session ----------------------------------------- */
 
-/* The process was told to end and has not, because its user has stopped it, or
- * it is not what it was. */
+/* Kills a process that was told to end and has not: its user may have stopped
+ * it, or taken it over. */
 static void
 on_kill_time(void *arg)
 {
@@ -114,7 +119,7 @@ on_time(void *arg)
 	end_session(s, why);
 }
 
-/* Counts the session among those that wait for their client. */
+/* Counts the session among those of its user that wait for their client. */
 static void
 take_slot(struct monitor_survive *s)
 {
@@ -126,8 +131,8 @@ take_slot(struct monitor_survive *s)
 		end_session(s, "too many sessions of this user are detached");
 }
 
-/* The session has no connection: from now on its time runs. One whose client is
- * about to come is not counted. */
+/* Notes that the session has no connection: its time to wait begins. It is not
+ * counted yet if its client is about to take it over. */
 static void
 detach(struct monitor_survive *s, const char *why)
 {
@@ -181,7 +186,7 @@ clear_asker(struct monitor_survive *s)
 		loop_fd_want(s->watch, LOOP_READ);
 }
 
-/* The client of who has asked does not come. */
+/* Gives up the asker: its client does not take over the session. */
 static void
 drop_asker(struct monitor_survive *s)
 {
@@ -230,8 +235,8 @@ judge(const struct monitor_survive *s, const struct resume_question *q)
 	    RENDEZVOUS_GOOD;
 }
 
-/* Takes the question of who asks. True: it is a good one, and its answer
- * follows when the process has let go of its connection. */
+/* Reads and judges the question of another monitor. True: it is good, and is
+ * answered when the process has let go of its connection. */
 static bool
 is_good(struct monitor_survive *s, int fd, const struct buf *question,
     struct resume_question *q)
@@ -293,8 +298,8 @@ on_asked(void *arg, int fd, int events)
 		drop_asker(s);
 }
 
-/* The process has let go of its connection, and has received so many messages:
- * answers who has asked. */
+/* Answers the asker, once the process has let go of its connection; received:
+ * messages that the session has received. */
 static int
 answer_asker(struct monitor_survive *s, uint64_t received)
 {
@@ -319,7 +324,7 @@ answer_asker(struct monitor_survive *s, uint64_t received)
 	return r;
 }
 
-/* The other monitor has decided. */
+/* Takes the decision of the asking monitor. */
 static void
 on_asker(void *arg, int fd, int events)
 {
@@ -330,7 +335,8 @@ on_asker(void *arg, int fd, int events)
 
 	(void)events;
 	if (a->state == ASKING_ATTACH) {
-		/* It does not wait any more; the process goes on. */
+		/* The asking monitor has gone; the process goes on all the
+		 * same. */
 		loop_unwatch(s->loop, a->watch);
 		a->watch = NULL;
 		return;
@@ -355,7 +361,7 @@ on_asker(void *arg, int fd, int events)
 	fd_close(&sock);
 }
 
-/* The session goes on over the connection of who has asked. */
+/* Notes that the session goes on over the asker's connection. */
 static void
 on_attached(struct monitor_survive *s)
 {
@@ -449,7 +455,8 @@ monitor_survive_begin(struct monitor *m, struct loop *loop)
 		m->survive->loop = loop;
 }
 
-/* Listens, and makes the socket that the process gets. */
+/* Begins to listen for other monitors, and makes the sockets between monitor
+ * and session process; *theirs is for the process. */
 static int
 prepare(struct monitor_survive *s, int *theirs)
 {
@@ -467,7 +474,8 @@ prepare(struct monitor_survive *s, int *theirs)
 	return ERR_SYSTEM;
 }
 
-/* Makes the key of what is granted. */
+/* Makes the secret by which the client proves that the session is its own, and
+ * the keys from it. */
 static int
 begin(struct monitor_survive *s, uint8_t secret[SURVIVE_SECRET_LEN])
 {
@@ -520,7 +528,8 @@ monitor_on_survive(struct monitor *m, struct rd *in, struct buf *out)
 
 	if (r != 0)
 		return r;
-	/* It goes on without where a directory or a table is full. */
+	/* If a directory or a table is full, the session goes on, but does not
+	 * survive its connection. */
 	if (s == NULL || s->listening != -1 || asked.seconds == 0 ||
 	    asked.bytes == 0 || prepare(s, &theirs) != 0) {
 		buf_put_bool(out, false);

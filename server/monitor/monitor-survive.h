@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A session that survives its connection (Survive, docs/PROTOCOL.md): the
- * monitor has the key by which the client proves that the session is its own,
- * listens for the monitors of connections over which that is said
- * (rendezvous.h), and lets these go to the session's process. It ends a session
- * whose client stays away for too long.
+ * A session that survives its connection (Survive, docs/PROTOCOL.md). The
+ * monitor has the key by which a client proves that the session is its own. It
+ * listens for the monitors of new connections over which a client has asked to
+ * go on (rendezvous.h), and lets them hand their connection to the session's
+ * process. It ends a session whose client stays away for too long.
  *
  * Threads: the process has only one.
  */
@@ -19,19 +19,20 @@ struct loop;
 struct monitor;
 struct monitor_survive;
 
-/* Prepares for what the user's process may ask for, if the configuration and
- * ticket-rules.h allow it; before the session of PAM, whose modules may hide
- * the directory. */
+/* Opens what the session needs to survive, if the configuration and
+ * ticket-rules.h allow that. Called before PAM opens its session, because a
+ * module may hide the directory. */
 void monitor_survive_prepare(struct monitor *m);
-/* The loop will serve from now on. */
+/* Takes the loop, once it is about to run. */
 void monitor_survive_begin(struct monitor *m, struct loop *loop);
 /* The handler of MONITOR_SURVIVE. */
 int monitor_on_survive(struct monitor *m, struct rd *in, struct buf *out);
-/* The session ends, and nobody comes back to it any more. */
+/* Ends the survival: nobody can come back to the session any more. */
 void monitor_survive_end(struct monitor *m);
 
-/* The other side: hands this connection over to the session that its login has
- * shown to be its own. Returns the exit status of this process. */
+/* For the monitor of the new connection: hands the connection over to the
+ * session that the login has proven to be its client's. Returns the exit status
+ * of this process. */
 int monitor_attach(struct monitor *m);
 
 #endif

@@ -22,38 +22,42 @@
 #include "server/monitor/ticket-rules.h"
 #include "server/monitor/ticket-table.h"
 
-/* The monitor of another connection, which keeps the socket open if a ticket
- * has made that one. */
+/* The monitor of another connection. It keeps this socket open for as long as
+ * its connection lives. */
 struct child {
 	struct monitor_tickets *t;
 	struct loop_fd *watch;
 	int fd; /* -1: none */
 };
 
-/* The connection that these tickets are of. */
+/* The state of the connection for which these tickets were made. */
 enum root {
 	ROOT_LIVE,
-	ROOT_LOST,    /* its client may come back; the user's process runs on
-		       * until it has ended */
-	ROOT_LINGERS, /* only this process is left of it */
-	ROOT_GONE,    /* nothing is good any more */
+	ROOT_LOST,    /* its client may come back; the user's process still
+		       * runs */
+	ROOT_LINGERS, /* only this monitor is left of it */
+	ROOT_GONE,    /* the client came back elsewhere, or all has ended: no
+		       * ticket is good */
 	ROOTS,
 };
 
 struct monitor_tickets {
 	struct monitor *m;
 	struct loop *loop;
-	int dir, listening; /* listening -1: no ticket was issued yet */
+	int dir, listening; /* listening: socket for other monitors; -1: no
+			     * ticket was issued yet */
 	struct loop_fd *watch;
 	uint8_t handle[RENDEZVOUS_HANDLE_LEN];
-	struct buf hostkey; /* the host keys themselves may be gone */
+	struct buf hostkey; /* blob of the host key; the keys themselves may be
+			     * freed by now */
 	enum root root;
 	struct ticket_table table;
 	struct monitor_grants *grants; /* NULL: none was asked for yet */
 	struct child children[SERVER_TICKETS_MAX];
-	struct child heir; /* the connection in place of this one */
-	/* The monitor of the login that this one took the place of, while its
-	 * ticket is not spent. */
+	struct child heir; /* the connection that has taken the place of this
+			    * one */
+	/* The monitor of the login whose place this one took, as long as the
+	 * ticket for that is not spent. */
 	struct child before;
 	struct loop_timer *timer;
 };
@@ -79,8 +83,9 @@ drop(struct child *c)
 	fd_close(&c->fd);
 }
 
-/* Tells the other monitor, if there is one, and forgets it: an older one that
- * its ticket is spent, a newer one that another connection has its place. */
+/* Tells the other monitor, if there is one, and closes the socket. An older
+ * monitor learns that its ticket is spent, a newer one that another connection
+ * has taken its place. */
 static void
 tell(struct child *c)
 {
@@ -151,8 +156,8 @@ monitor_tickets_prepare(struct monitor *m)
 	m->tickets = t;
 }
 
-/* The login that this one took the place of tells that its client has come back
- * by another connection, or ends. */
+/* The monitor of the login whose place this one took has sent that its client
+ * came back over another connection, or has ended. */
 static void
 on_before(void *arg, int fd, int events)
 {
@@ -182,7 +187,7 @@ monitor_tickets_begin(struct monitor *m, struct loop *loop)
 	m->login->ticket_fd = -1;
 }
 
-/* Wipes all tickets and removes the name. */
+/* Wipes all tickets, and removes the monitor's name from the directory. */
 static void
 end(struct monitor *m)
 {
@@ -221,7 +226,8 @@ on_child_end(void *arg, int fd, int events)
 		drop(c);
 }
 
-/* A place for one more connection; NULL: there are as many as may be. */
+/* A free element for a further connection; NULL: there are as many as are
+ * allowed. */
 static struct child *
 free_child(struct monitor_tickets *t)
 {
@@ -309,8 +315,8 @@ answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
 	return r;
 }
 
-/* The connection in place of ours tells that our ticket is spent; or it has
- * ended before that, and the client may come back by the same one. */
+/* The connection in our place has sent that our ticket is spent; or it has
+ * ended before, and the client may come back by the same ticket. */
 static void
 on_heir(void *arg, int fd, int events)
 {
@@ -326,8 +332,8 @@ on_heir(void *arg, int fd, int events)
 	drop(c);
 }
 
-/* Our client has come back by another connection: this one is over, and one by
- * which it has come back before. */
+/* Our client has come back over another connection. This one ends, and so does
+ * one over which it had come back before. */
 static void
 give_way(struct monitor_tickets *t, int fd)
 {
@@ -395,15 +401,16 @@ monitor_tickets_stop(struct monitor *m, bool told_to_end)
 	if (t == NULL)
 		return;
 	ticket_table_lose(&t->table);
-	/* What other machines do for a client ends without it, also if it may
-	 * come back. */
+	/* Copies that other machines make by a grant need their client, so they
+	 * end here, even if the client may come back. */
 	monitor_grants_free(t->grants);
 	t->grants = NULL;
 	if (t->root == ROOT_LOST && !told_to_end && !m->state.once &&
 	    ticket_table_has_instead(&t->table, clock_boot_ms()))
 		return;
-	/* Where the connection was lost before its client could get a ticket
-	 * here, it may still come back by the one that it came with. */
+	/* If the connection was lost before its client got a ticket here, the
+	 * client may still come back by the ticket that it used for this
+	 * connection. */
 	if (t->root == ROOT_LIVE || told_to_end)
 		tell(&t->before);
 	end(m);
@@ -484,7 +491,7 @@ monitor_tickets_grants(struct monitor *m, uint8_t *name)
 	return t->grants;
 }
 
-/* For how long a new ticket is good. */
+/* Seconds for which a new ticket of that kind is good. */
 static uint32_t
 seconds_of(const struct login *l, char kind)
 {
@@ -495,7 +502,7 @@ seconds_of(const struct login *l, char kind)
 	    (uint32_t)((uint64_t)conf->max_age_s - age);
 }
 
-/* Appends one ticket as docs/PROTOCOL.md has it. */
+/* Makes a ticket and appends it as docs/PROTOCOL.md says. */
 static int
 mint(struct monitor_tickets *t, char kind, struct buf *out)
 {
@@ -522,7 +529,7 @@ mint(struct monitor_tickets *t, char kind, struct buf *out)
 	return r;
 }
 
-/* May any be minted now? */
+/* True if the login may get tickets now. */
 static bool
 may_mint(struct monitor_tickets *t)
 {
@@ -535,9 +542,9 @@ may_mint(struct monitor_tickets *t)
 	    listen_once(t) == 0;
 }
 
-/* How many there may be beside this connection now, of those asked for: no more
- * than connections that may be made by them, so that none is refused for
- * that. */
+/* The number of tickets to give for connections beside this one, of those asked
+ * for: no more than connections that may still be made by tickets, so that none
+ * is refused for that. */
 static uint32_t
 how_many(struct monitor_tickets *t, uint32_t asked)
 {
@@ -553,7 +560,7 @@ how_many(struct monitor_tickets *t, uint32_t asked)
 	    MIN(asked, (uint32_t)(most - t->table.n));
 }
 
-/* May there be one in place of this connection? */
+/* True if there may be a ticket for the place of this connection. */
 static bool
 may_come_back(const struct monitor_tickets *t)
 {
@@ -571,9 +578,9 @@ on_arrived(void *arg)
 		tell(&t->before);
 }
 
-/* The ticket to come back with is on its way. By which of the two the client
- * comes back if the connection is lost soon is not known, so the older one is
- * spent only when this one has surely arrived. */
+/* The new ticket to come back with was sent. If the connection is lost soon,
+ * the client may come back by this one or by the older one, so the older one is
+ * spent later, when the new one has surely arrived. */
 static void
 arrive_later(struct monitor_tickets *t)
 {

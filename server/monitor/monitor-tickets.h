@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The tickets that this connection's client may use for further ones: the
- * monitor mints them, listens for the monitors of these connections
- * (rendezvous.h), and forgets all when the session ends. Where the connection
- * is lost, one ticket stays good for a while, and the monitor with it: by that
- * the client comes back without a dialogue.
+ * The tickets that this connection's client may use for further connections.
+ * The monitor makes them, listens for the monitors of those connections
+ * (rendezvous.h), and wipes all when the session ends. If the connection was
+ * lost, this monitor stays for a while with one ticket, by which the client
+ * comes back without asking the user.
  *
  * Threads: loop thread only.
  */
@@ -19,27 +19,27 @@ struct monitor;
 struct monitor_grants;
 struct monitor_tickets;
 
-/* What holds of this login for ticket-rules.h. */
+/* The traits of this login, for ticket-rules.h. */
 unsigned monitor_ticket_traits(const struct monitor *m);
-/* Prepares for what the user's process may ask for, if the configuration and
- * ticket-rules.h allow it; before the session of PAM, whose modules may hide
- * the directory. */
+/* Opens what tickets need, if the configuration and ticket-rules.h allow
+ * them. Called before PAM opens its session, because a module may hide the
+ * directory. */
 void monitor_tickets_prepare(struct monitor *m);
-/* The grants of this connection; name gets the part that finds this monitor.
- * NULL: the login may give none. */
+/* The table of this connection's grants; name gets the part of a grant's name
+ * by which other monitors find this one. NULL: the login may give no grants. */
 struct monitor_grants *monitor_tickets_grants(struct monitor *m,
     uint8_t *name);
-/* The loop will serve from now on. */
+/* Takes the loop, once it is about to run. */
 void monitor_tickets_begin(struct monitor *m, struct loop *loop);
-/* The client has come back by another connection: the user's process is to
- * end. */
+/* True if the client has come back over another connection, so that the user's
+ * process has to end. */
 bool monitor_tickets_gave_way(const struct monitor *m);
-/* The session ends, and the tickets with it; but where the connection was lost,
- * its client may come back. told_to_end: by a signal, or for an error. */
+/* Ends the tickets with the session; but if the connection was lost, its client
+ * may still come back. told_to_end: by a signal, or because of an error. */
 void monitor_tickets_stop(struct monitor *m, bool told_to_end);
-/* When all else of the connection has ended: waits for the client of a lost
- * one, as long as LoginTickets says. Nothing, where monitor_tickets_stop() has
- * ended all. */
+/* Waits for the client of a lost connection, as long as LoginTickets says,
+ * after all else has ended. Returns at once if monitor_tickets_stop() has ended
+ * the tickets. */
 void monitor_tickets_linger(struct monitor *m);
 
 #endif

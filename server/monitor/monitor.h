@@ -72,14 +72,14 @@ struct monitor {
 	uint64_t deadline_ms; /* limit of LoginGraceTime, monotonic; 0: none */
 	uint8_t session_id[64];
 	size_t session_id_len; /* 0: the first key exchange is not complete */
-	/* The host key of the first key exchange, in state.keys; empty: it was
-	 * by GSSAPI. */
+	/* Host key of the first key exchange, borrowed from state.keys; empty:
+	 * that exchange was by GSSAPI. */
 	struct span hostkey;
 	struct monitor_tickets *tickets; /* NULL: none are issued */
 	struct monitor_survive *survive; /* NULL: the session ends with its
 					  * connection */
 	struct {
-		struct loop *loop; /* NULL: it is not a connection by a grant */
+		struct loop *loop; /* NULL: the connection is not by a grant */
 		struct loop_fd *watch;
 		struct loop_timer *timer;
 		bool over;

@@ -48,7 +48,8 @@ rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a)
 		buf_put_string(b, a->proofs[i].key.p, a->proofs[i].key.len);
 	}
 	buf_put_string(b, a->auth_info.p, a->auth_info.len);
-	/* Monitors of before ask for no grants, and do not get this. */
+	/* Monitors of older releases ask for no grants, and would not know this
+	 * field. */
 	if (a->scope.len > 0)
 		buf_put_string(b, a->scope.p, a->scope.len);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The question that the monitor of a new connection asks of the one that has
- * issued a ticket, and its answer; one message each. Both are root's, but they
- * may be of different releases: the first byte of each is a version, and to a
- * question of another version the answer is only RENDEZVOUS_OTHER_VERSION.
+ * Messages between two monitors: the question of a new connection's monitor to
+ * the one that has issued a ticket, and the answer. Both monitors are root's,
+ * but may be of different releases: the first byte of each message is a
+ * version, and a question of another version gets the answer
+ * RENDEZVOUS_OTHER_VERSION.
  *
  * Threads: any.
  */
@@ -23,9 +24,10 @@ enum {
 	RENDEZVOUS_PROOFS_MAX = 8, /* methods of a login */
 };
 
-/* The question: redeem this ticket. All is borrowed. */
+/* The question: a ticket to redeem. All is borrowed. */
 struct rendezvous_question {
-	struct span serial, proof, data; /* data: what the proof is over */
+	struct span serial, proof, data; /* data: the bytes that the proof
+					  * signs */
 	char kind;
 	uint32_t uid;
 	/* Of the new connection. */
@@ -36,41 +38,43 @@ enum rendezvous_verdict {
 	RENDEZVOUS_GOOD,
 	RENDEZVOUS_UNKNOWN,
 	RENDEZVOUS_EXPIRED,
-	RENDEZVOUS_WRONG,     /* the proof, or what the ticket is bound to */
+	RENDEZVOUS_WRONG,     /* the proof is wrong, or the ticket is bound to
+			       * something else */
 	RENDEZVOUS_ADDRESS, /* not from this address */
-	RENDEZVOUS_TOO_MANY,  /* connections by tickets of that login */
+	RENDEZVOUS_TOO_MANY,  /* there are too many connections by tickets of
+			       * that login */
 	RENDEZVOUS_OTHER_VERSION,
 	RENDEZVOUS_VERDICTS,
 };
 
-/* A method that the login has shown. */
+/* A method that was shown in the login, with its key. */
 struct rendezvous_proof {
 	struct span method; /* name */
 	struct span key;    /* blob; empty: there was none */
 };
 
-/* The answer; all behind the verdict only if that is RENDEZVOUS_GOOD. All is
- * borrowed. */
+/* The answer. All fields but the verdict are set only if that is
+ * RENDEZVOUS_GOOD. All is borrowed. */
 struct rendezvous_answer {
 	enum rendezvous_verdict verdict;
-	uint64_t age_ms; /* since the methods were shown */
+	uint64_t age_ms; /* milliseconds since the methods were shown */
 	uint32_t pid;
 	struct rendezvous_proof proofs[RENDEZVOUS_PROOFS_MAX];
 	size_t n;
 	struct span auth_info; /* lines for ExposeAuthInfo */
 	/* Of a grant: its scope (grant.h) and u64 milliseconds that are left.
-	 * Empty: it is a ticket. */
+	 * Empty: the question was about a ticket. */
 	struct span scope;
 };
 
 void rendezvous_put_question(struct buf *b,
     const struct rendezvous_question *q);
-/* ERR_UNSUPPORTED: it is of another version. */
+/* Parses a question. ERR_UNSUPPORTED: it is of another version. */
 int rendezvous_get_question(struct rd r,
     struct rendezvous_question *q) must_check;
 void rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a);
 int rendezvous_get_answer(struct rd r, struct rendezvous_answer *a) must_check;
-/* What a verdict is for the log. Static. */
+/* The text of a verdict for the log. Static. */
 const char *rendezvous_verdict_text(enum rendezvous_verdict v);
 
 #endif

@@ -27,8 +27,9 @@
 enum {
 	WAIT_S = 2,
 	WAIT_LONG_S = 10,
-	WAITING_MAX = 16, /* that may wait to be accepted */
-	SWEEP_MAX = 256,  /* names that are looked at */
+	WAITING_MAX = 16, /* connections that may wait to be accepted */
+	SWEEP_MAX = 256,  /* names of which a sweep looks whether anybody
+			   * listens */
 	SETTLED_S = 10,
 };
 
@@ -68,8 +69,9 @@ rendezvous_open(int *dir)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* The name in the directory, and the address of the socket by the directory's
- * descriptor: whatever its path leads to by now. */
+/* A name in the directory, and the address of its socket. The address goes
+ * through the directory's descriptor, so it stays right when the path leads
+ * elsewhere. */
 struct meeting {
 	char name[2 * RENDEZVOUS_HANDLE_LEN + 1];
 	struct sockaddr_un address;
@@ -140,8 +142,9 @@ transmit(int fd, const struct buf *message)
 
 /* ---- names of the dead -------------------------------------------------- */
 
-/* Does nobody listen at the name? A socket of another type is refused in one
- * way by who listens, who does not hear of it, and in another way by nobody. */
+/* True if nobody listens at the name. A connection from a socket of another
+ * type is refused either way, with different errors, and a process that listens
+ * does not notice it. */
 static bool
 is_dead(const struct meeting *p)
 {
@@ -156,8 +159,8 @@ is_dead(const struct meeting *p)
 	return dead;
 }
 
-/* Is the name that of a socket which was made some time ago? One that is being
- * made has a name before anybody listens at it. */
+/* True if the name is that of a socket made some time ago. A new socket has its
+ * name a moment before its process listens. */
 static bool
 is_settled(int dir, const char *name)
 {
@@ -248,7 +251,8 @@ rendezvous_answer(int fd, const struct buf *answer)
 
 /* ---- who asks ----------------------------------------------------------- */
 
-/* Connects, and sees that it is a process of the same user that listens. */
+/* Connects to the socket of that name, and checks that a process of the same
+ * user listens there. */
 static int
 reach(int dir, const uint8_t *handle, int seconds, int *fd)
 {

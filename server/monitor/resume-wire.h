@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The question that the monitor of a new connection asks of the one whose
- * session its client wants to go on with (resume@hpnssh.org), the answer, and
- * what follows. The question is of version 2 of what is said at a rendezvous
- * (rendezvous-wire.h), so a monitor of a release without it refuses it by
- * words; and since the state of a connection is handed over, it names the
- * release, which has to be the same at both ends.
+ * Messages between the monitor of a new connection and that of the session with
+ * which its client wants to go on (resume@hpnssh.org): question, answer, and
+ * what follows. The question is one of version 2 of rendezvous-wire.h, so a
+ * monitor of a release that does not know it refuses it in words. The state of
+ * a connection is handed over, so the question also names the release, which
+ * has to be the same at both ends.
  *
  * Threads: any.
  */
@@ -24,33 +24,38 @@ enum {
 	RESUME_BOUNDS_LEN = 32,
 };
 
-/* What the one that asks sends after a good answer: a byte. */
+/* The byte that the asking monitor sends after a good answer. */
 enum {
-	RESUME_ATTACH = 1, /* with a socket, over which the connection comes */
-	RESUME_END,	   /* the rules of today do not let the user in */
+	RESUME_ATTACH = 1, /* take over: the connection comes over the socket
+			    * that is sent along */
+	RESUME_END,	   /* end the session: today's rules do not let the user
+			    * in */
 };
 
 /* All is borrowed. */
 struct resume_question {
 	uint32_t generation;
 	uint64_t received;	/* by the client */
-	struct span data, proof; /* data: the request up to the proof */
+	struct span data, proof; /* data: the request up to the proof, which
+				  * signs it */
 	uint32_t uid;
 	/* Of the new connection. */
 	struct span session_id, user, address, hostkey;
 	struct span peer; /* "address port n" */
 };
 
-/* All behind the verdict only if that is RENDEZVOUS_GOOD. Borrowed. */
+/* The answer. All behind the verdict only if that is RENDEZVOUS_GOOD.
+ * Borrowed. */
 struct resume_answer {
-	struct rendezvous_answer login; /* what was shown, and the verdict */
+	struct rendezvous_answer login; /* the verdict, and what was shown in
+					 * the session's login */
 	uint64_t received;  /* by the session */
 	struct span proof;  /* the server's */
 	struct span bounds; /* login_before_bounds() of the session */
 };
 
 void resume_put_question(struct buf *b, const struct resume_question *q);
-/* ERR_UNSUPPORTED: it is of another version or release. */
+/* Parses a question. ERR_UNSUPPORTED: it is of another version or release. */
 int resume_get_question(struct rd r, struct resume_question *q) must_check;
 void resume_put_answer(struct buf *b, const struct resume_answer *a);
 int resume_get_answer(struct rd r, struct resume_answer *a) must_check;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How many sessions of a user may be without a client at a time: each holds the
- * lock of a file with the user's number, beside the names of rendezvous.h. The
- * system gives the lock back when its monitor ends, however it ends.
+ * Limits how many sessions of a user may be without a client at a time. Each
+ * such session holds the lock of a file with the user's number, in the
+ * directory of rendezvous.h. The system releases the lock when the monitor
+ * ends, however it ends.
  *
  * Threads: any.
  */
@@ -13,7 +14,7 @@
 
 #include "base/err.h"
 
-/* Takes one of `most` places in the directory; closing *fd gives it back.
+/* Takes one of `most` slots of the user in the directory; closing *fd frees it.
  * ERR_LIMIT: all are taken. */
 int survive_slot_take(int dir, uint32_t uid, int most, int *fd) must_check;
 

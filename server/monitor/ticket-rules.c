@@ -9,29 +9,32 @@ static const struct row {
 	unsigned trait;
 	bool beside, instead, survive, grant; /* which kinds */
 } rows[] = {
-	/* Who is let in without anything needs no ticket. */
+	/* A user who is let in without any proof needs no ticket. */
 	{ TICKET_BY_NONE, false, false, false, false },
-	/* The key is looked up anew when the ticket is used: its line, its
+	/* The key is looked up again when the ticket is used: its line, its
 	 * certificate, RevokedKeys. */
 	{ TICKET_BY_PUBLICKEY, true, true, true, true },
 	{ TICKET_BY_PASSWORD, true, true, true, true },
 	{ TICKET_BY_KBDINT, true, true, true, true },
-	/* What these have shown (another host's word, a ticket of Kerberos that
-	 * ends) could not be asked for again. */
+	/* What these methods have shown (the word of another host, a Kerberos
+	 * ticket that expires) cannot be checked again later. */
 	{ TICKET_BY_HOSTBASED, false, false, false, false },
 	{ TICKET_BY_KEYEX, false, false, false, false },
 	{ TICKET_BY_GSSAPI, false, false, false, false },
-	/* The limits of time and number are those of the login itself. */
+	/* A login by a ticket gets none: limits of time and number are counted
+	 * in the login that gave it. */
 	{ TICKET_BY_TICKET, false, false, false, false },
-	/* That login has ended, and this one goes on with its limits. */
+	/* The login that this one replaces has ended, and its limits hold
+	 * here. */
 	{ TICKET_BY_INSTEAD, true, true, true, true },
-	/* The password that was shown is not good any more. */
+	/* The password that was shown has expired. */
 	{ TICKET_MUST_CHANGE, false, false, false, false },
-	/* Who comes by a grant has its rights, and can give none on. */
+	/* A login by a grant has the grant's rights, and cannot hand them
+	 * on. */
 	{ TICKET_BY_GRANT, false, false, false, false },
-	/* These follow from the key's line and from the configuration, which
-	 * the new login is given by the same rules. Who may run one command
-	 * only, which is not SFTP, cannot let anybody move files. */
+	/* These restrictions come from the key's line and the configuration,
+	 * and hold for the new login by the same rules. But a user who may run
+	 * one command only, which is not SFTP, cannot let others move files. */
 	{ TICKET_FORCED, true, true, true, false },
 	{ TICKET_CHROOTED, true, true, true, true },
 	{ TICKET_SFTP_ONLY, true, true, true, true },
@@ -64,7 +67,8 @@ ticket_rules_may(unsigned traits, char kind)
 			return false;
 		known |= rows[i].trait;
 	}
-	/* A login that shows nothing known may not mint anything. */
+	/* The login must have shown a method that can be checked again, and
+	 * have no trait without a row. */
 	return (traits & (TICKET_BY_PUBLICKEY | TICKET_BY_PASSWORD |
 			     TICKET_BY_KBDINT)) != 0 && (traits & ~known) == 0;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a login may mint tickets for, by how it came about and what it may do:
- * one table. A ticket stands for methods that were shown, and must not give
- * more than these would give again. Pure.
+ * The rules for whether a login may have tickets made, by how the user logged
+ * in and what the login may do: one table. A ticket stands for the methods that
+ * were shown, and must not give more than they would give again. Pure.
  *
  * Threads: any.
  */
@@ -13,7 +13,7 @@
 
 #include "conf/auth-method-table.h"
 
-/* What holds of a login, as bits. */
+/* Facts about a login, as bits. */
 enum ticket_trait {
 	TICKET_BY_NONE = 1 << AUTH_METHOD_NONE,
 	TICKET_BY_PUBLICKEY = 1 << AUTH_METHOD_PUBLICKEY,
@@ -24,7 +24,7 @@ enum ticket_trait {
 	TICKET_BY_HOSTBASED = 1 << AUTH_METHOD_HOSTBASED,
 	TICKET_BY_TICKET = 1 << AUTH_METHOD_TICKET,
 	TICKET_MUST_CHANGE = 1 << AUTH_METHOD_COUNT, /* only its password */
-	/* One command, which is not SFTP. */
+	/* A forced command, which is not SFTP. */
 	TICKET_FORCED = TICKET_MUST_CHANGE << 1,
 	TICKET_CHROOTED = TICKET_MUST_CHANGE << 2,
 	TICKET_SFTP_ONLY = TICKET_MUST_CHANGE << 3,
@@ -32,10 +32,10 @@ enum ticket_trait {
 	TICKET_BY_GRANT = TICKET_MUST_CHANGE << 5,
 };
 
-/* The kind of a ticket, on the wire: for connections beside the one that got
- * it; for one that takes its place when it is lost; or for another machine
- * (grant.h). TICKET_SURVIVE is none of the wire: the login's session itself
- * goes on over another connection. */
+/* The kind of a ticket, on the wire: for connections beside this one; for a
+ * connection in its place when it is lost; or for another machine (grant.h).
+ * TICKET_SURVIVE is never on the wire: it stands for a session that goes on
+ * over another connection. */
 enum {
 	TICKET_BESIDE = 'p',
 	TICKET_INSTEAD = 'r',
@@ -43,8 +43,8 @@ enum {
 	TICKET_SURVIVE = 's',
 };
 
-/* May a login of which all these hold mint tickets of that kind, or survive its
- * connection? */
+/* True if a login with these traits may have tickets of that kind made (or, for
+ * TICKET_SURVIVE, survive its connection). */
 bool ticket_rules_may(unsigned traits, char kind);
 
 #endif

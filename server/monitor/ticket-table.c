@@ -78,7 +78,8 @@ ticket_table_mint(struct ticket_table *t, const struct ticket_binding *b,
 	return 0;
 }
 
-/* Takes the ticket of that name out. */
+/* Takes the ticket with that serial out of the table, also the one in
+ * `instead`. */
 static bool
 find(struct ticket_table *t, struct span serial, struct ticket *found)
 {

@@ -19,8 +19,8 @@
 #include "server/monitor/rendezvous.h"
 #include "server/monitor/resume-wire.h"
 
-/* The request as the proof is over it. User and service are taken from what the
- * monitor knows, not from the request. */
+/* Puts the request as the proof signs it. User and service are taken from what
+ * the monitor knows, not from the request. */
 static void
 put_data(const struct login_request *q, struct span fields, struct buf *b)
 {
@@ -39,7 +39,7 @@ text_span(const char *text)
 	return (struct span){ (const uint8_t *)text, strlen(text) };
 }
 
-/* Asks the monitor of the session. *a is borrowed from answer. */
+/* Asks the session's monitor. *a is borrowed from answer. */
 static int
 ask(const struct login_request *q, const struct survive_resume *request,
     struct span fields, struct buf *answer, struct resume_answer *a, int *fd)
@@ -75,7 +75,7 @@ ask(const struct login_request *q, const struct survive_resume *request,
 	return r;
 }
 
-/* Is the session held to the same as one that would begin today? */
+/* True if a session that began today would be held to the same as that one. */
 static bool
 is_same(const struct login *l, const struct resume_answer *a,
     const struct login_try *t)
@@ -133,7 +133,8 @@ weigh(struct login *l, const struct resume_answer *a, struct login_try *t)
 	buf_clear(&text);
 }
 
-/* The rules of today do not let the user go on: the session ends. */
+/* Tells the session's monitor to end the session, because today's rules do not
+ * let the user in. */
 static void
 end_session(int fd)
 {
@@ -142,8 +143,9 @@ end_session(int fd)
 	(void)!send(fd, &end, sizeof end, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* An error: the session is there, but its monitor or process does not answer
- * now. Then nothing is decided, and the client comes again. */
+/* Tries to take over the session. An error means that the session exists, but
+ * its monitor or process does not answer now: nothing is decided, and the
+ * client may try again. */
 static int
 try(const struct login_request *q, const struct survive_resume *request,
     struct span fields, struct login_try *t)
@@ -185,7 +187,8 @@ login_try_resume(const struct login_request *q, struct login_try *t)
 	struct survive_resume request;
 	int r = survive_get_resume(*q->in, fields.len, &request);
 
-	/* There is no version 0. */
+	/* There is no version 0: such a request is malformed, not one of a
+	 * later version. */
 	if (r != 0 && (r != ERR_UNSUPPORTED || fields.p[0] == 0))
 		return r == ERR_UNSUPPORTED ? ERR_FORMAT : r;
 	t->outcome = LOGIN_PASSED_OVER;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * "ticket@hpnssh.org" in the monitor: the client names a ticket and proves that
- * it has its secret. The monitor that issued it says which methods were shown
- * there; whether these let the user in today is decided here, by the rules that
- * hold now. So a key that was removed, an account that was locked, or another
+ * it has the ticket's secret. The monitor that issued the ticket tells which
+ * methods were shown there; this monitor decides by today's rules whether they
+ * let the user in. So a removed key, a locked account, or another
  * AuthenticationMethods counts at once.
  */
 #include <stdlib.h>
@@ -20,7 +20,7 @@
 
 enum {
 	VERSION = 1,
-	SIGNATURE_MAX = 128, /* bytes of the proof for a grant */
+	SIGNATURE_MAX = 128, /* bytes of the proof for a grant, a signature */
 };
 
 /* A client's request. Spans are borrowed from the try's fields. */
@@ -51,10 +51,10 @@ restrict_permits(const struct login *l, struct login_try *t)
 	return r == 0;
 }
 
-/* Takes the scope of a grant out of the answer. Returns the reason (static) why
- * it does not hold here; NULL: it does. Its path is one below the
- * ChrootDirectory of the login that gave it, and would be another place below
- * another one, which a Match block can set for the other machine's address. */
+/* Takes the scope of a grant out of the answer. Returns NULL, or the reason
+ * (static) why it does not hold here. The path is below the ChrootDirectory of
+ * the login that gave the grant; a Match block for the other machine's address
+ * can set another one, below which the path would be another place. */
 static const char *
 take_scope(const struct login *l, struct span scope, struct login_try *t)
 {
@@ -74,8 +74,8 @@ take_scope(const struct login *l, struct span scope, struct login_try *t)
 	    NULL : "it was given below another ChrootDirectory";
 }
 
-/* The reason (static) why the methods that were shown do not let the user in
- * today; NULL: they do, and t has the permits. */
+/* Returns NULL if the methods that were shown let the user in today; t then has
+ * the permits. Else the reason (static). */
 static const char *
 why_not_today(struct login *l, const struct rendezvous_answer *a,
     struct login_try *t, struct buf *text)
@@ -96,8 +96,8 @@ why_not_today(struct login *l, const struct rendezvous_answer *a,
 
 /* ---- the ticket --------------------------------------------------------- */
 
-/* What the proof is over: this session and the request. User and service are
- * taken from what the monitor knows, not from the request. */
+/* Puts the bytes that the proof signs: this session and the request. User and
+ * service are taken from what the monitor knows, not from the request. */
 static void
 put_data(const struct login_request *q, const struct ticket_request *request,
     struct buf *b)
@@ -151,8 +151,8 @@ redeem(const struct login_request *q, const struct ticket_request *request,
 	return r;
 }
 
-/* Decides by the answer. The log is told of the session that issued the
- * ticket, and what was shown there. */
+/* Concludes the try by the answer. t->what, for the log, names the session that
+ * issued the ticket, and what was shown there. */
 static void
 weigh(struct login *l, const struct rendezvous_answer *a,
     struct login_try *t)
@@ -210,7 +210,7 @@ try(const struct login_request *q, const struct ticket_request *request,
 	buf_clear(&answer);
 }
 
-/* May tickets of that kind be shown to this server, by this user? */
+/* True if the user may use tickets of that kind at this server. */
 static bool
 is_enabled(const struct login *l, char kind)
 {
