@@ -72,9 +72,9 @@ int state_from_fd(struct server_state *s, int fd) must_check;
 /* Applies LogVerbose of conf to this process. */
 void state_log_locations(const struct server_conf *conf);
 
-/* Makes the directory of the pid file, the counters and the rendezvous, which
- * is there but where nothing was installed. Whoever writes there sees if it
- * could not be made. */
+/* Makes the directory of the pid file, the counters and the rendezvous; an
+ * installation has made it already. An error shows when a file is written
+ * there. */
 void state_make_run_directory(void);
 
 /* The path of one of our helper programs: `configured` if it is not NULL and

@@ -255,8 +255,8 @@ put_text(struct auth *a, const struct buf *text)
 	    put_banner(a, buf_data(text), buf_len(text));
 }
 
-/* Sends the message in front of a method's success, whose body the monitor has
- * made. */
+/* Sends the message that precedes the method's success; the monitor has made
+ * its body. */
 static int
 put_welcome(struct auth *a, const struct auth_method *m,
     const struct buf *body)
@@ -281,7 +281,8 @@ conclude_refusal(struct auth *a, const struct monitor_verdict *v)
 	return r != 0 ? r : ERR_CLOSED;
 }
 
-/* Ends the connection of a user who has too many. */
+/* Ends the connection because the user has too many, with the monitor's
+ * text. */
 static int
 conclude_too_many(struct auth *a, const struct monitor_verdict *v)
 {

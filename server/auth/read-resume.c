@@ -9,7 +9,7 @@ auth_read_resume(struct auth_try *t, struct rd *in)
 	struct survive_resume q;
 	int err = survive_get_resume(*in, in->len, &q);
 
-	/* What another version has is refused by the monitor. */
+	/* A proof of another version is handed on: the monitor refuses it. */
 	if (err != 0 && err != ERR_UNSUPPORTED)
 		return err;
 	buf_put(&t->fields, in->p, in->len);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What hpnsshd counts, and what each number is called in MetricsTextfile: one
- * row of counter-table.c each. docs/CENTRES.md has the names.
+ * The counters of hpnsshd, with their names in MetricsTextfile: one row of
+ * counter-table.c each. docs/CENTRES.md lists the names.
  *
  * Threads: any; constants.
  */
@@ -19,10 +19,10 @@ enum login_result {
 	LOGIN_RESULT_COUNT
 };
 
-/* A change of these, or of their order, is another COUNTERS_VERSION. */
+/* The counters. COUNTERS_VERSION has to change with this list or its order. */
 enum counter {
 	COUNTER_CONNECTIONS,
-	/* One for each method and result: counter_of_login(). */
+	/* A counter for each method and result: counter_of_login(). */
 	COUNTER_LOGINS,
 	COUNTER_SHELLS =
 	    COUNTER_LOGINS + AUTH_METHOD_COUNT * LOGIN_RESULT_COUNT,
@@ -50,11 +50,12 @@ enum counter {
 
 enum counter counter_of_login(enum auth_method_id method,
     enum login_result result);
-/* COUNTER_COUNT: the keyword is no limit that is counted. */
+/* The counter of a keyword that limits connections; COUNTER_COUNT: that keyword
+ * has none. */
 enum counter counter_of_limit(const char *keyword);
 
-/* One name in the text, whose counters differ in labels: name{label="value"}.
- * Rows of one name stand together. */
+/* A counter's name and labels in the text: name{label="value"}. Rows of the
+ * same name stand together. */
 struct counter_row {
 	enum counter counter;
 	const char *name, *help;
@@ -63,7 +64,8 @@ struct counter_row {
 extern const struct counter_row counter_rows[];
 extern const size_t counter_row_count;
 
-/* The rows' name and labels of logins, which have two. */
+/* The counters of logins: their name, and the values of their label for the
+ * result. */
 #define COUNTER_LOGIN_NAME "hpnsshd_logins_total"
 extern const char *const login_result_names[LOGIN_RESULT_COUNT];
 

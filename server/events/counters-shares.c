@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Shares of rates among the connections in the file of counters: each monitor
- * writes what its connection wants, and in turns one of them divides for all.
+ * Divides rates among the connections in the file of counters. Each monitor
+ * writes what its connection wants, and from time to time one of them computes
+ * the shares of all.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,8 @@
 
 enum {
 	DIVIDE_MS = 50, /* how often shares are divided */
-	/* Who has told nothing for so long moves nothing: connections that
-	 * move tell it each 100 ms. */
+	/* A connection that has told no wants for so long has no share:
+	 * connections that move data tell them every 100 ms. */
 	SILENT_MS = 500,
 };
 
@@ -31,7 +32,8 @@ counts(const struct counters_slot *s, uint64_t now)
 	    now - s->wanted_ms < SILENT_MS;
 }
 
-/* Divides capacity in one direction among those that count. */
+/* Divides the capacity of one direction among the connections that have told
+ * their wants. */
 static void
 divide(struct counters_slot *s, size_t n, int way, uint64_t capacity,
     uint64_t now)
@@ -84,7 +86,7 @@ counters_share(struct counters *c, const uint64_t want[2], uint64_t capacity,
 	c->mine.wanted_ms = MAX(now, (uint64_t)1);
 	memcpy(c->mine.want, want, sizeof c->mine.want);
 	r = counters_put_mine(c);
-	/* A time that is still to come is of before the machine's start. */
+	/* A time in the future was written before the machine last started. */
 	if (r == 0 &&
 	    (at_once || c->head.shared_ms > now ||
 		now - c->head.shared_ms >= DIVIDE_MS))

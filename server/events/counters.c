@@ -80,8 +80,8 @@ is_ours(const struct stat *st)
 	    st->st_nlink == 1 && (st->st_mode & 077) == 0;
 }
 
-/* One write, or -1. A limit on the size of files (RLIMIT_FSIZE) must not end
- * the process. */
+/* Writes once. SIGXFSZ is ignored meanwhile, because a limit on the size of
+ * files must not end the process. */
 static int
 put(int fd, const void *p, size_t len, uint64_t offset)
 {
@@ -93,8 +93,8 @@ put(int fd, const void *p, size_t len, uint64_t offset)
 	return r;
 }
 
-/* Opens the file, and makes one if there is none. What is there under its name
- * and is not ours is removed: nobody else has anything to put there. */
+/* Opens the file, or makes it. A file of that name that is not ours is removed:
+ * nobody else may put anything there. */
 static int
 open_file(struct counters *c)
 {
@@ -139,8 +139,8 @@ wait_for_lock(int fd)
 	return 0;
 }
 
-/* Begins the totals anew, in the file as it is, so that other processes have
- * the same one. Old slots are zeroed by the truncation. */
+/* Sets all totals to zero in the existing file, so that other processes go on
+ * with the same file. The truncation also zeroes old slots. */
 static int
 make_head(struct counters *c)
 {
@@ -152,8 +152,8 @@ make_head(struct counters *c)
 	return ftruncate(c->fd, 0) == 0 ? 0 : ERR_SYSTEM;
 }
 
-/* Reads the head; one that cannot be true is made anew. A later version is left
- * alone: its programs count in it. */
+/* Reads the head. A damaged file is made anew. A file of a later version is
+ * left alone, because programs of that version count in it. */
 static int
 get_head(struct counters *c)
 {
@@ -190,8 +190,8 @@ slot_place(uint64_t i)
 	return COUNTERS_HEAD + i * COUNTERS_SLOT;
 }
 
-/* Reads all slots; what the file is too short for is free. Their number is
- * c->head.used. Caller frees. */
+/* Reads all slots, c->head.used; those behind the end of the file are zero,
+ * that is, free. Caller frees. */
 struct counters_slot *
 counters_get_slots(struct counters *c)
 {
@@ -252,7 +252,8 @@ is_mine(const struct counters *c, const struct counters_slot *s)
 	return s->pid == c->mine.pid && s->start == c->mine.start;
 }
 
-/* Takes a free slot. Without any, the connection is counted in totals only. */
+/* Takes a free slot. If there is none, this connection counts in the totals
+ * only. */
 static int
 take_slot(struct counters *c)
 {
@@ -280,8 +281,8 @@ take_slot(struct counters *c)
 	return put_slot(c, i, &c->mine);
 }
 
-/* Sees to it that this process has its slot: the file may have been made anew
- * since. */
+/* Makes sure that this process still has its slot; another one may have made
+ * the file anew. */
 static int
 keep_slot(struct counters *c)
 {
@@ -292,7 +293,8 @@ keep_slot(struct counters *c)
 	    fd_pread_all(c->fd, &s, sizeof s, slot_place((uint64_t)c->at)) ==
 		(ssize_t)sizeof s &&
 	    is_mine(c, &s)) {
-		/* Whoever divides shares writes these. */
+		/* mine.got is taken from the file: another process may have
+		 * computed it. */
 		memcpy(c->mine.got, s.got, sizeof c->mine.got);
 		return 0;
 	}
@@ -309,8 +311,8 @@ counters_unlock(struct counters *c)
 	(void)flock(c->fd, LOCK_UN);
 }
 
-/* Opens the file if need be, and takes the lock. A file that has lost its name
- * is another one's by now. */
+/* Opens the file if it is not open, and takes the lock. A file without a name
+ * was replaced meanwhile, and is opened again. */
 static int
 lock(struct counters *c)
 {
@@ -335,7 +337,7 @@ lock(struct counters *c)
 	return r;
 }
 
-/* Adds what was counted to the totals, by one write. */
+/* Adds what was counted to the totals in the file, by one write. */
 static int
 hand_over(struct counters *c)
 {
@@ -348,8 +350,8 @@ hand_over(struct counters *c)
 	return r;
 }
 
-/* Whoever holds the lock so long may hold it longer: a process that was
- * stopped. Events must not wait for it each time. */
+/* A process that has held the lock for that long, perhaps because it was
+ * stopped, may hold it longer. So events do not wait for it each time. */
 int
 counters_lock_often(struct counters *c)
 {
@@ -518,7 +520,7 @@ counters_turn(struct counters *c, uint64_t every_ms, bool at_end)
 	if (lock(c) != 0)
 		return false;
 	written = c->head.written_ms;
-	/* A time that is still to come is of before the machine's start. */
+	/* A time in the future was written before the machine last started. */
 	turn = written == 0 || written > now || now - written >= every_ms ||
 	    (at_end && is_alone(c));
 	if (turn) {
@@ -531,8 +533,8 @@ counters_turn(struct counters *c, uint64_t every_ms, bool at_end)
 
 /* ---- limits -------------------------------------------------------------- */
 
-/* How many connections a user has, or sessions on them. Processes that have
- * ended are looked for only if they could matter. */
+/* Counts a user's connections, or the sessions on them. Slots of processes that
+ * have ended are freed only if that could bring the number below max. */
 static uint64_t
 have(struct counters *c, uint64_t uid, uint64_t max, bool sessions)
 {

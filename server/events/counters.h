@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The counters of all monitors of one hpnsshd, in one file below /run. It
- * outlives the listener, and needs none (socket activation). Each monitor has a
- * slot in it, which says whose connection it serves; totals stand in front.
- * Every change is made under a lock of the file and by one write, so a process
- * that is killed loses what it had not handed over, and nothing else. Slots of
- * processes that have ended are free.
+ * The counters of all monitors of one hpnsshd, in a file below /run. The file
+ * outlives the listener, and works without one (socket activation). Each
+ * monitor has a slot in it, which tells whose connection it serves; totals
+ * stand before the slots. Every change is made by one write, while the file is
+ * locked, so a process that is killed loses only what it had not yet handed
+ * over. Slots of processes that have ended count as free.
  *
- * A file that is broken, or somebody else's, is told of and made anew. One that
- * cannot be used is told of once, and then nothing is counted or limited.
+ * A file that is damaged, or somebody else's, is reported and made anew. If the
+ * file cannot be used at all, that is reported once, and then nothing is
+ * counted or limited.
  *
- * Threads: one at a time. A process that was forked must not use it.
+ * Threads: one at a time. A child process must not use the object.
  */
 #ifndef HPN_SERVER_EVENTS_COUNTERS_H
 #define HPN_SERVER_EVENTS_COUNTERS_H
@@ -25,75 +26,80 @@
 
 enum {
 	COUNTERS_VERSION = 3,
-	COUNTERS_SLOTS = 16 * 1024, /* most connections at a time */
+	COUNTERS_SLOTS = 16 * 1024, /* limit of connections at a time */
 	COUNTERS_HEAD = 4096,	    /* bytes before the first slot */
 	COUNTERS_SLOT = 128,	    /* bytes of a slot */
-	COUNTERS_WAIT_MS = 200,	    /* most that one call waits for the lock */
+	COUNTERS_WAIT_MS = 200,	    /* limit of time that one call waits for the
+				     * lock */
 };
 
-/* Where the counters of this configuration are: beside PidFile, or in /run by
- * the first port. Caller frees. */
+/* The path of the file for this configuration: beside PidFile, or in /run, with
+ * the first port in its name. Caller frees. */
 char *counters_path(const struct server_conf *c);
 
-/* The limits that hold for one connection; bytes a second in each direction. */
+/* Limits for one connection, in bytes a second for each direction. */
 struct counters_limits {
-	uint64_t user_max; /* over all connections of the user */
+	uint64_t user_max; /* limit for all connections of the user together */
 	uint64_t group;	   /* counts with group_max */
-	uint64_t group_max; /* over all users of it */
+	uint64_t group_max; /* limit for all users of the group together */
 };
 
-/* FNV-1a: a number for a name. */
+/* FNV-1a: a number that stands for a name. */
 uint64_t counters_sum(const void *p, size_t len);
 
 struct counters;
 
-/* Nothing is opened before the first call that needs the file. */
+/* Makes the object. The file is opened by the first call that needs it. */
 struct counters *counters_new(const char *path);
-/* Likewise for a process that serves no connection: it only counts. */
+/* Makes the object for a process that counts, but serves no connection. */
 struct counters *counters_new_aside(const char *path);
-/* Hands over what was counted, and gives the slot back: this connection is not
- * counted among the open ones any more. */
+/* Hands over what was counted, and frees the slot: this connection is no longer
+ * one of the open ones. */
 void counters_leave(struct counters *c);
-/* Leaves, if the file was needed and that was not done. NULL is fine. */
+/* Frees c, after counters_leave() if that is still to be done. c may be
+ * NULL. */
 void counters_free(struct counters *c);
 
-/* Counts n more; counters_flush() hands it over. NULL: nothing is done. */
+/* Adds n to a counter in memory; counters_flush() hands it over. c may be
+ * NULL. */
 void counters_count(struct counters *c, enum counter counter, uint64_t n);
-/* ERR_AGAIN: the lock is not to be had now; all that was counted is kept.
- * ERR_SYSTEM: the file cannot be used; likewise. */
+/* Hands over what was counted. ERR_AGAIN: the lock cannot be taken now.
+ * ERR_SYSTEM: the file cannot be used. In both cases the counts are kept. */
 int counters_flush(struct counters *c) must_check;
 
 /* What is so now. */
 struct counters_now {
 	uint64_t total[COUNTER_COUNT];
-	uint64_t since;	      /* when totals began, in seconds of time(3) */
+	uint64_t since;	      /* time(3) at which the totals began */
 	uint64_t connections; /* that are open */
-	uint64_t users;	      /* different ones that are logged in */
+	uint64_t users;	      /* number of different users who are logged in */
 	uint64_t sessions;    /* that are open */
 };
-/* Flushes, frees slots of processes that have ended, and sums up. */
+/* Hands over what was counted, frees slots of processes that have ended, and
+ * sums up. */
 int counters_look(struct counters *c, struct counters_now *now) must_check;
 
-/* Is it this process's turn to write the text of metrics? It is for one of all
- * that ask in every_ms; and at_end, when no other connection is open. */
+/* True if this process should write the text of metrics: one of all that ask is
+ * chosen every every_ms; with at_end, it is chosen if no other connection is
+ * open. */
 bool counters_turn(struct counters *c, uint64_t every_ms, bool at_end);
 
-/* This connection is the user's from here on. ERR_LIMIT: the user has max
- * already; nothing is changed. Otherwise as counters_flush(). */
+/* Notes that this connection is the user's. ERR_LIMIT: the user has max
+ * connections already, and nothing is changed. Else as counters_flush(). */
 int counters_login(struct counters *c, uid_t uid, uint64_t max) must_check;
-/* Likewise one more session of the user's, on any connection. */
+/* Counts a session more. ERR_LIMIT: the user has max on all connections. Else
+ * as counters_flush(). */
 int counters_session(struct counters *c, uint64_t max) must_check;
-/* A session has begun, whatever the limit; one has ended. */
+/* Count a session more, whatever the limit, and one less. */
 void counters_session_begin(struct counters *c);
 void counters_session_end(struct counters *c);
 
-/* This connection's limits from here on; they are told with the next
- * counters_share(). */
+/* Sets this connection's limits; the next counters_share() writes them. */
 void counters_set_limits(struct counters *c,
     const struct counters_limits *limits);
-/* What this connection wants to move from here on, in bytes a second out and
- * in; got: its share of capacity, as it was divided last, which is done anew
- * from time to time, and if at_once. Otherwise as counters_flush(). */
+/* Writes what this connection wants to move, in bytes a second out and in. got:
+ * its share of capacity as last divided; shares are divided anew from time to
+ * time, and now if at_once. Else as counters_flush(). */
 int counters_share(struct counters *c, const uint64_t want[2],
     uint64_t capacity, bool at_once, uint64_t got[2]) must_check;
 

@@ -34,8 +34,8 @@ struct event_origin {
 	uint16_t port;
 };
 
-/* Begins a line. by: "monitor", or "user" for what the user's process claims.
- * Fields follow by json_put_...(). */
+/* Begins a line. by: the source of the facts, "monitor", or "user" for claims
+ * of the user's process. The caller appends fields with json_put_...(). */
 void event_line_begin(struct buf *b, const char *event, const char *by,
     const struct event_origin *o);
 void event_line_end(struct buf *b);

@@ -109,9 +109,9 @@ write_lines(struct event_sink *s, const char *lines, size_t len)
 	return n == (ssize_t)len ? 0 : ERR_SYSTEM;
 }
 
-/* A file that may not grow further (RLIMIT_FSIZE) is a full log, and does not
- * end the process. Programs that the process starts find the signal as it was.
- */
+/* Writes lines to the file. SIGXFSZ is ignored meanwhile, so that a file at its
+ * limit (RLIMIT_FSIZE) counts as full and does not end the process; programs
+ * that the process starts later find the default. */
 static int
 put_file(struct event_sink *s, const char *lines, size_t len)
 {

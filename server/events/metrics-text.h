@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The text of MetricsTextfile: what the counters say, in the form that
- * Prometheus' node_exporter reads (its textfile collector).
+ * The text of MetricsTextfile: the counters in the form that the textfile
+ * collector of Prometheus' node_exporter reads.
  *
  * Threads: any; pure functions.
  */

@@ -4,9 +4,9 @@
 #include "base/mem.h"
 
 enum {
-	/* Wants never fall below: bytes a second. */
+	/* the lowest want, in bytes a second */
 	WANT_LEAST = 1000 * 1000,
-	/* A connection that was held back may want so many times its share. */
+	/* A connection that was held back wants its share times this. */
 	WANT_FACTOR = 4,
 };
 
@@ -16,9 +16,9 @@ add_half(uint64_t n)
 	return n > UINT64_MAX / 2 ? UINT64_MAX : n + n / 2;
 }
 
-/* Who was not held back moves what the path, the disk or the peer lets it, and
- * wants half as much again, to be able to become faster. Who was held back may
- * want much more. */
+/* Computes the want. A connection that was not held back moves what the path,
+ * the disk or the peer allows, and wants half as much again, so that it can
+ * become faster. One that was held back may be able to move much more. */
 uint64_t
 share_want_note(struct share_want *w, uint64_t bytes, uint64_t ms, bool held,
     uint64_t got)

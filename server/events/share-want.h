@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a connection wants to move in one direction, from what it has moved.
+ * Computes how much a connection wants to move in one direction from what it
+ * has moved.
  *
  * Threads: any; pure functions.
  */
@@ -10,14 +11,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* All zero: it has moved nothing. */
+/* Zeroed: nothing was moved yet. */
 struct share_want {
-	uint64_t peak[8]; /* bytes a second in the last intervals */
+	uint64_t peak[8]; /* bytes a second in each of the last intervals */
 	unsigned next;
 };
 
-/* So many bytes were moved in ms, and a rate of got has held them back or has
- * not: the bytes a second to ask for. */
+/* Notes an interval: bytes that were moved in ms; held: whether the share, a
+ * rate of got, has held them back. Returns the bytes a second to ask for. */
 uint64_t share_want_note(struct share_want *w, uint64_t bytes, uint64_t ms,
     bool held, uint64_t got);
 

@@ -7,14 +7,14 @@
 
 #include "base/mem.h"
 
-/* Those that share a limit: the connections of a user, or the users of a
+/* A member of a set that shares a limit: a connection of a user, or a user of a
  * group. */
 struct member {
 	uint64_t set;	/* user, or group */
 	uint64_t limit; /* of the set */
 	uint64_t want;
 	uint64_t got;
-	size_t index; /* in what the caller has */
+	size_t index; /* index in the caller's array */
 };
 
 static uint64_t
@@ -33,8 +33,8 @@ by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The rest is divided by those whose want it does not meet; the fewer there
- * are, the higher the level. */
+/* Each step gives the smallest want, if it is below an equal part of the rest;
+ * the larger wants share what then is left. */
 uint64_t
 shares_level(uint64_t *wants, size_t n, uint64_t capacity)
 {
@@ -57,7 +57,7 @@ by_set(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* How many members from m[0] on, of n, are of one set. */
+/* The number of members from m[0] on, of n, that are of the same set. */
 static size_t
 set_size(const struct member *m, size_t n)
 {
@@ -68,7 +68,8 @@ set_size(const struct member *m, size_t n)
 	return k;
 }
 
-/* Sets got of all members by the limit of their sets. room: n numbers. */
+/* Sets got of all members so that each set keeps to its limit. room: space for
+ * n numbers. */
 static void
 fill_sets(struct member *m, size_t n, uint64_t *room)
 {
@@ -121,8 +122,8 @@ find_users(const struct share *v, const struct member *each, size_t n,
 	return count;
 }
 
-/* Users without a group must not be taken for one: each is a set of its own,
- * whose limit is none, so the sets of fill_sets() may be mixed. */
+/* Fills the groups. Users without a group are not one group: each is alone, and
+ * has no limit, so they are left out of fill_sets(). */
 static void
 split_by_groups(struct member *users, size_t count, uint64_t *room)
 {
@@ -140,9 +141,9 @@ split_by_groups(struct member *users, size_t count, uint64_t *room)
 	fill_sets(users, grouped, room);
 }
 
-/* Who rises to one level together, stops there at each limit that is reached:
- * so the limits are met from the smallest set to the largest, and the level of
- * each is a limit for what its members want of the next. */
+/* Applies the limits from the smallest sets to the largest: of users, of
+ * groups, of all. What a set may get is what it wants in the next step. What a
+ * user then has is divided among the user's connections. */
 void
 shares_divide(struct share *v, size_t n, uint64_t capacity)
 {
@@ -176,7 +177,7 @@ shares_divide(struct share *v, size_t n, uint64_t capacity)
 	free(room);
 }
 
-/* What a limit still leaves when its set has got so much. */
+/* The rest of a limit when its set has got that much. */
 static uint64_t
 left_of(uint64_t limit, uint64_t got)
 {
@@ -201,8 +202,8 @@ by_group(const void *a, const void *b)
 	return ((*x)->group > (*y)->group) - ((*x)->group < (*y)->group);
 }
 
-/* Takes what was got off the limits in rest, of users, then of groups. order: n
- * pointers to v. */
+/* Subtracts what was got from the limits in rest: those of users, or with
+ * groups those of groups. order: space for n pointers to v. */
 static void
 take_off(struct share *v, struct share *rest, const struct share **order,
     size_t n, bool groups)

@@ -39,8 +39,9 @@ struct admission_load {
 	uint32_t chance; /* random, uniform in [0,100) */
 };
 
-/* The keyword because of which the connection fd, which comes from sa, must be
- * refused, which is logged; NULL: it need not be. */
+/* Decides whether the connection fd from sa must be refused. Returns the
+ * keyword because of which it is refused, which was logged; NULL: it is not
+ * refused. */
 const char *admission_refuses(struct admission *a, int fd,
     const struct sockaddr *sa, socklen_t len,
     const struct admission_peer *peer, const struct admission_load *load,

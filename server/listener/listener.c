@@ -77,7 +77,8 @@ struct listener {
 	TAILQ_HEAD(startup_list, startup) startups;
 	int startup_count;
 	struct admission *admission;
-	struct turned_away *away; /* NULL: nobody asks for it */
+	struct turned_away *away; /* NULL: connections that are turned away are
+				   * not recorded */
 	struct reload reload;
 	struct hash_survey *survey;
 	char title[256]; /* the command line, for ps(1) */

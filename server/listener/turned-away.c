@@ -19,7 +19,7 @@ enum { TELL_MS = 1000, HOST_ROOM = 256, KEYWORDS = 3 };
 struct sum {
 	const char *keyword; /* NULL: none */
 	uint64_t count;
-	char *peer; /* the last one's address; owned */
+	char *peer; /* address of the last peer; owned */
 	uint16_t port;
 };
 
@@ -81,7 +81,8 @@ tell_all(struct turned_away *t)
 	for (size_t i = 0; i < KEYWORDS; i++)
 		if (t->sums[i].keyword != NULL)
 			tell(t, &t->sums[i]);
-	/* What a lock does not let through is kept, for the next time. */
+	/* If the lock cannot be taken, the counts are kept, and handed over the
+	 * next time. */
 	if (t->counters != NULL)
 		(void)!counters_flush(t->counters);
 }

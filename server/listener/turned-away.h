@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Connections that the listener turns away, for the log of events and for
- * counters: no monitor knows of them. Whoever makes thousands a second must not
- * make lines or locks of it, so they are summed up, and told once a second.
+ * Records the connections that the listener turns away, of which no monitor
+ * knows, for the log of events and the counters. An attacker who makes
+ * thousands a second must not cause as many lines and locks, so they are summed
+ * up once a second.
  *
  * Threads: the process has only one.
  */
@@ -16,12 +17,14 @@
 
 struct turned_away;
 
-/* NULL: nobody asks for it. All else here takes NULL and does nothing. */
+/* NULL: nothing records them. All other functions here take NULL, and do
+ * nothing then. */
 struct turned_away *turned_away_new(struct loop *l,
     const struct server_conf *conf);
-/* Tells the rest, and frees. */
+/* Logs what is left, and frees t. */
 void turned_away_free(struct turned_away *t);
-/* One more, from sa, because of a keyword of admission_refuses(). */
+/* Counts a connection from sa that was refused because of a keyword
+ * (admission_refuses()). */
 void turned_away_note(struct turned_away *t, const char *keyword,
     const struct sockaddr *sa, socklen_t len);
 
