@@ -74,8 +74,8 @@ cost_of(const struct decoys *d, size_t i)
 }
 
 /* The CPU time is that of the hashes and of what else the modules do, and other
- * load stretches it, while the cost of a hash is the least that was measured. So
- * a count is rounded up only when little is missing. */
+ * load stretches it, while the cost of a hash is the least that was measured.
+ * So a count is rounded up only when little is missing. */
 unsigned
 decoys_done(const struct decoys *d, const char *field, uint64_t spent_us,
     unsigned max)
