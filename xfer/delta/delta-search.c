@@ -6,8 +6,8 @@
 
 enum {
 	CREDIT_BLOCKS = 16, /* at the beginning */
-	STEP_COST = 8,	    /* looking at a sum counts as so many bytes */
-	AT_ONCE = 4,	    /* positions of the fast loop */
+	STEP_COST = 8,	    /* what looking at one sum costs, in bytes hashed */
+	AT_ONCE = 4,	    /* positions that the fast loop checks at a time */
 };
 
 struct delta_search *
@@ -41,7 +41,8 @@ delta_search_free(struct delta_search *search)
 	free(search);
 }
 
-/* Pays for work that may be in vain. */
+/* Takes the cost of hashing that may be in vain out of the credit. False: there
+ * is not enough. */
 static bool
 pay(struct delta_search *search, uint64_t bytes)
 {
@@ -71,7 +72,8 @@ is_block(const struct delta_sums *sums, uint32_t i,
 	return memcmp(sums->strong[i], strong, BLOCK_SUM_STRONG) == 0;
 }
 
-/* The block at p, by its weak sum. DELTA_NONE: it is none. */
+/* Finds the block at p by its weak sum, and proves it by the strong one.
+ * DELTA_NONE: there is none, or the credit is used up. */
 static uint32_t
 look_up(struct delta_search *search, const uint8_t *p)
 {
@@ -95,8 +97,9 @@ look_up(struct delta_search *search, const uint8_t *p)
 	return i;
 }
 
-/* Notes that the block i lies at p. A file mostly goes on as the other one
- * does, so the block behind is tried first there, without a weak sum. */
+/* Notes that the block i lies at the present position. The files mostly go on
+ * alike, so the block behind i is expected there next, and checked by the
+ * strong sum alone. */
 static void
 found(struct delta_search *search, uint32_t i)
 {
@@ -110,13 +113,14 @@ found(struct delta_search *search, uint32_t i)
 		*r = (struct delta_run){ search->at, i, 1 };
 		search->runs++;
 	}
-	search->credit += block; /* it was not in vain */
+	search->credit += block; /* the cost of hashing this block was not in
+				  * vain */
 	search->at += block;
 	search->weak_known = false;
 	search->expected = i + 1 < search->sums->count ? i + 1 : DELTA_NONE;
 }
 
-/* Is the block that is expected at p? */
+/* True if the expected block is at p. */
 static bool
 goes_on(struct delta_search *search, const uint8_t *p)
 {
@@ -133,9 +137,10 @@ goes_on(struct delta_search *search, const uint8_t *p)
 	return false;
 }
 
-/* Moves the weak sum along while no block may be there, up to `most` positions:
- * four at a time, of which each has a product of its own with the sum before.
- * Reads p[most + block - 1] at last. Returns the positions that were passed. */
+/* Moves the weak sum along while no block can be there, by at most `most`
+ * positions: four at a time, each computed from the sum before the four, so
+ * that the products do not wait for each other. The last byte read is p[most +
+ * block - 1]. Returns the number of positions. */
 static size_t
 roll(struct delta_search *search, const uint8_t *p, size_t most)
 {
@@ -161,7 +166,8 @@ roll(struct delta_search *search, const uint8_t *p, size_t most)
 		weak = weak * f4 + e3;
 		i += AT_ONCE;
 	}
-	/* One of the next positions may have a block, or few are left. */
+	/* Goes one by one: one of the next positions may have a block, or few
+	 * are left. */
 	while (i < most) {
 		weak = weak * f1 + in[i] - leaves[p[i]];
 		i++;

@@ -8,17 +8,19 @@
 
 enum {
 	HEADS_BITS_MIN = 10,
-	HEADS_SPARE = 1,  /* twice as many chains as blocks, or more */
-	BITMAP_SPARE = 5, /* so many bits more: of 32 or 64 bits one is set */
-	PER_BYTE = 8,	  /* a block has about the root of so many times the
-			   * size */
+	HEADS_SPARE = 1,  /* bits of the table more than of the number of
+			   * blocks: there are at least twice as many chains */
+	BITMAP_SPARE = 5, /* bits more than the table's: of 32 or 64 bits of the
+			   * map one is set */
+	PER_BYTE = 8,	  /* the size of a block is about the root of the file's
+			   * size times this */
 };
 
-/* A sum has 20 bytes, and what a change costs beside its own bytes is a block,
- * so the root of the size is near the best, whatever has changed. But a block
- * that is sent costs more than its bytes: it is searched in, encrypted, and
- * written. So blocks are not larger than most changes need while sums are few
- * enough. */
+/* Chooses the size of blocks. A sum has 20 bytes, and a change costs a block
+ * beside its own bytes, so the root of the file's size is near the optimum,
+ * whatever has changed. But a block that is sent costs more than its bytes: it
+ * is searched, encrypted and written. So blocks are not larger than most
+ * changes need, as long as there are not too many sums. */
 uint32_t
 delta_block_for(uint64_t size)
 {
@@ -95,8 +97,8 @@ delta_sums_find(const struct delta_sums *s, uint32_t weak, uint32_t from,
 	return i;
 }
 
-/* Puts block i into its chain; or, if an equal one is there, behind that. One
- * that finds its chain full is never found. */
+/* Puts block i into the chain of its weak sum; or, if an equal block is there,
+ * behind that one. If the chain is full, block i is never found. */
 static void
 insert(struct delta_sums *s, uint32_t i)
 {

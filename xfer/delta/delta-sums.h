@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The sums of one file's blocks (xfer/block-sum.h), to be looked up by their
- * weak sums. They come from a server that may lie: their number is known
- * before, memory depends on that alone, and a look-up takes a bounded number
- * of steps whatever they are.
+ * The sums of one file's blocks (xfer/block-sum.h), for look-ups by weak sum.
+ * They come from a server that may lie: their number is known before, memory
+ * depends on that number alone, and a look-up takes a limited number of steps
+ * whatever they are.
  *
  * Threads: one at a time; many may look up at once.
  */
@@ -18,7 +18,7 @@
 
 enum {
 	DELTA_BLOCKS_MAX = 128 * 1024,
-	DELTA_CHAIN_MAX = 8, /* sums that a look-up goes through */
+	DELTA_CHAIN_MAX = 8, /* sums that one look-up goes through at most */
 };
 #define DELTA_NONE UINT32_MAX
 
@@ -29,31 +29,32 @@ struct delta_sums {
 	uint32_t count, filled;
 	uint32_t *weak;
 	uint8_t (*strong)[BLOCK_SUM_STRONG];
-	/* The chain of a number that is the top bits of weak sums: its first
-	 * block, and the next one of each block. Of blocks that are equal only
-	 * the first is in a chain; `same` leads from each to the next of them,
-	 * in a ring. */
+	/* Chains by the top bits of weak sums: `heads` has the first block of
+	 * each chain, `next` the following one of each block. Of equal blocks
+	 * only the first is in a chain; `same` leads from each to the next
+	 * equal one, in a ring. */
 	uint32_t *heads, *next, *same;
-	uint8_t *bitmap; /* asked before heads, as it is smaller: by more bits
-			  * of the weak sum, is there a chain at all? */
+	uint8_t *bitmap; /* tells, by more bits of the weak sum, whether a chain
+			  * can have it; asked before heads, because it is
+			  * smaller */
 	unsigned heads_shift, bitmap_shift;
 };
 
-/* Bytes of a block with which the sums of a file of that size are few, and
- * blocks small. 0: it is too large. */
+/* The size of blocks for a file, with which sums are few and blocks small. 0:
+ * the file is too large. */
 uint32_t delta_block_for(uint64_t size);
-/* Makes room for the sums of the whole blocks in size bytes. NULL: there are
- * none or too many, or no memory. */
+/* Makes room for the sums of the whole blocks in size bytes. NULL: there is no
+ * whole block, or too many, or no memory. */
 struct delta_sums *delta_sums_new(const uint8_t seed[BLOCK_SUM_SEED],
     uint32_t block, uint64_t size);
 void delta_sums_free(struct delta_sums *s); /* NULL: nothing */
-/* Takes n sums, as they are on the wire, from the block `first` on. */
+/* Takes n sums, in the form of the wire, for the blocks from `first` on. */
 void delta_sums_put(struct delta_sums *s, uint32_t first, const uint8_t *wire,
     uint32_t n);
-/* All sums are there: they can be looked up. False: no memory. */
+/* Builds the chains once all sums are there. False: no memory. */
 bool delta_sums_index(struct delta_sums *s) must_check;
 
-/* May there be a block with that weak sum? */
+/* False if no block has that weak sum. */
 static inline bool
 delta_sums_may_have(const struct delta_sums *s, uint32_t weak)
 {
@@ -62,11 +63,11 @@ delta_sums_may_have(const struct delta_sums *s, uint32_t weak)
 	return s->bitmap[bit >> 3] >> (bit & 7) & 1;
 }
 
-/* The first block in the chain of that weak sum, from `from` on, that has it;
- * each step adds 1 to *steps. DELTA_NONE: there is none. */
+/* The first block with that weak sum in its chain, from block `from` on; each
+ * step adds 1 to *steps. DELTA_NONE: there is none. */
 uint32_t delta_sums_find(const struct delta_sums *s, uint32_t weak,
     uint32_t from, uint64_t *steps);
-/* Where the chain of that weak sum begins. */
+/* The first block of the chain for that weak sum. */
 static inline uint32_t
 delta_sums_chain(const struct delta_sums *s, uint32_t weak)
 {

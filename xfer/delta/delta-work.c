@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The search, in steps: a thread reads some MiB of the file, searches them, and
- * of a download writes what it has found to the part. With one processor the
- * loop does a small step in each turn.
+ * Does the search in steps. In each, a thread reads some MiB of the file,
+ * searches them, and for a download writes the blocks that it has found to the
+ * part. With one processor there are no threads, and the loop does a small step
+ * in each turn.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,8 +27,8 @@ enum {
 
 /* ---- a step ------------------------------------------------------------- */
 
-/* Reads on, until the buffer is full or the file ends. False: it cannot be
- * read. */
+/* Reads more of the file, until the buffer is full or the file ends. False: it
+ * cannot be read. */
 static bool
 read_on(struct delta_work *w)
 {
@@ -60,8 +61,8 @@ write_block(struct delta_work *w, uint32_t i, const uint8_t *p)
 	return true;
 }
 
-/* Writes a block of the basis to all places of the new file that have it.
- * Those that are equal are all written, or none. */
+/* Writes a block of the basis to all places of the new file that have an equal
+ * one. Equal blocks are all written, or none is. */
 static bool
 write_found(struct delta_work *w, uint32_t i, const uint8_t *p)
 {
@@ -77,8 +78,8 @@ write_found(struct delta_work *w, uint32_t i, const uint8_t *p)
 	return true;
 }
 
-/* What a scan of the bytes at p has found, from the run `from` on; `at` is the
- * offset of p. */
+/* Writes the blocks of all runs from the run `from` on; p: the bytes of the
+ * scan, which begin at offset `at`. */
 static bool
 write_runs(struct delta_work *w, uint32_t from, uint64_t at, const uint8_t *p)
 {
@@ -93,8 +94,8 @@ write_runs(struct delta_work *w, uint32_t from, uint64_t at, const uint8_t *p)
 	return true;
 }
 
-/* A scan of what is in the buffer. Runs of a download are written at once, and
- * so begin anew with each scan. False: it cannot go on. */
+/* Scans the buffer. For a download, the runs are written at once, and the list
+ * begins anew with each scan. False: the search cannot go on. */
 static bool
 scan(struct delta_work *w, size_t *did)
 {
@@ -210,7 +211,8 @@ delta_work_clear(struct delta_work *w)
 	*w = (struct delta_work){ .fd = -1, .part_fd = -1 };
 }
 
-/* The ring has room for all: no more files are searched at a time. */
+/* Gives a step of d to the threads. The ring has room, because it has a place
+ * for each file that can be searched at a time. */
 void
 delta_work_post(struct xfer_deltas *p, struct xfer_delta *d)
 {

@@ -14,14 +14,17 @@
 #include "xfer/delta/delta-internal.h"
 
 enum {
-	FILES_MAX = 16, /* searched at a time: each has some MiB of sums */
-	ASKS_MAX = 4,	/* requests of sums under way */
+	FILES_MAX = 16, /* files that are searched at a time: each needs some
+			 * MiB for its sums */
+	ASKS_MAX = 4,	/* requests for sums that are under way */
 	COPIES_MAX = 256,
-	ASK_MIN = 32 * 1024 * 1024, /* bytes of a request of sums */
-	ASK_PARTS = 64,		    /* of a large file: such a part of it */
+	ASK_MIN = 32 * 1024 * 1024, /* bytes of the file that a request for sums
+				     * covers at least */
+	ASK_PARTS = 64,		    /* a request covers this part of a large
+				     * file */
 	SUMS_MAX = SFTP_DATA_MAX / BLOCK_SUM_BYTES, /* of a reply */
 };
-/* A copy is cut into such pieces, so that each is answered soon. */
+/* Bytes that one request copies at most, so that each is answered soon. */
 #define COPY_MAX (UINT64_C(64) * 1024 * 1024)
 
 /* ---- states ------------------------------------------------------------- */
@@ -71,8 +74,8 @@ enter(struct xfer_delta *d, enum delta_state state)
 	if (state != DELTA_OVER)
 		return;
 	close_basis(d);
-	/* Memory is that of the files that are searched, however many wait for
-	 * the rest of their data. */
+	/* Memory for the search is freed now: many files may still wait for the
+	 * rest of their data. */
 	delta_work_clear(&d->work);
 	TAILQ_REMOVE(&all->active, d, entry);
 	all->count--;
@@ -87,7 +90,7 @@ is_large_file(const struct sftp_attrs *a)
 	    (a->flags & SFTP_A_MODE) && S_ISREG(a->mode);
 }
 
-/* Is there a basis, and is it worth looking into? */
+/* True if there is a basis that is large enough to be worth a search. */
 static bool
 has_basis(const struct xfer_file *f)
 {
@@ -107,7 +110,8 @@ basis_size(const struct xfer_file *f)
 					f->duty->was.size;
 }
 
-/* Holes of a download are left out by a map, before anything moves. */
+/* With --sparse, holes of a download are left out by the ordinary map of the
+ * file, so no delta is made. */
 static bool
 is_wanted(const struct xfer_file *f)
 {
@@ -132,7 +136,7 @@ xfer_delta_waits(const struct xfer *x, const struct xfer_file *f)
 
 /* ---- the end ------------------------------------------------------------ */
 
-/* What has not been found, or could not be copied, is sent. */
+/* Has a range sent that was not found in the basis, or could not be copied. */
 static void
 send_range(struct xfer_delta *d, uint64_t at, uint64_t len)
 {
@@ -155,8 +159,8 @@ drop_copies(struct xfer_delta *d, bool send)
 	}
 }
 
-/* Of a download, what is not at the part. Backwards, because the range that is
- * added last is taken first. */
+/* For a download: has the blocks sent that were not found. It goes backwards,
+ * because the range that is added last is taken first. */
 static void
 send_missing(struct xfer_delta *d)
 {
@@ -174,7 +178,7 @@ send_missing(struct xfer_delta *d)
 	send_range(d, 0, until);
 }
 
-/* Nothing more is searched: all that is not decided yet is sent. */
+/* Ends the search early: all that is not decided yet is sent. */
 static void
 give_up(struct xfer_delta *d)
 {
@@ -238,7 +242,8 @@ basis_path(const struct xfer_file *f)
 	return f->duty->basis != NULL ? f->duty->basis : f->remote;
 }
 
-/* Opens the basis of a download. Nobody may have put a link there. */
+/* Opens the basis of a download, without following a link that somebody may
+ * have put there. */
 static bool
 open_here(struct xfer_file *f, struct delta_work *w)
 {
@@ -278,11 +283,12 @@ delta_new(struct xfer_file *f, const struct xfer_stream *l)
 
 /* ---- sums --------------------------------------------------------------- */
 
-/* A request: what the answer is for. */
+/* A request that is under way. */
 struct ask {
 	struct xfer_file *file;
-	struct xfer_handle *handle; /* NULL: it names the file by its path */
-	uint64_t at, from, len; /* of sums: at is the offset */
+	struct xfer_handle *handle; /* NULL: the request names the file by its
+				     * path */
+	uint64_t at, from, len; /* for sums, at is the offset */
 };
 
 static struct ask *
@@ -300,7 +306,7 @@ ask_new(struct xfer_file *f, struct xfer_handle *e)
 	return a;
 }
 
-/* Counts an answer. NULL: the file is not searched any more. */
+/* Counts an answer. NULL: the search of the file has ended meanwhile. */
 static struct xfer_delta *
 answered(const struct ask *a, const struct sftp_reply *reply)
 {
@@ -340,9 +346,10 @@ sums_came(void *arg, const struct sftp_reply *reply)
 	free(a);
 }
 
-/* Asks over l for the sums of whole blocks; what is behind them is sent. Before
- * there is a handle the basis of an upload is asked for by its path: what its
- * sums say is proven when it is copied, whichever file that was. */
+/* Asks over l for the sums of whole blocks; the bytes behind the last whole
+ * block are sent. Without a handle e, the basis of an upload is named by its
+ * path. Even if that is another file by now, no harm is done: each copy is
+ * proven by sums of the bytes that are written. */
 static void
 ask_sums(struct xfer_delta *d, struct xfer_stream *l, struct xfer_handle *e)
 {
@@ -375,7 +382,7 @@ ask_sums(struct xfer_delta *d, struct xfer_stream *l, struct xfer_handle *e)
 	}
 }
 
-/* Makes room for sums, if there is none yet. */
+/* Makes room for the sums if there is none yet. False: that is not possible. */
 static bool
 has_sums(struct xfer_delta *d)
 {
@@ -397,7 +404,8 @@ xfer_delta_open(struct xfer_file *f, struct xfer_stream *l)
 {
 	struct xfer_delta *d = xfer_delta_of(f);
 
-	/* The part gets another name, or is made anew, on the same stream. */
+	/* The part was given another name or made anew over the same stream:
+	 * the delta goes on. */
 	if (f->progress.begun || (d != NULL && d->stream == l))
 		return;
 	xfer_delta_stop(f);
@@ -445,8 +453,8 @@ xfer_delta_begin(struct xfer_file *f)
 
 /* ---- what was found ----------------------------------------------------- */
 
-/* Has the server copy len bytes of the basis. A hole of the source is left out,
- * as where it is sent. */
+/* Has the server copy len bytes of the basis. A hole of the source is left out
+ * in the ranges that are sent, so it is sent here, too. */
 static void
 want_copy(struct xfer_delta *d, uint64_t at, uint64_t from, uint64_t len)
 {
@@ -471,7 +479,8 @@ want_copy(struct xfer_delta *d, uint64_t at, uint64_t from, uint64_t len)
 	TAILQ_INSERT_TAIL(&d->copies, c, entry);
 }
 
-/* Of an upload: what a step has found is copied, what is between is sent. */
+/* For an upload: has the runs of a step copied by the server, and all between
+ * them sent. */
 static void
 decide(struct xfer_delta *d)
 {
@@ -519,8 +528,8 @@ copy_made(void *arg, const struct sftp_reply *reply)
 	free(a);
 }
 
-/* What the server's copy has to be: the sums are those by which the blocks were
- * found here. */
+/* Digests the strong sums by which the blocks were found: the server copies
+ * only if the bytes have these sums. */
 static bool
 digest_sums(const struct delta_sums *s, uint32_t first, uint32_t count,
     uint8_t digest[BLOCK_SUM_COPY])
@@ -553,7 +562,7 @@ send_copies(struct xfer_delta *d, struct xfer_handle *e)
 
 	while ((c = TAILQ_FIRST(&d->copies)) != NULL &&
 	    d->copying < COPIES_MAX) {
-		/* The last one may become longer. */
+		/* The last copy in the list may still grow. */
 		if (TAILQ_NEXT(c, entry) == NULL &&
 		    d->state == DELTA_SEARCHING &&
 		    c->len + d->block <= COPY_MAX)
@@ -589,7 +598,7 @@ begin_search(struct xfer_delta *d)
 	delta_work_post(all, d);
 }
 
-/* A step of the search is done. */
+/* Takes the result of a step of the search, and begins the next one. */
 static void
 searched(struct xfer_delta *d)
 {
@@ -608,7 +617,7 @@ searched(struct xfer_delta *d)
 	enter(d, DELTA_COPYING);
 }
 
-/* The next step of d, by its state. */
+/* Takes the next step of d, by its state. */
 static void
 advance(struct xfer_delta *d)
 {
@@ -632,7 +641,8 @@ advance(struct xfer_delta *d)
 		enter(d, DELTA_OVER);
 }
 
-/* A step is followed by the next one of that file in a later turn. */
+/* No more than the steps that were done at the beginning are taken: the next
+ * step of a file comes in a later turn. */
 void
 xfer_delta_collect(struct xfer *x)
 {
@@ -664,7 +674,8 @@ xfer_delta_turn(struct xfer *x)
 int
 xfer_delta_wait_ms(const struct xfer *x)
 {
-	enum { POLL_MS = 2 }; /* a thread that is done does not wake the loop */
+	enum { POLL_MS = 2 }; /* the loop polls, because a thread does not wake
+			       * it */
 
 	if (x->deltas == NULL || delta_work_pending(x->deltas) == 0)
 		return -1;

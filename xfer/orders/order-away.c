@@ -134,7 +134,8 @@ parent_made(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_away *a = arg;
 
-	(void)reply; /* mostly it was there; if not, RENAME will tell */
+	(void)reply; /* mostly the directory was there; if it is missing, RENAME
+		      * will fail */
 	a->pending--;
 	make_parents(a);
 }

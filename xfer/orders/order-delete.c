@@ -98,8 +98,8 @@ send_on(struct xfer *x)
 	struct xfer_ordered *s = x->orders;
 	struct xfer_deletion *d;
 
-	/* A request that could not be made ends its deletion at once, and what
-	 * follows it perhaps. */
+	/* A request that could not be made ends its deletion at once, and
+	 * perhaps the next one. */
 	while ((d = s->unsent) != NULL && d->looked && !waits(d, orderly)) {
 		s->unsent = TAILQ_NEXT(d, entry);
 		if (d->away.end == XFER_AWAY_DONE && !x->over)

@@ -85,7 +85,8 @@ make_here(struct xfer *x, const struct xfer_order *o, struct local_dir *at,
 	}
 	if (r != 0)
 		return errno;
-	/* The owner must be able to fill a directory that was there. */
+	/* The owner must be able to make files in a directory that existed
+	 * before. */
 	if (!made && local_dir_stat(d, &st) == 0 &&
 	    (st.st_mode & MODE_OWNER) != MODE_OWNER)
 		(void)!local_dir_set_mode(d,
@@ -175,7 +176,7 @@ exists(void *arg, const struct sftp_reply *reply)
 		open_up(d, &reply->attrs);
 	} else if (reply->err == 0 && reply->type == SFTP_STATUS &&
 	    d->away.words != NULL) {
-		/* Nothing had its name: why it was not made is the answer. */
+		/* The way was free: the reason why MKDIR failed is reported. */
 		if (!d->away.x->over)
 			xfer_report(d->away.x, d->away.path, d->away.words);
 		dir_ends(d, false);
@@ -277,8 +278,8 @@ xfer_order_make_dir(struct xfer *x, const struct xfer_order *o)
 		make_local(x, o);
 		return true;
 	}
-	/* The directory above must be there first, where the server keeps no
-	 * order of requests. */
+	/* If the server may change the order of requests, the directory above
+	 * has to exist before this one is asked for. */
 	if (s->slow_dirs > 0 || s->dirs >= DIRS_MAX ||
 	    (s->dirs > 0 && (l == NULL || !sftp_keeps_order(l->s))))
 		return false;
@@ -328,9 +329,9 @@ fix_local(struct xfer *x, const struct xfer_order *o)
 
 /* ---- attributes, at a server -------------------------------------------- */
 
-/* A directory whose attributes are set: its owner first, then its extended
- * attributes, its times, for which it may have to be opened, and its mode,
- * which may forbid that. */
+/* The steps by which a directory gets its attributes: the owner first, then
+ * extended attributes, then times, for which it may have to be opened, and the
+ * mode at the end, because it may forbid the others. */
 struct fix {
 	struct xfer *x;
 	uint64_t id;
@@ -339,8 +340,9 @@ struct fix {
 	struct xfer_stream *stream; /* of OPENDIR */
 	unsigned pending;
 	bool failed;
-	bool follow; /* the directory may be a link */
-	uint32_t xattr_kinds; /* that are left to be set */
+	bool follow; /* the path may be a link to the directory */
+	uint32_t xattr_kinds; /* kinds of extended attributes that are left to
+			       * be set */
 	struct buf xattr_set;
 	char path[];
 };
@@ -383,7 +385,7 @@ fix_set(struct fix *f, uint32_t what)
 	xfer_request_path(f->x, &q, fix_done, f);
 }
 
-/* The directory counts as made without them. */
+/* A failure is reported, but the directory counts as made. */
 static void
 xattrs_done(void *arg, const struct sftp_reply *reply)
 {
@@ -420,7 +422,8 @@ times_done(void *arg, const struct sftp_reply *reply)
 	fix_answered(f);
 }
 
-/* By the path, where the server can: one round trip less. */
+/* Sets the times by the path, where the server can do that: this saves a round
+ * trip. */
 static void
 fix_times_by_name(struct fix *f)
 {
@@ -469,13 +472,13 @@ fix_next(struct fix *f)
 		fix_set(f, SFTP_A_OWNER);
 	if (f->xattr_kinds != 0)
 		fix_xattrs(f);
-	/* These come before the mode: an owner may clear bits of it, and an ACL
-	 * changes it. */
+	/* Extended attributes come before the mode: setting them may clear bits
+	 * of it, and an ACL changes it. */
 	if (before && !in_order) {
 		fix_answered(f);
 		return;
 	}
-	/* By the path a link would get them itself. */
+	/* times-ns-name would set the times of the link itself. */
 	if ((f->attrs.flags & SFTP_A_TIMES) && !f->follow &&
 	    xfer_wants_times_ns(x, &f->exact) && f->stream != NULL &&
 	    sftp_has(f->stream->s, SFTP_EXT_TIMES_NS_NAME)) {
@@ -523,8 +526,8 @@ fix_remote(struct xfer *x, const struct xfer_order *o)
 	fix_next(f);
 }
 
-/* How many may be under way: each may need a handle, where times are not set by
- * the path. */
+/* The number of directories that may get their attributes at a time: each may
+ * need a handle, if times cannot be set by the path. */
 static size_t
 fixes_max(struct xfer *x, const struct xfer_order *o)
 {
@@ -540,7 +543,7 @@ fixes_max(struct xfer *x, const struct xfer_order *o)
 bool
 xfer_order_fix_dir(struct xfer *x, const struct xfer_order *o)
 {
-	/* A directory that its owner may not enter any more waits for those
+	/* A directory whose new mode closes it to its owner waits for those
 	 * below it. */
 	bool closes = (o->attrs->flags & SFTP_A_MODE) &&
 	    (o->attrs->mode & S_IXUSR) == 0;

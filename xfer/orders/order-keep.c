@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The backup of a target that is written in place is a copy: whole, and under
- * its name, before the first byte of the target changes. The target's open
- * handle is what is copied, so it is the very file that is written then.
+ * Makes backups of targets that are written in place. Such a backup is a copy,
+ * made whole, and with its own name, before the first byte of the target
+ * changes. The open handle of the target is copied, so it is the very file that
+ * is written then.
  *
  * A run that is killed leaves a target that is half written. The next run would
- * back that up, over the copy of what the target was. So while a target is
- * written, it and its backup have the sticky bit, which means nothing for a
- * file. A target and a backup that both have it are left as they are by the
- * next run, which only writes the target. Where the bit cannot be set (another
- * user's file, not every system) it is as with rsync.
+ * make a backup of that, and destroy the copy of the old target. So while a
+ * target is written, it and its backup are marked by the sticky bit, which
+ * means nothing for a file. If both are marked, the next run leaves them, and
+ * only writes the target. Where the bit cannot be set (for another user's file,
+ * and on some systems) a killed run has the same effect as with rsync.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,43 +26,47 @@
 
 #define PIECE_BYTES (UINT64_C(128) * 1024 * 1024)
 enum {
-	SLICE_BYTES = 16 * 1024 * 1024, /* of a turn, on this host */
+	SLICE_BYTES = 16 * 1024 * 1024, /* bytes of one turn on this host */
 	BLOCK_BYTES = 256 * 1024,
 	MODE_BITS = 07777,
 };
 
 struct xfer_keep {
-	struct xfer_away away; /* the copy gets the backup's name */
+	struct xfer_away away; /* the step in which the copy gets the backup's
+			        * name */
 	struct xfer_file *file;
 	enum keep_step {
 		KEEP_LOOK,
 		KEEP_MAKE,
 		KEEP_COPY,
 		KEEP_CHECK,
-		KEEP_ATTRS, /* of the copy, which is closed */
+		KEEP_ATTRS, /* attributes of the copy are set, and it is
+			     * closed */
 		KEEP_NAME,
 		KEEP_MARK, /* the target */
 		KEEP_DONE,
 	} step;
-	char *name; /* owned; the copy's name until it is whole */
-	bool there; /* the part was made, and has no other name yet */
-	bool cleared; /* what an earlier run had left was removed */
+	char *name; /* owned; the copy's temporary name */
+	bool there; /* the copy exists under its temporary name */
+	bool cleared; /* the copy that an earlier run had left was removed */
 	bool lost; /* the session has ended */
 	bool refused; /* by the server: words */
-	bool not_given; /* the copy has another owner or group */
-	bool unmarked; /* the bit cannot be set */
+	bool not_given; /* the copy has another owner or group than the
+			 * target */
+	bool unmarked; /* the sticky bit cannot be set */
 	char *words; /* owned; the server's text */
-	/* Of the target, of what has the backup's name, of the copy. Flags 0:
-	 * unknown. */
+	/* Attributes of the target, of the file with the backup's name, and of
+	 * the copy. Flags 0: unknown. */
 	struct sftp_attrs old, before, copy;
 	uint64_t at; /* bytes that are copied */
 	struct sftp *s;
 	struct sftp_handle to;
 	bool open;
-	int fd; /* owned; the copy, on this host; -1: none */
-	dev_t dev; /* of the target, on this host */
+	int fd; /* owned; descriptor of the copy on this host; -1: none */
+	dev_t dev; /* number of the target on this host */
 	ino_t ino;
-	TAILQ_ENTRY(xfer_keep) entry; /* on this host: copied by slices */
+	TAILQ_ENTRY(xfer_keep) entry; /* in the list of backups that are copied
+				       * on this host */
 	bool listed;
 };
 
@@ -90,8 +95,8 @@ is_kept(const struct xfer_keep *k)
 	return is_marked(&k->old) && is_marked(&k->before);
 }
 
-/* The copy's mode. Whoever is not of the target's group may not read it as if
- * he were. */
+/* The mode of the copy. If the copy has not the target's group, its group gets
+ * no permissions. */
 static uint32_t
 mode_of(const struct xfer_keep *k)
 {
@@ -108,7 +113,7 @@ path_of(const struct xfer_file *f)
 	return f->up ? f->remote : f->local;
 }
 
-/* The file fails, before anything of its target has changed. */
+/* Fails the file, before its target has changed. */
 static void
 give_up(struct xfer_keep *k, const char *text)
 {
@@ -129,7 +134,7 @@ new_part(struct xfer_keep *k)
 	return k->name != NULL;
 }
 
-/* The target's mode is without the mark again when it is whole. */
+/* Ends the backup. When the target is whole it gets a mode without the mark. */
 static void
 is_done(struct xfer_keep *k)
 {
@@ -155,7 +160,7 @@ answered(struct xfer_keep *k, const struct sftp_reply *reply)
 	return reply->err == 0;
 }
 
-/* Answer to a request that must be carried out. */
+/* Takes the answer to a request without which the backup fails. */
 static void
 done_or_not(void *arg, const struct sftp_reply *reply)
 {
@@ -266,7 +271,8 @@ send_open(struct xfer_keep *k)
 	}
 }
 
-/* The run waits for this answer. */
+/* Takes the answer to a request for the sake of tidiness, for which only the
+ * end of the run waits. */
 static void
 tidied(void *arg, const struct sftp_reply *reply)
 {
@@ -291,10 +297,11 @@ removed(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_keep *k = arg;
 
-	(void)answered(k, reply); /* OPEN tells whether it has gone */
+	(void)answered(k, reply); /* the OPEN that follows tells whether the
+				   * file has gone */
 }
 
-/* An earlier run has left a copy that was not whole. */
+/* Removes the unfinished copy of an earlier run. */
 static void
 clear_part(struct xfer_keep *k)
 {
@@ -332,7 +339,7 @@ send_data(struct xfer_keep *k, const struct sftp_handle *from)
 	sftp_handle_request(k->s, SFTP_FSTAT, from, old_seen, k);
 }
 
-/* The copy is whole: it gets the target's attributes, and the mark. */
+/* Gives the copy, which is whole, the target's attributes and the mark. */
 static void
 send_attrs(struct xfer_keep *k)
 {
@@ -408,7 +415,7 @@ send_mark(struct xfer_keep *k, const struct sftp_handle *from)
 	sftp_fsetstat(k->s, from, &a, marked, k);
 }
 
-/* The session has ended: the copy begins anew. */
+/* Begins the copy anew, because the session that made it has ended. */
 static void
 again(struct xfer_keep *k)
 {
@@ -420,7 +427,8 @@ again(struct xfer_keep *k)
 	k->step = KEEP_LOOK;
 }
 
-/* Takes the next step, when all answers to the one before are there. */
+/* Takes the next step at the server, when all answers to the last one are
+ * there. */
 static void
 at_server(struct xfer_keep *k, const struct xfer_handle *e)
 {
@@ -463,7 +471,9 @@ at_server(struct xfer_keep *k, const struct xfer_handle *e)
 
 /* ---- on this host ------------------------------------------------------- */
 
-/* The directory of the backup. The caller unrefs. */
+/* Opens the directory of the backup on this host, and makes it if it is
+ * missing. *name is set to the last part of the backup's path. The caller
+ * unrefs. */
 static struct local_dir *
 place_here(const struct xfer_keep *k, const char **name)
 {
@@ -477,7 +487,7 @@ place_here(const struct xfer_keep *k, const char **name)
 	    local_place(k->file->x->local, d->backup, LOCAL_LINKS_OWN, name);
 }
 
-/* Makes the copy. 0, or an errno. */
+/* Makes the file for the copy on this host. 0, or an errno. */
 static int
 make_here(struct xfer_keep *k)
 {
@@ -496,8 +506,8 @@ make_here(struct xfer_keep *k)
 	return 0;
 }
 
-/* Looks at the target and its backup, and makes the copy unless the backup is
- * the copy of an earlier run. 0, or an errno. */
+/* Looks at target and backup on this host, and makes the file for the copy,
+ * unless the backup is one that a killed run has left. 0, or an errno. */
 static int
 look_here(struct xfer_keep *k)
 {
@@ -530,7 +540,7 @@ look_here(struct xfer_keep *k)
 	return new_part(k) ? make_here(k) : ENOMEM;
 }
 
-/* Copies a block. 1; 0 at the target's end; -1 with errno. */
+/* Copies a block on this host. 1; 0 at the target's end; -1 with errno. */
 static int
 copy_block(struct xfer_keep *k)
 {
@@ -554,8 +564,8 @@ copy_block(struct xfer_keep *k)
 	return n > 0 ? 1 : (int)n;
 }
 
-/* The copy is whole: it gets the target's attributes, and its name. 0, or an
- * errno. */
+/* Gives the copy on this host, which is whole, the target's attributes and its
+ * own name. 0, or an errno. */
 static int
 name_here(struct xfer_keep *k)
 {
@@ -623,8 +633,8 @@ here(struct xfer_keep *k)
 	}
 }
 
-/* The connection was lost, and with it the target was closed: the copy begins
- * anew when that is open again. */
+/* Forgets the copy on this host, because the target was closed with a lost
+ * connection: the copy begins anew when the target is open again. */
 static void
 forget_here(struct xfer_keep *k)
 {
@@ -684,7 +694,8 @@ xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e)
 	}
 	k = f->duty->keep;
 	if (k->step == KEEP_DONE) {
-		is_done(k); /* a file that begins anew knows no mode */
+		is_done(k); /* a file that begins anew has forgotten which mode
+			     * to set */
 		return false;
 	}
 	if (k->listed)
@@ -698,7 +709,7 @@ xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e)
 	return true;
 }
 
-/* The backup's mode is without the mark again; at a server without lsetstat the
+/* Sets the backup's mode without the mark; at a server without lsetstat the
  * mark stays. */
 static void
 unmark(struct xfer_keep *k)
@@ -717,7 +728,7 @@ unmark(struct xfer_keep *k)
 		return;
 	}
 	if (!xfer_has(f->x, SFTP_EXT_LSETSTAT))
-		return; /* a link in its place would be followed */
+		return; /* SETSTAT would follow a link in its place */
 	f->x->orders->fixes++;
 	xfer_request_path(f->x, &q, tidied, f->x);
 }

@@ -56,7 +56,7 @@ component(const char *path)
 	return len;
 }
 
-/* Has the way more than n steps, and is the one behind these called name? */
+/* True if the way has more than n steps, and step n is called name. */
 static bool
 leads_to(const struct xfer_places *p, size_t n, const char *name, size_t len)
 {

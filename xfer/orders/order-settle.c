@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Files whose order ends only when their names are on the disk, and, in a
- * transfer without orders, a run that ends only then. The data of
- * such a file was synced before its rename; what is left are the directories
- * that have got a name: they are synced in rounds. A round takes all that has
- * come since the last one began, so a directory with many new files is synced a
- * few times only. When a round is over, the orders of its files end, and the
- * sources of those that move go.
+ * Brings names to the disk. The order of a file ends, or in a transfer without
+ * orders the run, only when that is done. The data of such a file was synced
+ * before its rename; what is left are the directories that have got a name.
+ * They are synced in rounds: each takes all directories that have come since
+ * the last one began, so a directory with many new files is synced a few times
+ * only. At the end of a round the orders of its files end, and sources that are
+ * to be moved are removed.
  *
- * At a server a directory is opened as a file is, for fsync@openssh.com. Where
- * that is refused, names are as safe as that server makes them. A sync that
- * fails is a failure of all files in that directory and below.
+ * A directory at a server is opened as a file is, for fsync@openssh.com. If the
+ * server refuses that, names are as safe as the server makes them. A failed
+ * sync counts as a failure of all files in that directory and below.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,17 +23,18 @@
 
 enum {
 	SYNCS_MAX = 16, /* under way */
-	ROUND = 1024,	/* directories of a round that begins early */
+	ROUND = 1024,	/* number of directories at which a round begins
+			 * early */
 };
 
-/* A directory, or a file, of the target. */
+/* A directory or file of the target that has to be synced. */
 struct xfer_unsynced {
 	char *path;	      /* owned; at a server */
 	struct local_dir *at; /* owned; on this host */
 	bool is_file, failed, lost;
 };
 
-/* A file whose target is there. */
+/* A file that has its name at the target, and waits for a round. */
 struct xfer_landed {
 	uint64_t id, bytes;
 	char *path;	      /* owned; of the target */
@@ -50,7 +51,8 @@ struct unsynced {
 
 struct xfer_settle {
 	struct xfer *x;
-	struct unsynced next, now; /* of the next round, and of this one */
+	struct unsynced next, now; /* directories for the next round, and those
+				    * of the present one */
 	struct landed waiting, moving;
 	size_t files;	    /* in both lists */
 	size_t sent, under_way; /* of `now` */
@@ -83,13 +85,14 @@ is_same(const struct xfer_unsynced *a, const struct xfer_unsynced *b)
 		strcmp(a->path, b->path) == 0));
 }
 
-/* Takes over w. False: no memory. */
+/* Adds w, which is taken over, unless it is in the list. False: no memory. */
 static bool
 unsynced_add(struct unsynced *u, struct xfer_unsynced w)
 {
 	struct xfer_unsynced *v;
 
-	/* What follows each other is mostly in one directory. */
+	/* Files that follow each other are mostly in one directory, so only the
+	 * last elements are compared. */
 	for (size_t i = u->n; i > 0 && u->n - i < 8; i--) {
 		if (is_same(&u->v[i - 1], &w)) {
 			free(w.path);
@@ -127,8 +130,8 @@ settle_of(struct xfer *x)
 	return s;
 }
 
-/* The directory of a path at a server, or a directory on this host, has got a
- * name. */
+/* Notes the directory of a name: that of a path at a server, or (at not NULL)
+ * one on this host. */
 static bool
 note_place(struct xfer_settle *s, const char *path, struct local_dir *at)
 {
@@ -141,7 +144,8 @@ note_place(struct xfer_settle *s, const char *path, struct local_dir *at)
 	return unsynced_add(&s->next, w);
 }
 
-/* The directory d has got names, and is there itself. */
+/* Notes the directory d of a copied tree, in which names were made, and the one
+ * above if d was made itself. */
 static bool
 note_tree(struct xfer_settle *s, const struct xfer_dir *d)
 {
@@ -192,20 +196,22 @@ xfer_settles(const struct xfer_file *f)
 	    (f->duty->remove_source || f->x->opts.fsync);
 }
 
-/* Is the target's data still to be synced? It may be that of an earlier copy,
- * which has not done that. */
+/* True if the data of the target may not be on the disk yet, for instance
+ * because an earlier copy without --fsync has written it. */
 static bool
 lacks_sync(const struct xfer_file *f)
 {
-	/* With -Z, a file that was equal to its source was not written. */
+	/* With -Z, a file that was equal to its source was not written by this
+	 * run. */
 	bool passed = f->duty == NULL && f->item.kept >= f->source.size;
 
 	return !f->source.symlink && (!f->x->opts.fsync || f->only_attrs ||
 	    passed || f->target.reuse == XFER_REUSE_WHOLE);
 }
 
-/* What was written through a link is synced through it; a link that is not to
- * be followed leads to what nobody has touched: to the source. */
+/* Syncs the data of a target on this host. A plain copy has written through a
+ * link at the target, so that is followed here, too; a link where none may be
+ * followed was not written through, and nothing has to be synced. */
 static int
 sync_file_here(const struct xfer_file *f)
 {
@@ -224,7 +230,7 @@ sync_file_here(const struct xfer_file *f)
 	return r;
 }
 
-/* Notes what is to be synced of f. -1 with errno. */
+/* Notes what has to be synced for f. -1 with errno. */
 static int
 note_file(struct xfer_settle *s, const struct xfer_file *f)
 {
@@ -237,7 +243,7 @@ note_file(struct xfer_settle *s, const struct xfer_file *f)
 	    !unsynced_add(&s->next, w)))
 		return -1;
 	if (f->dir != NULL)
-		return 0; /* it is synced when it is whole */
+		return 0; /* the tree's directory is noted when it is whole */
 	return note_place(s, f->remote, f->up ? NULL : f->at) ? 0 : -1;
 }
 
@@ -297,7 +303,7 @@ xfer_settle_file(struct xfer_file *f, uint64_t bytes)
 
 /* ---- a round ------------------------------------------------------------ */
 
-/* Is the path that of w, or below it? */
+/* True if the path is that of w, or below it. */
 static bool
 concerns(const struct xfer_unsynced *w, const char *path)
 {
@@ -322,8 +328,8 @@ sync_failed(struct xfer_settle *s, struct xfer_unsynced *w, const char *why)
 		l->failed |= concerns(w, l->path);
 }
 
-/* Ends the round. What a stream took with it when it was lost is done again,
- * for all files. */
+/* Ends the round. A sync whose stream was lost is done again in the next round,
+ * and the files of this one wait for it. */
 static void
 round_ends(struct xfer_settle *s)
 {
@@ -338,7 +344,8 @@ round_ends(struct xfer_settle *s)
 			continue;
 		again = true;
 		w->lost = false;
-		/* What is not added is freed: all files fail then. */
+		/* unsynced_add() frees what it cannot add; then all files
+		 * fail. */
 		taken = *w;
 		w->path = NULL;
 		w->at = NULL;
@@ -421,7 +428,8 @@ sync_remote(struct xfer_settle *s, struct xfer_stream *l,
 	sftp_open(l->s, w->path, SFTP_O_READ, &none, opened, op);
 }
 
-/* A directory that this user may not read cannot be synced by itself. */
+/* A directory that this user may not read cannot be synced, which is no
+ * error. */
 static void
 sync_here(struct xfer_settle *s, struct xfer_unsynced *w)
 {

@@ -11,10 +11,10 @@
 #include "xfer/orders/ordered.h"
 
 struct xfer_source_end {
-	struct xfer_away away; /* its path is the source's: of a download,
-				* at the server */
-	char *path;	       /* owned; its path at a server; NULL: it is on
-				* this host */
+	struct xfer_away away; /* away.path is the source's path, for a download
+			        * at the server */
+	char *path;	       /* owned; path of the source at a server; NULL:
+			        * it is on this host */
 	uint64_t id, bytes, size;
 	bool is_file;
 	struct xfer_exact exact;
@@ -71,8 +71,8 @@ looked(struct xfer_away *a)
 		away(a);
 }
 
-/* A plan does not know the number of a link, or of a file that was not read
- * because its target had the data. */
+/* True if st is of the file that was read. A plan does not know the inode of a
+ * link, or of a file that was not read because the target had the data. */
 static bool
 is_what_was_read(const struct xfer_exact *e, const struct stat *st)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * What a plan's orders (xfer/state/orders.h) ask for beside copies of files.
- * Whoever takes the orders is xfer/transfer/transfer-orders.c.
+ * xfer/transfer/transfer-orders.c takes the orders from the plan.
  *
- *	order-ends.c	what whoever has the plan is told
- *	order-places.c	paths below a root on this host
- *	order-away.c	what goes from the target, for good or to a backup
- *	order-way.c	what has a target's name makes way for it
- *	order-keep.c	what is written in place is copied to a backup before
- *	order-delete.c	deletes, in the plan's order
- *	order-dirs.c	directories, and their attributes
- *	order-attrs.c	attributes of files on this host
- *	order-settle.c	names that are to be on the disk, without orders too
- *	order-source.c	sources that go when their targets are whole
+ *  order-ends.c    tells the plan how an order has ended
+ *  order-places.c  paths below a root on this host
+ *  order-away.c    removes a target, or renames it to a backup
+ *  order-way.c     clears the way for a new target
+ *  order-keep.c    copies a target to a backup before it is written in place
+ *  order-delete.c  deletes, in the plan's order
+ *  order-dirs.c    directories, and their attributes
+ *  order-attrs.c   attributes of files on this host
+ *  order-settle.c  names that are to be on the disk, also without orders
+ *  order-source.c  removes sources whose targets are whole
  *
  * Threads: one at a time.
  */
@@ -74,23 +74,25 @@ struct xfer_ordered {
 	 * them have ended. */
 	enum xfer_orders_phase {
 		XFER_ORDERS_MAKE, /* files, links, directories */
-		XFER_ORDERS_LINK, /* to files that were made */
+		XFER_ORDERS_LINK, /* links to files that were made */
 		XFER_ORDERS_DELETE,
 		XFER_ORDERS_FIX, /* attributes of directories */
 	} phase;
-	bool may_delete; /* nothing had failed when this phase began, or it
-			  * does not matter */
-	/* Numbers of the orders that wait for answers. */
+	bool may_delete; /* deletes are allowed: nothing had failed when this
+			  * phase began, or that does not matter */
+	/* Numbers of orders whose requests are under way. */
 	size_t dirs, fixes, sources, deletes;
 	struct xfer_deletions deletions; /* in the order of their requests */
-	struct xfer_deletion *unsent; /* the first that was not sent */
-	size_t delete_backups; /* deletions that make a backup */
-	struct xfer_keeps keeps; /* backups that are copied on this host */
-	/* Directories that were asked for, and how many of these, from the
-	 * first one on, are there or have failed. */
+	struct xfer_deletion *unsent; /* the first deletion that was not sent */
+	size_t delete_backups; /* number of deletions that make a backup */
+	struct xfer_keeps keeps; /* backups that are being copied on this
+				  * host */
+	/* Numbers of the directories that were asked for, and of those, from
+	 * the first on, that exist or have failed. */
 	uint64_t dirs_asked, dirs_answered;
-	char *far; /* owned; a directory at the server, with a slash, that no
-		    * part of xfer_opts.temp can be renamed to; NULL: none */
+	char *far; /* owned; path with a slash of a directory at the server to
+		    * which no part of xfer_opts.temp can be renamed; NULL: none
+		    * is known */
 	size_t slow_dirs; /* under way: something else had their name */
 	TAILQ_HEAD(, xfer_order_dir) making;
 };
@@ -166,14 +168,15 @@ void xfer_way_back(struct xfer_file *f);
 
 /* ---- order-keep.c ------------------------------------------------------- */
 
-/* Is the backup of f a copy, because its target is written in place? */
+/* True if the backup of f is a copy, because the target is written in place. */
 bool xfer_keeps_copy(const struct xfer_file *f);
 /* Makes the backup of a target that is open and about to be written in place;
- * e: its handle at a server, or NULL, and f->fd on this host. True: data has to
- * wait; f is touched when the backup is whole and has its name, and the
- * function is called again, or when f has failed. */
+ * e: its handle at a server, or NULL for f->fd on this host. True: data has to
+ * wait. f is touched when the backup is whole, and the caller then calls this
+ * again; or when f has failed. */
 bool xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e);
-/* Copies a slice of a backup on this host. False: there is none. */
+/* Copies a slice of a backup on this host. False: there is no backup to
+ * copy. */
 bool xfer_keep_turn(struct xfer *x);
 /* Ends the backup of f, which has ended; whole: its target has become the
  * source's copy. */
@@ -202,17 +205,19 @@ bool xfer_order_fix_file(struct xfer *x, const struct xfer_order *o);
 
 /* ---- order-source.c ----------------------------------------------------- */
 
-/* f is whole at the target: its source may go. NULL: no memory. */
+/* Keeps what is needed to remove the source of f, whose target is whole. NULL:
+ * no memory. */
 struct xfer_source_end *xfer_source_end_new(const struct xfer_file *f,
     uint64_t bytes) must_check;
-/* The source goes, if it is what was read; or it stays. The order, of so many
- * bytes, ends then. Both functions free s. */
+/* xfer_source_goes() removes the source if it still is the file that was read;
+ * xfer_source_stays() leaves it. The order, of so many bytes, ends then. Both
+ * free s. */
 void xfer_source_goes(struct xfer_source_end *s);
 void xfer_source_stays(struct xfer_source_end *s);
 
 /* ---- order-settle.c ----------------------------------------------------- */
 
-/* Does the order of f end only when it is on the disk? */
+/* True if the order of f ends only when the file is on the disk. */
 bool xfer_settles(const struct xfer_file *f);
 /* Takes a file that is whole at the target. Its order, of so many bytes, ends
  * once file and name are on the disk; with --remove-source-files the source is
@@ -222,14 +227,14 @@ void xfer_settle_file(struct xfer_file *f, uint64_t bytes);
  * once they are on the disk. A failure is reported. */
 void xfer_settle_plain(const struct xfer_file *f);
 void xfer_settle_tree(struct xfer_dir *d);
-/* The directory of a path at a server, or a directory on this host (at), has
- * got a name. */
+/* Notes a new name in a directory: that of a path at a server, or (at not NULL)
+ * one on this host. */
 void xfer_settle_dir(struct xfer *x, const char *path, struct local_dir *at);
 /* True: something has ended. */
 bool xfer_settle_turn(struct xfer *x);
-/* Files whose orders wait for that. */
+/* Number of files whose orders wait until they are on the disk. */
 size_t xfer_settle_files(const struct xfer *x);
-/* Is all of it on the disk? */
+/* True if nothing has to be brought to the disk any more. */
 bool xfer_settled(const struct xfer *x);
 void xfer_settle_free(struct xfer_settle *s); /* s may be NULL */
 

@@ -17,7 +17,7 @@ struct xfer_found {
 	/* a link at the server led to the source, or may have */
 	bool by_link;
 	bool only_attrs; /* a file whose target has its data already */
-	bool resume;	 /* go on with its part */
+	bool resume;	 /* go on with the file's part */
 	/* links of struct xfer_file, if this is a file */
 	enum local_links links;
 	char *local, *remote; /* NULL: no memory */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How a link is made: the steps that it takes at the server, and the answers to
- * them. The owner of file->linking.
+ * The making of a link: the steps at the server, and the answers to them. This
+ * source owns file->linking.
  */
 #include <stdlib.h>
 
@@ -12,8 +12,8 @@ enum { TRIES = 8 }; /* to make a link, while answers are lost or names change */
 
 #define STEP(name) (1u << XFER_LINK_##name)
 
-/* The steps that may follow each step. After those that have none the link is
- * there, or has failed. */
+/* The steps that may follow each step. After a step that has none the link
+ * exists, or has failed. */
 static const unsigned followers[] = {
 	[XFER_LINK_NOTHING] = STEP(READ) | STEP(MAKE) | STEP(ATTRS) |
 	    STEP(XATTRS),

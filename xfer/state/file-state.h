@@ -103,14 +103,15 @@ xfer_keeps_data(const struct xfer_file *f)
 	    f->target.reuse == XFER_REUSE_TRUSTED;
 }
 
-/* What f has in common with an old target; NULL: it is sent whole. */
+/* The delta of f, for data that it has in common with an old target; NULL: f is
+ * sent whole. */
 static inline struct xfer_delta *
 xfer_delta_of(const struct xfer_file *f)
 {
 	return f->duty != NULL ? f->duty->delta : NULL;
 }
 
-/* Is f's part in the directory of parts (xfer_opts.temp)? */
+/* True if f's part is in the directory of parts (xfer_opts.temp). */
 static inline bool
 xfer_in_temp(const struct xfer_file *f)
 {
@@ -120,7 +121,7 @@ xfer_in_temp(const struct xfer_file *f)
 /* file-source.c */
 /* Which attributes the target gets, SFTP_A_*; and the bits of the mode. */
 uint32_t xfer_sets(const struct xfer_file *f);
-/* Its extended attributes; kinds 0: they stay as they are. */
+/* The extended attributes that f gets; kinds 0: its own stay. */
 struct xattrs xfer_xattrs(const struct xfer_file *f);
 uint32_t xfer_mode_bits(const struct xfer_file *f);
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* Files that have several names (hard links), by their numbers: which names are
- * found, and where the first one is. Threads: one at a time. */
+/* A table of files that have several names (hard links), by device and inode:
+ * the names of each that are found, and where the first one is.
+ * 
+ * Threads: one at a time. */
 #ifndef HPN_XFER_STATE_HARD_TABLE_H
 #define HPN_XFER_STATE_HARD_TABLE_H
 
@@ -18,17 +20,18 @@ struct xfer_hard {
 	struct xfer_hard *next;
 };
 
-/* All zero to begin with. */
+/* A zeroed table is empty. */
 struct xfer_hard_table {
 	size_t used, size; /* size: a power of two */
-	struct keyed_hash key; /* the numbers are a peer's */
+	struct keyed_hash key; /* secret, because a peer chooses the numbers */
 	struct xfer_hard **rows;
 };
 
-/* Where the file is in the table, or would be added. */
+/* The place of a file in the table, or the free place where it would be
+ * added. */
 struct xfer_hard **xfer_hard_find(const struct xfer_hard_table *t,
     uint64_t dev, uint64_t ino);
-/* Makes room for one more. False: no memory. */
+/* Makes room for one more file. False: no memory. */
 bool xfer_hard_grow(struct xfer_hard_table *t) must_check;
 void xfer_hard_remove(struct xfer_hard_table *t, struct xfer_hard **at);
 

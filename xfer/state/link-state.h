@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* What a file knows that is a link, or becomes one. Its owners are named in
- * transfer-events.h. Threads: one at a time. */
+/* The state of a file that is a link, or becomes one. transfer-events.h names
+ * the owners.
+ * 
+ * Threads: one at a time. */
 #ifndef HPN_XFER_STATE_LINK_STATE_H
 #define HPN_XFER_STATE_LINK_STATE_H
 
@@ -21,37 +23,39 @@ struct xfer_link {
 	bool copied;
 };
 
-/* What is asked of the server so that a link is made; file-linking.c has the
+/* Steps at the server by which a link is made; file-linking.c has their
  * order. */
 enum xfer_link_step {
 	XFER_LINK_NOTHING,
-	XFER_LINK_READ,		 /* READLINK of the source, and stat-ns */
-	XFER_LINK_MAKE,		 /* the link, at the target's name */
-	XFER_LINK_LOOK,		 /* LSTAT: what has the target's name? */
-	XFER_LINK_WAY,		 /* what has it makes way: order-way.c */
+	XFER_LINK_READ,		 /* READLINK for the source, and stat-ns */
+	XFER_LINK_MAKE,		 /* makes the link under the target's name */
+	XFER_LINK_LOOK,		 /* LSTAT of the target's name: what has it? */
+	XFER_LINK_WAY,		 /* clears the way at the target: order-way.c */
 	XFER_LINK_CLEAR,	 /* REMOVE of the target */
 	XFER_LINK_MAKE_AGAIN,	 /* the link, after that */
-	XFER_LINK_BESIDE,	 /* the link, under a name of our own */
-	XFER_LINK_BESIDE_LOOK,	 /* LSTAT: what has that name? */
-	XFER_LINK_BESIDE_REMOVE, /* what a killed run has left there */
+	XFER_LINK_BESIDE,	 /* makes the link under a temporary name */
+	XFER_LINK_BESIDE_LOOK,	 /* LSTAT of the temporary name: what has it? */
+	XFER_LINK_BESIDE_REMOVE, /* removes what a killed run has left under the
+				  * temporary name */
 	XFER_LINK_RENAME,	 /* to the target's name */
-	XFER_LINK_TIDY,		 /* REMOVE of the name of our own */
+	XFER_LINK_TIDY,		 /* REMOVE of the temporary name */
 	XFER_LINK_ATTRS,	 /* lsetstat */
 	XFER_LINK_XATTRS,	 /* set-xattrs */
 };
 
-/* A link is made at the server, or read there. */
+/* The making of a link at the server, or the reading of one. */
 struct xfer_linking {
-	enum xfer_link_step step; /* the last one that was begun */
-	bool waits; /* its answer was not looked at yet */
+	enum xfer_link_step step; /* the step that was begun last */
+	bool waits; /* the answer to that step was not taken yet */
 	int err;    /* of the last answer */
 	uint32_t status;
 	/* owned; the server's text with the status; or NULL */
 	char *words;
-	struct sftp_attrs found; /* of the last answer; flags 0: it has none */
-	/* the status by which the link under a name of our own was refused */
+	struct sftp_attrs found; /* attributes in the last answer; flags 0:
+				  * none */
+	/* status with which the link under the temporary name was refused */
 	uint32_t refused;
-	/* number of that name (xfer_link_name()) */
+	/* number of the temporary name (xfer_link_name()) */
 	unsigned number;
 	bool cleared; /* what a killed run had left there was removed */
 	unsigned tries;

@@ -42,48 +42,50 @@ enum xfer_order_kind {
 
 struct xfer_order {
 	enum xfer_order_kind kind;
-	const char *local, *remote; /* a delete has only one of them */
+	const char *local, *remote; /* a delete has only one of the two */
 	/* The root that the local path is below, which then begins with a name
 	 * of this directory. Each component is opened by itself, from held
 	 * descriptors, and no link is followed unless `links` allows it.
 	 * Borrowed; NULL: local is a path that the user has named. */
 	struct local_dir *at;
 	enum local_links links; /* of components below `at` */
-	/* Mode, times and owner of the target. Those that attrs->flags name
-	 * are set; an id of UINT32_MAX leaves that owner or group as it is.
-	 * attrs->mode is valid without its flag, too: it has the kind of file,
-	 * and the permissions that a new file or directory is made with, less
-	 * the umask. NULL for a delete. */
+	/* Mode, times and owner of the target. Those in attrs->flags are set;
+	 * an id of UINT32_MAX leaves that owner or group as it is. attrs->mode
+	 * counts even without its flag: it has the kind of file, and the
+	 * permissions with which a new file or directory is made, less the
+	 * umask. NULL for a delete. */
 	const struct sftp_attrs *attrs;
 	const struct xfer_exact *exact; /* NULL: unknown */
-	struct xattrs xattrs; /* that the target gets; only for a file, a link,
-			       * and XFER_ORDER_DIR_ATTRS */
+	struct xattrs xattrs; /* attributes that the target gets; for a file, a
+			       * link, and XFER_ORDER_DIR_ATTRS only */
 	/* target of a symbolic link; NULL: it has to be read */
 	const char *text;
 	/* Path to which the old target is renamed before it is replaced or
-	 * deleted, unless it is a directory. A local path is below `at`.
-	 * Directories above it that are missing are made, with access for
-	 * their owner only. NULL: there is no backup. */
+	 * deleted, unless that is a directory. A local path is below `at`.
+	 * Missing directories above it are made, with access for their owner
+	 * only. NULL: no backup is made. */
 	const char *backup;
 	/* The target as it was when the plan was made; a name that is another
 	 * one by now is not deleted, nor replaced by another kind. NULL:
 	 * unknown. */
 	const struct sftp_attrs *was;
-	/* A file of the target's side that has the source's data and
-	 * attributes: the target becomes a further name of it, or a copy of the
-	 * source where that cannot be. Below link_at if local. NULL: none. */
+	/* A file of the target's side with the source's data and attributes:
+	 * the target becomes a link to it, or, where that cannot be, a copy of
+	 * the source. Below link_at if local. NULL: none. */
 	const char *link;
 	struct local_dir *link_at; /* borrowed */
-	/* Another file of the target's side that may have some of the data, in
-	 * place of the old target, and its size. Below `at` if local. It has
-	 * to prove what it has, as the old target. NULL: none. */
+	/* Another file of the target's side that may have some of the data,
+	 * to be used in place of the old target, and its size. Below `at` if
+	 * local. Its data are proven as those of an old target are. NULL:
+	 * none. */
 	const char *basis;
 	uint64_t basis_size;
-	bool dir_links; /* a directory of the server may be a link to one */
-	bool waits; /* for the end of all that was ordered before */
+	bool dir_links; /* at the server a link to a directory counts as one */
+	bool waits; /* the order waits for the end of all orders before it */
 	bool replaces_kind; /* the target is of another kind, and goes first */
 	bool remove_source; /* remove the source when the target is whole */
-	bool resume; /* of a file: a part of it may be there, to go on with */
+	bool resume; /* the target may have a part with which the copy goes
+		      * on */
 	uint64_t id;	    /* number of the order, for done() */
 };
 
@@ -106,35 +108,37 @@ struct xfer_duty {
 	uint64_t id;
 	uint32_t sets; /* SFTP_A_*: the attributes that the target gets */
 	uint32_t mode, uid, gid;
-	uint32_t xattr_kinds; /* enum xattrs_kind: of xattr_set, which is
-			       * owned */
+	uint32_t xattr_kinds; /* the kinds (enum xattrs_kind) of xattr_set,
+			       * which is owned */
 	struct buf xattr_set;
 	uint64_t after; /* so many directories had been ordered before */
 	char *text;	/* owned; of a link; NULL: to be read */
-	/* The name to which an old target is moved before it is replaced. */
-	char *backup;	/* owned; NULL: it is removed */
+	/* The name to which the old target is moved before it is replaced. */
+	char *backup;	/* owned; NULL: the old target is removed */
 	struct local_dir *root; /* owned; of the backup's path; NULL: none */
 	enum local_links links;
 	bool knows;	/* `was` is known: what the target was */
-	char *link;	/* owned; see struct xfer_order; NULL: none */
-	struct local_dir *link_root; /* owned; NULL: link is a server's path */
-	bool linked;	/* it is a name of that file now, or will be */
+	char *link;	/* owned; as in struct xfer_order; NULL: none */
+	struct local_dir *link_root; /* owned; NULL: link is a path at the
+				      * server */
+	bool linked;	/* the target is a link to that file now, or will be */
 	struct sftp_attrs was;
 	bool replaces_kind, remove_source;
-	/* See struct xfer_order. NULL: the old target. A path of the server,
-	 * or a name in basis_at. */
+	/* The basis: a path at the server, or a name in basis_at; see struct
+	 * xfer_order. NULL: the old target. */
 	char *basis;		    /* owned */
 	struct local_dir *basis_at; /* owned */
 	uint64_t basis_size;
 	struct xfer_delta *delta; /* owned; NULL: the file is sent whole */
-	bool whole; /* the file is sent whole: what the basis gave was not the
-		     * source's */
+	bool whole; /* the data of the basis was not the source's: the file is
+		     * sent whole */
 	bool in_temp; /* its part is, or will be, in xfer_opts.temp */
-	bool beside;  /* that was of no use: its part is beside the target */
+	bool beside;  /* xfer_opts.temp was of no use: the part is beside the
+		       * target */
 	bool way_clear; /* what had the target's name has gone */
 	bool set_aside; /* the old target is the backup now */
-	struct xfer_keep *keep; /* owned; the old target is copied to it; NULL:
-				 * no copy has begun */
+	struct xfer_keep *keep; /* owned; the backup that the old target is
+				 * copied to; NULL: no copy has begun */
 };
 
 #endif

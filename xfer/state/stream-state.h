@@ -47,8 +47,8 @@ struct xfer_sample {
 	uint64_t trip_us;   /* round trip now */
 	double rate;	    /* bytes a second, all streams */
 	double in_trip; /* bytes that arrived in a round trip; 0: unknown */
-	/* bytes that the hosts' buffers let a connection have on the way; 0:
-	 * unknown */
+	/* most bytes that a connection can have under way, by the hosts'
+	 * buffers; 0: unknown */
 	uint64_t tcp_window;
 	double top;	    /* the fastest connection's share of rate */
 	double seconds_left; /* until all work is done, at that rate */

@@ -31,7 +31,8 @@ struct xfer_stream_stats {
 	/* present round trip of what is received; 0: unknown */
 	uint64_t received_us;
 	uint64_t arrived; /* bytes of its connection, both ends; 0: unknown */
-	/* bytes that the hosts' buffers let be on the way; 0: unknown */
+	/* most bytes that can be under way, by the hosts' buffers; 0:
+	 * unknown */
 	uint64_t tcp_window;
 	/* time that it had data to send, but the peer's channel windows were
 	 * used up */

@@ -144,23 +144,26 @@ void xfer_opening_waits(struct xfer_file *f, bool waits);
 void xfer_opening_probe(struct xfer_file *f, char *name);
 
 /* file-linking.c */
-/* Clears file->linking: nothing was asked yet. */
+/* Clears file->linking: no step was begun. */
 void xfer_linking_forget(struct xfer_file *f);
-/* A step begins: its requests are about to be sent. */
+/* Notes a new step, whose requests are about to be sent. */
 void xfer_linking_step(struct xfer_file *f, enum xfer_link_step step);
-/* A request of the step, which counts in file->pending, was answered: touches
- * f. */
+/* Takes the answer to a request of the step, which counts in file->pending;
+ * touches f. */
 void xfer_linking_answered(struct xfer_file *f, const struct sftp_reply *reply);
-/* The step that was begun, once; then XFER_LINK_NOTHING until another one is.
- * To be called when all its requests are answered. */
+/* Returns the step whose answers are to be looked at, once; then
+ * XFER_LINK_NOTHING until another step was begun. To be called when all
+ * requests of the step are answered. */
 enum xfer_link_step xfer_linking_take(struct xfer_file *f);
-/* The link is to be made under a name of our own, the one of that number. */
+/* Notes that the link is made under the temporary name of that number. */
 void xfer_linking_beside(struct xfer_file *f, unsigned number);
-/* The link was refused under that name, by the last answer's status. */
+/* Notes that the server has refused the link under that name, by the status of
+ * the last answer. */
 void xfer_linking_refused(struct xfer_file *f);
-/* What a killed run had left under that name is about to be removed. */
+/* Notes that what a killed run had left under that name is about to be
+ * removed. */
 void xfer_linking_cleared(struct xfer_file *f);
-/* Counts a try to make the link anew. False: there were too many. */
+/* Counts a try to make the link again. False: there were too many. */
 bool xfer_linking_again(struct xfer_file *f);
 
 /* file-progress.c */

@@ -12,12 +12,14 @@
 struct xfer;
 struct local_dir;
 
-/* A directory, of this user alone, in which a plan's parts are made in place of
- * the target's. A target on another file system has its part beside it. */
+/* The directory of parts: a private directory of this user, in which a plan's
+ * parts are made, and not beside their targets. A target on another file system
+ * still has its part beside it. */
 struct xfer_temp {
-	const char *dir; /* as the server, or the user, names it */
+	const char *dir; /* the path as the server, or the user, names it */
 	struct local_dir *at; /* of downloads; else NULL */
-	bool old; /* it was there: it may have parts to go on with */
+	bool old; /* the directory existed before: it may have parts to go on
+		   * with */
 };
 
 /* What failed, in the words of scp, which scripts look for. */
@@ -33,8 +35,8 @@ struct xfer_temp {
 
 struct xfer_opts {
 	bool recursive, preserve;
-	bool tell_extras; /* with preserve: what a source has and SFTP does not
-			   * carry */
+	bool tell_extras; /* with preserve: report what a source has and SFTP
+			   * cannot carry */
 	bool explain;	/* time is measured, for xfer_why() */
 	bool links;	/* copy them, instead of what they lead to */
 	bool hard_links; /* several names of one file become hard links */
@@ -42,9 +44,9 @@ struct xfer_opts {
 	bool fsync;	/* fsync each target, where the server can */
 	bool in_place;	/* write targets directly, without part files */
 	bool resume;	/* go on with parts, skip what is complete */
-	/* The target is locked: so what looks like an empty part is of an
-	 * earlier try, and nobody writes it. later: there was one, also before
-	 * the transfer has made a connection again itself. */
+	/* The target is locked: a file that looks like an empty part is then an
+	 * earlier try's, and nobody else writes it. later: there was an earlier
+	 * try of this run, not only one of this transfer. */
 	struct {
 		bool is, later;
 	} locked;
@@ -52,15 +54,17 @@ struct xfer_opts {
 			 * beginning of the file, and is not compared; a
 			 * longer one is refused */
 	bool skip_links; /* in trees: links are noted, not followed */
-	bool delete_anyway; /* a plan's deletes, though something has failed */
-	const struct xfer_temp *temp; /* borrowed; NULL: parts are beside their
-				       * targets */
-	bool delta;	/* of a plan's file, what the old target has is not
-			 * sent */
+	bool delete_anyway; /* make a plan's deletes even if something has
+			     * failed */
+	const struct xfer_temp *temp; /* directory of parts, borrowed; NULL:
+				       * parts are beside their targets */
+	bool delta;	/* do not send data of a plan's file that the old target
+			 * has */
 	bool verify;	/* compare both ends before the rename */
 	bool check_space; /* a copy that does not fit is not begun */
-	const char *space_by; /* what the user gives to begin it all the same,
-			       * for messages; NULL: there is nothing */
+	const char *space_by; /* the option, for messages, by which the user
+			       * begins although space is short; NULL: there is
+			       * none */
 	const char *resume_by; /* what the user gives to go on with a part, for
 				* messages; NULL: there is nothing */
 	/* How often lost streams are opened anew, in a row without a byte that
@@ -70,7 +74,7 @@ struct xfer_opts {
 	unsigned retry_wait_ms;
 	unsigned silent_ms; /* a stream that owes answers for so long is lost,
 			     * if another answers; 0: a minute */
-	/* the clock of all times of a run; NULL: the system's */
+	/* clock for all times of a run; NULL: the system's */
 	uint64_t (*clock_ms)(void);
 	/* most connections; 0: as many as make it faster */
 	unsigned connections_max;
@@ -93,9 +97,9 @@ struct xfer_opts {
 	/* Called when a directory of a tree begins, with its path at the end
 	 * that is read. May be NULL. */
 	void (*entered)(void *arg, bool up, const char *path);
-	/* Called for each regular file that was copied, or has its data
-	 * already, with its path at the target and its SHA-256 digest, which
-	 * are computed for this. Not between two hosts. NULL: none is. */
+	/* Is called for each regular file that was copied, or whose target had
+	 * the data, with its path at the target and its SHA-256 digest, which
+	 * is computed for this. Not between two hosts. NULL: not called. */
 	void (*summed)(void *arg, bool up, const char *path,
 	    const uint8_t *digest);
 	void *report_arg;

@@ -19,8 +19,8 @@
 struct xfer_sum {
 	uint64_t files, bytes, files_done, bytes_done;
 	uint64_t bytes_kept; /* bytes kept of files that failed */
-	uint64_t bytes_matched; /* of a plan's files: bytes that were at the
-				 * target already, or are holes */
+	uint64_t bytes_matched; /* bytes of a plan's files that the target had
+				 * already, or that are holes */
 };
 
 /* Where the time went, microseconds of one clock. */
@@ -60,7 +60,7 @@ struct xfer_found_ops {
 	 * on, also when it fails. */
 	int (*file)(struct xfer *x, struct xfer_dir *dir,
 	    const struct xfer_found *found);
-	/* A directory is whole, and its attributes are set. */
+	/* Is called when a directory is whole and has its attributes. */
 	void (*dir_whole)(struct xfer_dir *d);
 	/* Something is to be made on this host under that name. */
 	void (*make_way)(struct xfer *x, struct local_dir *at,
@@ -94,7 +94,8 @@ struct xfer {
 	struct xfer_origin origin;
 	const struct xfer_found_ops *found;
 	struct xfer_ordered *orders; /* owned; NULL: none, or no more */
-	struct xfer_settle *settle; /* owned; NULL: nothing is to be synced */
+	struct xfer_settle *settle; /* owned; NULL: no names have to be on the
+				     * disk */
 	struct xfer_streams host; /* opens streams; ops NULL: none */
 	struct xfer_opts opts;
 	struct xfer_stream_list streams;
@@ -119,9 +120,10 @@ struct xfer {
 		bool no_digests, no_hard_links;
 	} noted; /* these notes were given, once */
 	struct {
-		char *first; /* owned; the first such source; NULL: none */
+		char *first; /* owned; path of the first such source; NULL:
+			      * none */
 		bool more;
-	} extras; /* extended attributes, ACLs: not copied */
+	} extras; /* extended attributes and ACLs that are not copied */
 	struct {
 		unsigned long count;
 		char *first; /* owned; a path at the server */
@@ -173,8 +175,8 @@ void xfer_report_reply_tried(struct xfer *x, const char *tried,
 /* Keeps what a reply says that is no success, in place of what was kept. */
 void xfer_keep_words(char **kept, const struct sftp_reply *reply);
 void xfer_note(struct xfer *x, const char *path, const char *text);
-/* Notes, to be told at the end, whether the source behind fd has extended
- * attributes of its user, or an ACL. */
+/* Looks whether the source behind fd has extended attributes of its user, or an
+ * ACL; the end of the run tells. */
 void xfer_look_for_extras(struct xfer *x, int fd, const char *path);
 /* transfer-state.c */
 /* The first whose session is not over; NULL: there is none. */

@@ -28,8 +28,8 @@ enum {
 	QUEUE_US = 1000, /* a shorter delay may be due to the hosts */
 	OPEN_BYTES = 32 * 1024, /* bytes that arrive in a round trip: the path
 				 * has room for more */
-	/* Largest window by the scale of hosts with Linux's own buffers: where
-	 * they were made larger the scale is 8 or more. */
+	/* The largest window with the scale that Linux's own buffers give;
+	 * where the buffers were made larger, the scale is 8 or more. */
 	SMALL_WINDOW = UINT16_MAX << 7,
 	ROOM_S = 10, /* seconds that must be left, so that the time to fill a
 		      * path anew is little of that */
@@ -242,12 +242,12 @@ brought_little(struct xfer_growth *g, const struct xfer_sample *s)
 	return true;
 }
 
-/* Has the path room for more connections than the hosts' buffers let one fill?
- * Yes if these are small, OPEN_BYTES arrive in a round trip, and no queue has
- * stood yet. New connections begin with a few packets, so each round trip by
- * which they come later is lost. Larger buffers, and files that are small, are
- * no reason: one connection doubles its rate until the path is full, and others
- * beside it only make that end in a queue. */
+/* True if the path has room for more connections than the hosts' buffers let
+ * one connection fill: if these buffers are small, OPEN_BYTES arrive in a round
+ * trip, and no queue has stood yet. Each round trip by which new connections
+ * come later is lost, because they begin slowly. With larger buffers, or with
+ * small files, more connections do not help: one connection doubles its rate
+ * until the path is full, and others beside it only cause a queue earlier. */
 static bool
 has_room(const struct xfer_growth *g, const struct xfer_sample *s)
 {

@@ -13,16 +13,16 @@ bool xfer_login_pays(uint64_t rtt_ms, uint64_t bytes);
 /* add connections are opened before anything is measured, to be there when they
  * are needed. Returns add. */
 unsigned xfer_growth_begin(struct xfer_growth *g, unsigned add);
-/* Takes into the view the round trips of a connection that takes work: the
- * smallest of all are kept. Connections may be on different ways to the host:
- * only if a queue stands on each of them there is nothing to gain. has_moved:
- * it has moved data; before that, the time to an answer contains the work of
- * the server, so the round trip without queues is taken. */
+/* Merges the round trips of a connection that takes work into the view, which
+ * keeps the smallest. Connections may take different paths to the host: only if
+ * a queue stands on each of them, nothing is to be gained. has_moved: the
+ * connection has moved data. Before that, the time to an answer includes the
+ * server's work, so the round trip without queues is taken. */
 void xfer_view_add_trip(struct xfer_streams_view *v,
     const struct xfer_stream_stats *path, bool has_moved, bool up);
-/* The sample as far as a view of all streams says it. arrived, ms: what had
- * arrived at the sample before, and how long ago that was. The caller adds what
- * is left to do, and its limit. */
+/* Makes a sample, as far as the view tells. arrived, ms: what had arrived at
+ * the last sample, and how long ago that was. The caller adds the work that is
+ * left, and its limit. */
 struct xfer_sample xfer_sample_of(const struct xfer_streams_view *v,
     uint64_t arrived, uint64_t ms);
 /* How many connections to open now. g->use says how many take work. */

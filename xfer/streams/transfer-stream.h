@@ -13,7 +13,7 @@ struct xfer_path_request {
 	enum sftp_type type; /* LSTAT, STAT, REMOVE, MKDIR, RMDIR, SETSTAT,
 			      * RENAME, READLINK, SYMLINK, EXTENDED */
 	enum sftp_extension ext; /* POSIX_RENAME, HARDLINK, STAT_NS, LSETSTAT;
-				  * XATTRS: they are set */
+				  * XATTRS to set them */
 	bool follow; /* STAT_NS, XATTRS: links */
 	const char *path, *second;
 	const struct sftp_attrs *attrs;

@@ -64,9 +64,10 @@ int xfer_digest_wait_ms(const struct xfer *x);
 void xfer_digest_free(struct xfer *x);
 
 /* transfer-hash.c */
-/* True: f, which is done, waits for its digest, and is freed then. */
+/* Keeps f, which is done, until its digest is computed, and then frees it.
+ * False: no digest is wanted. */
 bool xfer_hash_takes(struct xfer_file *f);
-/* True: a file has ended. */
+/* Gives files to the threads and takes results. True: a file has ended. */
 bool xfer_hash_turn(struct xfer *x);
 size_t xfer_hash_count(const struct xfer *x); /* files that wait */
 int xfer_hash_wait_ms(const struct xfer *x);

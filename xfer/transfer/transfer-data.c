@@ -174,7 +174,7 @@ take_range(struct xfer_handle *e)
 
 	if (e->next < e->until)
 		return true;
-	e->data_until = 0; /* another range may lie before it */
+	e->data_until = 0; /* another range may begin before this end */
 	if (xfer_range_take(f, &e->next, &e->until))
 		return true;
 	return !f->progress.all_taken && !f->holes.map_pending && take_over(e);

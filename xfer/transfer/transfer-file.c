@@ -745,7 +745,8 @@ settle(struct xfer_file *f)
 			xfer_file_sent(f);
 		break;
 	case XFER_COMPARING:
-		/* A part that has wrong data of a basis is gone. */
+		/* The part, which had wrong data of a basis, is removed by
+		 * now. */
 		if (f->duty == NULL || !f->duty->whole || f->pending > 0 ||
 		    f->blocks > 0)
 			break;

@@ -33,7 +33,8 @@ end_of(const struct xfer_file *f)
 	    f->progress.eof_at);
 }
 
-/* The file counts as copied without them. */
+/* Sets the extended attributes of a target on this host. A failure is reported,
+ * but the file counts as copied. */
 static void
 set_local_xattrs(const struct xfer_file *f)
 {
@@ -185,7 +186,8 @@ tail_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_touch(f);
 }
 
-/* The file counts as copied without them. */
+/* Takes the answer to setting extended attributes. A failure is reported, but
+ * the file counts as copied. */
 static void
 xattrs_done(void *arg, const struct sftp_reply *reply)
 {
@@ -513,8 +515,8 @@ close_helpers(struct xfer_file *f, bool behind)
 			xfer_handle_close(e, f->up ? stored_done : NULL);
 		if (e->pending == 0)
 			xfer_handle_free(e);
-		/* One that is being opened has to be closed, too: our server
-		 * renames no part that another handle has open. */
+		/* A handle that is still being opened has to be closed, too:
+		 * our server renames no part that another handle has open. */
 		else if (e->state != XFER_HANDLE_CLOSED || !behind)
 			all = false;
 	}
@@ -585,8 +587,9 @@ size_waits(const struct xfer_file *f)
 		f->holes.sparse || f->progress.eof_at != UINT64_MAX);
 }
 
-/* Can what was sent be verified without waiting for its answers? If all of it
- * went over one stream, which keeps order, digests are of what it brings. */
+/* True if the part can be verified without waiting for the answers to what was
+ * sent: that is so if all went over one stream that keeps order, because the
+ * digests are then computed after the writes. */
 static bool
 verifies_behind(const struct xfer_file *f)
 {
@@ -631,7 +634,8 @@ xfer_file_sent(struct xfer_file *f)
 		f->item.doing = "verifying";
 		xfer_file_enter(f, XFER_COMPARING);
 		xfer_compare_start(f, XFER_COMPARE_VERIFY, size);
-		/* Attributes do not wait for digests: the rename does. */
+		/* Attributes can be set before the digests are there; only the
+		 * rename waits. */
 		if (!wait && f->state == XFER_COMPARING &&
 		    xfer_renames_handle(f))
 			xfer_tail_continue(f);
@@ -641,8 +645,9 @@ xfer_file_sent(struct xfer_file *f)
 	xfer_file_touch(f);
 }
 
-/* What the basis gave is not the source's, since it or the source has changed
- * meanwhile: the part goes, and then the file is sent whole. */
+/* Begins the file anew without its basis. The data that the basis gave is not
+ * the source's, because one of them has changed meanwhile: the part is removed,
+ * and the file sent whole. */
 static void
 send_whole(struct xfer_file *f)
 {

@@ -263,9 +263,9 @@ handle_on(const struct xfer_file *f, const struct xfer_stream *l)
 	return e;
 }
 
-/* Has f more than a range's worth that nobody has taken? All of a file that is
- * searched for what its old target has counts as taken; what was not found is
- * in ranges. */
+/* True if f has more than a range's worth of bytes that no handle has taken.
+ * While a delta searches, all of the file counts as taken; ranges hold what was
+ * not found. */
 static bool
 has_much_left(const struct xfer_file *f)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Digests of whole files, for manifests. A file that is done stays until a
+ * Digests of whole files, for manifests. A file that is done is kept until a
  * thread has read it on this host, where it is in the page cache: the source of
- * an upload, the target of a download. It must be what was copied, before and
- * after it was read; else the file fails.
+ * an upload, the target of a download. Before and after the reading it must be
+ * the file that was copied; else the copy fails.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -19,10 +19,10 @@
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
-	JOBS = 64, /* files that are open; a power of 2 */
+	JOBS = 64, /* files open for digests at a time; a power of 2 */
 	THREADS_MAX = 4,
 	BLOCK = 256 * 1024,
-	POLL_MS = 2, /* a thread that is done does not wake the loop */
+	POLL_MS = 2, /* the loop polls, because a thread does not wake it */
 };
 
 struct hash_job {
@@ -31,14 +31,14 @@ struct hash_job {
 	int fd;
 	struct stat before;
 	uint8_t digest[DIGEST_MAX_LEN];
-	int error; /* errno; ESTALE: it has changed; 0: none */
+	int error; /* errno; ESTALE: the file has changed; 0: none */
 };
 
 struct xfer_hashes {
 	struct ring *jobs;
 	struct worker_pool *pool;
 	struct xfer_files waiting;
-	size_t count; /* files, also those in jobs */
+	size_t count; /* number of files, with those in jobs */
 	atomic_bool stop;
 };
 
@@ -124,7 +124,7 @@ start(struct xfer *x)
 	return true;
 }
 
-/* Ends f: with its digest, or an errno. */
+/* Ends f, with its digest or with an errno. */
 static void
 hashed(struct xfer_file *f, const uint8_t *digest, int error)
 {
@@ -141,7 +141,7 @@ hashed(struct xfer_file *f, const uint8_t *digest, int error)
 	xfer_file_free(f);
 }
 
-/* Is that what was copied? */
+/* True if st is of the file that was copied. */
 static bool
 is_copied(const struct xfer_file *f, const struct stat *st)
 {
@@ -159,7 +159,7 @@ is_copied(const struct xfer_file *f, const struct stat *st)
 		e->times[1].tv_sec == st->st_mtime);
 }
 
-/* Opens f for a thread. 0, or an errno. */
+/* Opens f for a thread. 0, or an errno; ESTALE: it is another file. */
 static int
 open_file(struct xfer_file *f, struct hash_job *j)
 {
@@ -206,7 +206,7 @@ collect(struct xfer *x, const struct hash_job *job)
 	hashed(j.file, j.digest, j.error);
 }
 
-/* Gives waiting files to the threads. */
+/* Gives waiting files to the threads, as far as there is room. */
 static void
 post(struct xfer *x)
 {

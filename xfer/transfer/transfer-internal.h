@@ -1,45 +1,46 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Inside of the transfer engine: how files are moved. What they know is in
- * xfer/state/; where they come from, in xfer/trees/. What each source offers
- * stands in the header of its subject.
+ * The inside of the transfer engine: how files are moved. Their state is in
+ * xfer/state/; xfer/trees/ finds them. The functions that a source offers to
+ * others are in the header of its subject.
  *
- *	transfer.c		life of a transfer, its queue and its loop
- *	transfer-file.c		life of a file
- *	transfer-orders.c	a plan that comes from elsewhere
- *	transfer-handles.c	a file's handles at the server
- *	transfer-data.c		blocks of data
- *	transfer-local.c	sources that are files of this host
- *	transfer-between.c	sources that are files of a second host
- *	transfer-small.c	files of one request, or of one flight
- *	transfer-sparse.c	holes
- *	transfer-finish.c	the tail: what follows when all data is sent
- *	transfer-part.c		the part, and whether it may replace the target
- *	transfer-name.c		which name the part takes
- *	transfer-target.c	what a server is asked of a target
- *	transfer-owner.c	whose an old part at the server is
- *	transfer-rename.c	the part gets the target's name
- *	transfer-refused.c	servers that rename nothing
- *	transfer-reuse.c	what is used of what is there already
- *	transfer-resume.c	comparisons of both ends, and marks
- *	transfer-digest.c	digests of this end
- *	transfer-retry.c	the end of streams, and what follows it
- *	transfer-late.c		what a silent stream may still do
- *	transfer-found.c	what is asked of target and old part
- *	transfer-links.c	symbolic and hard links
- *	transfer-hash.c		digests of whole files
- *	transfer-kept.c		what there is of a copy that was broken off,
- *				and what the time was spent on
+ *  transfer.c          life of a transfer, its queue and its loop
+ *  transfer-file.c     life of a file
+ *  transfer-orders.c   orders of a plan made elsewhere
+ *  transfer-handles.c  a file's handles at the server
+ *  transfer-data.c     blocks of data
+ *  transfer-local.c    sources that are files of this host
+ *  transfer-between.c  sources that are files of a second host
+ *  transfer-small.c    files of one request, or of one flight
+ *  transfer-sparse.c   holes
+ *  transfer-finish.c   the tail: what follows when all data is sent
+ *  transfer-part.c     the part, and whether it may replace the target
+ *  transfer-name.c     which name the part takes
+ *  transfer-target.c   what a server is asked of a target
+ *  transfer-owner.c    whose an old part at the server is
+ *  transfer-rename.c   the part gets the target's name
+ *  transfer-refused.c  servers that rename nothing
+ *  transfer-reuse.c    what is used of an old target or part
+ *  transfer-resume.c   comparisons of both ends, and marks
+ *  transfer-digest.c   digests of this end
+ *  transfer-retry.c    the end of streams, and what follows it
+ *  transfer-late.c     what a silent stream may still do
+ *  transfer-found.c    what is asked of target and old part
+ *  transfer-links.c    symbolic and hard links
+ *  transfer-hash.c     digests of whole files
+ *  transfer-kept.c     what an interrupted copy leaves, and where the time
+ *                      went
  *
- * Callbacks of requests note what has happened (xfer_file_touch). Files are
- * moved on from state to state, and freed, by the loop alone, because a
- * request may fail, and call back, while it is being made. When a stream ends,
- * each of its requests calls back with an error. These callbacks only count
- * down and give ranges back; the loop then has the work done by another stream
- * (xfer_streams_check).
+ * Callbacks of requests only note what has happened (xfer_file_touch). The loop
+ * alone moves files from state to state and frees them, because a request may
+ * fail, and call back, while it is being made.
  *
- * Threads: one at a time, and those of transfer-digest.c and
- * transfer-hash.c, which read files.
+ * When a stream ends, each of its requests calls back with an error. These
+ * callbacks only count down and give ranges back; the loop then has another
+ * stream do the work (xfer_streams_check).
+ *
+ * Threads: one at a time, and those of transfer-digest.c and transfer-hash.c,
+ * which read files.
  */
 #ifndef HPN_XFER_TRANSFER_TRANSFER_INTERNAL_H
 #define HPN_XFER_TRANSFER_TRANSFER_INTERNAL_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What can be said of a run. How many bytes of a copy that was broken off a
- * later run with -Z need not move again, as far as this run knows: at a server
- * without digests only marked chunks count. And what this end spent the time
- * on. (What limited the network is reported by the connection.)
+ * Two figures about a run. How many bytes of an interrupted copy a later run
+ * with -Z need not move again, as far as this run knows: at a server without
+ * digests only marked chunks count. And what this end has spent its time on.
+ * (What limited the network is reported by the connection.)
  */
 #include <stdio.h>
 #include <string.h>

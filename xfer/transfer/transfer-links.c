@@ -21,7 +21,7 @@
 
 enum {
 	HARDS_MAX = 1000000,
-	TRIES = 8, /* to rename a link, while others take it away */
+	TRIES = 8, /* tries to rename a link that others remove */
 };
 
 /* --- both kinds --- */
@@ -202,14 +202,14 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 
 /* --- at the server --- */
 
-/* Notes the answer to the request of a step, for xfer_link_continue(). */
+/* Notes the answer to a step's request, for xfer_link_continue(). */
 static void
 answered(void *arg, const struct sftp_reply *reply)
 {
 	xfer_linking_answered(arg, reply);
 }
 
-/* Sends the request of a step. */
+/* Begins a step, and sends its request. */
 static void
 begin_step(struct xfer_file *f, enum xfer_link_step step,
     const struct xfer_path_request *q)
@@ -219,7 +219,7 @@ begin_step(struct xfer_file *f, enum xfer_link_step step,
 	xfer_request_path(f->x, q, answered, f);
 }
 
-/* The last answer, without what came besides a status. */
+/* The last answer as a reply that has only a status. */
 static struct sftp_reply
 last_answer(const struct xfer_file *f)
 {
@@ -245,8 +245,8 @@ link_fails(struct xfer_file *f)
 	linked(f, false);
 }
 
-/* After the other attributes, of which few systems keep times of links: no
- * report. */
+/* Sets extended attributes behind the other ones. Few systems keep times of
+ * links, so failures there are not reported. */
 static void
 attrs_set(struct xfer_file *f)
 {
@@ -343,7 +343,7 @@ tidied(struct xfer_file *f)
 		remote_linked(f);
 }
 
-/* Makes the link under the next name of our own that is free. */
+/* Makes the link under the next free temporary name. */
 static void
 try_name(struct xfer_file *f)
 {
@@ -360,9 +360,9 @@ try_name(struct xfer_file *f)
 	linked(f, false);
 }
 
-/* After the rename of the link. NO_SUCH_FILE: an earlier rename was done but
- * its answer lost, or another copy makes the same link. The link is made again,
- * which does no harm. */
+/* Takes the answer to the rename. NO_SUCH_FILE: an earlier rename was done but
+ * its answer lost, or another copy makes the same link. The link is then made
+ * again, which does no harm. */
 static void
 renamed(struct xfer_file *f)
 {
@@ -391,7 +391,7 @@ left_removed(struct xfer_file *f)
 	make_remote(f, XFER_LINK_BESIDE, f->part.name);
 }
 
-/* After LSTAT of the name of our own that is taken. */
+/* Takes the answer to LSTAT of the temporary name, which is taken. */
 static void
 beside_seen(struct xfer_file *f)
 {
@@ -459,7 +459,7 @@ cleared(struct xfer_file *f)
 		make_remote(f, XFER_LINK_MAKE_AGAIN, f->remote);
 }
 
-/* What has the target's name has made way for the link, or f has failed. */
+/* Goes on when order-way.c has cleared the way, unless f has failed. */
 static void
 may_be_replaced(struct xfer_file *f)
 {
@@ -490,7 +490,7 @@ looked(struct xfer_file *f)
 		replace(f);
 }
 
-/* After the first try, at the target's name. */
+/* Takes the answer to the first try, under the target's name. */
 static void
 made(struct xfer_file *f)
 {
@@ -567,7 +567,7 @@ set_link_attrs(const struct xfer_file *f)
 	    local_set_link_times(f->at, f->name, ts) == 0;
 }
 
-/* Makes the link on this host. */
+/* Makes the link on this host, with its attributes. */
 static void
 put_here(struct xfer_file *f)
 {
@@ -621,7 +621,7 @@ read_there(struct xfer_file *f)
 		link_fails(f);
 }
 
-/* Asks the server where the link leads to. */
+/* Asks the server for the text of the link. */
 static void
 ask_for_link(struct xfer_file *f)
 {

@@ -121,8 +121,8 @@ is_planned(const struct xfer_file *f)
 	    local_stat(f->at, xfer_part_local(f), LOCAL_LINKS_NONE, &st) == 0;
 }
 
-/* Is the target known to be on another file system than the directory of parts?
- * Of a server's it is known when a rename has failed. */
+/* True if the target is known to be on another file system than the directory
+ * of parts. At a server this is known once a rename has failed. */
 static bool
 is_elsewhere(const struct xfer_file *f)
 {

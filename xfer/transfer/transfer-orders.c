@@ -73,8 +73,9 @@ keep(char **to, const char *text)
 	return text == NULL || *to != NULL;
 }
 
-/* Of a download the directory of the basis is looked up here, below the root of
- * the order. Without it the file is sent whole. False: no memory. */
+/* Keeps the basis that the order names. For a download, its directory is looked
+ * up below the root of the order; if that fails, the file is sent whole. False:
+ * no memory. */
 static bool
 keep_basis(const struct xfer *x, struct xfer_duty *d,
     const struct xfer_order *o)

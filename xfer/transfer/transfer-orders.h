@@ -15,11 +15,11 @@
 struct xfer;
 
 /*
- * xfer_run() does what the plan has, taking orders as there is room for files.
- * Nothing is deleted before all that was ordered before has ended, nor when
- * anything has failed by then: what is deleted may have been copied to another
- * name. (Unless opts.delete_anyway says so.) Each order that was taken ends
- * within the run. Borrowed until the run ends.
+ * Has xfer_run() carry out a plan: it takes orders as there is room for files.
+ * Deletes wait for the end of all orders before them, and are not made if
+ * anything has failed by then (unless opts.delete_anyway is set): a name that
+ * is to be deleted may have the only copy of the data. Each order that was
+ * taken ends within the run. orders is borrowed until the run ends.
  */
 int xfer_follow(struct xfer *x, bool up,
     const struct xfer_orders *orders) must_check;

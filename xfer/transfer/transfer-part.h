@@ -7,8 +7,8 @@
 #include "xfer/state/transfer-state.h"
 
 /* transfer-part.c */
-/* The name of a download's part, and the directory on this host that it is
- * in. */
+/* The name of a download's part, and the directory on this host in which it
+ * is. */
 const char *xfer_part_local(const struct xfer_file *f);
 struct local_dir *xfer_part_at(const struct xfer_file *f);
 /* Has this run made the part, and written nothing to it? */
@@ -50,12 +50,12 @@ void xfer_plan_found(struct xfer *x, const char *target);
  * XFER_NAMES_TRIED were tried. */
 char *xfer_free_name(const struct xfer *x, const char *target,
     unsigned *number, char *(*make)(const char *target, unsigned number));
-/* The path of the part with that number: beside the target, or in the directory
- * of parts where the target can be reached from there by a rename. */
+/* The path of part number `number`: beside the target, or in the directory of
+ * parts if a rename can lead from there to the target. */
 char *xfer_part_path(struct xfer_file *f, unsigned number);
-/* The directory of parts is of no use for f: its part will be beside the
- * target. So will those of others in the target's directory, if it is on
- * another file system. */
+/* Gives up the directory of parts for f, whose part will be beside the target.
+ * other_system: the target is on another file system, so the same holds for
+ * other files of that directory. */
 void xfer_part_beside(struct xfer_file *f, bool other_system);
 /* Gives the part another name if the target of some source bears that one. */
 void xfer_part_avoid_plan(struct xfer_file *f);
@@ -96,9 +96,9 @@ bool xfer_parts_wait(struct xfer *x, const struct xfer_file *f);
  * True: the part is removed, and the file is written again in place. */
 bool xfer_go_in_place(struct xfer_file *f, uint32_t status);
 
-/* The server did not rename a part that is in the directory of parts: it is
- * removed, and the file copied again, with a part beside its target. False: the
- * part is not there, or the run ends. */
+/* Removes the part in the directory of parts, because the server did not rename
+ * it, and has the file copied again with a part beside its target. False: the
+ * part is not in that directory, or the run ends. */
 bool xfer_leave_temp(struct xfer_file *f);
 
 /* transfer-owner.c: whose is the old part of an upload? */

@@ -23,9 +23,9 @@
 
 enum {
 	BLOCK_BYTES = XFER_DIGEST_BLOCK,
-	/* Requests under way for a file: two for two threads of the server,
-	 * and two for the way. They are large enough that the round trip of a
-	 * long path does not matter. */
+	/* Requests under way for a file: two for two threads of the server, and
+	 * two for the time on the path. Each is so large that the round trip of
+	 * a long path does not matter. */
 	REQUEST_BYTES = 32 * BLOCK_BYTES,
 	REQUESTS_MAX = 4,
 	REQUESTS_SPARSE = 16, /* holes cost nothing but round trips */

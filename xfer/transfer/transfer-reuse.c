@@ -98,7 +98,7 @@ plan(const struct xfer_file *f)
 	if (f->part.name != NULL && f->source.size > 0 &&
 	    xfer_is_full_file(&f->part.old))
 		facts |= REUSE_PART;
-	/* A plan has compared size and time of the target already. */
+	/* The plan has compared size and time of the target already. */
 	if (f->duty != NULL && is_file(there) && f->source.size > 0 &&
 	    there->size > 0)
 		facts |= REUSE_TARGET | REUSE_CONTENT;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Small files that need nothing but to be moved: in one request each
- * (put-file, put-file-ns, get-file; docs/SFTP.md) where the server has it. With
- * other servers all requests of the first file of a session, often the only
- * one, are sent together, except for the rename; they use a guess at its
- * handle.
- * A file that is refused takes the ordinary steps, which report the reason.
+ * Small files that only have to be moved. Each takes one request (put-file,
+ * put-file-ns, get-file; docs/SFTP.md) if the server has it. At other servers,
+ * all requests of the first file of a session, often the only one, are sent
+ * together, except for the rename; they use a guessed handle. A file that is
+ * refused takes the ordinary steps, which report the reason.
  */
 #include <errno.h>
 #include <limits.h>
@@ -35,8 +34,8 @@ wants_more_times(const struct xfer_file *f)
 		     xfer_has(f->x, SFTP_EXT_STAT_NS));
 }
 
-/* Are mode and times set as with -p, or neither? A plan may ask for more, which
- * a download does on this host. */
+/* True if mode and times are both set, as with -p, or neither is. A plan may
+ * set more; for a download that is done on this host. */
 static bool
 asks_little(const struct xfer_file *f)
 {
@@ -49,7 +48,7 @@ asks_little(const struct xfer_file *f)
 		(d->mode & ~XFER_MODE_PRESERVED & XFER_MODE_KEPT) == 0);
 }
 
-/* What moves f in one request. put-file-ns knows no owner without a mode. */
+/* True if one request can move f. put-file-ns takes no owner without a mode. */
 static bool
 has_request(const struct xfer_file *f)
 {
@@ -70,8 +69,8 @@ is_exact(const struct xfer_file *f)
 	return (xfer_sets(f) & SFTP_A_TIMES) != 0;
 }
 
-/* Can f be copied by moving its data, and setting its attributes? No option may
- * ask for more; what is at the target is not looked at here. */
+/* True if f can be copied by moving its data and setting its attributes,
+ * without any option that asks for more. The target is not considered here. */
 static bool
 is_plain(const struct xfer_file *f)
 {
@@ -268,7 +267,7 @@ put_done(void *arg, const struct sftp_reply *reply)
 	xfer_file_arrived(f);
 }
 
-/* The request with all attributes that f asks for. */
+/* Sends put-file-ns with all attributes that f gets. */
 static void
 put_ns(struct xfer_file *f, struct xfer_stream *stream, size_t len)
 {

@@ -191,8 +191,8 @@ find_place(struct xfer_file *f)
 	return f->at != NULL;
 }
 
-/* Is a target of a plan that is written in place compared first, as with -Z?
- * Only what differs is sent then. */
+/* True if a plan's target that is written in place is compared first, as with
+ * -Z, so that only what differs is sent. */
 static bool
 compares_in_place(struct xfer *x, const struct xfer_found *found)
 {
@@ -436,7 +436,7 @@ xfer_made(struct xfer *x, bool up, const char *dir)
 	return 0;
 }
 
-/* The shorter of two waits; a negative one has no end. */
+/* The shorter of two timeouts; a negative one is endless. */
 static int
 sooner(int a, int b)
 {
@@ -498,7 +498,7 @@ show_progress(struct xfer *x)
 	progress_tick(p, f != NULL ? &f->item : NULL, x->opts.clock_ms());
 }
 
-/* Ranges that searches have found are moved. */
+/* Has the ranges moved that deltas have found to be different. */
 static void
 turn_deltas(struct xfer *x)
 {

@@ -59,8 +59,8 @@ int xfer_new_between(struct xfer **out, struct sftp *from, struct sftp *to,
 int xfer_copy(struct xfer *x, const char *source,
     const struct sftp_attrs *attrs, const char *target) must_check;
 
-/* A directory, into which is copied, was made just now: with `fsync` the
- * run puts its name on the disk. up: it is at the server. */
+/* Notes a directory that the caller has just made to copy into: with `fsync`
+ * the run has its name written to the disk. up: it is at the server. */
 int xfer_made(struct xfer *x, bool up, const char *dir) must_check;
 
 /* Until all is done: 0, or the error of the last stream; ERR_CANCELLED when it
@@ -73,8 +73,8 @@ void xfer_retry_text(unsigned wait_ms, unsigned tries, unsigned most,
     char *out, size_t size);
 /* Files and directories that failed so far. */
 unsigned long xfer_failures(const struct xfer *x);
-/* Of the files of orders that are whole: bytes that were not sent, because the
- * target had them, or they are holes. */
+/* Bytes of the whole files of orders that were not sent, because the target had
+ * them or they are holes. */
 uint64_t xfer_matched(const struct xfer *x);
 /* The run ended early because there was no room. */
 bool xfer_is_full(const struct xfer *x);
