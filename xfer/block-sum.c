@@ -21,9 +21,10 @@ enum {
 	WORTH_POWERS = 4 * WIDE, /* bytes of a text */
 };
 
-/* The powers of a factor for WIDE bytes. Each is two numbers of 16 bits, lo +
- * (hi << 16), of which lo has a sign: a processor multiplies and adds eight or
- * more of these at once, and WIDE products with bytes fit into 32 bits. */
+/* The powers of a factor for WIDE bytes. Each power is kept as two numbers of
+ * 16 bits, lo + (hi << 16), of which lo is signed: a processor multiplies and
+ * adds eight or more such numbers at once, and sums of WIDE products with bytes
+ * fit into 32 bits. */
 struct powers {
 	int16_t lo[WIDE], hi[WIDE];
 	uint32_t wide; /* the factor to the power WIDE */

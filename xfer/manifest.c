@@ -144,8 +144,8 @@ manifest_line(const struct manifest_in *m)
 	return m->line;
 }
 
-/* Reads a line without its newline: 1; 0: there is none. ERR_FORMAT: it is too
- * long, or has a NUL. */
+/* Reads a line, without its newline. 1; 0: there is none. ERR_FORMAT: the line
+ * is too long, or has a NUL. */
 static int
 read_line(struct manifest_in *m, const char **why)
 {
@@ -180,7 +180,7 @@ value_of(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Undoes escapes, in place. False: one means nothing. */
+/* Undoes the escapes in a name, in place. False: there is an unknown escape. */
 static bool
 unescape(char *name)
 {
@@ -202,8 +202,8 @@ unescape(char *name)
 	return true;
 }
 
-/* Does the name lead to a place below the directory that it is looked up in, as
- * far as names tell? */
+/* True if the name, as far as its text tells, leads to a place below the
+ * directory in which it is looked up. */
 static bool
 is_below(const char *name)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Manifests: a line for each file, with its digest and its name, in the form of
- * sha256sum(1). A name with a newline, a carriage return or a backslash has
- * these escaped ("\n", "\r", "\\"), and its line begins with a backslash.
+ * Manifests: files with a line for each file, with its digest and its name, in
+ * the form of sha256sum(1). In a name, a newline, a carriage return and a
+ * backslash are escaped ("\n", "\r", "\\"); the line then begins with a
+ * backslash.
  *
  * Threads: one at a time for a manifest.
  */
@@ -22,16 +23,18 @@ enum {
 
 /* ---- writing ------------------------------------------------------------ */
 
-/* A manifest that is written under another name in the directory of its own,
- * and gets its own at the end. */
+/* A manifest being written, under a temporary name in its directory until its
+ * end. */
 struct manifest_out;
 
-/* ERR_SYSTEM with errno. The path is opened as open_named() says. */
+/* Begins a manifest. The path is opened as open_named() says. ERR_SYSTEM with
+ * errno. */
 int manifest_create(struct manifest_out **out, const char *path) must_check;
 void manifest_add(struct manifest_out *m, const uint8_t *digest,
     const char *name);
-/* Gives it its name, if keep; an error of any call before shows here. Frees m
- * in any case. ERR_SYSTEM with errno. m may be NULL. */
+/* Ends the manifest: renames it to its own name if keep, else removes it. An
+ * error of an earlier call shows here. ERR_SYSTEM with errno. Frees m in any
+ * case; m may be NULL. */
 int manifest_end(struct manifest_out *m, bool keep) must_check;
 
 /* ---- reading ------------------------------------------------------------ */
@@ -43,11 +46,12 @@ struct manifest_entry {
 	const char *name; /* borrowed until the next call */
 };
 
-/* ERR_SYSTEM with errno. "-": standard input. */
+/* Opens a manifest to read; "-": standard input. ERR_SYSTEM with errno. */
 int manifest_open(struct manifest_in **out, const char *path) must_check;
-/* 1: the next line is in *out; 0: there are no more. ERR_FORMAT: this line is
- * none, *why says how; the next call goes on behind it. ERR_SYSTEM: errno. A
- * name that is not below a directory (absolute, with "..") is no line. */
+/* Reads the next line. 1: it is in *out; 0: there are no more. ERR_FORMAT: the
+ * line is malformed, *why (static) says how; the next call goes on behind it.
+ * ERR_SYSTEM: errno. A name that does not lead below the directory (an absolute
+ * one, or one with "..") makes a line malformed. */
 int manifest_next(struct manifest_in *m, struct manifest_entry *out,
     const char **why) must_check;
 uint64_t manifest_line(const struct manifest_in *m); /* its number, from 1 */

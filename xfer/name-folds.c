@@ -8,9 +8,10 @@
 
 enum {
 	FIRST = 64,
-	FLAGS = 511, /* the bits of a place that are enum name_fold */
+	FLAGS = 511, /* bits of an element that are flags (enum name_fold) */
 	ALL_UNCLEAR = NAME_FOLD_MET | NAME_FOLD_UNCLEAR,
-	/* Classes of a directory; further ones are not kept. 16 MiB. */
+	/* Limit of the classes of a directory; further ones are not kept. 16
+	 * MiB. */
 	USED_MAX = 512 * 1024,
 };
 
@@ -39,7 +40,7 @@ add_byte(uint64_t hash, unsigned char byte)
 	return hash ^ hash >> 29;
 }
 
-/* Has the name capital letters, or such that are not ASCII? */
+/* True if the name has capital letters, or characters that are not ASCII. */
 static bool
 is_kept(const char *name)
 {
@@ -49,9 +50,9 @@ is_kept(const char *name)
 	return *name != '\0';
 }
 
-/* The hash of the name's class, without flags; 0: there is no memory.
- * *was_other: the name is not ASCII, and its class is that of one which is, as
- * with the sign for kelvin: that may have come before, and not been kept. */
+/* The hash of the name's class, without flags; 0: no memory. *was_other: the
+ * name is not ASCII but folds to an ASCII name, as with the sign for kelvin. A
+ * name of that class may have come before without being kept. */
 static uint64_t
 hash_of(const struct name_folds *f, const char *name, bool *was_other)
 {
@@ -105,7 +106,7 @@ grow(struct name_folds *f)
 
 /* ---- names -------------------------------------------------------------- */
 
-/* The flags of a class that has one more name. */
+/* The flags of a class when a name is added. */
 static unsigned
 with_name(unsigned flags, bool is_first, bool source, bool target)
 {

@@ -22,8 +22,8 @@ enum name_ways {
 	NAME_FORM = 2, /* a letter with its mark, and the two by themselves */
 };
 
-/* Folds a name: names that are the same in those ways (enum name_ways) have one
- * result. The caller frees. NULL: no memory. */
+/* Folds a name: names that are the same in those ways (enum name_ways) get the
+ * same result. The caller frees. NULL: no memory. */
 char *name_fold(const char *name, unsigned ways);
 /* The fewest ways that make two names the same (enum name_ways). 0: none do,
  * the names are equal, or there is no memory. */

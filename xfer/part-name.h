@@ -19,8 +19,9 @@ enum { XFER_PARTS_MAX = 9 }; /* names with a number, not a random one */
 /* The name of a part. number: from 1 on. The caller frees the name; NULL when
  * out of memory. */
 char *xfer_part_name(const char *target, unsigned number);
-/* The name of a part that lies in another directory: it follows from the
- * target's whole path, so that two targets of one name never meet. */
+/* The name of a part in the directory of parts. It is derived from the whole
+ * path of the target, so that targets with the same last name get different
+ * parts. */
 char *xfer_temp_name(const char *dir, const char *target, unsigned number);
 /* A random name for a probe file: nobody else uses it. */
 char *xfer_probe_name(const char *target);

@@ -58,12 +58,12 @@ struct progress_item {
 	TAILQ_ENTRY(progress_item) entry;
 };
 
-/* Who wants to know what the progress knows, whatever its style is. */
+/* Callbacks for a watcher that wants the facts of the progress in any style. */
 struct progress_watch {
-	/* A sample was taken: so many bytes have moved since the run began. A
-	 * later one may have less: files begin anew, and so do runs. */
+	/* A sample was taken; moved: bytes since the run began. A later sample
+	 * may have less, because files, and whole runs, begin anew. */
 	void (*sampled)(void *arg, uint64_t moved, uint64_t now_ms);
-	/* A file is done; its name is not escaped. */
+	/* A file has ended; its name is not escaped. */
 	void (*finished)(void *arg, const struct progress_item *item,
 	    uint64_t now_ms);
 	/* As progress_error() was told. */
@@ -77,7 +77,7 @@ struct progress_watch {
 struct progress *progress_new(int fd);
 void progress_set_style(struct progress *p, enum progress_style style);
 enum progress_style progress_style_of(const struct progress *p);
-/* watch is borrowed; NULL: nobody watches any more. */
+/* Sets the watcher; watch is borrowed. NULL: there is none any more. */
 void progress_set_watch(struct progress *p, const struct progress_watch *watch);
 /* For tests: progress on a terminal of width columns, whose output goes to
  * write. */
@@ -135,8 +135,8 @@ void progress_request(struct progress *p);
 
 /* For programs: writes the first event of the whole run, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
-/* Writes an event that another part of the program has made, a whole line, in
- * style JSON only. */
+/* In style JSON, writes an event, a whole line, that another part of the
+ * program has made. */
 void progress_event(struct progress *p, const void *line, size_t len);
 /* Counts a failure; style JSON also writes an event for it. kind: a word for
  * programs (hpnscp(1) lists them). */
@@ -145,7 +145,7 @@ void progress_error(struct progress *p, const char *kind, const char *path,
 /* The errno with which events could not be written; 0: all were written, or
  * their reader is gone. */
 int progress_lost(const struct progress *p);
-/* Files of all runs that were compared when they were there (--verify). */
+/* Number of files of all runs that were compared with --verify. */
 uint64_t progress_verified_files(const struct progress *p);
 /* How often progress_error() was called. */
 unsigned long progress_errors(const struct progress *p);

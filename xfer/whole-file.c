@@ -17,11 +17,11 @@
 struct whole_file {
 	int dir, fd;
 	char *part, *name; /* owned; in dir */
-	int error; /* errno of the first failure; 0: none */
+	int error; /* errno of the first write that failed; 0: none */
 };
 
-/* The errno for what must not be replaced: the superuser could put a file in
- * the place of /dev/stdout. */
+/* The errno if a name must not be replaced, or 0: the superuser could otherwise
+ * put a file in the place of /dev/stdout. */
 static int
 refusal(int dir, const char *name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A file that nobody sees before it is whole: it is written under a part's name
- * in the directory of its own, and gets its own name at the end. What had that
- * name, a file or a link, is replaced then; until then it stays.
+ * A file that appears when it is whole: it is written under a temporary name in
+ * its directory, and renamed at the end. A file or link of its own name stays
+ * until then, and is replaced.
  *
  * Threads: one at a time for a file.
  */
@@ -18,14 +18,15 @@
 
 struct whole_file;
 
-/* ERR_SYSTEM with errno. The path is opened as open_named() says. What is no
- * file, and no link to one, is not replaced: EISDIR, EOPNOTSUPP. */
+/* Begins a file. The path is opened as open_named() says. ERR_SYSTEM with
+ * errno; EISDIR, EOPNOTSUPP: the name belongs to something else than a file or
+ * a link to one, which is not replaced. */
 int whole_file_create(struct whole_file **out, const char *path,
     mode_t mode) must_check;
-/* An error shows at the end. */
+/* Writes; an error shows in whole_file_end(). */
 void whole_file_write(struct whole_file *f, const void *p, size_t len);
-/* Gives it its name, if keep and all was written; else removes it. Frees f in
- * any case. ERR_SYSTEM with errno. f may be NULL. */
+/* Renames the file to its own name if keep is true and all was written; else
+ * removes it. Frees f in any case; f may be NULL. ERR_SYSTEM with errno. */
 int whole_file_end(struct whole_file *f, bool keep) must_check;
 
 #endif

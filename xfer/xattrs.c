@@ -16,7 +16,8 @@
 #include "compat/file.h"
 
 enum {
-	NAMES_FEW = 1024, /* bytes of names and of a value that are tried on */
+	NAMES_FEW = 1024, /* sizes of the buffers for names and for a value that
+			   * are tried first */
 	VALUE_FEW = 1024, /* the stack first */
 	NAMES_BYTES_MAX = 64 * 1024, /* the kernel's limit */
 };
@@ -112,8 +113,8 @@ xattrs_filter(struct buf *out, struct span set, uint32_t kinds)
 
 /* ---- comparing ---------------------------------------------------------- */
 
-/* An ACL in the kernel's form: a version, then entries of a tag, permissions
- * and an id, all little-endian. */
+/* Layout of an ACL in the kernel's form: a version, then entries of a tag,
+ * permissions and an id, all little-endian. */
 enum {
 	ACL_HEAD = 4,
 	ACL_ENTRY = 8,
@@ -123,9 +124,9 @@ enum {
 	ACL_TAG_OTHER = 0x20,
 };
 
-/* Does the file's mode say the entry's permissions? Its group bits are those of
- * the mask, or of the owning group where there is no mask. An ACL without a
- * mask is one that a mode can say, so it is none. */
+/* True if the file's mode has the permissions of the entry as well. The group
+ * bits of a mode are those of the mask, or of the owning group if there is no
+ * mask. An ACL without a mask says no more than a mode. */
 static bool
 is_in_mode(const uint8_t *entry)
 {
@@ -184,10 +185,10 @@ xattrs_differ(struct span a, struct span b, uint32_t kinds)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* The names of a file's attributes. */
+/* The names of a file's attributes, sorted. */
 struct names {
 	char few[NAMES_FEW];
-	char *bytes; /* owned, unless it is few; each with a zero byte */
+	char *bytes; /* owned, unless it is few; names, each with a zero byte */
 	const char **v; /* owned; sorted */
 	size_t n;
 };
@@ -200,7 +201,7 @@ names_clear(struct names *n)
 	free(n->v);
 }
 
-/* Sets n->v to the names of these kinds. */
+/* Sets n->v to those of the names that are of these kinds. */
 static int
 pick(struct names *n, size_t len, uint32_t kinds)
 {
@@ -224,7 +225,8 @@ pick(struct names *n, size_t len, uint32_t kinds)
 	return 0;
 }
 
-/* 0, or -1 with errno. The caller clears n in both cases. */
+/* Reads the names of these kinds. 0, or -1 with errno. The caller clears n in
+ * both cases. */
 static int
 names_of(const struct xattr_file *f, uint32_t kinds, struct names *n)
 {
@@ -240,7 +242,7 @@ names_of(const struct xattr_file *f, uint32_t kinds, struct names *n)
 			return -1;
 		len = xattr_names(f, n->bytes, NAMES_BYTES_MAX);
 	}
-	/* A file system without attributes has none. */
+	/* On a file system without attributes a file has none. */
 	if (len < 0)
 		return errno == EOPNOTSUPP ? 0 : -1;
 	return len == 0 ? 0 : pick(n, (size_t)len, kinds);
@@ -255,8 +257,8 @@ append(struct buf *out, const char *name, const void *value, size_t len)
 	return buf_err(out) < 0 ? -1 : 0;
 }
 
-/* Appends one attribute. What has vanished meanwhile is left out, and what this
- * user may not see of those that are not the user's own. */
+/* Appends one attribute. It is left out if it has vanished meanwhile, or if it
+ * is not of the user's own kinds and this user may not read it. */
 static int
 read_one(const struct xattr_file *f, const char *name, struct buf *out)
 {
@@ -337,8 +339,8 @@ set_or_remove(const struct xattr_file *f, const char *name,
 	return r != 0 && value == NULL && xattr_is_missing(errno) ? 0 : r;
 }
 
-/* Sets an attribute, or removes it if value is NULL. Who owns a file may give
- * itself the right to write to it. */
+/* Sets an attribute, or removes it if value is NULL. An owner who may not write
+ * to the file gets that permission for the moment. */
 static int
 change(const struct xattr_file *f, const char *name, const struct span *value)
 {
@@ -387,7 +389,8 @@ is_so(const struct xattr_file *f, const char *name, struct span value)
 	    memcmp(now, value.p, value.len) == 0;
 }
 
-/* What is so already is left alone: to set it could be forbidden. */
+/* An attribute that has the right value is not set, because that may be
+ * forbidden. */
 static void
 set_all(const struct xattr_file *f, struct span set, int *first)
 {
@@ -423,9 +426,8 @@ xattrs_write(const struct xattr_file *f, const struct xattrs *x)
 
 /* ---- in a directory ----------------------------------------------------- */
 
-/* A descriptor with which attributes can be reached where there is no /proc: of
- * regular files and directories only, since to open a device may have
- * effects. */
+/* Opens a file to reach its attributes where there is no /proc: only a regular
+ * file or a directory, because to open a device may have effects. */
 static int
 open_to_read(int dir, const char *name, bool follow, int held)
 {
@@ -447,7 +449,7 @@ open_to_read(int dir, const char *name, bool follow, int held)
 	return fd;
 }
 
-/* What is done to a file: reads its set to out, or gives it x. */
+/* Reads the set of a file into out, or, if out is NULL, sets x. */
 static int
 do_to(const struct xattr_file *f, uint32_t kinds, struct buf *out,
     const struct xattrs *x)
@@ -467,7 +469,7 @@ at(int dir, const char *name, bool follow, uint32_t kinds, struct buf *out,
 
 	if (held < 0)
 		return -1;
-	/* The name in /proc leads to what is held, even if that is a link. */
+	/* The name in /proc leads to the held file, even if that is a link. */
 	if (file_name_of(held, named) && lstat(named, &st) == 0) {
 		r = do_to(&f, kinds, out, x);
 	} else if ((fd = open_to_read(dir, name, follow, held)) >= 0) {
@@ -490,7 +492,8 @@ xattrs_read_at(int dir, const char *name, bool follow, uint32_t kinds,
 	return at(dir, name, follow, kinds, out, NULL);
 }
 
-/* Kernels before 6.13 have no way from a directory and a name to attributes. */
+/* Reads attributes by a path through /proc: kernels before 6.13 cannot name a
+ * file by directory and name here. */
 static int
 beside_by_path(int dir, const char *name, uint32_t kinds, struct buf *out)
 {
@@ -505,8 +508,8 @@ beside_by_path(int dir, const char *name, uint32_t kinds, struct buf *out)
 	    strlcat(path, name, sizeof path) >= sizeof path)
 		return xattrs_read_at(dir, name, false, kinds, out);
 	r = names_of(&f, kinds, &names);
-	/* A way through /proc for each value takes twice as long as to open the
-	 * file once, where that is allowed. */
+	/* To go through /proc for each value takes twice as long as to open the
+	 * file once, if this user may open it. */
 	if (r == 0 && names.n > 0)
 		opened.fd = openat(dir, name, O_RDONLY | O_NOFOLLOW |
 			O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -514,7 +517,7 @@ beside_by_path(int dir, const char *name, uint32_t kinds, struct buf *out)
 		r = read_all(opened.fd >= 0 ? &opened : &f, &names, out);
 	names_clear(&names);
 	fd_close(&opened.fd);
-	/* There may be no /proc. */
+	/* ENOENT also means that there is no /proc. */
 	return r != 0 && errno == ENOENT ?
 	    xattrs_read_at(dir, name, false, kinds, out) : r;
 }
@@ -529,8 +532,8 @@ xattrs_read_beside(int dir, const char *name, uint32_t kinds, struct buf *out)
 	if (atomic_load(&lacks_call))
 		return beside_by_path(dir, name, kinds, out);
 	r = xattrs_read(&f, kinds, out);
-	/* Filters of system calls refuse in this way or that what they do not
-	 * know. */
+	/* A filter of system calls answers ENOSYS or EPERM to calls that it
+	 * does not know. */
 	if (r == 0 || (errno != ENOSYS && errno != EPERM))
 		return r;
 	atomic_store(&lacks_call, errno == ENOSYS);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Extended attributes of a file as a set of bytes, as they are in requests of
- * xattrs@hpnssh.org and in records of a walk (docs/SFTP.md): of each a string
- * name and a string value, sorted by the bytes of the names, none twice. So
- * two files have the same attributes if their sets have the same bytes. ACLs
- * are attributes, too, in the form of Linux's kernel.
+ * Extended attributes of a file as a set, in bytes. This is their form in
+ * requests of xattrs@hpnssh.org and in records of a walk (docs/SFTP.md): for
+ * each attribute a string name and a string value, sorted by the bytes of the
+ * names, no name twice. So two files have the same attributes if their sets
+ * have the same bytes. ACLs are attributes, too, in the form of Linux's kernel.
  *
- * A set is checked where it comes from a peer (xattrs_check()); the other
- * functions take one that is right.
+ * A set from a peer is checked by xattrs_check(); the other functions expect a
+ * valid one.
  *
  * Threads: any.
  */
@@ -25,9 +25,9 @@
 
 enum xattrs_kind {
 	XATTRS_USER = 1,  /* user.* */
-	XATTRS_ACL = 2,	  /* ACLs, also those that new files get */
-	XATTRS_OTHER = 4, /* security.*, trusted.* and what else there is, but
-			   * for system.* */
+	XATTRS_ACL = 2,	  /* ACLs, and the default ACLs that new files get */
+	XATTRS_OTHER = 4, /* security.*, trusted.* and all others, except
+			   * system.* */
 	XATTRS_ALL = 7,
 };
 
@@ -42,44 +42,45 @@ struct xattr {
 	struct span name, value;
 };
 
-/* What a file is to have: its attributes of these kinds become those of the
- * set. kinds 0: nothing is changed. */
+/* The attributes that a file is to have: those of these kinds become those of
+ * the set. kinds 0: nothing is changed. */
 struct xattrs {
 	uint32_t kinds;
 	struct span set; /* borrowed */
 };
 
-/* The kind of a name; 0: such attributes are never copied. */
+/* The kind of an attribute's name; 0: such attributes are never copied. */
 uint32_t xattrs_kind_of(struct span name);
-/* The next one of a set: false at its end. */
+/* Reads the next attribute of a set. False: there is no more. */
 bool xattrs_next(struct rd *set, struct xattr *out);
-/* ERR_FORMAT, ERR_LIMIT: it is no set, or has other kinds than these. */
+/* Checks a set. ERR_FORMAT, ERR_LIMIT: it is malformed, or has attributes of
+ * other kinds. */
 int xattrs_check(struct span set, uint32_t kinds) must_check;
-/* Appends those of these kinds. */
+/* Appends the attributes of these kinds. */
 void xattrs_filter(struct buf *out, struct span set, uint32_t kinds);
-/* Do two sets differ in attributes of these kinds? Of an ACL those entries do
- * not count that permissions say as well. */
+/* True if two sets differ in attributes of these kinds. Entries of an ACL that
+ * the file's mode has as well are not compared. */
 bool xattrs_differ(struct span a, struct span b, uint32_t kinds);
 
-/* Appends the set of a file. 0, or -1 with errno; E2BIG: it has more than a set
- * may have. */
+/* Appends the set of a file's attributes of these kinds. 0, or -1 with errno;
+ * E2BIG: there is more than a set may have. */
 int xattrs_read(const struct xattr_file *f, uint32_t kinds,
     struct buf *out) must_check;
-/* Gives a file the set: what it has besides, of these kinds, is removed. All of
- * it is tried. 0, or -1 with the first errno. A file that only its mode makes
- * read-only is made writable meanwhile. */
+/* Sets a file's attributes of these kinds to those of the set; others of these
+ * kinds are removed. Goes on after an error. 0, or -1 with the first errno. A
+ * file that only its mode makes read-only is made writable meanwhile. */
 int xattrs_write(const struct xattr_file *f,
     const struct xattrs *x) must_check;
-/* xattrs_read_at() and xattrs_write_at() are xattrs_read() and xattrs_write()
- * of a name in a directory. follow: of the file that a symbolic link leads to,
- * else of the link itself. The name is opened once, so another file that gets
- * it meanwhile is not changed. */
+/* xattrs_read_at() and xattrs_write_at() do this for a name in a directory.
+ * follow: for the file that a symbolic link leads to, else for the link itself.
+ * The name is opened once, so if another file gets it meanwhile, that one is
+ * not changed. */
 int xattrs_read_at(int dir, const char *name, bool follow, uint32_t kinds,
     struct buf *out) must_check;
 int xattrs_write_at(int dir, const char *name, bool follow,
     const struct xattrs *x) must_check;
-/* xattrs_read_beside() is xattrs_read_at() without `follow`, with fewer system
- * calls. */
+/* xattrs_read_beside() does the same as xattrs_read_at() without `follow`, by
+ * fewer system calls. */
 int xattrs_read_beside(int dir, const char *name, uint32_t kinds,
     struct buf *out) must_check;
 

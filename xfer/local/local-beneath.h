@@ -30,13 +30,13 @@ enum local_beneath_flag {
 	LOCAL_BENEATH_LINKS = 1, /* follow links that lead to a place below the
 				  * directory */
 	LOCAL_BENEATH_WALK = 2,	 /* do as without openat2: for tests */
-	LOCAL_BENEATH_OWN_WAY = 4, /* links on the way to the directory, too,
-				    * must be root's or this user's */
+	LOCAL_BENEATH_OWN_WAY = 4, /* links on the way to the directory must be
+				    * root's or this user's, too */
 };
 
-/* Opens the directory `path`, which the user has named: so links on the way to
- * it are followed. If its last part is a link, that must be root's or this
- * user's (else ENOLINK); so must all, with LOCAL_BENEATH_OWN_WAY. */
+/* Opens the directory `path`, which the user has named, so links on the way to
+ * it are followed. A link as its last part must be root's or this user's (else
+ * ENOLINK); with LOCAL_BENEATH_OWN_WAY so must all links on the way. */
 struct local_beneath *local_beneath_new(const char *path,
     unsigned flags) must_check;
 /* A directory at a path below b, resolved by b's rules. Links are followed in

@@ -277,7 +277,8 @@ open_dir(int at, const char *name, enum local_links rule)
 	return fd;
 }
 
-/* A slash at the end of a path would have any link followed there. */
+/* Opens the path without the slash at its end, because with it any link would
+ * be followed there. */
 static int
 open_without_slash(const char *path, const char *last)
 {

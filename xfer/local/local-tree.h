@@ -100,7 +100,7 @@ int local_dir_set_owner(struct local_dir *d, uid_t uid, gid_t gid) must_check;
 int local_dir_set_xattrs(struct local_dir *d,
     const struct xattrs *x) must_check;
 /* Waits until the names in the directory are on the disk. EACCES: this user may
- * not read it. */
+ * not read the directory. */
 int local_dir_sync(struct local_dir *d) must_check;
 struct statvfs;
 int local_dir_space(struct local_dir *d, struct statvfs *v) must_check;
@@ -112,17 +112,17 @@ DIR *local_dir_list(struct local_dir *d) must_check;
 /* Attributes of a name, or of the file behind a link if the rule follows it. */
 int local_stat(struct local_dir *d, const char *name, enum local_links rule,
     struct stat *st) must_check;
-/* As file_is_away(), of a file in the directory. */
+/* As file_is_away(), for a file in the directory with the attributes st. */
 bool local_is_away(struct local_dir *d, const struct stat *st);
-/* Appends the extended attributes of these kinds (xfer/xattrs.h) of a name, and
- * sets those of one; a link is not followed. */
+/* local_xattrs() appends the extended attributes of these kinds (xfer/xattrs.h)
+ * of a name; local_set_xattrs() sets them. A link is not followed. */
 int local_xattrs(struct local_dir *d, const char *name, uint32_t kinds,
     struct buf *out) must_check;
 int local_set_xattrs(struct local_dir *d, const char *name,
     const struct xattrs *x) must_check;
-/* Opens a file for reading, and sets *st. It can be of any kind, so *st must be
- * checked before the file is read. The call never waits, as for a FIFO. Where
- * it is allowed, reading leaves the time of the last access. */
+/* Opens a file for reading, and sets *st. The file can be of any kind, so the
+ * caller must check *st before reading. The call never waits, as for a FIFO.
+ * The time of the last access stays, where this user is allowed that. */
 int local_open_source(struct local_dir *d, const char *name,
     enum local_links rule, struct stat *st) must_check;
 /* Opens a file for writing; flags are those of open(2). */

@@ -362,7 +362,7 @@ rcp_receive(struct rcp *c, const char *target, const struct strlist *wanted)
 	struct rcp_dest dest = { .at = NULL };
 	int r;
 
-	fd_raise_limit(); /* the directories of a way stay open */
+	fd_raise_limit(); /* directories above a file stay open */
 	if ((r = find_target(c, target, &dest)) == 0 && (r = rcp_ok(c)) == 0)
 		r = receive_into(c, &dest, 0, wanted);
 	local_dir_unref(dest.at);

@@ -301,7 +301,7 @@ rcp_send(struct rcp *c, char *const paths[], int n)
 
 	if (r != 0)
 		return r < 0 ? r : ERR_CANCELLED;
-	fd_raise_limit(); /* the directories of a way stay open */
+	fd_raise_limit(); /* directories above a file stay open */
 	for (int i = 0; r >= 0 && i < n; i++)
 		r = send_path(c, paths[i]);
 	fd_restore_limit();

@@ -396,7 +396,7 @@ sync_rules_hides(const struct sync_rules *r, unsigned source,
 
 /* ---- for a server ------------------------------------------------------- */
 
-/* A name as a pattern that is nothing but it. */
+/* Puts a name as a pattern that matches only that name. */
 static void
 put_literally(struct buf *b, const char *name)
 {
@@ -419,7 +419,8 @@ sync_rules_wire(struct sync_rules *r, size_t *len)
 	const struct rule_slot *s;
 
 	buf_reset(&r->wire);
-	/* Files of rules are read also where they are not copied. */
+	/* The other end needs files of rules even if they are not copied
+	 * themselves. */
 	for (size_t i = 0; (s = slot_at(r, i)) != NULL; i++) {
 		buf_put_u8(&r->wire, '+');
 		put_literally(&r->wire, s->name);

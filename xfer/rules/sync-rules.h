@@ -71,19 +71,19 @@ const char *sync_rules_dir_file(const struct sync_rules *r, size_t i);
 int sync_rules_enter(struct sync_rules *r, const char *path,
     const char *const *texts, const size_t *lens,
     const char **why) must_check;
-/* Adds the files of another source, of which the directory was entered as that
- * of source 0: then of 1, of 2 and so on. Names of a target are protected by
- * the file of the first source that has one. */
+/* Adds the rules of another source for the directory that was entered with
+ * those of source 0: first of source 1, then 2 and so on. Names of a target are
+ * protected by the rules of the first source that has a file of them. */
 int sync_rules_enter_too(struct sync_rules *r, unsigned source,
     const char *path, const char *const *texts, const size_t *lens,
     const char **why) must_check;
 
-/* Is the name excluded (sender, of source 0), or protected from deletion
- * (receiver)? path is that in the transfer, in the directory that was entered
- * last or below it. */
+/* True if a name is excluded (side sender, for source 0), or protected from
+ * deletion (side receiver). path: its path in the transfer, in the directory
+ * that was entered last or below it. */
 bool sync_rules_excludes(const struct sync_rules *r, enum sync_side side,
     const char *path, bool is_dir);
-/* Is the name of that source excluded? */
+/* True if that source's rules exclude the name. */
 bool sync_rules_hides(const struct sync_rules *r, unsigned source,
     const char *path, bool is_dir);
 /* The rules that a server can apply to a walk of a source whose top is the

@@ -39,7 +39,8 @@ serve_spend(struct sftp_serve *s, const struct serve_op *op, uint64_t *left,
 	return false;
 }
 
-/* A session that is to make something is not led there by others' links. */
+/* In a session that may make files, links on the way to its root must be root's
+ * or the user's, so that nobody else can lead it elsewhere. */
 static unsigned
 beneath_flags(const struct sftp_serve *s, uint32_t rights, uint32_t flags)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * copy-blocks@hpnssh.org: copies blocks of one file to another one if they are
- * those that the client means. The sums are made of the bytes that are written,
- * while they are in the processor's cache, so nothing has to be read again.
- * docs/SFTP.md has the wire format. It runs in slices, as copy-data does.
+ * copy-blocks@hpnssh.org: copies blocks of one file to another, provided that
+ * they are the blocks the client expects. The sums are computed from the bytes
+ * that are written, while they are in the processor's cache, so nothing is read
+ * twice. docs/SFTP.md has the wire format. Copies run in slices, as copy-data
+ * does.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +16,8 @@
 #include "xfer/block-sum.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-/* Bytes that are read and written at once: few calls, and what was read is
- * still in the cache when it is summed and written. */
+/* Bytes that are read and written at a time: enough for few calls, and few
+ * enough to be in the cache when they are summed and written. */
 enum { AT_ONCE = 256 * 1024 };
 
 struct serve_copy {
@@ -27,7 +28,7 @@ struct serve_copy {
 	uint8_t *bytes;		/* owned */
 	size_t room;		/* whole blocks */
 	struct poly1305 *poly;	/* owned */
-	struct digest *digest;	/* owned; of the strong sums */
+	struct digest *digest;	/* owned; digest over the strong sums */
 };
 
 void
@@ -41,7 +42,7 @@ serve_copy_free(struct serve_copy *c)
 	free(c);
 }
 
-/* Is what was copied what the client means? */
+/* Compares the digest with the one that the client expects. 0, or -1. */
 static int
 check(struct serve_copy *c)
 {
@@ -76,7 +77,7 @@ copy_blocks(struct serve_op *op)
 
 	if (n < 0)
 		return -1;
-	errno = EIO; /* the file has become shorter, or there is no Poly1305 */
+	errno = EIO; /* the file is shorter now, or there is no Poly1305 */
 	if ((size_t)n < len || sum_blocks(c, len) != 0)
 		return -1;
 	if (fd_pwrite_all(op->to_file.fd, c->bytes, len,
@@ -110,7 +111,8 @@ done_copy(struct sftp_serve *s, struct serve_op *op)
 	serve_done_status(s, op);
 }
 
-/* ERR_FORMAT: what was asked for is outside of what docs/SFTP.md allows. */
+/* Reads the fields of the request. ERR_FORMAT: they are outside of what
+ * docs/SFTP.md allows. */
 static int
 read_sums(struct serve_copy *c, struct rd *r)
 {

@@ -610,8 +610,8 @@ run_uncache(struct serve_op *op)
 	return err != 0 ? err : file_uncache(op->file.fd);
 }
 
-/* Fsync, and then the kernel gives up what it keeps of the file in memory: what
- * is read next shows how fast the disk is. */
+/* Does an fsync, and then has the kernel drop its cached pages of the file, so
+ * that a following READ shows how fast the disk is. */
 int
 serve_uncache(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 {

@@ -16,7 +16,7 @@
 
 enum {
 	IDS_MAX = 4096,
-	NAMES_MAX = 256, /* of users and groups in a request */
+	NAMES_MAX = 256, /* names of users and groups in one request */
 	OWN_GROUPS_MAX = 4096,
 };
 
@@ -188,7 +188,8 @@ serve_users_groups(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* Counts the names of a list. ERR_LIMIT: one of them can be nobody's. */
+/* Counts the names of a list. ERR_LIMIT: there are too many, or one cannot be a
+ * name. */
 static int
 check_names(struct rd list, size_t *n)
 {
@@ -238,7 +239,7 @@ serve_ids_by_name(struct sftp_serve *s, struct serve_op *op, struct rd *r)
 	return 0;
 }
 
-/* The groups of this process: that of its new files, then the others. */
+/* Puts the groups of this process: first the one that its new files get. */
 static void
 put_own_groups(struct buf *b)
 {

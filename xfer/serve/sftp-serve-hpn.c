@@ -388,8 +388,8 @@ serve_put_stat_ns(struct buf *b, const struct stat *st)
 	buf_put_u64(b, (uint64_t)st->st_blocks);
 }
 
-/* Is the content of what was looked at elsewhere? That is the file system's to
- * say, which only a file without blocks is opened for, without being read. */
+/* True if the file's data are elsewhere, as on a tape. This depends on the file
+ * system. To ask for that a file without blocks is opened, but not read. */
 static bool
 is_away(const struct serve_op *op)
 {

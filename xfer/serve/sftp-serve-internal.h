@@ -150,7 +150,7 @@ struct serve_op {
 	const struct local_beneath *below; /* s->below: all paths must stay
 					    * below this directory; NULL: no
 					    * limit */
-	bool only_reads; /* the session can alter nothing */
+	bool only_reads; /* the session may not change anything */
 
 	/* Arguments and results, as each request needs them. */
 	char *path, *path2;	     /* owned */
@@ -279,8 +279,8 @@ typedef int (*serve_fn)(struct sftp_serve *s, struct serve_op *op,
 /* sftp-serve.c */
 /* Takes all rights but these from the session; it never gets one back. */
 void serve_limit_rights(struct sftp_serve *s, uint32_t rights);
-/* sftp-serve-confine.c. serve_set_bounds(): confines the session to
- * opts.bounds at its begin. */
+/* sftp-serve-confine.c. serve_set_bounds() confines the session to opts.bounds
+ * when it begins. */
 int serve_set_bounds(struct sftp_serve *s) must_check;
 SERVE_HANDLER(confine);
 /* Does the session have all of these rights? */
@@ -381,11 +381,12 @@ SERVE_HANDLER(get_file);
 SERVE_HANDLER(xattrs);
 SERVE_HANDLER(set_xattrs);
 SERVE_HANDLER(fset_xattrs);
-/* Reads kinds and a set to op->xattrs. False: it was answered, or the error is
- * in r. */
+/* Reads kinds and a set of extended attributes into op->xattrs. False: the
+ * request was answered, or the error is in r. */
 bool serve_get_xattrs(struct sftp_serve *s, struct serve_op *op,
     struct rd *r) must_check;
-/* Gives the open file op->xattrs. 0, or -1 with errno. */
+/* Sets the extended attributes op->xattrs of the open file. 0, or -1 with
+ * errno. */
 int serve_apply_xattrs(const struct serve_op *op, int fd) must_check;
 
 /* sftp-serve-walk.c */
@@ -411,14 +412,14 @@ void serve_copy_free(struct serve_copy *c); /* NULL: nothing */
 void serve_op_init(struct serve_op *op, uint32_t id);
 void serve_op_clear(struct serve_op *op);
 void serve_submit(struct sftp_serve *s, struct serve_op *op);
-/* May a slice of a long request go on that has read `did` bytes? It ends after
- * SERVE_SLICE if other work waits, else after SERVE_SLICE_MAX. */
+/* True if a slice of a long request that has read `did` bytes may go on. It
+ * ends after SERVE_SLICE if other work waits, else after SERVE_SLICE_MAX. */
 bool serve_slice_has_room(const struct serve_op *op, size_t did);
-/* Runs a slice of a request about the *left bytes of a file: block by block,
- * until the slice is full, nothing is left, or op->flags has a status.
- * pass_hole() answers for a block that is a hole without reading it, and
- * returns 1; 0: it is none; -1: an error. next() reads some of the file, and
- * adds to *did how much. 0 or -1. */
+/* Runs a slice of a request about the next *left bytes of a file: block by
+ * block, until the slice is full, nothing is left, or op->flags has a status.
+ * pass_hole() answers for a block that is a hole without reading it. It returns
+ * 1 if it did so, 0 if the block is no hole, -1 on an error. next() reads
+ * bytes, and adds their number to *did. Returns 0 or -1. */
 int serve_slice_blocks(struct serve_op *op, const uint64_t *left,
     int (*pass_hole)(struct serve_op *op),
     int (*next)(struct serve_op *op, size_t *did));
@@ -430,7 +431,8 @@ bool serve_prefers_worker(struct sftp_serve *s);
 /* Answers the requests that workers have finished, then runs the parked one. */
 void serve_collect(struct sftp_serve *s);
 void serve_io_free(struct sftp_serve *s);
-/* How often this thread has slept, as for a disk; 0 where nobody counts. */
+/* How often this thread has slept, for instance for a disk; 0 where the system
+ * does not count that. */
 long serve_sleeps(void);
 /* Called before and after a system call on the loop, to find out whether the
  * call waited for a disk. */
@@ -504,13 +506,13 @@ uint32_t serve_attrs_need(const struct sftp_attrs *attrs);
  * there is none, or it cannot be told. file: see base/owners.h. */
 bool serve_owner(struct sftp_serve *s, enum owners_kind kind, uint32_t id,
     int file, char name[OWNERS_NAME_MAX]);
-/* The id of a user or group by its name; UINT32_MAX: it is not known, or must
- * not be told. */
+/* The id of a user or group by name; UINT32_MAX: it is unknown, or must not be
+ * told. */
 uint32_t serve_id(struct sftp_serve *s, enum owners_kind kind,
     const char *name);
-/* The owner and the group of an entry of the directory `dir`, as names for a
- * long line, or as numbers if they have no name, or one with a space, which
- * would look like two columns. */
+/* Owner and group of an entry of the directory `dir` for a long line: as names,
+ * or as numbers if there is no name, or one with a space, which would look like
+ * two columns. */
 void serve_owners(struct sftp_serve *s, const struct stat *st, int dir,
     const char *entry, char user[SERVE_OWNER_MAX],
     char group[SERVE_OWNER_MAX]);

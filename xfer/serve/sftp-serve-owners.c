@@ -12,8 +12,9 @@
 #include "compat/file.h"
 #include "xfer/serve/sftp-serve-internal.h"
 
-/* A name of the system; false: it is none that could be told. It is never cut:
- * what is left could be somebody else's. */
+/* Copies a name from the system's accounts. False: it cannot be told. A name
+ * that is too long is left out, because its beginning could be somebody else's
+ * name. */
 static bool
 take_name(char name[OWNERS_NAME_MAX], const char *is)
 {

@@ -45,9 +45,10 @@ serve_beside(const struct serve_place *p, const char *path)
 	return p->at == AT_FDCWD ? path : local_last_name(path);
 }
 
-/* A session that may only read is a backup's or a mirror's, whose reading is no
- * access that somebody wants to see. The system lets the owner and root leave
- * the time of the last access as it is. */
+/* Opens a file below the root. A session that may only read makes backups or
+ * mirrors; its reading should not count as an access, so the time of the last
+ * access is left as it was, where the system allows that (for the owner and
+ * root). */
 static int
 open_below(const struct serve_op *op, const char *path, int flags,
     mode_t mode)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * put-file@hpnssh.org, put-file-ns@hpnssh.org and get-file@hpnssh.org: a small
- * file in one request; docs/SFTP.md has the wire format. Unusual cases are
- * refused: the client then uses the ordinary requests, and gets their errors.
+ * put-file@hpnssh.org, put-file-ns@hpnssh.org and get-file@hpnssh.org: move a
+ * small file in one request; docs/SFTP.md has the wire format. Unusual cases
+ * are refused: the client then uses the ordinary requests, and gets their
+ * errors.
  */
 #include <sys/stat.h>
 
@@ -32,8 +33,8 @@ refuse(void)
 	return -1;
 }
 
-/* Has the part an owner or a group that is not the target's, and that the
- * request does not set? An id of UINT32_MAX is not set. */
+/* True if the part has another owner or group than the target, which the
+ * request does not set. An id of UINT32_MAX is not set. */
 static bool
 other_owner(const struct serve_op *op, const struct stat *made)
 {
@@ -83,8 +84,8 @@ check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
 	}
 }
 
-/* Writes data and attributes to the part. If the mode in op->attrs is not to be
- * set, the part gets that of an existing target. */
+/* Writes data and attributes to the part. If the request does not set a mode,
+ * the part gets that of an existing target. */
 static int
 fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 {
@@ -103,8 +104,9 @@ fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
 	}
 	attrs.flags &= SFTP_A_OWNER | SFTP_A_MODE;
 	if (op->xattrs.kinds != 0) {
-		/* A new owner takes some of them away, and an ACL changes the
-		 * mode. */
+		/* The owner is set first: a change of owner removes some
+		 * attributes. The mode is set after them, because an ACL
+		 * changes it. */
 		owner.flags &= SFTP_A_OWNER;
 		attrs.flags &= ~(uint32_t)SFTP_A_OWNER;
 		if (serve_apply_attrs(fd, &owner) != 0 ||
@@ -199,9 +201,9 @@ put_at(struct serve_op *op, const struct serve_place *p)
 		return -1;
 	if (check_plan(op, p, there, NULL) != 0)
 		return -1;
-	/* A user who may not read the target must not be able to read its
-	 * replacement; nor may the group that a file has before it gets its
-	 * owner. */
+	/* Users who may not read the target must not be able to read its
+	 * replacement; nor may the group that the file has before its owner is
+	 * set. */
 	if ((there && !(op->attrs.flags & SFTP_A_MODE)) ||
 	    (op->attrs.flags & SFTP_A_OWNER) != 0)
 		mode &= S_IRWXU;
@@ -269,9 +271,9 @@ done_put(struct sftp_serve *s, struct serve_op *op)
 	serve_done_status(s, op);
 }
 
-/* Begins what both forms of the request have in common. sets: which of
- * op->attrs the file gets, SFTP_A_*; the permissions are those of a new file in
- * any case. */
+/* Begins what both forms of the request have in common. sets: flags SFTP_A_* of
+ * the op->attrs that are set; the file is made with the mode in op->attrs, or
+ * 0666, in any case. */
 static int
 begin_put(struct sftp_serve *s, struct serve_op *op, uint32_t sets,
     struct span data)
@@ -333,9 +335,9 @@ put_ns(struct sftp_serve *s, struct serve_op *op, struct rd *r, bool xattrs)
 	data = rd_string(r);
 	if ((err = rd_err(r)) < 0)
 		return err;
-	/* The times have fields of their own. Permissions that the umask of
-	 * this process would decide cannot be given back after a new owner has
-	 * the file. */
+	/* The request has fields of its own for times. An owner without a mode
+	 * is refused: after the owner has changed, permissions by this
+	 * process's umask could not be set any more. */
 	op->attrs.flags |= SFTP_A_TIMES;
 	if ((sets & ~(known & op->attrs.flags)) != 0 ||
 	    ((sets & SFTP_A_OWNER) != 0 && !(sets & SFTP_A_MODE))) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * block-sums@hpnssh.org, and block-sums-name@hpnssh.org, which names the file
- * by its path: weak and strong sums of the blocks of a range, by
- * which a client finds in its own file what this one has, too. docs/SFTP.md has
- * the wire format. It runs in slices, as check-file does.
+ * by its path: computes weak and strong sums for the blocks of a range, by
+ * which a client finds blocks in its own file that this file has as well.
+ * docs/SFTP.md has the wire format. They run in slices, as check-file does.
  */
 #include <sys/stat.h>
 
@@ -31,7 +31,7 @@ struct serve_sums {
 	uint32_t block;
 	bool begun;
 	bool sparse;	  /* the file has holes, which are not read */
-	bool zeros_known; /* the sum of a block of zeros: */
+	bool zeros_known; /* of_zeros has the sum of a block of zeros */
 	uint8_t of_zeros[BLOCK_SUM_BYTES];
 	uint8_t *bytes;	  /* owned */
 	size_t room;	  /* whole blocks */
@@ -48,7 +48,7 @@ serve_sums_free(struct serve_sums *s)
 	free(s);
 }
 
-/* op->flags gets an SFTP status if the range is not in the file. */
+/* Begins. If the range is not in the file, op->flags gets an SFTP status. */
 static int
 begin(struct serve_op *op)
 {
@@ -90,7 +90,8 @@ put_sum(struct serve_op *op, size_t len, const uint8_t sum[BLOCK_SUM_BYTES])
 	return buf_err(&op->data) != 0 ? -1 : 0;
 }
 
-/* A block that is nothing but a hole is not read. 1: it was one; -1: error. */
+/* Answers for a block that is all hole without reading it. 1: done; 0: it is
+ * not; -1: error. */
 static int
 pass_hole(struct serve_op *op)
 {
@@ -108,7 +109,8 @@ pass_hole(struct serve_op *op)
 	return put_sum(op, s->block, s->of_zeros) != 0 ? -1 : 1;
 }
 
-/* Of a file with holes each block is looked at by itself. */
+/* Reads blocks and puts their sums. In a file with holes, one block is read at
+ * a time. */
 static int
 next_blocks(struct serve_op *op, size_t *did)
 {
@@ -153,7 +155,8 @@ done_sums(struct sftp_serve *s, struct serve_op *op)
 		serve_done_data(s, op);
 }
 
-/* ERR_FORMAT: what was asked for is outside of what docs/SFTP.md allows. */
+/* Reads the fields of the request. ERR_FORMAT: they are outside of what
+ * docs/SFTP.md allows. */
 static int
 read_fields(struct serve_sums *sums, struct rd *r)
 {
@@ -174,7 +177,8 @@ read_fields(struct serve_sums *sums, struct rd *r)
 	return 0;
 }
 
-/* The fields behind the name or the handle, and what the sums need. */
+/* Reads the fields behind the path or the handle, and allocates what the sums
+ * need. */
 static int
 prepare(struct serve_op *op, struct rd *r)
 {

@@ -133,13 +133,14 @@ serve_tell_small(struct sftp_serve *s, const struct serve_op *op,
 		.result = op->error == 0 ? SFTP_SERVE_DONE :
 					   SFTP_SERVE_FAILED };
 
-	/* After a refusal the client goes on with the ordinary requests. */
+	/* EOPNOTSUPP is not told: after it the client does the same by ordinary
+	 * requests. */
 	if (s->opts.tell != NULL && op->error != EOPNOTSUPP)
 		tell(s, &e);
 }
 
-/* Was the path written in this session, under a part's name, and not renamed?
- */
+/* True if the path is that of a part which was written in this session, and not
+ * renamed. */
 static bool
 is_kept(const struct serve_told *t, const char *path)
 {
@@ -155,8 +156,9 @@ serve_tell_delete(struct sftp_serve *s, const struct serve_op *op)
 	const struct sftp_serve_event e = { .what = SFTP_SERVE_DELETE,
 		.path = op->path };
 
-	/* What a copy takes away of its own was never a file of anybody's; a
-	 * name alone does not make it that. */
+	/* The removal of a copy's own part is not told, because it was never a
+	 * file of the user's. The name alone does not make it one: it must have
+	 * been written in this session. */
 	if (s->opts.tell != NULL && op->error == 0 &&
 	    !is_kept(s->told, op->path))
 		tell(s, &e);

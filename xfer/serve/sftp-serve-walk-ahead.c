@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Attributes of a walk's names, read ahead by threads. On a file system of
- * another machine each takes a round trip, and a walk that asks for one after
- * the other does nothing but wait. Threads have only names and the descriptor
- * of their directory, and do nothing but fstatat(2); but for small directories,
- * which they read (sftp-serve-walk-early.c).
+ * Reads the attributes of a walk's names ahead, by threads. On a remote file
+ * system each takes a round trip, and a walk that asks for one after the other
+ * only waits. Threads get names and the descriptor of their directory, and only
+ * call fstatat(2); small directories they also read (sftp-serve-walk-early.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +21,8 @@ enum {
 };
 
 struct ahead_job {
-	struct walk_early *dir; /* NULL: names of one that is open */
+	struct walk_early *dir; /* the directory to be read; NULL: attributes
+				 * are read for names of an open directory */
 	int fd;
 	const char *const *names; /* borrowed, as all else here */
 	struct walk_stat *out;

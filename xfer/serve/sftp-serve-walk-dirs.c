@@ -20,16 +20,18 @@
  * that are still to be visited: for each its device and inode number, and its
  * name with a zero byte. */
 enum {
-	EARLY_MAX = 32, /* directories of a level that are read ahead, */
-	EARLY_LEAST = 4, /* where there are at least so many, */
+	EARLY_MAX = 32, /* directories of one level that are read ahead at
+			 * most */
+	EARLY_LEAST = 4, /* and the least number for which that is worth
+			  * while */
 	EARLY_LEVELS = 32, /* for so many levels */
 };
 
 struct walk_level {
 	struct local_dir *dir;
 	struct buf below;
-	/* The first ones in `below`, read ahead: owned; and the bytes that they
-	 * have there. */
+	/* The first directories in `below`, which are read ahead: owned; their
+	 * number; and the bytes that they have in `below`. */
 	struct walk_early *early[EARLY_MAX];
 	size_t early_count, early_bytes;
 	size_t last_at; /* where the last of them is */
@@ -325,7 +327,7 @@ push(struct walk_dirs *w, struct local_dir *dir, const char *name)
 	return 0;
 }
 
-/* A directory in the list of a level. */
+/* An entry of `below`, the list of a level's directories. */
 struct below {
 	char name[WALK_NAME_MAX + 1];
 	struct stat found;
@@ -345,7 +347,7 @@ get_below(const struct walk_level *l, size_t at, struct below *out)
 		.st_ino = (ino_t)file[1] };
 }
 
-/* Are there at least EARLY_LEAST directories behind those that are read? */
+/* True if at least EARLY_LEAST directories follow those that are read ahead. */
 static bool
 is_worth_it(const struct walk_level *l)
 {
@@ -359,7 +361,7 @@ is_worth_it(const struct walk_level *l)
 	return n == EARLY_LEAST;
 }
 
-/* Has threads read the next directories of the level. */
+/* Has threads read the next directories of the level ahead. */
 static void
 read_early(const struct walk_dirs *w, struct walk_level *l)
 {
@@ -385,7 +387,7 @@ read_early(const struct walk_dirs *w, struct walk_level *l)
 	closedir(list);
 }
 
-/* Takes the first directory of the level, of len bytes, out of those that are
+/* Takes the first directory of the level, whose entry has len bytes, if it was
  * read ahead. NULL: the walk has to read it itself. */
 static struct walk_early *
 take_early(const struct walk_dirs *w, struct walk_level *l, size_t len)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Small directories of a walk, read ahead by threads: names and attributes.
- * What lets a walk wait in a tree of many small directories is that there is
- * little to ask for at a time in each. A thread opens the directory from that
- * of its parent, and it must be the one that was found there. A directory that
- * is not small, or cannot be read, is left to the walk itself.
+ * Small directories of a walk, read ahead by threads: names and attributes. In
+ * a tree of many small directories a walk waits because there is little to ask
+ * for at a time in each. A thread opens the directory from the descriptor of
+ * its parent, and checks that it is the one that was found there. A directory
+ * that is not small, or cannot be read, is left to the walk itself.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,9 +20,11 @@
 #include "xfer/serve/sftp-serve-walk.h"
 
 enum {
-	NAMES_MAX = 64, /* one thread reads their attributes one by one */
+	NAMES_MAX = 64, /* names of a small directory, whose attributes one
+			 * thread reads one by one */
 	BYTES_MAX = 8 * 1024,
-	FRESH_US = 1000 * 1000, /* older attributes are read again */
+	FRESH_US = 1000 * 1000, /* attributes that are older than this are read
+				 * again */
 };
 
 struct walk_early *
@@ -61,7 +63,7 @@ walk_early_is_good(const struct walk_early *e)
 	return e->whole && clock_us() < e->read_us + FRESH_US;
 }
 
-/* False: there are too many, or they cannot be read. */
+/* Reads the names. False: there are too many, or they cannot be read. */
 static bool
 read_names(struct walk_early *e, DIR *list)
 {
@@ -102,7 +104,7 @@ sort_names(struct walk_early *e)
 	return true;
 }
 
-/* The directory, if its name is still that of what was found. */
+/* Opens the directory; NULL if its name belongs to another one by now. */
 static DIR *
 open_found(const struct walk_early *e)
 {

@@ -71,7 +71,8 @@ head_of(const struct walk_put *p, const struct stat *st, bool left,
     const uint8_t *digest)
 {
 	enum walk_kind kind = walk_kind_of(st->st_mode);
-	/* Nobody copies what only some systems have, nor a socket. */
+	/* Sockets, and kinds of files that only some systems have, are never
+	 * copied. */
 	uint8_t head = (uint8_t)(kind == WALK_UNKNOWN ? WALK_SOCKET :
 		left && kind == WALK_FILE ? WALK_FILE_AWAY : kind);
 

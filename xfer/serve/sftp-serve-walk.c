@@ -28,12 +28,14 @@
 enum {
 	WALKS_MAX = 64, /* most walks of a session, since each holds names and
 			 * descriptors */
-	/* All but the first WALKS_LARGE hold few of these: they read the names
-	 * of a wide directory again and again instead, and nothing ahead. */
+	/* Limits for all walks but the first WALKS_LARGE. These hold fewer
+	 * names: they read a wide directory several times, and nothing
+	 * ahead. */
 	WALKS_LARGE = 4,
 	LITTLE_NAMES = 256 * 1024,
 	LITTLE_FDS = 2,
-	/* The largest record fits, with extended attributes or without. */
+	/* Length at which a reply is full: the largest record still fits behind
+	 * that, with extended attributes or without. */
 	REPLY_FULL = SFTP_DATA_MAX - 16 * 1024,
 	REPLY_FULL_XATTRS = REPLY_FULL - XATTRS_BYTES_MAX,
 	SLICE_US = 100 * 1000,
@@ -48,7 +50,8 @@ struct serve_walk {
 	struct walk_dirs dirs;
 	struct walk_put put;
 	struct filter *filter; /* owned */
-	struct buf set; /* extended attributes of the entry that is told */
+	struct buf set; /* extended attributes of the entry that is being
+			 * told */
 	bool ended;
 	bool slow;		 /* attributes had better be read ahead */
 	unsigned stats;		 /* that were read for this reply */
@@ -92,8 +95,8 @@ is_excluded(const struct serve_walk *w, const char *name, const struct stat *st)
 	return filter_excludes(w->filter, path, S_ISDIR(st->st_mode));
 }
 
-/* A link that gets the name meanwhile is not followed. Links have none but the
- * system's. */
+/* Puts the extended attributes of an entry. A link that has the name by now is
+ * not followed. Links have attributes of the system's kinds only. */
 static void
 tell_xattrs(struct serve_walk *w, struct buf *b, const char *name,
     const struct stat *st)
@@ -194,7 +197,8 @@ get_stat(struct serve_walk *w, const char *name, struct stat *st)
 static int
 entry(struct serve_walk *w, struct buf *b, const char *name)
 {
-	bool left = false; /* a directory is not entered, a file away */
+	bool left = false; /* a directory that is not entered, or a file that is
+			    * away */
 	struct stat st;
 
 	if (get_stat(w, name, &st) != 0) {
@@ -274,8 +278,9 @@ run_read(struct serve_op *op)
 		if (clock_us() >= from + SLICE_US)
 			break;
 	}
-	/* Digests take their time, whatever the attributes do. A thread that
-	 * did not sleep had to wait for a processor only. */
+	/* Digests take long whatever the file system does, so a walk with them
+	 * tells nothing about slow attributes. A thread that did not sleep has
+	 * only waited for a processor. */
 	if (w->stats >= SLOW_STATS && (w->want & WALK_DIGEST) == 0 &&
 	    clock_us() - from > (uint64_t)w->stats * SLOW_STAT_US &&
 	    serve_sleeps() - slept >= (long)(w->stats / SLOW_STATS))

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * walk@hpnssh.org inside of the server, in five parts:
+ * The inside of walk@hpnssh.org in the server, in five parts:
  *
- *	sftp-serve-walk.c	the requests, and when a reply is full
- *	sftp-serve-walk-dirs.c	which directory is next, and what is in it
- *	sftp-serve-walk-ahead.c	attributes, where they are slow
- *	sftp-serve-walk-early.c	small directories, where attributes are slow
- *	sftp-serve-walk-put.c	records
+ *  sftp-serve-walk.c        requests, and when a reply is full
+ *  sftp-serve-walk-dirs.c   which directory is next, and what is in it
+ *  sftp-serve-walk-ahead.c  attributes, where they are slow
+ *  sftp-serve-walk-early.c  small directories, where attributes are slow
+ *  sftp-serve-walk-put.c    records
  *
- * Memory: names of one directory, and those of the directories that are still
- * to come along the way to it. Both have a limit. A directory with more names
- * is read several times: each time those that come next are picked out.
+ * Memory: names of one directory, and of the directories that are still to come
+ * on each level of the path to it. Both have a limit. A directory with too many
+ * names is read several times: each time the names that come next are picked
+ * out.
  *
  * Threads: one at a time for a walk; a worker, mostly.
  */
@@ -36,22 +37,23 @@ struct walk_put {
 	char path[WALK_PATH_MAX + 1], name[WALK_NAME_MAX + 1];
 	uint32_t mode, uid, gid;
 	int64_t mtime;
-	struct buf xattrs; /* the last set that was told */
+	struct buf xattrs; /* the set of attributes that was put last */
 };
 
-/* Appends the record that begins a group (a directory). mounted: it is on
- * another device than the top. If error (an errno) is
- * set, the group has no entries. */
+/* Appends the record that begins a group (a directory). mounted: the directory
+ * is on another device than the top. error: an errno; if it is not 0 the group
+ * has no entries. */
 void walk_put_group(struct walk_put *p, struct buf *b, const char *path,
     bool mounted, int error);
 void walk_put_unknown(struct walk_put *p, struct buf *b, const char *name,
     int error);
-/* Appends a set of extended attributes behind the entry that has it. NULL: it
- * cannot be read. */
+/* Appends a set of extended attributes behind its entry. set NULL: the
+ * attributes cannot be read. */
 void walk_put_xattrs(struct walk_put *p, struct buf *b,
     const struct buf *set);
-/* left: a directory that is not entered, or a file that is away.
- * text: the target of a symbolic link. digest: NULL if there is none. */
+/* Appends an entry. left: it is a directory that is not entered, or a file
+ * that is away. text: the target of a symbolic link. digest: NULL if there
+ * is none. */
 void walk_put_entry(struct walk_put *p, struct buf *b, const char *name,
     const struct stat *st, bool left, const char *text,
     const uint8_t *digest);
@@ -63,16 +65,18 @@ struct walk_ahead;
 struct walk_early;
 
 struct walk_dirs {
-	struct walk_ahead *ahead; /* borrowed; NULL: nothing is read ahead */
-	struct walk_early *early; /* owned: has the names of the present
-				   * directory; NULL: they are in bytes */
+	struct walk_ahead *ahead; /* borrowed; NULL: attributes are not read
+				   * ahead */
+	struct walk_early *early; /* owned: the present directory, if it was
+				   * read ahead, with its names; NULL: the names
+				   * are in bytes */
 	struct local_tree *tree;
 	struct walk_level *levels; /* owned: from the top to the present
 				    * directory */
 	size_t count, cap;
 	char path[WALK_PATH_MAX + 1]; /* of the present directory */
 	size_t names_max;  /* bytes of names that are held; 0: the default */
-	unsigned fds_max;  /* descriptors of directories; 0: the default */
+	unsigned fds_max;  /* most descriptors of directories; 0: the default */
 	size_t below_held; /* bytes of directories that are still to come */
 	char start[WALK_PATH_MAX + 1];
 	bool skipping; /* the walk continues an earlier one, and has not yet
@@ -84,8 +88,8 @@ struct walk_dirs {
 	int broken; /* errno: why names behind those that were told cannot be
 		     * read */
 	struct buf bytes;
-	const char **names; /* owned, unless they are those of early; the names
-			     * lie in bytes */
+	const char **names; /* owned, unless it is that of early; points to
+			     * names in bytes */
 	size_t names_count, next;
 	DIR *list;	/* of the present directory; NULL: it cannot be read */
 	uint64_t loads; /* how often names were loaded */
@@ -135,12 +139,13 @@ int walk_ahead_stat(struct walk_ahead *a, const struct walk_dirs *w,
 /* ---- directories that are read ahead ------------------------------------ */
 
 struct walk_early {
-	int at; /* descriptor of the directory that it is in; -1: closed */
+	int at; /* descriptor of the parent directory; -1: closed */
 	dev_t dev;
 	ino_t ino;
 	char name[WALK_NAME_MAX + 1];
-	bool done; /* no thread has it any more */
-	/* What was read, if it is whole, and when (clock_us()). */
+	bool done; /* set when the thread has ended */
+	/* What the thread has read; whole: it is complete. read_us: when
+	 * (clock_us()). */
 	bool whole;
 	uint64_t read_us;
 	size_t count;
@@ -149,18 +154,18 @@ struct walk_early {
 	struct walk_stat *stats;
 };
 
-/* at: descriptor of the parent, which stays the caller's. NULL: no memory, or
- * no descriptor. */
+/* Prepares to read a directory ahead. at: descriptor of the parent, which stays
+ * the caller's. NULL: no memory, or no descriptor. */
 struct walk_early *walk_early_new(int at, const char *name,
     const struct stat *found);
 void walk_early_free(struct walk_early *e); /* NULL: nothing */
-/* Reads the directory: by a thread. */
+/* Reads the directory; called by a thread. */
 void walk_early_read(struct walk_early *e);
-/* Is all of the directory known, as it was a moment ago? */
+/* True if the directory was read whole, and only a moment ago. */
 bool walk_early_is_good(const struct walk_early *e);
-/* Gives it to a thread. False: there are too many under way. */
+/* Gives e to a thread. False: too many are under way. */
 bool walk_ahead_read(struct walk_ahead *a, struct walk_early *e) must_check;
-/* Waits until e is done. */
+/* Waits until the thread is done with e. */
 void walk_ahead_wait(struct walk_ahead *a, const struct walk_early *e);
 
 #endif

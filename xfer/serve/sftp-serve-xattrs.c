@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * xattrs@hpnssh.org: extended attributes and ACLs of files; docs/SFTP.md has
- * the wire format. A file is opened without access to its content, and what was
- * opened is what is read or changed, so that no link which gets its name
- * meanwhile leads anywhere else.
+ * the wire format. A file is opened without access to its content, and
+ * attributes are read or changed through that descriptor, so a link that gets
+ * the file's name meanwhile has no effect.
  */
 #include <errno.h>
 
@@ -56,7 +56,8 @@ serve_apply_xattrs(const struct serve_op *op, int fd)
 
 /* ---- by path ------------------------------------------------------------ */
 
-/* Reads the set of the request's path to op->data, or with x sets it. */
+/* Reads the set of the request's path into op->data; or sets it, if x is not
+ * NULL. */
 static int
 of_path(struct serve_op *op, const struct xattrs *x)
 {

@@ -55,7 +55,7 @@ struct sftp_serve_event {
 	} result;
 };
 
-/* What a session may do, as in confine@hpnssh.org. UINT64_MAX: any number. */
+/* Bounds of a session, as in confine@hpnssh.org. UINT64_MAX: any number. */
 struct sftp_serve_bounds {
 	const char *path;
 	uint32_t rights; /* enum sftp_right */
@@ -81,8 +81,8 @@ struct sftp_serve_opts {
 			   * loop does all */
 	bool eager;	  /* workers get every request that a worker may run:
 			   * for tests */
-	/* A directory that the session is confined to from its begin, as by
-	 * confine@hpnssh.org; NULL: to none. Read by sftp_serve_new() only. */
+	/* Bounds that hold from the beginning of the session, as by
+	 * confine@hpnssh.org; NULL: none. Read by sftp_serve_new() only. */
 	const struct sftp_serve_bounds *bounds;
 	bool left_early;  /* put-file removes an old part of a killed server at
 			   * once, not only when it is an hour old: for tests */
@@ -96,8 +96,9 @@ struct sftp_serve_opts {
 	 * refused. */
 	bool (*path_ok)(void *arg, const char *path);
 	void *path_ok_arg;
-	/* Called between slices of long work that the loop does; true: nobody
-	 * waits for it any more, and it fails. Or NULL. */
+	/* Is called between slices of long work that the loop does. True:
+	 * nobody waits for the answer any more, and the request fails. NULL:
+	 * not called. */
 	bool (*gone)(void *arg);
 	void *gone_arg;
 };

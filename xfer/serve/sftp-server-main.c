@@ -197,15 +197,17 @@ flush_output(int fd, struct buf *out)
 	return n < 0 && errno != EAGAIN && errno != EINTR ? ERR_SYSTEM : 0;
 }
 
-/* Nobody reads what is written to this descriptor any more. The end of the
- * input does not say that: a client may still wait for answers behind it. */
+/* True if nobody reads the other end of this descriptor any more. The end of
+ * the input does not mean that: a client may still wait for answers behind
+ * it. */
 static bool
 nobody_reads(const struct pollfd *out)
 {
 	return (out->revents & (POLLERR | POLLHUP)) != 0;
 }
 
-/* ERR_CLOSED: nobody reads the answers, and no more requests are there. */
+/* Waits. ERR_CLOSED: nobody reads the answers, and there are no more
+ * requests. */
 static int
 wait_ready(struct sftp_serve *s, int fd_in, int fd_out, bool want_in)
 {
@@ -221,7 +223,8 @@ wait_ready(struct sftp_serve *s, int fd_in, int fd_out, bool want_in)
 	return nobody_reads(&pfd[1]) && pfd[0].revents == 0 ? ERR_CLOSED : 0;
 }
 
-/* Whether the client has gone, for work that the loop itself does. */
+/* True if the client has gone; is asked during work that the loop itself
+ * does. */
 static bool
 has_gone(void *arg)
 {
@@ -230,8 +233,8 @@ has_gone(void *arg)
 	return poll(&out, 1, 0) > 0 && nobody_reads(&out);
 }
 
-/* What has begun is done, but for digests and walks, of which no more than a
- * slice is. */
+/* Completes the requests that have begun, but of digests and walks only the
+ * present slice. */
 static void
 finish(struct sftp_serve *s)
 {
@@ -329,7 +332,7 @@ run(const struct server_args *a, int fd_in, int fd_out, const char *user,
 		r = fd_set_nonblock(fd_out, true);
 	if (r == 0)
 		r = serve(s, fd_in, fd_out, &in);
-	/* A client may go away before it has all replies; this is no error. */
+	/* A client may leave before it has all replies, which is no error. */
 	if (r == ERR_CLOSED)
 		finish(s);
 	if (r == ERR_CLOSED ||

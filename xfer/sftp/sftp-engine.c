@@ -146,7 +146,7 @@ take_file(struct sftp *s, uint8_t *p, size_t max)
 	return head + data;
 }
 
-/* Takes output of at most max bytes, for whoever sends it. */
+/* Takes output of at most max bytes, for the caller to send. */
 static size_t
 take_output(struct sftp *s, uint8_t *p, size_t max)
 {

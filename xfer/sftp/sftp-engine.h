@@ -47,7 +47,8 @@ enum sftp_extension {
 	SFTP_EXT_HOME_DIRECTORY,
 	SFTP_EXT_USERS_GROUPS,
 	SFTP_EXT_CHECK_FILE, /* only if it can compute sha256 */
-	SFTP_EXT_UNCACHE, /* fsync, and what is read next is the disk's */
+	SFTP_EXT_UNCACHE, /* syncs a file and drops it from the cache, so that a
+			   * READ shows the disk's speed */
 	SFTP_EXT_TIMES_NS,
 	SFTP_EXT_TIMES_NS_NAME,
 	SFTP_EXT_STAT_NS,
@@ -64,7 +65,8 @@ enum sftp_extension {
 	SFTP_EXT_COPY_BLOCKS,
 	SFTP_EXT_IDS_BY_NAME,
 	SFTP_EXT_OWN_IDS,
-	SFTP_EXT_XATTRS, /* and what else xattrs@hpnssh.org stands for */
+	SFTP_EXT_XATTRS, /* stands for xattrs@hpnssh.org and the requests to set
+			  * attributes */
 	SFTP_EXT_COUNT,
 };
 
@@ -121,7 +123,7 @@ int sftp_feed_end(struct sftp *s, int err) must_check; /* returns the session's
 							* earlier one */
 /* All output in one piece; data of WRITEs from files is read now. */
 struct buf *sftp_output(struct sftp *s);
-/* So many bytes of sftp_output() have gone. */
+/* Removes n bytes of sftp_output(), which the caller has sent. */
 void sftp_output_sent(struct sftp *s, size_t n);
 /* Bytes of the output, with data of files, which is not read for this. */
 size_t sftp_output_len(const struct sftp *s);
@@ -173,7 +175,7 @@ uint32_t sftp_read_max(const struct sftp *s);
 uint32_t sftp_write_max(const struct sftp *s);
 uint32_t sftp_handles_max(const struct sftp *s);
 size_t sftp_pending(const struct sftp *s);
-/* Bytes that were fed to the session, and that it has sent so far. */
+/* Bytes that the session has received and sent so far. */
 uint64_t sftp_received(const struct sftp *s);
 uint64_t sftp_sent(const struct sftp *s);
 
@@ -233,11 +235,12 @@ void sftp_check_file(struct sftp *s, const struct sftp_handle *h,
  * digests of `count` blocks, in body. ERR_PROTOCOL: there are not so many. */
 int sftp_get_digests(struct rd *body, size_t count,
     const uint8_t **digests) must_check;
-/* block-sums@hpnssh.org: sums of the blocks of a range, by that seed
- * (xfer/block-sum.h). sftp_get_sums() reads the body of the reply: *sums points
- * to `count` sums, in body. ERR_PROTOCOL: there are not so many. */
+/* block-sums@hpnssh.org: asks for the sums of the blocks of a range, with the
+ * seed (xfer/block-sum.h). sftp_get_sums() reads the body of the reply: *sums
+ * points to `count` sums in it. ERR_PROTOCOL: there are fewer. */
 struct sftp_block_sums {
-	/* One of them; a path is for SFTP_EXT_BLOCK_SUMS_NAME. */
+	/* Handle, or path for SFTP_EXT_BLOCK_SUMS_NAME; the other one is
+	 * NULL. */
 	const struct sftp_handle *h;
 	const char *path;
 	uint64_t offset, len;
@@ -248,8 +251,8 @@ void sftp_block_sums(struct sftp *s, const struct sftp_block_sums *b,
     sftp_done_fn done, void *arg);
 int sftp_get_sums(struct rd *body, size_t count,
     const uint8_t **sums) must_check;
-/* copy-blocks@hpnssh.org: copies blocks of `from` if `digest`, BLOCK_SUM_COPY
- * bytes, is SHA-256 of their strong sums. */
+/* copy-blocks@hpnssh.org: has blocks of `from` copied to `to` if `digest`,
+ * BLOCK_SUM_COPY bytes, is the SHA-256 of their strong sums. */
 struct sftp_copy_blocks {
 	const struct sftp_handle *from, *to;
 	uint64_t from_at, to_at, len;
@@ -279,9 +282,9 @@ bool sftp_next_entry_ns(struct rd *body, bool exact, struct sftp_entry *entry,
 void sftp_put_file(struct sftp *s, const char *path, bool exact,
     const struct sftp_attrs *attrs, const uint8_t *p, size_t len,
     sftp_done_fn done, void *arg);
-/* put-file-ns@hpnssh.org: the same; of attrs the file gets what is in `sets`
- * (of SFTP_A_OWNER, SFTP_A_MODE, SFTP_A_TIMES), its times from `times`. An
- * owner needs SFTP_A_MODE, too. */
+/* put-file-ns@hpnssh.org: writes a small file. `sets` tells which of attrs it
+ * gets (of SFTP_A_OWNER, SFTP_A_MODE, SFTP_A_TIMES); times come from `times`.
+ * SFTP_A_OWNER needs SFTP_A_MODE, too. */
 struct sftp_put {
 	const char *path;
 	uint32_t sets;
@@ -344,26 +347,27 @@ bool sftp_guess_walk(const struct sftp *s, struct sftp_handle *h);
  * groups' names, each in the order of the ids. */
 void sftp_users_groups(struct sftp *s, const uint32_t *uids, size_t n_uids,
     const uint32_t *gids, size_t n_gids, sftp_done_fn done, void *arg);
-/* ids-by-name@hpnssh.org, of at most 256 names: the reply's body is a string of
- * users' ids, and one of groups' ids, each uint32, in the order of the names;
- * 2^32 - 1: unknown. */
+/* ids-by-name@hpnssh.org: asks for the ids of at most 256 names. The reply's
+ * body is a string of users' ids and one of groups' ids, each uint32, in the
+ * order of the names; 2^32 - 1: unknown. */
 void sftp_ids_by_name(struct sftp *s, const char *const *users,
     size_t n_users, const char *const *groups, size_t n_groups,
     sftp_done_fn done, void *arg);
-/* own-ids@hpnssh.org: the reply's body is the user's id that the server works
- * with, and a string of its groups' ids. It may be asked for before the version
- * is known: no other server has it. */
+/* own-ids@hpnssh.org: asks for whom the server works. The reply's body is the
+ * user's id, and a string of the ids of its groups. It may be sent before the
+ * version is known, because no other server has a request of that name. */
 void sftp_own_ids(struct sftp *s, sftp_done_fn done, void *arg);
 
-/* xattrs@hpnssh.org, with `follow` of the file that a link leads to: the
- * reply's body is a string, the set of attributes of these kinds
- * (xfer/xattrs.h). sftp_get_xattrs() reads and checks it: *set points into
- * body. */
+/* xattrs@hpnssh.org: asks for extended attributes; with `follow`, of the file
+ * that a link leads to. The reply's body is a string, the set of attributes of
+ * these kinds (xfer/xattrs.h). sftp_get_xattrs() reads and checks it: *set
+ * points into body. */
 void sftp_xattrs(struct sftp *s, const char *path, bool follow,
     uint32_t kinds, sftp_done_fn done, void *arg);
 int sftp_get_xattrs(struct rd *body, uint32_t kinds,
     struct span *set) must_check;
-/* set-xattrs@hpnssh.org, fset-xattrs@hpnssh.org: the file gets the set. */
+/* set-xattrs@hpnssh.org and fset-xattrs@hpnssh.org: set a file's extended
+ * attributes. */
 void sftp_set_xattrs(struct sftp *s, const char *path, bool follow,
     const struct xattrs *x, sftp_done_fn done, void *arg);
 void sftp_fset_xattrs(struct sftp *s, const struct sftp_handle *h,
@@ -372,7 +376,7 @@ void sftp_fset_xattrs(struct sftp *s, const struct sftp_handle *h,
 /* times-ns@hpnssh.org: sets atime and mtime of an open file or directory. */
 void sftp_times_ns(struct sftp *s, const struct sftp_handle *h,
     const struct timespec times[2], sftp_done_fn done, void *arg);
-/* times-ns-name@hpnssh.org: the same for a path; of a link, its own times. */
+/* times-ns-name@hpnssh.org: sets times by a path; those of a link itself. */
 void sftp_times_ns_name(struct sftp *s, const char *path,
     const struct timespec times[2], sftp_done_fn done, void *arg);
 /* sparse-map@hpnssh.org: asks for extents of data from offset on. The reply's

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The text of a small file of the server, such as /etc/passwd.
+ * Reads the text of a small file at the server, such as /etc/passwd.
  *
  * Threads: the session's.
  */
@@ -17,13 +17,13 @@ struct sftp_text {
 	bool at_once;
 	void (*done)(void *arg);
 	void *arg;
-	struct buf text; /* empty, or with a NUL behind it */
+	struct buf text; /* empty, or text with a NUL behind it */
 };
 
-/* Begins to read the file, and calls done() once, from the loop, when text has
- * it; what could not be read is empty. About max bytes are read. at_once: all
- * of it comes with the first READ, as of files in /proc, which saves a round
- * trip. The caller clears text. */
+/* sftp_text_read() begins to read the file. done() is called once, from the
+ * loop, when text is complete; it is empty if the file could not be read. About
+ * max bytes are read at most. at_once: the first READ gets the whole file, as
+ * of files in /proc, which saves a round trip. The caller clears text. */
 void sftp_text_read(struct sftp_text *t, const char *path);
 
 #endif

@@ -25,14 +25,14 @@ enum walk_want {
 				* entered */
 	WALK_AFTER = 512,      /* go on behind "start", the last group that the
 				* client knows */
-	WALK_MOUNTS = 1024, /* groups say whether they are on the device of the
-			     * top */
-	/* Extended attributes: those of these kinds, enum xattrs_kind, which
-	 * begin at this bit. */
+	WALK_MOUNTS = 1024, /* records of groups tell whether these are on the
+			     * device of the top */
+	/* Wanted kinds of extended attributes: enum xattrs_kind, from this bit
+	 * on. */
 	WALK_XATTRS = 2048,
 	WALK_XATTRS_ALL = 7 * 2048,
-	WALK_AWAY = 16384, /* files that are away are told as such, and are not
-			    * read for a digest */
+	WALK_AWAY = 16384, /* files that are away are told as such, and not read
+			    * for a digest */
 	WALK_WANT_ALL = 32767,
 };
 
@@ -41,7 +41,8 @@ enum walk_want {
 enum {
 	WALK_GROUP = 0x80,
 	WALK_GROUP_ERROR = 1, /* an SFTP status follows, and no entries */
-	WALK_GROUP_MOUNTED = 2, /* it is on another device than the top */
+	WALK_GROUP_MOUNTED = 2, /* the directory is on another device than the
+				 * top */
 
 	WALK_KIND = 0x0f,
 	WALK_SAME_MODE = 0x10,	/* the mode of the entry before */
@@ -50,11 +51,12 @@ enum {
 	WALK_NOT_ENTERED = 0x40, /* for a directory: it has no group */
 };
 
-/* Before a set of extended attributes: its length + WALK_SET, or one of the
- * others. */
+/* The number before a set of extended attributes: its length + WALK_SET, or one
+ * of these. */
 enum {
 	WALK_SET_UNREAD, /* it cannot be read */
-	WALK_SET_SAME,	 /* that of the entry before which had one */
+	WALK_SET_SAME,	 /* the same set as that of the last entry which had
+			  * one */
 	WALK_SET,
 };
 
@@ -69,11 +71,11 @@ enum walk_kind {
 	WALK_BLOCK,
 	WALK_SOCKET,
 	WALK_KINDS,
-	WALK_FILE_AWAY = WALK_KINDS, /* a file whose content is elsewhere, as on
-				      * a tape; only in records */
+	WALK_FILE_AWAY = WALK_KINDS, /* in records only: a file whose data are
+				      * elsewhere, as on a tape */
 };
 
-/* WALK_UNKNOWN: the mode has no kind of file. */
+/* The kind of a mode; WALK_UNKNOWN: the mode has none. */
 static inline enum walk_kind
 walk_kind_of(uint32_t mode)
 {

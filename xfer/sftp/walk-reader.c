@@ -215,7 +215,7 @@ read_attributes(struct walk_reader *r, uint8_t head, struct walk_item *item)
 		item->blocks = varint(in, UINT64_MAX);
 }
 
-/* A set has only kinds that were asked for. */
+/* Reads the set of an entry. It may only have kinds that were asked for. */
 static void
 read_xattrs(struct walk_reader *r, struct walk_item *item)
 {

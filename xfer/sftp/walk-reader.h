@@ -28,12 +28,12 @@ struct walk_item {
 			  * 0: it can */
 	/* Of a group: */
 	const char *path; /* from the top of the walk, which is "" */
-	bool mounted;	  /* it is on another device than the top */
+	bool mounted;	  /* the directory is on another device than the top */
 	/* Of an entry of the last group: */
 	const char *name;
 	enum walk_kind kind;
 	bool not_entered;
-	bool away; /* a file whose content is elsewhere, as on a tape */
+	bool away; /* a file whose data are elsewhere, as on a tape */
 	const uint8_t *digest; /* or NULL */
 	uint32_t mode; /* permissions, without the kind */
 	uint32_t uid, gid;
@@ -44,8 +44,8 @@ struct walk_item {
 	uint64_t blocks;
 	uint32_t major, minor;
 	const char *text; /* target of a link; "" if it could not be read */
-	/* Extended attributes of a file, a directory or a link, as a set
-	 * (xfer/xattrs.h). */
+	/* The set of extended attributes (xfer/xattrs.h) of a file, a directory
+	 * or a link. */
 	struct span xattrs;
 	bool xattrs_unread; /* they cannot be read */
 };
@@ -59,7 +59,7 @@ struct walk_reader {
 	char text[WALK_PATH_MAX + 1];
 	uint32_t mode, uid, gid;
 	int64_t mtime;
-	struct buf xattrs; /* of the last entry that told them */
+	struct buf xattrs; /* the set of the last entry that had one */
 };
 
 void walk_reader_init(struct walk_reader *r, uint32_t want);
@@ -74,8 +74,8 @@ int walk_reader_next(struct walk_reader *r, struct walk_item *item) must_check;
 /* Compares two paths in the order of groups: a directory comes before all that
  * is in it. Result as of strcmp(). */
 int walk_path_cmp(const char *a, const char *b);
-/* Compares two names, as paths, in the order in which a walk tells them: by the
- * group of their directory, then by the last name. Result as of strcmp(). */
+/* Compares two paths in the order in which a walk tells them: by the group of
+ * their directory, then by the last part. Returns as strcmp(). */
 int walk_name_cmp(const char *a, const char *b);
 
 #endif
