@@ -4,7 +4,6 @@
  * starts it with the descriptors that server/state.h lists. It cannot run by
  * itself.
  */
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/help.h"
+#include "base/sealed.h"
 #include "compat/bsd.h"
 #include "compat/libc.h"
 #include "compat/proc.h"
@@ -38,7 +38,7 @@ main(int argc, char **argv)
 	bool waits = argc == 1 && strcmp(argv[0], STATE_NAME_WAITS) == 0;
 
 	help_answer(&help, argc, argv, NULL);
-	if (argc > 1 || fcntl(STATE_FD_STATE, F_GET_SEALS) == -1) {
+	if (argc > 1 || !sealed_is(STATE_FD_STATE)) {
 		fputs("hpnsshd-session is started by hpnsshd\n", stderr);
 		return 1;
 	}

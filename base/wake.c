@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/wake.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <unistd.h>
 #if defined(__linux__)
@@ -10,22 +11,34 @@
 #include "base/fd.h"
 #include "compat/sock.h"
 
+#if defined(__linux__)
+static int
+open_counter(void)
+{
+	return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+#else
+static int
+open_counter(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+#endif
+
 int
 wake_open(struct wake *w)
 {
-#if defined(__linux__)
-	w->fd = w->to = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return w->fd == -1 ? ERR_SYSTEM : 0;
-#else
 	int ends[2];
 
 	*w = (struct wake)WAKE_CLOSED;
-	if (sock_pipe(ends, SOCK_AT_ONCE) == -1)
+	if ((w->fd = w->to = open_counter()) != -1)
+		return 0;
+	if (errno != ENOSYS || sock_pipe(ends, SOCK_AT_ONCE) == -1)
 		return ERR_SYSTEM;
 	w->fd = ends[0];
 	w->to = ends[1];
 	return 0;
-#endif
 }
 
 void

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/state.h"
 
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/sealed.h"
 #include "compat/bsd-mem.h"
 #include "compat/file.h"
 #include "compat/proc.h"
@@ -30,22 +29,6 @@ state_clear(struct server_state *s)
 	free(s->user_path);
 	free(s->chroot);
 	explicit_bzero(s, sizeof *s);
-}
-
-/* Seals the file in memory: it cannot be changed any more. */
-static int
-seal(int fd)
-{
-	return fcntl(fd, F_ADD_SEALS, F_SEAL_SEAL | F_SEAL_WRITE |
-		    F_SEAL_SHRINK | F_SEAL_GROW) == -1 ?
-	    ERR_SYSTEM :
-	    0;
-}
-
-static int
-make_file(void)
-{
-	return memfd_create("hpnsshd", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 }
 
 /* Appends the decoys, and behind them their length (u32), by which
@@ -82,9 +65,9 @@ state_to_fd(const struct server_state *s, int *out)
 	if ((r = buf_err(&b)) != 0)
 		goto out;
 	r = ERR_SYSTEM;
-	if ((fd = make_file()) == -1 ||
+	if ((fd = sealed_new("hpnsshd")) == -1 ||
 	    (r = fd_write_all(fd, buf_data(&b), buf_len(&b))) != 0 ||
-	    (r = seal(fd)) != 0)
+	    (r = sealed_close(&fd)) != 0)
 		goto out;
 	*out = fd;
 	fd = -1;
@@ -118,7 +101,7 @@ state_renew_decoys(int *fd, const struct decoys *d)
 	struct stat st;
 	int made, r = ERR_SYSTEM;
 
-	if ((made = make_file()) == -1 || fstat(*fd, &st) == -1 ||
+	if ((made = sealed_new("hpnsshd")) == -1 || fstat(*fd, &st) == -1 ||
 	    st.st_size < (off_t)sizeof len ||
 	    pread(*fd, len, sizeof len, st.st_size - (off_t)sizeof len) !=
 		sizeof len)
@@ -128,7 +111,7 @@ state_renew_decoys(int *fd, const struct decoys *d)
 	if ((r = buf_err(&b)) != 0 ||
 	    (r = copy_beginning(*fd, made, st.st_size)) != 0 ||
 	    (r = fd_write_all(made, buf_data(&b), buf_len(&b))) != 0 ||
-	    (r = seal(made)) != 0)
+	    (r = sealed_close(&made)) != 0)
 		goto out;
 	fd_close(fd);
 	*fd = made;

@@ -5,6 +5,7 @@
  */
 #include "regress/unit/dice.h"
 #include "regress/unit/help.h"
+#include "regress/unit/refuse-call.h"
 
 #include <sys/stat.h>
 
@@ -305,6 +306,41 @@ test_swapped(void **state)
 		local_beneath_free(b[i]);
 }
 
+/* ---- the kernel does not know the call ---------------------------------- */
+
+static int
+refused(int error)
+{
+	if (!refuse_call(SYS_openat2, error))
+		return 77;
+	test_paths(NULL);
+	test_made(NULL);
+	return 0;
+}
+
+static int
+is_unknown(void)
+{
+	return refused(ENOSYS);
+}
+
+/* As older filters of containers say of each call that they do not know. */
+static int
+is_not_allowed(void)
+{
+	return refused(EPERM);
+}
+
+static void
+test_without_the_call(void **state)
+{
+	(void)state;
+	in_child(is_unknown);
+	assert_int_equal(end(NULL), 0);
+	assert_int_equal(begin(NULL), 0);
+	in_child(is_not_allowed);
+}
+
 int
 main(void)
 {
@@ -315,6 +351,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_narrower, begin, end),
 		cmocka_unit_test_setup_teardown(test_many_turns, begin, end),
 		cmocka_unit_test_setup_teardown(test_swapped, begin, end),
+		cmocka_unit_test_setup_teardown(test_without_the_call, begin,
+		    end),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,9 @@
 /* A change of addresses is told of, in a network of this test's own; and
  * whether an address is there. */
 #include "regress/unit/help.h"
+#include "regress/unit/refuse-call.h"
 
+#include <errno.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <sched.h>
@@ -77,9 +79,39 @@ test_changes(void **state)
 	netwatch_free(w);
 	loop_free(l);
 }
+
+/* A system that tells nobody: who asks goes on without. */
+static int
+unwatched(void)
+{
+	unsigned count = 0;
+	struct loop *l;
+
+	if (!refuse_call(SYS_socket, EAFNOSUPPORT))
+		return 77;
+	if ((l = loop_new()) == NULL ||
+	    netwatch_new(l, on_changed, &count) != NULL)
+		return 1;
+	loop_free(l);
+	return 0;
+}
+
+static void
+test_no_watch(void **state)
+{
+	(void)state;
+	in_child(unwatched);
+}
 #else
 static void
 test_changes(void **state)
+{
+	(void)state;
+	skip();
+}
+
+static void
+test_no_watch(void **state)
 {
 	(void)state;
 	skip();
@@ -106,6 +138,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_address),
 		cmocka_unit_test(test_changes),
+		cmocka_unit_test(test_no_watch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

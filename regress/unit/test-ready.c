@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/socket.h>
@@ -17,6 +18,7 @@
 #include "base/clock.h"
 #include "base/ready.h"
 #include "compat/sock.h"
+#include "regress/unit/refuse-call.h"
 
 enum { BOTH = READY_READ | READY_WRITE, ROOM = 8, LONG_MS = 60000 };
 
@@ -253,6 +255,29 @@ test_all(void **state)
 	}
 }
 
+static int
+without_epoll(void)
+{
+#ifdef SYS_epoll_create1
+	bool no = false;
+	void *portable = &no;
+
+	if (!refuse_call(SYS_epoll_create1, ENOSYS))
+		return 77;
+	test_all(&portable);
+	return 0;
+#else
+	return 77;
+#endif
+}
+
+static void
+test_no_epoll(void **state)
+{
+	(void)state;
+	in_child(without_epoll);
+}
+
 int
 main(void)
 {
@@ -260,6 +285,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(test_all, &no),
 		cmocka_unit_test_prestate(test_all, &yes),
+		cmocka_unit_test(test_no_epoll),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: ISC */
+/* A thread is woken, once or often, by what the system has for that, and by a
+ * pipe. */
 #include "regress/unit/help.h"
+#include "regress/unit/refuse-call.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 
@@ -40,11 +44,37 @@ test_wakes(void **state)
 	assert_int_equal(w.to, -1);
 }
 
+static int
+without_counters(void)
+{
+#ifdef SYS_eventfd2
+	struct wake w = WAKE_CLOSED;
+
+	if (!refuse_call(SYS_eventfd2, ENOSYS))
+		return 77;
+	if (wake_open(&w) != 0 || w.fd == w.to)
+		return 1;
+	wake_close(&w);
+	test_wakes(NULL);
+	return 0;
+#else
+	return 77;
+#endif
+}
+
+static void
+test_pipe(void **state)
+{
+	(void)state;
+	in_child(without_counters);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_wakes),
+		cmocka_unit_test(test_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
