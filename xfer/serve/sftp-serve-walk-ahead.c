@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "base/ring.h"
@@ -17,12 +18,14 @@
 enum {
 	THREADS = 32,
 	JOBS = 64,
+	DIRS = 128,
+	POLL_US = 50, /* how long the walk sleeps before it looks again */
 	AHEAD = JOBS * 8, /* names at a time */
 };
 
 struct ahead_job {
-	struct walk_early *dir; /* the directory to be read; NULL: attributes
-				 * are read for names of an open directory */
+	struct walk_early *dir; /* NULL: names of one that is open */
+	bool help;		/* another thread reads dir already */
 	int fd;
 	const char *const *names; /* borrowed, as all else here */
 	struct walk_stat *out;
@@ -46,7 +49,10 @@ run(void *arg, void **local)
 
 	(void)local;
 	if (job->dir != NULL) {
-		walk_early_read(job->dir);
+		if (job->help)
+			walk_early_help(job->dir);
+		else
+			walk_early_read(job->dir);
 		return;
 	}
 	for (size_t i = 0; i < job->count; i++) {
@@ -74,7 +80,7 @@ walk_ahead_new(void)
 	if (a == NULL)
 		return NULL;
 	conf.rings[0] = a->ring = ring_new(JOBS, sizeof(struct ahead_job));
-	conf.rings[1] = a->dirs = ring_new(JOBS, sizeof(struct ahead_job));
+	conf.rings[1] = a->dirs = ring_new(DIRS, sizeof(struct ahead_job));
 	if (a->ring == NULL || a->dirs == NULL ||
 	    worker_start(&a->pool, &conf) != 0) {
 		walk_ahead_free(a);
@@ -108,8 +114,9 @@ fill(struct walk_ahead *a, const struct walk_dirs *w, size_t from)
 		struct ahead_job *job = ring_next(a->ring);
 
 		n = MIN(a->count - i, each);
-		*job = (struct ahead_job){ NULL, fd, w->names + from + i,
-			a->stats + i, n };
+		*job = (struct ahead_job){ .fd = fd,
+			.names = w->names + from + i, .out = a->stats + i,
+			.count = n };
 		ring_post(a->ring);
 	}
 	worker_kick(a->pool);
@@ -133,26 +140,70 @@ walk_ahead_stat(struct walk_ahead *a, const struct walk_dirs *w,
 	return s->error == 0 ? 0 : -1;
 }
 
+/* Directories that the threads are done with make room for others. */
+static void
+collect(struct walk_ahead *a)
+{
+	const struct ahead_job *job;
+
+	while ((job = ring_oldest(a->dirs)) != NULL) {
+		job->dir->done = true;
+		ring_release(a->dirs);
+	}
+}
+
 bool
 walk_ahead_read(struct walk_ahead *a, struct walk_early *e)
 {
-	struct ahead_job *job = ring_next(a->dirs);
+	struct ahead_job *job;
 
+	collect(a);
+	job = ring_next(a->dirs);
 	if (job == NULL)
 		return false;
 	*job = (struct ahead_job){ .dir = e };
 	ring_post(a->dirs);
-	worker_kick(a->pool);
 	return true;
 }
 
 void
-walk_ahead_wait(struct walk_ahead *a, const struct walk_early *e)
+walk_ahead_go(struct walk_ahead *a)
 {
-	const struct ahead_job *job;
+	worker_kick(a->pool);
+}
 
-	while (!e->done && (job = worker_wait(a->pool, a->dirs)) != NULL) {
-		job->dir->done = true;
-		ring_release(a->dirs);
+/* Has further threads read attributes of the directory, before they begin with
+ * another one. */
+static void
+share(struct walk_ahead *a, struct walk_early *e)
+{
+	struct ahead_job *job;
+
+	for (size_t n = walk_early_left(e); n > 1; n--) {
+		job = ring_next(a->ring);
+		if (job == NULL || !walk_early_hold(e))
+			break;
+		*job = (struct ahead_job){ .dir = e, .help = true };
+		ring_post(a->ring);
 	}
+	worker_kick(a->pool);
+}
+
+/* The walk itself takes no directory: while it read one, nobody would tell the
+ * others. */
+void
+walk_ahead_wait(struct walk_ahead *a, struct walk_early *e)
+{
+	const struct timespec poll = { .tv_nsec = POLL_US * 1000L };
+	bool shared = false;
+
+	for (collect(a); !e->done; collect(a)) {
+		if (!shared && walk_early_left(e) > 1) {
+			share(a, e);
+			shared = true;
+		}
+		nanosleep(&poll, NULL);
+	}
+	while (worker_wait(a->pool, a->ring) != NULL)
+		ring_release(a->ring);
 }

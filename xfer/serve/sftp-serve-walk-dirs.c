@@ -20,11 +20,10 @@
  * that are still to be visited: for each its device and inode number, and its
  * name with a zero byte. */
 enum {
-	EARLY_MAX = 32, /* directories of one level that are read ahead at
-			 * most */
-	EARLY_LEAST = 4, /* and the least number for which that is worth
-			  * while */
-	EARLY_LEVELS = 32, /* for so many levels */
+	EARLY_MAX = 64, /* directories of a level that are read ahead, */
+	EARLY_MORE = 8, /* so many of them at a time, */
+	EARLY_LEAST = 4, /* where there are at least so many, */
+	EARLY_LEVELS = 16, /* for so many levels */
 };
 
 struct walk_level {
@@ -347,11 +346,11 @@ get_below(const struct walk_level *l, size_t at, struct below *out)
 		.st_ino = (ino_t)file[1] };
 }
 
-/* True if at least EARLY_LEAST directories follow those that are read ahead. */
+/* Are there at least EARLY_LEAST directories? */
 static bool
 is_worth_it(const struct walk_level *l)
 {
-	size_t at = l->early_bytes, n = 0;
+	size_t at = 0, n = 0;
 	struct below b;
 
 	for (; n < EARLY_LEAST && at < buf_len(&l->below); n++) {
@@ -370,7 +369,9 @@ read_early(const struct walk_dirs *w, struct walk_level *l)
 	DIR *list;
 
 	if (w->ahead == NULL || w->skipping || w->count > EARLY_LEVELS ||
-	    l->early_count > EARLY_MAX / 2 || !is_worth_it(l) ||
+	    l->early_count > EARLY_MAX - EARLY_MORE ||
+	    l->early_bytes == buf_len(&l->below) ||
+	    (l->early_count == 0 && !is_worth_it(l)) ||
 	    (list = local_dir_list(l->dir)) == NULL)
 		return;
 	while (l->early_count < EARLY_MAX &&
@@ -385,6 +386,7 @@ read_early(const struct walk_dirs *w, struct walk_level *l)
 		l->early_bytes += b.len;
 	}
 	closedir(list);
+	walk_ahead_go(w->ahead);
 }
 
 /* Takes the first directory of the level, whose entry has len bytes, if it was

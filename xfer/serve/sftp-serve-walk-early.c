@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Small directories of a walk, read ahead by threads: names and attributes. In
- * a tree of many small directories a walk waits because there is little to ask
- * for at a time in each. A thread opens the directory from the descriptor of
- * its parent, and checks that it is the one that was found there. A directory
- * that is not small, or cannot be read, is left to the walk itself.
+ * Small directories of a walk, read ahead by threads: names and attributes.
+ * What lets a walk wait in a tree of many small directories is that there is
+ * little to ask for at a time in each. A thread opens the directory from that
+ * of its parent, and it must be the one that was found there. A directory that
+ * is not small, or cannot be read, is left to the walk itself.
+ *
+ * Several threads may share the attributes of one directory: each takes the
+ * next name, and the last one to leave closes the descriptor.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,8 +23,7 @@
 #include "xfer/serve/sftp-serve-walk.h"
 
 enum {
-	NAMES_MAX = 64, /* names of a small directory, whose attributes one
-			 * thread reads one by one */
+	NAMES_MAX = 64,
 	BYTES_MAX = 8 * 1024,
 	FRESH_US = 1000 * 1000, /* attributes that are older than this are read
 				 * again */
@@ -38,6 +40,7 @@ walk_early_new(int at, const char *name, const struct stat *found)
 	e->dev = found->st_dev;
 	e->ino = found->st_ino;
 	strlcpy(e->name, name, sizeof e->name);
+	atomic_init(&e->users, 1);
 	e->at = fcntl(at, F_DUPFD_CLOEXEC, 0);
 	if (e->at >= 0)
 		return e;
@@ -121,21 +124,60 @@ open_found(const struct walk_early *e)
 	return list;
 }
 
+/* Reads the attributes of the next name that nobody has taken. False: there is
+ * none. */
+static bool
+read_next(struct walk_early *e)
+{
+	struct walk_stat *s;
+	size_t i;
+
+	if (!atomic_load(&e->shared) ||
+	    (i = atomic_fetch_add(&e->next, 1)) >= e->count)
+		return false;
+	s = &e->stats[i];
+	s->error = fstatat(dirfd(e->list), e->names[i], &s->st,
+		       AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
+	return true;
+}
+
+size_t
+walk_early_left(struct walk_early *e)
+{
+	size_t next = atomic_load(&e->next);
+
+	return atomic_load(&e->shared) && next < e->count ? e->count - next : 0;
+}
+
+bool
+walk_early_hold(struct walk_early *e)
+{
+	unsigned n = atomic_load(&e->users);
+
+	do {
+		if (n == 0)
+			return false;
+	} while (!atomic_compare_exchange_weak(&e->users, &n, n + 1));
+	return true;
+}
+
+void
+walk_early_help(struct walk_early *e)
+{
+	while (read_next(e))
+		;
+	if (atomic_fetch_sub(&e->users, 1) == 1 && e->list != NULL)
+		closedir(e->list);
+}
+
 void
 walk_early_read(struct walk_early *e)
 {
-	DIR *list = open_found(e);
-
+	e->list = open_found(e);
 	fd_close(&e->at);
-	if (list == NULL)
-		return;
-	e->whole = read_names(e, list) && sort_names(e);
-	for (size_t i = 0; e->whole && i < e->count; i++) {
-		struct walk_stat *s = &e->stats[i];
-
-		s->error = fstatat(dirfd(list), e->names[i], &s->st,
-			       AT_SYMLINK_NOFOLLOW) == 0 ? 0 : errno;
-	}
-	closedir(list);
+	if (e->list != NULL)
+		e->whole = read_names(e, e->list) && sort_names(e);
 	e->read_us = clock_us();
+	atomic_store(&e->shared, e->whole);
+	walk_early_help(e);
 }

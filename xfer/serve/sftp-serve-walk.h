@@ -21,6 +21,7 @@
 #include <sys/stat.h>
 
 #include <dirent.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -143,15 +144,20 @@ struct walk_early {
 	dev_t dev;
 	ino_t ino;
 	char name[WALK_NAME_MAX + 1];
-	bool done; /* set when the thread has ended */
-	/* What the thread has read; whole: it is complete. read_us: when
-	 * (clock_us()). */
+	bool done; /* no thread has it any more */
+	/* What was read, if it is whole, and when its names were (clock_us()).
+	 */
 	bool whole;
 	uint64_t read_us;
 	size_t count;
 	struct buf bytes;
 	const char **names; /* sorted; in bytes */
 	struct walk_stat *stats;
+	/* What threads share of it once its names are known. */
+	atomic_bool shared;
+	atomic_size_t next; /* the first name that nobody has taken yet */
+	atomic_uint users;  /* threads that have it; the last closes list */
+	DIR *list;
 };
 
 /* Prepares to read a directory ahead. at: descriptor of the parent, which stays
@@ -159,13 +165,21 @@ struct walk_early {
 struct walk_early *walk_early_new(int at, const char *name,
     const struct stat *found);
 void walk_early_free(struct walk_early *e); /* NULL: nothing */
-/* Reads the directory; called by a thread. */
+/* Reads the directory: by a thread. Others may read attributes, too. */
 void walk_early_read(struct walk_early *e);
-/* True if the directory was read whole, and only a moment ago. */
+/* A further user of it, who then calls walk_early_help(). False: nobody has it
+ * any more. */
+bool walk_early_hold(struct walk_early *e) must_check;
+void walk_early_help(struct walk_early *e);
+/* Names whose attributes nobody has taken: 0 before all names are known. */
+size_t walk_early_left(struct walk_early *e);
+/* Is all of the directory known, as it was a moment ago? */
 bool walk_early_is_good(const struct walk_early *e);
-/* Gives e to a thread. False: too many are under way. */
+/* Gives it to the threads, which walk_ahead_go() wakes. False: there are too
+ * many under way. */
 bool walk_ahead_read(struct walk_ahead *a, struct walk_early *e) must_check;
-/* Waits until the thread is done with e. */
-void walk_ahead_wait(struct walk_ahead *a, const struct walk_early *e);
+void walk_ahead_go(struct walk_ahead *a);
+/* Waits until e is done. */
+void walk_ahead_wait(struct walk_ahead *a, struct walk_early *e);
 
 #endif
