@@ -509,8 +509,22 @@ find_behind(const struct conf_table *t, size_t last, const char *name)
 	return conf_find(t, name);
 }
 
-int
-conf_import(const struct conf_table *t, void *fields, struct rd *in)
+/* A keyword that was not handed over would be 0, whatever that means for it. */
+static int
+find_missing(const struct conf_table *t, const bool *seen)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		if (seen[i] || !conf_row_has_field(&t->rows[i]))
+			continue;
+		log_error("%s is missing in what another version of this "
+			  "program has handed over", t->rows[i].name);
+		return ERR_FORMAT;
+	}
+	return 0;
+}
+
+static int
+import_rows(const struct conf_table *t, void *fields, struct rd *in, bool *seen)
 {
 	struct conf_marks *marks = fields;
 	const struct conf_row *row;
@@ -525,14 +539,45 @@ conf_import(const struct conf_table *t, void *fields, struct rd *in)
 			return rd_err(in);
 		end = *name == '\0';
 		row = end ? NULL : find_behind(t, at, name);
+		if (!end && row == NULL)
+			log_error("another version of this program has handed "
+				  "over a keyword that is not known");
 		free(name);
 		if (end)
 			return 0;
 		if (row == NULL || !conf_row_has_field(row))
 			return ERR_FORMAT;
 		at = conf_index(t, row);
+		seen[at] = true;
 		r = import_row(row, fields, in, &marks->set[at]);
 		if (r < 0)
 			return r;
 	}
+}
+
+static int
+import(const struct conf_table *t, void *fields, struct rd *in, bool all)
+{
+	bool *seen = calloc(t->count, sizeof *seen);
+	int r;
+
+	if (seen == NULL)
+		return ERR_NOMEM;
+	r = import_rows(t, fields, in, seen);
+	if (r == 0 && all)
+		r = find_missing(t, seen);
+	free(seen);
+	return r;
+}
+
+int
+conf_import(const struct conf_table *t, void *fields, struct rd *in)
+{
+	return import(t, fields, in, false);
+}
+
+int
+conf_import_all(const struct conf_table *t, void *fields, struct rd *in)
+{
+	return import(t, fields, in, true);
 }

@@ -801,7 +801,7 @@ server_conf_import(struct server_conf *c, struct rd *in)
 	uint32_t n;
 	int r;
 
-	if ((r = conf_import(&server_conf_table, c, in)) < 0)
+	if ((r = conf_import_all(&server_conf_table, c, in)) < 0)
 		return r;
 	n = rd_u32(in);
 	for (uint32_t i = 0; r == 0 && i < n; i++)

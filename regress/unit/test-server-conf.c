@@ -540,28 +540,6 @@ test_faults(void **state)
 	    messages, "/nonexistent: No such file or directory\n");
 }
 
-/* What another process could send, cut anywhere, is refused. */
-static void
-test_import_cut(void **state)
-{
-	struct server_conf c, d;
-	struct buf out;
-	struct rd in;
-
-	(void)state;
-	must_read(&c, "Match user a\nBanner /x\n");
-	buf_init(&out);
-	assert_int_equal(server_conf_export(&c, &out), 0);
-	for (size_t len = 0; len < buf_len(&out); len += 7) {
-		in = rd_from(buf_data(&out), len);
-		server_conf_init(&d);
-		assert_true(server_conf_import(&d, &in) < 0);
-		server_conf_clear(&d);
-	}
-	buf_clear(&out);
-	server_conf_clear(&c);
-}
-
 static void
 test_deprecated(void **state)
 {
@@ -855,7 +833,6 @@ main(void)
 	    cmocka_unit_test(test_match_order),
 	    cmocka_unit_test(test_include),
 	    cmocka_unit_test(test_faults),
-	    cmocka_unit_test(test_import_cut),
 	    cmocka_unit_test(test_deprecated),
 	    cmocka_unit_test(test_unbuilt),
 	    cmocka_unit_test(test_hostbased),

@@ -214,8 +214,9 @@ begin(struct monitor *m, bool waits)
 	fd_close(&state_fd);
 	set_up_log(&m->state);
 	if (r != 0)
-		fatal("cannot read the state of the listener: %s",
-		    err_text(r));
+		fatal("cannot read the state of the listener%s: %s",
+		    r == ERR_FORMAT ? " (restart hpnsshd if it was replaced)" :
+				      "", err_text(r));
 	if (PROC_SPAWN_SESSION == 0 && !m->state.once)
 		(void)setsid();
 	m->socket_fd = STATE_FD_SOCKET;
