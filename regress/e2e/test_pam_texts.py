@@ -16,6 +16,7 @@ from terminal import Terminal
 ACCOUNT = "account required pam_nologin.so\naccount required pam_unix.so\n"
 CLOSED = "closed for a test"
 EXPIRED = "Your account has expired"
+METHODS = ("publickey", "password", "keyboard-interactive")
 
 pytestmark = pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
                                 reason="hpnssh or hpnsshd is not built")
@@ -89,12 +90,43 @@ def test_long_text(place, kind):
     assert b"Connection closed by" in done.err, done
 
 
+def says(place, text):
+    """PAM's account step says this to whoever logs in."""
+    told = place.dir / "told"
+    told.write_text(text)
+    place.service(UNIX, f"account optional pam_echo.so file={told}\n"
+                  "account required pam_permit.so\n"
+                  "session required pam_permit.so\n")
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("size", (20_000, 200_000))
+def test_long_text_of_who_logs_in(place, kind, method, size):
+    """All of what fits into a packet."""
+    text = "".join(f"line {i:07} of the rules\n" for i in range(size // 26))
+    says(place, text)
+    done = login(place, place.server(PAM, kind), method)
+    assert (done.rc, done.text) == (0, "in\n"), done
+    assert done.err.decode().strip() == text.strip()
+
+
+def test_text_that_no_packet_holds(place):
+    """Its beginning is shown, and the log says that it was cut."""
+    says(place, "begin\n" + "\u20ac" * 100_000 + "\nend")
+    server = place.server(PAM, "hpn")
+    done = login(place, server, "password")
+    assert (done.rc, done.text) == (0, "in\n"), done
+    shown = done.err.decode()
+    assert shown.startswith("begin\n\u20ac") and "end" not in shown
+    assert 70_000 < shown.count("\u20ac") < 100_000
+    assert "a message is cut" in server.log_text()
+
+
 # ---- passwords that grow old -------------------------------------------------
 
 NEW = "battery Staple 8"
 CHANGE = "You are required to change your password immediately"
 SOON = "Warning: your password will expire in 5 days."
-METHODS = ("publickey", "password", "keyboard-interactive")
 
 
 def age(place, field):

@@ -16,8 +16,9 @@
 #include "base/mem.h"
 #include "server/monitor/decoy-hash.h"
 
-enum { MESSAGES_MAX = 16 * 1024 }; /* bytes of messages that are kept to be
-				    * shown later */
+/* Bytes of messages that are kept to be shown later: as many as fit into a
+ * packet. */
+enum { MESSAGES_MAX = 240 * 1024 };
 
 struct pam {
 	pam_handle_t *handle;
@@ -80,11 +81,22 @@ load_library(void)
 
 /* ---- conversation ----------------------------------------------------- */
 
+/* A text that has no room is cut: its beginning is what a user has to know. */
 static void
 keep_message(struct pam *p, const char *text)
 {
-	if (buf_len(&p->messages) + strlen(text) < MESSAGES_MAX)
-		buf_printf(&p->messages, "%s\n", text);
+	size_t used = buf_len(&p->messages), len = strlen(text);
+
+	if (used + 1 >= MESSAGES_MAX)
+		return;
+	if (len > MESSAGES_MAX - used - 1) {
+		len = MESSAGES_MAX - used - 1;
+		while (len > 0 && ((unsigned char)text[len] & 0xc0) == 0x80)
+			len--; /* not amid a character */
+		log_info("PAM: a message is cut after %zu bytes", len);
+	}
+	buf_put(&p->messages, text, len);
+	buf_put_u8(&p->messages, '\n');
 }
 
 static void
