@@ -7,6 +7,7 @@ import json
 import os
 import re
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -44,6 +45,9 @@ def schema():
 
 
 SCHEMA = schema()
+CLAIMED = dict(re.findall(r"`([a-z_]+)(\??)`", re.search(
+    r"`claimed` has (.*?) is what held", DOC.read_text(), re.S)[1]))
+HOLDERS = {"receive-buffer", "send-buffer", "path", "idle"}
 
 
 def check(line):
@@ -58,6 +62,11 @@ def check(line):
     assert e["by"] == by and every <= set(e), e
     assert must <= fields and fields - digests <= must | may, (e, must, may)
     assert e["v"] == 1
+    claimed = e.get("claimed")
+    if claimed is not None:
+        assert set(claimed) <= set(CLAIMED), e
+        assert {k for k, may in CLAIMED.items() if not may} <= set(claimed), e
+        assert claimed.get("held_by", "idle") in HOLDERS
     assert by == "listener" or re.fullmatch(r"[0-9a-f]{16}", e["conn"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z", e["ts"])
     return e
@@ -115,6 +124,23 @@ def test_a_command(served, log):
     assert session["uid"] == os.getuid() and session["user"] == harness.ME
     assert end["authenticated"] and end["claimed"]["bytes_in"] > 0
     assert end["claimed"]["cipher"] and "rtt_us" in end["claimed"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="numbers of Linux")
+def test_what_held_a_connection_back(served, log):
+    """A client that reads slowly, and one that only asks."""
+    client = served()
+    client.ssh("true")
+    assert "held_by" not in until_closed(log)[-1]["claimed"]
+    process = harness.start([*client.ssh_args(), "head -c 30000000 /dev/zero"],
+                            stdout=-1)
+    time.sleep(2)
+    process.stdout.read()
+    process.wait(60)
+    claimed = until_closed(log, 2)[-1]["claimed"]
+    assert claimed["bytes_out"] > 30_000_000
+    assert claimed["held_by"] == "idle", claimed  # SSH's window, not TCP's
+    assert claimed["busy_us"] < 60_000_000
 
 
 def test_nobody_logs_in(served, log):

@@ -290,6 +290,24 @@ test_random_bytes(void **state)
 	free(bytes);
 }
 
+/* An earlier version's file is made anew, and the log says why. */
+static void
+test_earlier_version(void **state)
+{
+	struct counters *c = counters_new(path);
+	uint32_t version = COUNTERS_VERSION - 1;
+
+	(void)state;
+	counters_count(c, COUNTER_DELETES, 1);
+	assert_int_equal(counters_flush(c), 0);
+	put_bytes(&version, sizeof version, 8);
+	messages_forget();
+	assert_int_equal(look(c).total[COUNTER_DELETES], 0);
+	assert_non_null(strstr(messages, "made by an earlier version"));
+	assert_null(strstr(messages, "broken"));
+	counters_free(c);
+}
+
 /* A later version's file is left as it is. */
 static void
 test_later_version(void **state)
@@ -614,7 +632,8 @@ test_shares_of_counters(void **state)
 	/* Of the other direction nobody wants much: the rest is divided. */
 	assert_int_equal(got[2][1], 10 + (400 - 30) / 2);
 	/* What else is written keeps shares; a user's limit is one of all. */
-	counters_session_begin(c[0]);
+	counters_note_sessions(c[0], 1);
+	assert_int_equal(counters_flush(c[0]), 0);
 	counters_set_limits(c[1], &(struct counters_limits){ .user_max = 50,
 		.group_max = UINT64_MAX });
 	assert_int_equal(counters_share(c[1], all, 400, true, got[1]), 0);
@@ -652,7 +671,8 @@ main(void)
 	const struct CMUnitTest tests[] = { TEST(test_counts),
 		TEST(test_races), TEST(test_killed), TEST(test_stopped),
 		TEST(test_broken), TEST(test_short), TEST(test_random_bytes),
-		TEST(test_later_version), TEST(test_foreign),
+		TEST(test_earlier_version), TEST(test_later_version),
+		TEST(test_foreign),
 		TEST(test_removed), TEST(test_no_directory), TEST(test_limits),
 		TEST(test_sessions), TEST(test_turns), TEST(test_paths),
 		TEST(test_text), TEST(test_shares_of_counters),

@@ -156,8 +156,76 @@ test_there_and_back(void **state)
 	buf_clear(&b);
 }
 
-/* A log that may not grow further loses lines, counts them, and ends nobody;
- * with room again the line that was cut has an end. */
+static int
+get_again(const struct event *e)
+{
+	struct event_copy c;
+	struct buf b = { 0 };
+	struct rd r;
+	int err;
+
+	event_put(&b, e);
+	r = rd_from_buf(&b);
+	err = event_get(&r, &c);
+	event_copy_clear(&c);
+	buf_clear(&b);
+	return err;
+}
+
+/* Fields that have a list of words have no others: what reads lines need not
+ * look at them. */
+static void
+test_words(void **state)
+{
+	static const char *const others[] = { "", "PUT", "put ", "\xff",
+		"pu\xc3\xa9", "done\n" };
+	struct event e = { .type = EVENT_TRANSFER,
+		.texts = { "get", "part" } };
+
+	(void)state;
+	assert_int_equal(get_again(&e), 0);
+	for (size_t i = 0; i < ARRAY_LEN(others); i++) {
+		e.texts[0] = others[i];
+		assert_int_equal(get_again(&e), ERR_PROTOCOL);
+		e.texts[0] = "get";
+		e.texts[1] = others[i];
+		assert_int_equal(get_again(&e), ERR_PROTOCOL);
+		e.texts[1] = "failed";
+	}
+	e = (struct event){ .type = EVENT_SESSION_OPEN,
+		.texts = { "exec", "\xff", "\xff" } };
+	assert_int_equal(get_again(&e), 0);
+	e.texts[0] = "root";
+	assert_int_equal(get_again(&e), ERR_PROTOCOL);
+	e = (struct event){ .type = EVENT_CONNECTION,
+		.texts = { "none", "" } };
+	assert_int_equal(get_again(&e), 0);
+	e.texts[1] = "me";
+	assert_int_equal(get_again(&e), ERR_PROTOCOL);
+}
+
+/* Numbers stay integers for readers whose numbers are doubles. */
+static void
+test_largest_number(void **state)
+{
+	const struct event_origin o = { .host = "h", .pid = 1 };
+	const struct event e = { .type = EVENT_TRANSFER,
+		.texts = { "get", "done" },
+		.paths = { "p" },
+		.numbers = { 1, UINT64_MAX, 5, UINT64_MAX } };
+	struct buf b = { 0 };
+	char *line;
+
+	(void)state;
+	event_line_claim(&b, &e, SERVER_EVENT_PATHS_YES, &o);
+	line = text_of(&b);
+	assert_non_null(strstr(line, "\"bytes_read\":9007199254740991,"));
+	assert_non_null(strstr(line, "\"bytes_written\":5,"));
+	free(line);
+}
+
+/* A log that may not grow further loses lines, counts them, and ends nobody.
+ * What it has of a line that was cut is taken back. */
 static void
 test_full_file(void **state)
 {
@@ -181,15 +249,47 @@ test_full_file(void **state)
 	event_sink_put(s, &b); /* cut */
 	event_sink_put(s, &b); /* too soon after that */
 	assert_int_equal(event_sink_dropped(s), 2);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 8);
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
 	usleep(1100 * 1000);
 	event_sink_put(s, &b);
 	assert_int_equal(event_sink_dropped(s), 2);
 	event_sink_free(s);
+	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
 	assert_int_equal(fd_read_file(fd, &text, 100), 0);
-	assert_int_equal(buf_len(&text), 19);
-	assert_memory_equal(buf_data(&text), "1234567\n12\n1234567\n", 19);
+	assert_int_equal(buf_len(&text), 16);
+	assert_memory_equal(buf_data(&text), "1234567\n1234567\n", 16);
 	buf_clear(&text);
+	buf_clear(&b);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* Of several lines those that are whole stay, and do not count as dropped. */
+static void
+test_full_amid_lines(void **state)
+{
+	char path[] = "/tmp/hpn-events-XXXXXX", spec[64];
+	struct rlimit before, small = { .rlim_cur = 10 };
+	struct event_sink *s;
+	struct buf b = { 0 };
+	int fd = mkstemp(path);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+	small.rlim_max = before.rlim_max;
+	snprintf(spec, sizeof spec, "file:%s", path);
+	s = event_sink_new(spec, 0);
+	assert_non_null(s);
+	log_set_level(LOG_LVL_QUIET);
+	buf_put(&b, "1\n2\n345678\n9\n", 13);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	event_sink_put(s, &b);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(event_sink_dropped(s), 2);
+	assert_int_equal(lseek(fd, 0, SEEK_END), 4);
+	event_sink_free(s);
 	buf_clear(&b);
 	close(fd);
 	assert_int_equal(unlink(path), 0);
@@ -199,6 +299,9 @@ int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_largest_number),
+		cmocka_unit_test(test_full_amid_lines),
 		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_cut),
 		cmocka_unit_test(test_longest),

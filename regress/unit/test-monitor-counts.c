@@ -22,6 +22,8 @@
 #include "server/events/counters.h"
 #include "server/monitor/monitor-counts.h"
 
+enum { MAX_SESSIONS = 10 };
+
 static struct server_conf conf;
 static char pid_path[128], text_path[128], *counters_file;
 static struct user ann = { .name = (char *)"ann", .uid = 1000, .valid = true };
@@ -35,6 +37,7 @@ set_up(void **state)
 	snprintf(text_path, sizeof text_path, "%s/text", temp_dir);
 	memset(&conf, 0, sizeof conf);
 	conf.listen.pid_file = pid_path;
+	conf.session.max_sessions = MAX_SESSIONS;
 	conf.session.max_sessions_per_user = INT_MAX;
 	conf.session.max_connections_per_user = INT_MAX;
 	counters_file = counters_path(&conf);
@@ -249,6 +252,59 @@ test_kinds_of_sessions(void **state)
 	monitor_counts_end(mc);
 }
 
+/* Sessions that are claimed without end: no more are open than MaxSessions
+ * allows one connection, and the sums have a pace. */
+static void
+test_sessions_without_end(void **state)
+{
+	enum { CLAIMS = 100 * 1000 };
+	const struct event open = { .type = EVENT_SESSION_OPEN,
+		.texts = { "exec", "", "" } };
+	uint64_t began = clock_ms();
+	struct monitor_counts *mc = begin();
+	struct counters_now now;
+
+	(void)state;
+	assert_true(monitor_counts_enter(mc, &conf, &ann));
+	for (int i = 0; i < CLAIMS; i++)
+		monitor_counts_claim(mc, &open);
+	monitor_counts_flush(mc);
+	now = look();
+	assert_int_equal(now.sessions, MAX_SESSIONS);
+	assert_true(now.total[COUNTER_COMMANDS] >= 1000);
+	assert_true(now.total[COUNTER_COMMANDS] <=
+	    (clock_ms() - began + 1000) * 1000);
+	monitor_counts_end(mc);
+}
+
+/* The lock is not taken for each message of claims, and nothing is lost. */
+static void
+test_claims_are_handed_over_together(void **state)
+{
+	struct monitor_counts *mc = begin();
+	struct event e = { .type = EVENT_SUMMARY };
+	uint64_t began = clock_ms(), took;
+	unsigned seen = 0;
+	uint64_t last = 0, total;
+
+	(void)state;
+	for (int i = 1; i <= 2000; i++) {
+		e.numbers[2] = (uint64_t)i;
+		monitor_counts_claim(mc, &e);
+		monitor_counts_flush_claims(mc);
+		if (i % 20 == 0) {
+			total = look().total[COUNTER_FILE_BYTES_READ];
+			seen += total != last;
+			last = total;
+		}
+	}
+	took = clock_ms() - began;
+	assert_true(seen >= 1 && seen <= took / 20 + 1);
+	monitor_counts_flush(mc);
+	assert_int_equal(look().total[COUNTER_FILE_BYTES_READ], 2000);
+	monitor_counts_end(mc);
+}
+
 static void
 test_sums_grow(void **state)
 {
@@ -383,6 +439,8 @@ main(void)
 		TEST(test_connections_of_a_user),
 		TEST(test_sessions_of_a_user),
 		TEST(test_kinds_of_sessions),
+		TEST(test_sessions_without_end),
+		TEST(test_claims_are_handed_over_together),
 		TEST(test_sums_grow),
 		TEST(test_lies),
 		TEST(test_text),

@@ -49,6 +49,7 @@ struct counters {
 	bool told;
 	struct counters_slot mine; /* this process's slot as it should be in the
 				    * file */
+	bool mine_is_new; /* mine is to be written with what was counted */
 	int64_t at;		   /* which slot; -1: none */
 	uint64_t todo[COUNTER_COUNT];
 	uint64_t busy_ms; /* clock_ms() when the lock could not be taken; 0: it

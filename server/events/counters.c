@@ -171,7 +171,10 @@ get_head(struct counters *c)
 	    h->version == COUNTERS_VERSION && h->counters == COUNTER_COUNT &&
 	    h->used <= COUNTERS_SLOTS && h->sum == sum_of(h))
 		return 0;
-	log_error("counters %s: broken; they begin at 0 again", c->path);
+	log_error("counters %s: %s; they begin at 0 again", c->path,
+	    n >= (ssize_t)offsetof(struct counters_head, since) &&
+		    h->magic == MAGIC && h->version < COUNTERS_VERSION ?
+		"made by an earlier version" : "broken");
 	return make_head(c);
 }
 
@@ -347,6 +350,8 @@ hand_over(struct counters *c)
 		c->head.total[i] += c->todo[i];
 	if ((r = counters_put_head(c)) == 0)
 		memset(c->todo, 0, sizeof c->todo);
+	if (r == 0 && c->mine_is_new && (r = counters_put_mine(c)) == 0)
+		c->mine_is_new = false;
 	return r;
 }
 
@@ -598,10 +603,12 @@ counters_session(struct counters *c, uint64_t max)
 	return r;
 }
 
-static void
-set_sessions(struct counters *c, uint64_t n)
+void
+counters_session_end(struct counters *c)
 {
-	c->mine.sessions = n;
+	if (c->mine.sessions == 0)
+		return;
+	c->mine.sessions--;
 	if (lock(c) != 0)
 		return;
 	(void)!counters_put_mine(c);
@@ -609,14 +616,8 @@ set_sessions(struct counters *c, uint64_t n)
 }
 
 void
-counters_session_begin(struct counters *c)
+counters_note_sessions(struct counters *c, uint64_t n)
 {
-	set_sessions(c, c->mine.sessions + 1);
-}
-
-void
-counters_session_end(struct counters *c)
-{
-	if (c->mine.sessions > 0)
-		set_sessions(c, c->mine.sessions - 1);
+	c->mine.sessions = n;
+	c->mine_is_new = true;
 }

@@ -90,9 +90,11 @@ int counters_login(struct counters *c, uid_t uid, uint64_t max) must_check;
 /* Counts a session more. ERR_LIMIT: the user has max on all connections. Else
  * as counters_flush(). */
 int counters_session(struct counters *c, uint64_t max) must_check;
-/* Count a session more, whatever the limit, and one less. */
-void counters_session_begin(struct counters *c);
+/* Counts a session less. */
 void counters_session_end(struct counters *c);
+/* Sets how many sessions are open on this connection, where there is no limit;
+ * counters_flush() writes it. */
+void counters_note_sessions(struct counters *c, uint64_t n);
 
 /* Sets this connection's limits; the next counters_share() writes them. */
 void counters_set_limits(struct counters *c,

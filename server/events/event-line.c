@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/json.h"
+#include "base/mem.h"
 #include "base/str.h"
 #include "crypto/digest.h"
 
@@ -15,6 +16,10 @@ enum {
 	TEXT_ROOM = 200,   /* bytes of a text, escaped */
 	PATHS_ROOM = 1800, /* bytes of all paths of a line, escaped */
 };
+
+/* The largest integer that all readers of JSON take for what it is: a claim of
+ * more would stop some of them. */
+#define NUMBER_MAX ((UINT64_C(1) << 53) - 1)
 
 static void
 put_time(struct buf *b)
@@ -106,10 +111,12 @@ put_fields(struct buf *b, const struct event *e)
 		if (e->texts[i][0] != '\0')
 			event_line_text(b, s->texts[i], e->texts[i]);
 	for (size_t i = 0; s->numbers[i] != NULL; i++) {
+		uint64_t n = MIN(e->numbers[i], NUMBER_MAX);
+
 		if (strcmp(s->numbers[i], "seconds") == 0)
-			json_put_ms(b, s->numbers[i], e->numbers[i]);
+			json_put_ms(b, s->numbers[i], n);
 		else
-			json_put_number(b, s->numbers[i], e->numbers[i]);
+			json_put_number(b, s->numbers[i], n);
 	}
 }
 

@@ -39,6 +39,7 @@ struct event_sink {
 	int fd; /* -1: not open */
 	uint64_t looked_ms, failed_ms;
 	bool torn; /* the file's last line has no end */
+	size_t taken; /* of what a file did not take whole: bytes of lines */
 	bool told; /* an error was logged */
 	struct buf waiting; /* lines that a socket has no room for */
 	size_t waiting_lines;
@@ -91,8 +92,29 @@ look_at_name(struct event_sink *s)
 	s->torn = false;
 }
 
+static size_t
+after_last_line(const char *lines, size_t len)
+{
+	while (len > 0 && lines[len - 1] != '\n')
+		len--;
+	return len;
+}
+
+/* Takes back the beginning of a line at the end of the file, unless another
+ * process has appended to it since. */
+static bool
+take_back(int fd, size_t len)
+{
+	off_t end = lseek(fd, 0, SEEK_CUR);
+	struct stat st;
+
+	return end != -1 && fstat(fd, &st) == 0 && st.st_size == end &&
+	    ftruncate(fd, end - (off_t)len) == 0;
+}
+
 /* One write: other processes append to the same file. A line that a full disk
- * has cut gets an end before the next one. */
+ * has cut is taken back, or gets an end before the next one: what another
+ * process writes must not go on in it. */
 static int
 write_lines(struct event_sink *s, const char *lines, size_t len)
 {
@@ -102,11 +124,15 @@ write_lines(struct event_sink *s, const char *lines, size_t len)
 		return ERR_SYSTEM;
 	s->torn = false;
 	n = fd_write(s->fd, lines, len);
-	if (n > 0 && (size_t)n < len) {
-		s->torn = lines[n - 1] != '\n';
+	if (n == (ssize_t)len)
+		return 0;
+	if (n > 0) {
+		s->taken = after_last_line(lines, (size_t)n);
+		s->torn = s->taken < (size_t)n &&
+		    !take_back(s->fd, (size_t)n - s->taken);
 		errno = ENOSPC;
 	}
-	return n == (ssize_t)len ? 0 : ERR_SYSTEM;
+	return ERR_SYSTEM;
 }
 
 /* Writes lines to the file. SIGXFSZ is ignored meanwhile, so that a file at its
@@ -319,8 +345,10 @@ event_sink_put(struct event_sink *s, const struct buf *lines)
 		return;
 	}
 	look_at_name(s);
+	s->taken = 0;
 	if (put(s, (const char *)buf_data(lines), buf_len(lines)) != 0)
-		s->dropped += str_count_lines(buf_data(lines), buf_len(lines));
+		s->dropped += str_count_lines(buf_data(lines) + s->taken,
+		    buf_len(lines) - s->taken);
 }
 
 uint64_t

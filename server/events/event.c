@@ -6,13 +6,21 @@
 
 #include "base/mem.h"
 
+static const char *const kinds[] = { "shell", "exec", "subsystem", NULL };
+static const char *const ops[] = { "get", "put", NULL };
+static const char *const results[] = { "done", "part", "failed", NULL };
+static const char *const holders[] = { "", "receive-buffer", "send-buffer",
+	"path", "idle", NULL };
+
 const struct event_schema event_schemas[EVENT_TYPE_COUNT] = {
 	[EVENT_SESSION_OPEN] = { "session-open",
 	    .texts = { "kind", "command", "job" },
+	    .words = { kinds },
 	    .numbers = { "session" } },
 	[EVENT_SESSION_CLOSE] = { "session-close", .numbers = { "session" } },
 	[EVENT_TRANSFER] = { "transfer",
 	    .texts = { "op", "result" },
+	    .words = { ops, results },
 	    .paths = { "path" },
 	    .numbers = { "session", "bytes_read", "bytes_written",
 		"seconds" } },
@@ -25,9 +33,11 @@ const struct event_schema event_schemas[EVENT_TYPE_COUNT] = {
 		"bytes_written", "deletes", "renames", "failures",
 		"dropped" } },
 	[EVENT_CONNECTION] = { "claimed",
-	    .texts = { "cipher" },
+	    .texts = { "cipher", "held_by" },
+	    .words = { NULL, holders },
 	    .numbers = { "bytes_in", "bytes_out", "rtt_us",
-		"retransmissions" } },
+		"retransmissions", "busy_us", "receive_buffer_us",
+		"send_buffer_us" } },
 };
 
 static size_t
@@ -61,6 +71,15 @@ event_put(struct buf *b, const struct event *e)
 		buf_put_u64(b, e->numbers[i]);
 }
 
+static bool
+is_word(const char *text, const char *const *words)
+{
+	for (; words != NULL && *words != NULL; words++)
+		if (text != NULL && strcmp(text, *words) == 0)
+			return true;
+	return words == NULL;
+}
+
 int
 event_get(struct rd *in, struct event_copy *out)
 {
@@ -79,7 +98,12 @@ event_get(struct rd *in, struct event_copy *out)
 		out->e.paths[i] = *own++ = rd_cstring(in, EVENT_PATH_MAX);
 	for (size_t i = 0; i < count(s->numbers); i++)
 		out->e.numbers[i] = rd_u64(in);
-	return rd_err(in);
+	if (rd_err(in) != 0)
+		return rd_err(in);
+	for (size_t i = 0; i < count(s->texts); i++)
+		if (!is_word(out->e.texts[i], s->words[i]))
+			return ERR_PROTOCOL;
+	return 0;
 }
 
 void

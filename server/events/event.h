@@ -40,6 +40,8 @@ enum event_type {
 struct event_schema {
 	const char *name;
 	const char *texts[EVENT_TEXTS + 1];
+	/* What a text may be; NULL: anything. */
+	const char *const *words[EVENT_TEXTS];
 	const char *paths[EVENT_PATHS + 1];
 	const char *numbers[EVENT_NUMBERS + 1];
 };

@@ -25,6 +25,10 @@ enum {
 	BYTES_PER_MS = 16 * 1024 * 1024,
 	THINGS_PER_MS = 1000,
 	FIRST_MS = 1000, /* for the first claim */
+	/* Processes of users cannot make their monitors take the lock, or
+	 * divide shares at once, more often. Honest ones ask for less. */
+	LOCK_AGAIN_MS = 20,
+	AT_ONCE_MS = 300,
 };
 
 /* A sum that the user's process claims, and the counter that grows with it. */
@@ -56,6 +60,9 @@ struct monitor_counts {
 	struct loop_timer *timer;     /* NULL: not yet */
 	uint64_t began_ms;
 	uint64_t claimed[ARRAY_LEN(claims)]; /* the last of each */
+	uint64_t sessions_told;		     /* claims of sessions */
+	uint64_t open, open_max; /* sessions, as claimed; MaxSessions */
+	uint64_t flushed_ms, at_once_ms;
 	uint64_t dropped;
 	bool active; /* this connection is counted: a keyword needs it */
 	bool asks;   /* the session process asks for each session:
@@ -240,6 +247,12 @@ void
 monitor_counts_share(struct monitor_counts *mc, const uint64_t want[2],
     bool at_once, uint64_t got[2])
 {
+	uint64_t now = clock_ms();
+
+	if (mc != NULL && at_once && now - mc->at_once_ms < AT_ONCE_MS)
+		at_once = false;
+	if (mc != NULL && at_once)
+		mc->at_once_ms = now;
 	/* If the file cannot be used, the lowest limit of all holds for this
 	 * connection alone. */
 	if (mc == NULL ||
@@ -256,6 +269,7 @@ monitor_counts_enter(struct monitor_counts *mc, const struct server_conf *conf,
 	if (mc == NULL)
 		return true;
 	mc->asks = conf->session.max_sessions_per_user != INT_MAX;
+	mc->open_max = (uint64_t)MAX(conf->session.max_sessions, 0);
 	mc->active = mc->active || has_limits(conf);
 	if (!mc->active)
 		return true;
@@ -295,11 +309,20 @@ monitor_counts_limit(struct monitor_counts *mc, const char *what)
 	monitor_counts_flush(mc);
 }
 
+static uint64_t
+age_ms(const struct monitor_counts *mc)
+{
+	return clock_ms() - mc->began_ms + FIRST_MS;
+}
+
 static void
 count_session(struct monitor_counts *mc, const char *kind)
 {
 	const struct counter_row *r;
 
+	if (mc->sessions_told >= age_ms(mc) * THINGS_PER_MS)
+		return;
+	mc->sessions_told++;
 	for (size_t i = 0; i < counter_row_count; i++) {
 		r = &counter_rows[i];
 		if (r->counter >= COUNTER_SHELLS &&
@@ -314,7 +337,7 @@ count_session(struct monitor_counts *mc, const char *kind)
 static void
 count_sums(struct monitor_counts *mc, const struct event *e)
 {
-	uint64_t ms = clock_ms() - mc->began_ms + FIRST_MS, sum;
+	uint64_t ms = age_ms(mc), sum;
 	const struct claim *c;
 
 	for (size_t i = 0; i < ARRAY_LEN(claims); i++) {
@@ -342,10 +365,21 @@ monitor_counts_claim(struct monitor_counts *mc, const struct event *e)
 	 * and these events are not. */
 	if (mc->asks || !mc->active)
 		return;
-	if (e->type == EVENT_SESSION_OPEN)
-		counters_session_begin(mc->counters);
-	else if (e->type == EVENT_SESSION_CLOSE)
-		counters_session_end(mc->counters);
+	if (e->type == EVENT_SESSION_OPEN && mc->open < mc->open_max)
+		counters_note_sessions(mc->counters, ++mc->open);
+	else if (e->type == EVENT_SESSION_CLOSE && mc->open > 0)
+		counters_note_sessions(mc->counters, --mc->open);
+}
+
+void
+monitor_counts_flush_claims(struct monitor_counts *mc)
+{
+	uint64_t now = clock_ms();
+
+	if (mc == NULL || now - mc->flushed_ms < LOCK_AGAIN_MS)
+		return;
+	mc->flushed_ms = now;
+	monitor_counts_flush(mc);
 }
 
 void

@@ -49,6 +49,9 @@ void monitor_counts_session_end(struct monitor_counts *mc);
 /* what: a keyword. */
 void monitor_counts_limit(struct monitor_counts *mc, const char *what);
 void monitor_counts_claim(struct monitor_counts *mc, const struct event *e);
+/* Hands over what was claimed, if that was not done a moment ago: the next
+ * call, the text of metrics or the end does it then. */
+void monitor_counts_flush_claims(struct monitor_counts *mc);
 /* Counts the lines that the log of events has dropped; lines: since the
  * beginning. */
 void monitor_counts_dropped(struct monitor_counts *mc, uint64_t lines);

@@ -297,7 +297,7 @@ monitor_on_event(struct monitor *m, struct rd *in, struct buf *out)
 	}
 	if (m->events != NULL) {
 		event_sink_put(m->events->sink, &lines);
-		monitor_counts_flush(m->events->counts);
+		monitor_counts_flush_claims(m->events->counts);
 	}
 	buf_clear(&lines);
 	return err;

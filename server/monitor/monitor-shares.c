@@ -17,12 +17,28 @@
 #include "server/monitor/monitor-events.h"
 #include "server/monitor/monitor.h"
 
+/* The pause after an answer: a process of the user's that asks without end must
+ * not keep the lock of the counters from others. Ours asks each 100 ms. */
+enum { PAUSE_MS = 20 };
+
 struct monitor_shares {
 	struct monitor *m;
 	struct loop *loop;
 	int fd; /* -1: the process has not asked for a share yet */
-	struct loop_fd *watch;
+	struct loop_fd *watch; /* NULL: also during the pause */
+	struct loop_timer *pause;
 };
+
+static void on_want(void *arg, int fd, int events);
+
+static void
+on_pause_end(void *arg)
+{
+	struct monitor_shares *s = arg;
+
+	s->pause = NULL;
+	s->watch = loop_watch(s->loop, s->fd, LOOP_READ, on_want, s);
+}
 
 static void
 answer(struct monitor_shares *s, const uint8_t *want)
@@ -65,8 +81,12 @@ on_want(void *arg, int fd, int events)
 		memcpy(last, msg, sizeof last);
 		any = true;
 	}
-	if (any)
-		answer(s, last);
+	if (!any)
+		return;
+	answer(s, last);
+	loop_unwatch(s->loop, s->watch);
+	s->watch = NULL;
+	s->pause = loop_after(s->loop, PAUSE_MS, on_pause_end, s);
 }
 
 void
@@ -86,6 +106,7 @@ monitor_shares_end(struct monitor *m)
 	if (s == NULL)
 		return;
 	loop_unwatch(s->loop, s->watch);
+	loop_cancel(s->loop, s->pause);
 	fd_close(&s->fd);
 	free(s);
 	m->shares = NULL;

@@ -21,6 +21,7 @@ enum {
 	KEPT_MAX = 4 * 1024 * 1024,
 	END_MS = 1000,
 	WORD_MAX = 256,
+	BYTES_MIN = 1024 * 1024, /* less than that was held by nothing */
 };
 
 /* The sums in the order of the numbers of EVENT_SUMMARY. */
@@ -48,6 +49,7 @@ struct session_events {
 	struct loop_timer *figures;
 	struct buf kept; /* events, each as a string */
 	struct loop_timer *flush, *summary;
+	uint64_t began_ms;
 	uint64_t sums[SUMS];
 };
 
@@ -69,6 +71,7 @@ session_events_new(struct loop *l, int monitor_fd,
 	se = xcalloc(1, sizeof *se);
 	se->loop = l;
 	se->fd = monitor_fd;
+	se->began_ms = clock_ms();
 	se->detail =
 	    is_logged ? conf->log.event_detail : SERVER_EVENT_SUMMARY;
 	se->sums_wanted = is_counted || se->detail != SERVER_EVENT_SESSIONS;
@@ -286,6 +289,30 @@ session_events_sftp(struct session_events *se, uint32_t id,
 
 /* ---- the connection ------------------------------------------------------ */
 
+/* What held back most of the time what this end has sent. Of what it has
+ * received the client's kernel knows that. */
+static const char *
+held_by(const struct tcp_numbers *t, uint64_t in, uint64_t out,
+    uint64_t elapsed_us)
+{
+	static const char *const names[] = { "receive-buffer", "send-buffer",
+		"path", "idle" };
+	uint64_t busy = t->v[TCP_BUSY_TIME], buffers, v[4];
+	size_t most = 3;
+
+	if (out < BYTES_MIN || out < in || t->kernel == 0)
+		return "";
+	v[0] = t->v[TCP_RWND_LIMITED];
+	v[1] = t->v[TCP_SNDBUF_LIMITED];
+	buffers = v[0] + v[1];
+	v[2] = busy > buffers ? busy - buffers : 0;
+	v[3] = elapsed_us > busy ? elapsed_us - busy : 0;
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (v[i] > v[most])
+			most = i;
+	return names[most];
+}
+
 static void
 tell_figures(struct session_events *se, const struct packet *p, int socket_fd,
     const char *cipher)
@@ -298,6 +325,11 @@ tell_figures(struct session_events *se, const struct packet *p, int socket_fd,
 	if (tcp_measure(socket_fd, &t) == 0) {
 		e.numbers[2] = t.v[TCP_RTT];
 		e.numbers[3] = t.v[TCP_TOTAL_RETRANS];
+		e.numbers[4] = t.v[TCP_BUSY_TIME];
+		e.numbers[5] = t.v[TCP_RWND_LIMITED];
+		e.numbers[6] = t.v[TCP_SNDBUF_LIMITED];
+		e.texts[1] = held_by(&t, e.numbers[0], e.numbers[1],
+		    (clock_ms() - se->began_ms) * 1000);
 	}
 	tell(se, &e);
 }
