@@ -44,12 +44,18 @@ def pytest_configure(config):
 # Workers take file after file: those of which one takes a large part of a
 # minute come first, so that no worker has one left when the others are done.
 LONG_FILES = [f"test_{name}.py" for name in (
-    "matrix", "copy_model", "scp_breaks", "scp_broken_servers", "keygen",
-    "hostile_client", "user_certificates", "otp", "forward_client",
-    "keygen_signatures", "forward_server", "hostile_server", "transfer",
+    "scp_breaks", "scp_broken_servers", "copy_model", "forward_client",
+    "check", "scp_deep", "survive", "scp_faults", "scp_retry", "keygen",
+    "sshd_login", "scp_same_file", "sync_faults", "shares", "completion",
+    "opens", "hostile_server", "sync", "ssh_jump", "first_installation",
+    "user_certificates", "direct", "scp_ahead", "session_rules",
+    "hostile_client", "survive_hostile", "scp_resume", "login_rules",
+    "sync_durable", "certificate_command", "manifest",
+    # between programs
+    "matrix", "otp", "keygen_signatures", "forward_server", "transfer",
     "fail2ban", "mux_programs", "forward_programs", "gss_kex",
-    "client_certificates", "scp_ahead", "scp_resume", "scp_fidelity",
-    "scp_lanes", "tokens", "x11_forwarding", "clients")]
+    "client_certificates", "scp_fidelity", "scp_lanes", "tokens",
+    "x11_forwarding", "clients")]
 
 
 def pytest_collection_modifyitems(items):
