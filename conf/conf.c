@@ -460,6 +460,17 @@ conf_export(const struct conf_table *t, const void *fields, bool marked_only,
 }
 
 int
+conf_export_one(const struct conf_table *t, const void *fields,
+    const char *keyword, struct buf *out)
+{
+	const struct conf_row *row = conf_find(t, keyword);
+	int r = row != NULL ? export_row(row, true, fields, out) :
+			      ERR_NOT_FOUND;
+
+	return r != 0 ? r : buf_err(out);
+}
+
+int
 conf_import_words(struct rd *in, struct strlist *words)
 {
 	uint32_t n = rd_u32(in);

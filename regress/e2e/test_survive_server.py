@@ -298,6 +298,8 @@ def test_key_gets_a_command(server, key):
     "DenyUsers *", "PubkeyAuthentication no", "Survive no", "PermitTTY no",
     "AllowTcpForwarding no", "ForceCommand true",
     "AuthenticationMethods publickey,password",
+    "GatewayPorts yes", "MaxSessions 1", "SetEnv X=1", "UserRateMax 1MB",
+    "ChannelTimeout *=5m",
     "Match Address 127.0.0.1\nDenyUsers *\nMatch all"])
 def test_rules_that_changed(server, key, late):
     session = begin(server, key)

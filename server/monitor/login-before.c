@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "crypto/digest.h"
 #include "server/monitor/login-rules.h"
 
 /* The method of a proof; NULL: there is no such method, or it stands for others
@@ -142,25 +141,6 @@ login_before_keep(const struct rendezvous_answer *a, struct login_shown *s)
 	s->n = a->n;
 	s->at_ms = clock_boot_ms() - a->age_ms;
 	buf_put(&s->info, a->auth_info.p, a->auth_info.len);
-}
-
-int
-login_before_bounds(const struct login *l, const struct permits *p,
-    uint8_t out[LOGIN_BOUNDS_LEN])
-{
-	struct buf b = { 0 };
-	int r;
-
-	permits_export(p, &b);
-	buf_put_cstring(&b, l->conf.session.force_command);
-	buf_put_cstring(&b, l->conf.session.chroot_directory);
-	buf_put_bool(&b, l->conf.session.permit_tty != 0);
-	buf_put_u32(&b, (uint32_t)l->user->uid);
-	buf_put_u32(&b, (uint32_t)l->user->gid);
-	if ((r = buf_err(&b)) == 0)
-		r = digest_once(DIGEST_SHA256, buf_data(&b), buf_len(&b), out);
-	buf_clear(&b);
-	return r;
 }
 
 int

@@ -13,17 +13,11 @@
 #include "server/monitor/login-internal.h"
 #include "server/monitor/rendezvous-wire.h"
 
-enum { LOGIN_BOUNDS_LEN = 32 };
-
 /* Returns NULL if what was shown lets the user in today; t then has the
  * permits. Else the reason (static) why it does not. Appends a description of
  * what was shown to text, for the log. */
 const char *login_before_why_not(struct login *l,
     const struct rendezvous_answer *a, struct login_try *t, struct buf *text);
-/* A digest of all that a session of this login is held to: its permits (p), its
- * account, and what the configuration forces on it. */
-int login_before_bounds(const struct login *l, const struct permits *p,
-    uint8_t out[LOGIN_BOUNDS_LEN]) must_check;
 /* Fills *a with what was shown in this login, for another one to check;
  * borrowed from l. */
 int login_before_tell(const struct login *l,

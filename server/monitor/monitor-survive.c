@@ -19,6 +19,7 @@
 #include "connection-survive.h"
 #include "crypto/rand.h"
 #include "server/monitor/login-before.h"
+#include "server/monitor/login-bounds.h"
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/rendezvous.h"
@@ -314,7 +315,7 @@ answer_asker(struct monitor_survive *s, uint64_t received)
 	int r = login_before_tell(l, &a.login);
 
 	if (r == 0)
-		r = login_before_bounds(l, &l->permits, bounds);
+		r = login_bounds(l, &l->permits, bounds);
 	if (r == 0)
 		r = survive_keys_accept(&s->keys, &request, ask->q.proof,
 		    received, proof);

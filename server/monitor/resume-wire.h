@@ -51,7 +51,7 @@ struct resume_answer {
 					 * the session's login */
 	uint64_t received;  /* by the session */
 	struct span proof;  /* the server's */
-	struct span bounds; /* login_before_bounds() of the session */
+	struct span bounds; /* login_bounds() of the session */
 };
 
 void resume_put_question(struct buf *b, const struct resume_question *q);

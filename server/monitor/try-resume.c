@@ -16,6 +16,7 @@
 #include "connection-survive-wire.h"
 #include "packet.h"
 #include "server/monitor/login-before.h"
+#include "server/monitor/login-bounds.h"
 #include "server/monitor/rendezvous.h"
 #include "server/monitor/resume-wire.h"
 
@@ -87,7 +88,7 @@ is_same(const struct login *l, const struct resume_answer *a,
 
 	permits_init_conf(&p, &l->conf);
 	same = permits_merge(&p, &t->permits, &why) == 0 &&
-	    login_before_bounds(l, &p, now) == 0 &&
+	    login_bounds(l, &p, now) == 0 &&
 	    memcmp(now, a->bounds.p, sizeof now) == 0;
 	permits_clear(&p);
 	return same;
