@@ -194,6 +194,25 @@ def test_stopped_for_ever(make_server, key):
             os.kill(pid, signal.SIGCONT)
 
 
+@pytest.mark.parametrize("survives", ["yes", "no"])
+def test_told_to_end_while_it_is_stopped(make_server, key, survives):
+    """A monitor that is told to end does not wait for such a one for ever."""
+    server = make_server(f"LogLevel VERBOSE\nSurvive {survives}")
+    wire = log_in(server, key)
+    assert (ask(wire) is not None) == (survives == "yes")
+    works(wire)
+    stopped, told = users(server)[0], monitors(server)
+    os.kill(stopped, signal.SIGSTOP)
+    try:
+        for pid in told:
+            os.kill(pid, signal.SIGTERM)
+        assert wait_for(lambda: not server.connections(), 40)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(stopped, signal.SIGCONT)
+    wire.close()
+
+
 def test_client_that_is_here_is_not_counted(make_server, key):
     """As many as may are detached; the client of one more comes by another
     connection before its old one is known to be lost."""

@@ -33,7 +33,10 @@
 #include "server/session-plan.h"
 #include "server/user-state.h"
 
-enum { AUTH_END_MS = 5000 }; /* how long hpnsshd-auth may take to end */
+enum {
+	AUTH_END_MS = 5000, /* how long hpnsshd-auth may take to end */
+	TOLD_END_MS = 10 * 1000, /* and a session that was told to */
+};
 
 /* ---- before it ---------------------------------------------------------- */
 
@@ -237,7 +240,7 @@ serve_user(struct monitor *m, struct loop *loop)
 {
 	struct user_wait w = { .m = m, .loop = loop };
 	struct loop_fd *watch;
-	bool gave_way;
+	bool gave_way, told;
 	int r;
 
 	watch = loop_watch(w.loop, m->fd, LOOP_READ, on_request, &w);
@@ -260,11 +263,13 @@ serve_user(struct monitor *m, struct loop *loop)
 	if (r != 0)
 		log_error("user's process is stopped: %s", err_text(r));
 	monitor_tickets_stop(m, w.end_requested || r != 0);
-	if (w.end_requested || r != 0 || gave_way)
+	told = w.end_requested || r != 0 || gave_way;
+	if (told)
 		kill(m->child, SIGTERM);
 	loop_unwatch(loop, watch);
 	fd_close(&m->fd);
-	r = monitor_reap(m, m->child, "session", 0);
+	/* One that its user has stopped does not hear it. */
+	r = monitor_reap(m, m->child, "session", told ? TOLD_END_MS : 0);
 	/* The child ended without reading its state, so the file of that name
 	 * is another program: that is an error even if it ended well. */
 	if (m->left_unread && !w.asked)
