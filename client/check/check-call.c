@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Single requests of a check. A server may never answer, so the wait has a
- * limit; the answer may still come later, so a call that nobody waits for any
- * more is freed by its answer, which every request gets (at the latest with the
- * end of its session).
+ * Single requests of a check. A server may never answer, so waiting has a
+ * limit. The answer may still come later: a call that nobody waits for any more
+ * is freed when its answer comes, at the latest with the end of the session.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +25,7 @@ check_call_new(void)
 	return calloc(1, sizeof(struct check_call));
 }
 
-/* Bytes that are free, from the answer to statvfs. */
+/* Free bytes, from the answer to statvfs. */
 static uint64_t
 room_of(const struct sftp_reply *reply)
 {

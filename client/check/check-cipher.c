@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The ciphers of a check: how fast one core here encrypts and decrypts packets
- * with the cipher of the connection, and which other one would be faster. What
- * the other side's do shows in the data that moves.
+ * The ciphers of a check: measures how fast one core here encrypts and decrypts
+ * packets with the cipher of the connection, and whether another one would be
+ * faster. How fast the other side is shows in the data that moves.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,9 +16,9 @@
 #include "packet.h"
 
 enum {
-	PACKET_BYTES = 32 * 1024, /* of a usual full packet */
-	ROUND = 16,		  /* packets between two looks at the clock */
-	ROOM = 128,		  /* bytes of length, padding and tag */
+	PACKET_BYTES = 32 * 1024, /* bytes of a usual full packet */
+	ROUND = 16,		  /* packets until the clock is read again */
+	ROOM = 128,		  /* bytes for length, padding and tag */
 };
 
 struct packets {
@@ -42,7 +42,7 @@ make(struct packets *p, const struct cipher_alg *alg,
 	return r;
 }
 
-/* Bytes a second that f does with a packet again and again. 0: it failed. */
+/* Bytes a second when f is called for a packet again and again. 0: f failed. */
 static uint64_t
 rate_of(struct packets *p, int (*f)(struct packets *))
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The host's disk: a new file beside the user's is written and synced in rounds
- * that double, read again, and removed. All is SFTP, so the rights, limits and
- * events of a transfer hold for it.
- *
- * The file is removed in any case, also after a signal; only the end of the
- * connection leaves it, and then its name is told.
+ * The host's disk: writes a new file beside the user's, syncs it in rounds of
+ * growing size, reads it back, and removes it. All is done by SFTP, so the
+ * rights, limits and events of a transfer apply. The file is removed in any
+ * case, also after a signal; only if the connection ends it stays, and its name
+ * is reported.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +23,10 @@ enum {
 	ROUND_MAX = 64 * 1024 * 1024,
 	UNDER_WAY_MAX = 32 * 1024 * 1024,
 	STEP_MS = 50,
-	WRITE_MS = 3000, /* then no further round begins */
+	WRITE_MS = 3000, /* limit of time, after which no further round
+			  * begins */
 	REMOVE_MS = 2000,
-	ROOM_PART = 4, /* of what is free, a quarter is the most */
+	ROOM_PART = 4, /* at most a quarter of the free bytes is used */
 };
 
 struct disk {
@@ -97,7 +97,7 @@ request(struct disk *d, bool up, uint32_t len)
 	d->offset += len;
 }
 
-/* Writes or reads until the offset end. False: it failed, or time is up. */
+/* Writes or reads up to the offset end. False: it failed, or time is up. */
 static bool
 move(struct disk *d, bool up, uint64_t end)
 {
@@ -154,7 +154,7 @@ sync_file(struct disk *d)
 	return ok;
 }
 
-/* Lets the host forget what it has in memory, where it can. */
+/* Has the host drop its cached pages of the file, if it can. */
 static bool
 uncache(struct disk *d)
 {
@@ -164,15 +164,16 @@ uncache(struct disk *d)
 	    ask_handle(d, SFTP_EXT_UNCACHE, &a);
 }
 
-/* A round: as many bytes more, and then on the disk. The last round counts: the
- * first ones warm up the disk and the path. */
+/* Does a round: writes so many bytes more, and syncs them. The last round's
+ * figures count; the first ones warm up the disk and the path. */
 static bool
 write_round(struct disk *d, uint64_t bytes)
 {
 	struct check_disk *out = &d->c->disk;
 	uint64_t begun = clock_us(), written, least, us;
 
-	/* Whole blocks, so that the answers tell how much they are about. */
+	/* Blocks are whole, so that each answer stands for the same number of
+	 * bytes. */
 	bytes -= bytes % block_len(d, true);
 	if (bytes == 0 || !move(d, true, d->offset + bytes))
 		return false;
@@ -203,7 +204,8 @@ write_rounds(struct disk *d)
 		if (!write_round(d, MIN(round, d->most - d->offset)))
 			return;
 		took = clock_ms() - at;
-		/* The next round must end in time. */
+		/* The next round, which has twice the bytes, must end in
+		 * time. */
 		if (took * 2 + (clock_ms() - begun) > WRITE_MS)
 			return;
 		round = MIN(round * 2, (uint64_t)ROUND_MAX);
@@ -219,7 +221,7 @@ read_again(struct disk *d)
 	uint64_t can = out->write / 1000 * left / 2;
 	bool uncached = uncache(d);
 
-	/* Reading is about as fast as writing, or faster. */
+	/* Reading is taken to be at least as fast as writing. */
 	end = MIN(end, MAX(can, (uint64_t)ROUND_FIRST));
 	d->offset = 0;
 	begun = clock_us();
@@ -234,8 +236,8 @@ read_again(struct disk *d)
 
 /* ---- the file ------------------------------------------------------------ */
 
-/* The folder as SFTP names it: what begins with ~/ is below where sessions
- * begin. */
+/* The folder as SFTP names it. A path that begins with ~/ is below the
+ * directory in which sessions begin. */
 static const char *
 folder_of(const struct check *c)
 {
@@ -274,7 +276,7 @@ is_folder(struct disk *d)
 	return true;
 }
 
-/* A part of what is free is left to others. */
+/* Limits the size, so that most of the free bytes are left to others. */
 static void
 limit_by_room(struct disk *d)
 {
@@ -313,7 +315,7 @@ make_file(struct disk *d)
 		    &attrs, check_call_done, call);
 	if (!ask(d, call, &a)) {
 		fail(d, a.words);
-		/* Without an answer the file may be there. */
+		/* Without an answer the file may exist, so its name is kept. */
 		if (a.err == 0) {
 			free(d->name);
 			d->name = NULL;
@@ -324,7 +326,7 @@ make_file(struct disk *d)
 	return true;
 }
 
-/* Removes the file also when the check was interrupted. */
+/* Removes the file, also if the check was interrupted. */
 static void
 remove_file(struct disk *d)
 {
@@ -371,6 +373,6 @@ check_disk_measure(struct check *c)
 			remove_file(d);
 	}
 	free(d->name);
-	/* Answers that are still to come use it. */
+	/* Requests whose answers are still to come use d, so it is kept. */
 	c->disk_kept = d;
 }

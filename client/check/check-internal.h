@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the sources of --check share: a check under way, and what it has
- * measured. Rates are bytes a second.
+ * The common part of the sources of --check: a check that is under way, and
+ * what it has measured. Rates are bytes a second.
  *
  * Threads: loop thread only.
  */
@@ -20,24 +20,26 @@
 
 /* Bounds of a check. */
 enum {
-	CHECK_WHOLE_MS = 18500,	 /* from the login on, but for removing */
-	CHECK_SESSION_MS = 5000, /* until the SFTP server has answered */
+	CHECK_WHOLE_MS = 18500,	 /* from the login on, without removing the
+				  * file */
+	CHECK_SESSION_MS = 5000, /* time limit for the SFTP server's first
+				  * answer */
 	CHECK_ANSWER_MS = 3000,	 /* a single request */
-	/* Data in one direction; a rate that does not settle takes longer, but
-	 * then time is left for the disk. */
+	/* Time for data in one direction. A rate that does not settle takes
+	 * longer, and leaves less time for the disk. */
 	CHECK_MOVE_MS = 6500,
 	CHECK_MOVE_SHORT_MS = 5000,
 	CHECK_DISK_MS = 5000,
 	CHECK_DISK_BYTES = 256 * 1024 * 1024,
-	CHECK_CIPHER_MS = 80, /* a cipher, in one direction */
+	CHECK_CIPHER_MS = 80, /* time for one cipher and direction */
 	CHECK_FAILURES_MAX = 8,
 	CHECK_CONNECTIONS_MAX = 32,
 	CHECK_WORDS_MAX = 160,
 };
 #define CHECK_MOVE_BYTES (UINT64_C(2) << 30)
 
-/* What could not be measured, and why. what is a literal; words may be the
- * server's. */
+/* Something that could not be measured, and why. what is a literal; words may
+ * be the server's. */
 struct check_failure {
 	const char *what;
 	char words[CHECK_WORDS_MAX];
@@ -46,64 +48,68 @@ struct check_failure {
 /* A run of --check. */
 struct check {
 	const char *target;   /* as the user has typed it */
-	char *user, *host;    /* owned; user NULL: by configuration */
-	char *path;	      /* owned; NULL: no disk is asked for */
+	char *user, *host;    /* owned; user NULL: the configuration decides */
+	char *path;	      /* owned; NULL: the disk is not measured */
 	int port;
 	bool json;
 	struct loop *loop;
 	struct remote *remote;
 	struct sftp *sftp;
 	struct remote_copy copy;
-	bool stop;  /* a signal has come: all phases end */
+	bool stop;  /* a signal has come: every phase ends */
 	int signo;
-	uint64_t until_ms; /* what is not measured by then is left */
+	uint64_t until_ms; /* the time at which phases end, measured or not */
 
-	uint64_t login_ms; /* from connecting until the SFTP server answered */
+	uint64_t login_ms; /* from the begin of connecting to the SFTP server's
+			    * answer */
 	struct check_path network;
 	struct check_ciphers ciphers;
 	struct check_moved up, down;
 	struct check_disk disk;
-	void *disk_kept; /* what late answers use, freed at the end */
+	void *disk_kept; /* the disk's state, if late answers still use it;
+			  * freed at the end */
 	struct check_failure failures[CHECK_FAILURES_MAX];
 	unsigned failed;
 };
 
 /* check.c */
-/* Notes that something could not be measured. */
+/* Notes that something could not be measured, and why. */
 void check_fail(struct check *c, const char *what, const char *words);
-/* Of so many milliseconds those that are left. */
+/* limit_ms, or what is left of the check's time if that is less. */
 uint64_t check_left(const struct check *c, uint64_t limit_ms);
 
-/* check-call.c: requests that have a time limit, and end with the check. */
+/* check-call.c: the answer to a request, which has a time limit and ends with
+ * the check. */
 struct check_answer {
-	int err; /* ERR_TIMEOUT: none came in time */
+	int err; /* ERR_TIMEOUT: no answer came in time */
 	uint32_t status;
 	char words[CHECK_WORDS_MAX];
 	struct sftp_handle handle;
 	struct sftp_attrs attrs;
-	uint64_t room; /* bytes that statvfs says are free; or UINT64_MAX */
+	uint64_t room; /* free bytes by statvfs; or UINT64_MAX */
 };
 struct check_call;
-/* A request's done function gets this as its argument: check_call_done(). NULL:
- * out of memory. */
+/* Makes the argument for a request's function check_call_done(). NULL: out of
+ * memory. */
 struct check_call *check_call_new(void);
 void check_call_done(void *arg, const struct sftp_reply *reply);
-/* Waits for the answer, and forgets the call. True if it came and is no error
- * of the session; out->status says the rest. */
+/* Waits for the answer, and gives the call up. True: it has come, and the
+ * session has no error; out->status has its status. */
 bool check_call_wait(struct check *c, struct check_call *call,
     uint64_t limit_ms, struct check_answer *out);
-/* What reads of a check do with their data: nothing, as it is counted by the
- * answer. */
+/* Does nothing with data that was read: its bytes are counted when the answer
+ * comes. */
 void check_no_data(void *arg, uint64_t offset, const uint8_t *p, size_t len);
 
 /* check-path.c */
-/* Segments with data that were sent, and sent again, over all connections. */
+/* Segments with data that all connections have sent, and sent again. */
 struct check_sums {
 	uint64_t sent, again;
 };
 struct check_sums check_sums_here(const struct check *c);
-/* Asks the server about all connections; the answers come while other things
- * happen. check_answered() waits for those that are left, and forgets all. */
+/* Questions to the server about all connections. check_ask() sends them;
+ * answers come while other things happen. check_answered() waits for those that
+ * are missing, and frees all. */
 struct question;
 struct check_asked {
 	struct question *q[CHECK_CONNECTIONS_MAX];
@@ -111,17 +117,20 @@ struct check_asked {
 };
 void check_ask(const struct check *c, struct check_asked *a);
 struct check_sums check_answered(const struct check *c, struct check_asked *a);
-/* Reads what the kernels know of the connection. after: data has moved. */
+/* Reads the kernels' figures of the connection. after: data has moved by
+ * now. */
 void check_path_measure(struct check *c, bool after);
 
-/* check-cipher.c: how fast this processor is, for the connection's cipher. */
+/* check-cipher.c: measures how fast this processor is with the connection's
+ * cipher. */
 void check_ciphers_measure(struct check *c);
 
 /* check-move.c */
-/* Moves data for a while; the streams stay open for the next direction. */
+/* Moves data in one direction for a while; the streams stay open for the other
+ * one. */
 struct check_lanes;
 int check_lanes_new(struct check_lanes **out, struct check *c) must_check;
-/* After the remote was closed: answers may come until then. */
+/* Frees the lanes, after the remote was closed: until then answers may come. */
 void check_lanes_free(struct check_lanes *m);
 void check_move(struct check_lanes *m, bool up);
 

@@ -7,23 +7,28 @@
 #include "base/mem.h"
 
 enum {
-	/* Of the late rate, in percent: what counts as the same. */
+	/* Limits, in percent of the late rate, between which a rate counts as
+	 * the same. */
 	LEVEL_LOW = 85,
 	LEVEL_HIGH = 118,
-	SAME_RATE = 6, /* rates that differ by less are one */
+	SAME_RATE = 6, /* percent: cipher rates that differ by less count as
+		        * equal */
 	SPANS = 3,
-	HELD_PERCENT = 20, /* of the time: a buffer is the limit */
-	/* Segments sent again, of a million: cubic itself causes some. */
+	HELD_PERCENT = 20, /* percent of the time from which on a buffer counts
+			    * as the limit */
+	/* Segments sent again per million, from which on losses count: cubic
+	 * itself causes some. */
 	LOSS_PER_MILLION = 300,
-	WIDER = 121, /* percent: the square of that tenth */
+	WIDER = 121, /* percent: the square of the tenth by which Linux's window
+		      * is wider */
 	FALLS_MOST = 6, /* times */
-	NEAR_US = 1000, /* a round trip within a house */
+	NEAR_US = 1000, /* a round trip within a building */
 	CPU_BUSY = 80, /* percent of a core */
 };
 
 /* ---- curves -------------------------------------------------------------- */
 
-/* The last point that is at least span_ms before point i. */
+/* The last point that is at least span_ms before point i; else point 0. */
 static size_t
 span_before(const struct check_point *p, size_t i, uint64_t span_ms)
 {
@@ -41,7 +46,7 @@ rate_between(const struct check_point *a, const struct check_point *b)
 			       0;
 }
 
-/* The first point that is at least span_ms behind point i. */
+/* The first point that is at least span_ms behind point i; else the last. */
 static size_t
 span_behind(const struct check_point *p, size_t n, size_t i, uint64_t span_ms)
 {
@@ -133,8 +138,9 @@ power_of_two(uint64_t at_least)
 	return v;
 }
 
-/* A buffer that is wide enough for a gigabit and more: what is under way, with
- * the kernel's own half, twice. */
+/* A buffer that is wide enough: twice the present one, and four times the bytes
+ * under way, because the kernel uses half of a buffer for itself; 4 MiB at
+ * least. */
 static uint64_t
 buffer_wanted(const struct check_path *n, uint64_t now)
 {
@@ -171,7 +177,7 @@ lost_per_million(const struct check_facts *f)
 	return sent > 0 ? again * 1000000 / sent : 0;
 }
 
-/* Steps down to the integer root. */
+/* The integer root, bit by bit. */
 static uint64_t
 root(uint64_t v)
 {
@@ -183,10 +189,11 @@ root(uint64_t v)
 	return r;
 }
 
-/* The mean window of AIMD is the root of 3 / (2 p) segments, of cubic on such
- * paths, too (RFC 8312 section 4.2); measured over minutes, Linux's is a tenth
- * wider. A path that was full at any time loses packets because it was:
- * there the losses say nothing. */
+/* Computes the rate at which losses hold the connections. The mean window of
+ * AIMD, and of cubic on such paths (RFC 8312 section 4.2), is the root of 3 /
+ * (2 p) segments; measured over minutes, Linux's is a tenth wider. If the path
+ * was full at any time, it has lost packets for that reason, and the losses say
+ * nothing about the path. */
 uint64_t
 check_loss_rate(const struct check_path *path, const struct check_moved *moved,
     bool up)
@@ -203,7 +210,8 @@ check_loss_rate(const struct check_path *path, const struct check_moved *moved,
 	rate = moved->connections * path->mss *
 	    root(sent * (1500000 / 100 * WIDER) / again) * 1000 /
 	    path->least_us;
-	/* No such rate falls so far: a queue was missed. */
+	/* A rate does not fall that far: there was a queue that was not
+	 * seen. */
 	return rate * FALLS_MOST < moved->rate ? UINT64_MAX : rate;
 }
 
@@ -266,8 +274,8 @@ is_near(const struct check_path *n)
 	return !n->known || n->least_us < NEAR_US;
 }
 
-/* Does the rate of reading show the disk? Over a long path it shows what one
- * connection gives, unless it is much less than that. */
+/* True if the rate of reading shows the disk's. Over a long path it shows what
+ * one connection gives, unless it is much lower than that. */
 static bool
 disk_shows(const struct check_facts *f)
 {
@@ -278,8 +286,8 @@ disk_shows(const struct check_facts *f)
 	    d->read * 2 < one);
 }
 
-/* The disk is the limit where it is slower than all else. Returns whether it
- * is, and lowers the rate. */
+/* Lowers the rate to that of the disk if the disk is slower than all else.
+ * Returns whether it is. */
 static bool
 limit_by_disk(const struct check_facts *f, struct check_expected *out)
 {
@@ -288,9 +296,9 @@ limit_by_disk(const struct check_facts *f, struct check_expected *out)
 
 	if (!d->known)
 		return false;
-	/* While data arrives the host writes already, so the slower of the two
-	 * counts. Over a long path a file alone shows how TCP begins, and not
-	 * how fast the host takes it. */
+	/* The host writes to the disk while data arrives, so the slower of the
+	 * two counts. On a long path, the time to take a file shows how TCP
+	 * begins, not how fast the host takes data. */
 	rate = !f->up ? d->read : d->synced ? d->sync : d->write;
 	if (f->up && is_near(f->path))
 		rate = MIN(rate, d->taken);
@@ -304,8 +312,8 @@ limit_by_disk(const struct check_facts *f, struct check_expected *out)
 	return true;
 }
 
-/* Which side's buffer has held data back for so much of the time that it is the
- * limit. */
+/* The buffer, receiver's or sender's, that has held data back for most of the
+ * time; CHECK_LIMIT_UNKNOWN: neither has long enough. */
 static enum check_limit
 limit_by_buffer(const struct check_path *n, bool up)
 {

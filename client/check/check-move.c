@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Data for a check: zeros from the host's /dev/zero, and what nobody wants to
- * its /dev/null, so that neither end's disk counts. The streams are opened as a
- * copy opens them, by the same decisions (xfer/streams/transfer-growth.h), so
- * that the rate is that of a copy.
+ * Moves data for a check: random bytes to the host's /dev/null, and zeros from
+ * its /dev/zero, so that no disk there counts. Streams are opened by the same
+ * decisions as in a copy (xfer/streams/transfer-growth.h), so that the rate is
+ * that of a copy.
  *
- * The devices are opened without CREAT and TRUNC, and nothing but WRITE and
- * READ is asked of them: also root's check changes nothing on the host. Where
- * they are no devices (in a root directory of its own), nothing is written.
+ * The devices are opened without CREAT and TRUNC, and only WRITE and READ are
+ * asked for: not even root's check changes anything on the host. If they are no
+ * devices (in another root directory), nothing is written.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,12 +26,14 @@
 #include "xfer/streams/transfer-growth.h"
 
 enum {
-	/* More than a processor's cache has: a file that is in memory. */
+	/* Bytes of the source: more than a processor's cache has, so it is like
+	 * a file in memory. */
 	SOURCE_BYTES = 64 * 1024 * 1024,
 	SOURCE_PIECE = 1024 * 1024,
 	WINDOW_MIN = 1024 * 1024,
 	WINDOW_MAX = 64 * 1024 * 1024, /* of all lanes together */
-	WINDOW_FIXED = 4 * 1024 * 1024, /* wider ones follow the path */
+	WINDOW_FIXED = 4 * 1024 * 1024, /* windows that are wider follow the
+					 * path */
 	SAMPLE_MS = 100,
 	POINT_MS = 35,
 	TURN_MS = 20,
@@ -40,12 +42,15 @@ enum {
 	STEADY_SPANS = 3,
 	START_MS = 1000,
 	START_TRIPS = 12,
-	DRAIN_MS = 2500, /* until what is under way has been answered */
-	/* What the decisions about streams are told: a large copy. */
+	DRAIN_MS = 2500, /* time limit for the answers to what is under way */
+	/* seconds that are left, as far as the decisions about streams know: as
+	 * for a large copy */
 	SECONDS_LEFT = 20,
 	QUEUE_US = 1000, /* a shorter delay may be due to the hosts */
-	FILLED_PART = 20, /* so seldom it was full, but it was */
-	QUEUE_PART = 4,	 /* of the samples, one in so many shows a queue */
+	FILLED_PART = 20, /* a path counts as filled if one sample in so many
+			   * shows a queue */
+	QUEUE_PART = 4,	 /* a path counts as queued if one sample in so many
+			  * shows a queue */
 };
 #define BULK_LEFT (UINT64_C(1) << 30)
 
@@ -56,7 +61,7 @@ enum lane_state {
 	LANE_ENDED,
 };
 
-/* A stream of the check. */
+/* A lane: one stream of the check. */
 struct lane {
 	struct check_lanes *m;
 	struct sftp *s;
@@ -65,7 +70,7 @@ struct lane {
 	struct sftp_handle handle;
 	unsigned connection;
 	uint64_t offset;	  /* of the next request */
-	uint64_t moved;		  /* bytes of data that were answered */
+	uint64_t moved;		  /* bytes of data whose answers have come */
 	uint64_t sample_moved, sample_ms, rate;
 	uint64_t in_flight, window;
 	TAILQ_ENTRY(lane) entry;
@@ -78,18 +83,21 @@ struct check_lanes {
 	struct xfer_growth growth;
 	unsigned to_open, channels;
 	bool up, channels_stopped, sending;
-	uint64_t moved; /* of all lanes, in this direction */
+	uint64_t moved; /* bytes of all lanes in this direction */
 	uint64_t begun_ms, sampled_ms, sample_moved, sample_arrived, stall_ms;
 	uint64_t rtt_ms;
-	struct check_sums late; /* as they were when the start was over */
+	struct check_sums late; /* sums at the end of the slow start */
 	struct check_asked asked;
 	bool is_late;
-	uint64_t changed_ms; /* other connections took work, or further ones */
-	unsigned samples, queued; /* of these, with a queue on the path */
+	uint64_t changed_ms; /* clock_ms() when the connections that take work
+			      * last changed */
+	unsigned samples, queued; /* number of samples, and of those with a
+				   * queue on the path */
 	struct check_point points[CHECK_POINTS];
 	size_t n_points;
-	char words[CHECK_WORDS_MAX]; /* why a lane was refused */
-	int source; /* what is written: SOURCE_BYTES, random */
+	char words[CHECK_WORDS_MAX]; /* the reason why a lane was refused */
+	int source; /* descriptor of the file that is sent: SOURCE_BYTES,
+		     * random */
 	struct check_moved *out;
 };
 
@@ -143,8 +151,8 @@ on_read(void *arg, const struct sftp_reply *r)
 		count(l, r->data_len);
 }
 
-/* Fills the output as a copy does, from a file. Blocks have one size, so that
- * the answers tell how much they are about. */
+/* Fills the output from the file, as a copy does. Blocks have one size, so that
+ * each answer stands for the same number of bytes. */
 static void
 send_writes(struct lane *l)
 {
@@ -234,8 +242,8 @@ open_lane(struct check_lanes *m, enum xfer_stream_kind kind)
 	return r;
 }
 
-/* Opens what was decided. A connection that was refused shows as a lane that
- * has ended. */
+/* Opens the lanes that were decided on. A connection that is refused shows as a
+ * lane that has ended. */
 static void
 open_more(struct check_lanes *m)
 {
@@ -318,7 +326,8 @@ measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 	}
 }
 
-/* Lets the first connections work, as many as are to. */
+/* Lets as many connections take work as the decisions say, the first ones;
+ * others are idle. */
 static void
 let_idle(struct check_lanes *m)
 {
@@ -406,8 +415,9 @@ note_point(struct check_lanes *m, uint64_t now)
 		.bytes = m->moved };
 }
 
-/* When the start is over, losses begin to count: those of the start are due to
- * its own haste. The server's answers are taken at the end: data moves on. */
+/* Notes the figures at the end of the slow start: losses during the start are
+ * its own doing, and do not count. The server's figures are asked for, and
+ * taken at the end, while data moves on. */
 static void
 note_late(struct check_lanes *m, uint64_t now)
 {
@@ -421,9 +431,10 @@ note_late(struct check_lanes *m, uint64_t now)
 		check_ask(m->c, &m->asked);
 }
 
-/* Packets get lost, and no queue shows that the path is full: the rate may fall
- * for long. Of what the host sends again nothing shows here, so a path that is
- * lossy in one direction is taken to be so in the other. */
+/* True if packets are lost although no queue shows that the path is full: the
+ * rate may then fall for a long time. Losses of what the host sends do not show
+ * here during a direction, so a path that was lossy in one direction is taken
+ * to be so in the other. */
 static bool
 is_lossy(const struct check_lanes *m)
 {
@@ -452,7 +463,7 @@ is_enough(const struct check_lanes *m, uint64_t now)
 	    check_is_steady(m->points, m->n_points, span);
 }
 
-/* Gives each lane work. False: none is left. */
+/* Gives each lane work. False: no lane is left. */
 static bool
 feed(struct check_lanes *m)
 {
@@ -475,7 +486,7 @@ feed(struct check_lanes *m)
 	return any;
 }
 
-/* Waits, but not for long, for answers that are still to come. */
+/* Waits a short time for the answers that are still to come. */
 static int
 drain(struct check_lanes *m)
 {
@@ -569,7 +580,7 @@ count_losses(struct check_lanes *m)
 	m->out->late_again = now.again - m->late.again;
 }
 
-/* Is that a device at the host? */
+/* True if the path is that of a device at the host. */
 static bool
 is_device(struct check_lanes *m, const char *what)
 {
@@ -609,7 +620,8 @@ begin(struct check_lanes *m, bool up)
 	m->words[0] = '\0';
 	m->begun_ms = m->sampled_ms = clock_ms();
 	TAILQ_FOREACH(l, &m->lanes, entry) {
-		/* Answers of before would count as new data. */
+		/* A lane with requests under way is given up, because late
+		 * answers would count as new data. */
 		l->state = l->in_flight > 0 || sftp_error(l->s) != 0 ?
 		    LANE_ENDED : LANE_NEW;
 		l->idle = false;
@@ -642,8 +654,8 @@ check_move(struct check_lanes *m, bool up)
 
 /* ---- life ---------------------------------------------------------------- */
 
-/* What is sent is read from a file, as a copy reads its source: that takes
- * about as much of the processor as all the rest. */
+/* Makes the file that is sent. It is read as a copy reads its source, because
+ * that takes about as much processor time as all the rest. */
 static int
 make_source(int *out)
 {

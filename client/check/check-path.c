@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What the kernels of both ends know of the connections of a check. The
- * server's is asked with stack-metrics@hpnssh.org, which only HPN-SSH servers
- * answer.
+ * Reads the figures that the kernels of both ends have of a check's
+ * connections. The server's kernel is asked with stack-metrics@hpnssh.org,
+ * which only HPN-SSH servers answer.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,11 +20,12 @@ enum {
 	TELL_MS = 2000,
 	TURN_MS = 20,
 	BLOB_MAX = 8192,
-	NO_THRESHOLD = 0x7fffffff, /* the slow start's, before any loss */
+	NO_THRESHOLD = 0x7fffffff, /* Linux's threshold of the slow start before
+				    * any loss */
 };
 
-/* A question to the server about one connection. An answer that comes after
- * nobody waits any more frees it. */
+/* A question to the server about one connection. If nobody waits for it any
+ * more, its answer frees it. */
 struct question {
 	bool done, ok, left;
 	struct tcp_numbers numbers;
@@ -88,8 +89,8 @@ wait_for(const struct check *c, struct question *const *q, unsigned n)
 	}
 }
 
-/* Takes the answers to check_ask(), waits for them, and forgets them. True: out
- * has the first connection's numbers. The sums are those of all. */
+/* Waits for the answers to check_ask(), adds up their figures in sums, and
+ * frees the questions. True: out has the figures of the first connection. */
 static bool
 take_answers(const struct check *c, struct check_asked *a,
     struct check_sums *sums, struct tcp_numbers *out)

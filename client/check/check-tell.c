@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a check has found, as lines for people and as one JSON object. What the
- * server or the command line said is escaped in both.
+ * Writes the results of a check: lines for people, or one JSON object. Text
+ * from the server or the command line is escaped in both.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -67,8 +67,8 @@ put_percent(struct buf *b, uint64_t part, uint64_t whole)
 	buf_printf(b, "%" PRIu64 ".%02" PRIu64 " %%", n / 100, n % 100);
 }
 
-/* What a buffer lets pass on one connection: the kernel uses half of it for its
- * own notes. */
+/* Appends a buffer's limit, with the rate that one connection gets by it: the
+ * kernel uses half of a buffer for itself. */
 static void
 put_buffer(struct buf *b, const char *what, uint64_t limit, uint64_t rtt_us)
 {
@@ -208,7 +208,7 @@ check_tell_text(const struct check *c, struct buf *out)
 
 /* ---- JSON ---------------------------------------------------------------- */
 
-/* Opens an object as the value of a key, with its first number. */
+/* Puts a key and the begin of an object with its first number. */
 static void
 open_object(struct buf *b, const char *key, const char *first, uint64_t n)
 {

@@ -15,7 +15,7 @@
 #include "xfer/target.h"
 
 enum {
-	EXIT_PART = 1, /* something could not be measured */
+	EXIT_PART = 1, /* exit status: something could not be measured */
 	EXIT_NO_CONNECTION = 255,
 	EXIT_SIGNAL = 128, /* and its number */
 	STEP_MS = 100,
@@ -52,7 +52,8 @@ take_port(struct check *c, const char *text)
 		c->port = (int)n;
 }
 
-/* [user@]host:path as for hpnscp, or a host as for hpnssh. */
+/* Parses the target: [user@]host:path as for hpnscp, or a host as for
+ * hpnssh. */
 static bool
 parse_target(struct check *c)
 {
@@ -94,8 +95,9 @@ on_signal(void *arg, int signo)
 	c->signo = signo;
 }
 
-/* The options of the connection: those of the user, and what a measurement
- * needs: a connection of its own, and data that takes the room it has. */
+/* Collects the options of the connection: the user's, and those that a
+ * measurement needs: a connection of its own, and data that is not
+ * compressed. */
 static void
 connection_options(struct strlist *out, const struct strlist *given)
 {

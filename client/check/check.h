@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnssh --check: what a copy to or from a host will be like, before it is
- * made. The connection, the processor and, with a path, the host's disk are
- * measured for some seconds; then what limits a copy is told, and what to
- * change.
+ * hpnssh --check: forecasts a copy to or from a host. The connection, the
+ * processor and, with a path, the host's disk are measured for some seconds.
+ * Then it tells the rate, what limits it, and what to change.
  *
  * Threads: loop thread only.
  */
@@ -22,8 +21,8 @@ struct check_params {
 	bool json;
 };
 
-/* Returns the exit status: 0; 1, something could not be measured; 255, there
- * was no connection. */
+/* Runs the check. Returns the exit status: 0; 1: something could not be
+ * measured; 255: there was no connection. */
 int check_run(const struct check_params *params);
 
 #endif
