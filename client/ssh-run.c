@@ -81,7 +81,8 @@ on_connection_ended(void *arg, int err)
 	stop(p, p->session_ended ? p->status : EXIT_ERROR);
 }
 
-/* The connection is lost, and another one is waited for; or they go on. */
+/* Called when the connection is lost (waits true), and when its sessions go on
+ * over another one. */
 static void
 on_waits(void *arg, bool waits)
 {

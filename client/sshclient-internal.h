@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What sshclient.c and sshclient-tickets.c share. */
+/* What sshclient.c and sshclient-tickets.c both use. */
 #ifndef HPN_CLIENT_SSHCLIENT_INTERNAL_H
 #define HPN_CLIENT_SSHCLIENT_INTERNAL_H
 
@@ -35,18 +35,20 @@ struct sshclient {
 	struct keystroke_pace *pace; /* NULL: keystrokes leave at once */
 	struct from_server from_server;
 	struct survive *survive; /* NULL: nothing survives */
-	/* The check that takes only the key which a grant names; NULL: there is
-	 * no grant. */
+	/* A check that accepts only the host key of a grant; NULL: there is no
+	 * grant. */
 	struct hostcheck *vouched;
 	struct userauth_secret secret;
-	/* For further connections, if the login needed the user. */
+	/* Tickets for further connections, got if the login needed the user. */
 	struct login_tickets tickets;
-	/* Of a first connection: the one that tickets are asked of, which is
-	 * this one until it is lost and another one takes its place. NULL:
-	 * none. */
+	/* For a first connection: the connection that is asked for tickets.
+	 * That is this one, until it is lost and another one takes its place.
+	 * NULL: none. */
 	struct sshclient *root;
-	bool tickets_asked;   /* the answer has not come yet */
-	bool tickets_scarce;  /* the server gave fewer than were asked for */
+	bool tickets_asked;   /* tickets were asked for, and the answer has not
+			       * come */
+	bool tickets_scarce;  /* the server has given fewer tickets than were
+			       * asked for */
 	uint64_t began_ms; /* clock_ms() when the user was authenticated; 0: not
 			    * yet */
 	bool ready, ended;
@@ -58,12 +60,12 @@ sshclient_first(struct sshclient *c)
 	return c->p.first != NULL ? c->p.first : c;
 }
 
-/* sshclient-tickets.c. sshclient_lose_tickets(): c has ended, and with it what
- * the server gave it. sshclient_take_root(): c has logged in; it is the one to
- * ask for tickets from now on, if there is none. sshclient_ask_for_return():
- * asks for the ticket by which a lost connection is made again, where that is
- * wanted. sshclient_further_by_ticket(): sshclient_further() after a login that
- * needed the user. */
+/* sshclient-tickets.c. sshclient_lose_tickets(): forgets the tickets that the
+ * server gave over c, which has ended. sshclient_take_root(): makes c, which
+ * has logged in, the connection that is asked for tickets, if there is none.
+ * sshclient_ask_for_return(): asks for the ticket by which a lost connection is
+ * made again, if that is wanted. sshclient_further_by_ticket(): does the work
+ * of sshclient_further() after a login that needed the user. */
 void sshclient_lose_tickets(struct sshclient *c);
 void sshclient_take_root(struct sshclient *c);
 void sshclient_ask_for_return(struct sshclient *c);

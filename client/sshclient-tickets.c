@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The tickets of a connection (client/auth/login-tickets.h): which connection
- * asks the server for them, when, and what they are good for.
+ * asks the server for them, when, and what they allow.
  */
 #include "client/sshclient-internal.h"
 
@@ -22,7 +22,7 @@ sshclient_lose_tickets(struct sshclient *c)
 
 enum {
 	TICKETS_AT_ONCE = 8, /* that are asked for */
-	TICKETS_LEAST = 4,   /* as many connections may log in together */
+	TICKETS_LEAST = 4,   /* connections that may log in at the same time */
 };
 
 static int
@@ -67,7 +67,8 @@ on_return_ticket(void *arg, bool ok, struct rd data)
 static bool
 may_ask_for_tickets(const struct sshclient *c)
 {
-	/* Not with NoneSwitch: a server that gives tickets stays encrypted. */
+	/* NoneSwitch excludes tickets: a server that gives tickets stays
+	 * encrypted. */
 	return c->conf->auth.login_tickets && !c->conf->algs.none_switch &&
 	    c->ready && !c->ended && !c->p.proxied &&
 	    kex_peer_tickets(sshlogin_kex(c->login)) &&
@@ -89,8 +90,9 @@ ask_for_tickets(struct sshclient *c, uint32_t beside, uint32_t instead,
 	return r == 0;
 }
 
-/* A connection that has logged in by all methods, or in place of a lost one, is
- * the one to ask for tickets from now on, if there is none. */
+/* Makes c the connection that is asked for tickets, if there is none. It
+ * must have logged in by the user's methods, or in the place of a lost
+ * connection. */
 void
 sshclient_take_root(struct sshclient *c)
 {
@@ -104,8 +106,8 @@ sshclient_take_root(struct sshclient *c)
 	first->tickets.lost = false;
 }
 
-/* A lost connection is to be made again (--retry): asks for the ticket for
- * that, where the login took the user. */
+/* Asks for the ticket by which a lost connection is made again (--retry), if
+ * the login needed the user. */
 void
 sshclient_ask_for_return(struct sshclient *c)
 {
@@ -116,7 +118,8 @@ sshclient_ask_for_return(struct sshclient *c)
 		(void)ask_for_tickets(c, 0, 1, on_return_ticket);
 }
 
-/* Further connections after a login that needed the user. */
+/* Tells whether further connections can log in, after a login that needed the
+ * user. */
 enum sshclient_further
 sshclient_further_by_ticket(struct sshclient *c)
 {

@@ -191,7 +191,7 @@ start_metrics(struct sshclient *c)
 
 	if ((peer_traits(c) & PEER_TELLS_METRICS) == 0)
 		quiet_ms = 0;
-	/* The files of Metrics are the first connection's. */
+	/* The files of Metrics are about the first connection only. */
 	if (c->p.first != NULL && (!c->p.measured || c->conf->data.metrics))
 		return 0;
 	return metrics_new(&c->metrics, c->conf, c->p.loop, c->channels,
@@ -289,8 +289,8 @@ on_authenticated(void *arg)
 
 /* ---- sessions that go on ------------------------------------------------- */
 
-/* Has the connection served its purpose? All channels of one may be closed that
- * has no session but waits for connections to forward. */
+/* True if the connection has done its work. One that has no session but waits
+ * for connections to forward may have all channels closed. */
 static bool
 is_over(struct sshclient *c)
 {
@@ -309,7 +309,7 @@ on_lost(void *arg, int err)
 	return !is_over(c) && survive_begin(c->survive, err);
 }
 
-/* Makes the object for that, if it is wanted. */
+/* Makes the object for sessions that survive, if that is wanted. */
 static void
 prepare_survive(struct sshclient *c)
 {
@@ -398,8 +398,8 @@ hold_to(const struct sshclient *first, struct sshlogin_params *login)
 	    first->expected != NULL ? first->expected->login : NULL;
 }
 
-/* The first login is by a ticket of an earlier connection, or by a grant. The
- * host of a grant is known by what the grant says, not by files of this
+/* Has the first login use a ticket of an earlier connection, or a grant. The
+ * host of a grant is known by the key in the grant, not by files of this
  * user. */
 static int
 log_in_by(struct sshclient *c, const struct login_ticket *t,

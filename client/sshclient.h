@@ -56,25 +56,26 @@ struct sshclient_params {
 	struct sshclient *first;
 	bool keys_only; /* for a further connection: it exchanges keys and then
 			 * waits for sshclient_log_in() */
-	bool measured; /* the server is asked for its numbers of TCP, each
-			* second, for sshclient_measure() */
+	bool measured; /* for sshclient_measure(): asks the server each second
+		        * for its figures of TCP */
 	/* Counts the forwarded connections (borrowed). NULL: this connection
 	 * forwards nothing. */
 	struct uses *uses;
 	/* For a first connection: the ticket of a lost one, whose place it
-	 * takes without a dialogue. Borrowed, and copied; NULL, or kind 0:
+	 * takes without asking the user. It is copied. NULL, or kind 0:
 	 * none. */
 	const struct login_ticket *back;
-	/* The connection's sessions survive its loss, if Survive and the server
-	 * say so; see client/survive.h. */
+	/* The sessions may survive the loss of the connection, if Survive and
+	 * the server allow it; see client/survive.h. */
 	bool survives;
-	/* For that: this is the further connection over which they go on. NULL:
-	 * it is not. Borrowed. ready() is called when the server has agreed;
-	 * nothing else is done then, and sshclient_take_over() follows. */
+	/* Makes this the further connection over which surviving sessions go
+	 * on. Borrowed; NULL: it is an ordinary one. ready() is called when the
+	 * server has agreed; then sshclient_take_over() follows, and nothing
+	 * else. */
 	struct userauth_resume *resume;
-	/* Seconds that such a connection may take for each step. */
+	/* Seconds that such a further connection may take for each step. */
 	int resume_wait_s;
-	/* The connection is lost, and another is waited for; or (false) the
+	/* Is called when the connection is lost (waits true), and when its
 	 * sessions go on. May be NULL. */
 	void (*waits)(void *arg, bool waits);
 	void *arg;
@@ -128,13 +129,13 @@ bool sshclient_is_predictable(const struct sshclient *c);
  * logged in. ERR_HOSTKEY: it had agreed on keys with another host key. */
 int sshclient_log_in(struct sshclient *c) must_check;
 
-/* Goes on over the connection of fresh (p.resume), which can then only be
- * freed. */
+/* Has c go on over the connection of fresh (with p.resume), which can then only
+ * be freed. */
 int sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
     uint64_t received) must_check;
-/* Closes the lost connection, whose descriptors lead nowhere then. */
+/* Closes the lost connection; its descriptors stay open, but lead nowhere. */
 void sshclient_close_lost(struct sshclient *c);
-/* Ends the connection that has waited in vain. */
+/* Ends c, which has waited for another connection in vain. */
 void sshclient_give_up(struct sshclient *c, int err);
 
 /* Has the server's identification arrived? From then on the server counts this
@@ -148,27 +149,26 @@ bool sshclient_was_refused(const struct sshclient *c);
 /* How likely further connections, which never ask the user, can log in as this
  * connection did. */
 enum sshclient_further {
-	SSHCLIENT_FURTHER_LIKELY,   /* the user had nothing to do for this
-				     * login, or there are tickets for several
-				     * at once */
-	SSHCLIENT_FURTHER_ONE,	    /* one takes the place of a lost one, and
-				     * others have to wait for it */
+	SSHCLIENT_FURTHER_LIKELY,   /* the login did not need the user, or there
+				     * are tickets for several connections */
+	SSHCLIENT_FURTHER_ONE,	    /* one connection takes the place of a lost
+				     * one, and others have to wait for it */
 	SSHCLIENT_FURTHER_POSSIBLE, /* the user's answer may serve again, or
 				     * a proxy may have asked for one */
 	SSHCLIENT_FURTHER_NEVER,    /* the user's answers were not kept */
-	SSHCLIENT_FURTHER_LATER,    /* the server was asked for tickets; ask
-				     * again in a later turn */
+	SSHCLIENT_FURTHER_LATER,    /* the server was asked for tickets; the
+				     * caller asks again in a later turn */
 };
-/* To be asked when a further connection is wanted: it may ask the server for
- * tickets (LoginTickets). */
+/* Tells whether further connections can log in. It is called when one is
+ * wanted, and may ask the server for tickets (LoginTickets). */
 enum sshclient_further sshclient_further(struct sshclient *c);
 
-/* Copies the ticket by which another process, or another first connection, may
- * take the place of this connection, the first one, or of the one that has its
- * place by now. False: there is none. The caller wipes it. */
+/* Copies the ticket for the place of this first connection, or of the one that
+ * has taken its place, for another process or another first connection. False:
+ * there is none. The caller wipes it. */
 bool sshclient_back(const struct sshclient *c, struct login_ticket *out);
-/* Is this the connection of which the server would give further tickets? When
- * it ends, all others have to do without. */
+/* True if the server gives further tickets over this connection. When it ends,
+ * the other connections have to do without. */
 bool sshclient_is_root(const struct sshclient *c);
 
 /* The blob of the server's host key; borrowed. */
@@ -178,7 +178,7 @@ struct span sshclient_hostkey(const struct sshclient *c);
  * False: it has not logged in. */
 bool sshclient_measure(const struct sshclient *c, struct why_slow *out,
     bool limits);
-/* How the server names itself; NULL: it has not yet. */
+/* The software that the server has named; NULL: it has not yet. */
 const char *sshclient_peer(const struct sshclient *c);
 
 /* Logs (for -v) how many bytes were transferred since the login. */

@@ -17,34 +17,37 @@
 
 enum {
 	KEPT_MAX = 32 * 1024 * 1024, /* bytes */
-	/* A server that can not grant it now is asked again. */
+	/* A server that cannot grant it now is asked again, so often and after
+	 * that time. */
 	ASK_AGAIN_MS = 2000,
 	ASKS_MAX = 3,
-	/* Where the configuration asks for no alive checks. */
+	/* Alive checks, if the configuration sets none. */
 	ALIVE_S = 5,
 	ALIVE_MISSED = 2,
-	/* How often it is looked for signs of a loss, for how long a machine
-	 * has slept at least, and how long an answer may take, beside two round
+	/* How often to look for signs of a loss; for how long a machine must
+	 * have slept to count; and the time for an answer, beside two round
 	 * trips. */
 	LOOK_MS = 2000,
 	SLEPT_MS = 2000,
 	ANSWER_MS = 1000,
-	/* Between two tries, at most; with a terminal somebody waits. */
+	/* Longest and first time between two tries to connect. With a terminal
+	 * a user is waiting. */
 	WAIT_TTY_MS = 2000,
 	WAIT_MS = 10 * 1000,
 	WAIT_FIRST_MS = 250,
-	/* Seconds that a try may take for each step. */
+	/* Seconds that a try may take for each of its steps. */
 	TRY_S = 3,
 	TRY_MAX_S = 20,
 };
 
 enum survive_state {
 	SURVIVE_OFF,
-	SURVIVE_ASKED, /* messages are kept, and the server will answer */
+	SURVIVE_ASKED, /* messages are kept; the server's answer is awaited */
 	SURVIVE_ARMED,
-	SURVIVE_WAITING,    /* the connection is lost; the next try is timed */
-	SURVIVE_CONNECTING, /* fresh is on its way */
-	SURVIVE_AGREED,     /* the server goes on over fresh */
+	SURVIVE_WAITING,    /* the connection is lost; a timer is set for the
+			     * next try */
+	SURVIVE_CONNECTING, /* the further connection `fresh` is being made */
+	SURVIVE_AGREED,     /* the server has agreed to go on over `fresh` */
 	SURVIVE_ENDED,
 };
 
@@ -61,9 +64,10 @@ struct survive {
 	struct loop_timer *timer;
 	struct loop_timer *look_timer; /* while it is armed */
 	struct netwatch *net;
-	uint64_t slept_ms; /* by the last look, since the machine's start */
+	uint64_t slept_ms; /* time that the machine had slept, at the last
+			    * look */
 	uint64_t acked, unacked; /* messages, by then */
-	uint64_t rtt_us;  /* when the connection was new */
+	uint64_t rtt_us;  /* the round trip when the connection was new */
 	uint64_t lost_ms; /* clock_boot_ms() */
 	unsigned tries;
 };
@@ -122,7 +126,8 @@ take_grant(struct survive *s, struct rd data)
 	return survive_keys_begin(&s->keys, &b, g.secret.p);
 }
 
-/* The loss of a connection that says nothing is to be noticed. */
+/* Has alive checks made if the configuration sets none, so that the loss of a
+ * silent connection is noticed. */
 static void
 check_alive(const struct survive *s)
 {
@@ -140,8 +145,8 @@ ask_for_answer(const struct survive *s)
 	    ANSWER_MS + (uint32_t)MIN(2 * s->rtt_us / 1000, 60000));
 }
 
-/* This host's addresses or routes have changed. Where the connection's own
- * address is gone, it is lost. */
+/* Called when this host's addresses or routes have changed. If the connection's
+ * own address is gone, the connection is lost. */
 static void
 on_net(void *arg)
 {
@@ -156,8 +161,8 @@ on_net(void *arg)
 		ask_for_answer(s);
 }
 
-/* Looks whether the machine has slept, and whether the server has not said for
- * a while that it has received something. */
+/* Looks for signs of a loss: the machine has slept, or the server has
+ * acknowledged nothing since the last look. */
 static void
 look(void *arg)
 {
@@ -179,7 +184,7 @@ look(void *arg)
 		ask_for_answer(s);
 }
 
-/* Begins to look, over a connection that works. */
+/* Begins to look for signs of a loss of the connection, which works now. */
 static void
 watch(struct survive *s)
 {
@@ -248,7 +253,7 @@ survive_ask(struct survive *s)
 	if ((r = buf_err(&b)) == 0)
 		r = channels_global_request(sshclient_channels(s->p.client),
 		    SURVIVE_REQUEST, &b, on_grant, s);
-	/* What follows the request is counted. */
+	/* Messages behind this request are counted. */
 	if (r == 0)
 		r = packet_keep_begin(sshlogin_packet(s->p.login),
 		    s->terms.bytes);
@@ -279,7 +284,7 @@ end(struct survive *s, int err)
 	sshclient_give_up(s->p.client, err);
 }
 
-/* How long to wait after so many tries. */
+/* Milliseconds until the next try. */
 static uint64_t
 wait_ms(const struct survive *s)
 {
@@ -303,7 +308,7 @@ free_fresh(struct survive *s)
 	s->fresh = NULL;
 }
 
-/* The server has agreed: goes on. */
+/* Goes on over `fresh`, because the server has agreed. */
 static void
 on_agreed(void *arg)
 {
@@ -336,9 +341,9 @@ on_ready(void *arg)
 	return 0;
 }
 
-/* Is the end of a try that of the session? The server has refused. With another
- * host key it is another server, which anybody can put in the way of a client
- * that comes into another network: it has no say. */
+/* True if an error of a try ends the session: the server has refused. A server
+ * with another host key has no say: anybody can answer in the server's place
+ * when a client comes into another network. */
 static bool
 is_final(int err)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sessions of a connection that survive its loss (Survive): asks the server for
- * the grant, and when the connection is lost makes another one, again and again
- * until the server has agreed, has refused, or the time is over.
+ * Sessions that survive the loss of their connection (Survive). It asks the
+ * server for permission; when the connection is lost it makes another one,
+ * again and again, until the server has agreed or refused, or the time is over.
  *
  * Threads: loop thread only.
  */
@@ -19,7 +19,7 @@ struct sshclient;
 struct sshlogin;
 struct survive;
 
-/* All is borrowed, and outlives the object. */
+/* What the object needs. All is borrowed, and outlives the object. */
 struct survive_params {
 	struct sshclient *client;
 	const struct client_conf *conf;
@@ -31,12 +31,12 @@ struct survive_params {
 };
 
 struct survive *survive_new(const struct survive_params *params);
-/* In all functions, s may be NULL. */
+/* In all these functions s may be NULL. */
 void survive_free(struct survive *s);
-/* The user is authenticated, and the channels exist: asks the server, if it has
- * said that it may be asked. */
+/* Asks the server, if it has announced that it may be asked. The user is
+ * authenticated, and the channels exist. */
 void survive_ask(struct survive *s);
-/* The connection is lost. False: its sessions are lost, too. */
+/* Called when the connection is lost. False: its sessions are lost, too. */
 bool survive_begin(struct survive *s, int err);
 
 #endif

@@ -17,15 +17,15 @@
 #include "channels.h"
 #include "packet.h"
 
-/* What can hold a connection back. */
+/* The things that can hold a connection back. */
 enum why_slow_kind {
 	WHY_SLOW_PATH,		 /* the congestion window */
-	WHY_SLOW_RECEIVE_BUFFER, /* of TCP, at the receiver */
-	WHY_SLOW_SEND_BUFFER,	 /* of TCP, at the sender */
+	WHY_SLOW_RECEIVE_BUFFER, /* buffer of TCP at the receiver */
+	WHY_SLOW_SEND_BUFFER,	 /* buffer of TCP at the sender */
 	WHY_SLOW_SSH_WINDOW,	 /* of the receiver */
-	WHY_SLOW_SOURCE,	 /* here, of what is sent */
-	WHY_SLOW_SINK,		 /* here, of what is received */
-	WHY_SLOW_CPU,		 /* of the loop thread here */
+	WHY_SLOW_SOURCE,	 /* the source of what is sent, here */
+	WHY_SLOW_SINK,		 /* the sink of what is received, here */
+	WHY_SLOW_CPU,		 /* processor time of the loop thread here */
 	WHY_SLOW_KINDS,
 };
 
@@ -55,17 +55,17 @@ struct why_slow {
  * transferred, or in too short a time. */
 bool why_slow_text(const struct why_slow *w, struct buf *out);
 
-/* The kind in a few words. */
+/* A kind in a few words. */
 const char *why_slow_kind_text(enum why_slow_kind kind);
-/* For how much of the time each kind held the connection back, in percent, as
- * far as counters tell. up: it sends. */
+/* Percent of the time in which each kind held the connection back, as far as
+ * counters tell. up: for data that is sent. */
 void why_slow_shares(const struct why_slow *w, bool up,
     unsigned percent[WHY_SLOW_KINDS]);
-/* What has changed from an earlier measurement of a connection to a later one.
- * The server's numbers, which come in their own time, stay the later ones. */
+/* The difference between two measurements of a connection. The server's
+ * figures, which come at times of their own, are those of the later one. */
 struct why_slow why_slow_since(const struct why_slow *later,
     const struct why_slow *earlier);
-/* `later` without what `earlier` has counted already. */
+/* The difference between two sets of figures of TCP. */
 struct tcp_numbers why_slow_tcp_since(const struct tcp_numbers *later,
     const struct tcp_numbers *earlier);
 
@@ -76,9 +76,9 @@ struct why_slow_start {
 	uint64_t sent, received;
 };
 void why_slow_begin(struct why_slow_start *s, const struct packet *p);
-/* Measures a connection. remote: the server's numbers, which arrived at
- * remote_at_ms (clock_ms()); NULL: none. limits: those of the kernel's buffers,
- * too, which are read from files. False: why_slow_begin() was not called. */
+/* Measures a connection. remote: the server's figures, which arrived at
+ * remote_at_ms (clock_ms()); NULL: none. limits: also reads the limits of the
+ * kernel's buffers, from files. False: why_slow_begin() was not called. */
 bool why_slow_measure(struct why_slow *out, const struct why_slow_start *s,
     const struct packet *p, const struct channels *chs,
     const struct tcp_numbers *remote, uint64_t remote_at_ms, bool limits);

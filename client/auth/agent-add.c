@@ -33,7 +33,7 @@ user_agrees(const struct client_conf *conf, const char *path,
 	return agreed;
 }
 
-/* How long the agent shall keep the key, in seconds; 0: without end. */
+/* Seconds for which the agent is to keep the key; 0: for ever. */
 static uint32_t
 lifetime_of(const struct client_conf *conf, const struct key *k)
 {

@@ -16,8 +16,8 @@
  * failure is only logged, because the login goes on without the agent. */
 void agent_add_loaded(const struct client_conf *conf, const char *path,
     const struct key *k, const char *comment);
-/* The same for a certificate and the private half of its key. The agent keeps
- * it until it ends. */
+/* Adds a certificate with the private half of its key. The agent keeps it until
+ * the certificate ends. */
 void agent_add_certificate(const struct client_conf *conf,
     const struct key *cert, const struct key *priv);
 

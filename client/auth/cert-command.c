@@ -11,8 +11,8 @@
 #include "client/common/user-program.h"
 
 enum {
-	/* A user may have to find a device and type a code; most servers wait
-	 * for 120 s. */
+	/* Time limits of the program. ATTENDED_MS: a user may have to find a
+	 * device and type a code; most servers wait for 120 s. */
 	ATTENDED_MS = 100 * 1000,
 	ALONE_MS = 30 * 1000,
 	AGAIN_MS = 60 * 1000,
@@ -39,7 +39,7 @@ cert_command_is_good(const struct cert *c, uint64_t now)
 	return c->valid_before - now > margin;
 }
 
-/* Takes one line, which is not empty. False: it is no certificate of a user. */
+/* Takes a line that is not empty. False: it is not a certificate of a user. */
 static bool
 take_line(const char *line, struct key ***v, size_t *n)
 {
@@ -55,7 +55,7 @@ take_line(const char *line, struct key ***v, size_t *n)
 	return true;
 }
 
-/* The next line of *text, without its end; false: there is none. */
+/* Cuts the next line off *text, without its end. False: there is no more. */
 static bool
 next_line(struct span *text, struct span *line)
 {
@@ -104,17 +104,17 @@ cert_command_read(struct span text, struct key ***v, size_t *n)
 
 /* ---- what was issued ---------------------------------------------------- */
 
-/* What the program has printed the last time, for a host, port and user. */
+/* What the program has printed at its last run, for a host, port and user. */
 struct issue {
 	char *for_whom;
-	uint64_t ended_ms; /* when it was run in vain, or it is not known yet
-			    * what for; clock_ms(); 0: it may be run */
+	uint64_t ended_ms; /* clock_ms() at the end of a run that was in vain,
+			    * or may turn out to be; 0: the program may run */
 	struct key **v;
 	size_t n;
 };
 
-/* All issues of this process: its connections to a host share them. There are
- * as many as hosts that the user has named. */
+/* The issues of this process, which all its connections to a host share. There
+ * are no more of them than hosts that the user has named. */
 static struct {
 	struct issue *v;
 	size_t n;
@@ -132,7 +132,7 @@ for_whom(const struct client_conf *conf)
 	return text;
 }
 
-/* NULL: the program was never run for this host. */
+/* The issue for the host of conf. NULL: the program was never run for it. */
 static struct issue *
 find_issue(const struct client_conf *conf)
 {

@@ -11,7 +11,8 @@
 enum {
 	VERSION = 1,
 	SECRET_LEN = 32,
-	/* Longer ones are taken to end by then. */
+	/* Limits in seconds: tickets that the server lets live longer are given
+	 * up by then. */
 	LIFETIME_MAX_S = 3600,
 	BACK_MAX_S = 7 * 24 * 3600,
 };
@@ -43,7 +44,8 @@ derive(const struct login_ticket_binding *b, uint8_t kind, struct span secret,
 	return r;
 }
 
-/* Reads one ticket; it is kept if there is room and its kind is known. */
+/* Reads a ticket of the reply. It is kept if its kind is known and there is
+ * room. */
 static int
 take_one(struct login_tickets *t, const struct login_ticket_binding *b,
     struct rd *r, uint64_t now_ms)
@@ -81,7 +83,8 @@ login_tickets_take_reply(struct login_tickets *t,
 	size_t before = t->n;
 	int err = rd_err(&r);
 
-	/* A count that is too large ends where the message does. */
+	/* If the count is too large, rd reports an error at the end of the
+	 * message. */
 	while (err == 0 && n-- > 0)
 		err = take_one(t, b, &r, now_ms);
 	if (err == 0)

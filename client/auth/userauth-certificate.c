@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * When CertificateCommand is run for a login, and what becomes of the
- * certificates that it prints (client/auth/cert-command.h): they are candidates
- * in front of those of CertificateFile, and go to the agent with their key if
- * AddKeysToAgent says so.
+ * Decides when CertificateCommand is run for a login, and what becomes of the
+ * certificates that it prints (client/auth/cert-command.h): they are
+ * candidates, before those of CertificateFile, and go to the agent with their
+ * key if AddKeysToAgent says so.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -43,8 +43,8 @@ pubkey_add_issued(const struct userauth *ua, struct pubkey_state *s)
 	}
 }
 
-/* Is the certificate by the authority whose certificate has worked for this
- * host the last time? True if no certificate has, or that is not known. */
+/* True if the certificate is by the authority whose certificate has worked for
+ * this host the last time, or if no such authority is known. */
 static bool
 is_by_hinted_authority(const struct userauth *ua, const struct cert *cert)
 {
@@ -61,9 +61,10 @@ is_by_hinted_authority(const struct userauth *ua, const struct cert *cert)
 	return same;
 }
 
-/* Why a certificate is needed; NULL: there is one that will do. *key is the
- * plain key that it should be for: that of a certificate that has ended or is
- * about to, else the first that could sign. NULL: none is known. */
+/* The reason why a certificate is needed; NULL: there is a good one. *key is
+ * set to the plain key that it should be for: that of a certificate that has
+ * ended or ends soon, else the first key that could sign. NULL: none is
+ * known. */
 static const char *
 why_needed(const struct userauth *ua, const struct key **key)
 {
@@ -89,8 +90,8 @@ why_needed(const struct userauth *ua, const struct key **key)
 	return ending != NULL ? CERT_COMMAND_ENDS : CERT_COMMAND_MISSING;
 }
 
-/* Puts what was printed into the agent, as far as its private keys are in files
- * that no passphrase protects. */
+/* Puts the printed certificates into the agent, where their private key is in a
+ * file without a passphrase. */
 static void
 keep_in_agent(const struct userauth *ua)
 {
@@ -110,7 +111,8 @@ keep_in_agent(const struct userauth *ua)
 	}
 }
 
-/* Runs the program, and makes the list anew. *more: something may be new. */
+/* Runs the program and makes the list of candidates anew. *more: the list may
+ * have new ones. */
 static int
 renew(struct userauth *ua, const char *reason, const struct key *k,
     bool *more)

@@ -90,7 +90,7 @@ struct candidate {
 	bool tried; /* was tried, and is tried again only after a partial
 		     * success */
 	bool proven; /* had a partial success: never tried again */
-	bool issued; /* CertificateCommand has printed this certificate */
+	bool issued; /* the certificate was printed by CertificateCommand */
 	bool accepted; /* the server accepts the key, and no signed request was
 			* sent yet */
 	bool told;     /* it was logged that the server accepts the key */
@@ -130,17 +130,18 @@ struct userauth {
 	char *server_sig_algs; /* algorithms that the server accepts; NULL: not
 				* known */
 	bool hostbound;
-	struct login_ticket ticket; /* the one that is tried; if has_ticket */
+	struct login_ticket ticket; /* the ticket that is being tried, if
+				     * has_ticket */
 	bool has_ticket;
-	bool by_ticket; /* the last request showed it */
+	bool by_ticket; /* the last request was for the ticket */
 	char *key_hint; /* copy of p.key_hint; NULL: none */
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a signature */
 	bool refused; /* a FAILURE has arrived */
 	size_t banner_bytes; /* bytes of banners that were shown */
 	bool asked_none; /* the request "none" was sent */
-	bool certificate_asked; /* CertificateCommand was run, or was not for a
-				 * reason that holds for this login */
+	bool certificate_asked; /* CertificateCommand was run, or was found to
+				 * be no use for this login */
 	char *offered; /* methods that the last FAILURE named; NULL: none has
 			* arrived */
 	enum userauth_id current; /* method of the last request */
@@ -186,8 +187,8 @@ void userauth_put_clean(struct buf *out, struct span text);
 
 void gssapi_state_free(struct gssapi_state *s);
 
-/* In userauth-resume.c: the request of p.resume, and the answers to it, as
- * userauth_input() has them. */
+/* userauth-resume.c: userauth_ask_to_resume() sends the request of p.resume;
+ * userauth_resume_input() takes the answers, as userauth_input() does. */
 int userauth_ask_to_resume(struct userauth *ua) must_check;
 int userauth_resume_input(struct userauth *ua, uint8_t type,
     struct rd body) must_check;
@@ -204,18 +205,18 @@ bool pubkey_try_left_out(struct userauth *ua);
 bool pubkey_used_is_security_key(const struct userauth *ua);
 /* Makes ua->pubkey with the list of all keys that may be tried. */
 int pubkey_make_list(struct userauth *ua) must_check;
-/* Makes the list anew, after something was added to what it is made of. Keys
- * that were tried stay so. No request may be unanswered. */
+/* Makes the list of keys anew, after a source of it has got more. Keys that
+ * were tried stay marked. No request may be unanswered. */
 int pubkey_list_again(struct userauth *ua) must_check;
-/* In userauth-certificate.c. Appends the certificates that CertificateCommand
- * has printed for this host. */
+/* userauth-certificate.c: appends the certificates that CertificateCommand has
+ * printed for this host. */
 void pubkey_add_issued(const struct userauth *ua, struct pubkey_state *s);
-/* Runs CertificateCommand if the list has no certificate that is good for some
- * minutes; then the list is another. */
+/* Runs CertificateCommand if no certificate in the list is good for some
+ * minutes more, and then makes the list anew. */
 int pubkey_renew_certificate(struct userauth *ua) must_check;
-/* The server has refused all keys: runs CertificateCommand, if it was not for
- * this login. *more: the list is another, and may have keys that were not
- * tried. */
+/* Runs CertificateCommand because the server has refused all keys, unless it
+ * was run for this login. *more: the list was made anew, and may have keys that
+ * were not tried. */
 int pubkey_replace_refused(struct userauth *ua, bool *more) must_check;
 /* Is the first key of the list the one that worked last time? */
 bool pubkey_is_hinted_first(const struct userauth *ua);

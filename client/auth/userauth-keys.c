@@ -682,7 +682,7 @@ make_list(struct userauth *ua, struct pubkey_state *s, bool missing)
 	return 0;
 }
 
-/* Makes ua->pubkey, with all keys that may be tried. */
+/* Makes ua->pubkey with all keys that may be tried. */
 static int
 make_state(struct userauth *ua)
 {

@@ -340,7 +340,8 @@ can_follow(const struct userauth *ua, const struct candidate *c)
 	return c->pub != NULL && !is_loaded(ua, c) && !c->accepted;
 }
 
-/* Sends the next requests of the list. 1: some were sent; 0: none is left. */
+/* Sends the next requests for keys of the list. 1: some were sent; 0: no key is
+ * left. */
 static int
 try_list(struct userauth *ua)
 {

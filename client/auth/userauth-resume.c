@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * The request by which a session goes on over another connection
- * (resume@hpnssh.org, docs/PROTOCOL.md). It is the only one of its connection:
- * refused, the session is over.
+ * (resume@hpnssh.org, docs/PROTOCOL.md). A connection for that purpose makes no
+ * other request: if this one is refused, the session is over.
  */
 #include "base/log.h"
 #include "client/auth/userauth-internal.h"
@@ -11,7 +11,7 @@
 
 #define METHOD "resume@hpnssh.org"
 
-/* Appends the request up to its proof, and makes the proof. */
+/* Appends the request up to its proof, and computes the proof. */
 static int
 make(const struct userauth *ua, struct buf *b,
     uint8_t proof[SURVIVE_PROOF_LEN])
@@ -47,7 +47,7 @@ userauth_ask_to_resume(struct userauth *ua)
 	return r;
 }
 
-/* RESUME_OK: is it the session's server that answers? */
+/* RESUME_OK: checks the proof that the answering server has the session. */
 static int
 on_welcome(struct userauth *ua, struct rd body)
 {

@@ -108,7 +108,7 @@ userauth_can_be_repeated(const struct userauth *ua)
 static enum userauth_effort
 effort_of(const struct userauth *ua)
 {
-	if (ua->by_ticket) /* which stands for what was asked before */
+	if (ua->by_ticket) /* the ticket stands for what was shown before */
 		return USERAUTH_INTERACTIVE;
 	if (ua->prompts_answered == 0 || ua->p.conf->auth.batch_mode)
 		return USERAUTH_SILENT;
@@ -269,8 +269,9 @@ tell_next(struct userauth *ua, enum userauth_id id)
 	ua->current = id;
 }
 
-/* Shows a ticket of the first connection; again the same one when the server
- * did not ask for it before. 1: sent; 0: there is none. */
+/* Sends a ticket of the first connection; the same one again if the server
+ * had not asked for the method when it was sent before. 1: sent; 0: there is
+ * none. */
 static int
 show_ticket(struct userauth *ua)
 {
@@ -426,7 +427,8 @@ on_failure(struct userauth *ua, struct rd body)
 	}
 	free(ua->offered);
 	ua->offered = list;
-	/* A ticket that came too early is asked for behind another method. */
+	/* If the ticket was sent too early, it is sent again when the server
+	 * asks for it behind another method. */
 	ua->refused = ua->refused || !ua->by_ticket;
 	ua->by_ticket = false;
 	more = ops != NULL && ops->refused != NULL && ops->refused(ua);

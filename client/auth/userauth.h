@@ -38,13 +38,16 @@ struct userauth_secret {
 };
 
 /* A session whose connection was lost, and which is to go on over this one
- * (resume@hpnssh.org). Its keys become those of the next generation. */
+ * (resume@hpnssh.org). On success its keys become those of the next
+ * generation. */
 struct survive_keys;
 struct userauth_resume {
 	struct survive_keys *keys;
 	struct span handle;
-	uint64_t received;	/* messages of the server, by this end */
-	uint64_t peer_received; /* of this end, by the server; at the success */
+	uint64_t received;	/* messages of the server that this end has
+				 * received */
+	uint64_t peer_received; /* messages of this end that the server has
+				 * received; set at the success */
 	bool proven; /* the server has proven that it has the session */
 };
 
@@ -81,11 +84,11 @@ struct userauth_params {
 	/* Without BatchMode, gets the user's answer after the success. With
 	 * BatchMode, its answer is used in place of asking. NULL: neither. */
 	struct userauth_secret *secret;
-	/* Tickets that the first connection has got; one is tried before
-	 * anything else. Borrowed. NULL: there are none. */
+	/* Tickets that the first connection has got; the login tries one before
+	 * any other method. Borrowed. NULL: there are none. */
 	struct login_tickets *tickets;
-	/* The only thing that is asked for. Borrowed. NULL: no session goes
-	 * on. */
+	/* The session to go on with; no other method is tried then. Borrowed.
+	 * NULL: this is an ordinary login. */
 	struct userauth_resume *resume;
 };
 
@@ -122,7 +125,7 @@ enum userauth_effort userauth_effort(const struct userauth *ua);
 /* Has the authentication succeeded in such a way that another process of the
  * user could repeat it without asking the user? */
 bool userauth_can_be_repeated(const struct userauth *ua);
-/* The kind of the ticket that the login succeeded by; '\0': by none. */
+/* The kind of the ticket by which the login succeeded; '\0': it did without. */
 char userauth_ticket_kind(const struct userauth *ua);
 /* Name of the method that succeeded. Static. */
 const char *userauth_method(const struct userauth *ua);

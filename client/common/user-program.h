@@ -29,9 +29,9 @@ struct user_program {
 	size_t output_max; /* bytes */
 };
 
-/* Runs the program and appends its output to out. Any error was logged.
- * ERR_DENIED: it ended with another status than 0; ERR_TIMEOUT, ERR_LIMIT:
- * these limits; or its command line cannot be used. */
+/* Runs the program and appends its output to out. Errors were logged.
+ * ERR_DENIED: the program's exit status was not 0; ERR_TIMEOUT, ERR_LIMIT: it
+ * took too long, or wrote too much; others: its command line cannot be used. */
 int user_program_run(const struct client_conf *conf,
     const struct user_program *p, struct buf *out) must_check;
 

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "conf/client-conf.h"
 
-/* The line without CR LF, with VersionAddendum behind it; caller frees. Errors
+/* Makes the line, with VersionAddendum, without CR LF; caller frees. Errors
  * were logged. */
 int login_ident(const struct client_conf *conf, char **out) must_check;
 

@@ -70,8 +70,9 @@ int hostcheck_key(struct hostcheck *h, struct span blob) must_check;
  * must not be revoked, but need not be known, and is not added to known_hosts.
  * From now on no other key is right. */
 int hostcheck_vouched(struct hostcheck *h, struct span blob) must_check;
-/* A check that takes only this key, for which someone else vouches: no file is
- * asked. ERR_HOSTKEY: it is revoked, or none that can be used. */
+/* Makes a check that accepts only this key, for which a grant vouches;
+ * known_hosts files are not read. ERR_HOSTKEY: the key is revoked, or cannot be
+ * used. */
 int hostcheck_new_vouched(struct hostcheck **out,
     const struct client_conf *conf, const char *address, uint16_t port,
     struct span blob) must_check;

@@ -13,9 +13,10 @@ enum {
 	/* Bytes of a message: shorter ones are padded, because OpenSSH does not
 	 * take them. */
 	MESSAGE_MIN = 4,
-	/* Bytes queued because clients do not read. The windows of a client's
-	 * channels limit how many can come. Our own clients read all the time,
-	 * and keep in their memory what their channels do not take yet. */
+	/* Limits of bytes that are queued for clients that do not read. The
+	 * windows of a client's channels limit how many can come. Our own
+	 * clients always read, and keep in their memory what their channels
+	 * cannot take yet. */
 	BACKLOG_MAX = 64 * 1024 * 1024, /* of one client */
 	BACKLOG_MAX_ALL = 256 * 1024 * 1024,
 };

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "client/report/report-text.h"
 
-/* In units of the view box, which is as wide as the page. */
+/* Sizes in units of the view box, which is as wide as the page. */
 enum {
 	LEFT = 84,
 	RIGHT = 32,
@@ -12,12 +12,12 @@ enum {
 	BOTTOM = 24,
 	PLOT_WIDTH = 880,
 	PLOT_HEIGHT = 150,
-	LINES = 2, /* of the grid, above the lowest one */
+	LINES = 2, /* lines of the grid above the lowest one */
 	TICKS = 6, /* of the time */
 };
 
-/* The least of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below
- * v. */
+/* The smallest number not below v that is 1, 1.5, 2, 3, 4, 5, 6 or 8 times a
+ * power of ten. */
 static double
 round_up(double v)
 {
@@ -110,7 +110,8 @@ report_chart_line(struct report_chart *c, const double *values, size_t colour)
 		if (values[i] > 0)
 			buf_printf(c->out, "%c%.1f %.1f", command,
 			    x_of(c, c->points[i].ms), y_of(c, values[i]));
-		/* One point alone is seen by its round ends. */
+		/* A line of length 0 makes a single point visible, by its round
+		 * ends. */
 		if (values[i] > 0 && command == 'M')
 			buf_printf(c->out, "h0");
 		command = values[i] > 0 ? 'L' : 'M';

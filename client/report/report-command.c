@@ -8,7 +8,8 @@
 
 #define LEFT_OUT "..."
 
-/* Keywords whose values are numbers, words, or names of algorithms. */
+/* Keywords whose values are shown, because they are numbers, words, or names of
+ * algorithms. */
 static const char *const harmless[] = { "AddressFamily", "BatchMode",
 	"CheckHostIP", "CipherForm", "CipherThreads", "Ciphers", "Compression",
 	"CongestionControl", "ConnectTimeout", "ConnectionAttempts",
@@ -22,7 +23,7 @@ static const char *const harmless[] = { "AddressFamily", "BatchMode",
 	"ServerAliveInterval", "StrictHostKeyChecking", "TCPKeepAlive",
 	"TcpRcvBuf", "TcpRcvBufPoll", "User", "UserKnownHostsFile" };
 
-/* Options whose value is a command line. */
+/* Options whose value is a command line, of which only the program is shown. */
 static const char *const commands[] = { "-S", "-D", "-e", "--rsh",
 	"--sftp-server", "RSYNC_RSH" };
 

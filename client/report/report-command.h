@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The command line in a report, without what may be a secret: values of options
- * of ssh that are not known to be harmless, arguments of programs that are
- * given as text, and the password of a URI. What is left out shows as "...".
+ * Takes secrets out of the command line that a report shows: values of ssh
+ * options that are not known to be harmless, arguments of programs that are
+ * given as text, and passwords in URIs. "..." stands in their place.
  *
  * Threads: any.
  */
@@ -14,17 +14,18 @@
 #include "base/str.h"
 
 enum {
-	REPORT_NAMES = 100, /* names of files that are shown, the first ones and
-			     * the last */
+	REPORT_NAMES = 100, /* names of files that are shown at most: the first
+			     * ones, and the last */
 };
 
-/* The text with "..." in place of the password of a URI in it,
+/* Returns the text with "..." in place of the password of a URI in it,
  * "scheme://user:password@host". Caller frees. */
 char *report_without_password(const char *text);
-/* An option as it was given, "-o" or "--rsh", and its value; NULL: none. */
+/* Appends an option as it was given, such as "-o" or "--rsh", and its value;
+ * NULL: it has none. */
 void report_command_option(struct strlist *command, const char *option,
     const char *value);
-/* The names of sources and target. Returns how many are left out. */
+/* Appends the names of sources and target. Returns how many were left out. */
 size_t report_command_names(struct strlist *command, char *const *names,
     size_t n);
 

@@ -16,7 +16,7 @@ report_data_new(void)
 
 	if (d != NULL) {
 		d->every_ms = REPORT_FIRST_MS;
-		d->n_points = 1; /* the beginning: all is 0 */
+		d->n_points = 1; /* point 0 is the beginning, where all is 0 */
 	}
 	return d;
 }
@@ -62,9 +62,9 @@ report_data_free(struct report_data *d)
 
 /* ---- points ------------------------------------------------------------- */
 
-/* Leaves out every second point, so that the copy can go on for as long again.
- * The first and the last one stay (there are an even number, and the point of
- * number 0 is the beginning). */
+/* Removes every second point, so that the copy can go on for as long again.
+ * Point 0, the beginning, and the last one stay, because the number of points
+ * is even. */
 static void
 thin_link(struct report_link *l)
 {
@@ -137,8 +137,8 @@ report_data_link(struct report_data *d, const char *host)
 
 /* ---- files -------------------------------------------------------------- */
 
-/* Puts a file into its place of the list, if it has one: at where[i] is the
- * number by which it is sorted. */
+/* Inserts a file into a list of the slowest or (by_size) the largest ones,
+ * unless it belongs behind their end. */
 static void
 put_top(struct report_top *top, const struct report_file *f, bool by_size)
 {
@@ -155,7 +155,7 @@ put_top(struct report_top *top, const struct report_file *f, bool by_size)
 	memmove(&top->v[at + 1], &top->v[at], (top->n - at) * sizeof *f);
 	top->n++;
 	top->v[at] = *f;
-	top->v[at].name = strdup(f->name); /* NULL shows as no name */
+	top->v[at].name = strdup(f->name); /* NULL is shown as an empty name */
 }
 
 void

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What a report of a copy (--report) shows: plain data, filled in by the
- * recorder (report.h) and read by the page (report-page.h).
- *
- * Points lie on one time base, at most REPORT_POINTS of them, and most of their
- * numbers are sums since the beginning: so two neighbours become one by leaving
- * the first of them out, and what moved between two that are left is exact.
+ * The data of a report of a copy (--report): the recorder (report.h) fills it
+ * in, the page (report-page.h) reads it. Points share one time base; there are
+ * at most REPORT_POINTS. Most of their numbers are sums since the beginning: so
+ * a point can be left out, and what moved between the two beside it stays
+ * exact.
  *
  * Threads: none; a struct belongs to one at a time.
  */
@@ -22,26 +21,29 @@
 
 enum {
 	REPORT_POINTS = 1024,	  /* a power of two */
-	REPORT_FIRST_MS = 100,	  /* between points, as long as there is room */
-	REPORT_CONNECTIONS = 64,  /* with a line of their own */
-	REPORT_TOP = 30,	  /* files: the slowest, and the largest */
+	REPORT_FIRST_MS = 100,	  /* time between points, as long as there is
+				   * room */
+	REPORT_CONNECTIONS = 64,  /* connections that have a line of their
+				   * own */
+	REPORT_TOP = 30,	  /* files in the lists of the slowest and of
+				   * the largest */
 	REPORT_FAILURES = 100,	  /* the first ones */
 	REPORT_DIGESTS = 1000,	  /* the first ones */
 };
 
-/* A moment of the copy as a whole. Bytes and files: since its beginning. */
+/* A moment of the whole copy. Bytes and files are sums since the beginning. */
 struct report_point {
 	uint64_t ms;	/* since the beginning */
 	uint64_t moved; /* bytes of files, as the progress counts them */
-	/* For how long each thing has held back the connections: milliseconds,
-	 * summed over these; and the time of all of them. */
+	/* Sums over the connections, in milliseconds: how long each thing has
+	 * held them back, and how long they were open. */
 	uint32_t held_ms[WHY_SLOW_KINDS];
 	uint32_t open_ms;
 };
 
-/* A moment of a connection, at the point of the same number. */
+/* A moment of one connection, at the point of the same number. */
 struct report_link_point {
-	uint64_t bytes;	  /* of both directions, since the beginning */
+	uint64_t bytes;	  /* sum since the beginning, both directions */
 	uint32_t rtt_us;  /* the longest since the point before; 0: not known */
 	uint32_t resent;  /* packets, since the beginning */
 };
@@ -49,14 +51,16 @@ struct report_link_point {
 /* A connection. */
 struct report_link {
 	char *host;  /* owned */
-	char *peer;  /* owned; how the other end names itself; NULL: unknown */
+	char *peer;  /* owned; software that the other end names; NULL:
+		      * unknown */
 	char *cipher; /* owned; or NULL */
-	char *why;   /* owned; what held it back, in words; or NULL */
+	char *why;   /* owned; what held the connection back, in words; or
+		      * NULL */
 	uint64_t from_ms, until_ms;
 	uint64_t sent, received; /* bytes since the login */
 	uint64_t resent;
 	uint32_t rtt_least_us;
-	bool has_tcp; /* the kernel has told of it */
+	bool has_tcp; /* the kernel has given figures of the connection */
 	struct report_link_point *points; /* owned, REPORT_POINTS; or NULL */
 };
 
@@ -66,7 +70,7 @@ struct report_file {
 };
 
 struct report_failure {
-	char *path, *text; /* owned; path may be NULL */
+	char *path, *text; /* owned; a path, or NULL, and what failed */
 };
 
 struct report_digest {
@@ -82,14 +86,15 @@ struct report_top {
 struct report_data {
 	const char *program; /* a literal: "hpnscp" */
 	const char *version; /* of this program */
-	char *here;	     /* owned; the name of this host; or NULL */
+	char *here;	     /* owned; name of this host; or NULL */
 	struct strlist command; /* without secrets */
 	size_t names_left_out;	/* of the command line */
 	time_t began, ended;
 	uint64_t took_ms;
 	int status;	   /* the exit status */
 	bool interrupted;
-	unsigned tries;	   /* of which this is the last; 0 and 1: no other */
+	unsigned tries;	   /* number of this try, the last one; 0 and 1: there
+			    * was no other */
 
 	struct report_point points[REPORT_POINTS];
 	size_t n_points;
@@ -114,16 +119,16 @@ struct report_data {
 struct report_data *report_data_new(void); /* NULL: out of memory */
 void report_data_free(struct report_data *d);
 
-/* Appends a point, and one to each connection, if every_ms has passed since the
- * last one, and returns it; NULL: it is too early. All numbers are those of the
- * point before, but for the time; the caller updates them. always: where it is
- * early, the last point is put to this time instead, if it is near: a rate of a
- * few milliseconds says nothing. */
+/* Appends a point to the copy and to each connection, if every_ms has passed
+ * since the last one. Returns it; NULL: it is too early. Its numbers are copies
+ * of those before, except for the time; the caller updates them. always: if it
+ * is too early, the last point is moved to this time instead, because the rate
+ * over a few milliseconds would say nothing. */
 struct report_point *report_data_point(struct report_data *d, uint64_t ms,
     bool always);
-/* A new connection; NULL: there are enough, or no memory is left. */
+/* Adds a connection; NULL: there are enough, or no memory. */
 struct report_link *report_data_link(struct report_data *d, const char *host);
-/* Notes a file that is over. name is copied where it is kept. */
+/* Notes a file that has ended. name is copied if it is kept. */
 void report_data_file(struct report_data *d, const char *name, uint64_t size,
     uint64_t kept, uint64_t took_ms);
 void report_data_failure(struct report_data *d, const char *path,

@@ -46,7 +46,7 @@ static const char style[] =
     "i.c6{background:#9a7b4f}i.c7{background:#7d8896}\n"
     "@media print{body{max-width:none;font-size:11pt}}\n";
 
-/* How it went, in a few words. */
+/* The result in a few words, static. */
 static const char *
 result(const struct report_data *d)
 {
@@ -75,7 +75,8 @@ put_head(const struct report_data *d, struct buf *b)
 
 /* ---- the summary -------------------------------------------------------- */
 
-/* A row of a name, a literal, and a text; what is between is the caller's. */
+/* Begins a row of the table: name is a literal; the caller puts the value and
+ * ends the row. */
 static void
 open_row(struct buf *b, const char *name)
 {
@@ -200,7 +201,7 @@ put_nothing(struct buf *b, const char *text)
 	buf_printf(b, "<p class=\"m\">%s</p>\n", text);
 }
 
-/* Numbers of the intervals before each point. */
+/* Values for the intervals before each point. */
 struct values {
 	double v[REPORT_POINTS];
 };
@@ -215,7 +216,7 @@ most_of(const struct values *values, size_t n)
 	return most;
 }
 
-/* What a sum has grown by. */
+/* The growth of a sum. */
 static double
 grown(uint64_t now, uint64_t before)
 {
@@ -260,7 +261,8 @@ add_link_rates(const struct report_data *d, size_t link, double sign,
 		    seconds(d, i);
 }
 
-/* Files' bytes, for when no connection has told how many it has moved. */
+/* Computes rates from the bytes of files, for a copy whose connections have
+ * told no bytes. */
 static void
 file_rates(const struct report_data *d, struct values *out)
 {
@@ -286,7 +288,8 @@ put_rate_chart(const struct report_data *d, struct buf *b)
 	report_chart_begin(&c, b, d, "Rate over time, by connection",
 	    MAX(most_of(&sums, d->n_points), most_of(&files, d->n_points)),
 	    put_rate);
-	/* From the top of the stack down: each covers what is left. */
+	/* Areas are drawn from the top of the stack down, each over the last
+	 * one. */
 	for (size_t i = d->n_links; i-- > 0;) {
 		report_chart_area(&c, sums.v, i);
 		add_link_rates(d, i, -1, &sums);
@@ -380,8 +383,8 @@ put_tcp_charts(const struct report_data *d, struct buf *b)
 
 /* ---- what held it back -------------------------------------------------- */
 
-/* Which part of the time before point i the kind held connections back; all
- * kinds together have no more than 1. */
+/* The part of the time before point i, from 0 to 1, in which the kind held
+ * connections back. All kinds together are at most 1. */
 static double
 held(const struct report_data *d, size_t i, size_t kind)
 {
@@ -409,7 +412,7 @@ put_kind_legend(const struct report_data *d, struct buf *b)
 	buf_printf(b, "<ul class=\"k\">");
 	for (size_t k = 0; k < WHY_SLOW_KINDS; k++) {
 		if ((uint64_t)last->held_ms[k] * 200 < last->open_ms)
-			continue; /* it would be 0 % */
+			continue; /* the kind would be shown with 0 % */
 		buf_printf(b, "<li><i class=\"b c%zu\"></i>%s: ", k,
 		    why_slow_kind_text((enum why_slow_kind)k));
 		put_percent(b, MIN((double)last->held_ms[k] /

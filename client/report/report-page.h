@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The page of a report: HTML 5 with inline SVG and a style sheet, and nothing
- * else. It refers to nothing outside, has no script, and forbids both to the
- * browser (Content-Security-Policy), in case a name should ever get through
+ * The page of a report: HTML 5 with inline SVG and a style sheet. It refers to
+ * nothing outside and has no script, and it forbids both to the browser
+ * (Content-Security-Policy), in case a name should ever get past
  * report_put_text().
  *
  * Threads: any.

@@ -7,8 +7,9 @@
 #include "base/mem.h"
 #include "base/str.h"
 
-/* Characters that are not seen, or that move what is around them: of Unicode's
- * classes Cc, Cf, Zl, Zp, Cs and Co, and fillers that look like a blank. */
+/* Characters that are invisible, or that move the text around them: of
+ * Unicode's classes Cc, Cf, Zl, Zp, Cs and Co, and fillers that look like a
+ * blank. */
 static const struct {
 	uint32_t from, to;
 } hidden[] = {
@@ -70,7 +71,8 @@ entity(uint32_t c)
 	return NULL;
 }
 
-/* Appends the first character of text; returns how many bytes that was. */
+/* Appends the first character of text, escaped if need be; returns its
+ * bytes. */
 static size_t
 put_char(struct buf *b, const char *text)
 {

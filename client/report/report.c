@@ -25,7 +25,8 @@ struct report_conn {
 	void *arg;
 	struct report_link *link; /* borrowed from the data */
 	struct why_slow before;	  /* the last measurement */
-	/* What the server told last, and its counters since the time before. */
+	/* The server's last figures, and by how much they had grown since those
+	 * before. */
 	struct tcp_numbers remote_last, remote_since;
 	uint64_t remote_ms, remote_since_ms;
 	TAILQ_ENTRY(report_conn) entry;
@@ -33,17 +34,18 @@ struct report_conn {
 
 struct report {
 	const char *path;
-	struct report_data *data; /* owned; NULL: the page was written */
+	struct report_data *data; /* owned; NULL once the page was written */
 	struct progress *progress;
 	struct progress_watch watch;
 	uint64_t began_ms;
-	uint64_t moved, moved_last; /* of all runs; of this one, at the last
-				     * sample */
-	pid_t pid; /* a child that ends by exit(3) writes nothing */
+	uint64_t moved, moved_last; /* bytes of all runs together; and of this
+				     * run at the last sample */
+	pid_t pid; /* the process that records: a child that calls exit(3)
+		    * writes no page */
 	TAILQ_HEAD(, report_conn) conns;
 };
 
-/* For the end of the program. */
+/* The report that at_exit() writes. */
 static struct report *current;
 
 /* ---- connections -------------------------------------------------------- */
@@ -60,14 +62,14 @@ set_text(char **field, const char *text)
 	*field = copy;
 }
 
-/* The sum of packets that were sent again, by both ends. */
+/* Packets that both ends together have sent again. */
 static uint64_t
 resent_of(const struct why_slow *w)
 {
 	return w->local.v[TCP_TOTAL_RETRANS] + w->remote.v[TCP_TOTAL_RETRANS];
 }
 
-/* The round trip time that the sender of the data sees, as far as known. */
+/* The round trip that the sender of most data sees, if it is known. */
 static uint64_t
 rtt_of(const struct why_slow *w)
 {
@@ -77,8 +79,8 @@ rtt_of(const struct why_slow *w)
 						     w->local.v[TCP_RTT];
 }
 
-/* The server's numbers come in their own time: what they say of the time
- * between the last two holds until there are new ones. */
+/* Takes new figures of the server. They come at times of their own, so the
+ * growth between the last two is used until the next ones are there. */
 static void
 take_remote(struct report_conn *c, const struct why_slow *now)
 {
@@ -124,7 +126,7 @@ note_link(struct report_link *l, const struct why_slow *w, const char *peer)
 	l->rtt_least_us = (uint32_t)least;
 }
 
-/* Fills in the newest point of the connection. */
+/* Fills in the newest point of a connection. */
 static void
 sample_conn(struct report_conn *c, struct report_point *p)
 {
@@ -135,7 +137,8 @@ sample_conn(struct report_conn *c, struct report_point *p)
 
 	if (!c->measure(c->arg, &now, false, &peer))
 		return;
-	/* A connection that was lost has no socket any more. */
+	/* A connection that was lost has no socket, and keeps its last
+	 * figures. */
 	if (!now.measured && c->before.measured)
 		now.local = c->before.local;
 	c->link->until_ms = p->ms;
@@ -169,8 +172,8 @@ report_conn_new(struct report *r, const char *host, report_measure_fn measure,
 	return c;
 }
 
-/* Takes a sample; always: also if it is early for one, into the last point if
- * no time has passed since. */
+/* Takes a sample. always: if it is too early for a point, the last point is
+ * updated. */
 static void
 sample(struct report *r, uint64_t now_ms, bool always)
 {
@@ -188,7 +191,7 @@ sample(struct report *r, uint64_t now_ms, bool always)
 		sample_conn(c, p);
 }
 
-/* What why-slow says of the connection as a whole. */
+/* Notes what held the connection back, by the figures of its whole life. */
 static void
 note_why(struct report_conn *c)
 {
@@ -280,7 +283,7 @@ report_digest(struct report *r, const char *name, const uint8_t *digest)
 
 /* ---- life --------------------------------------------------------------- */
 
-/* Tries whether the file can be made, before anything is copied. */
+/* Tries to make the file, before anything is copied. */
 static int
 try_out(const char *path)
 {
@@ -311,7 +314,7 @@ write_page(const struct report *r)
 	return ERR_SYSTEM;
 }
 
-/* Ends the recording, and writes the page. */
+/* Ends the recording and writes the page. */
 static int
 finish(struct report *r, int status, bool interrupted)
 {
@@ -334,8 +337,8 @@ finish(struct report *r, int status, bool interrupted)
 	return result;
 }
 
-/* The last chance. What the connections know is not asked for any more: nobody
- * knows how far they are. */
+/* Writes the page when the program ends early by exit(3). The connections are
+ * not asked any more, because their state is unknown then. */
 static void
 at_exit(void)
 {

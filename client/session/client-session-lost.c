@@ -2,7 +2,7 @@
 /*
  * A session whose connection is lost, and which may go on over another one
  * (client/survive.h). Its channel stands still, so the terminal is read here,
- * for escape sequences. What is typed besides is dropped, with a bell.
+ * for escape sequences. Other typed keys are dropped, with a bell.
  */
 #include "base/fd.h"
 #include "client/common/tty.h"
@@ -23,8 +23,8 @@ look(void *arg)
 		session_show(s, "\a");
 }
 
-/* Has programs that draw the whole screen draw it anew, over what this program
- * has written: they are told of a size that is another for a moment. */
+/* Has full-screen programs draw the screen anew, because this program has
+ * written over it: they are told another window size for a moment. */
 static void
 redraw(struct session *s)
 {

@@ -110,9 +110,9 @@ void session_free(struct session *s);
 struct channel *session_channel(const struct session *s);
 /* The exit status of the remote command; 255 if it is not known. */
 int session_status(const struct session *s);
-/* The connection is lost, and another is waited for; or (waits false) the
- * session goes on. Meanwhile escape sequences work, and what else is typed on
- * a terminal is dropped: nobody should type commands without seeing them. */
+/* Is called when the connection is lost (waits true), and when the session goes
+ * on. In between escape sequences work, and other typed keys are dropped:
+ * nobody should type commands without seeing them. */
 void session_waits(struct session *s, bool waits);
 /* The terminal was resized: tells the server the new size. */
 void session_resized(struct session *s);
