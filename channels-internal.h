@@ -191,10 +191,12 @@ struct channels_early {
 struct channels_rate {
 	struct bucket bucket[CHANNELS_WAYS];
 	struct bucket calm[CHANNELS_WAYS]; /* of interactive channels */
-	bool waits[CHANNELS_WAYS]; /* for the bucket, until timer fires */
+	bool waits[CHANNELS_WAYS]; /* channels wait for the bucket until timer
+				    * fires */
 	struct loop_timer *timer;
 	uint64_t timer_ms; /* when that is */
-	size_t next; /* the channel whose turn it is to be given window */
+	size_t next; /* index of the channel that is the next to be given
+		      * window */
 	struct channels_moved moved;
 	void (*on_move)(void *arg);
 	void *on_move_arg;
@@ -327,25 +329,26 @@ int channel_advance_close(struct channel *c) must_check;
 bool channel_widen(struct channel *c, uint32_t more) must_check;
 /* Brings chs->offered up to date after c's window became wider or narrower. */
 void channel_count_offered(struct channel *c);
-/* Looks how long the path is. */
+/* Measures the round trip of the path. */
 void channels_sample_path(struct channels *chs);
 int channel_adjust_window(struct channel *c) must_check;
 
-/* channels-rate.c. channel_rate_may(): may c move data now? If not, a turn
- * follows when it may. channel_rate_sent(): so many bytes were sent. */
+/* channels-rate.c. channel_rate_may(): true if c may move data now; if not, a
+ * turn follows when it may. channel_rate_sent() counts bytes that were sent. */
 void channels_rate_init(struct channels *chs);
 void channels_rate_end(struct channels *chs);
 bool channel_rate_may(struct channel *c, enum channels_way way);
 void channel_rate_sent(struct channel *c, uint64_t bytes);
-/* Window is paid for when it is given, and what c has not used of it is given
- * back at its end; bulk counts as moved when it has arrived. */
+/* channel_rate_give_window() counts window when it is given, and
+ * channel_rate_end() takes back what c has not used of it.
+ * channel_rate_arrived() counts bulk as moved when it has arrived. */
 void channel_rate_arrived(struct channel *c, uint64_t bytes);
 void channel_rate_give_window(struct channel *c, uint64_t bytes);
 void channel_rate_end(struct channel *c);
-/* How many bytes of window may be given now: at least so many, as a debt. */
+/* Bytes of window that may be given now; `least` in any case, as a debt. */
 uint32_t channel_rate_room(const struct channel *c, uint32_t least);
-/* The widest window that the rate has a use for, and what is given of a first
- * one at once. */
+/* The widest window that the rate needs, and the part of a channel's first
+ * window that is given at once. */
 uint32_t channel_rate_window(const struct channel *c);
 uint32_t channel_rate_first(const struct channel *c, uint32_t window);
 

@@ -36,7 +36,7 @@ is_limited(const struct channels *chs, enum channels_way way)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-/* Waits until c may move data again. */
+/* Sets the timer for when c may move data again. */
 static void
 wait_for(struct channel *c, enum channels_way way)
 {
@@ -56,9 +56,9 @@ wait_for(struct channel *c, enum channels_way way)
 	rate->timer_ms = at;
 }
 
-/* Touches the channels whose windows were not given back, from the one behind
- * that which was given some last, so that each has its turn. Those that want to
- * send wait in their row, which the turn that follows serves. */
+/* Touches the channels whose windows were not given back. It begins behind the
+ * channel that was given window last, so that each has its turn. Channels that
+ * want to send wait in their row, which the next turn serves. */
 static void
 on_time(void *arg)
 {
@@ -106,7 +106,8 @@ count(struct channels *chs, enum channels_way way, uint64_t bytes)
 	fn(chs->rate.on_move_arg);
 }
 
-/* True if c moves these bytes beside the rate. */
+/* True if these bytes of c go beside the rate, as those of an interactive
+ * channel. */
 static bool
 take_calm(struct channel *c, enum channels_way way, uint64_t bytes)
 {
@@ -165,9 +166,9 @@ channel_rate_room(const struct channel *c, uint32_t least)
 	    (int64_t)UINT32_MAX);
 }
 
-/* A window that comes back each round trip carries the rate if it is as wide as
- * what comes in one. Twice that, and some for turns that are late; more would
- * only let more through at once. A terminal needs little. */
+/* A window that is given back each round trip allows the rate if it is as wide
+ * as what comes in one. This returns twice that, and some for turns that are
+ * late; more would only let more through at once. A terminal needs little. */
 uint32_t
 channel_rate_window(const struct channel *c)
 {
@@ -204,7 +205,8 @@ channels_set_rate(struct channels *chs, enum channels_way way,
 	if (b->rate == bytes_per_s)
 		return;
 	bucket_set(b, bytes_per_s, clock_us());
-	/* What waits may go on earlier, or has to wait longer. */
+	/* At the new rate, waiting channels may go on earlier, or have to wait
+	 * longer. */
 	if (chs->rate.timer == NULL)
 		return;
 	loop_cancel(chs->loop, chs->rate.timer);

@@ -107,11 +107,12 @@ bool recv_window_receive(struct recv_window *w, uint32_t bytes) must_check;
 void recv_window_consume(struct recv_window *w, uint32_t bytes);
 
 /*
- * The steps of an adjust, in this order. recv_window_adjust_due(): is one due
- * (packet: bytes of the largest packet that the peer may send)?
- * recv_window_rest() and _shrink(), unless windows are fixed; _withhold();
- * _grow(), if recv_window_may_grow(); and _give_back(), which returns the bytes
- * for WINDOW_ADJUST, at most so many, 0 if the peer need not be told.
+ * The steps of a window adjust, in this order. recv_window_adjust_due() tells
+ * whether one is due (packet: bytes of the largest packet that the peer may
+ * send). Then recv_window_rest() and _shrink(), unless windows are fixed;
+ * _withhold(); _grow(), if recv_window_may_grow(); and _give_back(), which
+ * returns the bytes for WINDOW_ADJUST, at most `most`; 0 if the peer need not
+ * be told.
  */
 bool recv_window_adjust_due(const struct recv_window *w, uint32_t packet);
 /* Where the budget is short: a window shrinks to share bytes (an equal part of

@@ -167,7 +167,7 @@ turn_row(struct channels *chs, struct channel_row *row)
 	return 0;
 }
 
-/* What holds for the first channel of a row holds for all in it. */
+/* All channels of a row are treated alike, so the first one decides. */
 static bool
 row_may(const struct channel_row *row)
 {

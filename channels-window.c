@@ -135,7 +135,7 @@ shrink(struct channel *c, uint64_t now_ms)
 		    recv_window_share(recv_movers_count(&chs->movers)));
 }
 
-/* How many bytes of c's window the peer gets now, at the rate. */
+/* Takes the bytes of c's window that the peer gets now, as the rate allows. */
 static uint32_t
 give_back(struct channel *c)
 {
@@ -144,7 +144,7 @@ give_back(struct channel *c)
 
 	bytes = recv_window_give_back(&c->window, channel_rate_room(c, least));
 	channel_rate_give_window(c, bytes);
-	/* The rest comes when the rate lets it. */
+	/* A turn follows when the rate allows the rest. */
 	if (recv_window_adjust_due(&c->window, c->max_packet))
 		(void)channel_rate_may(c, CHANNELS_IN);
 	return bytes;

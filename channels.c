@@ -324,8 +324,8 @@ channel_grant_window(struct channel *c, uint32_t window)
 			window -= first;
 		}
 	}
-	/* Of what it was not told here the adjust at the end of a turn tells
-	 * it. */
+	/* The peer learns of the rest of the window by the adjust at the end of
+	 * a turn. */
 	recv_window_grant(&c->window, window, false);
 	channel_count_offered(c);
 	channel_touch(c);

@@ -196,7 +196,7 @@ bool channels_reply_wanted(const struct channels *chs);
 struct channels_owed;
 int channels_owe(struct channels *chs,
     struct channels_owed **out) must_check;
-/* Are answers promised that were not given yet? */
+/* True if answers were deferred that are still to be given. */
 bool channels_are_owing(const struct channels *chs);
 /* Gives the promised answer. data (may be NULL) follows if ok. */
 int channels_give_owed(struct channels *chs, struct channels_owed *o, bool ok,

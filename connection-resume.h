@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A connection that outlives its transport (packet-keep.h).
+ * Functions for a connection that goes on over another transport
+ * (packet-keep.h).
  *
  * Threads: loop thread only.
  */

@@ -6,7 +6,7 @@
 
 enum { VERSION = 1 };
 
-/* Are these terms within what any side takes? */
+/* True if the terms are within the limits of both sides. */
 static bool
 are_terms(uint32_t seconds, uint32_t bytes)
 {
@@ -14,7 +14,8 @@ are_terms(uint32_t seconds, uint32_t bytes)
 	    bytes <= PACKET_KEEP_MAX;
 }
 
-/* Reads the version in front. Behind another one there may be anything. */
+/* Reads the version in front. ERR_UNSUPPORTED: it is another one, behind which
+ * there may be anything. */
 static int
 get_version(struct rd *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The messages of survive@hpnssh.org and resume@hpnssh.org as docs/PROTOCOL.md
- * has them: put by one side, read by the other. What is read is within the
- * limits that are told here; spans are borrowed. Pure.
+ * The messages of survive@hpnssh.org and resume@hpnssh.org (docs/PROTOCOL.md):
+ * one side puts them, the other reads them. What is read is within the limits
+ * below; spans are borrowed. Pure.
  *
  * Threads: any.
  */
@@ -22,7 +22,8 @@ enum {
 	SURVIVE_SECONDS_MAX = 24 * 60 * 60,
 };
 
-/* What a client asks for: so long, and that so many bytes are kept. */
+/* Terms that a client asks for: seconds that the session waits, and bytes that
+ * are kept for it. */
 struct survive_terms {
 	uint32_t seconds, bytes;
 };
@@ -33,8 +34,8 @@ struct survive_grant {
 	uint32_t seconds, bytes;
 };
 
-/* The fields of a request to come back. signed_len: the bytes of the request
- * that the proof is about, those in front of it. */
+/* The fields of a request to come back. signed_len: bytes of the request in
+ * front of the proof, which signs them. */
 struct survive_resume {
 	struct span handle, proof;
 	uint32_t generation;
@@ -49,19 +50,19 @@ struct survive_welcome {
 };
 
 void survive_put_request(struct buf *b, const struct survive_terms *t);
-/* ERR_UNSUPPORTED: it is of another version. */
+/* Reads what a client asks for. ERR_UNSUPPORTED: it is of another version. */
 int survive_get_request(struct rd r,
     struct survive_terms *t) must_check;
 void survive_put_grant(struct buf *b, const struct survive_grant *g);
-/* Client: no more than was asked for is taken. ERR_LIMIT: the server grants
- * more, or nothing. */
+/* For the client: reads what is granted. ERR_LIMIT: that is more than was asked
+ * for, or nothing. */
 int survive_get_grant(struct rd r, const struct survive_terms *asked,
     struct survive_grant *g) must_check;
-/* Appends what follows the method's name, up to the proof, which is a string
- * behind it. */
+/* Appends the fields behind the method's name, except for the proof, which the
+ * caller appends as a string. */
 void survive_put_resume(struct buf *b, const struct survive_resume *q);
-/* r: what follows the method's name, at the end of a request of request_len
- * bytes. ERR_UNSUPPORTED: it is of another version. */
+/* Reads the fields behind the method's name; r: the end of a request of
+ * request_len bytes. ERR_UNSUPPORTED: it is of another version. */
 int survive_get_resume(struct rd r, size_t request_len,
     struct survive_resume *q) must_check;
 void survive_put_welcome(struct buf *b, const struct survive_welcome *w);

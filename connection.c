@@ -31,7 +31,8 @@ struct connection {
 	struct connection_hooks hooks;
 	struct loop_fd *in, *out; /* the same watch for a socket */
 	bool paused, ended;
-	bool suspended; /* the transport is lost, and another is awaited */
+	bool suspended; /* the transport is lost, and another one is waited
+			 * for */
 	connection_pace_fn pace; /* NULL: writes are not held back */
 	void *pace_arg;
 	bool held; /* in this turn, by it */
@@ -120,8 +121,8 @@ connection_suspend(struct connection *c)
 	c->alive_timer = c->probe_timer = NULL;
 }
 
-/* The transport is lost: the connection ends, unless its owner waits for
- * another one. */
+/* Called when the transport is lost. Ends the connection, unless its owner
+ * waits for another transport. */
 static void
 lost(struct connection *c, int err)
 {
@@ -326,7 +327,8 @@ static void
 update_watch(struct connection *c)
 {
 	size_t pending = packet_tx_pending(c->packet);
-	/* What is sent again after a return is no answer to what is read. */
+	/* Messages that are sent again after a return do not answer anything
+	 * that is read now, so they do not stop the reading. */
 	size_t most = TX_STOP_READING + packet_keep_most(c->packet);
 	int in = c->paused || pending > most ? 0 : LOOP_READ;
 	int out = packet_tx_ready(c->packet) > 0 && !c->held ? LOOP_WRITE : 0;

@@ -27,9 +27,9 @@ struct connection_hooks {
 	 * that is not expected: return ERR_PROTOCOL, or call
 	 * connection_unimplemented() and return 0. */
 	int (*auth)(void *arg, uint8_t type, struct rd payload);
-	/* The transport was lost, and the peer has granted survive@hpnssh.org.
-	 * True: the connection is suspended, as by connection_suspend(). May
-	 * be NULL. */
+	/* Is called when the transport was lost, and the peer has granted
+	 * survive@hpnssh.org. True: the connection is suspended, as by
+	 * connection_suspend(). May be NULL. */
 	bool (*lost)(void *arg, int err);
 	/* The connection ended: 0 never, ERR_CLOSED, ERR_DISCONNECTED (the
 	 * peer's text is in packet_disconnect_text()), or any error of a
@@ -74,8 +74,9 @@ void connection_kick(struct connection *c);
 void connection_pause(struct connection *c, bool paused);
 /* Answers the message that is being handled with UNIMPLEMENTED. */
 int connection_unimplemented(struct connection *c) must_check;
-/* Sends one alive check now: when nothing has come from the peer after wait_ms,
- * the connection is lost (ERR_TIMEOUT). Nothing while one runs already. */
+/* Sends one alive check now: if nothing comes from the peer within wait_ms,
+ * the connection is lost (ERR_TIMEOUT). Does nothing if such a check is
+ * under way. */
 void connection_probe(struct connection *c, uint32_t wait_ms);
 /* Sends an alive check (keepalive@openssh.com) every interval_s seconds; 0:
  * off. When count_max checks in a row brought nothing from the peer, the next

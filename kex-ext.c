@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What is said of a user in a second EXT_INFO, and what the peer's said. */
+/* The second EXT_INFO, about the user, and what the peer has announced in its
+ * own. */
 #include "kex-internal.h"
 
 int

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Goes on with the keys that were agreed on over another transport, which
- * replaces a lost one (packet_resume()). */
+/* Goes on with the keys that another transport has agreed on, which replaces a
+ * lost one (packet_resume()). */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,7 +23,8 @@ take_ext(struct kex_ext *e, struct kex_ext *fresh)
 	char *sig_algs = e->sig_algs, *peers = e->peer_sig_algs;
 
 	*e = *fresh;
-	e->sig_algs = sig_algs; /* what we say is not the transport's */
+	e->sig_algs = sig_algs; /* our own announcements are not part of the
+				 * transport */
 	fresh->sig_algs = NULL;
 	fresh->peer_sig_algs = peers;
 }

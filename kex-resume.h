@@ -9,9 +9,9 @@
 
 #include "kex.h"
 
-/* Takes what fresh has agreed on over another transport: its session
- * identifier, too. fresh can only be freed then. A running exchange of k is
- * dropped. ERR_AGAIN: one of fresh is running. */
+/* Takes the keys that fresh has agreed on over another transport, and its
+ * session identifier. fresh can then only be freed. A running exchange of k is
+ * dropped. ERR_AGAIN: fresh has a running exchange. */
 int kex_resume(struct kex *k, struct kex *fresh) must_check;
 
 #endif

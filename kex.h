@@ -139,10 +139,10 @@ void kex_set_moduli_fd(struct kex *k, int fd);
 /* Server: sets the value of server-sig-algs that EXT_INFO tells. */
 int kex_set_sig_algs(struct kex *k, const char *list) must_check;
 
-/* Server: sends a second EXT_INFO, with the algorithms that this user's keys
- * may sign with (RFC 8308 section 2.4), if the client said that it takes one
- * during user authentication. The other two are on for this user:
- * kex_peer_tickets(), kex_peer_survives(). */
+/* For the server: sends a second EXT_INFO, with the algorithms that this user's
+ * keys may sign with (RFC 8308 section 2.4), if the client accepts one during
+ * user authentication. tickets and survive announce what kex_peer_tickets() and
+ * kex_peer_survives() tell the client. */
 struct kex_user_ext {
 	const char *sig_algs;
 	bool tickets, survive;
@@ -174,10 +174,11 @@ bool kex_peer_hostbound(const struct kex *k);
 bool kex_peer_pings(const struct kex *k);
 /* The peer knows "agent-req" and "agent-connect". */
 bool kex_peer_agent_forward(const struct kex *k);
-/* Has the server said that it gives this user tickets (ticket@hpnssh.org)? */
+/* True if the server has announced that it gives this user tickets
+ * (ticket@hpnssh.org). */
 bool kex_peer_tickets(const struct kex *k);
-/* Has it said that a session of this user may survive the loss of its transport
- * (survive@hpnssh.org)? */
+/* True if the server has announced that a session of this user may survive its
+ * transport (survive@hpnssh.org). */
 bool kex_peer_survives(const struct kex *k);
 /* The peer takes early messages for channels (channels.h), and so do we. */
 bool kex_peer_takes_early(const struct kex *k);

@@ -55,10 +55,10 @@ struct packet_half {
 };
 
 /*
- * The output ring: content is [head, tail), or, once it has wrapped,
- * [head, wrap) and then [0, tail). A packet never crosses the end. The first
- * bytes of the content, as many as kept, are sent already; there are some only
- * with a struct packet_keep.
+ * The output ring. Its content is [head, tail), or, once it has wrapped, [head,
+ * wrap) and then [0, tail). A packet never crosses the end. The first `kept`
+ * bytes of the content were sent already; there are such only with a struct
+ * packet_keep.
  */
 struct packet_ring {
 	uint8_t *data;
@@ -123,7 +123,8 @@ enum packet_verdict {
 
 struct packet_sending {
 	struct packet_ring ring;
-	struct packet_keep *keep; /* NULL: nothing is kept (packet-keep.c) */
+	struct packet_keep *keep; /* NULL: sent packets are not kept
+				   * (packet-keep.c) */
 	size_t unsent;	     /* bytes the kernel may keep; 0: its own limit */
 	uint64_t sampled_ms; /* when unsent was last decided */
 	bool postponing; /* between our KEXINIT and our NEWKEYS */
@@ -190,30 +191,33 @@ struct packet {
 	char disconnect_text[512];
 };
 
-/* packet-tx.c: the content's bytes, kept or not; takes len bytes off its
- * front. */
+/* packet-tx.c: packet_ring_used() is the number of bytes in the ring, kept ones
+ * included; packet_ring_drop() takes len bytes off its front. */
 size_t packet_ring_used(const struct packet_ring *r);
 void packet_ring_drop(struct packet_ring *r, size_t len);
-/* Puts a message at once, even if keys change. */
+/* Puts a message at once, even while keys are exchanged. */
 int packet_put_now(struct packet *p, const uint8_t *payload,
     size_t len) must_check;
 
-/* packet-keep.c, for packet-tx.c and packet.c. A packet of size bytes is about
- * to be sealed whose message is of that type. */
+/* packet-keep.c, for packet-tx.c and packet.c. packet_keep_put() is called
+ * before a packet of size bytes is sealed, whose message has that type. */
 int packet_keep_put(struct packet *p, uint8_t type, size_t size) must_check;
-/* Bytes were written: those that nobody will ask for again are dropped. */
+/* Is called when bytes were written: those that cannot be asked for again are
+ * dropped. */
 void packet_keep_written(struct packet *p);
-/* New keys for sending are in use. ERR_UNSUPPORTED: what they seal cannot be
- * opened again. */
+/* Is called when new keys for sending are in use. ERR_UNSUPPORTED: packets that
+ * they seal could not be opened here again. */
 int packet_keep_new_keys(struct packet *p) must_check;
-/* Bulk has to wait, because so much is kept. */
+/* True if so much is kept that bulk has to wait. */
 bool packet_keep_is_full(const struct packet *p);
 int packet_keep_on_received(struct packet *p, struct rd *r) must_check;
 void packet_keep_free(struct packet_keep *k);
 
-/* packet-keep-pace.c: a pure state. acked: bytes, ever more; limited: bulk has
- * waited for the limit since the last call. */
-enum { PACKET_KEEP_MIN = 1024 * 1024 }; /* least limit, if as much is granted */
+/* packet-keep-pace.c: finds the limit of what is kept; a pure state. acked:
+ * number of acknowledged bytes, which only grows; limited: bulk has waited
+ * because of the limit since the last call. */
+enum { PACKET_KEEP_MIN = 1024 * 1024 }; /* lowest limit, if the grant allows
+					 * that much */
 enum packet_keep_trial {
 	PACKET_KEEP_STEADY,
 	PACKET_KEEP_UP,
@@ -224,39 +228,40 @@ struct packet_keep_pace {
 	size_t max;
 	enum packet_keep_trial trial;
 	bool limited;		 /* in this window */
-	bool idle;		 /* there is no window: all was acknowledged */
+	bool idle;		 /* no window is measured, because all was
+				  * acknowledged */
 	uint64_t start_ms, start_acked; /* of this window */
-	uint64_t before;	 /* bytes a second in the window before */
+	uint64_t before;	 /* bytes a second in the last window */
 	size_t before_limit;
 	uint64_t next_up_ms, next_down_ms; /* no trial before these */
 	uint32_t backoff_ms;
 };
-/* No limit is above max from now on. */
+/* Lowers the limit to max, and keeps it below from now on. */
 void packet_keep_pace_limit(struct packet_keep_pace *t, size_t max);
 void packet_keep_pace_begin(struct packet_keep_pace *t, size_t max,
     uint64_t now_ms);
-/* All is acknowledged: what follows is measured anew. */
+/* Is called when all is acknowledged: measuring begins anew. */
 void packet_keep_pace_idle(struct packet_keep_pace *t);
 void packet_keep_pace_acked(struct packet_keep_pace *t, uint64_t acked,
     bool limited, uint64_t now_ms);
 
-/* For packet-resume.c: the packets of the ring, from its front, behind the
- * first `before` bytes. */
+/* For packet-resume.c: the packets of the ring, from its front. Before them
+ * there are `before` bytes without an entry. */
 struct packet_row {
-	uint32_t *v; /* sizes in bytes, with a bit for the counted ones; a
-		      * ring */
+	uint32_t *v; /* a ring: sizes in bytes, with a bit for packets whose
+		      * message is counted */
 	size_t cap, first, n;
-	size_t before;		 /* bytes of packets that are in no entry */
+	size_t before;		 /* bytes of packets that have no entry */
 	struct cipher_pos front; /* of the first one */
 };
-/* Takes the first packet off, which was sealed by a cipher such as c: its
- * bytes. */
+/* Takes the first packet off the row, which a cipher such as c has sealed, and
+ * returns its bytes. */
 size_t packet_row_next(struct packet_row *w, const struct cipher *c,
     bool *counted);
-/* Drops what the peer says it has. */
+/* Drops the messages that the peer has received, by its number. */
 int packet_keep_drop(struct packet *p, uint64_t received) must_check;
-/* The ring is that of another transport. Hands out the row of the old one,
- * which the caller frees. */
+/* Begins with a new ring, after a change of transports. *old becomes the row of
+ * the old ring, which the caller frees. */
 void packet_keep_begin_again(struct packet *p, struct packet_row *old);
 
 int packet_tx_raw(struct packet *p, const void *bytes, size_t len) must_check;

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * How much of what was sent may be kept before bulk waits: as little as does
- * not slow the path. How long an acknowledgement takes does not tell, because
- * most of that time is spent in queues, which are as long as the limit lets
- * them be; so the limit is doubled for a while, and stays if the rate follows.
+ * Finds how much of what was sent may be kept before bulk has to wait: as
+ * little as does not slow the path. The time until an acknowledgement does not
+ * tell, because most of it is spent in queues, which fill up to the limit. So
+ * the limit is doubled for a while, and stays doubled if the rate grows with
+ * it.
  */
 #include "base/mem.h"
 #include "packet-internal.h"
 
 enum {
-	WINDOW_MS = 100,    /* shorter times are not measured */
-	WINDOW_LIMITS = 4,  /* and not fewer bytes than so many limits */
-	DOWN_MS = 10 * 1000, /* between two trials of a smaller limit */
+	WINDOW_MS = 100,    /* a window lasts at least that long */
+	WINDOW_LIMITS = 4,  /* and has at least so many times the limit in
+			     * bytes */
+	DOWN_MS = 10 * 1000, /* time between two trials of a smaller limit */
 	BACKOFF_FIRST_MS = 1000,
 	BACKOFF_MAX_MS = 60 * 1000,
 };
 
-/* A rate of which a trial is a success: of a larger limit in percent of the one
- * before, of a smaller one too. */
+/* The rate, in percent of the one before, at which a trial of a larger or of a
+ * smaller limit is a success. */
 enum { UP_PERCENT = 130, DOWN_PERCENT = 95 };
 
 void
@@ -66,7 +68,7 @@ judge_down(struct packet_keep_pace *t, uint64_t rate, uint64_t now_ms)
 {
 	t->trial = PACKET_KEEP_STEADY;
 	if (rate >= t->before / 100 * DOWN_PERCENT)
-		return; /* the next trial follows at once */
+		return; /* the next trial follows in the next window */
 	t->limit = t->before_limit;
 	t->next_down_ms = now_ms + DOWN_MS;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * What was sent and may have to be sent again (survive@hpnssh.org): it stays in
- * the output ring as it was sealed, without a copy, until the peer has said
- * RECEIVED. The sizes of the ring's packets stand in a row beside it. A ring
- * that does not fit into the cache costs more than the counting: so as little
- * is kept as does not slow the path (packet-keep-pace.c).
+ * Keeps what was sent and may have to be sent again (survive@hpnssh.org):
+ * packets stay in the output ring, sealed, until the peer has said RECEIVED.
+ * Their sizes are in a row beside the ring. A ring that does not fit into the
+ * processor's cache costs more than the counting, so as little is kept as does
+ * not slow the path (packet-keep-pace.c).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,13 +18,15 @@
 enum {
 	ROW_FIRST = 64,		 /* entries */
 	ROW_MAX = 1024 * 1024,
-	/* RECEIVED is said at the latest after: */
+	/* RECEIVED is sent at the latest after so many bytes, messages or
+	 * milliseconds. */
 	TELL_BYTES = 512 * 1024,
 	TELL_MESSAGES = 256,
 	TELL_MS = 1000,
 };
 
-#define COUNTED ((uint32_t)1 << 31) /* of an entry: its message is counted */
+#define COUNTED ((uint32_t)1 << 31) /* bit of an entry: the packet's message is
+				     * counted */
 
 struct packet_keep {
 	struct packet_row row;
@@ -32,12 +34,15 @@ struct packet_keep {
 	uint64_t put, acked; /* counted messages */
 	uint64_t dropped;    /* bytes */
 
-	bool counts;   /* what the peer sends is counted */
-	bool skip_one; /* but not the message that is being handled */
-	bool with_adjust;   /* a WINDOW_ADJUST goes out in this turn */
+	bool counts;   /* messages of the peer are counted */
+	bool skip_one; /* the message that is being handled is not counted */
+	bool with_adjust;   /* RECEIVED goes out with a WINDOW_ADJUST in this
+			     * turn */
 	uint64_t received, told; /* messages */
-	uint64_t told_bytes;	 /* received on the wire when it was told */
-	uint64_t waiting_ms;	 /* since when there is something to tell */
+	uint64_t told_bytes;	 /* bytes received on the wire when the last
+				  * RECEIVED was sent */
+	uint64_t waiting_ms;	 /* time since when there is something to
+				  * acknowledge */
 };
 
 static bool
@@ -94,7 +99,7 @@ packet_row_next(struct packet_row *w, const struct cipher *c, bool *counted)
 	return size;
 }
 
-/* Takes the first packet off the row and the ring. */
+/* Takes the first packet off the row and its bytes off the ring. */
 static void
 drop_front(struct packet *p)
 {
@@ -110,7 +115,7 @@ drop_front(struct packet *p)
 		k->acked++;
 }
 
-/* The first packet of the row was sent as a whole. */
+/* True if the first packet of the row was sent whole. */
 static bool
 front_is_sent(const struct packet *p)
 {
@@ -120,7 +125,7 @@ front_is_sent(const struct packet *p)
 	    front_size(w) <= p->tx.ring.kept;
 }
 
-/* Drops sent packets that are not counted from the front. */
+/* Drops packets at the front that were sent and are not counted. */
 static void
 drop_uncounted(struct packet *p)
 {
@@ -227,8 +232,8 @@ packet_keep_new_keys(struct packet *p)
 
 	if (!packet_can_keep(p))
 		return ERR_UNSUPPORTED;
-	/* The peer has sent its part of this exchange after all that is kept
-	 * was handled, though it may not have said so yet. */
+	/* Before the peer sent its part of this exchange it has handled all
+	 * that is kept, even if its RECEIVED has not come yet. */
 	packet_ring_drop(r, r->kept);
 	k->dropped += r->kept;
 	r->kept = 0;
@@ -334,7 +339,8 @@ packet_keep_poll(struct packet *p, uint32_t *again_ms)
 		return 0;
 	with_adjust = k->with_adjust;
 	k->with_adjust = false;
-	/* What is composed now may say less than holds after the exchange. */
+	/* RECEIVED is put off during an exchange: by its end, a higher number
+	 * can be told. */
 	if (k->received == k->told || p->tx.postponing)
 		return 0;
 	bytes = p->half[PACKET_RX].total.bytes - k->told_bytes;
@@ -360,7 +366,8 @@ packet_keep_begin_again(struct packet *p, struct packet_row *old)
 		.before = packet_ring_used(&p->tx.ring),
 	};
 	k->put = k->acked;
-	/* Its number went with the request to resume, or the answer to it. */
+	/* The number was sent with the request to resume, or with the answer to
+	 * it. */
 	k->told = k->received;
 	k->told_bytes = p->half[PACKET_RX].total.bytes;
 	k->waiting_ms = 0;

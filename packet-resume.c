@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * A connection goes on over another transport: what the peer lacks is opened
- * with the old key and sealed with the new one. All of it is done before
- * anything else is put, so at any time there is one ring, and one key for it.
+ * Goes on over another transport: messages that the peer lacks are opened with
+ * the old key and sealed with the new one. This is done before anything else is
+ * put, so at any time there is one ring, and one key for it.
  */
 #include <stdlib.h>
 
@@ -11,8 +11,8 @@
 #include "packet-internal.h"
 #include "packet-keep.h"
 
-/* Throws away the packets that threads have opened and nobody has taken: they
- * were not counted, so the peer sends them again. */
+/* Drops the packets that threads have opened and nobody has taken. They were
+ * not counted, so the peer sends them again. */
 static void
 drop_opened(struct packet *p)
 {
@@ -48,7 +48,7 @@ add_totals(struct packet_counters *to, const struct packet_counters *old)
 	to->payload += old->payload;
 }
 
-/* p has the transport of fresh, and fresh the one that is lost. */
+/* Gives p the transport of fresh, and fresh the lost one. */
 static void
 swap_transports(struct packet *p, struct packet *fresh)
 {
@@ -67,7 +67,7 @@ swap_transports(struct packet *p, struct packet *fresh)
 	p->threads.trial.retry_ms = 0;
 }
 
-/* Opens the sealed packet of size bytes at pkt, and puts its message. */
+/* Opens the sealed packet of size bytes at pkt, and puts its message again. */
 static int
 put_again(struct packet *p, struct cipher *old, const struct cipher_pos *pos,
     uint8_t *pkt, size_t size)
@@ -85,8 +85,8 @@ put_again(struct packet *p, struct cipher *old, const struct cipher_pos *pos,
 	return packet_put_now(p, pkt + 5, len - 1 - pkt[4]);
 }
 
-/* Puts the counted messages of a ring again, whose packets are w and were
- * sealed by a cipher of these keys. */
+/* Puts the counted messages of the old ring again. w: the sizes of its packets;
+ * keys: those that have sealed them. */
 static int
 put_all_again(struct packet *p, const struct packet_ring *ring,
     const struct packet_keys *keys, struct packet_row *w)
@@ -144,6 +144,7 @@ packet_resume(struct packet *p, struct packet *fresh, uint64_t received)
 	    &row);
 	free(row.v);
 	packet_ring_clear(&fresh->tx.ring);
-	/* What waited for the end of an exchange was never counted. */
+	/* Messages that waited for the end of a key exchange were never
+	 * counted. */
 	return r == 0 && p->tx.postponing ? packet_postpone(p, false) : r;
 }

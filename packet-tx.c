@@ -25,7 +25,7 @@ ring_pending(const struct packet_ring *r)
 }
 
 /* Sets the pieces of the ring's content behind its first skip bytes, in order;
- * returns how many. */
+ * returns their number. */
 static int
 pieces_from(const struct packet_ring *r, size_t skip, struct span piece[2])
 {

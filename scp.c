@@ -51,7 +51,7 @@ static struct {
 	bool is_direct_end;	   /* --direct-end */
 	bool is_sink, is_source;   /* -t, -f: the other end of a legacy copy */
 	const char *report;	   /* --report; NULL: none */
-	struct strlist command;	   /* what the report tells of options */
+	struct strlist command;	   /* what the report says of the options */
 } given = { .style = PROGRESS_TTY };
 
 _Noreturn static void
@@ -76,7 +76,7 @@ usage(void)
 	exit(1);
 }
 
-/* For an unknown option: tells the user if hpnsync has it. */
+/* Tells the user, about an unknown option, if hpnsync has it. */
 static void
 tell_who_has(const char *option)
 {
@@ -362,7 +362,8 @@ complete_options(void)
 	scp.xfer.rate_bytes = scp.flags.rate_bytes;
 	scp.xfer.recursive = scp.recursive;
 	scp.xfer.preserve = scp.preserve;
-	/* Where scp is expected nothing is said that scp does not say. */
+	/* A program that is called scp writes nothing that OpenSSH's scp does
+	 * not. */
 	scp.xfer.tell_extras = str_has_prefix(called_name("hpnscp"), "hpn");
 	scp.xfer.explain = scp.flags.verbose;
 	scp.xfer.resume = scp.resume;
@@ -458,8 +459,8 @@ copy(char **names, int n)
 	free(targets);
 }
 
-/* --direct-end: the other hpnscp, which the user has started, says what is
- * copied. */
+/* --direct-end: copies as the client says, the hpnscp that the user has
+ * started. */
 static int
 serve_direct(void)
 {

@@ -61,8 +61,7 @@ static struct {
 	char *line; /* the line that was read last; owned */
 } g;
 
-/* --sftp-server has the name that it has in the other programs; -s is
- * OpenSSH's. */
+/* --sftp-server is named as in the other programs; -s is OpenSSH's. */
 enum { OPT_SFTP_SERVER = 256 };
 
 static const struct option long_options[] = {
@@ -468,7 +467,8 @@ one_option(int opt, const char *arg)
 	int r = copy_flag_take(&g.flags, opt, arg, &why);
 
 	if (r < 0 && opt == 'l') {
-		/* The one argument for which stock's exit status is this. */
+		/* OpenSSH has another exit status for a wrong argument of this
+		 * option only. */
 		fprintf(stderr, "%s: %s: %s\n", called_name("hpnsftp"), arg,
 		    why);
 		usage();

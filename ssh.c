@@ -41,7 +41,7 @@ static const char optstring[] =
 
 enum { OPT_CHECK = 256, OPT_JSON };
 
-/* All that is longer than a letter; these stand alone, and are not cut. */
+/* Options longer than a letter. They have to be written in full. */
 static const struct option long_options[] = {
 	{ "check", no_argument, NULL, OPT_CHECK },
 	{ "json", no_argument, NULL, OPT_JSON },
@@ -55,9 +55,9 @@ struct program {
 	bool is_through;
 	char *command; /* NULL: none on the command line */
 	struct ssh_flags flags;
-	struct strlist given; /* the flags of the connection, as given */
+	struct strlist given; /* flags for the connection, as given */
 	bool check, json;     /* --check, --json */
-	const char *target;   /* with --check: the destination, with a path */
+	const char *target;   /* destination of --check, with a path */
 	const char *log_path;
 	int tty_flag; /* RequestTTY by -t, -tt or -T; -1: no such flag */
 	bool to_syslog;
@@ -142,7 +142,7 @@ check_flags(const struct program *p)
 		    called_ssh());
 }
 
-/* Keeps a flag of the connection for --check, which makes the connection as
+/* Keeps a flag for the connection that --check makes, which takes the flags as
  * hpnscp does. */
 static void
 keep_flag(struct program *p, int flag)
@@ -232,8 +232,9 @@ take_destination(struct program *p, const char *text)
 		exit(EXIT_ERROR);
 }
 
-/* As getopt(3), which cuts a word into letters as stock's ssh does, whose
- * message a wrong one gets. */
+/* Returns the next flag. A word that begins with "--" and is none of the long
+ * options is left to getopt(3), which cuts it into letters, as OpenSSH's ssh
+ * does, and prints the same message. */
 static int
 next_flag(int argc, char **argv)
 {

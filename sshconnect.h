@@ -57,8 +57,8 @@ void sshlink_unwatch(struct sshlink_watch *w);
 void sshlink_adopt(struct sshlink *link, int fd);
 /* Closes the descriptors. The proxy command is not ended. */
 void sshlink_close_fds(struct sshlink *link);
-/* Closes the connection, but keeps the numbers of the descriptors, which lead
- * nowhere then: other layers know the link by them. */
+/* Closes the connection, but keeps the numbers of its descriptors, which then
+ * lead nowhere: other layers know the link by these numbers. */
 void sshlink_drop(const struct sshlink *link);
 /* Closes the descriptors, and ends the proxy command. */
 void sshlink_close(struct sshlink *link);

@@ -826,7 +826,8 @@ sshlogin_resume(struct sshlogin *l, struct sshlogin *fresh, uint64_t received)
 {
 	connection_suspend(fresh->connection);
 	fresh->state = LOGIN_ENDED;
-	/* The agent is shown these with the new session identifier. */
+	/* The agent is told the host key and its signature with the new session
+	 * identifier. */
 	move_buf(&l->host_key, &fresh->host_key);
 	move_buf(&l->host_signature, &fresh->host_signature);
 	return connection_resume(l->connection, fresh->packet, fresh->kex,

@@ -86,11 +86,12 @@ void sshlogin_free(struct sshlogin *l);
 /* Sends a DISCONNECT to the server, if that is possible without waiting. */
 void sshlogin_disconnect(struct sshlogin *l);
 
-/* Goes on over the connection of fresh, which was let in by p.resume, and can
- * then only be freed. received: the messages that the server has. */
+/* Has l go on over the connection of fresh, which has logged in with
+ * p.resume and can then only be freed. received: number of messages that the
+ * server has. */
 int sshlogin_resume(struct sshlogin *l, struct sshlogin *fresh,
     uint64_t received) must_check;
-/* Stops fresh before its next message: what follows is the session's. */
+/* Keeps fresh from reading its next message, which belongs to the session. */
 void sshlogin_hold(struct sshlogin *fresh);
 
 /* Has the server's identification arrived? Then the server knows of this

@@ -373,9 +373,9 @@ find_privsep(struct server_state *s)
 	s->chroot = xstrdup(dir);
 }
 
-/* Tells which of the default host keys are not there, and what makes them.
- * Nothing is told of keys that the configuration names, since hostkeys_load()
- * has told each of these. */
+/* Logs which of the default host keys are missing, and how to make them. Keys
+ * that the configuration names are not looked at, because hostkeys_load() has
+ * reported each of them. */
 static void
 tell_missing_keys(const struct server_conf *c)
 {

@@ -14,8 +14,8 @@
 #include "compat/bsd-mem.h"
 #include "compat/libc.h"
 
-/* In start(). OpenSSL 3.5 never returns from there if memory is out: it waits
- * for its own start, to report that. */
+/* Set during start(). OpenSSL 3.5 never returns from there when memory is out:
+ * to report that, it waits for its own start. */
 static bool starting;
 
 static void *

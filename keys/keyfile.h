@@ -44,8 +44,8 @@ int keyfile_load_private(const char *path, const char *pass, bool check_mode,
     struct key **out, char **comment) must_check;
 int keyfile_load_public(const char *path, struct key **out,
     char **comment) must_check;
-/* How much of the path of a public file is the usual path of its private one:
- * all but .pub or -cert.pub. */
+/* The length of the part of a public file's path that is the usual path of its
+ * private file: all but .pub or -cert.pub. */
 size_t keyfile_private_len(const char *public_path);
 int keyfile_save_private(const char *path, const struct key *k,
     enum keyfile_format format, const char *pass, const char *comment,

@@ -48,8 +48,8 @@ struct user_state {
 	char *gss_kex;		   /* key exchange methods of GSSAPI; or NULL */
 	struct strlist login_env;  /* variables that came with the login */
 	struct buf auth_info;	   /* lines for the file of SSH_USER_AUTH */
-	/* What a grant lets this connection do; path NULL: it is none by a
-	 * grant. */
+	/* Scope of the grant by which this connection logged in; path NULL: it
+	 * logged in otherwise. */
 	struct grant_scope grant;
 	bool must_change;	   /* sessions may only change the password */
 	uint64_t began_ms;	   /* begin of the connection, monotonic
