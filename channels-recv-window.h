@@ -103,7 +103,7 @@ void recv_window_init(struct recv_window *w, uint32_t bytes);
 void recv_window_grant(struct recv_window *w, uint32_t bytes, bool told);
 /* Data arrived. False: the peer sent more than it may, nothing is changed. */
 bool recv_window_receive(struct recv_window *w, uint32_t bytes) must_check;
-/* So many bytes were taken by the sink, or thrown away. */
+/* Notes that the sink has taken these bytes, or thrown them away. */
 void recv_window_consume(struct recv_window *w, uint32_t bytes);
 
 /*

@@ -152,8 +152,8 @@ forget_others(struct survive_keys *k)
 	k->n_others = 0;
 }
 
-/* The newest key is one of several of its generation from now on. Of too many,
- * the one of the first return is forgotten. */
+/* Moves the newest key to those of its generation that may still be used. If
+ * there are too many, the one of the first return is forgotten. */
 static void
 keep_other(struct survive_keys *k)
 {

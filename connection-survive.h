@@ -2,10 +2,10 @@
 /*
  * The keys by which the two ends of a session that survives its transport prove
  * to each other who they are (resume@hpnssh.org in docs/PROTOCOL.md). Each
- * return makes the next key, of another generation, so that who has stolen one
- * and missed a return is out. Pure.
+ * return makes a new key, of the next generation, so a thief of an old one can
+ * do nothing once the client has come back.
  *
- * Threads: any.
+ * Pure. Threads: any.
  */
 #ifndef HPN_CONNECTION_SURVIVE_H
 #define HPN_CONNECTION_SURVIVE_H
@@ -32,34 +32,36 @@ enum {
 struct survive_keys {
 	uint8_t key[SURVIVE_KEY_LEN];
 	uint8_t older[SURVIVE_KEY_LEN]; /* of the generation before */
-	/* Of this generation, made by returns before the last one. */
+	/* Keys of this generation, which returns before the last one have
+	 * made. */
 	uint8_t others[SURVIVE_OTHERS_MAX][SURVIVE_KEY_LEN];
 	unsigned n_others;
 	uint32_t generation;
-	bool has_older; /* the client may not know yet that it came back */
+	bool has_older; /* the client may not have got the answer to its last
+			 * return yet */
 	bool granted;
 };
 
-/* What a session is bound to. */
+/* The facts that go into the first key of a session. */
 struct survive_binding {
 	struct span session_id; /* of its first transport */
 	struct span hostkey;
 	const char *user;
 };
 
-/* A request to come back, up to its proof, on a transport of that session
- * identifier. */
+/* A request to come back, up to its proof; session_id: that of the new
+ * transport. */
 struct survive_request {
 	struct span session_id, bytes;
 	uint32_t generation;
 };
 
-/* Makes generation 0 of what was granted. */
+/* Makes the key of generation 0 from the granted secret. */
 int survive_keys_begin(struct survive_keys *k, const struct survive_binding *b,
     const uint8_t secret[SURVIVE_SECRET_LEN]) must_check;
 void survive_keys_clear(struct survive_keys *k);
 
-/* The client's proof, by the newest key. */
+/* For the client: makes its proof with the newest key. */
 int survive_keys_ask(const struct survive_keys *k,
     const struct survive_request *q,
     uint8_t proof[SURVIVE_PROOF_LEN]) must_check;
@@ -67,19 +69,20 @@ int survive_keys_ask(const struct survive_keys *k,
  * before? Changes nothing. */
 bool survive_keys_check(const struct survive_keys *k,
     const struct survive_request *q, struct span proof);
-/* Server: is the proof right? Then the next generation begins, and answer is
- * the server's proof, with the number of messages that it has received.
- * ERR_DENIED: it is not, and nothing has changed. */
+/* For the server: checks the proof as survive_keys_check(), and begins the next
+ * generation. answer: the server's proof, which includes the number of messages
+ * that it has received. ERR_DENIED: the proof is wrong, and nothing has
+ * changed. */
 int survive_keys_accept(struct survive_keys *k,
     const struct survive_request *q, struct span proof, uint64_t received,
     uint8_t answer[SURVIVE_PROOF_LEN]) must_check;
-/* Client: is the server's answer to this request and proof right? Then the next
- * generation begins. ERR_DENIED: it is not. */
+/* For the client: checks the server's answer to this request and proof, and
+ * begins the next generation. ERR_DENIED: it is wrong. */
 int survive_keys_confirm(struct survive_keys *k,
     const struct survive_request *q, struct span proof, uint64_t received,
     struct span answer) must_check;
-/* Server: the client has spoken over the transport of the last return, so it
- * has that one's key. */
+/* For the server: the client has sent a message over the transport of the last
+ * return, so it has that return's key. */
 void survive_keys_settle(struct survive_keys *k);
 
 #endif

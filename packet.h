@@ -182,8 +182,8 @@ int packet_bulk_commit(struct packet *p, size_t len) must_check;
  * written then), ERR_AGAIN if the caller has to wait, or an error. */
 int packet_flush(struct packet *p) must_check;
 size_t packet_tx_pending(const struct packet *p); /* bytes not yet written */
-/* So few bytes wait to be written that messages which can wait, such as those
- * of raw channels, may be put without delaying bulk. */
+/* True if so few bytes wait to be written that messages which can wait, such as
+ * those of raw channels, may be put without delaying bulk. */
 bool packet_has_room(const struct packet *p);
 /* The bytes that are encrypted and wait for nothing but the socket. */
 size_t packet_tx_ready(const struct packet *p);

@@ -395,7 +395,7 @@ start_progress(void)
 	scp.xfer.progress = progress_new(STDOUT_FILENO);
 	if (scp.xfer.progress == NULL)
 		die("memory", err_text(ERR_NOMEM));
-	/* Else it depends on standard output. */
+	/* For PROGRESS_TTY, progress_new() has chosen by standard output. */
 	if (given.style != PROGRESS_TTY)
 		progress_set_style(scp.xfer.progress, given.style);
 	if (scp.flags.quiet)

@@ -50,7 +50,8 @@ refuse(const char *option, const char *with)
 	exit(SYNC_EXIT_REFUSED);
 }
 
-/* rsync://host/ and host::module are the daemon's, which this is not. */
+/* True if the name is that of an rsync daemon, rsync://host/ or host::module,
+ * which hpnsync cannot talk to. */
 static bool
 is_daemon(const char *name)
 {

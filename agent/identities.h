@@ -27,7 +27,7 @@ struct identity {
 	struct buf blob;
 	char *comment;
 	struct buf secret; /* sealed private key; empty: a signer has it */
-	/* functions of the signer; NULL: there is none */
+	/* functions of the signer; NULL: the identity has no signer */
 	const struct signer_ops *ops;
 	void *signer; /* owned; ends with ops->release() */
 	char *application; /* application of a FIDO key; else NULL */

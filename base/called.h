@@ -8,8 +8,8 @@
 #ifndef HPN_BASE_CALLED_H
 #define HPN_BASE_CALLED_H
 
-/* The base name of argv[0], or usual if that is none; borrowed from either.
- * argv0 may be NULL. */
+/* The base name of argv[0]; usual, if argv[0] has no base name. Borrowed from
+ * either. argv0 may be NULL. */
 const char *called_as(const char *argv0, const char *usual);
 
 /* What called_as() has found, or usual before it is called. */

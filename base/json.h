@@ -21,8 +21,8 @@
  * terminal or turns the direction of a line.
  */
 void json_put_string(struct buf *b, const char *text);
-/* The same with at most `room` bytes, quotes included (room >= 2). False: only
- * the beginning of text fits. */
+/* As json_put_string(), with at most `room` bytes, quotes included (room >= 2).
+ * False: only the beginning of text fits. */
 bool json_put_string_cut(struct buf *b, const char *text, size_t room);
 
 /* Append a comma, and a key with its value. Keys need no escapes. */

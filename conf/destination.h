@@ -18,7 +18,8 @@ struct destination {
 	char *port; /* decimal; NULL: not given */
 };
 
-/* Parses a destination. ERR_SYNTAX: the text is none. Clear *d in any case. */
+/* Parses a destination. ERR_SYNTAX: the text is no destination. Clear *d in any
+ * case. */
 int destination_parse(struct destination *d, const char *text) must_check;
 void destination_clear(struct destination *d);
 

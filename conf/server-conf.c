@@ -458,7 +458,7 @@ static const struct conf_row rows[] = {
 	{ "KerberosUniqueCCache", NULL, UNBUILT_FLAG(&unsupported), GLOBAL },
 	{ "KerberosUseKuserok", NULL, UNBUILT(flag, NULL, &unsupported) },
 
-	/* No implementation has these any more. */
+	/* Keywords that no implementation supports any more. */
 	{ "Protocol", NULL, IGNORED },
 	{ "AFSTokenPassing", NULL, GONE(&deprecated) },
 	{ "AuthorizedKeysFile2", NULL, GONE(&deprecated) },

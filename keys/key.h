@@ -103,8 +103,8 @@ unsigned key_bits(const struct key *k);
 const struct key_sk *key_sk(const struct key *k);
 /* Sets the flags of k, which must be the private half of a security key. */
 void key_sk_set_flags(struct key *k, uint8_t flags);
-/* Is there a form of this key for PEM files? There is none for security keys
- * and those with ML-DSA. */
+/* True if there is a form of this key for PEM files: there is none for security
+ * keys and those with ML-DSA. */
 bool key_has_pem(const struct key *k);
 bool key_is_private(const struct key *k);
 bool key_is_cert(const struct key *k);

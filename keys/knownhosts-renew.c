@@ -155,7 +155,7 @@ take_line(struct renew *w, const struct knownhosts_lines *lines)
 }
 
 /* Runs in a second pass, after take_line() has collected all outdated keys:
- * sets rn->why if another host has one of them, too. */
+ * sets rn->why if another host has one of these keys as well. */
 static int
 look_for_outdated(struct renew *w, const struct knownhosts_lines *lines)
 {

@@ -28,7 +28,7 @@ struct sshsig {
  * another name. */
 int sshsig_hash(const char *name);
 
-/* Parses the text of a signature's file. ERR_FORMAT: it is none.
+/* Parses the text of a signature's file. ERR_FORMAT: the text is no signature.
  * ERR_UNSUPPORTED: its version, hash or algorithm is not accepted; RSA with
  * SHA-1 never is. */
 int sshsig_parse(struct span text, struct sshsig *out) must_check;

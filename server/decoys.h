@@ -46,7 +46,8 @@ struct decoys {
 	uint64_t dearest_us;
 };
 
-/* One setting, and how many accounts have their hash by it. */
+/* A setting of a hash, and the number of accounts that have their hash by
+ * it. */
 struct decoy_use {
 	const char *setting;
 	uint32_t accounts;

@@ -85,7 +85,7 @@ int hostkeys_prove(struct hostkeys *h, struct span blob, const char *rsa_alg,
 
 /* The wire form, for other processes of this server. */
 void hostkeys_export(const struct hostkeys *h, struct buf *out);
-/* The same form, with empty private halves, agent and provider. */
+/* As hostkeys_export(), with empty private halves, agent and provider. */
 void hostkeys_export_public(const struct hostkeys *h, struct buf *out);
 int hostkeys_import(struct hostkeys *h, struct rd *in) must_check;
 

@@ -639,7 +639,7 @@ static const struct form_class form_classes[] = {
 	{ 0xfe27, 0xfe2d, 1, 220 }, { 0xfe2e, 0xfe2f, 1, 230 },
 };
 
-/* Likewise: how far a capital's small letter is. */
+/* A range of capitals: how far the small letter of each is. */
 struct form_small {
 	uint16_t first, last;
 	uint8_t step;

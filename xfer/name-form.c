@@ -63,7 +63,7 @@ small(uint32_t code)
 	return code;
 }
 
-/* The class of a mark; 0: code is none. */
+/* The class of a mark; 0: code is no mark. */
 static unsigned
 class_of(uint32_t code)
 {

@@ -51,8 +51,8 @@ struct ssh_command_jump {
 	const char *target; /* "[host]:port" */
 };
 
-/* These two append the words of the command line to argv, and return 0 or
- * ERR_NOMEM. */
+/* ssh_command_line() and the next function append the words of the command line
+ * to argv. 0 or ERR_NOMEM. */
 int ssh_command_line(struct strlist *argv,
     const struct ssh_command *c) must_check;
 int ssh_command_jump_line(struct strlist *argv,

@@ -404,7 +404,7 @@ log_in(struct conn *conn)
 
 /* True while another login may follow: where lost connections are made again,
  * while a login is under way or planned, and until as many connections as the
- * user asked for were made. Until then the user's answer is kept for it. */
+ * user asked for were made. For so long the user's answer is kept. */
 static bool
 may_log_in_again(const struct remote *r)
 {

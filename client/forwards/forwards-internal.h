@@ -135,8 +135,8 @@ void forwards_free_remotes(struct forwards *f);
  * the forwards from here on. */
 void forwards_decide_fd(struct forwards *f,
     const struct forwards_accepted *a);
-/* The same for a channel that the server has opened. Returns an enum
- * channel_answer. */
+/* As forwards_decide_fd(), for a channel that the server has opened. Returns an
+ * enum channel_answer. */
 int forwards_decide_channel(struct forwards *f, struct channel *c);
 void forwards_free_undecided(struct forwards *f);
 

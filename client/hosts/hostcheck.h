@@ -47,9 +47,10 @@ struct span hostcheck_accepted(const struct hostcheck *h);
  * the key types that are known for it. A further connection has those of the
  * key that `first` accepted in front. Caller frees. */
 char *hostcheck_algorithms(struct hostcheck *h);
-/* Can known_hosts check what the host would show with this algorithm? Then it
- * may be put first in the proposal. If an authority is trusted for the host,
- * this is so only for algorithms with certificates. */
+/* True if known_hosts can check the key that the host would show with this
+ * algorithm, so that the algorithm may be put first in the proposal. If an
+ * authority is trusted for the host, only algorithms with certificates
+ * count. */
 bool hostcheck_knows(struct hostcheck *h, const char *alg);
 /* The host's name with its port, or its HostKeyAlias, as known_hosts spells it.
  * Borrowed. */

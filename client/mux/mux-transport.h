@@ -55,7 +55,8 @@ size_t mux_transport_backlog(const struct mux_transport *t);
 /* Throws the queued bytes away, and ends the transport with this error, from
  * the loop. */
 void mux_transport_fail(struct mux_transport *t, int err);
-/* So much is queued that the caller should make no more messages now. */
+/* True if so much is queued that the caller should make no more messages
+ * now. */
 bool mux_transport_is_full(const struct mux_transport *t);
 
 #endif

@@ -110,9 +110,9 @@ struct report_data {
 	struct report_top slowest, largest;
 
 	struct report_failure failures[REPORT_FAILURES];
-	uint64_t n_failures; /* may be more than are kept */
+	uint64_t n_failures; /* all failures; some are kept */
 	struct report_digest *digests; /* owned, REPORT_DIGESTS; or NULL */
-	uint64_t n_digests;	       /* may be more than are kept */
+	uint64_t n_digests;	       /* all digests; some are kept */
 };
 
 /* report-data.c */

@@ -115,7 +115,7 @@ show_cert(const struct keygen_options *o, const struct key *k)
 	free(fp);
 }
 
-/* Shows a line that is a certificate; false: it is none. */
+/* Shows a line that is a certificate. False: the line is no certificate. */
 static bool
 show_line(const struct keygen_options *o, const char *file, unsigned number,
     const char *line)

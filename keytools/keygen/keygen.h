@@ -119,7 +119,7 @@ struct key *keygen_load_private(const struct keygen_options *o,
     const char *path, char **pass, char **comment);
 void keygen_require_file(const char *path);
 enum keyfile_format keygen_private_format(const struct keygen_options *o);
-/* Parses a number of decimal digits only; false: text is none. */
+/* Parses a number of decimal digits only. False: text is no such number. */
 bool keygen_number(const char *text, uint64_t *out);
 /* If *comment is NULL, as for PEM files, sets it to the comment of the .pub
  * file, or to "". */

@@ -35,7 +35,8 @@ struct scan_network {
 	bool done;
 };
 
-/* Parses a network. False: text is none, and so is the name of a host. */
+/* Parses a network. False: text is no network; the name of a host is none
+ * either. */
 bool scan_network_parse(const char *text, struct scan_network *out);
 /* Writes the next address as text; false: there are no more. */
 bool scan_network_next(struct scan_network *n, char *text, size_t size);

@@ -51,8 +51,8 @@ const char *penalties_refuse(struct penalties *p,
 /* The name of the class for log lines, such as "failed authentication". */
 const char *penalties_reason(enum penalty_class c);
 
-/* For tests and measurements: how many sources are remembered. Expired ones may
- * be counted, too. */
+/* For tests and measurements: the number of sources that are remembered;
+ * expired ones may be counted, too. */
 size_t penalties_count(const struct penalties *p, enum penalty_family f);
 
 #endif

@@ -286,9 +286,9 @@ parse_key(const char *s, uint8_t **blob, size_t *len)
 	return ERR_FORMAT;
 }
 
-/* 0: the key at s has the wanted blob; ERR_NOT_FOUND: it is another key;
- * ERR_FORMAT: it is none. Lines have plain keys, so comparing the bytes is
- * enough. */
+/* Compares the key at s. 0: it has the wanted blob; ERR_NOT_FOUND: it is
+ * another key; ERR_FORMAT: the text is no key. Lines have plain keys, so
+ * comparing the bytes is enough. */
 static int
 look_for_key(const char *s, struct span blob_wanted)
 {

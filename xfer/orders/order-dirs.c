@@ -22,7 +22,7 @@ enum {
 
 /* A directory that the server is asked to make. */
 struct xfer_order_dir {
-	struct xfer_away away; /* what has its name goes first */
+	struct xfer_away away; /* away removes what has the directory's name */
 	uint64_t id, number;
 	uint32_t mode;
 	bool slow, follow, answered;

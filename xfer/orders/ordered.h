@@ -133,8 +133,9 @@ struct xfer_away {
 	 * the session ended). */
 	enum xfer_away_end end;
 	char *words;
-	/* The name was looked at, and is what it was; or it is not, as end
-	 * says. Then xfer_away_go() is called, or not. */
+	/* Is called when the name was looked at: it is what it was, or it is
+	 * not, as end says. The owner then calls xfer_away_go(), or leaves
+	 * it. */
 	void (*looked)(struct xfer_away *a);
 	void (*done)(struct xfer_away *a);
 	size_t parents; /* of the backup's path: bytes that were made */

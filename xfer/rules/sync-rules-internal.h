@@ -72,7 +72,8 @@ struct sync_rules {
 int rules_error(struct sync_rules *r, int err, const char *what);
 int rules_add_pattern(struct sync_rules *r, struct rule_list *to, bool exclude,
     unsigned flags, const char *p, size_t len) must_check;
-/* A name that has a slot already stays where it is, as it is. */
+/* Adds a slot for a name. If the name has a slot already, that one stays where
+ * it is, unchanged. */
 int rules_add_slot(struct sync_rules *r, struct rule_list *to,
     const char *name, size_t len, unsigned flags) must_check;
 void rules_clear(struct sync_rules *r, struct rule_list *list);

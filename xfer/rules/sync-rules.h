@@ -32,8 +32,8 @@ struct sync_rules;
 enum sync_side {
 	SYNC_SENDER,   /* hides names of the source */
 	SYNC_RECEIVER, /* protects names of the target */
-	/* The same in a directory that is being deleted, where perishable rules
-	 * do not hold. */
+	/* As SYNC_RECEIVER, in a directory that is being deleted, where
+	 * perishable rules do not hold. */
 	SYNC_RECEIVER_GONE,
 };
 

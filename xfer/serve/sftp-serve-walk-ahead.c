@@ -24,7 +24,8 @@ enum {
 };
 
 struct ahead_job {
-	struct walk_early *dir; /* NULL: names of one that is open */
+	struct walk_early *dir; /* the directory to be read; NULL: attributes
+				 * are read for names of an open directory */
 	bool help;		/* another thread reads dir already */
 	int fd;
 	const char *const *names; /* borrowed, as all else here */

@@ -20,9 +20,11 @@
  * that are still to be visited: for each its device and inode number, and its
  * name with a zero byte. */
 enum {
-	EARLY_MAX = 64, /* directories of a level that are read ahead, */
+	EARLY_MAX = 64, /* directories of one level that are read ahead at
+			 * most */
 	EARLY_MORE = 8, /* so many of them at a time, */
-	EARLY_LEAST = 4, /* where there are at least so many, */
+	EARLY_LEAST = 4, /* and the least number for which that is worth
+			  * while */
 	EARLY_LEVELS = 16, /* for so many levels */
 };
 
@@ -147,8 +149,8 @@ is_dots(const char *name)
 	return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
 }
 
-/* Leaves in w->bytes only the lower half of the names, as they are sorted;
- * w->upper is the last one of them. */
+/* Keeps the lower half of the sorted names in w->bytes; w->upper becomes the
+ * last name of that half. */
 static int
 keep_lower_half(struct walk_dirs *w, size_t *count)
 {
@@ -266,7 +268,7 @@ walk_dirs_name(struct walk_dirs *w)
 
 /* ---- the way ------------------------------------------------------------ */
 
-/* No further directory of this level is noted for now. */
+/* Stops noting directories of this level for now. */
 static int
 cut(struct walk_level *l)
 {
@@ -456,8 +458,8 @@ set_after(struct walk_dirs *w)
 						  * follows */
 }
 
-/* Goes through the names behind the last directory of this level that was
- * noted, to note more of them. */
+/* Notes more directories of this level: goes through the names behind the last
+ * one that was noted. */
 static int
 refill(struct walk_dirs *w)
 {

@@ -144,7 +144,7 @@ struct walk_early {
 	dev_t dev;
 	ino_t ino;
 	char name[WALK_NAME_MAX + 1];
-	bool done; /* no thread has it any more */
+	bool done; /* set when the thread has ended */
 	/* What was read, if it is whole, and when its names were (clock_us()).
 	 */
 	bool whole;
@@ -173,13 +173,13 @@ bool walk_early_hold(struct walk_early *e) must_check;
 void walk_early_help(struct walk_early *e);
 /* Names whose attributes nobody has taken: 0 before all names are known. */
 size_t walk_early_left(struct walk_early *e);
-/* Is all of the directory known, as it was a moment ago? */
+/* True if the directory was read whole, and only a moment ago. */
 bool walk_early_is_good(const struct walk_early *e);
 /* Gives it to the threads, which walk_ahead_go() wakes. False: there are too
  * many under way. */
 bool walk_ahead_read(struct walk_ahead *a, struct walk_early *e) must_check;
 void walk_ahead_go(struct walk_ahead *a);
-/* Waits until e is done. */
+/* Waits until the thread is done with e. */
 void walk_ahead_wait(struct walk_ahead *a, struct walk_early *e);
 
 #endif

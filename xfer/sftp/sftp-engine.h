@@ -121,7 +121,8 @@ int sftp_feed(struct sftp *s, const uint8_t *p, size_t len) must_check;
 int sftp_feed_end(struct sftp *s, int err) must_check; /* returns the session's
 							* error: err, or an
 							* earlier one */
-/* All output in one piece; data of WRITEs from files is read now. */
+/* Returns all output in one piece; the data of WRITEs from files is read
+ * now. */
 struct buf *sftp_output(struct sftp *s);
 /* Removes n bytes of sftp_output(), which the caller has sent. */
 void sftp_output_sent(struct sftp *s, size_t n);

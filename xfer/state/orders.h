@@ -82,7 +82,8 @@ struct xfer_order {
 	uint64_t basis_size;
 	bool dir_links; /* at the server a link to a directory counts as one */
 	bool waits; /* the order waits for the end of all orders before it */
-	bool replaces_kind; /* the target is of another kind, and goes first */
+	bool replaces_kind; /* the target is of another kind, and is removed
+			     * first */
 	bool remove_source; /* remove the source when the target is whole */
 	bool resume; /* the target may have a part with which the copy goes
 		      * on */

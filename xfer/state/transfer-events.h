@@ -62,7 +62,8 @@ void xfer_target_gets_mode(struct xfer_file *f, uint32_t mode, uint32_t made);
 void xfer_target_keeps_mode(struct xfer_file *f);
 
 /* file-part.c */
-/* The part is called name, which is owned from now on; NULL: there is none. */
+/* Sets the name of the part, which is owned from now on; NULL: the part has no
+ * name. */
 void xfer_part_named(struct xfer_file *f, char *name);
 void xfer_part_forget(struct xfer_file *f);
 /* There is no part any more: data goes to the target itself. part.made, what
@@ -72,7 +73,7 @@ void xfer_part_dropped(struct xfer_file *f);
  * is none; and how many names (hard links) it has. */
 void xfer_part_old(struct xfer_file *f, const struct sftp_attrs *old);
 void xfer_part_old_names(struct xfer_file *f, uint32_t nlink);
-/* Nothing of the file that bears the part's name is used. */
+/* Notes that nothing of the file that bears the part's name is used. */
 void xfer_part_unused(struct xfer_file *f);
 /* Whether that file is somebody else's. */
 void xfer_part_foreign(struct xfer_file *f, bool foreign);
@@ -104,7 +105,7 @@ void xfer_made_disowned(struct xfer_file *f);
 void xfer_part_asked(struct xfer_file *f, const struct sftp_reply *reply);
 /* Whether OPEN tells the server the number of this copy (xfer->copy). */
 void xfer_made_numbered(struct xfer_file *f, bool numbered);
-/* This run has made the part on this host, and fd is open on it. */
+/* Notes that this run has made the part on this host, and fd is open on it. */
 void xfer_made_here(struct xfer_file *f, int fd);
 /* An old part was shown to be this source's. */
 void xfer_made_proven(struct xfer_file *f);
@@ -178,8 +179,8 @@ void xfer_progress_from(struct xfer_file *f, uint64_t offset);
 void xfer_progress_trusted(struct xfer_file *f, uint64_t offset);
 /* The target has as many bytes as the source. */
 void xfer_progress_complete(struct xfer_file *f);
-/* So many bytes have come to the target, or were found there; or they are a
- * hole, which is not moved. */
+/* Count bytes that have come to the target or were found there, and bytes of a
+ * hole, which are not moved. */
 void xfer_progress_moved(struct xfer_file *f, uint64_t len);
 void xfer_progress_skipped(struct xfer_file *f, uint64_t len);
 /* Data before the offset until was received. */

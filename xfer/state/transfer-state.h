@@ -85,8 +85,9 @@ struct xfer_origin_ops {
 };
 struct xfer_origin {
 	const struct xfer_origin_ops *ops;
-	/* Of a second host: its session; in x->streams if that is the host
-	 * itself. NULL: the sources are on this host. */
+	/* The session with the host of the sources, if that is a second host;
+	 * it is one of x->streams if sources and targets are on the same host.
+	 * NULL: the sources are on this host. */
 	struct xfer_stream *stream;
 };
 
@@ -162,7 +163,7 @@ struct xfer {
 
 /* transfer-report.c */
 void xfer_report(struct xfer *x, const char *path, const char *text);
-/* The same, with what was tried: one of XFER_TRIED_*. */
+/* As xfer_report(), with the thing that was tried: one of XFER_TRIED_*. */
 void xfer_report_tried(struct xfer *x, const char *tried, const char *path,
     const char *text);
 void xfer_report_errno(struct xfer *x, const char *path, int error);
@@ -179,7 +180,7 @@ void xfer_note(struct xfer *x, const char *path, const char *text);
  * ACL; the end of the run tells. */
 void xfer_look_for_extras(struct xfer *x, int fd, const char *path);
 /* transfer-state.c */
-/* The first whose session is not over; NULL: there is none. */
+/* The first stream whose session is not over; NULL: there is none. */
 struct xfer_stream *xfer_stream_first(struct xfer *x);
 bool xfer_has(struct xfer *x, enum sftp_extension ext);
 /* Are all directories listed that were found so far? */

@@ -467,7 +467,7 @@ open_target(struct sync_plan *p, const char *path)
 	skip_group(&s->target);
 }
 
-/* The next group. False: there is none. */
+/* Opens the next group. False: there is no more. */
 static bool
 next_group(struct sync_plan *p)
 {

@@ -35,8 +35,8 @@ struct sync_record {
 	uint32_t dest; /* number, from 1 on, of the further directory whose file
 		        * is linked or copied; 0: none */
 	bool silent;	    /* no item is told of it */
-	bool kept;	    /* of a delete: it is none; the name stays, and with
-			     * it the directories that it is in */
+	bool kept;	    /* a delete that is not made: the name stays, and so
+			     * do the directories above it */
 	bool replaces_kind, remove_source, has_was;
 	bool resume;	    /* the target has a part with which the copy goes
 			     * on */
@@ -293,13 +293,14 @@ void sync_record_put(struct sync_plan *p, struct sync_spool *s,
     const struct sync_record *r);
 /* Appends the record's bytes as they stand in a spool. */
 void sync_record_encode(struct buf *b, const struct sync_record *r);
-/* False: the record's bytes are none. */
+/* Reads a record from its bytes. False: they are malformed. */
 bool sync_record_get(struct sync_record *r, const uint8_t *bytes, size_t len);
 /* sync-plan-delete.c: decides whether to delete, once all pairs are merged. */
 void sync_deletes_decide(struct sync_plan *p);
 /* Is the record's directory there still, in the way of a file? */
 bool sync_is_in_way(const struct sync_plan *p, const struct sync_record *r);
-/* The next delete: 1, an order may be ready; 0: there is none; ERR_*. */
+/* Emits the next delete. 1: an order may be ready; 0: there is no more;
+ * ERR_*. */
 int sync_deletes_next(struct sync_plan *p) must_check;
 
 #endif

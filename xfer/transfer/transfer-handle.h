@@ -51,7 +51,7 @@ void xfer_source_ends(struct xfer_file *f, uint64_t offset);
 void xfer_source_fails(struct xfer_file *f, int error);
 /* May more data be under way on l? */
 bool xfer_may_issue(const struct xfer_stream *l, bool up);
-/* Puts the handle into its stream's list of those that move data, if the file
+/* Puts the handle into its stream's list of handles that move data, if the file
  * has data for it. */
 void xfer_handle_wake(struct xfer_handle *e);
 /* len bytes of the source at offset are a hole, and need not be moved. */

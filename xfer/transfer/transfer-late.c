@@ -379,8 +379,8 @@ remove_path(struct xfer_file *f, const char *path)
 	xfer_request_path(f->x, &q, plain_answer, f);
 }
 
-/* The last requests: handles are closed, and the one of both parts that is not
- * gone on with is removed. */
+/* Sends the last requests: the handles are closed, and of the two parts the one
+ * that is not used further is removed. */
 static void
 send_end(struct xfer_file *f)
 {

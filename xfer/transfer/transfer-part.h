@@ -62,8 +62,8 @@ void xfer_part_avoid_plan(struct xfer_file *f);
 /* Leaves the file alone that bears the part's name, notes that, and gives the
  * part the next name. False: there is none, which was reported. */
 bool xfer_part_next(struct xfer_file *f, const struct sftp_attrs *seen);
-/* The same for an old part that was looked at with -Z; then the copy of the
- * file begins anew. */
+/* As xfer_part_next(), for an old part that was looked at with -Z; then the
+ * copy of the file begins anew. */
 void xfer_part_pass(struct xfer_file *f);
 /* Gives the part the next name that no source has. Of the one before nothing is
  * known any more. */

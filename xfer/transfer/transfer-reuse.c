@@ -21,8 +21,8 @@ xfer_is_full_file(const struct sftp_attrs *a)
 	return is_file(a) && a->size > 0;
 }
 
-/* Is a target or an old part of f worth a look? With -p also for an empty
- * source, whose target may have the right time already, or not. */
+/* True if a target or an old part of f is worth a look. With -p this is so even
+ * for an empty source, because the target may have the right time already. */
 bool
 xfer_may_resume(const struct xfer_file *f)
 {

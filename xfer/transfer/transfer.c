@@ -25,8 +25,8 @@ enum {
 	FAR_MS = 20,
 	FDS_SPARE = 192, /* for connections, and directories being read */
 	FDS_BASE = 16, /* descriptors of a program that copies a file */
-	/* So many files for each directory that is in the midst of being
-	 * read. */
+	/* The number of directories that are read at a time: one for each
+	 * WALKING_SHARE files, at most WALKING_MAX. */
 	WALKING_SHARE = 8,
 	WALKING_MAX = 64,
 	ACTIVE_MAX = 4096, /* active files, with those that are being renamed */

@@ -52,7 +52,7 @@ bool xfer_may_find_more(struct xfer *x);
  * could be done at once. */
 bool xfer_list(struct xfer *x);
 void xfer_dirs_lost(struct xfer *x, const struct xfer_stream *stream);
-/* No more is listed; requests under way are waited for. */
+/* Stops the listing; requests under way are waited for. */
 void xfer_dirs_stop(struct xfer *x);
 /* How many more OPENDIRs may be sent now. */
 size_t xfer_opendirs_left(const struct xfer_stream *l);

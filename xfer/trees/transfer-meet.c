@@ -326,7 +326,7 @@ drop(const struct xfer_found *found)
 	free(found->remote);
 }
 
-/* Takes the first out of the row: it is copied, or not. */
+/* Takes the first name out of the row, and has it copied or refused. */
 static void
 settle(struct xfer_meet *m, struct meeting *w)
 {
