@@ -604,6 +604,20 @@ key_identity_of_blob(struct span blob, struct buf *out)
 	return r;
 }
 
+bool
+key_blobs_same_identity(struct span a, struct span b)
+{
+	struct buf one = { 0 }, other = { 0 };
+	bool same = key_identity_of_blob(a, &one) == 0 &&
+	    key_identity_of_blob(b, &other) == 0 &&
+	    buf_len(&one) == buf_len(&other) &&
+	    memcmp(buf_data(&one), buf_data(&other), buf_len(&one)) == 0;
+
+	buf_clear(&one);
+	buf_clear(&other);
+	return same;
+}
+
 /* The row of the algorithm that k signs by if the peer calls it alg. For a
  * certificate, alg is a name for certificates. NULL: k cannot be used with
  * alg. */

@@ -122,6 +122,8 @@ bool key_same_identity(const struct key *a, const struct key *b);
 /* Appends the blob of the identity to out; for a plain key these are the bytes
  * of blob. */
 int key_identity_of_blob(struct span blob, struct buf *out) must_check;
+/* Have two blobs the same identity? False, too, if one cannot be read. */
+bool key_blobs_same_identity(struct span a, struct span b);
 
 /* key_serves(): can this key sign by alg? A certificate serves only the
  * algorithms with "-cert-" in their names. key_check_length(): is an RSA key

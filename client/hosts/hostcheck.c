@@ -655,20 +655,6 @@ check_first(struct hostcheck *h, struct span blob)
 	return r;
 }
 
-/* Is the plain key of the blob (which may be a certificate) the accepted
- * one? */
-static bool
-is_identity(const struct buf *accepted, struct span blob)
-{
-	struct buf shown = { 0 };
-	bool same = key_identity_of_blob(blob, &shown) == 0 &&
-	    buf_len(&shown) == buf_len(accepted) &&
-	    memcmp(buf_data(&shown), buf_data(accepted), buf_len(&shown)) == 0;
-
-	buf_clear(&shown);
-	return same;
-}
-
 /* Checks the key in the first exchange of a further connection: it has to be
  * the key that the first connection accepted. */
 static int
@@ -678,7 +664,7 @@ check_further(const struct hostcheck *h, struct span blob)
 
 	if (blob.len > 0 && buf_len(right) == 0 && h->first_undecided)
 		return 0;
-	if (blob.len > 0 && is_identity(right, blob))
+	if (blob.len > 0 && key_blobs_same_identity(buf_span(right), blob))
 		return 0;
 	log_error("this connection came to another host key");
 	return ERR_HOSTKEY;
@@ -699,7 +685,7 @@ hostcheck_key(struct hostcheck *h, struct span blob)
 
 	/* In a rekey, the host has to show the key of the first exchange. */
 	if (buf_len(&h->accepted) > 0) {
-		if (is_identity(&h->accepted, blob))
+		if (key_blobs_same_identity(buf_span(&h->accepted), blob))
 			return 0;
 		log_error("The host key is another one than at the beginning "
 			  "of this connection.");

@@ -7,9 +7,11 @@ import hashlib
 import os
 import random
 import re
+import signal
 import time
 
 import pytest
+from certify import authority, certify
 from faults.proxy import Fault, Proxy, for_connections
 from forwarding import (exactly, forward_to, free_port,  # noqa: F401
                         reach, service)
@@ -142,6 +144,38 @@ def test_another_host_in_the_way(
         proxy.to = ("127.0.0.1", server.port)
         assert run.wait() == 37
         assert "Accepted" not in other.log_text()
+
+
+def test_host_certificate(make_server, keys, tmp_path,
+                          forward_to):  # noqa: F811
+    """The host is known by its authority, and its certificate is renewed
+    meanwhile: it is the key that counts."""
+    def renew():
+        return certify(keys, f"{keys.path('ed25519-host')}.pub",
+                       tmp_path / "host-cert.pub", "127.0.0.1", host=True)
+
+    server = make_server(f"{YES}HostCertificate {renew()}\n",
+                         host_keys=["ed25519", "ecdsa256"])
+    with through(server) as proxy:
+        client = client_of(server, proxy)
+        client.known_hosts.write_text(
+            f"@cert-authority * {authority(keys, 'ed25519-ca')}\n")
+        run = forward_to(client, command=(when_granted(
+            server, f"until test -e {tmp_path}/end; do sleep .05; done; "
+                    "exit 37"),))
+        run.shows("survives its connection")
+        for i in range(2):
+            lose(proxy, "cut")
+            assert wait_for(lambda: run.text().count("goes on") == i + 1
+                            or run.ended(), LONG)
+            assert not run.ended(), run.text()
+            mark = server.log.stat().st_size
+            renew()
+            os.kill(server.process.pid, signal.SIGHUP)
+            assert wait_for(lambda: b"listening on" in
+                            server.log.read_bytes()[mark:])
+        (tmp_path / "end").touch()
+        assert run.wait() == 37, run.text()
 
 
 def test_time_of_the_client(make_server):

@@ -354,9 +354,13 @@ test_plain_identities(void **state)
 		assert_int_equal(buf_len(&identity), buf_len(&blob));
 		assert_memory_equal(
 		    buf_data(&identity), buf_data(&blob), buf_len(&blob));
+		assert_true(key_blobs_same_identity(
+		    buf_span(&blob), buf_span(&identity)));
 		buf_consume(&blob, 1);
 		assert_int_not_equal(
 		    key_identity_of_blob(buf_span(&blob), &identity), 0);
+		assert_false(key_blobs_same_identity(
+		    buf_span(&blob), buf_span(&blob)));
 		key_free(same);
 		key_free(one);
 	}

@@ -18,6 +18,7 @@
 #include "connection-survive-wire.h"
 #include "connection-survive.h"
 #include "crypto/rand.h"
+#include "keys/key.h"
 #include "server/monitor/login-before.h"
 #include "server/monitor/login-bounds.h"
 #include "server/monitor/monitor-tickets.h"
@@ -225,8 +226,7 @@ judge(const struct monitor_survive *s, const struct resume_question *q)
 
 	if (q->uid != (uint32_t)l->user->uid ||
 	    !span_equals(q->user, l->name) ||
-	    q->hostkey.len != buf_len(&s->hostkey) ||
-	    memcmp(q->hostkey.p, buf_data(&s->hostkey), q->hostkey.len) != 0 ||
+	    !key_blobs_same_identity(q->hostkey, buf_span(&s->hostkey)) ||
 	    q->session_id.len > sizeof s->m->session_id ||
 	    !survive_keys_check(&s->keys, &request, q->proof))
 		return RENDEZVOUS_WRONG;

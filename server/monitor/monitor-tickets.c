@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "compat/bsd-mem.h"
 #include "compat/proc.h"
+#include "keys/key.h"
 #include "server/monitor/login-before.h"
 #include "server/monitor/monitor-grants.h"
 #include "server/monitor/monitor.h"
@@ -246,8 +247,7 @@ is_bound(const struct monitor_tickets *t, const struct rendezvous_question *q)
 
 	return q->uid == (uint32_t)l->user->uid &&
 	    span_equals(q->user, l->name) &&
-	    q->hostkey.len == buf_len(&t->hostkey) &&
-	    memcmp(q->hostkey.p, buf_data(&t->hostkey), q->hostkey.len) == 0;
+	    key_blobs_same_identity(q->hostkey, buf_span(&t->hostkey));
 }
 
 static enum rendezvous_verdict
