@@ -210,6 +210,8 @@ def make_server(tmp_path, keys):
             pytest.skip("hpnsshd is not built" if kind == "hpn"
                         else "no stock sshd is installed")
         kw.setdefault("authorized", USER_KEYS)
+        if "Survive" in config and IS_ROOT:
+            kw.setdefault("within", harness.meets_alone())
         server = Server(kind, tmp_path / f"server{len(made)}", keys,
                         config=config, **kw)
         made.append(server)

@@ -110,6 +110,24 @@ def have(kind, *names):
                for n in names)
 
 
+@functools.cache
+def meeting_place():
+    """The directory where monitors of this build meet."""
+    text = run([hpn("sshd"), "-G", "-f", "/dev/null"]).text
+    pid_file = re.search(r"(?m)^pidfile (.*)$", text)[1]
+    return Path(pid_file).parent / "hpnsshd-rendezvous"
+
+
+def meets_alone():
+    """A command line that runs a server with such a directory of its own. In
+    that of all, the sessions of tests that run at the same time count as one
+    user's, of which a few may be detached."""
+    script = ('mkdir -p "$1" && mount -t tmpfs -o mode=700 none "$1" && '
+              'shift && exec "$@"')
+    return ["unshare", "-m", "--propagation", "private", "sh", "-c", script,
+            "sh", str(meeting_place())]
+
+
 class Result:
     def __init__(self, args, rc, out, err, seconds):
         self.args, self.rc, self.seconds = args, rc, seconds

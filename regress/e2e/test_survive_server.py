@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
@@ -14,11 +15,10 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
                      Closed, Reader, load_key, string)
 from survive import METHOD, REQUEST, ask, begin, reset, resume, show
 from survive import request as resume_request
-from test_tickets import place
 from tickets import log_in, reach
 
 import harness
-from harness import LONG, ME
+from harness import LONG, ME, meeting_place
 
 pytestmark = [
     pytest.mark.skipif(not harness.have("hpn", "sshd"),
@@ -258,7 +258,9 @@ def test_ended_is_not_lost(server, key):
     session.wire.close()
     assert is_over(server)
     refused(server, session, "unknown, or its session has ended")
-    assert not (place() / session.handle.hex()).exists()
+    meeting = Path(f"/proc/{server.process.pid}/root{meeting_place()}")
+    assert meeting.is_dir()
+    assert not (meeting / session.handle.hex()).exists()
 
 
 def test_killed(server, key):

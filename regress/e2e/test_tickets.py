@@ -3,7 +3,6 @@
 good for, and each row of the table of threats in docs/SECURITY-MODEL.md."""
 
 import copy
-import functools
 import os
 import re
 import signal
@@ -32,14 +31,6 @@ pytestmark = [
                        reason="tickets need a server of the superuser's"),
 ]
 YES = "LogLevel VERBOSE\nLoginTickets yes"
-
-
-@functools.cache
-def place():
-    """The directory of this build."""
-    text = harness.run([harness.hpn("sshd"), "-G", "-f", "/dev/null"]).text
-    pid_file = re.search(r"(?m)^pidfile (.*)$", text)[1]
-    return Path(pid_file).parent / "hpnsshd-rendezvous"
 
 
 @pytest.fixture
@@ -322,7 +313,7 @@ def test_the_session_has_ended(server, key):
     first.close()
     assert harness.wait_for(lambda: not server.connections())
     refused(server, ticket, "unknown, or its session has ended")
-    name = place() / ticket.name[:16].hex()
+    name = harness.meeting_place() / ticket.name[:16].hex()
     assert not name.exists()
 
 
@@ -330,7 +321,7 @@ def test_its_monitor_was_killed(server, key):
     """The name that is left over is removed by who finds it."""
     first = log_in(server, key)
     ticket, = ask(first, 1)
-    name = place() / ticket.name[:16].hex()
+    name = harness.meeting_place() / ticket.name[:16].hex()
     assert name.is_socket()
     monitor = [pid for pid in server.connections()
                if b"[priv]" in harness.title(pid)]
@@ -390,7 +381,7 @@ def test_many_unknown_names(make_server, key):
 
     def left():
         # Sessions of other tests come and go in the same directory.
-        return (tried & set(os.listdir(place())),
+        return (tried & set(os.listdir(harness.meeting_place())),
                 len(os.listdir(f"/proc/{monitor}/fd")))
     before, wire = left(), reach(server)
     assert before[0] == tried
@@ -427,7 +418,7 @@ def test_a_monitor_of_another_release(server, key):
         with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as s:
             s.settimeout(harness.LONG)
             # The path of a build may be longer than an address.
-            at = os.open(place(), os.O_PATH)
+            at = os.open(harness.meeting_place(), os.O_PATH)
             s.connect(f"/proc/self/fd/{at}/{ticket.name[:16].hex()}")
             os.close(at)
             try:
@@ -441,9 +432,9 @@ def test_a_monitor_of_another_release(server, key):
 def test_who_may_ask(server, key):
     """The directory is the superuser's alone."""
     ask(log_in(server, key), 1)
-    st = place().stat()
+    st = harness.meeting_place().stat()
     assert (st.st_uid, st.st_mode & 0o7777) == (0, 0o700)
-    assert harness.run(["ls", place()], user="nobody").rc != 0
+    assert harness.run(["ls", harness.meeting_place()], user="nobody").rc != 0
 
 
 # ---- more than one method ------------------------------------------------

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from sshwire import (CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS,
                      DISCONNECT, load_key)
-from test_tickets import YES, place, refused
+from test_tickets import YES, refused
 from tickets import METHOD, ask, log_in, redeem
 
 import harness
@@ -84,7 +84,7 @@ def test_again_and_again(server, key):
     wire.say(DISCONNECT, 11, "bye", "")
     wire.close()
     assert harness.wait_for(lambda: not server.connections())
-    assert not any(place().glob(ticket.name[:16].hex()))
+    assert not any(harness.meeting_place().glob(ticket.name[:16].hex()))
 
 
 def test_one_in_its_place(server, key):
