@@ -382,11 +382,10 @@ def test_a_program_that_is_killed(pair):
     p = pair()
     process = big_copy(p)
     try:
-        def is_end(pid):
-            with open(f"/proc/{pid}/cmdline", "rb") as f:
-                return b"--direct-end" in f.read()
-        for pid in filter(is_end, harness.descendants(p.a.process.pid)):
-            os.kill(pid, signal.SIGKILL)
+        def ends():
+            return [pid for pid in harness.descendants(p.a.process.pid)
+                    if b"--direct-end" in harness.title(pid)]
+        harness.signal_all(harness.wait_for(ends), signal.SIGKILL)
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 1
         assert (p.there / "big").read_text() == "old", errors

@@ -26,13 +26,19 @@ def test_unprivileged_process_before_login(make_server):
         pid for pid, (_, name) in server.connections().items()
         if name.startswith("hpnsshd-auth")])
     assert found, server.connections()
-    status = open(f"/proc/{found[0]}/status").read()
-    fields = dict(line.split(":\t", 1) for line in status.splitlines()
-                  if ":\t" in line)
-    raw.close()
-    assert fields["NoNewPrivs"] == "1", status
+
+    def fields_of(pid):
+        status = open(f"/proc/{pid}/status").read()
+        return dict(line.split(":\t", 1) for line in status.splitlines()
+                    if ":\t" in line)
+    wanted = {"NoNewPrivs": "1"}
     if not harness.is_sanitized() and harness.built_with("SECCOMP"):
-        assert fields["Seccomp"] == "2", status
+        wanted["Seccomp"] = "2"
+    # It has its name before it has given up everything.
+    harness.wait_for(lambda: wanted.items() <= fields_of(found[0]).items())
+    fields = fields_of(found[0])
+    raw.close()
+    assert wanted.items() <= fields.items(), fields
     assert fields["Threads"] == "1"
     if IS_ROOT:
         assert fields["Uid"].split()[0] != "0"
