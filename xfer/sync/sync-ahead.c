@@ -475,14 +475,17 @@ is_full(const struct sync_ahead *a)
 	return a->bytes > BYTES_MAX || a->asks >= most;
 }
 
-/* Reads the scan until the queue is full, or no more is there. */
+/* Reads the scan until the queue is full, or no more is there. With an empty
+ * queue there is always room: the texts of the group that was told last may be
+ * more than BYTES_MAX, and stay until the next group is told. */
 static int
 fill(struct sync_ahead *a)
 {
 	struct walk_item item;
 	int r = 1;
 
-	while (!a->ended && r == 1 && !is_full(a)) {
+	while (!a->ended && r == 1 &&
+	    (!is_full(a) || TAILQ_EMPTY(&a->queue))) {
 		r = sync_scan_next(a->scan, &item);
 		a->ended = r == 0;
 		if (r == 0) {
