@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: ISC */
-/* The inside of the room of deltas.
- * 
- * Threads: see each function. */
+/*
+ * The inside of the room of deltas.
+ *
+ * Threads: see each function.
+ */
 #ifndef HPN_XFER_DELTA_DELTA_INTERNAL_H
 #define HPN_XFER_DELTA_DELTA_INTERNAL_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* A table of files that have several names (hard links), by device and inode:
+/*
+ * A table of files that have several names (hard links), by device and inode:
  * the names of each that are found, and where the first one is.
- * 
- * Threads: one at a time. */
+ *
+ * Threads: one at a time.
+ */
 #ifndef HPN_XFER_STATE_HARD_TABLE_H
 #define HPN_XFER_STATE_HARD_TABLE_H
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
-/* The state of a file that is a link, or becomes one. transfer-events.h names
+/*
+ * The state of a file that is a link, or becomes one. transfer-events.h names
  * the owners.
- * 
- * Threads: one at a time. */
+ *
+ * Threads: one at a time.
+ */
 #ifndef HPN_XFER_STATE_LINK_STATE_H
 #define HPN_XFER_STATE_LINK_STATE_H
 
