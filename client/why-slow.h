@@ -45,8 +45,8 @@ struct why_slow {
 	bool measured;
 	uint64_t remote_ms; /* as elapsed_ms, when remote arrived */
 	bool bbr; /* our kernel uses BBR as congestion control */
-	/* Bytes; 0: not known. And what the limits are set with here; NULL: as
-	 * on Linux. */
+	/* Bytes; 0: not known. The settings name what changes the limits on
+	 * this system; NULL: the names are Linux's. */
 	uint64_t rcvbuf, rcvbuf_limit, sndbuf, sndbuf_limit;
 	const char *rcvbuf_setting, *sndbuf_setting;
 };

@@ -160,7 +160,8 @@ void sync_confine_target(struct sync_run *run);
 /* Cuts `top` down to the deepest directory that is equal to path or above it.
  * Both are absolute, and have no dots. */
 void sync_cut_to_common(char *top, const char *path);
-/* sync-streams.c: streams of the host whose sessions keep to its top, too. */
+/* sync-streams.c: makes streams to the host for the transfer; their sessions
+ * are confined as the first one is. */
 struct xfer_streams sync_streams(struct sync_run *run);
 /* Bytes of SFTP that all sessions of the host have moved, without the
  * connection's own, and before compression. In a copy on one machine they are

@@ -146,7 +146,7 @@ dir_refused(struct xfer_order_dir *d, const struct sftp_reply *reply)
 static void
 opened_up(void *arg, const struct sftp_reply *reply)
 {
-	(void)reply; /* if it is not writable, what is to be in it will tell */
+	(void)reply; /* a failure shows when files are made in it */
 	dir_ends(arg, true);
 }
 

@@ -231,7 +231,7 @@ void xfer_settle_tree(struct xfer_dir *d);
 /* Notes a new name in a directory: that of a path at a server, or (at not NULL)
  * one on this host. */
 void xfer_settle_dir(struct xfer *x, const char *path, struct local_dir *at);
-/* True: something has ended. */
+/* Goes on with syncs. True: something has ended. */
 bool xfer_settle_turn(struct xfer *x);
 /* Number of files whose orders wait until they are on the disk. */
 size_t xfer_settle_files(const struct xfer *x);

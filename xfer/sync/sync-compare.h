@@ -44,7 +44,7 @@ enum sync_differs {
 struct sync_decision {
 	enum sync_action action;
 	bool is_new;	      /* there is no target, or none of this kind */
-	bool replaces_kind;   /* there is one of another kind, which goes */
+	bool replaces_kind;   /* a target of another kind is removed */
 	unsigned differs;     /* of enum sync_differs; 0 of what is new */
 	uint32_t mode;	      /* that the target shall have, without the kind */
 	bool left_alone;      /* an option keeps the target as it is */
