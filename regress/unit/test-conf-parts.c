@@ -15,6 +15,8 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "conf/conf-parts.h"
+#include "conf/server-survive.h"
+#include "conf/server-tickets.h"
 
 struct value {
 	int flag, number, time, size, word, far;
@@ -189,6 +191,37 @@ test_random_words(void **state)
 	assert_true(taken > 10);
 }
 
+/* The keywords of this form: their defaults are within their own limits, and
+ * are read as they are shown. */
+static void
+test_keywords(void **state)
+{
+	static const struct conf_type *const types[] = { &server_survive_type,
+		&server_tickets_type };
+	union {
+		int flag;
+		struct server_survive survive;
+		struct server_tickets tickets;
+	} one, two;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(types); i++) {
+		struct strlist words_of = { 0 }, shown = { 0 };
+
+		memset(&one, 0, sizeof one);
+		memset(&two, 0, sizeof two);
+		xstrlist_add(&words_of, "yes");
+		assert_int_equal(types[i]->parse(&row, &one, &words_of, &at),
+		    0);
+		assert_int_equal(types[i]->format(&row, &one, &shown), 0);
+		assert_true(shown.n > 2);
+		assert_int_equal(types[i]->parse(&row, &two, &shown, &at), 0);
+		assert_memory_equal(&one, &two, sizeof one);
+		strlist_clear(&words_of);
+		strlist_clear(&shown);
+	}
+}
+
 int
 main(void)
 {
@@ -198,6 +231,7 @@ main(void)
 		cmocka_unit_test(test_bad),
 		cmocka_unit_test(test_round),
 		cmocka_unit_test(test_random_words),
+		cmocka_unit_test(test_keywords),
 	};
 
 	log_set_level(LOG_LVL_QUIET);
