@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""refusing.py ERROR CALL... -- COMMAND...: runs a command that the kernel
-refuses these system calls with that error, as a kernel does that is older, or
-another one, or a container's filter. Its children are refused them, too. As a
-module: which calls it knows here, and the command line."""
+"""refusing.py CALL[=ERROR]... -- COMMAND...: runs a command that the kernel
+refuses these system calls, as a kernel does that is older, or another one, or a
+container's filter. Its children are refused them, too. As a module: which calls
+it knows here, and the command line."""
 
 import ctypes
 import errno
@@ -10,59 +10,78 @@ import os
 import platform
 import struct
 import sys
+from dataclasses import dataclass, field
 
-# By machine. socket-netlink is socket(AF_NETLINK, ...) only.
-_NUMBERS = {
-    "x86_64": {
-        "close_range": 436, "copy_file_range": 326, "epoll_create1": 291,
-        "eventfd2": 290, "fadvise64": 221, "fallocate": 285,
-        "getxattrat": 464, "listxattrat": 465, "memfd_create": 319,
-        "openat2": 437, "preadv2": 327, "renameat2": 316,
-        "sched_getaffinity": 204, "socket-netlink": 41},
-    "aarch64": {
-        "close_range": 436, "copy_file_range": 285, "epoll_create1": 20,
-        "eventfd2": 19, "fadvise64": 223, "fallocate": 47,
-        "getxattrat": 464, "listxattrat": 465, "memfd_create": 279,
-        "openat2": 437, "preadv2": 286, "renameat2": 276,
-        "sched_getaffinity": 123, "socket-netlink": 198},
+
+@dataclass(frozen=True)
+class Call:
+    """A system call, with these arguments only, and what a kernel says that
+    does not know it."""
+    x86_64: int
+    aarch64: int
+    arguments: dict = field(default_factory=dict)
+    error: str = "ENOSYS"
+
+
+_ALL = {
+    "close_range": Call(436, 436),
+    "copy_file_range": Call(326, 285),
+    "epoll_create1": Call(291, 20),
+    "eventfd2": Call(290, 19),
+    "fadvise64": Call(221, 223),
+    "fallocate": Call(285, 47),
+    "getxattrat": Call(464, 464),
+    "listxattrat": Call(465, 465),
+    "lock-of-file": Call(72, 25, {1: 37}, "EINVAL"),    # F_OFD_SETLK
+    "look-for-lock": Call(72, 25, {1: 36}, "EINVAL"),   # F_OFD_GETLK
+    "memfd_create": Call(319, 279),
+    "netlink": Call(41, 198, {0: 16}, "EAFNOSUPPORT"),
+    "openat2": Call(437, 437),
+    "pipe-size": Call(72, 25, {1: 1031}, "EINVAL"),     # F_SETPIPE_SZ
+    "preadv2": Call(327, 286),
+    "renameat2": Call(316, 276),
+    "sched_getaffinity": Call(204, 123),
+    "tcp-info": Call(55, 209, {1: 6, 2: 11}, "ENOPROTOOPT"),
+    "unsent-bytes": Call(16, 29, {1: 0x894b}, "EINVAL"),  # SIOCOUTQNSD
 }
-CALLS = _NUMBERS.get(platform.machine(), {})
-_AF_NETLINK = 16
+CALLS = _ALL if platform.machine() in ("x86_64", "aarch64") else {}
 _SET_SECCOMP, _NO_NEW_PRIVS, _FILTER = 22, 38, 2
 _LOAD, _JUMP_EQUAL, _RETURN = 0x20, 0x15, 0x06  # of BPF
 _ALLOW, _ERROR = 0x7fff0000, 0x00050000
-_AT_NUMBER, _AT_FIRST_ARGUMENT = 0, 16          # in struct seccomp_data
+_AT_NUMBER, _AT_ARGUMENTS, _ARGUMENT = 0, 16, 8  # in struct seccomp_data
 
 
-def refusing(error, calls, command=()):
+def refusing(calls, command=()):
     """The command line that runs another, which may follow it."""
-    return [sys.executable, __file__, error, *calls, "--", *map(str, command)]
+    return [sys.executable, __file__, *calls, "--", *map(str, command)]
 
 
-def _filter(error, calls):
-    refuse = (_RETURN, 0, 0, _ERROR | error)
-    program = []
-    for call in calls:
-        block = [refuse]
-        if call == "socket-netlink":
-            block = [(_LOAD, 0, 0, _AT_FIRST_ARGUMENT),
-                     (_JUMP_EQUAL, 0, 1, _AF_NETLINK), refuse]
-        program += [(_LOAD, 0, 0, _AT_NUMBER),
-                    (_JUMP_EQUAL, 0, len(block), CALLS[call]), *block]
-    return [*program, (_RETURN, 0, 0, _ALLOW)]
+def _steps(word):
+    """What the filter does about one call."""
+    name, _, error = word.partition("=")
+    call = CALLS[name]
+    steps = [(_RETURN, 0, 0,
+              _ERROR | getattr(errno, error or call.error))]
+    for n, value in call.arguments.items():
+        steps = [(_LOAD, 0, 0, _AT_ARGUMENTS + _ARGUMENT * n),
+                 (_JUMP_EQUAL, 0, len(steps), value), *steps]
+    return [(_LOAD, 0, 0, _AT_NUMBER),
+            (_JUMP_EQUAL, 0, len(steps), getattr(call, platform.machine())),
+            *steps]
 
 
-def _main(error, *rest):
-    end = rest.index("--")
+def _main(*words):
+    end = words.index("--")
+    steps = [step for word in words[:end] for step in _steps(word)]
     code = b"".join(struct.pack("=HBBI", *step)
-                    for step in _filter(getattr(errno, error), rest[:end]))
-    steps = ctypes.create_string_buffer(code, len(code))
-    program = struct.pack("@HP", len(code) // 8, ctypes.addressof(steps))
+                    for step in [*steps, (_RETURN, 0, 0, _ALLOW)])
+    text = ctypes.create_string_buffer(code, len(code))
+    program = struct.pack("@HP", len(code) // 8, ctypes.addressof(text))
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 or \
             libc.prctl(_SET_SECCOMP, _FILTER, program, 0, 0) != 0:
         sys.exit(f"refusing.py: {os.strerror(ctypes.get_errno())}")
-    os.execv(rest[end + 1], rest[end + 1:])
+    os.execv(words[end + 1], words[end + 1:])
 
 
 if __name__ == "__main__":

@@ -51,8 +51,10 @@ def test_options_of_recipes_are_those_of_configure():
         r"AC_ARG_(?:WITH|ENABLE)\(\[([a-z0-9-]+)\]",
         (TOP / "configure.ac").read_text()))
     for name in ("packaging/conda/recipe.yaml", "packaging/freebsd/Makefile",
-                 "packaging/homebrew/hpn-ssh.rb", "flake.nix"):
-        used = re.findall(r"--(?:with|without|enable|disable)-([a-z0-9-]+)",
+                 "packaging/homebrew/hpn-ssh.rb", "flake.nix",
+                 "packaging/spack/package.py"):
+        used = re.findall(r"(?:--(?:with|without|enable|disable)-"
+                          r'|with_or_without\(")([a-z0-9-]+)',
                           (TOP / name).read_text())
         assert used and set(used) <= known, name
 
