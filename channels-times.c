@@ -40,6 +40,8 @@ channels_count_time(struct channels *chs)
 	struct channels_times *t = &chs->times;
 	uint64_t now = clock_ms(), passed = now - chs->counted_ms;
 
+	if (passed == 0)
+		return; /* network_waits() is a system call */
 	if (chs->counted_ms != 0) {
 		t->total_ms += passed;
 		if (network_waits(chs->packet))

@@ -78,6 +78,27 @@ file_is_remote(int fd)
 }
 
 bool
+file_close_is_silent(int fd)
+{
+#if defined(__linux__)
+	/* File systems whose files have no flush operation in Linux. */
+	static const uint32_t magic[] = { 0xef53 /* ext2, 3 and 4 */,
+		0x58465342 /* XFS */, 0x9123683e /* Btrfs */,
+		0x01021994 /* tmpfs */ };
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
+		if ((uint32_t)fs.f_type == magic[i])
+			return true;
+#else
+	(void)fd;
+#endif
+	return false;
+}
+
+bool
 file_is_away(int fd, const struct stat *st)
 {
 #if defined(__linux__)

@@ -71,6 +71,9 @@ ssize_t file_read_link(int fd, char *text, size_t size);
 bool file_is_of_kernel(int fd);
 /* Is fd in a file system that another host or another process serves? */
 bool file_is_remote(int fd);
+/* Does close(2) of a written file on this file system tell no errors, so that
+ * it need not be waited for? False: it may, or the file system is not known. */
+bool file_close_is_silent(int fd);
 /* True if a file's data are elsewhere, on a tape, so that reading them may take
  * hours. Such a file has a size and no blocks, on a file system that moves
  * files away. (A file that is one hole looks the same there.) fd: the file, or

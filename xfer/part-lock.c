@@ -154,13 +154,11 @@ xfer_part_take(int at, const char *name, uint64_t copy)
 }
 
 int
-xfer_part_to_target(int fd, int at, const char *part, int to_at,
+xfer_part_give_name(const struct stat *st, int at, const char *part, int to_at,
     const char *target)
 {
-	struct stat st;
-
 	errno = ESTALE;
-	if (fstat(fd, &st) != 0 || !is_named(&st, at, part))
+	if (!is_named(st, at, part))
 		return -1;
 	errno = EBUSY;
 	if (xfer_is_part(target) && xfer_part_is_held(to_at, target))
@@ -168,5 +166,16 @@ xfer_part_to_target(int fd, int at, const char *part, int to_at,
 	if (renameat(at, part, to_at, target) != 0)
 		return -1;
 	errno = ESTALE;
-	return is_named(&st, to_at, target) ? 0 : -1;
+	return is_named(st, to_at, target) ? 0 : -1;
+}
+
+int
+xfer_part_to_target(int fd, int at, const char *part, int to_at,
+    const char *target)
+{
+	struct stat st;
+
+	errno = ESTALE;
+	return fstat(fd, &st) == 0 ?
+	    xfer_part_give_name(&st, at, part, to_at, target) : -1;
 }

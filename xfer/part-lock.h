@@ -19,6 +19,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+struct stat;
+
 /* The number of all programs that tell none: they may hold a part together. */
 enum { XFER_COPY_UNKNOWN = 0 };
 
@@ -48,5 +50,8 @@ bool xfer_part_is_own(int fd);
  * itself a part which some copy writes: it is left alone. */
 int xfer_part_to_target(int fd, int at, const char *part, int to_at,
     const char *target);
+/* The same of a file that the caller holds open, whose attributes these are. */
+int xfer_part_give_name(const struct stat *st, int at, const char *part,
+    int to_at, const char *target);
 
 #endif

@@ -92,7 +92,22 @@ struct serve_place {
 	int at;
 	const char *name;
 	int own; /* the descriptor of `at` that serve_leave() closes, or -1 */
+	const struct serve_near *near; /* `at` is its; NULL: it is not known */
 	char leaf[NAME_MAX + 1];
+};
+
+/* The directory of the last small file (sftp-serve-near.c). */
+struct serve_near {
+	int fd; /* owned; -1: none */
+	uint64_t since_us; /* when it was opened (clock_us()) */
+	/* This process's, which new files get: the group only if it is the
+	 * directory's as well. */
+	uid_t uid;
+	gid_t gid;
+	bool own_group;
+	bool silent_close; /* see file_close_is_silent() */
+	size_t len;
+	char path[PATH_MAX]; /* len bytes, up to the file's name */
 };
 
 /* The target of an op that works on an open handle. */
@@ -151,6 +166,9 @@ struct serve_op {
 					    * below this directory; NULL: no
 					    * limit */
 	bool only_reads; /* the session may not change anything */
+	bool stays_near; /* it is about a small file, whose directory is kept */
+	struct serve_near *near; /* where the directory is kept; NULL: the op
+				  * is a worker's */
 
 	/* Arguments and results, as each request needs them. */
 	char *path, *path2;	     /* owned */
@@ -236,6 +254,7 @@ struct sftp_serve {
 	uint64_t enabled; /* bit i: row i of the table of requests is allowed */
 	struct serve_io *io; /* workers and the requests they have; NULL: no
 			      * worker was started */
+	struct serve_near near;
 	struct serve_told *told; /* of sftp-serve-told.c; or NULL */
 	struct serve_op parked; /* a request that must wait for earlier ones;
 				 * all requests behind it wait in the input */
@@ -297,6 +316,10 @@ bool serve_spend(struct sftp_serve *s, const struct serve_op *op,
  * serve_leave() in both cases. */
 int serve_at(const struct serve_op *op, const char *path,
     struct serve_place *p) must_check;
+/* sftp-serve-near.c: the same, by the directory of the small file before. */
+int serve_at_near(const struct serve_op *op, const char *path,
+    struct serve_place *p) must_check;
+void serve_near_drop(struct serve_near *n);
 void serve_leave(struct serve_place *p); /* keeps errno */
 /* The name, relative to p->at, of a path that is in the same directory as p.
  * Borrowed from path. */
@@ -364,10 +387,11 @@ SERVE_HANDLER(sparse_map);
 SERVE_HANDLER(rename_part);
 /* Closes *fd, which is a part, and renames the part to its target, but only if
  * the part's name still belongs to that file. If this fails, the part is
- * removed, unless `keep` is set and closing reported no lost data. 0 or -1 with
- * errno; ESTALE: see part-lock.h. */
-int serve_part_end(int *fd, int at, const char *part, int to_at,
-    const char *target, bool keep);
+ * removed, unless `keep` is set and closing reported no lost data. st: its
+ * attributes; NULL: they are not known. 0 or -1 with errno; ESTALE: see
+ * part-lock.h. */
+int serve_part_end(int *fd, const struct stat *st, int at, const char *part,
+    int to_at, const char *target, bool keep);
 /* Removes the name `part` if it still belongs to the file that fd is open
  * on. */
 void serve_part_remove(int fd, int at, const char *part);

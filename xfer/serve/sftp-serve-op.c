@@ -328,6 +328,7 @@ run_here(struct sftp_serve *s, struct serve_op *op)
 {
 	struct serve_timer t;
 
+	op->near = &s->near;
 	serve_timer_begin(s, &t);
 	run(op);
 	while (op->slice.unfinished && op->error == 0) {
@@ -363,6 +364,8 @@ void
 serve_submit(struct sftp_serve *s, struct serve_op *op)
 {
 	ENSURE(!s->has_parked);
+	if (!op->stays_near)
+		serve_near_drop(&s->near);
 	if (!begin(s, op)) {
 		s->parked = *op;
 		s->has_parked = true;

@@ -27,8 +27,8 @@ serve_part_remove(int fd, int at, const char *part)
 /* A second descriptor stays open after the first is closed: it tells which file
  * the part is, and keeps the inode number from being reused. */
 int
-serve_part_end(int *fd, int at, const char *part, int to_at,
-    const char *target, bool keep)
+serve_part_end(int *fd, const struct stat *st, int at, const char *part,
+    int to_at, const char *target, bool keep)
 {
 	int lock = fcntl(*fd, F_DUPFD_CLOEXEC, 0), r = -1;
 
@@ -39,7 +39,9 @@ serve_part_end(int *fd, int at, const char *part, int to_at,
 	*fd = -1;
 	keep = keep && r == 0;
 	if (r == 0)
-		r = xfer_part_to_target(lock, at, part, to_at, target);
+		r = st == NULL ?
+		    xfer_part_to_target(lock, at, part, to_at, target) :
+		    xfer_part_give_name(st, at, part, to_at, target);
 	if (r != 0 && !keep)
 		serve_part_remove(lock, at, part);
 	fd_close(&lock);
@@ -54,7 +56,7 @@ to_target(struct serve_op *op, const struct serve_place *part,
     const struct serve_place *target)
 {
 	if (!xfer_part_is_shared(op->own.fd))
-		return serve_part_end(&op->own.fd, part->at, part->name,
+		return serve_part_end(&op->own.fd, NULL, part->at, part->name,
 		    target->at, target->name, true);
 	errno = EBUSY;
 	return -1;

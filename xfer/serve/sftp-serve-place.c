@@ -21,6 +21,7 @@ int
 serve_at(const struct serve_op *op, const char *path, struct serve_place *p)
 {
 	p->own = -1;
+	p->near = NULL;
 	p->at = AT_FDCWD;
 	p->name = path;
 	if (op->below == NULL)

@@ -84,25 +84,50 @@ check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
 	}
 }
 
-/* Writes data and attributes to the part. If the request does not set a mode,
- * the part gets that of an existing target. */
-static int
-fill(struct serve_op *op, const struct serve_place *p, int fd, bool there)
+static bool
+has_owner(const struct sftp_attrs *a, uid_t uid, gid_t gid)
 {
-	struct sftp_attrs attrs = op->attrs, owner = op->attrs;
-	struct stat made;
+	return (a->uid == UINT32_MAX || a->uid == uid) &&
+	    (a->gid == UINT32_MAX || a->gid == gid);
+}
 
-	if (there && (fstat(fd, &made) != 0 ||
-		check_plan(op, p, there, &made) != 0))
-		return -1;
-	if (fd_write_all(fd, buf_data(&op->data), buf_len(&op->data)) != 0)
-		return -1;
-	if (!(attrs.flags & SFTP_A_MODE) && there &&
-	    made.st_mode != op->st.st_mode) {
+/* Owner and mode that the part has to get: most parts of a tree that its user
+ * copies have both when they are made. If the request does not set a mode, the
+ * part gets that of an existing target. */
+static struct sftp_attrs
+missing(const struct serve_op *op, bool there, const struct stat *made)
+{
+	struct sftp_attrs attrs = op->attrs;
+
+	attrs.flags &= SFTP_A_OWNER | SFTP_A_MODE;
+	if (!(attrs.flags & SFTP_A_MODE) && there) {
 		attrs.flags |= SFTP_A_MODE;
 		attrs.mode = op->st.st_mode;
 	}
-	attrs.flags &= SFTP_A_OWNER | SFTP_A_MODE;
+	if (op->xattrs.kinds != 0)
+		return attrs; /* an ACL changes the mode */
+	if ((attrs.flags & SFTP_A_OWNER) &&
+	    has_owner(&attrs, made->st_uid, made->st_gid))
+		attrs.flags &= ~(uint32_t)SFTP_A_OWNER;
+	if (attrs.flags == SFTP_A_MODE &&
+	    ((attrs.mode ^ made->st_mode) & SERVE_MODE_BITS) == 0)
+		attrs.flags = 0;
+	return attrs;
+}
+
+/* Writes data and attributes to the part. *made: its attributes before. */
+static int
+fill(struct serve_op *op, const struct serve_place *p, int fd, bool there,
+    struct stat *made)
+{
+	struct sftp_attrs attrs, owner = op->attrs;
+
+	if (fstat(fd, made) != 0 ||
+	    (there && check_plan(op, p, there, made) != 0))
+		return -1;
+	if (fd_write_all(fd, buf_data(&op->data), buf_len(&op->data)) != 0)
+		return -1;
+	attrs = missing(op, there, made);
 	if (op->xattrs.kinds != 0) {
 		/* The owner is set first: a change of owner removes some
 		 * attributes. The mode is set after them, because an ACL
@@ -189,11 +214,38 @@ make_part(struct serve_op *op, const struct serve_place *p, mode_t mode)
 	}
 }
 
+/* Gives the part its target's name, and closes it: before, if that may tell
+ * that its data is lost. */
+static int
+end(int *fd, const struct serve_place *p, const char *part,
+    const struct stat *made)
+{
+	int r;
+
+	if (p->near == NULL || !p->near->silent_close)
+		return serve_part_end(fd, made, p->at, part, p->at, p->name,
+		    false);
+	r = xfer_part_give_name(made, p->at, part, p->at, p->name);
+	if (r != 0)
+		serve_part_remove(*fd, p->at, part);
+	fd_close(fd);
+	return r;
+}
+
+/* Will the part have the owner and group of the request at once? */
+static bool
+begins_with_owner(const struct serve_op *op, const struct serve_place *p)
+{
+	return p->near != NULL && p->near->own_group &&
+	    has_owner(&op->attrs, p->near->uid, p->near->gid);
+}
+
 static int
 put_at(struct serve_op *op, const struct serve_place *p)
 {
 	bool there = fstatat(p->at, p->name, &op->st, AT_SYMLINK_NOFOLLOW) == 0;
 	const char *part;
+	struct stat made;
 	mode_t mode = op->mode & 0777;
 	int fd, r;
 
@@ -205,15 +257,16 @@ put_at(struct serve_op *op, const struct serve_place *p)
 	 * replacement; nor may the group that the file has before its owner is
 	 * set. */
 	if ((there && !(op->attrs.flags & SFTP_A_MODE)) ||
-	    (op->attrs.flags & SFTP_A_OWNER) != 0)
+	    ((op->attrs.flags & SFTP_A_OWNER) != 0 &&
+		!begins_with_owner(op, p)))
 		mode &= S_IRWXU;
 	fd = make_part(op, p, mode);
 	if (fd < 0)
 		return -1;
 	part = serve_beside(p, op->path2);
-	r = fill(op, p, fd, there);
+	r = fill(op, p, fd, there, &made);
 	if (r == 0)
-		return serve_part_end(&fd, p->at, part, p->at, p->name, false);
+		return end(&fd, p, part, &made);
 	serve_part_remove(fd, p->at, part);
 	fd_close(&fd);
 	return r;
@@ -223,10 +276,18 @@ static int
 run_put(struct serve_op *op)
 {
 	struct serve_place p;
-	int r = serve_at(op, op->path, &p);
+	int r = serve_at_near(op, op->path, &p);
 
 	if (r == 0)
 		r = put_at(op, &p);
+	if (r != 0 && errno == ENOENT && p.near != NULL) {
+		/* Somebody has removed the directory that was held; there may
+		 * be another one of its name. */
+		serve_near_drop(op->near);
+		r = serve_at_near(op, op->path, &p);
+		if (r == 0)
+			r = put_at(op, &p);
+	}
 	serve_leave(&p);
 	return r;
 }
@@ -293,7 +354,7 @@ begin_put(struct sftp_serve *s, struct serve_op *op, uint32_t sets,
 	if (!serve_spend(s, op, &s->left.files, 1) ||
 	    !serve_spend(s, op, &s->left.bytes, buf_len(&op->data)))
 		return 0;
-	op->order.changes = op->order.opens = true;
+	op->order.changes = op->order.opens = op->stays_near = true;
 	op->run = run_put;
 	op->done = done_put;
 	return 0;

@@ -259,6 +259,7 @@ sftp_serve_new(struct sftp_serve **out, const struct sftp_serve_opts *opts)
 	buf_init(&s->in);
 	buf_init(&s->out);
 	s->free_slot = -1;
+	s->near.fd = -1;
 	serve_op_init(&s->parked, 0);
 	serve_op_init(&s->write.op, 0);
 	s->handles_max = 256;
@@ -299,6 +300,7 @@ sftp_serve_free(struct sftp_serve *s)
 			serve_handle_close(s, h);
 	}
 	serve_told_free(s);
+	serve_near_drop(&s->near);
 	free(s->handles);
 	local_beneath_free(s->below);
 	buf_clear(&s->in);

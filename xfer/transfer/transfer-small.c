@@ -200,8 +200,12 @@ read_source(struct xfer_file *f, size_t *len)
 	if (x->data.small == NULL &&
 	    (x->data.small = malloc(SMALL_MAX + 1)) == NULL)
 		return false;
-	/* One byte more than its size is read, to see whether it has grown. */
-	n = fd_pread_all(f->fd, x->data.small, (size_t)f->source.size + 1, 0);
+	/* One byte more than its size is read, to see whether it has grown. A
+	 * call that returned just its size has met the end. */
+	n = fd_pread(f->fd, x->data.small, (size_t)f->source.size + 1, 0);
+	if (n >= 0 && (uint64_t)n < f->source.size)
+		n = fd_pread_all(f->fd, x->data.small,
+		    (size_t)f->source.size + 1, 0);
 	if (n < 0 || (uint64_t)n != f->source.size)
 		return false;
 	*len = (size_t)n;
