@@ -58,7 +58,7 @@ def take(pid, number):
         os.close(pidfd)
 
 
-def to_its_parent(pid):
+def to_its_parent(pid, kind=socket.SOCK_STREAM):
     """Its end of a socket pair that its parent has made; or None."""
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
@@ -69,7 +69,7 @@ def to_its_parent(pid):
                 continue
             sock = socket.socket(fileno=fd)
             maker = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
-            if sock.family == socket.AF_UNIX and \
+            if (sock.family, sock.type) == (socket.AF_UNIX, kind) and \
                     struct.unpack("iII", maker)[0] == parent(pid):
                 return sock
             sock.close()

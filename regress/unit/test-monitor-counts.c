@@ -273,7 +273,7 @@ test_sessions_without_end(void **state)
 	assert_int_equal(now.sessions, MAX_SESSIONS);
 	assert_true(now.total[COUNTER_COMMANDS] >= 1000);
 	assert_true(now.total[COUNTER_COMMANDS] <=
-	    (clock_ms() - began + 1000) * 1000);
+	    clock_ms() - began + 1000);
 	monitor_counts_end(mc);
 }
 

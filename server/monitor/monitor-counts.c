@@ -21,9 +21,11 @@ enum {
 	TEXT_MS = 15 * 1000, /* how often the text is written */
 	TEXT_MODE = 0644,
 	/* Limits for what sums may grow by in a millisecond; higher claims are
-	 * lies: 134 Gbit/s, and a million files or segments a second. */
+	 * lies: 134 Gbit/s, a million files or segments a second, and a
+	 * thousand sessions. */
 	BYTES_PER_MS = 16 * 1024 * 1024,
 	THINGS_PER_MS = 1000,
+	SESSIONS_PER_MS = 1,
 	FIRST_MS = 1000, /* for the first claim */
 	/* Processes of users cannot make their monitors take the lock, or
 	 * divide shares at once, more often. Honest ones ask for less. */
@@ -320,7 +322,7 @@ count_session(struct monitor_counts *mc, const char *kind)
 {
 	const struct counter_row *r;
 
-	if (mc->sessions_told >= age_ms(mc) * THINGS_PER_MS)
+	if (mc->sessions_told >= age_ms(mc) * SESSIONS_PER_MS)
 		return;
 	mc->sessions_told++;
 	for (size_t i = 0; i < counter_row_count; i++) {
