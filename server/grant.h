@@ -42,8 +42,8 @@ struct grant_scope {
 	char *path;	 /* the directory, absolute; owned. NULL: there is no
 			  * grant */
 	uint32_t rights; /* all bits of confine@hpnssh.org */
-	/* Limits as in confine@hpnssh.org, for each connection. UINT64_MAX:
-	 * none. */
+	/* Limits as in confine@hpnssh.org, for all connections together; in the
+	 * scope of one connection, its part. UINT64_MAX: none. */
 	uint64_t bytes, files, deletes;
 };
 

@@ -6,14 +6,15 @@ by one may do, and each row of the table of threats in docs/SECURITY-MODEL.md.
 import os
 import re
 import signal
+import struct
 import time
 
 import pytest
 from grants import (ANY, CHANGE, DELETE, DENIED, EXTENDED, FAILURE, GET,
                     HANDLE, LINK, LIST, MAKE, MKDIR, NO_SUCH_FILE, OK,
                     OPENDIR, OWNER, PUT, READ, REALPATH, REMOVE, RENAME, STAT,
-                    STATUS, SYMLINK, UNSUPPORTED, Sftp, fields, give,
-                    request, use)
+                    STATUS, SYMLINK, UNSUPPORTED, WRITE, Sftp, fields, give,
+                    request, u64, use)
 from sshwire import (CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_FAILURE,
                      REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, load_key,
@@ -421,6 +422,41 @@ def test_places_that_are_no_directories(server, key, root, path):
     peer, _, _ = wire.open_session()
     wire.say(CHANNEL_REQUEST, peer, "subsystem", True, "sftp")
     wire.expect(CHANNEL_FAILURE)
+    why = ("No such file" if path == "missing" else "Not a directory")
+    assert harness.wait_for(lambda: re.search(
+        f'The directory of a grant, ".*/{path}": {why}', server.log_text()))
+
+
+def test_limits_of_all_its_connections(server, key, root):
+    """However many there are, they have the numbers of the grant once."""
+    grant = give(log_in(server, key), root, bytes_=1000, files=3,
+                 connections=4)
+    sent = made = 0
+    for i in range(4):
+        sftp = Sftp(in_by(server, grant))
+        for j in range(3):
+            made += sftp.open(f"{i}{j}", 0x1a)[0] == HANDLE
+        kind, handle = sftp.open(f"{i}0", 0x2)
+        if kind == HANDLE:
+            sent += sum(10 * (sftp.call(WRITE, handle, u64(10 * n),
+                                        string(b"x" * 10))[1] == OK)
+                        for n in range(200))
+    assert made == 3
+    assert 700 <= sent <= 1000
+    refused(server, grant, "")
+
+
+def test_no_names_of_accounts(server, key, root):
+    """Another machine does not learn who has an account here."""
+    for rights in (PUT, LIST):
+        sftp = Sftp(in_by(server, give(log_in(server, key), root,
+                                       rights=rights)))
+        ids = string(struct.pack(">II", 0, os.getuid()))
+        for name, body in (("users-groups-by-id@openssh.com", ids + ids),
+                           ("ids-by-name@hpnssh.org",
+                            string(string(ME)) + string(string(ME)))):
+            assert sftp.call(EXTENDED, string(name), body) == (
+                STATUS, DENIED)
 
 
 def test_another_root_directory(make_server, key):

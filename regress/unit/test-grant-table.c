@@ -238,6 +238,33 @@ so_many_connections(void **state)
 	    RENDEZVOUS_EXPIRED);
 }
 
+/* Its numbers hold for all connections together. */
+static void
+parts_of_its_numbers(void **state)
+{
+	struct setting *s = *state;
+	struct grant_request q = plain(s);
+	uint8_t serial[TICKET_SERIAL_LEN];
+	uint64_t bytes = 0, files = 0;
+
+	q.connections = 3;
+	q.scope.bytes = 1000;
+	q.scope.files = 2;
+	q.scope.deletes = UINT64_MAX;
+	assert_int_equal(grant_table_mint(&s->t, &q, 1000, serial), 0);
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(show(s, serial, s->key, "data", "", 2000),
+		    RENDEZVOUS_GOOD);
+		assert_true(s->t.v[0].part.bytes >= 333);
+		assert_int_equal(s->t.v[0].part.files, i < 2);
+		assert_true(s->t.v[0].part.deletes == UINT64_MAX);
+		bytes += s->t.v[0].part.bytes;
+		files += s->t.v[0].part.files;
+	}
+	assert_int_equal(bytes, 1000);
+	assert_int_equal(files, 2);
+}
+
 static void
 ways_to_be_refused(void **state)
 {
@@ -298,6 +325,8 @@ main(void)
 		    tear_down),
 		cmocka_unit_test(scopes_that_are_none),
 		cmocka_unit_test_setup_teardown(so_many_connections, set_up,
+		    tear_down),
+		cmocka_unit_test_setup_teardown(parts_of_its_numbers, set_up,
 		    tear_down),
 		cmocka_unit_test_setup_teardown(ways_to_be_refused, set_up,
 		    tear_down),

@@ -121,6 +121,28 @@ is_signed(const struct grant *g, struct span data, struct span proof)
 	return good;
 }
 
+/* Takes an equal part for each of n connections out of a limit that holds for
+ * all of them together; what cannot be divided goes to the first ones. */
+static uint64_t
+part_of(uint64_t *left, uint64_t n)
+{
+	uint64_t part = *left == UINT64_MAX ? *left :
+	    *left / n + (*left % n != 0);
+
+	if (part != UINT64_MAX)
+		*left -= part;
+	return part;
+}
+
+static void
+take_part(struct grant *g, struct grant_limits *part)
+{
+	part->bytes = part_of(&g->scope.bytes, g->connections);
+	part->files = part_of(&g->scope.files, g->connections);
+	part->deletes = part_of(&g->scope.deletes, g->connections);
+	g->connections--;
+}
+
 enum rendezvous_verdict
 grant_table_redeem(struct grant_table *t, struct span serial,
     struct span data, struct span proof, struct span address, uint64_t now_ms,
@@ -143,7 +165,7 @@ grant_table_redeem(struct grant_table *t, struct span serial,
 		return RENDEZVOUS_EXPIRED;
 	if (g->address[0] != '\0' && !span_equals(address, g->address))
 		return RENDEZVOUS_ADDRESS;
-	g->connections--;
+	take_part(g, &g->part);
 	g->begin_ms = 0;
 	*out = g;
 	return RENDEZVOUS_GOOD;

@@ -29,10 +29,15 @@ struct grant_request {
 	char *address;		  /* owned; empty: from any */
 };
 
+struct grant_limits {
+	uint64_t bytes, files, deletes; /* UINT64_MAX: any */
+};
+
 struct grant {
 	uint8_t serial[TICKET_SERIAL_LEN];
 	struct buf key; /* public blob */
-	struct grant_scope scope;
+	struct grant_scope scope; /* with the numbers that are left */
+	struct grant_limits part; /* of the connection that was let in last */
 	char *address;
 	uint32_t connections; /* connections that may still be made */
 	uint64_t begin_ms;    /* end of the time for the first connection; 0: it

@@ -74,6 +74,7 @@ monitor_grants_judge(struct monitor_grants *mg,
     struct buf *scope)
 {
 	const uint64_t now_ms = clock_boot_ms();
+	struct grant_scope one; /* borrowed from g */
 	const struct grant *g;
 	enum rendezvous_verdict v;
 
@@ -86,7 +87,11 @@ monitor_grants_judge(struct monitor_grants *mg,
 	    q->address, now_ms, &g);
 	if (v != RENDEZVOUS_GOOD)
 		return v;
-	grant_scope_put(scope, &g->scope);
+	one = g->scope;
+	one.bytes = g->part.bytes;
+	one.files = g->part.files;
+	one.deletes = g->part.deletes;
+	grant_scope_put(scope, &one);
 	buf_put_u64(scope, g->end_ms - now_ms);
 	buf_put_cstring(scope,
 	    chroot_directory != NULL ? chroot_directory : "");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/session/internal-sftp.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -234,6 +235,22 @@ set_bounds(struct sftp_serve_bounds *b, const struct grant_scope *g)
 		.deletes = g->deletes };
 }
 
+/* False: it was logged why not. Of a grant that is its directory, which is
+ * opened now, as the user. */
+static bool
+start_serving(struct internal_sftp *is, const struct sftp_serve_opts *opts)
+{
+	int r = sftp_serve_new(&is->serve, opts);
+
+	if (r != 0 && opts->bounds != NULL)
+		log_error("The directory of a grant, \"%s\": %s",
+		    opts->bounds->path,
+		    r == ERR_SYSTEM ? strerror(errno) : err_text(r));
+	else if (r != 0)
+		log_error("internal-sftp: %s", err_text(r));
+	return r == 0;
+}
+
 struct internal_sftp *
 internal_sftp_start(const char *command, const struct serve_params *params,
     struct owners *owners, struct loop *l, struct channel *c,
@@ -260,8 +277,7 @@ internal_sftp_start(const char *command, const struct serve_params *params,
 		set_bounds(&bounds, params->grant);
 		opts.bounds = &bounds;
 	}
-	if (!parse(is->text, &opts) ||
-	    sftp_serve_new(&is->serve, &opts) != 0) {
+	if (!parse(is->text, &opts) || !start_serving(is, &opts)) {
 		internal_sftp_free(is);
 		return NULL;
 	}

@@ -403,8 +403,9 @@ is_bounded(const struct session *s, const struct session_start *start)
 	if (s->all->params->grant == NULL ||
 	    start->plan.runs != SESSION_RUNS_SFTP)
 		return false;
-	log_error("A grant needs internal-sftp without flags but -R, -p and "
-		  "-P, and no sshrc: it was not used");
+	log_error("A grant was not used: it needs its directory, and "
+		  "internal-sftp without flags but -R, -p and -P, and no "
+		  "sshrc");
 	return true;
 }
 

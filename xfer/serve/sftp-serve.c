@@ -223,6 +223,9 @@ requests_listed(const struct sftp_serve_opts *opts)
 		listed = requests_in_list(opts->allowed, &unknown);
 	if (opts->denied != NULL)
 		listed &= ~requests_in_list(opts->denied, &unknown);
+	/* Another machine may see a directory, not who has an account here. */
+	if (opts->bounds != NULL)
+		listed &= ~requests_in_list("users-groups-by-id", &unknown);
 	for (size_t i = 0; i < ARRAY_LEN(requests); i++) {
 		if (requests[i].counts_as == NULL)
 			continue;
