@@ -355,6 +355,10 @@ complete_options(void)
 	if (scp.hosts_copy && (other_means || scp.flags.sftp_server != NULL ||
 				  scp.flags.ssh_program != NULL))
 		die("--direct", "not together with -D, -O, -R or -S");
+	/* Nobody sees a copy stand still that does not come by here: a host
+	 * that is silent is given up. What the user has given comes before. */
+	if (scp.hosts_copy)
+		xstrlist_add(&scp.flags.ssh, "-oServerAliveInterval=15");
 	if (scp.use_legacy && scp.flags.sftp_server != NULL)
 		die("-D", "of use with SFTP only");
 	if (scp.server != NULL && scp.flags.sftp_server != NULL)

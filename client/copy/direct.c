@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -14,11 +13,10 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/common/ssh-command.h"
+#include "client/copy/direct-places.h"
 #include "client/copy/direct-wire.h"
 #include "client/sshclient.h"
-#include "crypto/rand.h"
 #include "peer-version.h"
-#include "xfer/sftp/remote-glob.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/sftp-rights.h"
 
@@ -34,11 +32,7 @@ enum {
 
 struct direct {
 	struct scp *scp;
-	struct scp_host *to;
-	const char *dir; /* the target */
-	bool is_dir;
-	char *staging;	 /* absolute path of the new directory; NULL: not
-			  * made */
+	struct direct_places places;
 	pid_t child;	 /* hpnssh to the source's host; 0: none */
 	int in, out;	 /* pipes from and to the child; -1: closed */
 	struct loop_fd *watch;
@@ -135,7 +129,7 @@ wait_until(struct direct *d, bool (*done)(struct direct *d))
 {
 	while (!done(d) && !d->ended)
 		(void)scp_host_result(d->scp,
-		    sftp_step(d->to->sftp, false, STEP_MS));
+		    sftp_step(d->places.to->sftp, false, STEP_MS));
 }
 
 static bool
@@ -186,7 +180,7 @@ put_fields(const struct direct *d, struct buf *b)
 
 	buf_put_u8(b, GRANT_VERSION);
 	buf_put_string(b, d->key.p, d->key.len);
-	buf_put_cstring(b, d->staging);
+	buf_put_cstring(b, d->places.inner);
 	buf_put_u32(b, rights);
 	buf_put_u64(b, UINT64_MAX);
 	buf_put_u64(b, UINT64_MAX);
@@ -202,7 +196,7 @@ put_fields(const struct direct *d, struct buf *b)
 static const char *
 get_grant(struct direct *d)
 {
-	const struct sshclient *c = remote_client(d->to->remote, 0);
+	const struct sshclient *c = remote_client(d->places.to->remote, 0);
 	struct buf fields = { 0 };
 	int r = ERR_UNSUPPORTED;
 
@@ -218,7 +212,7 @@ get_grant(struct direct *d)
 	 * ends this process. */
 	while (r == 0 && !d->answered)
 		(void)scp_host_result(d->scp,
-		    sftp_step(d->to->sftp, false, STEP_MS));
+		    sftp_step(d->places.to->sftp, false, STEP_MS));
 	return d->granted ? NULL : r == ERR_UNSUPPORTED ?
 	    "the target's host is not an hpnsshd that this process has "
 	    "logged in to" :
@@ -242,9 +236,9 @@ flags_of(const struct scp *scp)
 static int
 send_job(struct direct *d, const struct xfer_target *sources, int n)
 {
-	const struct client_conf *conf = remote_conf(d->to->remote);
+	const struct client_conf *conf = remote_conf(d->places.to->remote);
 	struct span hostkey =
-	    sshclient_hostkey(remote_client(d->to->remote, 0));
+	    sshclient_hostkey(remote_client(d->places.to->remote, 0));
 	struct direct_job job = { .host = conf->host.hostname,
 		.user = conf->host.user,
 		.port = (uint16_t)conf->host.port,
@@ -266,243 +260,6 @@ send_job(struct direct *d, const struct xfer_target *sources, int n)
 	return r;
 }
 
-/* ---- the new directory -------------------------------------------------- */
-
-/* The directory part of a path, "." if there is none. The caller frees it. */
-static char *
-directory_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	if (slash == NULL)
-		return xstrdup(".");
-	return xstrndup(path, slash == path ? 1 : (size_t)(slash - path));
-}
-
-struct making {
-	const char *parent, *name;
-	char *path; /* from "/" on */
-};
-
-/* REALPATH is asked for the parent, before the new directory is made in it.
- * Asked for the new directory, it could follow a link that another user has put
- * in its place, where others may write to the parent. */
-static int
-call_make(struct sftp *s, void *arg)
-{
-	const struct sftp_attrs attrs = { .flags = SFTP_A_MODE, .mode = 0700 };
-	struct making *m = arg;
-	char *real = NULL;
-	int r = sftp_call_name(s, SFTP_REALPATH, m->parent, &real);
-
-	if (r != 0)
-		return r;
-	free(m->path);
-	m->path = str_join_path(real, m->name);
-	free(real);
-	return m->path != NULL ? sftp_call_mkdir(s, m->path, &attrs) :
-				 ERR_NOMEM;
-}
-
-static bool
-make_staging(struct direct *d)
-{
-	char *parent = d->is_dir ? xstrdup(d->dir) : directory_of(d->dir);
-	char *name;
-	struct making m = { .parent = parent };
-	uint64_t random;
-	int r;
-
-	rand_bytes(&random, sizeof random);
-	xasprintf(&name, ".hpnscp-direct-%016llx", (unsigned long long)random);
-	m.name = name;
-	r = scp_host_call(d->scp, d->to, call_make, &m);
-	if (r != 0)
-		scp_report(d->scp, NULL, m.path != NULL ? m.path : parent,
-		    sftp_call_words(r));
-	else
-		d->staging = xstrdup(m.path);
-	free(m.path);
-	free(name);
-	free(parent);
-	return r == 0;
-}
-
-/* The last part of a source's path. The caller frees it. */
-static char *
-name_of(const char *path)
-{
-	char *name = xfer_base_name(path);
-
-	if (name == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	return name;
-}
-
-/* The target's path for `path`, of which only the last part counts. The caller
- * frees it. */
-static char *
-place_of(const struct direct *d, const char *path)
-{
-	char *name, *place;
-
-	if (!d->is_dir)
-		return xstrdup(d->dir);
-	name = name_of(path);
-	xasprintf(&place, "%s/%s", d->dir, name);
-	free(name);
-	return place;
-}
-
-struct move {
-	const char *from, *to;
-};
-
-static int
-call_move(struct sftp *s, void *arg)
-{
-	const struct move *m = arg;
-
-	return sftp_has(s, SFTP_EXT_POSIX_RENAME) ?
-	    sftp_call_ext(s, SFTP_EXT_POSIX_RENAME, m->from, m->to) :
-	    sftp_call_paths(s, SFTP_RENAME, m->from, m->to);
-}
-
-static void
-move_one(struct direct *d, const char *from)
-{
-	char *to = place_of(d, from);
-	struct move m = { .from = from, .to = to };
-	int r = scp_host_call(d->scp, d->to, call_move, &m);
-
-	if (r != 0)
-		scp_report(d->scp, NULL, to, sftp_call_words(r));
-	free(to);
-}
-
-struct found {
-	const char *pattern;
-	struct strlist names;
-};
-
-static int
-call_find(struct sftp *s, void *arg)
-{
-	struct found *f = arg;
-
-	strlist_clear(&f->names);
-	return remote_glob(s, f->pattern, &f->names);
-}
-
-/* A pattern that matches `name`, itself a pattern, in the new directory;
- * special characters of the directory's path are escaped. The caller frees
- * it. */
-static char *
-pattern_of(const struct direct *d, const char *name)
-{
-	struct buf b = { 0 };
-	char *pattern;
-
-	for (const char *p = d->staging; *p != '\0'; p++)
-		buf_printf(&b, strchr("\\*?[", *p) != NULL ? "\\%c" : "%c", *p);
-	buf_printf(&b, "/%s", name);
-	pattern = buf_dup_string(&b);
-	buf_clear(&b);
-	if (pattern == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	return pattern;
-}
-
-/* Adds to `all` the paths in the new directory that match the last part of the
- * source's path. */
-static void
-find_source(struct direct *d, const struct xfer_target *source,
-    struct strlist *all)
-{
-	struct found f = { .pattern = NULL };
-	char *name = name_of(source->path), *pattern = pattern_of(d, name);
-
-	f.pattern = pattern;
-	(void)scp_host_call(d->scp, d->to, call_find, &f);
-	if (f.names.n == 0 && !d->scp->failed)
-		scp_report(d->scp, NULL, source->path,
-		    "the source's host has not brought it");
-	for (size_t i = 0; i < f.names.n; i++)
-		if (!strlist_has(all, f.names.v[i]))
-			xstrlist_add(all, f.names.v[i]);
-	strlist_clear(&f.names);
-	free(pattern);
-	free(name);
-}
-
-/* Moves all that has come for the sources from the new directory to the
- * target. */
-static void
-move_all(struct direct *d, const struct xfer_target *sources, int n)
-{
-	struct strlist all = { NULL, 0 };
-
-	for (int i = 0; i < n; i++)
-		find_source(d, &sources[i], &all);
-	if (!d->is_dir && all.n > 1)
-		scp_report(d->scp, NULL, d->dir, strerror(ENOTDIR));
-	for (size_t i = 0; i < all.n && (d->is_dir || all.n == 1); i++)
-		move_one(d, all.v[i]);
-	strlist_clear(&all);
-}
-
-static int
-call_rmdir(struct sftp *s, void *arg)
-{
-	return sftp_call_path(s, SFTP_RMDIR, arg);
-}
-
-/* Removes the new directory if it is empty. False: it is still there. */
-static bool
-remove_empty(struct direct *d)
-{
-	if (scp_host_call(d->scp, d->to, call_rmdir, d->staging) != 0)
-		return false;
-	free(d->staging);
-	d->staging = NULL;
-	return true;
-}
-
-static void
-remove_staging(struct direct *d)
-{
-	if (d->staging != NULL && !remove_empty(d))
-		scp_report(d->scp, NULL, d->staging,
-		    "is left, with what has no place");
-}
-
-struct look {
-	const char *path;
-	struct sftp_attrs attrs;
-};
-
-static int
-call_look(struct sftp *s, void *arg)
-{
-	struct look *l = arg;
-
-	return sftp_call_stat(s, l->path, false, &l->attrs);
-}
-
-/* True if the target has a directory of the source's name already. RENAME
- * cannot move a directory over that one, so --direct cannot be used. */
-static bool
-is_merged(struct direct *d, const struct xfer_target *source)
-{
-	char *path = place_of(d, source->path);
-	struct look l = { .path = path };
-	int r = scp_host_call(d->scp, d->to, call_look, &l);
-
-	free(path);
-	return r == 0 && (l.attrs.flags & SFTP_A_MODE) != 0 &&
-	    S_ISDIR(l.attrs.mode);
-}
-
 /* ---- all of it ---------------------------------------------------------- */
 
 /* True if a source has no name of its own in its path, such as "." or "~user":
@@ -513,7 +270,7 @@ is_unnamed(const struct xfer_target *sources, int n)
 	bool unnamed = false;
 
 	for (int i = 0; i < n && !unnamed; i++) {
-		char *name = name_of(sources[i].path);
+		char *name = direct_name_of(sources[i].path);
 
 		unnamed = strcmp(name, ".") == 0 || name[0] == '~';
 		free(name);
@@ -542,7 +299,7 @@ on_interrupt(void *arg, int signo)
 	(void)signo;
 	if (d->child != 0)
 		(void)kill(d->child, SIGTERM);
-	scp_report(d->scp, NULL, d->staging,
+	scp_report(d->scp, NULL, d->places.outer,
 	    "interrupted: is left on the target's host");
 	scp_exit(d->scp, 1);
 }
@@ -569,14 +326,13 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 		return "a source has no name of its own";
 	if (is_too_much(sources, n))
 		return "there are too many sources";
-	for (int i = 0; i < n; i++)
-		if (is_merged(d, &sources[i]))
-			return "the target has a directory of that name";
+	if ((why = direct_places_look(&d->places, sources, n)) != NULL)
+		return why;
 	start_program(d, &sources[0]);
 	wait_until(d, read_hello);
 	if (d->key.len == 0)
 		return "hpnscp does not run on the source's host";
-	if (!make_staging(d))
+	if (!direct_places_make(&d->places))
 		return NULL;
 	catch_interrupts(d);
 	if ((why = get_grant(d)) != NULL)
@@ -584,11 +340,12 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	if (send_job(d, sources, n) == 0)
 		wait_until(d, never);
 	status = end_program(d);
-	if (status == EXIT_UNREACHABLE && remove_empty(d))
+	if (status == EXIT_UNREACHABLE &&
+	    direct_places_remove_empty(&d->places))
 		return "the source's host has no connection to the target's";
 	if (status != 0)
 		d->scp->failed = true;
-	move_all(d, sources, n);
+	direct_places_move(&d->places, sources, n);
 	return NULL;
 }
 
@@ -596,8 +353,9 @@ bool
 direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir)
 {
-	struct direct d = { .scp = scp, .to = to, .dir = dir, .is_dir = is_dir,
-		.in = -1, .out = -1 };
+	struct direct d = { .scp = scp, .in = -1, .out = -1,
+		.places = { .scp = scp, .to = to, .dir = dir,
+		    .is_dir = is_dir } };
 	const char *why = copy(&d, sources, n);
 	char *text;
 
@@ -606,7 +364,7 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	if (d.child != 0)
 		(void)kill(d.child, SIGTERM);
 	(void)end_program(&d);
-	remove_staging(&d);
+	direct_places_end(&d.places);
 	scp_catch_signals();
 	if (why == NULL && !scp->failed) {
 		scp_note(scp, NULL, "the copy went from host to host");
@@ -616,6 +374,5 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 		free(text);
 	}
 	buf_clear(&d.got);
-	free(d.staging);
 	return why == NULL;
 }

@@ -77,6 +77,8 @@ connection_lost(struct scp *scp, int err)
 		fprintf(stderr, "%s: Connection lost: %s\n",
 		    called_name("hpnscp"),
 		    err_text(err));
+	if (scp->left != NULL)
+		scp_report(scp, NULL, scp->left, "is left on the host");
 	progress_error(scp->xfer.progress, class_of_end(scp), "connection",
 	    *log_last_error() != '\0' ? log_last_error() : err_text(err));
 	scp_exit(scp, any_never_answered(scp) ? EXIT_UNREACHABLE : 1);

@@ -46,6 +46,9 @@ struct scp {
 	const struct login_ticket *grant;
 	bool hosts_copy; /* --direct: the hosts copy without this one in
 			  * between */
+	/* What is left on a host when the connection to it is lost now;
+	 * borrowed. NULL: nothing. */
+	const char *left;
 	struct xfer *running;	/* the running transfer; or NULL */
 	struct {
 		const char *path; /* --manifest; NULL: none */

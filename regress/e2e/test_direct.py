@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """hpnscp --direct: from host to host, not through the machine of the user."""
 
+import contextlib
 import ctypes
 import os
 import random
@@ -148,6 +149,82 @@ def test_into_a_tree_that_is_there(pair):
     done = p.scp(["t"], ".", "-r")
     assert done.rc == 0 and "a directory of that name" in done.errors, done
     assert p.there_is() == {"t/x": b"new", "t/y": b"old"}
+
+
+def test_a_tree_that_a_pattern_fits(pair):
+    """The same, though its name is known at its host only."""
+    p = pair()
+    (p.here / "tree").mkdir()
+    (p.here / "tree/x").write_text("new")
+    (p.there / "tree").mkdir()
+    (p.there / "tree/y").write_text("old")
+    done = p.scp(["t*"], ".", "-r")
+    assert done.rc == 0 and "a directory of that name" in done.errors, done
+    assert p.there_is() == {"tree/x": b"new", "tree/y": b"old"}
+
+
+@pytest.mark.parametrize("source", ["f", "[f]"])
+def test_a_target_that_is_a_link(pair, source):
+    """What it leads to is replaced, and the link stays, as in other copies."""
+    p = pair()
+    (p.here / "f").write_text("new")
+    (p.there / "d").mkdir()
+    (p.there / "real").write_text("old")
+    (p.there / "d/f").symlink_to("../real")
+    went_directly(p.scp([source], "d/f"))
+    assert p.there_is() == {"real": b"new", "d/f": b"new"}
+    (p.here / "f").write_text("newer")
+    went_directly(p.scp([source], "d"))
+    assert p.there_is() == {"real": b"newer", "d/f": b"newer"}
+    assert os.readlink(p.there / "d/f") == "../real"
+
+
+def test_a_target_that_is_a_link_to_nothing(pair):
+    """The file is made where it leads, as in other copies."""
+    p = pair()
+    (p.here / "f").write_text("new")
+    (p.there / "link").symlink_to("real")
+    done = p.scp(["f"], "link")
+    assert done.rc == 0 and "a link that leads nowhere" in done.errors, done
+    assert os.readlink(p.there / "link") == "real"
+    assert (p.there / "real").read_text() == "new"
+
+
+def test_a_target_that_is_no_regular_file(pair):
+    p = pair()
+    (p.here / "f").write_text("new")
+    os.mknod(p.there / "null", 0o600 | 0o020000, os.makedev(1, 3))
+    done = p.scp(["f"], "null")
+    assert "is no regular file" in done.errors, done
+    assert os.stat(p.there / "null").st_rdev == os.makedev(1, 3)
+
+
+@pytest.mark.parametrize("source", ["t", "[t]"])
+def test_a_directory_over_a_file(pair, source):
+    p = pair()
+    (p.here / "t").mkdir()
+    (p.here / "t/x").write_text("new")
+    (p.there / "t").write_text("old")
+    done = p.scp([source], ".", "-r")
+    assert done.rc == 1 and "/t: Not a directory" in done.errors, done
+    assert (p.there / "t").read_text() == "old"
+
+
+def test_its_round_trips(pair):
+    """Sources are asked for together, as are their moves: the number of flights
+    to the target's host does not depend on how many there are."""
+    p = pair()
+    names = [f"f{i}" for i in range(40)]
+    for name in names:
+        (p.here / name).write_text(name)
+    (p.there / "to").mkdir()
+    trips = []
+    for some in (names[:1], names):
+        done = p.scp(some, "to", "-v")
+        assert done.rc == 0, done
+        trips.append(len(re.findall("asks the target's host", done.errors)))
+    assert trips[0] == trips[1] and 3 <= trips[0] <= 6
+    assert p.there_is() == {f"to/{n}": n.encode() for n in names}
 
 
 @pytest.mark.parametrize("flag", [
@@ -412,6 +489,74 @@ def test_it_ends_with_its_client(pair):
         assert size() == before
     finally:
         harness.kill_group(process)
+
+
+def test_a_lost_connection(pair):
+    """What stays at the target's host is told."""
+    p = pair()
+    process = big_copy(p)
+    try:
+        for pid in p.b.connections():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+        left, = [n for n in os.listdir(p.there) if n != "big"]
+        assert process.returncode == 1
+        assert f"{left}: is left on the host" in errors
+        assert (p.there / "big").read_text() == "old"
+    finally:
+        harness.kill_group(process)
+
+
+def test_a_silent_source(pair):
+    """Its host says nothing any more: the copy ends by itself."""
+    p = pair()
+    with open(p.here / "big", "wb") as f:
+        f.truncate(1 << 30)
+    process = harness.start(
+        p.words(["big"], "big", "-l", "80000", "-oServerAliveCountMax=1"),
+        stderr=subprocess.PIPE, text=True)
+    stopped = []
+    try:
+        assert harness.wait_for(lambda: any(
+            f.stat().st_blocks > 2000 for f in p.there.rglob("*")))
+        stopped = list(p.a.connections())
+        for pid in stopped:
+            os.kill(pid, signal.SIGSTOP)
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 1, errors
+        assert list(p.there.glob("big")) == []
+    finally:
+        for pid in stopped:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGCONT)
+        harness.kill_group(process)
+
+
+def test_another_directory_in_the_place_of_the_new_one(pair, tmp_path):
+    """Where others may write beside the target, they can put another directory
+    of the user's there; the source's host cannot write to it."""
+    where = lying(tmp_path, 'sftp.write("f", b"evil")')
+    script = tmp_path / "liar/lie.py"
+    text = script.read_text()
+    swap = """
+there = {there!r}
+new, = [n for n in os.listdir(there) if n.startswith(".hpnscp-direct")]
+os.rename(there + "/" + new, there + "/away")
+os.rename(there + "/mine", there + "/" + new)
+wire = Wire("""
+    assert "wire = Wire(" in text
+    p = pair(path=where)
+    script.write_text(text.replace("wire = Wire(", swap.format(
+        there=str(p.there))))
+    (p.here / "f").write_text("x")
+    (p.there / "mine").mkdir()
+    (p.there / "mine/f").write_text("mine")
+    done = p.scp(["f"], "new")
+    assert done.rc == 1, done
+    mine, = p.there.glob(".hpnscp-direct-*")
+    assert os.listdir(mine) == ["f"] and (mine / "f").read_text() == "mine"
+    assert not (p.there / "new").exists()
 
 
 def test_no_room(pair):

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * Places at the target's host of a copy from host to host (direct.h): where
+ * what is copied belongs, the new directory that it comes to first, and its way
+ * from there. All that can be asked together is: it costs the user's program
+ * few round trips.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_COPY_DIRECT_PLACES_H
+#define HPN_CLIENT_COPY_DIRECT_PLACES_H
+
+#include <stdbool.h>
+
+#include "client/copy/scp-hosts.h"
+
+struct direct_places {
+	struct scp *scp;
+	struct scp_host *to;
+	const char *dir; /* the target; borrowed */
+	bool is_dir;	 /* things go into it, else they get its name */
+	char *parent;	 /* where the new directory is made, without links */
+	/* The new directory, and the one around it. Both have a name that
+	 * nobody can guess; those of others who may write to the parent see the
+	 * outer one's, but cannot read it. So another directory of the user's
+	 * own that they put in its place has no such name in it. NULL: not
+	 * made. */
+	char *outer, *inner;
+};
+
+/* The last part of a source's path. The caller frees it. */
+char *direct_name_of(const char *path);
+/* Looks at the places that the sources will have. The reason (static) why what
+ * is copied cannot be moved to one of them in one step; NULL: it can. */
+const char *direct_places_look(struct direct_places *p,
+    const struct xfer_target *sources, int n);
+/* Makes the new directory. False: it was reported why not. */
+bool direct_places_make(struct direct_places *p);
+/* Moves what the sources stand for to its places. What has none is reported. */
+void direct_places_move(struct direct_places *p,
+    const struct xfer_target *sources, int n);
+/* Removes the new directory, if nothing is in it. */
+bool direct_places_remove_empty(struct direct_places *p);
+/* The same, or tells that it is left. Frees all. */
+void direct_places_end(struct direct_places *p);
+
+#endif
