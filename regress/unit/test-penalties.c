@@ -64,6 +64,27 @@ needed(enum penalty_class c)
 	return n;
 }
 
+/* A client whose session survives comes back over a path that resets each of
+ * its logins, a hundred times, with the waits of client/survive.c for a
+ * terminal: that locks nobody out. */
+static void
+tries_to_come_back_are_no_attack(void **state)
+{
+	static const int64_t first_ms[] = { 0, 250, 500, 1000 };
+	const struct server_penalties conf = usual();
+	struct penalties *p = penalties_new(&conf);
+	const struct startups_source s = source(4, 1);
+	int64_t now = S(1), rest;
+
+	(void)state;
+	for (size_t i = 0; i < 100; i++) {
+		now += i < ARRAY_LEN(first_ms) ? first_ms[i] * 1000 : S(2);
+		(void)penalties_add(p, &s, PENALTY_NOAUTH, now, &rest);
+		assert_null(penalties_refuse(p, &s, now));
+	}
+	penalties_free(p);
+}
+
 static void
 the_minimum_is_to_be_exceeded(void **state)
 {
@@ -320,6 +341,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_minimum_is_to_be_exceeded),
+		cmocka_unit_test(tries_to_come_back_are_no_attack),
 		cmocka_unit_test(effects_and_time),
 		cmocka_unit_test(what_has_no_penalty),
 		cmocka_unit_test(full_tables),
