@@ -26,6 +26,9 @@ enum {
 				 * weight */
 	PATH_BYTES_MAX = 65536,
 };
+/* A size is what a server tells: more than this is no more weight, so that sums
+ * of a million files fit. */
+#define SIZE_MOST (UINT64_C(1) << 44)
 
 struct large {
 	uint64_t size;
@@ -42,13 +45,13 @@ struct divide {
 	size_t n_large;
 	/* A run of small files that is not in a list yet. */
 	struct buf names;
-	uint64_t count, bytes;
+	uint64_t count, bytes, weight;
 };
 
 static uint64_t
-weight(uint64_t count, uint64_t bytes)
+weight(uint64_t size)
 {
-	return bytes + count * FILE_COST;
+	return MIN(size, SIZE_MOST) + FILE_COST;
 }
 
 int
@@ -93,7 +96,8 @@ least(const struct divide *d)
 
 /* Appends names, with their NULs, to the list with the least weight. */
 static int
-deal(struct divide *d, const struct buf *names, uint64_t count, uint64_t bytes)
+deal(struct divide *d, const struct buf *names, uint64_t count, uint64_t bytes,
+    uint64_t weight_of_all)
 {
 	uint32_t to = least(d);
 	char name[JOB_NAME_MAX];
@@ -104,14 +108,15 @@ deal(struct divide *d, const struct buf *names, uint64_t count, uint64_t bytes)
 	r = fd == -1 ? ERR_SYSTEM :
 		       fd_write_all(fd, buf_data(names), buf_len(names));
 	fd_close(&fd);
-	d->weights[to] += weight(count, bytes);
+	d->weights[to] += weight_of_all;
 	d->p->shards[to].names += count;
 	d->p->shards[to].bytes += bytes;
 	return r;
 }
 
 /* Reads the spool twice: to learn the sum of weights, from which follows what
- * counts as large, and to note the large files. */
+ * counts as large, and to note the large files. ERR_LIMIT: the sum is more than
+ * a number has room for; there would be more large files than expected. */
 static int
 weigh(struct divide *d)
 {
@@ -119,13 +124,17 @@ weigh(struct divide *d)
 	struct buf path = { 0 };
 
 	rewind(d->spool);
-	while (next(d, &path, &size))
-		all += weight(1, size);
+	while (next(d, &path, &size) && all <= UINT64_MAX - weight(size))
+		all += weight(size);
+	if (!feof(d->spool)) {
+		buf_clear(&path);
+		return ferror(d->spool) ? ERR_SYSTEM : ERR_LIMIT;
+	}
 	d->step = all / d->p->n / STEPS + 1;
 	d->large = xcalloc((size_t)d->p->n * STEPS, sizeof *d->large);
 	rewind(d->spool);
 	for (long at = 0; next(d, &path, &size); at = ftell(d->spool))
-		if (weight(1, size) >= d->step)
+		if (weight(size) >= d->step)
 			d->large[d->n_large++] = (struct large){ size, at };
 	buf_clear(&path);
 	return ferror(d->spool) ? ERR_SYSTEM : 0;
@@ -154,7 +163,7 @@ deal_large(struct divide *d)
 		    !next(d, &path, &size))
 			r = ERR_SYSTEM;
 		else
-			r = deal(d, &path, 1, size);
+			r = deal(d, &path, 1, size, weight(size));
 	}
 	buf_clear(&path);
 	return r;
@@ -163,10 +172,11 @@ deal_large(struct divide *d)
 static int
 deal_waiting(struct divide *d)
 {
-	int r = d->count > 0 ? deal(d, &d->names, d->count, d->bytes) : 0;
+	int r = d->count > 0 ?
+	    deal(d, &d->names, d->count, d->bytes, d->weight) : 0;
 
 	buf_reset(&d->names);
-	d->count = d->bytes = 0;
+	d->count = d->bytes = d->weight = 0;
 	return r;
 }
 
@@ -180,12 +190,13 @@ deal_small(struct divide *d)
 
 	rewind(d->spool);
 	while (r == 0 && next(d, &path, &size)) {
-		if (weight(1, size) >= d->step)
+		if (weight(size) >= d->step)
 			continue;
 		buf_put_buf(&d->names, &path);
 		d->count++;
 		d->bytes += size;
-		if (weight(d->count, d->bytes) >= d->step ||
+		d->weight += weight(size);
+		if (d->weight >= d->step ||
 		    buf_len(&d->names) > WAITING_MAX)
 			r = deal_waiting(d);
 	}
