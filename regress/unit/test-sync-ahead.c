@@ -247,6 +247,50 @@ test_given_up(void **state)
 	assert_int_equal(system("rm -rf t"), 0);
 }
 
+/* The session ends after each number of steps: the reader is told, and what
+ * was under way is freed once. */
+static void
+test_session_ends(void **state)
+{
+	const struct sync_scan_opts o = { .root = "t", .confined_root = "/",
+		.want = WALK_MODE, .recursive = true };
+	struct dice d = { 9 };
+	struct walk_item item;
+	struct sync_ahead *a;
+	struct sync_scan *c;
+	struct memory m;
+	unsigned failed = 0;
+	int r;
+
+	(void)state;
+	plant(&d, "t", 3);
+	for (int steps = 0; steps < 60; steps++) {
+		memory_begin_at(&m, 3, false, &servers[steps % SERVERS]);
+		if (steps % SERVERS < 2)
+			sftp_confine(m.client, "t", &may_read, NULL, NULL);
+		assert_int_equal(sync_scan_new(&c, m.client, &o), 0);
+		assert_int_equal(sync_ahead_new(&a, m.client, "t", c, names,
+		    NAMES), 0);
+		for (int at = 0; (r = sync_ahead_next(a, &item)) > 0;) {
+			if (r != SYNC_SCAN_LATER)
+				continue;
+			if (at++ == steps)
+				(void)!sftp_feed_end(m.client, ERR_CLOSED);
+			else if (sftp_step(m.client, false, -1) < 0)
+				break;
+		}
+		failed += r != 0;
+		sync_ahead_free(a);
+		sync_scan_free(c);
+		while (r == 0 && sftp_pending(m.client) > 0)
+			assert_int_equal(sftp_step(m.client, false, -1), 0);
+		assert_int_equal(sftp_pending(m.client), 0);
+		memory_end(&m);
+	}
+	assert_true(failed > 5);
+	assert_int_equal(system("rm -rf t"), 0);
+}
+
 /* The texts of one directory alone are more than is read ahead, and so are its
  * names: when the reader has them all, the rest of the scan has to be read,
  * though the texts are still there. */
@@ -289,6 +333,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random_trees),
 		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_session_ends),
 		cmocka_unit_test(test_longest_texts),
 	};
 
