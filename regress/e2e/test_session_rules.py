@@ -3,7 +3,6 @@
 than others must not get around. Where the stock server keeps the same rule
 it is asked too, so that the test is known to be right."""
 
-import ctypes
 import contextlib
 import os
 import shutil
@@ -12,6 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from descriptors import copy_of
 from ownetc import GROUP, OWN_GROUP, PASSWORD, UID, USER, Opened, own
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_FAILURE,
                      CHANNEL_OPEN, CHANNEL_REQUEST, CHANNEL_SUCCESS,
@@ -30,7 +30,6 @@ either_server = pytest.mark.parametrize("kind", ["hpn", pytest.param(
         harness.FAST or not harness.stock("sshd"),
         reason="the stock server is only asked in a full run"))])
 ONLY_SFTP = b"This service allows sftp connections only."
-PIDFD_GETFD = 438  # the number of the system call, on every architecture
 INIT, VERSION = b"\0\0\0\5\1\0\0\0\3", b"\2\0\0\0\3"
 
 
@@ -521,23 +520,12 @@ def test_unread_input_of_a_terminal(make_server, keys, end):
 
 def type_of_service(server, w):
     """Of what the server sends to w: its socket is looked at."""
-    libc = ctypes.CDLL(None, use_errno=True)
     for pid in server.connections():
-        process = os.pidfd_open(pid)
-        try:
-            for fd in os.listdir(f"/proc/{pid}/fd"):
-                copy = libc.syscall(PIDFD_GETFD, process, int(fd), 0)
-                if copy < 0:
-                    continue
-                try:
-                    with socket.socket(fileno=copy) as s:
-                        if s.getpeername() == w.sock.getsockname():
-                            return s.getsockopt(socket.IPPROTO_IP,
-                                                socket.IP_TOS)
-                except OSError:
-                    pass
-        finally:
-            os.close(process)
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with contextlib.suppress(OSError), \
+                    socket.socket(fileno=copy_of(pid, int(fd))) as s:
+                if s.getpeername() == w.sock.getsockname():
+                    return s.getsockopt(socket.IPPROTO_IP, socket.IP_TOS)
     return None
 
 

@@ -5,7 +5,6 @@ docs/SECURITY-MODEL.md has the table of what is answered."""
 
 import base64
 import contextlib
-import ctypes
 import os
 import re
 import signal
@@ -19,6 +18,7 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import padding
 from cryptography.hazmat.primitives.hashes import SHA512
+from descriptors import copy_of
 from sshwire import string, u32
 
 import harness
@@ -30,8 +30,6 @@ pytestmark = [
     pytest.mark.skipif(not IS_ROOT, reason="only root may take a descriptor "
                        "out of a process")]
 
-LIBC = ctypes.CDLL(None, use_errno=True)
-PIDFD_GETFD = 438
 # enum monitor_request
 (LOG, SIGN, USER, TRY, TRY_ANSWER, HAND_OVER, SIGN_REKEY, PTY, PTY_END, PROVE,
  GSS_STEP, GSS_SIGN, GSS_STEP_REKEY, GSS_SIGN_REKEY, EVENT,
@@ -49,25 +47,13 @@ def parent(pid):
         return int(f.read().rpartition(")")[2].split()[1])
 
 
-def take(pid, number):
-    """A copy of another process's descriptor."""
-    pidfd = os.pidfd_open(pid)
-    try:
-        return LIBC.syscall(PIDFD_GETFD, pidfd, number, 0)
-    finally:
-        os.close(pidfd)
-
-
 def to_its_parent(pid, kind=socket.SOCK_STREAM):
     """Its end of a socket pair that its parent has made; or None."""
     for name in os.listdir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
                 continue
-            fd = take(pid, int(name))
-            if fd == -1:
-                continue
-            sock = socket.socket(fileno=fd)
+            sock = socket.socket(fileno=copy_of(pid, int(name)))
             maker = sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
             if (sock.family, sock.type) == (socket.AF_UNIX, kind) and \
                     struct.unpack("iII", maker)[0] == parent(pid):

@@ -3,7 +3,6 @@
 against hpnssh, and processes of users against their monitors."""
 
 import contextlib
-import ctypes
 import os
 import resource
 import signal
@@ -11,6 +10,7 @@ import socket
 import time
 
 import pytest
+from descriptors import copy_of
 from sshwire import (CHANNEL_OPEN, GLOBAL_REQUEST, REQUEST_SUCCESS,
                      SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_REQUEST,
                      USERAUTH_SUCCESS,
@@ -30,7 +30,6 @@ pytestmark = [
 ]
 YES = "LogLevel VERBOSE\nSurvive yes"
 EXT_INFO, IGNORE, BANNER = 7, 2, 53
-PIDFD_GETFD = 438
 
 
 @pytest.fixture
@@ -134,17 +133,6 @@ def sockets_of(pid):
             pass
         os.close(fd)
     return found
-
-
-def copy_of(pid, number):
-    """A descriptor of another process's."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    pidfd = os.pidfd_open(pid)
-    fd = libc.syscall(PIDFD_GETFD, pidfd, number, 0)
-    os.close(pidfd)
-    if fd == -1:
-        raise OSError(ctypes.get_errno(), "pidfd_getfd")
-    return fd
 
 
 def users(server):
