@@ -149,7 +149,7 @@ tcp_segments(uint64_t bytes, uint64_t segment_size)
 /* Largest receive (or send) buffer that the kernel grows a connection's to,
  * in bytes; 0 if not known. */
 uint64_t tcp_buffer_limit(bool receive);
-/* What an administrator sets that limit with, in words. */
+/* The name of the system's setting for that limit, for messages. */
 const char *tcp_buffer_setting(bool receive);
 
 #endif

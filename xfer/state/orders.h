@@ -23,7 +23,7 @@ enum xfer_order_kind {
 	/* A file's data, or a link (attrs say which). */
 	XFER_ORDER_COPY,
 	/* The target has the source's data: it gets the attributes that attrs
-	 * and exact name. One that cannot be read is copied. */
+	 * and exact name. A target that cannot be read is copied anew. */
 	XFER_ORDER_ATTRS,
 	/* A directory is made, or is there (then `was` should say so); what is
 	 * in it comes behind. It is writable for its owner until its

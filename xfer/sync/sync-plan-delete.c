@@ -69,7 +69,7 @@ key_of(const struct sync_record *r, size_t len)
 	return key;
 }
 
-/* The directory that a kept name is in stays. */
+/* Keeps the directory of a name that is kept. */
 static void
 keep_parent(struct sync_plan *p, const struct sync_record *r)
 {

@@ -273,7 +273,8 @@ void sync_top(struct sync_plan *p, const struct walk_item *s,
 /* A name that the source does not have. */
 void sync_gone(struct sync_plan *p, const char *path,
     const struct walk_item *t);
-/* A name in a directory that goes stays, and so does the directory. */
+/* Notes a name that stays in a directory which is to be deleted: so the
+ * directory stays, too. */
 void sync_keep(struct sync_plan *p, const char *path);
 /* The directory of the frame gets its attributes at the end, if it needs to. */
 void sync_frame_end(struct sync_plan *p, struct sync_frame *f);

@@ -75,7 +75,7 @@ struct scan_list {
 	unsigned ahead;	       /* directories that were not told */
 	size_t below_bytes;
 	size_t reply_bytes; /* what answers to READDIR take, on average */
-	unsigned reads;	    /* READDIRs without an answer, of all */
+	unsigned reads;	    /* READDIRs without an answer, of all directories */
 	uint64_t device; /* device of the top, if want has one of
 			  * LIST_DEVICES */
 	char *real;	 /* path of the top, if links are followed; owned */
