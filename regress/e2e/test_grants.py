@@ -182,7 +182,8 @@ def test_it_gives_no_grants_and_no_tickets(make_server, key, root):
 
 def test_one_session(server, key, root):
     """A second one would have the limits again."""
-    wire = in_by(server, give(log_in(server, key), root, bytes_=4))
+    wire = in_by(server, give(log_in(server, key), root, bytes_=4,
+                              connections=1))
     sftp = Sftp(wire)
     assert sftp.write("a", b"1234") == OK
     assert sftp.write("b", b"1") == FAILURE
