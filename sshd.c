@@ -439,9 +439,10 @@ int
 main(int argc, char **argv)
 {
 	static struct options o;
+	static char **original; /* static: there until the process has ended */
 	struct listener_opts opts;
-	char **original = copy_arguments(argc, argv);
 
+	original = copy_arguments(argc, argv);
 	proc_title_begin(argc, argv, NULL);
 	fd_sanitise_stdio();
 	crypto_library_start();
