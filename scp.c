@@ -131,6 +131,7 @@ enum {
 	OPT_LINKS,
 	OPT_NO_SPACE_CHECK,
 	OPT_PROGRESS,
+	OPT_RECEIPT,
 	OPT_MANIFEST,
 	OPT_REPORT,
 	OPT_RETRY,
@@ -150,6 +151,7 @@ static const struct option long_options[] = {
 	{ "manifest", required_argument, NULL, OPT_MANIFEST },
 	{ "no-space-check", no_argument, NULL, OPT_NO_SPACE_CHECK },
 	{ "progress", required_argument, NULL, OPT_PROGRESS },
+	{ "receipt", required_argument, NULL, OPT_RECEIPT },
 	{ "report", required_argument, NULL, OPT_REPORT },
 	{ "retry", optional_argument, NULL, OPT_RETRY },
 	{ "sftp-server", required_argument, NULL, OPT_SFTP_SERVER },
@@ -298,6 +300,9 @@ one_option(int opt, const char *arg)
 	case OPT_DIRECT_END:
 		given.is_direct_end = true;
 		break;
+	case OPT_RECEIPT:
+		scp.receipt = arg;
+		break;
 	case OPT_REPORT:
 		given.report = arg;
 		break;
@@ -346,12 +351,17 @@ complete_options(void)
 	if (scp.clear && other_means)
 		die("-z", "of use with SFTP only");
 	if (scp.hosts_copy && (scp.given.connections || scp.given.retry ||
-				  scp.resume || scp.clear || scp.xfer.verify ||
+				  scp.resume || scp.clear ||
 				  scp.xfer.in_place || scp.server != NULL ||
 				  scp.manifest.path != NULL ||
 				  given.report != NULL))
 		die("--direct", "not together with -j, -Z, -z, --in-place, "
-		    "--manifest, --report, --retry, --sftp-server, --verify");
+		    "--manifest, --report, --retry, --sftp-server");
+	if (scp.hosts_copy && (given.style == PROGRESS_JSON ||
+				  given.style == PROGRESS_PLAIN))
+		die("--direct", "not together with --json, --progress");
+	if (scp.receipt != NULL && !scp.hosts_copy)
+		die("--receipt", "is of copies with --direct");
 	if (scp.hosts_copy && (other_means || scp.flags.sftp_server != NULL ||
 				  scp.flags.ssh_program != NULL))
 		die("--direct", "not together with -D, -O, -R or -S");
@@ -456,6 +466,9 @@ copy(char **names, int n)
 		if (!targets[i].remote)
 			die(names[i],
 			    "--direct is for copies from host to host");
+	for (int i = 1; scp.receipt != NULL && i < n - 1; i++)
+		if (!xfer_target_same_host(&targets[0], &targets[i]))
+			die("--receipt", "is of copies from one host");
 	scp_copy_all(&scp, targets, n - 1, &targets[n - 1]);
 	scp_hosts_close(&scp);
 	for (int i = 0; i < n; i++)

@@ -85,6 +85,34 @@ on_input(void *arg, int fd, int events)
 	scp_exit(scp, 1);
 }
 
+/* ---- what it tells ------------------------------------------------------- */
+
+/* The other end may be gone; then the end of the input comes, too. */
+static void
+tell(struct buf *b)
+{
+	int r = buf_len(b) > DIRECT_TOLD_MAX ? ERR_LIMIT : buf_err(b);
+
+	if (r == 0)
+		r = fd_send_msg(STDOUT_FILENO, b);
+	if (r != 0)
+		log_debug("--direct-end: %s", err_text(r));
+	buf_clear(b);
+}
+
+static void
+on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
+{
+	struct buf b = { 0 };
+
+	(void)arg;
+	(void)up;
+	buf_put_u8(&b, DIRECT_SUM);
+	buf_put_cstring(&b, path);
+	buf_put_string(&b, digest, DIRECT_SUM_LEN);
+	tell(&b);
+}
+
 /* ---- the copy ----------------------------------------------------------- */
 
 static void
@@ -171,6 +199,8 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 	    NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 	set_options(scp, &e->job);
+	if ((e->job.flags & DIRECT_SUMS) != 0)
+		scp->xfer.summed = on_summed;
 	for (size_t i = 0; i < e->job.sources.n; i++)
 		add_source(e, scp, e->job.sources.v[i]);
 	e->targets[e->n] = (struct xfer_target){ .remote = true,

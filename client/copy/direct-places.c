@@ -223,6 +223,30 @@ direct_places_make(struct direct_places *p)
 	return ok;
 }
 
+char *
+direct_places_final(const struct direct_places *p, const char *path)
+{
+	size_t top = strcspn(path, "/");
+	char *place;
+
+	if (p->is_dir)
+		return join(p->dir, path);
+	xasprintf(&place, "%s%s", p->dir, path + top);
+	return place;
+}
+
+void
+direct_places_hold(struct direct_places *p, const char *path)
+{
+	char *top = xstrndup(path, strcspn(path, "/"));
+	char *held = join(p->inner, top);
+
+	if (!strlist_has(&p->held, held))
+		xstrlist_add(&p->held, held);
+	free(held);
+	free(top);
+}
+
 /* ---- after -------------------------------------------------------------- */
 
 /* Adds what a source stands for in the new directory to all. */
@@ -288,6 +312,8 @@ add_move(struct direct_places *p, struct scp_asks *moves,
 {
 	const char *why = why_no_move(look);
 
+	if (strlist_has(&p->held, look[AT_FROM].path))
+		return; /* it was told why */
 	if (why == NULL)
 		(void)scp_asks_add(moves, SCP_ASK_MOVE, look[AT_FROM].path,
 		    way_of(look));
@@ -372,6 +398,7 @@ direct_places_end(struct direct_places *p)
 		scp_report(p->scp, NULL, p->outer,
 		    "is left, with what has no place");
 	p->scp->left = NULL;
+	strlist_clear(&p->held);
 	free(p->parent);
 	free(p->outer);
 	free(p->inner);

@@ -26,6 +26,7 @@ struct direct_places {
 	 * own that they put in its place has no such name in it. NULL: not
 	 * made. */
 	char *outer, *inner;
+	struct strlist held; /* names in it that are not moved */
 };
 
 /* The last part of a source's path. The caller frees it. */
@@ -36,6 +37,11 @@ const char *direct_places_look(struct direct_places *p,
     const struct xfer_target *sources, int n);
 /* Makes the new directory. False: it was reported why not. */
 bool direct_places_make(struct direct_places *p);
+/* Where what has that path in the new directory belongs. The caller frees
+ * it. */
+char *direct_places_final(const struct direct_places *p, const char *path);
+/* The name in the new directory that this is below stays there. */
+void direct_places_hold(struct direct_places *p, const char *path);
 /* Moves what the sources stand for to its places. What has none is reported. */
 void direct_places_move(struct direct_places *p,
     const struct xfer_target *sources, int n);

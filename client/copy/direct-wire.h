@@ -8,6 +8,7 @@
  *
  *  hello, to the client: u8 version, string public key
  *  job, from the client: struct direct_job
+ *  what was read, to the client, where the job wants it: enum direct_message
  *
  * The end of the standard input means that nobody wants the copy any more; the
  * exit status tells how the copy went. docs/PROTOCOL.md has the grant in
@@ -30,6 +31,8 @@ enum {
 	DIRECT_VERSION = 1,
 	DIRECT_MESSAGE_MAX = 1024 * 1024, /* bytes */
 	DIRECT_SOURCES_MAX = 10000,
+	DIRECT_SUM_LEN = 32, /* SHA-256 */
+	DIRECT_TOLD_MAX = 8192, /* bytes of a message behind the hello */
 };
 
 /* Bits of the job's flags: options of the copy. */
@@ -42,7 +45,15 @@ enum direct_flag {
 	DIRECT_LINKS = 32,
 	DIRECT_HARD_LINKS = 64,
 	DIRECT_NO_SPACE_CHECK = 128,
-	DIRECT_FLAGS = 255,
+	DIRECT_SUMS = 256,     /* wants messages DIRECT_SUM */
+	DIRECT_FLAGS = 511,
+};
+
+/* Messages of the source's end behind its hello, where the job wants them. */
+enum direct_message {
+	/* A file is done: string path, from the grant's "/" on; string SHA-256
+	 * of what was read. */
+	DIRECT_SUM = 1,
 };
 
 /* The job that the client sends. Zeroed: empty. Clear with

@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "client/common/ssh-command.h"
 #include "client/copy/direct-places.h"
+#include "client/copy/direct-sums.h"
 #include "client/copy/direct-wire.h"
 #include "client/sshclient.h"
 #include "peer-version.h"
@@ -37,6 +38,9 @@ struct direct {
 	int in, out;	 /* pipes from and to the child; -1: closed */
 	struct loop_fd *watch;
 	struct buf got;	 /* bytes of the program's hello that have come */
+	struct buf told; /* bytes behind the hello that are not read yet */
+	bool deaf;	 /* what it tells makes no sense, and is passed over */
+	struct direct_sums *sums; /* --verify, --receipt; or NULL */
 	struct span key; /* the program's public key, in got, which is not
 			  * changed once key is set */
 	bool ended;	 /* no more bytes come from the program */
@@ -63,7 +67,31 @@ read_hello(struct direct *d)
 		d->key = rd_string(&body);
 	if (rd_err(&body) != 0)
 		d->key = (struct span){ NULL, 0 };
+	else if (buf_len(&d->got) > sizeof len + len)
+		buf_put(&d->told, buf_data(&d->got) + sizeof len + len,
+		    buf_len(&d->got) - sizeof len - len);
 	return true;
+}
+
+/* Reads what the program tells behind its hello. */
+static void
+read_told(struct direct *d)
+{
+	while (!d->deaf && buf_len(&d->told) >= sizeof(uint32_t)) {
+		struct rd r = rd_from_buf(&d->told);
+		uint32_t len = rd_u32(&r);
+		struct span m = rd_bytes(&r, len);
+
+		if (len > DIRECT_TOLD_MAX)
+			d->deaf = true;
+		if (d->deaf || rd_err(&r) != 0)
+			break;
+		if (d->sums != NULL && m.len > 0 && m.p[0] == DIRECT_SUM)
+			direct_sums_take(d->sums, m);
+		buf_consume(&d->told, sizeof len + len);
+	}
+	if (d->deaf)
+		buf_clear(&d->told);
 }
 
 static void
@@ -85,9 +113,14 @@ on_input(void *arg, int fd, int events)
 	(void)events;
 	if (n == -1 && (errno == EAGAIN || errno == EINTR))
 		return;
-	if (n > 0 && d->key.len == 0)
-		buf_put(&d->got, bytes, (size_t)n);
-	if (n <= 0 || buf_err(&d->got) != 0) {
+	if (n > 0 && !d->deaf)
+		buf_put(d->key.len == 0 ? &d->got : &d->told, bytes,
+		    (size_t)n);
+	if (d->granted)
+		read_told(d);
+	else if (buf_len(&d->told) > DIRECT_TOLD_MAX)
+		d->deaf = true; /* there is nothing to tell yet */
+	if (n <= 0 || buf_err(&d->got) != 0 || buf_err(&d->told) != 0) {
 		d->ended = true;
 		close_input(d);
 	}
@@ -220,11 +253,13 @@ get_grant(struct direct *d)
 }
 
 static uint32_t
-flags_of(const struct scp *scp)
+flags_of(const struct direct *d)
 {
+	const struct scp *scp = d->scp;
 	const struct xfer_opts *x = &scp->xfer;
 
-	return (scp->recursive ? DIRECT_RECURSIVE : 0U) |
+	return (d->sums != NULL ? DIRECT_SUMS : 0U) |
+	    (scp->recursive ? DIRECT_RECURSIVE : 0U) |
 	    (x->preserve ? DIRECT_PRESERVE : 0U) |
 	    (scp->flags.verbose ? DIRECT_VERBOSE : 0U) |
 	    (x->fsync ? DIRECT_FSYNC : 0U) | (x->sparse ? DIRECT_SPARSE : 0U) |
@@ -242,7 +277,7 @@ send_job(struct direct *d, const struct xfer_target *sources, int n)
 	struct direct_job job = { .host = conf->host.hostname,
 		.user = conf->host.user,
 		.port = (uint16_t)conf->host.port,
-		.flags = flags_of(d->scp),
+		.flags = flags_of(d),
 		.rate_bytes = d->scp->xfer.rate_bytes };
 	struct buf b = { 0 };
 	int r;
@@ -297,6 +332,7 @@ on_interrupt(void *arg, int signo)
 	struct direct *d = arg;
 
 	(void)signo;
+	direct_sums_end(d->sums, false);
 	if (d->child != 0)
 		(void)kill(d->child, SIGTERM);
 	scp_report(d->scp, NULL, d->places.outer,
@@ -314,6 +350,21 @@ catch_interrupts(struct direct *d)
 		    on_interrupt, d);
 }
 
+static bool
+check_sums(struct direct *d, const struct xfer_target *from)
+{
+	const struct remote *r = d->places.to->remote;
+	const struct client_conf *conf = remote_conf(r);
+	const struct direct_parties who = { .from = from,
+		.to_host = conf->host.hostname,
+		.to_user = conf->host.user,
+		.to_port = conf->host.port,
+		.hostkey = sshclient_hostkey(remote_client(r, 0)),
+		.key = d->key };
+
+	return direct_sums_check(d->sums, &d->places, &who);
+}
+
 /* Copies. Returns NULL if it was done, also if some files failed, which was
  * reported; or the reason (static) why --direct cannot be used here. */
 static const char *
@@ -322,6 +373,9 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	const char *why;
 	int status;
 
+	if (d->sums != NULL &&
+	    !scp_host_has(d->scp, d->places.to, SFTP_EXT_CHECK_FILE))
+		return "the target's server has no digests";
 	if (is_unnamed(sources, n))
 		return "a source has no name of its own";
 	if (is_too_much(sources, n))
@@ -345,6 +399,8 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 		return "the source's host has no connection to the target's";
 	if (status != 0)
 		d->scp->failed = true;
+	if (d->sums != NULL && !check_sums(d, &sources[0]))
+		return NULL;
 	direct_places_move(&d->places, sources, n);
 	return NULL;
 }
@@ -356,9 +412,12 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	struct direct d = { .scp = scp, .in = -1, .out = -1,
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
-	const char *why = copy(&d, sources, n);
+	const char *why;
 	char *text;
 
+	if (scp->xfer.verify || scp->receipt != NULL)
+		d.sums = direct_sums_new(scp, scp->receipt);
+	why = copy(&d, sources, n);
 	/* A child that still runs has nothing left to do, and may not notice
 	 * the end of its standard input. */
 	if (d.child != 0)
@@ -366,13 +425,21 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	(void)end_program(&d);
 	direct_places_end(&d.places);
 	scp_catch_signals();
+	direct_sums_end(d.sums, why == NULL);
+	/* What goes through this machine has neither. */
+	if (why != NULL && d.sums != NULL)
+		scp_die(scp, "--direct with --verify or --receipt", why);
 	if (why == NULL && !scp->failed) {
-		scp_note(scp, NULL, "the copy went from host to host");
+		xasprintf(&text, "the copy went from host to host%s",
+		    d.sums != NULL ? ", and is the same there" : "");
+		scp_note(scp, NULL, text);
+		free(text);
 	} else if (why != NULL) {
 		xasprintf(&text, "the copy goes through this machine: %s", why);
 		scp_note(scp, NULL, text);
 		free(text);
 	}
 	buf_clear(&d.got);
+	buf_clear(&d.told);
 	return why == NULL;
 }

@@ -12,6 +12,8 @@
 struct asked {
 	struct scp_asks *all;
 	struct scp_ask *ask;
+	struct sftp *s;
+	struct sftp_handle handle; /* of DIGEST */
 };
 
 struct flight {
@@ -94,6 +96,67 @@ on_answer(void *arg, const struct sftp_reply *reply)
 		ask->words = xstrdup(sftp_status_text(SFTP_BAD_MESSAGE));
 }
 
+/* ---- a digest ------------------------------------------------------------ */
+
+/* Notes that the ask has its answer: that error, if there is one. */
+static void
+end_digest(struct asked *a, const struct sftp_reply *reply, const char *why)
+{
+	struct scp_ask *ask = a->ask;
+
+	a->all->done = --a->all->left == 0;
+	if (reply->err != 0 || (reply->status == 0 && why == NULL))
+		return;
+	ask->status = reply->status != 0 ? (int)reply->status : SFTP_FAILURE;
+	ask->words = xstrdup(reply->status != 0 ? reply->words : why);
+}
+
+static void
+on_digest(void *arg, const struct sftp_reply *reply)
+{
+	struct asked *a = arg;
+	struct rd body = reply->body;
+	const uint8_t *digest;
+	bool good = reply->err == 0 && reply->type == SFTP_EXTENDED_REPLY &&
+	    sftp_get_digests(&body, 1, &digest) == 0;
+
+	if (good)
+		memcpy(a->ask->digest, digest, SCP_ASK_DIGEST_LEN);
+	end_digest(a, reply, good ? NULL : "the server gives no digest");
+}
+
+static void
+on_opened(void *arg, const struct sftp_reply *reply)
+{
+	struct asked *a = arg;
+
+	if (reply->err != 0 || reply->type != SFTP_HANDLE) {
+		end_digest(a, reply, "the server gives no digest");
+		return;
+	}
+	sftp_keep_handle(&a->handle, reply);
+	sftp_check_file(a->s, &a->handle, 0, 0, 0, on_digest, a);
+	sftp_close(a->s, &a->handle, NULL, NULL);
+}
+
+/* Only what is a file is opened: a link could lead anywhere, and a pipe would
+ * wait. */
+static void
+on_looked(void *arg, const struct sftp_reply *reply)
+{
+	static const struct sftp_attrs none = { .flags = 0 };
+	struct asked *a = arg;
+
+	if (reply->err == 0 && reply->type == SFTP_ATTRS)
+		a->ask->attrs = reply->attrs;
+	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
+	    scp_ask_found(a->ask, S_IFREG))
+		sftp_open(a->s, a->ask->path, SFTP_O_READ, &none, on_opened,
+		    a);
+	else
+		end_digest(a, reply, "is no regular file");
+}
+
 static void
 send(struct sftp *s, struct asked *a)
 {
@@ -118,6 +181,9 @@ send(struct sftp *s, struct asked *a)
 		sftp_attrs_request(s, SFTP_MKDIR, ask->path, &private,
 		    on_answer, a);
 		break;
+	case SCP_ASK_DIGEST:
+		sftp_path_request(s, SFTP_LSTAT, ask->path, on_looked, a);
+		break;
 	case SCP_ASK_MOVE:
 		if (sftp_has(s, SFTP_EXT_POSIX_RENAME))
 			sftp_ext_path(s, SFTP_EXT_POSIX_RENAME, ask->path,
@@ -141,7 +207,8 @@ call_asks(struct sftp *s, void *arg)
 	all->done = all->n == 0;
 	for (size_t i = 0; i < all->n; i++) {
 		forget_answer(&all->v[i]);
-		f->v[i] = (struct asked){ .all = all, .ask = &all->v[i] };
+		f->v[i] = (struct asked){ .all = all, .ask = &all->v[i],
+			.s = s };
 		send(s, &f->v[i]);
 	}
 	return sftp_run_until(s, &all->done);

@@ -22,7 +22,10 @@ enum scp_ask_kind {
 	SCP_ASK_MKDIR, /* for its owner alone */
 	SCP_ASK_RMDIR,
 	SCP_ASK_MOVE,  /* path to second, in place of what is there */
+	SCP_ASK_DIGEST, /* of a regular file, with its attributes */
 };
+
+enum { SCP_ASK_DIGEST_LEN = 32 }; /* SHA-256 */
 
 struct scp_ask {
 	enum scp_ask_kind kind;
@@ -30,7 +33,8 @@ struct scp_ask {
 	/* The answer. */
 	int status;		 /* 0, or an error of SFTP */
 	char *words;		 /* that error's; owned, NULL: none */
-	struct sftp_attrs attrs; /* of STAT and LSTAT */
+	struct sftp_attrs attrs; /* of STAT, LSTAT and DIGEST */
+	uint8_t digest[SCP_ASK_DIGEST_LEN];
 	char *name;		 /* of REALPATH; owned */
 };
 

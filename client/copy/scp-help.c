@@ -30,6 +30,7 @@ static const struct help_row rows[] = {
 	{ "-v", "tell more, and what held the copy back" },
 	{ "--progress=style", "tty, plain or none" },
 	{ "--json", "events for programs" },
+	{ "--receipt=file", "what --direct has moved, with digests" },
 	{ "--report=file", "a page about the copy, for a browser" },
 	{ "-B", "never ask for anything" },
 	COPY_HELP_CONNECTION,

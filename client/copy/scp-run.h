@@ -49,6 +49,7 @@ struct scp {
 	/* What is left on a host when the connection to it is lost now;
 	 * borrowed. NULL: nothing. */
 	const char *left;
+	const char *receipt; /* --receipt; NULL: none */
 	struct xfer *running;	/* the running transfer; or NULL */
 	struct {
 		const char *path; /* --manifest; NULL: none */

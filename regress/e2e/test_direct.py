@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: ISC
 """hpnscp --direct: from host to host, not through the machine of the user."""
 
+import base64
 import contextlib
 import ctypes
+import hashlib
+import json
 import os
 import random
 import re
@@ -228,7 +231,8 @@ def test_its_round_trips(pair):
 
 
 @pytest.mark.parametrize("flag", [
-    "-O", "-R", "-S/bin/false", "-Z", "-j4", "--verify", "--retry"])
+    "-O", "-R", "-S/bin/false", "-Z", "-j4", "--manifest=x", "--report=x",
+    "--retry", "--json", "--progress=plain"])
 def test_options_that_say_something_else(pair, flag):
     done = pair().scp(["f"], "new", flag)
     assert done.rc == 1 and "not together with" in done.errors, done
@@ -422,6 +426,169 @@ def test_a_program_that_ends_behind_the_hello(pair, tmp_path):
     done = p.scp(["f"], "new")
     assert done.rc == 1 and "gives no grant" not in done.errors, done
     assert os.listdir(p.there) == []
+
+
+# ---- --verify and --receipt ----------------------------------------------
+
+def digest(data):
+    return hashlib.sha256(data).hexdigest()
+
+
+def test_a_receipt(pair, tmp_path):
+    """What was moved, with the digests of both hosts, between whom."""
+    p = pair()
+    data = {"t/x": harness.noise(300_000), "t/d/y": b"", "one": b"1" * 999}
+    for name, content in data.items():
+        (p.here / name).parent.mkdir(parents=True, exist_ok=True)
+        (p.here / name).write_bytes(content)
+    (p.there / "to").mkdir()
+    paper = tmp_path / "receipt"
+    went_directly(p.scp(["t", "o*"], "to", "-r", "--verify", "--receipt",
+                        str(paper)))
+    got = json.loads(paper.read_text())
+    assert (got["receipt"], got["whole"]) == (1, True)
+    assert got["from"] == {"host": "127.0.0.1", "user": ME,
+                           "port": p.a.port}
+    assert (got["to"]["port"], got["to"]["user"]) == (p.b.port, ME)
+    assert got["to"]["hostkey"] in [
+        "SHA256:" + base64.b64encode(hashlib.sha256(base64.b64decode(
+            line.split()[2])).digest()).decode().rstrip("=")
+        for line in p.b.known_hosts.read_text().splitlines()]
+    assert got["grant"]["key"] in p.b.log_text()
+    assert got["grant"]["directory"].startswith(str(p.there / "to"))
+    assert got["began"] <= got["ended"]
+    assert {f["path"]: (f["size"], f["source"], f["target"])
+            for f in got["files"]} == {
+        str(p.there / "to" / n): (len(c), digest(c), digest(c))
+        for n, c in data.items()}
+    assert p.there_is() == {f"to/{n}": c for n, c in data.items()}
+
+
+def test_a_receipt_of_a_file_that_gets_a_name(pair, tmp_path):
+    p = pair()
+    (p.here / "f").write_text("x")
+    paper = tmp_path / "receipt"
+    went_directly(p.scp(["f"], "new", "--receipt", str(paper)))
+    file, = json.loads(paper.read_text())["files"]
+    assert file["path"] == str(p.there / "new")
+    # And of many, more than are asked for at a time.
+    names = [f"n{i}" for i in range(150)]
+    for name in names:
+        (p.here / name).write_text(name)
+    went_directly(p.scp(["n*"], ".", "--receipt", str(paper)))
+    got = json.loads(paper.read_text())["files"]
+    assert sorted(f["path"] for f in got) == sorted(
+        str(p.there / n) for n in names)
+    assert all(f["source"] == f["target"] for f in got)
+
+
+def test_a_receipt_of_what_failed(pair, tmp_path):
+    p = pair()
+    (p.here / "f").write_text("x")
+    (p.there / "to").mkdir()
+    paper = tmp_path / "receipt"
+    done = p.scp(["f", "missing"], "to", "--receipt", str(paper))
+    assert done.rc == 1, done
+    got = json.loads(paper.read_text())
+    assert not got["whole"] and len(got["files"]) == 1
+
+
+def sum_of(path, digest_, size=32):
+    return f'say(b"\\1" + string({path!r}) + string({digest_!r}[:{size}]))'
+
+
+RIGHT = hashlib.sha256(b"right").digest()
+
+
+def test_what_differs_is_not_moved(pair, tmp_path):
+    """The target's host has something else than was read: what is there
+    stays, and the receipt says it."""
+    p = pair(path=lying(tmp_path, f"""
+for name in ("f", "t"):
+    sftp.call(grants.MKDIR, string(name), struct.pack(">I", 0))
+assert sftp.write("a", b"right") == 0
+assert sftp.write("b", b"wrong") == 0
+sftp.write("t/c", b"wrong")
+{sum_of("/a", RIGHT)}
+{sum_of("/b", RIGHT)}
+{sum_of("/t/c", RIGHT)}
+{sum_of("/missing", RIGHT)}
+"""))
+    (p.there / "b").write_text("old")
+    paper = tmp_path / "receipt"
+    done = p.scp(["a", "b", "t"], ".", "-r", "--verify", "--receipt",
+                 str(paper))
+    assert done.rc == 1, done
+    assert "b: differs from what its host has read" in done.errors
+    assert "t/c: differs from what its host has read" in done.errors
+    assert (p.there / "a").read_text() == "right"
+    assert (p.there / "b").read_text() == "old"
+    assert not (p.there / "t").exists()
+    got = json.loads(paper.read_text())
+    assert not got["whole"]
+    assert [f["source"] == f.get("target") for f in got["files"]] == [
+        True, False, False, False]
+
+
+@pytest.mark.parametrize("told", [
+    sum_of("f", RIGHT), sum_of("/", RIGHT), sum_of("/../f", RIGHT),
+    sum_of("/a/../f", RIGHT), sum_of("/f", RIGHT, 31), sum_of("//f", RIGHT),
+    sum_of("/f/", RIGHT), sum_of("/" + "x" * 5000, RIGHT),
+    sum_of("/f\0g", RIGHT), 'say(b"\\1")', 'say(b"\\1" + bytes(4))',
+    'say(b"\\1" + b"\\xff" * 8)'])
+def test_digests_that_make_no_sense(pair, tmp_path, told):
+    p = pair(path=lying(tmp_path, f"""
+assert sftp.write("f", b"right") == 0
+{told}
+"""))
+    (p.there / "f").write_text("old")
+    done = p.scp(["f"], ".", "--verify")
+    assert done.rc == 1 and "make no sense" in done.errors, done
+    assert (p.there / "f").read_text() == "old"
+
+
+@pytest.mark.parametrize("code", [
+    'os.mkfifo(there + "/f")', 'os.symlink("/etc/shadow", there + "/f")'])
+def test_digests_of_what_is_no_file(pair, tmp_path, code):
+    """The user's login opens no pipe, and reads nothing that a link leads
+    to."""
+    where = lying(tmp_path, "")
+    p = pair(path=where)
+    (tmp_path / "liar/lie.py").open("a").write(f"""
+import glob
+there, = glob.glob({str(p.there)!r} + "/.hpnscp-direct-*/*")
+{code}
+{sum_of("/f", RIGHT)}
+""".replace("\\\\", "\\"))
+    paper = tmp_path / "receipt"
+    done = p.scp(["f"], "new", "--receipt", str(paper), timeout=60)
+    assert done.rc == 1 and "is no regular file" in done.errors, done
+    file, = json.loads(paper.read_text())["files"]
+    assert "target" not in file
+    assert not (p.there / "new").exists()
+
+
+@pytest.mark.parametrize("flag", ["--verify", "--receipt"])
+def test_neither_goes_through_this_machine(pair, tmp_path, flag):
+    """Then nothing is copied, and no receipt is made."""
+    p = pair(target="TransferGrants no\nSubsystem sftp internal-sftp\n")
+    (p.here / "f").write_text("x")
+    paper = tmp_path / "receipt"
+    done = p.scp(["f"], "new", *([flag, str(paper)] if flag == "--receipt"
+                                 else [flag]))
+    assert done.rc == 1 and "TransferGrants" in done.errors, done
+    assert os.listdir(p.there) == []
+    assert [n for n in os.listdir(tmp_path) if "receipt" in n] == []
+
+
+def test_a_receipt_that_cannot_be_written(pair, tmp_path):
+    p = pair()
+    (p.here / "f").write_text("x")
+    done = p.scp(["f"], "new", "--receipt", str(tmp_path / "no/where"))
+    assert done.rc == 255 and "no/where" in done.errors, done
+    assert os.listdir(p.there) == []
+    done = run([hpn("scp"), "--receipt", "x", "a", "host:b"])
+    assert done.rc == 1 and "with --direct" in done.errors, done
 
 
 # ---- its end -------------------------------------------------------------

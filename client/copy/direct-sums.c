@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: ISC */
+#include "client/copy/direct-sums.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "client/copy/direct-wire.h"
+#include "client/copy/scp-asks.h"
+#include "keys/key.h"
+#include "xfer/whole-file.h"
+
+enum {
+	AT_ONCE = 64, /* files that a digest is asked for at a time */
+	PATH_BYTES = 4096,
+	RECEIPT_VERSION = 1,
+};
+#define SPOOL_MAX (UINT64_C(4) << 30) /* bytes of what that host tells */
+
+struct direct_sums {
+	struct scp *scp;
+	const char *path; /* of the receipt; NULL: none */
+	struct whole_file *receipt;
+	/* What was told, as messages with their length in front: it can be
+	 * more than memory has room for. */
+	FILE *spool;
+	uint64_t spooled;
+	bool broken; /* something that was told makes no sense */
+	uint64_t files;
+	char began[32];
+};
+
+/* ---- what the source's host tells --------------------------------------- */
+
+static void
+now_text(char text[32])
+{
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (gmtime_r(&now, &tm) == NULL ||
+	    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		text[0] = '\0';
+}
+
+struct direct_sums *
+direct_sums_new(struct scp *scp, const char *receipt)
+{
+	struct direct_sums *s = xcalloc(1, sizeof *s);
+
+	s->scp = scp;
+	s->path = receipt;
+	now_text(s->began);
+	s->spool = tmpfile();
+	if (s->spool == NULL)
+		scp_die(scp, "a temporary file", strerror(errno));
+	if (receipt != NULL &&
+	    whole_file_create(&s->receipt, receipt, 0666) != 0)
+		scp_refuse(scp, receipt, strerror(errno));
+	return s;
+}
+
+/* Is it the path of something in the new directory, as far as names tell? */
+static bool
+is_below(const char *path)
+{
+	size_t len;
+
+	for (; *path != '\0'; path += len + (path[len] == '/')) {
+		len = strcspn(path, "/");
+		if (len == 0 || (len == 1 && path[0] == '.') ||
+		    (len == 2 && memcmp(path, "..", 2) == 0) ||
+		    (path[len] == '/' && path[len + 1] == '\0'))
+			return false;
+	}
+	return true;
+}
+
+/* Reads a message. False: it makes no sense. The caller frees *path. */
+static bool
+read_sum(struct span message, char **path, struct span *digest)
+{
+	struct rd r = rd_from_span(message);
+	char *whole;
+
+	*path = NULL;
+	if (rd_u8(&r) != DIRECT_SUM)
+		return false;
+	whole = rd_cstring(&r, PATH_BYTES);
+	*digest = rd_string(&r);
+	if (rd_end(&r) == 0 && digest->len == SCP_ASK_DIGEST_LEN &&
+	    whole[0] == '/' && whole[1] != '\0' && is_below(whole + 1))
+		*path = xstrdup(whole + 1);
+	free(whole);
+	return *path != NULL;
+}
+
+void
+direct_sums_take(struct direct_sums *s, struct span message)
+{
+	struct span digest;
+	uint32_t len = (uint32_t)message.len;
+	char *path;
+
+	if (s->broken)
+		return;
+	s->spooled += sizeof len + len;
+	if (!read_sum(message, &path, &digest) || s->spooled > SPOOL_MAX ||
+	    fwrite(&len, sizeof len, 1, s->spool) != 1 ||
+	    fwrite(message.p, len, 1, s->spool) != 1)
+		s->broken = true;
+	free(path);
+}
+
+/* ---- the receipt -------------------------------------------------------- */
+
+static void
+put_fingerprint(struct buf *b, const char *name, struct span blob)
+{
+	struct key *k = NULL;
+	char *text = key_from_blob(blob, &k) == 0 ?
+	    key_fingerprint(k, DIGEST_SHA256) : NULL;
+
+	if (text != NULL)
+		json_put_text(b, name, text);
+	free(text);
+	key_free(k);
+}
+
+static void
+write_out(struct direct_sums *s, struct buf *b)
+{
+	if (buf_err(b) != 0)
+		fatal("%s", err_text(buf_err(b)));
+	if (s->receipt != NULL)
+		whole_file_write(s->receipt, buf_data(b), buf_len(b));
+	buf_clear(b);
+}
+
+static void
+begin_receipt(struct direct_sums *s, const struct direct_parties *who,
+    const char *directory)
+{
+	struct buf b = { 0 };
+
+	buf_printf(&b, "{\"receipt\":%d", RECEIPT_VERSION);
+	json_put_text(&b, "began", s->began);
+	json_put_key(&b, "from");
+	buf_printf(&b, "{\"host\":");
+	json_put_string(&b, who->from->host);
+	if (who->from->user != NULL)
+		json_put_text(&b, "user", who->from->user);
+	if (who->from->port != 0)
+		json_put_number(&b, "port", (uint64_t)who->from->port);
+	buf_printf(&b, "}");
+	json_put_key(&b, "to");
+	buf_printf(&b, "{\"host\":");
+	json_put_string(&b, who->to_host);
+	json_put_text(&b, "user", who->to_user);
+	json_put_number(&b, "port", (uint64_t)who->to_port);
+	put_fingerprint(&b, "hostkey", who->hostkey);
+	buf_printf(&b, "}");
+	json_put_key(&b, "grant");
+	buf_printf(&b, "{\"directory\":");
+	json_put_string(&b, directory);
+	put_fingerprint(&b, "key", who->key);
+	buf_printf(&b, "}");
+	json_put_key(&b, "files");
+	buf_printf(&b, "[");
+	write_out(s, &b);
+}
+
+static void
+put_digest(struct buf *b, const char *name, const uint8_t *digest)
+{
+	char *text = str_hex(digest, SCP_ASK_DIGEST_LEN);
+
+	if (text == NULL)
+		fatal("%s", err_text(ERR_NOMEM));
+	json_put_text(b, name, text);
+	free(text);
+}
+
+/* One file: where it belongs, what the source's host has read, and what the
+ * target's host has. */
+static void
+put_file(struct direct_sums *s, const char *place, const uint8_t *source,
+    const struct scp_ask *ask)
+{
+	struct buf b = { 0 };
+
+	buf_printf(&b, "%s\n{\"path\":", s->files > 0 ? "," : "");
+	json_put_string(&b, place);
+	put_digest(&b, "source", source);
+	if (ask->status == 0) {
+		json_put_number(&b, "size", ask->attrs.size);
+		put_digest(&b, "target", ask->digest);
+	}
+	buf_printf(&b, "}");
+	write_out(s, &b);
+}
+
+void
+direct_sums_end(struct direct_sums *s, bool made)
+{
+	struct buf b = { 0 };
+	char now[32];
+
+	if (s == NULL)
+		return;
+	now_text(now);
+	buf_printf(&b, "\n]");
+	json_put_text(&b, "ended", now);
+	json_put_bool(&b, "whole", !s->scp->failed);
+	buf_printf(&b, "}\n");
+	write_out(s, &b);
+	if (whole_file_end(s->receipt, made) != 0 && made)
+		scp_report(s->scp, NULL, s->path, strerror(errno));
+	fclose(s->spool);
+	free(s);
+}
+
+/* ---- what the target's host has ------------------------------------------ */
+
+/* The next path that was told; false: there is none. */
+static bool
+next(struct direct_sums *s, char **path, uint8_t digest[SCP_ASK_DIGEST_LEN])
+{
+	uint8_t message[PATH_BYTES + 64];
+	struct span theirs;
+	uint32_t len;
+
+	if (fread(&len, sizeof len, 1, s->spool) != 1)
+		return false;
+	if (len > sizeof message || fread(message, len, 1, s->spool) != 1 ||
+	    !read_sum((struct span){ message, len }, path, &theirs))
+		fatal("a temporary file has changed");
+	memcpy(digest, theirs.p, SCP_ASK_DIGEST_LEN);
+	return true;
+}
+
+static void
+judge(struct direct_sums *s, struct direct_places *p, const char *path,
+    const uint8_t *digest, const struct scp_ask *ask)
+{
+	char *place = direct_places_final(p, path);
+
+	put_file(s, place, digest, ask);
+	s->files++;
+	if (ask->status != 0)
+		scp_report(s->scp, NULL, place, ask->words);
+	else if (memcmp(ask->digest, digest, SCP_ASK_DIGEST_LEN) != 0)
+		scp_report(s->scp, NULL, place,
+		    "differs from what its host has read");
+	if (ask->status != 0 ||
+	    memcmp(ask->digest, digest, SCP_ASK_DIGEST_LEN) != 0)
+		direct_places_hold(p, path);
+	free(place);
+}
+
+/* The next files together; false: there are no more. */
+static bool
+check_some(struct direct_sums *s, struct direct_places *p)
+{
+	uint8_t digests[AT_ONCE][SCP_ASK_DIGEST_LEN];
+	char *paths[AT_ONCE], *full;
+	struct scp_asks asks = { NULL };
+	size_t n = 0;
+
+	while (n < AT_ONCE && next(s, &paths[n], digests[n])) {
+		xasprintf(&full, "%s/%s", p->inner, paths[n++]);
+		(void)scp_asks_add(&asks, SCP_ASK_DIGEST, full, NULL);
+		free(full);
+	}
+	scp_asks_run(&asks, s->scp, p->to);
+	for (size_t i = 0; i < n; i++) {
+		judge(s, p, paths[i], digests[i], &asks.v[i]);
+		free(paths[i]);
+	}
+	scp_asks_clear(&asks);
+	return n == AT_ONCE;
+}
+
+bool
+direct_sums_check(struct direct_sums *s, struct direct_places *p,
+    const struct direct_parties *who)
+{
+	begin_receipt(s, who, p->inner);
+	if (fflush(s->spool) != 0 || fseek(s->spool, 0, SEEK_SET) != 0)
+		scp_die(s->scp, "a temporary file", strerror(errno));
+	if (s->broken)
+		scp_report(s->scp, NULL, "--verify",
+		    "the source's host tells digests that make no sense");
+	while (check_some(s, p))
+		;
+	return !s->broken;
+}

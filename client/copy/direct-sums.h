@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: ISC */
+/*
+ * --verify and --receipt of a copy from host to host: the source's host tells
+ * the digest of each file that it has read for it, and the target's host is
+ * asked for its own by the user's login there. What differs is not moved to its
+ * place; the receipt has both.
+ *
+ * Threads: loop thread only.
+ */
+#ifndef HPN_CLIENT_COPY_DIRECT_SUMS_H
+#define HPN_CLIENT_COPY_DIRECT_SUMS_H
+
+#include <stdbool.h>
+
+#include "base/wire.h"
+#include "client/copy/direct-places.h"
+
+struct direct_sums;
+struct whole_file;
+
+/* Who takes part, for the receipt; all is borrowed. */
+struct direct_parties {
+	const struct xfer_target *from;
+	const char *to_host, *to_user;
+	int to_port;
+	struct span hostkey; /* of the target's host */
+	struct span key;     /* that the grant is bound to */
+};
+
+/* receipt: path of the file, which is made under another name; NULL: none. Ends
+ * the program if it cannot be made. */
+struct direct_sums *direct_sums_new(struct scp *scp, const char *receipt);
+/* Takes a message of the source's host (direct-wire.h). */
+void direct_sums_take(struct direct_sums *s, struct span message);
+/* Asks the target's host about all that was told, and notes in p what is not to
+ * be moved. False: nothing is, since what was told makes no sense. */
+bool direct_sums_check(struct direct_sums *s, struct direct_places *p,
+    const struct direct_parties *who);
+/* Gives the receipt its name, with how the copy has ended; frees s. made: there
+ * is something to have a receipt for. s may be NULL. */
+void direct_sums_end(struct direct_sums *s, bool made);
+
+#endif
