@@ -32,6 +32,7 @@ struct direct_sums {
 	uint64_t spooled;
 	bool broken; /* something that was told makes no sense */
 	uint64_t files;
+	bool begun; /* the receipt is, so that it can be ended */
 	char began[32];
 };
 
@@ -172,6 +173,7 @@ begin_receipt(struct direct_sums *s, const struct direct_parties *who,
 	buf_printf(&b, "}");
 	json_put_key(&b, "files");
 	buf_printf(&b, "[");
+	s->begun = true;
 	write_out(s, &b);
 }
 
@@ -213,6 +215,7 @@ direct_sums_end(struct direct_sums *s, bool made)
 
 	if (s == NULL)
 		return;
+	made &= s->begun;
 	now_text(now);
 	buf_printf(&b, "\n]");
 	json_put_text(&b, "ended", now);

@@ -412,10 +412,11 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	struct direct d = { .scp = scp, .in = -1, .out = -1,
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
+	const bool summed = scp->xfer.verify || scp->receipt != NULL;
 	const char *why;
 	char *text;
 
-	if (scp->xfer.verify || scp->receipt != NULL)
+	if (summed)
 		d.sums = direct_sums_new(scp, scp->receipt);
 	why = copy(&d, sources, n);
 	/* A child that still runs has nothing left to do, and may not notice
@@ -427,11 +428,11 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	scp_catch_signals();
 	direct_sums_end(d.sums, why == NULL);
 	/* What goes through this machine has neither. */
-	if (why != NULL && d.sums != NULL)
+	if (why != NULL && summed)
 		scp_die(scp, "--direct with --verify or --receipt", why);
 	if (why == NULL && !scp->failed) {
 		xasprintf(&text, "the copy went from host to host%s",
-		    d.sums != NULL ? ", and is the same there" : "");
+		    summed ? ", and is the same there" : "");
 		scp_note(scp, NULL, text);
 		free(text);
 	} else if (why != NULL) {

@@ -587,6 +587,10 @@ def test_a_receipt_that_cannot_be_written(pair, tmp_path):
     done = p.scp(["f"], "new", "--receipt", str(tmp_path / "no/where"))
     assert done.rc == 255 and "no/where" in done.errors, done
     assert os.listdir(p.there) == []
+    # Nor is there one of what has not begun.
+    done = p.scp(["f"], "no/new", "--receipt", str(tmp_path / "paper"))
+    assert done.rc == 1, done
+    assert not (tmp_path / "paper").exists()
     done = run([hpn("scp"), "--receipt", "x", "a", "host:b"])
     assert done.rc == 1 and "with --direct" in done.errors, done
 
