@@ -88,9 +88,11 @@ test_systems(void **state)
 	close(fd);
 	assert_false(file_is_of_kernel(-1));
 	assert_false(file_is_remote(-1));
+	assert_false(file_close_is_silent(-1));
 #if defined(__linux__)
 	fd = open("/proc/self", FILE_STEP | O_CLOEXEC);
 	assert_true(file_is_of_kernel(fd));
+	assert_false(file_close_is_silent(fd)); /* one that is not known */
 	close(fd);
 #endif
 }
