@@ -237,13 +237,15 @@ def run(args, timeout=60, stdin=b"", env=None, cwd=None, user=None,
         out, err = communicate(
             process, None if hasattr(stdin, "fileno") else stdin, timeout)
     except subprocess.TimeoutExpired:
+        waiting = what_waits()
         kill_group(process)
         try:
             out, err = process.communicate(None, 2)
         except subprocess.TimeoutExpired as e:  # others hold its output
             out, err = e.stdout, e.stderr
         late = Result(args, "no end", out or b"", err or b"", timeout)
-        raise AssertionError(f"still running after {timeout} s: {late}")
+        raise AssertionError(
+            f"still running after {timeout} s: {late}\n{waiting}")
     finally:
         kill_group(process)
         for stream in (process.stdin, process.stdout, process.stderr):
@@ -447,6 +449,27 @@ def ours_among_children():
             f"({state}, {kernel_function(pid)})"
             for pid, (state, name) in children().items()
             if state != "Z" and name.startswith("hpn")]
+
+
+def what_waits():
+    """A line for each thread of ours: the system call that it is in, with its
+    arguments, of which the first is the descriptor. So a rare run that does not
+    end tells who waits for whom."""
+    lines = []
+    for pid, (state, name) in descendants(os.getpid()).items():
+        if not name.startswith("hpn"):
+            continue
+        text = title(pid)[:200].decode(errors="replace")
+        lines.append(f"{pid} {state} {text}")
+        for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
+            with contextlib.suppress(OSError):
+                call = (task / "syscall").read_text().split()[:4]
+                lines.append(f"  {task.name} {' '.join(call)} "
+                             f"{(task / 'wchan').read_text()}")
+        with contextlib.suppress(OSError):
+            lines += [f"  {fd.name} -> {os.readlink(fd)}" for fd in
+                      sorted(Path(f"/proc/{pid}/fd").iterdir())[:30]]
+    return "\n".join(lines[:300]).replace("\0", " ")
 
 
 def kernel_function(pid):
