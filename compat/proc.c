@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #if defined(__linux__)
+#include <sys/auxv.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #define OPEN_ONES "/proc/self/fd"
@@ -251,13 +252,35 @@ proc_clear_env(void)
 #endif
 }
 
+#if defined(__linux__)
+/* Where no /proc is mounted: the path that the program was started by. A
+ * program with more rights than its caller does not heed it. */
+static int
+path_of_start(char *out, size_t size)
+{
+	const char *name = getauxval(AT_SECURE) == 0 ?
+	    (const char *)getauxval(AT_EXECFN) : NULL;
+	char *path = name != NULL ? realpath(name, NULL) : NULL;
+	int r = -1;
+
+	if (path != NULL && strlen(path) < size) {
+		memcpy(out, path, strlen(path) + 1);
+		r = 0;
+	}
+	free(path);
+	return r;
+}
+#endif
+
 int
 proc_self_path(char *out, size_t size)
 {
 #if defined(__linux__)
 	ssize_t n = readlink("/proc/self/exe", out, size);
 
-	if (n <= 0 || (size_t)n >= size)
+	if (n == -1)
+		return path_of_start(out, size);
+	if (n == 0 || (size_t)n >= size)
 		return -1;
 	out[n] = '\0';
 	return 0;

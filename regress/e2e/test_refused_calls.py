@@ -165,3 +165,18 @@ def test_session_survives_unwatched(make_server):
             connection.stalled = True
         assert process.wait(LONG) == 37
         assert len(proxy.connections) == 2
+
+
+@pytest.mark.skipif(bool(harness.mount_problem()),
+                    reason=str(harness.mount_problem()))
+@pytest.mark.parametrize("by", ["path", "name"])
+def test_without_proc(tree, tmp_path, by):
+    """As in a minimal root: a program finds those that lie beside it."""
+    program = hpn("sync")
+    here, command = tmp_path, program
+    if by == "name":
+        here, command = os.path.dirname(program), "./hpnsync"
+    script = ('mount -t tmpfs none /proc && cd "$1" && shift && exec "$@"')
+    run(["unshare", "-m", "sh", "-c", script, "sh", here, command, "-aH",
+         f"{tree}/", tmp_path / "to"], timeout=LONG).ok()
+    assert state_of(tmp_path / "to")[0] == state_of(tree)[0]
