@@ -78,6 +78,8 @@ def age(dice, top):
         if path.is_dir():
             path.chmod(0o755)
             continue
+        if not os.access(path.parent, os.W_OK):  # root may in any case
+            path.parent.chmod(0o755)
         path.unlink()
         kind = dice.randrange(4)
         if kind == 0:
