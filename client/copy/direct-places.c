@@ -172,7 +172,7 @@ const char *
 direct_places_look(struct direct_places *p, const struct xfer_target *sources,
     int n)
 {
-	struct scp_asks asks = { NULL };
+	struct scp_asks asks = { .n = 0 };
 	char *parent = p->is_dir ? xstrdup(p->dir) : directory_of(p->dir);
 	const char *why = NULL;
 
@@ -193,7 +193,7 @@ direct_places_look(struct direct_places *p, const struct xfer_target *sources,
 bool
 direct_places_make(struct direct_places *p)
 {
-	struct scp_asks asks = { NULL };
+	struct scp_asks asks = { .n = 0 };
 	uint64_t random[2];
 	char *outer, *inner;
 	bool ok;
@@ -339,7 +339,7 @@ look_at_both_ends(struct direct_places *p, const struct strlist *all,
 static void
 move_names(struct direct_places *p, const struct strlist *all)
 {
-	struct scp_asks looks = { NULL }, moves = { NULL };
+	struct scp_asks looks = { .n = 0 }, moves = { .n = 0 };
 	bool was_told = p->scp->failed;
 
 	look_at_both_ends(p, all, &looks);
@@ -372,7 +372,7 @@ direct_places_move(struct direct_places *p, const struct xfer_target *sources,
 bool
 direct_places_remove_empty(struct direct_places *p)
 {
-	struct scp_asks asks = { NULL };
+	struct scp_asks asks = { .n = 0 };
 	bool ok;
 
 	if (p->outer == NULL)

@@ -272,7 +272,7 @@ check_some(struct direct_sums *s, struct direct_places *p)
 {
 	uint8_t digests[AT_ONCE][SCP_ASK_DIGEST_LEN];
 	char *paths[AT_ONCE], *full;
-	struct scp_asks asks = { NULL };
+	struct scp_asks asks = { .n = 0 };
 	size_t n = 0;
 
 	while (n < AT_ONCE && next(s, &paths[n], digests[n])) {
