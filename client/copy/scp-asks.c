@@ -7,6 +7,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "compat/bsd-mem.h"
 
 /* One request that is under way. */
 struct asked {
