@@ -122,7 +122,7 @@ def meets_alone():
     """A command line that runs a server with such a directory of its own. In
     that of all, the sessions of tests that run at the same time count as one
     user's, of which a few may be detached."""
-    script = ('mkdir -p "$1" && mount -t tmpfs -o mode=700 none "$1" && '
+    script = ('mkdir -m 700 -p "$1" && mount -t tmpfs -o mode=700 none "$1" && '
               'shift && exec "$@"')
     return ["unshare", "-m", "--propagation", "private", "sh", "-c", script,
             "sh", str(meeting_place())]
