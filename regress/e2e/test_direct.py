@@ -310,7 +310,8 @@ def test_too_many_sources(pair):
 # ---- a source's host that lies -------------------------------------------
 
 LIAR = r"""
-import os, struct, sys
+import faulthandler, os, struct, sys
+faulthandler.dump_traceback_later(20, exit=True)  # if nobody answers
 sys.path.insert(0, {e2e!r})
 sys.path.insert(0, {regress!r})
 import grants, socket
