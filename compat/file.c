@@ -54,13 +54,24 @@ file_is_of_kernel(int fd)
 #endif
 }
 
-bool
-file_is_remote(int fd)
+#if defined(__linux__)
+static bool
+is_on_one_of(int fd, const uint32_t *magic, size_t n)
 {
 	struct statfs fs;
 
 	if (fstatfs(fd, &fs) != 0)
 		return false;
+	for (size_t i = 0; i < n; i++)
+		if ((uint32_t)fs.f_type == magic[i])
+			return true;
+	return false;
+}
+#endif
+
+bool
+file_is_remote(int fd)
+{
 #if defined(__linux__)
 	static const uint32_t magic[] = { 0x6969 /* NFS */,
 		0xff534d42 /* CIFS */, 0xfe534d42 /* SMB2 */, 0x517b /* SMB */,
@@ -68,12 +79,11 @@ file_is_remote(int fd)
 		0x00c36400 /* Ceph */, 0x5346414f /* AFS */,
 		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */ };
 
-	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
-		if ((uint32_t)fs.f_type == magic[i])
-			return true;
-	return false;
+	return is_on_one_of(fd, magic, sizeof magic / sizeof magic[0]);
 #else
-	return (fs.f_flags & MNT_LOCAL) == 0;
+	struct statfs fs;
+
+	return fstatfs(fd, &fs) == 0 && (fs.f_flags & MNT_LOCAL) == 0;
 #endif
 }
 
@@ -85,17 +95,12 @@ file_close_is_silent(int fd)
 	static const uint32_t magic[] = { 0xef53 /* ext2, 3 and 4 */,
 		0x58465342 /* XFS */, 0x9123683e /* Btrfs */,
 		0x01021994 /* tmpfs */ };
-	struct statfs fs;
 
-	if (fstatfs(fd, &fs) != 0)
-		return false;
-	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
-		if ((uint32_t)fs.f_type == magic[i])
-			return true;
+	return is_on_one_of(fd, magic, sizeof magic / sizeof magic[0]);
 #else
 	(void)fd;
-#endif
 	return false;
+#endif
 }
 
 bool
@@ -109,19 +114,15 @@ file_is_away(int fd, const struct stat *st)
 	static const uint32_t magic[] = { 0x6969 /* NFS */,
 		0x0bd00bd0 /* Lustre */, 0x47504653 /* GPFS */,
 		0x19830326 /* BeeGFS */ };
-	struct statfs fs;
 
-	if (!S_ISREG(st->st_mode) || st->st_size <= SMALL_BYTES ||
-	    st->st_blocks != 0 || fstatfs(fd, &fs) != 0)
-		return false;
-	for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
-		if ((uint32_t)fs.f_type == magic[i])
-			return true;
+	return S_ISREG(st->st_mode) && st->st_size > SMALL_BYTES &&
+	    st->st_blocks == 0 &&
+	    is_on_one_of(fd, magic, sizeof magic / sizeof magic[0]);
 #else
 	(void)fd;
 	(void)st;
-#endif
 	return false;
+#endif
 }
 
 int
