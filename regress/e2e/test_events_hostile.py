@@ -10,7 +10,6 @@ import shutil
 import socket
 import sqlite3
 import struct
-import subprocess
 import sys
 import textwrap
 import time
@@ -20,7 +19,7 @@ from sshwire import string, u32
 from test_events import lines_of
 from test_metrics_textfile import read
 from test_pages import TOP, centres
-from test_stolen_descriptor import EVENT, Rogue, to_its_parent
+from test_stolen_descriptor import EVENT, ready, rogues, to_its_parent
 
 import harness
 from harness import IS_ROOT, Client, run, wait_for
@@ -51,26 +50,15 @@ def transfer(op=b"put", result=b"done", path=b"/f", read=0, written=1, ms=1):
 @pytest.fixture
 def rogue(make_server, background, tmp_path):
     """rogue(config): a login that is the test's from there on."""
-    open_ones = []
-
-    def make(config=""):
+    def log_in(config=""):
         server = make_server(
             f"PidFile {tmp_path}/one.pid\nEventDetail files\n"
             f"EventLog file:{tmp_path}/events\n"
             f"MetricsTextfile {tmp_path}/prom\n" + config)
-        client = background(
-            [*Client("hpn", server).ssh_args(), "echo ready; exec sleep 600"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert client.stdout.readline() == b"ready\n"
-        open_ones.append(Rogue(server, client))
-        return open_ones[-1]
+        return server, ready(server, background)
 
-    def end():
-        open_ones.pop().end()
-    make.end = end
-    yield make
-    while open_ones:
-        end()
+    with rogues(log_in) as make:
+        yield make
 
 
 def claim(one, *events):

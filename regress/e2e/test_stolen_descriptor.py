@@ -112,27 +112,40 @@ class Rogue:
         assert wait_for(lambda: not self.server.connections())
 
 
-@pytest.fixture
-def rogue(make_server, background):
-    """rogue(): another login to the server of the test."""
-    server = make_server(CONFIG, host_keys=HOST_KEYS)
+@contextlib.contextmanager
+def rogues(log_in):
+    """make(...): a login, of the server and client that log_in(...) returns,
+    which is the test's from there on; make.end() ends the last one."""
     open_ones = []
 
-    def make():
-        client = background(
-            [*Client("hpn", server).ssh_args(), "echo ready; exec sleep 600"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        assert client.stdout.readline() == b"ready\n"
-        open_ones.append(Rogue(server, client))
+    def make(*args):
+        open_ones.append(Rogue(*log_in(*args)))
         return open_ones[-1]
 
     def end():
         open_ones.pop().end()
     make.end = end
-    make.server = server
     yield make
     while open_ones:
         end()
+
+
+def ready(server, background):
+    """A client whose command has begun."""
+    client = background(
+        [*Client("hpn", server).ssh_args(), "echo ready; exec sleep 600"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert client.stdout.readline() == b"ready\n"
+    return client
+
+
+@pytest.fixture
+def rogue(make_server, background):
+    """rogue(): another login to the server of the test."""
+    server = make_server(CONFIG, host_keys=HOST_KEYS)
+    with rogues(lambda: (server, ready(server, background))) as make:
+        make.server = server
+        yield make
 
 
 @pytest.fixture
@@ -140,24 +153,18 @@ def sftp_rogue(make_server, background):
     """The same of a login that may do SFTP only: its server answers."""
     server = make_server(CONFIG + "ForceCommand internal-sftp\n",
                          host_keys=HOST_KEYS)
-    open_ones = []
 
-    def make():
+    def log_in():
         client = background(
             [*Client("hpn", server).ssh_args(flags=("-s",)), "sftp"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         client.stdin.write(u32(5) + b"\1" + u32(3))
         client.stdin.flush()
         assert client.stdout.read(5)[4] == 2
-        open_ones.append(Rogue(server, client))
-        return open_ones[-1]
+        return server, client
 
-    def end():
-        open_ones.pop().end()
-    make.end = end
-    yield make
-    while open_ones:
-        end()
+    with rogues(log_in) as make:
+        yield make
 
 
 def blob(server, name):
