@@ -133,6 +133,18 @@ def own_state_stays(request):
     assert now == before, "a client of a test wrote there"
 
 
+@pytest.fixture(scope="session", autouse=True)
+def spread(tmp_path_factory):
+    """The tests' directories lie apart on the disk: see spread_directories."""
+    harness.spread_directories(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture
+def tmp_path(tmp_path):
+    harness.spread_directories(tmp_path)
+    return tmp_path
+
+
 @pytest.fixture
 def short():
     with harness.short_directory() as path:

@@ -8,6 +8,7 @@ Nothing here touches the configuration of the person who runs the tests.
 import collections
 import contextlib
 import ctypes
+import fcntl
 import functools
 import grp
 import os
@@ -19,6 +20,7 @@ import signal
 import socket
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 import weakref
@@ -312,6 +314,29 @@ def own_etc(path, keys):
 
 
 OWN_BELOW = ("pam.d", "ssh")
+
+
+# linux/fs.h; chattr(1) calls the flag T.
+GET_FLAGS, SET_FLAGS, TOP_DIRECTORY = 0x80086601, 0x40086602, 0x00020000
+
+
+def spread_directories(directory):
+    """Has ext4 put each directory that is made in this one into a part of the
+    disk of its own, as it does at the root. Without a journal ext4 gives no
+    inode of a file that was removed in the last minutes to a new one and looks
+    at all of these first, so that tests that make and remove thousands of files
+    in one part of the disk would take a quarter of their time for that. Other
+    file systems do not know the flag; nothing is lost there."""
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        flags = int.from_bytes(fcntl.ioctl(fd, GET_FLAGS, bytes(8))[:4],
+                               sys.byteorder)
+        fcntl.ioctl(fd, SET_FLAGS,
+                    (flags | TOP_DIRECTORY).to_bytes(8, sys.byteorder))
+    except OSError:
+        pass
+    finally:
+        os.close(fd)
 
 
 # ---- processes that outlive their parent -------------------------------

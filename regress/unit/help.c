@@ -68,12 +68,24 @@ temp_remove(void **state)
 	return system(command);
 }
 
-int
-temp_enter(void **state)
+static int
+enter(void)
 {
 	log_set_level(LOG_LVL_QUIET);
 	umask(022);
-	return temp_make(state) != 0 || chdir(temp_dir) != 0;
+	return chdir(temp_dir);
+}
+
+int
+temp_enter(void **state)
+{
+	return temp_make(state) != 0 || enter() != 0;
+}
+
+int
+temp_enter_memory(void **state)
+{
+	return temp_make_memory(state) != 0 || enter() != 0;
 }
 
 int

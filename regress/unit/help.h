@@ -20,6 +20,7 @@ int temp_make_memory(void **state);
 int temp_remove(void **state);
 /* The same, entered; nothing is logged. At the end it must be empty. */
 int temp_enter(void **state);
+int temp_enter_memory(void **state); /* of temp_make_memory() */
 int temp_leave(void **state);
 /* Writes DIR/NAME; its path, caller frees. */
 char *temp_file(const char *name, const char *content);

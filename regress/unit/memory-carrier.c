@@ -20,7 +20,7 @@ memory_setup(void **state)
 	rl.rlim_cur = MIN(rl.rlim_max, (rlim_t)4096);
 	if (setrlimit(RLIMIT_NOFILE, &rl) != 0)
 		return 1;
-	return temp_enter(state);
+	return temp_enter_memory(state);
 }
 
 static void

@@ -17,6 +17,7 @@ enum { PLACE_BYTES = 32768 };
 
 struct sftp_serve *server;
 struct sftp_serve_opts serve_mode;
+int (*serve_enter)(void **state) = temp_enter;
 struct buf message, replies;
 static size_t mark; /* where message begins */
 
@@ -299,7 +300,7 @@ setup(void **state)
 {
 	const struct sftp_serve_opts opts = { .home = temp_dir };
 
-	if (temp_enter(state) != 0)
+	if (serve_enter(state) != 0)
 		return 1;
 	restart(&opts);
 	return 0;

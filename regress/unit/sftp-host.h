@@ -17,6 +17,8 @@
 extern struct sftp_serve *server;
 /* How all of them are run this time: threads, eager, direct. */
 extern struct sftp_serve_opts serve_mode;
+/* temp_enter(), or what main() sets instead. */
+extern int (*serve_enter)(void **state);
 extern struct buf message; /* what is asked next */
 extern struct buf replies; /* taken from the engine, not yet looked at */
 

@@ -489,5 +489,6 @@ main(void)
 		cmocka_unit_test(test_swapped),
 	};
 
+	serve_enter = temp_enter_memory;
 	return serve_run_modes(tests);
 }
