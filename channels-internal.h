@@ -170,6 +170,8 @@ struct channel {
 	const struct channel_io *io;
 	void *io_arg;
 	bool io_write_blocked;
+	bool io_writing; /* write() of io is being called */
+	bool io_woken;	 /* channel_wake() was called meanwhile */
 	struct buf send; /* data of channel_send_data() that waits for window */
 
 	enum channel_sending sending;	  /* set by channels-close.c only */

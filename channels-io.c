@@ -278,23 +278,28 @@ channel_sinks_done(const struct channel *c)
 	return c->sink[0].queue.len == 0 && c->sink[1].queue.len == 0;
 }
 
-/* Gives bytes to the struct channel_io of c; returns how many it took. */
+/* Gives bytes to the struct channel_io of c; returns how many it took. A
+ * channel_wake() that write() itself leads to counts, too: then it is called
+ * again. */
 static size_t
 io_write(struct channel *c, uint32_t ext, const uint8_t *p, size_t len)
 {
 	size_t taken = 0;
 	ssize_t n;
 
+	c->io_writing = true;
 	while (taken < len && !c->io_write_blocked && !c->sink[0].broken) {
+		c->io_woken = false;
 		n = c->io->write(c->io_arg, ext, p + taken, len - taken);
 		if (n == ERR_AGAIN || n == 0)
-			c->io_write_blocked = true;
+			c->io_write_blocked = !c->io_woken;
 		else if (n < 0)
 			c->sink[0].broken = true;
 		else
 			taken += (size_t)n;
 		c->clock.used = c->clock.used || n > 0;
 	}
+	c->io_writing = false;
 	return c->sink[0].broken ? len : taken;
 }
 
@@ -365,7 +370,9 @@ channel_wake(struct channel *c)
 {
 	channel_mark_readable(c);
 	c->io_write_blocked = false;
-	drain_sinks(c);
+	c->io_woken = true;
+	if (!c->io_writing)
+		drain_sinks(c);
 	loop_again(c->chs->loop);
 }
 
@@ -443,10 +450,10 @@ pump_source(struct channel *c, int which, bool *moved)
 		c->chs->tx_blocked++;
 		return 0;
 	}
+	s->ready = false; /* a channel_wake() that read() leads to sets it */
 	n = read_source(c, s, p + head, max);
-	if (n == ERR_AGAIN || s->blocks ||
-	    ((size_t)n < max && !channel_closes(c)))
-		s->ready = false;
+	if (n > 0 && !s->blocks && ((size_t)n == max || channel_closes(c)))
+		s->ready = true;
 	if (n <= 0) {
 		/* A source with no data now is not waited for if the channel
 		 * closes: another process may hold its far end open for

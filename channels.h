@@ -93,10 +93,10 @@ struct channel_ops {
 
 /* A source and sink in this process, for data. read: bytes > 0, 0 at the end,
  * or ERR_AGAIN. write: the bytes taken, which may be fewer, ERR_AGAIN, or an
- * error, after which the sink counts as broken. After ERR_AGAIN call
- * channel_wake() when there is something to do again. stderr
- * (CHANNEL_EXT_STDERR) goes to the ext_sink of channel_set_fds(), which must be
- * called first. */
+ * error, after which the sink counts as broken. After ERR_AGAIN (or 0 of write)
+ * call channel_wake() when there is something to do again; it counts also if
+ * read or write itself leads to it. stderr (CHANNEL_EXT_STDERR) goes to the
+ * ext_sink of channel_set_fds(), which must be called first. */
 struct channel_io {
 	ssize_t (*read)(void *arg, uint8_t *p, size_t max);
 	ssize_t (*write)(void *arg, uint32_t ext, const uint8_t *p,

@@ -398,6 +398,85 @@ test_row_of_many(void **state)
 	world_close(&w);
 }
 
+/* Numbers that are read and written one after the other; each call first wakes
+ * the channel and moves nothing. */
+struct counting {
+	struct channel *c;
+	uint32_t next, end;
+	bool stopped, woke;
+};
+
+static bool
+wakes_first(struct counting *q)
+{
+	q->woke = !q->woke;
+	if (q->woke)
+		channel_wake(q->c);
+	return q->woke;
+}
+
+static ssize_t
+counting_read(void *arg, uint8_t *p, size_t max)
+{
+	struct counting *q = arg;
+
+	if (q->next == q->end || max < 4 || wakes_first(q))
+		return ERR_AGAIN;
+	wire_put_u32(p, q->next++);
+	return 4;
+}
+
+static ssize_t
+counting_write(void *arg, uint32_t ext, const uint8_t *p, size_t len)
+{
+	struct counting *q = arg;
+
+	(void)ext;
+	if (q->stopped || wakes_first(q))
+		return q->next % 2 == 0 ? ERR_AGAIN : 0;
+	assert_true(len >= 4);
+	assert_int_equal(wire_get_u32(p), q->next++);
+	return 4;
+}
+
+/* A wake that a read or a write itself leads to is not lost, and brings nothing
+ * twice: neither at once nor when what was queued is written. */
+static void
+test_woken_from_within(void **state)
+{
+	static const struct channel_io io = { .read = counting_read,
+		.write = counting_write };
+	enum { NUMBERS = 100 };
+	struct counting from = { .end = NUMBERS }, to = { .end = 0 };
+	struct world w;
+
+	(void)state;
+	world_open(&w);
+	world_open_session(&w);
+	for (int i = 0; i < 20 && w.a.opened == 0; i++)
+		assert_int_equal(world_run(&w, 1), 0);
+	from.c = w.a.ch;
+	to.c = w.b.ch;
+	channel_set_io(to.c, &io, &to);
+	channel_set_io(from.c, &io, &from);
+	for (int i = 0; i < 1000 && to.next < NUMBERS; i++)
+		assert_int_equal(world_run(&w, 1), 0);
+	assert_int_equal(to.next, NUMBERS);
+
+	to.stopped = true;
+	from.end = 2 * NUMBERS;
+	channel_wake(from.c);
+	for (int i = 0; i < 1000 && from.next < from.end; i++)
+		assert_int_equal(world_run(&w, 1), 0);
+	assert_int_equal(world_run(&w, 20), 0);
+	assert_int_equal(to.c->sink[0].queue.len, 4 * NUMBERS);
+	to.stopped = false;
+	channel_wake(to.c);
+	assert_int_equal(to.next, 2 * NUMBERS);
+	assert_int_equal(to.c->sink[0].queue.len, 0);
+	world_close(&w);
+}
+
 int
 main(void)
 {
@@ -410,6 +489,7 @@ main(void)
 		cmocka_unit_test(test_stopped_sink_stops_alone),
 		cmocka_unit_test(test_equal_windows),
 		cmocka_unit_test(test_row_of_many),
+		cmocka_unit_test(test_woken_from_within),
 	};
 
 	signal(SIGPIPE, SIG_IGN);

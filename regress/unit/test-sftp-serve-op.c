@@ -4,6 +4,7 @@
 #include "regress/unit/dice.h"
 
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -174,6 +175,87 @@ test_overtaking(void **state)
 	buf_clear(&all);
 }
 
+/* Is called by the loop for each path. Once a walk-read is with a worker, waits
+ * until it is done, which the loop hears of only when it collects. */
+static bool
+wait_for_walk(void *arg, const char *path)
+{
+	struct pollfd pfd = { sftp_serve_fd(server), POLLIN, 0 };
+	unsigned *met = arg;
+
+	if (strcmp(path, "behind") != 0 || !sftp_serve_has_work(server))
+		return true;
+	assert_int_equal(poll(&pfd, 1, 10000), 1);
+	(*met)++;
+	return true;
+}
+
+/* Begins a walk of the directory, and has a worker read of it. */
+static uint32_t
+begin_walk(void)
+{
+	uint32_t h;
+
+	ask_ext("walk@hpnssh.org");
+	buf_put_cstring(&message, ".");
+	buf_put_u32(&message, 0);
+	buf_put_cstring(&message, "");
+	buf_put_cstring(&message, "");
+	h = answer_handle();
+	put_handle(ask_ext("walk-read@hpnssh.org"), h);
+	message_end();
+	assert_int_equal(sftp_serve_input(server, buf_data(&message),
+	    buf_len(&message)), buf_len(&message));
+	return h;
+}
+
+/* A request waits for one that a worker has, and that one is done while the
+ * next ones are taken: those behind are not left over, since no signal would
+ * follow. */
+static void
+test_done_meanwhile(void **state)
+{
+	enum { FILES = 300, MEETS = 5, ROUNDS = 1000 };
+	struct buf two = { 0 };
+	unsigned met = 0;
+	char name[32];
+	uint32_t h;
+
+	(void)state;
+	if (serve_mode.threads == 0 || serve_mode.eager)
+		return; /* the loop waits for nobody, or for two of them */
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		make_file(name, "");
+	}
+	restart(&(struct sftp_serve_opts){ .home = temp_dir,
+		.path_ok = wait_for_walk, .path_ok_arg = &met });
+	for (int i = 0; i < 2; i++) {
+		ask_path(SFTP_LSTAT, "behind");
+		queue(&two);
+	}
+	for (int round = 0; round < ROUNDS && met < MEETS; round++) {
+		unsigned before = met;
+
+		h = begin_walk();
+		assert_int_equal(sftp_serve_input(server, buf_data(&two),
+		    buf_len(&two)), buf_len(&two));
+		if (met != before)
+			assert_false(sftp_serve_has_work(server));
+		assert_int_equal(feed(buf_data(&two), 0), 0);
+		for (int i = 0; i < 3; i++)
+			(void)take_reply();
+		assert_int_equal(buf_len(&replies), 0);
+		close_handle(h, SFTP_OK);
+	}
+	assert_int_equal(met, MEETS);
+	for (int i = 0; i < FILES; i++) {
+		snprintf(name, sizeof name, "f%d", i);
+		assert_int_equal(unlink(name), 0);
+	}
+	buf_clear(&two);
+}
+
 int
 main(void)
 {
@@ -181,6 +263,7 @@ main(void)
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_order_of_names),
 		cmocka_unit_test(test_overtaking),
+		cmocka_unit_test(test_done_meanwhile),
 	};
 
 	return serve_run_modes(tests);

@@ -28,8 +28,6 @@ struct internal_sftp {
 	bool over;	       /* the server has ended: no more replies
 				* follow */
 	bool read_waits, write_waits;
-	bool waking; /* in wake(): channel_wake() may call on_write(), which
-		      * calls wake() */
 	int status;
 };
 
@@ -107,16 +105,13 @@ parse(char *text, struct sftp_serve_opts *opts)
 
 /* ---- the channel's ends -------------------------------------------------- */
 
-/* Tells the channel that there may be replies to read, or room for requests. */
+/* Tells the channel that there may be replies to read, or room for requests. It
+ * may call on_write() at once, which sets write_waits anew. */
 static void
 wake(struct internal_sftp *is)
 {
-	if (is->waking)
-		return;
-	is->waking = true;
 	is->read_waits = is->write_waits = false;
 	channel_wake(is->channel);
-	is->waking = false;
 }
 
 static void

@@ -540,14 +540,15 @@ step(struct sftp_serve *s, const uint8_t *p, size_t len)
 	return err < 0 ? err : (ssize_t)take;
 }
 
-ssize_t
-sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
+/* Acts on what there is of input until it is used up, or blocked. Returns how
+ * many bytes of p were used, or ERR_*. */
+static ssize_t
+use_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 {
 	size_t used = 0, before;
 	bool was_writing;
 	ssize_t n;
 
-	serve_collect(s);
 	for (;;) {
 		was_writing = s->write.state != SERVE_WRITE_NONE;
 		if (sftp_serve_blocked(s) && !was_writing)
@@ -568,9 +569,29 @@ sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
 		buf_put(&s->in, p + used, (size_t)n);
 		used += (size_t)n;
 	}
-	serve_collect(s); /* from now on a worker that finishes the oldest
-			   * request signals it */
 	return buf_err(&s->in) < 0 ? buf_err(&s->in) : (ssize_t)used;
+}
+
+ssize_t
+sftp_serve_input(struct sftp_serve *s, const uint8_t *p, size_t len)
+{
+	size_t used = 0;
+	bool was_blocked;
+	ssize_t n;
+
+	serve_collect(s);
+	do {
+		n = use_input(s, p + used, len - used);
+		if (n < 0)
+			return n;
+		used += (size_t)n;
+		was_blocked = sftp_serve_blocked(s);
+		/* From now on a worker that finishes the oldest request signals
+		 * it. One that had finished just before does not: if that was
+		 * what the input waited for, nobody else would say so. */
+		serve_collect(s);
+	} while (was_blocked && !sftp_serve_blocked(s));
+	return (ssize_t)used;
 }
 
 ssize_t
