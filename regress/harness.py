@@ -476,25 +476,41 @@ def ours_among_children():
             if state != "Z" and name.startswith("hpn")]
 
 
+def _tcp_queues():
+    """Of each TCP socket, by its inode: bytes that its peer's end has not
+    acknowledged, and bytes that its owner has not read."""
+    queues = {}
+    for table in "tcp", "tcp6":
+        with contextlib.suppress(OSError):
+            rows = Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+            for fields in map(str.split, rows):
+                to, come = (int(n, 16) for n in fields[4].split(":"))
+                queues[fields[9]] = f"to send {to}, to read {come}"
+    return queues
+
+
 def what_waits():
-    """A line for each thread of ours: the system call that it is in, with its
-    arguments, of which the first is the descriptor. So a rare run that does not
-    end tells who waits for whom."""
-    lines = []
+    """A line for each thread of ours, and of stock clients: the system call
+    that it is in, with its arguments, of which the first is mostly the
+    descriptor (with a time limit among them), and the kernel's function. So a
+    rare run that does not end tells who waits for whom."""
+    lines, queues = [], _tcp_queues()
     for pid, (state, name) in descendants(os.getpid()).items():
-        if not name.startswith("hpn"):
+        if not name.startswith(("hpn", "ssh", "scp", "sftp")):
             continue
         text = title(pid)[:200].decode(errors="replace")
         lines.append(f"{pid} {state} {text}")
         for task in sorted(Path(f"/proc/{pid}/task").glob("*")):
             with contextlib.suppress(OSError):
-                call = (task / "syscall").read_text().split()[:4]
+                call = (task / "syscall").read_text().split()[:7]
                 lines.append(f"  {task.name} {' '.join(call)} "
                              f"{(task / 'wchan').read_text()}")
         with contextlib.suppress(OSError):
-            lines += [f"  {fd.name} -> {os.readlink(fd)}" for fd in
-                      sorted(Path(f"/proc/{pid}/fd").iterdir())[:30]]
-    return "\n".join(lines[:300]).replace("\0", " ")
+            for fd in sorted(Path(f"/proc/{pid}/fd").iterdir())[:30]:
+                to = os.readlink(fd)
+                lines.append(f"  {fd.name} -> {to} "
+                             f"{queues.get(to[8:-1], '')}".rstrip())
+    return "\n".join(lines[:500]).replace("\0", " ")
 
 
 def kernel_function(pid):
