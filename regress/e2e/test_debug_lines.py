@@ -164,7 +164,7 @@ def test_server(make_server, tmp_path, kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_client(make_server, tmp_path, kind):
+def test_client_of_a_master(make_server, tmp_path, kind):
     if not harness.have(kind, "ssh"):
         pytest.skip(f"no {kind} ssh")
     path = tmp_path / "master"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
 """The tests' own house: what a run leaves behind, however it ends."""
 
+import ast
 import os
 import shutil
 import sys
@@ -69,6 +70,26 @@ def test_fourth(): assert False
     said = [line for line in done.text.splitlines()
             if line.startswith("skip: ")]
     assert said == ["skip: 2 no moon tonight", "skip: 1 known"], done
+
+
+def names_defined_twice(text):
+    """Of a module and of each class in it: the second takes the first one's
+    place, without a word."""
+    tree = ast.parse(text)
+    for scope in ast.walk(tree):
+        if not isinstance(scope, (ast.Module, ast.ClassDef)):
+            continue
+        names = [node.name for node in scope.body
+                 if isinstance(node, (ast.FunctionDef, ast.ClassDef))]
+        yield from sorted({n for n in names if names.count(n) > 1})
+
+
+def test_no_test_hides_another():
+    assert list(names_defined_twice("def test_a(): pass\n" * 2)) == ["test_a"]
+    twice = [(path.name, name)
+             for path in sorted((harness.TOP / "regress").rglob("*.py"))
+             for name in names_defined_twice(path.read_text())]
+    assert twice == []
 
 
 def test_suite_started_anywhere():
