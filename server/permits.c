@@ -2,11 +2,37 @@
 #include "server/permits.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "conf/permit-pattern.h"
+
+/* ---- for people -------------------------------------------------------- */
+
+char *
+permits_text(const struct permits *p)
+{
+	char tunnel[24] = "", *text;
+
+	if (p->tunnel_unit != PERMITS_TUNNEL_ANY)
+		snprintf(tunnel, sizeof tunnel, " tun=%lld",
+		    (long long)p->tunnel_unit);
+	xasprintf(&text, "%s%s%s%s%s%s%s%s%s%s%s%s%s",
+	    p->agent_forwarding ? " agent-forwarding" : "",
+	    p->command != NULL ? " command" : "",
+	    p->env.n > 0 ? " environment" : "",
+	    p->expires != 0 ? " expires" : "",
+	    p->no_touch ? " no-touch-required" : "",
+	    p->open.n > 0 ? " permitopen" : "",
+	    p->listen.n > 0 ? " permitlisten" : "",
+	    p->forward != 0 ? " port-forwarding" : "", p->pty ? " pty" : "",
+	    p->verify_required ? " uv" : "", tunnel,
+	    p->user_rc ? " user-rc" : "",
+	    p->x11_forwarding ? " x11-forwarding" : "");
+	return text;
+}
 
 /* ---- life ------------------------------------------------------------- */
 

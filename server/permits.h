@@ -104,6 +104,10 @@ int permits_add_env(struct permits *p, const char *assignment) must_check;
 void permits_open_nothing(struct permits *p);
 void permits_listen_nothing(struct permits *p);
 
+/* What a key allows in one line, for people: a word for each permit and each
+ * limit, with a blank in front. Caller frees. */
+char *permits_text(const struct permits *p);
+
 /* The wire form, for other processes of this server. The caller clears p also
  * after a failed import. ERR_FORMAT, ERR_LIMIT: no login can have such
  * permits. */

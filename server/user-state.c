@@ -165,6 +165,7 @@ user_state_export(const struct user_state *s, struct buf *out)
 	hostkeys_export_public(&s->keys, out);
 	put_optional(out, s->gss_kex);
 	put_words(out, &s->login_env);
+	put_words(out, &s->client_lines);
 	buf_put_string_buf(out, &s->auth_info);
 	buf_put_bool(out, s->must_change);
 	buf_put_bool(out, s->grant.path != NULL);
@@ -207,7 +208,8 @@ user_state_import(struct user_state *s, struct rd *in)
 	if ((r = hostkeys_import(&s->keys, in)) != 0)
 		return r;
 	s->gss_kex = monitor_get_optional(in, LIST_BYTES);
-	if ((r = get_words(in, &s->login_env)) != 0)
+	if ((r = get_words(in, &s->login_env)) != 0 ||
+	    (r = get_words(in, &s->client_lines)) != 0)
 		return r;
 	get_bytes(in, INFO_BYTES, &s->auth_info);
 	s->must_change = rd_bool(in);
@@ -257,6 +259,7 @@ user_state_clear(struct user_state *s)
 	hostkeys_clear(&s->keys);
 	free(s->gss_kex);
 	strlist_clear(&s->login_env);
+	strlist_clear(&s->client_lines);
 	buf_clear(&s->auth_info);
 	grant_scope_clear(&s->grant);
 	free(s->ccache);

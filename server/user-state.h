@@ -47,6 +47,7 @@ struct user_state {
 	struct hostkeys keys;	   /* public halves */
 	char *gss_kex;		   /* key exchange methods of GSSAPI; or NULL */
 	struct strlist login_env;  /* variables that came with the login */
+	struct strlist client_lines; /* as of struct login */
 	struct buf auth_info;	   /* lines for the file of SSH_USER_AUTH */
 	/* Scope of the grant by which this connection logged in; path NULL: it
 	 * logged in otherwise. */

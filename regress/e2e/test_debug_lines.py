@@ -130,21 +130,46 @@ def flags_of(client, tmp_path):
     return [*args, "exit 3"], ports
 
 
+@pytest.mark.parametrize("server", KINDS)
 @pytest.mark.parametrize("kind", KINDS)
-def test_client(make_server, tmp_path, kind):
-    if not harness.have(kind, "ssh"):
-        pytest.skip(f"no {kind} ssh")
-    # The stock server tells of the key's options (the line "Remote:").
-    server = make_server(kind="stock" if harness.have("stock", "sshd")
-                         else "hpn")
+def test_client(make_server, tmp_path, kind, server):
+    if not harness.have(kind, "ssh") or not harness.have(server, "sshd"):
+        pytest.skip(f"no {kind} ssh or no {server} sshd")
+    server = make_server(kind=server)
     client = Client(kind, server)
     args, ports = flags_of(client, tmp_path)
     done = run(args)
     assert done.rc == 3, done
-    rows = [r for r in CLIENT
-            if server.kind == "stock" or "Remote: " not in r]
-    assert missing(rows, done.errors, PORT=server.port, ME=client.user,
+    assert missing(CLIENT, done.errors, PORT=server.port, ME=client.user,
                    **ports) == [], done
+
+
+ALL = "agent-forwarding port-forwarding pty user-rc x11-forwarding"
+
+
+@pytest.mark.parametrize("server", KINDS)
+@pytest.mark.parametrize("options, told", [
+    ("", ALL), ("restrict", ""), ("restrict,pty,x11-forwarding",
+                                  "pty x11-forwarding"),
+    ("no-pty,no-port-forwarding", "agent-forwarding user-rc x11-forwarding"),
+    ('command="true",permitopen="h:1",permitlisten="2",tunnel="1"',
+     "agent-forwarding command permitopen permitlisten port-forwarding pty "
+     "tun=1 user-rc x11-forwarding"),
+    ("no-touch-required,verify-required",
+     "agent-forwarding no-touch-required port-forwarding pty uv user-rc "
+     "x11-forwarding")])
+def test_what_a_key_allows(make_server, server, options, told):
+    """The server tells it with -v, with the place of the line."""
+    if not harness.have(server, "sshd"):
+        pytest.skip(f"no {server} sshd")
+    server = make_server(kind=server)
+    path = server.dir / "authorized_keys"
+    key = server.keys.public("ed25519")
+    path.write_text(f"# first\n{options} {key}\n".replace("\n ", "\n"))
+    done = Client("hpn", server).ssh("true", flags=["-v"]).ok()
+    lines = {line for line in done.errors.splitlines() if "key options" in line}
+    assert lines == {f"debug1: Remote: {path}:2: key options:"
+                     f"{' ' if told else ''}{told}"}, done
 
 
 @pytest.mark.parametrize("kind", KINDS)

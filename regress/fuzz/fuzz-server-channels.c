@@ -107,6 +107,7 @@ params(void)
 	    .remote = "peer",
 	    .id_local = "",
 	    .login_env = &none,
+	    .client_lines = &none,
 	    .auth_info = &info,
 	    .socket_fd = -1,
 	    .monitor_fd = -1};

@@ -3,6 +3,8 @@
  * sources. */
 #include "regress/unit/help.h"
 
+#include <stdlib.h>
+
 #include "base/log.h"
 #include "base/mem.h"
 #include "server/permits.h"
@@ -504,10 +506,39 @@ lists_without_a_common_place(void **state)
 	permits_clear(&b);
 }
 
+/* ---- for people --------------------------------------------------------- */
+
+static void
+in_a_line(void **state)
+{
+	struct permits p = { .tunnel_unit = PERMITS_TUNNEL_ANY };
+	char *text = permits_text(&p);
+
+	(void)state;
+	assert_string_equal(text, "");
+	free(text);
+	permits_init(&p);
+	p.expires = 1;
+	p.verify_required = true;
+	p.tunnel_unit = 7;
+	p.command = xstrdup("x");
+	assert_int_equal(permits_add_env(&p, "A=b"), 0);
+	permits_listen_nothing(&p);
+	permits_open_nothing(&p);
+	text = permits_text(&p);
+	assert_string_equal(text, " agent-forwarding command environment "
+				  "expires no-touch-required permitopen "
+				  "permitlisten port-forwarding pty uv tun=7 "
+				  "user-rc x11-forwarding");
+	free(text);
+	permits_clear(&p);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(in_a_line),
 		cmocka_unit_test(places_to_open),
 		cmocka_unit_test(places_to_listen),
 		cmocka_unit_test(paths_to_open),

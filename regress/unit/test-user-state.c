@@ -84,6 +84,7 @@ set_up(void **state)
 	fill_keys(&from.keys);
 	from.gss_kex = xstrdup("gss-x");
 	add_words(&from.login_env, "X=1", "Y=2 3");
+	add_words(&from.client_lines, "a: key options:", "b: key options: pty");
 	buf_put(&from.auth_info, "publickey\n", 10);
 	from.must_change = true;
 	from.grant = (struct grant_scope){ xstrdup("/some/dir"), 5, 6, 7,
@@ -178,6 +179,8 @@ check_rest(void)
 	assert_string_equal(to.gss_kex, "gss-x");
 	assert_int_equal(to.login_env.n, 2);
 	assert_string_equal(to.login_env.v[1], "Y=2 3");
+	assert_int_equal(to.client_lines.n, 2);
+	assert_string_equal(to.client_lines.v[1], "b: key options: pty");
 	assert_int_equal(buf_len(&to.auth_info), 10);
 	assert_string_equal(to.grant.path, "/some/dir");
 	assert_int_equal(to.grant.rights, 5);

@@ -69,7 +69,7 @@ login_key_line(const struct key *k)
 }
 
 static void
-log_found(const struct login *l, const struct key *k, const char *where)
+log_found(struct login *l, const struct key *k, const char *where)
 {
 	const struct cert *c = key_cert(k);
 	char *text = short_text(l, c != NULL ? c->ca : k);
@@ -83,6 +83,8 @@ log_found(const struct login *l, const struct key *k, const char *where)
 		log_debug("%s: matching key found: %s", where, text);
 		log_verbose("Accepted key %s found at %s", text, where);
 	}
+	free(l->found_at);
+	l->found_at = xstrdup(where);
 	free(text);
 }
 
@@ -243,7 +245,7 @@ filter_env(const struct login *l, struct permits *p)
 }
 
 static bool
-found_in_file(const struct login *l, const struct authkeys_query *q,
+found_in_file(struct login *l, const struct authkeys_query *q,
     const struct key *k, const char *path, struct permits *p)
 {
 	unsigned line;
@@ -259,7 +261,7 @@ found_in_file(const struct login *l, const struct authkeys_query *q,
 }
 
 static bool
-found_in_files(const struct login *l, const struct authkeys_query *q,
+found_in_files(struct login *l, const struct authkeys_query *q,
     const struct key *k, struct permits *p)
 {
 	const struct strlist *patterns = &l->conf.login.authorized_keys_file;
@@ -280,7 +282,7 @@ found_in_files(const struct login *l, const struct authkeys_query *q,
 
 /* Runs the command and searches its output like a file. */
 static bool
-found_by_command(const struct login *l, const struct authkeys_query *q,
+found_by_command(struct login *l, const struct authkeys_query *q,
     const struct key *k, struct permits *p)
 {
 	const char *command = l->conf.login.authorized_keys_command;
@@ -325,8 +327,11 @@ find(struct login *l, const struct key *k, struct span wanted,
 	if (found_in_files(l, &q, k, p))
 		return true;
 	if (key_is_cert(k) && l->conf.login.trusted_user_ca_keys != NULL &&
-	    login_cert_by_ca(l, k, p))
+	    login_cert_by_ca(l, k, p)) {
+		free(l->found_at);
+		l->found_at = xstrdup("cert");
 		return true;
+	}
 	return l->conf.login.authorized_keys_command != NULL &&
 	    found_by_command(l, &q, k, p);
 }

@@ -162,6 +162,8 @@ login_free(struct login *l)
 	auth_methods_clear(&l->methods);
 	permits_clear(&l->permits);
 	strlist_clear(&l->used_keys);
+	free(l->found_at);
+	strlist_clear(&l->client_lines);
 	buf_clear(&l->auth_info);
 	clear_shown(&l->shown);
 	grant_scope_clear(&l->grant);
@@ -229,6 +231,21 @@ record_failure(const struct login *l)
 		loginrec_failed(&rec);
 }
 
+/* Notes for the client what a key of its user allows. */
+static void
+tell_permits(struct login *l, const struct permits *p)
+{
+	char *text, *line;
+
+	if (l->found_at == NULL)
+		return;
+	text = permits_text(p);
+	xasprintf(&line, "%.1024s: key options:%s", l->found_at, text);
+	xstrlist_add(&l->client_lines, line);
+	free(line);
+	free(text);
+}
+
 /* Restricts the login's permits to what the new proof allows, too. False: the
  * permits of the proofs contradict each other. */
 static bool
@@ -236,9 +253,12 @@ restrict_login(struct login *l, const struct login_try *t)
 {
 	const char *why;
 
-	if (!t->has_permits ||
-	    permits_merge(&l->permits, &t->permits, &why) == 0)
+	if (!t->has_permits)
 		return true;
+	if (permits_merge(&l->permits, &t->permits, &why) == 0) {
+		tell_permits(l, &t->permits);
+		return true;
+	}
 	log_info("User %s from %s not allowed because the options of the keys "
 		 "contradict each other: %s",
 	    l->user->name, l->peer->host, why);

@@ -61,6 +61,9 @@ struct login {
 	struct auth_methods methods;
 	struct permits permits; /* what all proofs so far allow */
 	struct strlist used_keys;    /* fingerprints of keys that were used */
+	char *found_at; /* where the last key is that lets in; NULL: none */
+	/* Lines that the client shows with -v: what its keys allow. */
+	struct strlist client_lines;
 	struct buf auth_info; /* a line per method that succeeded */
 	struct pam *pam;     /* NULL without UsePAM */
 	/* The key exchange if it was by GSSAPI, else NULL; borrowed. */

@@ -130,6 +130,7 @@ send_state(const struct monitor *m, struct user_state *s)
 	s->id_local = m->id_local;
 	s->keys = m->state.keys;
 	s->gss_kex = (char *)(uintptr_t)gss_exchange_methods(m->gss);
+	s->client_lines = l->client_lines;
 	s->auth_info = l->auth_info;
 	s->must_change = l->must_change;
 	s->grant = l->grant;

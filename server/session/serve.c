@@ -23,6 +23,7 @@
 #include "server/privs.h"
 #include "server/session/channel-use.h"
 #include "server/session/chroot.h"
+#include "server/session/forward-fields.h"
 #include "server/session/forward-listen.h"
 #include "server/session/forward-tunnel.h"
 #include "server/session/hostprove.h"
@@ -322,6 +323,16 @@ begin_survive(struct serve *sv)
 		sv->survive = session_survive_new(&params);
 }
 
+/* In the flight in which the login succeeds: nobody waits for it. */
+static void
+tell_client(const struct serve *sv)
+{
+	const struct strlist *lines = sv->params->client_lines;
+
+	for (size_t i = 0; i < lines->n; i++)
+		forward_tell(sv->packet, lines->v[i]);
+}
+
 static int
 begin(struct serve *sv)
 {
@@ -365,6 +376,7 @@ begin(struct serve *sv)
 	sv->share = session_share_new(sv->loop, sv->channels, p->monitor_fd,
 	    p->conf);
 	begin_survive(sv);
+	tell_client(sv);
 	if ((r = offer_services(sv)) != 0 || (r = catch_signals(sv)) != 0)
 		return r;
 	sv->monitor_watch = loop_watch(sv->loop, p->monitor_fd, LOOP_READ,

@@ -36,6 +36,7 @@ struct serve_params {
 	const char *gss_kex; /* key exchange methods of GSSAPI; or NULL */
 	const struct strlist *login_env; /* variables that came with the
 					  * login */
+	const struct strlist *client_lines; /* as of struct login */
 	const struct buf *auth_info; /* lines for the file of SSH_USER_AUTH */
 	/* Scope of the grant by which this connection logged in; NULL: it
 	 * logged in otherwise. */

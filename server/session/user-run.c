@@ -100,6 +100,7 @@ params_of(struct user_state *s)
 		.keys = &s->keys,
 		.gss_kex = s->gss_kex,
 		.login_env = &s->login_env,
+		.client_lines = &s->client_lines,
 		.auth_info = &s->auth_info,
 		.grant = s->grant.path != NULL ? &s->grant : NULL,
 		.must_change = s->must_change,
