@@ -20,8 +20,11 @@ show(const struct help *h)
 	for (r = h->rows; r->text != NULL; r++)
 		if (r->option == NULL)
 			printf("\n%s:\n", r->text);
-		else
+		else if (strlen(r->option) <= OPTION_WIDTH)
 			printf("  %-*s %s\n", OPTION_WIDTH, r->option,
+			    r->text);
+		else
+			printf("  %s\n  %*s %s\n", r->option, OPTION_WIDTH, "",
 			    r->text);
 	printf("\n%sThe manual has the whole of it: man %s\n",
 	    h->foot != NULL ? h->foot : "", h->manual);

@@ -9,15 +9,18 @@ static const struct help_row rows[] = {
 	{ "-d", "directories without what is in them" },
 	{ "-l", "symbolic links as such" },
 	{ "-L, -k", "what links lead to; what links to directories lead to" },
+	{ "-K", "a link to a directory at the target is that directory" },
 	{ "-D, --devices, --specials", "device files, FIFOs and sockets" },
 	{ "-x", "not what is on other file systems" },
 	{ "-R", "keep the whole path of each source" },
+	{ "--mkpath", "make the directories above the target" },
 	{ "-m", "no empty directories" },
 	{ "--files-from=file", "only the names in the file" },
 	{ "--max-size=size, --min-size=size", "only files of such sizes" },
 	{ "--exclude=pattern, --include=pattern", "leave out, or not" },
 	{ "--exclude-from=file, --include-from=file", "patterns in a file" },
-	{ "-f rule", "a rule: merge, dir-merge, protect, hide and so on" },
+	{ "-f rule, --filter=rule",
+	    "a rule: merge, dir-merge, protect, hide and so on" },
 	{ "-F", "rules in .rsync-filter of each directory" },
 	{ "-C", "without what version control and builds leave" },
 	{ NULL, "Which attributes" },
@@ -34,7 +37,8 @@ static const struct help_row rows[] = {
 	{ "--modify-window=seconds", "times so near are equal" },
 	{ "--existing, --ignore-existing", "nothing new; only what is new" },
 	{ NULL, "What is deleted" },
-	{ "--delete", "what the source does not have, after all else" },
+	{ "--delete, --del, --delete-during, --delete-after",
+	    "what the source does not have, after all else" },
 	{ "--delete-excluded", "also what the rules exclude" },
 	{ "--max-delete=number", "nothing, if it were more than so many" },
 	{ "--ignore-errors, --force", "also after errors; directories for "
@@ -45,17 +49,18 @@ static const struct help_row rows[] = {
 	{ NULL, "How it goes on" },
 	{ "-n", "only tell what would be done" },
 	{ "-e command", "ssh with its options: -e 'ssh -p 22 -i key'" },
-	{ "--sftp-server=command", "what serves the host's files: 'sudo -n "
-				   "/usr/libexec/hpnsftp-server'" },
+	{ "--sftp-server=command", "what serves the host's files, as by sudo" },
 	{ "-j number|auto", "so many connections" },
 	{ "--retry[=times]", "make a lost connection again (40 times)" },
 	{ "--partial, -P", "keep parts, which are kept anyway; -P: --progress "
 			   "as well" },
+	{ "-T dir, --temp-dir=dir", "parts are made in this directory" },
+	{ "--recall", "read also what lies on a tape" },
 	{ "-H", "hard links stay such" },
 	{ "--link-dest=dir", "what dir has becomes a hard link to it" },
 	{ "--compare-dest=dir, --copy-dest=dir", "is left out; is copied" },
-	{ "-y, --detect-renames", "look into files with similar names; into "
-				  "those that --delete deletes" },
+	{ "-y, --fuzzy", "look into files with similar names" },
+	{ "--detect-renames", "look into what --delete deletes" },
 	{ "-W", "send files whole, also what an old target has" },
 	{ "--inplace, -S, --fsync", "write the target itself; holes; to disk" },
 	{ "--append-verify", "only files that have grown, in place" },
@@ -86,8 +91,8 @@ static const struct help_row rows[] = {
 const struct help sync_help = {
 	.manual = "hpnsync",
 	.usage = "hpnsync [option ...] source ... target\n"
-	    "  one side may be [user@]host:path; \"dir/\" is what is in dir, "
-	    "\"dir\" is dir itself",
+	    "  one side may be [user@]host:path\n"
+	    "  \"dir/\" is what is in dir, \"dir\" is dir itself",
 	.rows = rows,
 	.foot = "Options mean what they mean to rsync(1). --no-OPTION takes "
 		"one back.\n",

@@ -113,6 +113,14 @@ def test_help(account):
     assert "--help" in done.text
 
 
+@pytest.mark.parametrize("flag", ["-V", "--version"])
+def test_version(flag):
+    """Of the program that it calls, so nobody is left without an answer."""
+    done = run([SCRIPT, flag], env=clean_env(
+        PATH=f"{BUILD}:{os.environ['PATH']}")).ok()
+    assert done.errors == run([BUILD / "hpnssh", "-V"]).errors
+
+
 @WAYS
 @pytest.mark.parametrize("before", [b"# mine\nssh-rsa AAAA x", b"a\n", b""])
 def test_nothing_is_lost(account, way, before):

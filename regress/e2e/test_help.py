@@ -45,6 +45,24 @@ def test_help(program):
     assert told - flags <= {"--help", "-V"}, told - flags
 
 
+@pytest.mark.skipif(not have("hpn", "sync"), reason="hpnsync is not built")
+def test_help_of_sync():
+    """What the manual lists, it lists, in the same form."""
+    done = run([hpn("sync"), "--help"]).ok()
+    lines = done.text.splitlines()
+    assert lines[0].startswith("usage: hpnsync ") and not done.err
+    assert all(len(line) <= 80 for line in lines), done.text
+    assert len([n for n in lines if re.fullmatch(r"[A-Z][^:]+:", n)]) >= 3
+    told = set()
+    for line in lines:
+        if line.startswith("  -"):
+            told.update(re.findall(r"(?<![\w-])--?\w[\w-]*", line[2:]))
+    manual = {f"-{flag}" for row in re.findall(
+        r"^\.It (Fl .*)", (MANUALS / "hpnsync.1").read_text(), re.M)
+        for flag in re.findall(r"Fl (-?\w[\w-]*)", row)}
+    assert len(manual) > 90 and manual - told == set(), manual - told
+
+
 @pytest.mark.parametrize("program", INNER)
 def test_help_of_an_inner_program(program):
     """Whoever types its name learns who starts it, and what for."""
@@ -78,9 +96,11 @@ def test_keysign_answers_as_its_caller(tmp_path):
         assert set(names[3:]) == {"write"}, calls
 
 
-@pytest.mark.parametrize("program", PROGRAMS + INNER)
+@pytest.mark.parametrize("program", [*PROGRAMS, "sync", *INNER])
 @pytest.mark.parametrize("flag", ["-V", "--version"])
 def test_version(program, flag):
+    if not have("hpn", program):
+        pytest.skip(f"no hpn{program}")
     done = run([hpn(program), flag]).ok()
     assert re.match(r"OpenSSH_[\w.]+ HPNSSH_[\d.]+", done.errors), done
     assert not done.out
