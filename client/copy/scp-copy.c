@@ -308,7 +308,7 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 	if (dir == NULL)
 		return;
 	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
-	scp_manifest_top(scp, is_dir ? dir : NULL);
+	scp_manifest_top(scp, dir);
 	batch_begin(&batch, scp, host, NULL);
 	batch.up = true;
 	batch_settle(&batch, dir);
@@ -358,7 +358,7 @@ download(struct scp *scp, const struct xfer_target *sources, int n,
 	for (int i = 0; i < n; i++)
 		expand_source(scp, host, &sources[i], &names);
 	is_dir = local_dir_for(scp, target->path, names.n);
-	scp_manifest_top(scp, is_dir ? target->path : NULL);
+	scp_manifest_top(scp, target->path);
 	batch_begin(&batch, scp, host, NULL);
 	batch_settle(&batch, target->path);
 	for (size_t i = 0; i < names.n; i++)

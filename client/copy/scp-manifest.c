@@ -9,15 +9,15 @@
 #include "base/path.h"
 #include "client/report/report.h"
 
-/* A path without the target directory in front; the last part alone if the
- * target is one file. */
+/* A path without the target in front, if that is a directory; the last part
+ * alone if it is one file. */
 static const char *
 below_top(const struct scp *scp, const char *path)
 {
 	const char *top = scp->manifest.top;
-	size_t len = top != NULL ? strlen(top) : 0;
+	size_t len = strlen(top);
 
-	if (top == NULL)
+	if (strcmp(path, top) == 0)
 		return path_last(path);
 	if (len > 0 && strcmp(top, ".") != 0 && strncmp(path, top, len) == 0)
 		path += len;
@@ -52,8 +52,8 @@ void
 scp_manifest_top(struct scp *scp, const char *top)
 {
 	free(scp->manifest.top);
-	scp->manifest.top = top != NULL ? strdup(top) : NULL;
-	if (top != NULL && scp->manifest.top == NULL)
+	scp->manifest.top = strdup(top);
+	if (scp->manifest.top == NULL)
 		scp_die(scp, "memory", err_text(ERR_NOMEM));
 }
 

@@ -14,7 +14,8 @@
 
 /* Makes the manifest under a temporary name; ends the program if it cannot. */
 void scp_manifest_begin(struct scp *scp);
-/* Sets the target directory of the next files; NULL: the target is a file. */
+/* Sets the target of the next files: a directory that they come to, or that
+ * becomes one, or a file. */
 void scp_manifest_top(struct scp *scp, const char *top);
 /* Renames the manifest to its own name if the copy is whole; else removes
  * it. */

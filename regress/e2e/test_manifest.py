@@ -84,6 +84,23 @@ def test_manifest_is_what_sha256sum_takes(copy, source, tmp_path):
     assert sha256sum(manifest, target).rc == 1
 
 
+@pytest.mark.parametrize("way", ["up", "down"])
+@pytest.mark.parametrize("what", ["from", "from/.", "from/d/in"])
+def test_manifest_of_what_gets_a_new_name(tmp_path, way, what):
+    """A tree's names are those below it, a file's is its new one."""
+    make(tmp_path / "from", {"a": "one", "d/in": "one", "d/e/f": "one"})
+    target, sums = tmp_path / "new", tmp_path / "sums"
+    ends = ([tmp_path / what, f"h:{target}"] if way == "up" else
+            [f"h:{tmp_path / what}", target])
+    run([SCP, "-r", "-S", shell_for(tmp_path, OURS), f"--manifest={sums}",
+         *ends]).ok()
+    names = {line[66:] for line in sums.read_text().splitlines()}
+    assert names == ({"new"} if what.endswith("in") else
+                     {"a", "d/in", "d/e/f"})
+    assert sha256sum(sums, tmp_path if what.endswith("in") else
+                     target).rc == 0
+
+
 def test_what_fails_has_no_line(tmp_path):
     source = make(tmp_path / "from", {"good": "one", "bad": "two"})
     target = tmp_path / "to"
