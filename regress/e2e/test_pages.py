@@ -21,7 +21,10 @@ from harness import TOP, hpn, run
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
                                 reason="hpnssh and hpnsshd are not built")
 PAGES = [TOP / "README.md", TOP / "SECURITY.md", TOP / "CONTRIBUTING.md",
-         *sorted((TOP / "docs").glob("*.md"))]
+         *sorted((TOP / "docs").glob("*.md")),
+         *(TOP / place / "README.md" for place in (
+             "bench", "packaging", "regress"))]
+MANUALS = sorted((TOP / "man").glob("hpn*.[158]"))
 # Of these, what is not said to be a client's is the server's.
 SERVER_PAGES = ("ADMINISTRATORS.md", "CENTRES.md", "SCANNERS.md")
 CLIENT_WORDS = re.compile(r"client|ssh_config|users' files|~/\.ssh")
@@ -58,7 +61,11 @@ def blocks(text):
             yield "", found[0]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def name_of(path):
+    return str(path.relative_to(TOP)).replace("/", ":")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_blocks_of_configuration(page, tmp_path, keys):
     host_key = keys.path("ed25519-host")
     for kind, lines in blocks(page.read_text()):
@@ -85,7 +92,7 @@ def spans(text):
                 yield found[1], found[2] or "", part
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_keywords_in_running_text(page, tmp_path, keys):
     host_key = keys.path("ed25519-host")
     for keyword, value, part in spans(page.read_text()):
@@ -113,6 +120,63 @@ def test_examples_of_manuals(manual, side, tmp_path, keys):
         lines = lines.replace("\\&", "").replace("\\e", "\\")
         why = taken(side, lines, tmp_path, keys.path("ed25519-host"))
         assert why is None, f"{manual}: {lines}{why}"
+
+
+def literal(manual):
+    """What a manual shows as it is to be typed or written: blocks and lines."""
+    text = (TOP / "man" / manual).read_text()
+    for block, line in re.findall(
+            r"^\.Bd -literal.*?\n(.*?)^\.Ed$|^\.Dl ([^\n]*\n)", text,
+            re.M | re.S):
+        lines = block or line
+        for escape, char in (("\\&", ""), ("\\(aq", "'"), ("\\(dq", '"'),
+                             ("\\e", "\\")):
+            lines = lines.replace(escape, char)
+        yield lines
+
+
+@pytest.mark.parametrize("manual", [m.name for m in MANUALS])
+def test_configuration_in_manuals(manual, tmp_path, keys):
+    """Each line that begins with a keyword, in its block, is taken by one side
+    at least."""
+    for lines in literal(manual):
+        first = re.match(r"\s*([A-Z][A-Za-z0-9]+)\s", lines)
+        if not first or first[1].lower() not in \
+                KNOWN["server"] | KNOWN["client"]:
+            continue
+        whys = [taken(side, lines, tmp_path, keys.path("ed25519-host"))
+                for side in KNOWN]
+        assert None in whys, f"{manual}: {lines}{whys}"
+
+
+def command_lines_of_manuals():
+    for manual in MANUALS:
+        for lines in literal(manual.name):
+            lines = lines.replace("\\\n", " ")
+            for line in re.findall(r"^\s*[$#] (hpn\w+ .*)", lines, re.M):
+                yield manual.name, line
+
+
+def test_command_lines_of_manuals():
+    """hpnssh's are fed to -G; of the others what is behind -o."""
+    count = 0
+    for manual, line in command_lines_of_manuals():
+        name, *args = shlex.split(line, comments=True)
+        for n, word in enumerate(args):
+            if word in (">", "|", "<", "&&"):
+                args = args[:n]
+                break
+        if name != "hpnssh":
+            args = [w for n, word in enumerate(args) if word == "-o"
+                    for w in args[n:n + 2]] + ["host"]
+            if name in ("hpnsshd", "hpnssh-keygen"):
+                continue
+        if "-O" in args or "-K" in args and not harness.built_with("GSSAPI"):
+            continue
+        done = run([hpn("ssh"), "-G", "-F", "none", *args])
+        assert done.rc == 0, f"{manual}: {line}: {done.errors}"
+        count += 1
+    assert count > 20
 
 
 def command_lines():
