@@ -302,7 +302,7 @@ packet_put(struct packet *p, const struct buf *msg)
 	return buf_err(&p->tx.postponed);
 }
 
-/* Bulk has to wait. */
+/* Whether so much waits to be sent, or is kept, that bulk has to wait. */
 static bool
 is_full(const struct packet *p)
 {

@@ -128,8 +128,8 @@ read_byte(const struct asking *a, char *c)
 	return read(a->in, c, 1);
 }
 
-/* 1, or 0 at the end of input; -1. What does not fit is read too, so that it is
- * not what the next reader gets. */
+/* Reads a line. 1, or 0 at the end of input; -1: error. What does not fit is
+ * read too, so that it is not what the next reader gets. */
 static ssize_t
 read_line(const struct asking *a, char *answer, size_t size)
 {

@@ -50,7 +50,8 @@ bool xfer_part_is_own(int fd);
  * itself a part which some copy writes: it is left alone. */
 int xfer_part_to_target(int fd, int at, const char *part, int to_at,
     const char *target);
-/* The same of a file that the caller holds open, whose attributes these are. */
+/* Does the same for a file that the caller holds open, and has the attributes
+ * of. */
 int xfer_part_give_name(const struct stat *st, int at, const char *part,
     int to_at, const char *target);
 

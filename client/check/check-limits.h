@@ -59,8 +59,9 @@ struct check_moved {
 	unsigned connections, channels;
 	bool refused; /* the host accepted no further connection */
 	bool held;    /* the peer's channel windows were used up */
-	bool queued;  /* packets have waited in a queue of the path */
-	bool filled;  /* packets have waited in that queue at times */
+	bool queued;  /* many samples show packets that wait in a queue of the
+		       * path (QUEUE_PART in check-move.c) */
+	bool filled;  /* at least a few samples show that (FILLED_PART) */
 	/* Segments that all connections have sent, and sent again, after the
 	 * slow start. 0: not known. */
 	uint64_t late_segments, late_again;

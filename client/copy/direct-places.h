@@ -47,7 +47,8 @@ void direct_places_move(struct direct_places *p,
     const struct xfer_target *sources, int n);
 /* Removes the new directory, if nothing is in it. */
 bool direct_places_remove_empty(struct direct_places *p);
-/* The same, or tells that it is left. Frees all. */
+/* Frees p. The new directory is removed if nothing is in it, else the user is
+ * told that it is left. */
 void direct_places_end(struct direct_places *p);
 
 #endif

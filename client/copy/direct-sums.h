@@ -27,8 +27,9 @@ struct direct_parties {
 	struct span key;     /* that the grant is bound to */
 };
 
-/* receipt: path of the file, which is made under another name; NULL: none. Ends
- * the program if it cannot be made. */
+/* Begins the sums of a copy. receipt: path of the file for them (NULL: none),
+ * which has another name until it is whole. Ends the program if that file
+ * cannot be made. */
 struct direct_sums *direct_sums_new(struct scp *scp, const char *receipt);
 /* Takes a message of the source's host (direct-wire.h). */
 void direct_sums_take(struct direct_sums *s, struct span message);

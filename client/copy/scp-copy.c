@@ -78,8 +78,8 @@ make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 	scp->made = true;
 }
 
-/* Whether path is a directory. needed: it has to be one; then it is made, or
- * the program ends. */
+/* Whether path is a directory. needed: it has to be one, so a missing one is
+ * made, and with a file in its place the program ends. */
 static bool
 remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
     bool needed)

@@ -6,8 +6,9 @@
  * the file `plan`, which is written last, so a --plan that was killed leaves
  * none.
  *
- *  plan       the words of the command, and what follows; the last 32
- *             bytes are the SHA-256 of all before
+ *  plan       the directory and the words of the command; of each shard the
+ *             number of names, their bytes, and the digest of its file;
+ *             the last 32 bytes are the SHA-256 of all before
  *  shard-0001 names of files, each with a NUL behind it
  *  done-0001  the plan's digest and the exit status
  */

@@ -26,7 +26,7 @@ unsigned sync_again_tries(void);
 /* Puts into run what earlier tries hand on: the time at which the first one
  * began, and how many names may still be deleted. */
 void sync_again_apply(struct sync_run *run);
-/* An item is done. */
+/* Notes an item that is done, for what a later try has to know. */
 void sync_again_item(const struct sync_run *run, const char *letters);
 /* True if the run may begin again after its connection was lost with err. */
 bool sync_again_may(const struct sync_run *run, int err);

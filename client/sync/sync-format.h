@@ -20,7 +20,7 @@ struct sync_format_item {
 	const struct walk_item *source; /* NULL of a delete */
 };
 
-/* NULL, or what is wrong with a format. */
+/* Tells what is wrong with a format. NULL: it is valid. */
 const char *sync_format_check(const char *format);
 /* Appends the line, with its end. The format must have passed the check. */
 void sync_format_put(struct buf *b, const char *format,

@@ -129,7 +129,8 @@ is_nothing(struct sync_run *run, struct sftp *s, const char *path)
 	return r == SFTP_NO_SUCH_FILE;
 }
 
-/* False: somebody else has it. */
+/* Makes the lock with the text in it. False: a lock is there, which somebody
+ * else has made. */
 static bool
 make_lock(struct sync_run *run, struct sftp *s, const char *path,
     const char *text)

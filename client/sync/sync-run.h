@@ -170,7 +170,7 @@ struct sync_moved {
 	uint64_t sent, received;
 };
 struct sync_moved sync_streams_moved(const struct sync_run *run);
-/* A turn of both ends. */
+/* Does a turn of the loops of both ends of the copy. */
 void sync_hosts_turn(struct sync_run *run, int timeout_ms);
 
 /* --mkpath: makes the directories above the path at the target's host. An error

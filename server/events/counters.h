@@ -67,7 +67,7 @@ void counters_count(struct counters *c, enum counter counter, uint64_t n);
  * ERR_SYSTEM: the file cannot be used. In both cases the counts are kept. */
 int counters_flush(struct counters *c) must_check;
 
-/* What is so now. */
+/* The sums over all monitors at this moment. */
 struct counters_now {
 	uint64_t total[COUNTER_COUNT];
 	uint64_t since;	      /* time(3) at which the totals began */
@@ -90,7 +90,7 @@ int counters_login(struct counters *c, uid_t uid, uint64_t max) must_check;
 /* Counts a session more. ERR_LIMIT: the user has max on all connections. Else
  * as counters_flush(). */
 int counters_session(struct counters *c, uint64_t max) must_check;
-/* Counts a session less. */
+/* Takes a session off the count. */
 void counters_session_end(struct counters *c);
 /* Sets how many sessions are open on this connection, where there is no limit;
  * counters_flush() writes it. */

@@ -17,8 +17,8 @@
 
 struct turned_away;
 
-/* NULL: nothing records them. All other functions here take NULL, and do
- * nothing then. */
+/* Makes what records refused connections. NULL: nothing does. All other
+ * functions here take NULL, and do nothing then. */
 struct turned_away *turned_away_new(struct loop *l,
     const struct server_conf *conf);
 /* Logs what is left, and frees t. */

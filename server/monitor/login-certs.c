@@ -20,8 +20,8 @@
 
 /* ---- the authority ----------------------------------------------------- */
 
-/* 1: the line has this key. 0: it has none, another one, or one that is too
- * short. Negative: it cannot be read. */
+/* Compares the key in a line with ca. 1: it is the same. 0: the line has none,
+ * another one, or one that is too short. Negative: it cannot be read. */
 static int
 line_has_key(const char *line, const struct key *ca)
 {

@@ -105,7 +105,7 @@ why_not(struct login *l, const struct resume_answer *a, struct login_try *t,
 	return why;
 }
 
-/* Decides by the answer. */
+/* Sets the outcome of the try by the answer of the old session's monitor. */
 static void
 weigh(struct login *l, const struct resume_answer *a, struct login_try *t)
 {

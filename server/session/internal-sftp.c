@@ -230,8 +230,8 @@ set_bounds(struct sftp_serve_bounds *b, const struct grant_scope *g)
 		.deletes = g->deletes };
 }
 
-/* False: it was logged why not. Of a grant that is its directory, which is
- * opened now, as the user. */
+/* Starts the SFTP server. False: the reason was logged. The likely one for a
+ * grant is its directory, which is opened here, as the user. */
 static bool
 start_serving(struct internal_sftp *is, const struct sftp_serve_opts *opts)
 {

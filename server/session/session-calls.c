@@ -142,7 +142,7 @@ monitor_lost(int fd)
 	buf_clear(&b);
 }
 
-/* Takes the answer apart. */
+/* Reads the terms that the server grants, and appends the answer to out. */
 static int
 take_survive(struct rd r, struct survive_terms *terms, struct buf *out)
 {

@@ -21,8 +21,8 @@
 struct session_events;
 struct session_start;
 
-/* NULL: nothing is logged or counted. All other functions here take NULL, and
- * do nothing then. */
+/* Makes what logs and counts the events of sessions. NULL: nothing does. All
+ * other functions here take NULL, and do nothing then. */
 struct session_events *session_events_new(struct loop *l, int monitor_fd,
     const struct server_conf *conf);
 /* For MetricsTextfile: has the figures of p sent every 10 s. */

@@ -91,7 +91,7 @@ void delta_pool_free(struct xfer_deltas *p); /* NULL: nothing */
 /* Prepares the search, once all sums are there. False: no memory. */
 bool delta_work_begin(struct delta_work *w, const struct xfer_deltas *p);
 void delta_work_clear(struct delta_work *w);
-/* Has a step done. */
+/* Gives the next step of a delta to a worker thread. */
 void delta_work_post(struct xfer_deltas *p, struct xfer_delta *d);
 /* Takes a delta whose step is done. NULL: no step is done, or, with wait, none
  * is under way. Without threads a step is done in this call. */

@@ -10,7 +10,7 @@
 #include "base/fd.h"
 #include "xfer/orders/ordered.h"
 
-/* 0, or an errno. */
+/* Sets the attributes of an order on the open file. 0, or an errno. */
 static int
 set(struct xfer *x, int fd, const struct xfer_order *o)
 {

@@ -64,7 +64,8 @@ clear_here(struct xfer *x, const struct xfer_order *o, struct local_dir *at,
 	return gone;
 }
 
-/* 0, or an errno; -1: it was reported. */
+/* Makes the directory of an order on this host. 0, or an errno; -1: the failure
+ * was reported. */
 static int
 make_here(struct xfer *x, const struct xfer_order *o, struct local_dir *at,
     const char *name)

@@ -133,9 +133,9 @@ struct xfer_away {
 	 * the session ended). */
 	enum xfer_away_end end;
 	char *words;
-	/* Is called when the name was looked at: it is what it was, or it is
-	 * not, as end says. The owner then calls xfer_away_go(), or leaves
-	 * it. */
+	/* Is called when the name was looked at. end tells whether the file is
+	 * still the one that the plan knows; the owner then calls
+	 * xfer_away_go(), or leaves the file. */
 	void (*looked)(struct xfer_away *a);
 	void (*done)(struct xfer_away *a);
 	size_t parents; /* of the backup's path: bytes that were made */
@@ -143,14 +143,15 @@ struct xfer_away {
 	bool has_parents, cleared; /* the backup's parents; what had its name */
 };
 
-/* False: no memory. */
+/* Fills *a for a name that is to go. False: no memory. */
 bool xfer_away_init(struct xfer_away *a, struct xfer *x, const char *path,
     const struct sftp_attrs *was, const char *backup) must_check;
 void xfer_away_clear(struct xfer_away *a);
-/* At a server. */
+/* At a server: look asks for the attributes of the name and calls looked(), go
+ * removes the name or makes it the backup and calls done(). */
 void xfer_away_look(struct xfer_away *a);
 void xfer_away_go(struct xfer_away *a);
-/* On this host, at once: a->end and a->words. */
+/* Does both on this host, at once; a->end and a->words have the outcome. */
 void xfer_away_here(struct xfer_away *a, const struct xfer_below *backup,
     struct local_dir *at, const char *name);
 /* Reports a failure, or that the name has changed. */
@@ -161,7 +162,8 @@ void xfer_away_report(const struct xfer_away *a);
 /* At a server: may f be renamed to its target? False: it is asked first, and
  * then touched. If nothing can be done, f has failed. */
 bool xfer_way_is_clear(struct xfer_file *f);
-/* On this host, at once. False: f fails, which was reported. */
+/* Makes the name of the target of f free, on this host and at once. False: f
+ * fails, which was reported. */
 bool xfer_way_clear_here(struct xfer_file *f);
 /* f was not renamed: a backup that was made gets its name back, unless
  * something else has that. */

@@ -70,7 +70,7 @@ struct rcp_sink_state {
 
 void rcp_sink_state_write(char out[RCP_SINK_STATE_LEN],
     const struct rcp_sink_state *s);
-/* 0 or ERR_FORMAT. */
+/* Reads what rcp_sink_state_write() wrote. ERR_FORMAT. */
 int rcp_sink_state_parse(struct rcp_sink_state *s,
     const char in[RCP_SINK_STATE_LEN]) must_check;
 

@@ -75,7 +75,8 @@ read_who(const char **p)
 		}
 }
 
-/* "s" is the user's unless the group is named. */
+/* The bits that the letter s stands for: that of the user, unless the group is
+ * named. */
 static uint32_t
 set_id_bits(unsigned who)
 {

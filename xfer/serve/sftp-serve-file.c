@@ -308,7 +308,8 @@ put_entry(struct sftp_serve *s, int dir, struct rd *entries)
 	sftp_put_attrs(&s->out, &attrs);
 }
 
-/* False: there are no entries, and the request was answered with the reason. */
+/* Whether a READDIR has entries to tell. False: it was answered with the reason
+ * why not. */
 static bool
 has_entries(struct sftp_serve *s, struct serve_op *op)
 {

@@ -67,8 +67,8 @@ facts_of(const struct serve_op *op, const struct serve_place *p, bool there,
 	return facts;
 }
 
-/* 0: the target may be replaced by renaming a part to it. -1: put-file is
- * refused, with errno. */
+/* Looks whether the target may be replaced by renaming a part to it. 0, or -1
+ * with the errno that put-file is refused with. */
 static int
 check_plan(const struct serve_op *op, const struct serve_place *p, bool there,
     const struct stat *made)

@@ -193,7 +193,8 @@ get_stat(struct serve_walk *w, const char *name, struct stat *st)
 				      LOCAL_LINKS_NONE, st);
 }
 
-/* 0, or -1: no memory. */
+/* Writes the entry of a name, or passes over a name that rules exclude. 0, or
+ * -1: no memory. */
 static int
 entry(struct serve_walk *w, struct buf *b, const char *name)
 {
@@ -224,7 +225,8 @@ entry(struct serve_walk *w, struct buf *b, const char *name)
 	return 0;
 }
 
-/* 0, or -1: the walk cannot go on. */
+/* Goes on to the next directory, and writes the beginning of its group. 0, or
+ * -1: the walk cannot go on. */
 static int
 next_group(struct serve_walk *w, struct buf *b)
 {

@@ -194,8 +194,8 @@ void xfer_progress_came(struct xfer_file *f, uint64_t len);
 /* The size that the source has now, after it ended early, is known. */
 void xfer_progress_end_checked(struct xfer_file *f);
 void xfer_progress_write_failed(struct xfer_file *f);
-/* True: what was written may be lost. False: xfer_part_withdraw() has seen to
- * that. */
+/* Notes whether data that was written may be lost. False is for
+ * xfer_part_withdraw(), which has seen to it. */
 void xfer_progress_unstored(struct xfer_file *f, bool unstored);
 /* len bytes at offset are still to be moved. */
 void xfer_range_add(struct xfer_file *f, uint64_t offset, uint64_t len);

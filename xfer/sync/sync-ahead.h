@@ -26,7 +26,7 @@ enum { SYNC_AHEAD_FILES = 16 }; /* files of rules in one directory */
  * n names that files of rules have. All is borrowed until the end. */
 int sync_ahead_new(struct sync_ahead **out, struct sftp *s, const char *root,
     struct sync_scan *scan, const char *const *names, size_t n) must_check;
-/* Before the scan. */
+/* To be called before the scan is freed. */
 void sync_ahead_free(struct sync_ahead *a); /* NULL: nothing */
 /* As sync_scan_next(). */
 int sync_ahead_next(struct sync_ahead *a, struct walk_item *item) must_check;

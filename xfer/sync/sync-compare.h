@@ -81,7 +81,8 @@ bool sync_keeps_time(const struct sync_opts *o, enum walk_kind kind);
 bool sync_time_is_near(const struct sync_opts *o, int64_t a, int64_t b);
 
 enum { SYNC_ITEM_LEN = 11 };
-/* ">f.st......", for an upload "<f.st......"; also of SYNC_NOTHING. */
+/* Writes the letters of -i for a decision, such as ">f.st......", or for an
+ * upload "<f.st......". SYNC_NOTHING has letters, too. */
 void sync_itemise(const struct sync_decision *d, bool up,
     const struct walk_item *source, char out[SYNC_ITEM_LEN + 1]);
 

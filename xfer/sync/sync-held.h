@@ -27,7 +27,8 @@ struct sync_pair_state;
 struct sync_plan;
 
 /* Offers the open group's next name, with its entries at the source and at the
- * target (NULL: it is missing there). True: the name waits; it was copied. */
+ * target (NULL: it is missing there). True: the name waits, and the group has
+ * its own copies of the path and the entries. */
 bool sync_held_takes(struct sync_plan *p, const char *path, unsigned source,
     const struct walk_item *s, const struct walk_item *t);
 /* True if a name of the open group waits. */

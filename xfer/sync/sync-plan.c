@@ -189,7 +189,7 @@ from_spool(struct sync_plan *p, struct sync_spool *spool)
 	return 1;
 }
 
-/* Both trees are known. */
+/* Tells the hook that both trees are known, with the counts. */
 static void
 tell_compared(struct sync_plan *p)
 {
@@ -200,7 +200,8 @@ tell_compared(struct sync_plan *p)
 		h->compared(h->arg, &p->counts);
 }
 
-/* One step. 1; 0: the phase is over; SYNC_SCAN_LATER; ERR_*. */
+/* Does one step of the phase. 1: it goes on; 0: it is over; SYNC_SCAN_LATER: an
+ * answer has to come first; ERR_*. */
 static int
 step(struct sync_plan *p)
 {

@@ -71,7 +71,8 @@ struct scan_window *scan_window_new(const struct scan_window_source *from);
 void scan_window_free(struct scan_window *w); /* NULL: nothing */
 int scan_window_next(struct scan_window *w, struct walk_item *item);
 void scan_window_fill(struct scan_window *w);
-/* Maps the ids of one item to the target's. 1; SYNC_SCAN_LATER; ERR_*. */
+/* Maps the ids of one item to those of the target. 1: item has them;
+ * SYNC_SCAN_LATER: the answer with them has not come yet; ERR_*. */
 int scan_window_map(struct scan_window *w, struct walk_item *item);
 
 #endif

@@ -513,7 +513,7 @@ spill(struct list_dir *d)
 	count_bytes(d, before);
 }
 
-/* All is known of d. */
+/* Ends the reading of d, of which all is known now. */
 static void
 make_whole(struct list_dir *d)
 {
@@ -571,7 +571,7 @@ list_go_on(struct list_dir *d)
 
 /* ---- telling ------------------------------------------------------------ */
 
-/* The head has been told. */
+/* Leaves the head, all of which has been told. */
 static void
 leave(struct scan_list *l)
 {

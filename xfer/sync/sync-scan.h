@@ -63,10 +63,11 @@ struct sync_scan_opts {
 /* Begins the scan. What o points to is borrowed. */
 int sync_scan_new(struct sync_scan **out, struct sftp *s,
     const struct sync_scan_opts *o) must_check;
-/* Also in the middle of the scan. */
+/* Frees the scan, which may be in the middle of its work. */
 void sync_scan_free(struct sync_scan *c); /* NULL: nothing */
-/* 1: *item is the next item, valid until the next call. SYNC_SCAN_LATER. 0: the
- * scan is whole. ERR_*: it is not, and never will be. A group that could not be
+/* Gets the next item. 1: it is *item, valid until the next call.
+ * SYNC_SCAN_LATER: it has not come yet. 0: the scan is whole. ERR_*: it is not,
+ * and never will be. A group that could not be
  * read is an item with a status. */
 int sync_scan_next(struct sync_scan *c, struct walk_item *item) must_check;
 /* For a scan with owners: reads the items that have come, so that their ids are

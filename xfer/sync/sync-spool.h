@@ -32,8 +32,8 @@ struct sync_spool {
 
 void sync_spool_init(struct sync_spool *s);
 void sync_spool_clear(struct sync_spool *s);
-/* 0; ERR_LIMIT: the record is too long; ERR_SYSTEM: the file cannot be
- * written. */
+/* Appends a record. ERR_LIMIT: the record is too long; ERR_SYSTEM: the file
+ * cannot be written. */
 int sync_spool_put(struct sync_spool *s, const void *p,
     size_t len) must_check;
 /* sync_spool_end() returns the place of the next record. sync_spool_read()

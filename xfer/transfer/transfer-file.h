@@ -100,8 +100,8 @@ bool xfer_sparse_write(struct xfer_file *f, const uint8_t *p, size_t len,
 /* transfer-small.c */
 /* Moves f as a small file, if it is one. False: it takes the ordinary steps. */
 bool xfer_small_start(struct xfer_file *f);
-/* True: f may be moved as a small file later, but enough is under way now, or
- * it is not known yet what the server can do. */
+/* Whether f has to wait before xfer_small_start() is called: enough is under
+ * way now, or it is not known yet what the server can do. */
 bool xfer_small_waits(struct xfer *x, const struct xfer_file *f);
 
 /* transfer-between.c: all of it does nothing if there is no second host. */

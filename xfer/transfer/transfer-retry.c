@@ -140,8 +140,9 @@ xfer_file_go_on(struct xfer_file *f)
 	if (f->failed) {
 		xfer_file_done(f);
 	} else if (f->up) {
-		/* Another file may have taken the part's name, or the target's:
-		 * so what is there has to show what it is, as with -Z. */
+		/* Another file may have taken the name of the part or of the
+		 * target meanwhile. So what lies there is compared with the
+		 * source before it is used, as if resuming was asked for. */
 		xfer_file_note_kept(f);
 		xfer_file_restart(f, f->x->origin.stream == NULL);
 	} else if (f->target.reuse == XFER_REUSE_WHOLE ||

@@ -38,7 +38,8 @@ request_map(struct xfer_file *f)
 	    e->stream->s, &e->handle, f->progress.next, map_done, e);
 }
 
-/* False: the answer makes no sense, and nothing was done. */
+/* Takes the ranges with data from an answer. False: it makes no sense, and
+ * nothing was done. */
 static bool
 take_map(struct xfer_handle *e, struct rd *r, bool *more)
 {

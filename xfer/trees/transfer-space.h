@@ -6,8 +6,10 @@
 #include "xfer/streams/transfer-stream.h"
 
 /* transfer-space.c */
-/* A file was found, which is counted; the root of a tree begins. */
+/* Counts f, which was found, among the files that need room. */
 void xfer_space_add(struct xfer_file *f);
+/* Notes the root of a tree when its listing begins: whether the whole tree fits
+ * is decided once, at its end. Other directories are passed over. */
 void xfer_space_tree(struct xfer_dir *d);
 /* Asks for the free space, if that is due, and decides whether a tree fits when
  * all of it is listed. */
