@@ -231,7 +231,7 @@ open_named(const char *path, int flags, mode_t mode)
 	char name[PATH_MAX];
 	enum writers writers;
 	struct walk w;
-	int fd = -1, saved;
+	int fd = -1;
 
 	flags |= O_CLOEXEC | O_NOCTTY;
 	if (begin(&w, path) == 0 && walk(&w, name, true) == 0) {
@@ -243,9 +243,7 @@ open_named(const char *path, int flags, mode_t mode)
 		else
 			fd = openat(w.dir, name, flags | O_NOFOLLOW, mode);
 	}
-	saved = errno;
 	fd_close(&w.dir);
-	errno = saved;
 	return fd;
 }
 
@@ -254,7 +252,7 @@ open_named_dir(const char *path)
 {
 	char name[PATH_MAX];
 	struct walk w;
-	int fd = -1, saved, flags;
+	int fd = -1, flags;
 
 	if (begin(&w, path) == 0 && walk(&w, name, true) == 0) {
 		flags = O_CLOEXEC |
@@ -264,9 +262,7 @@ open_named_dir(const char *path)
 		if (fd == -1 && errno == EACCES)
 			fd = openat(w.dir, name, FILE_STEP | flags);
 	}
-	saved = errno;
 	fd_close(&w.dir);
-	errno = saved;
 	return fd;
 }
 
@@ -276,7 +272,7 @@ open_named_socket(const char *path)
 	char name[PATH_MAX];
 	struct walk w;
 	struct stat st;
-	int fd = -1, saved;
+	int fd = -1;
 
 	if (begin(&w, path) == 0 && walk(&w, name, true) == 0)
 		fd = openat(w.dir, name, FILE_ITSELF | O_CLOEXEC);
@@ -288,9 +284,7 @@ open_named_socket(const char *path)
 		fd_close(&fd);
 		errno = EACCES;
 	}
-	saved = errno;
 	fd_close(&w.dir);
-	errno = saved;
 	return fd;
 }
 
@@ -300,7 +294,6 @@ open_named_parent(const char *path, const char **last)
 	const char *slash = strrchr(path, '/');
 	char name[PATH_MAX];
 	struct walk w;
-	int saved;
 
 	*last = slash != NULL ? slash + 1 : path;
 	if (**last == '\0') {
@@ -309,8 +302,6 @@ open_named_parent(const char *path, const char **last)
 	}
 	if (begin(&w, path) == 0 && walk(&w, name, false) == 0)
 		return w.dir;
-	saved = errno;
 	fd_close(&w.dir);
-	errno = saved;
 	return -1;
 }

@@ -244,16 +244,14 @@ int
 mux_socket_connect(int *fd, const char *path, int timeout_ms)
 {
 	struct sockaddr_un sun;
-	int r, socket, saved;
+	int r, socket;
 
 	*fd = -1;
 	if ((r = fill_address(&sun, path)) != 0 ||
 	    (r = find_socket(&socket, path, &sun)) != 0)
 		return r;
 	r = connect_within(fd, &sun, timeout_ms);
-	saved = errno;
 	fd_close(&socket);
-	errno = saved;
 	if (r != 0 || may_talk(*fd))
 		return r;
 	fd_close(fd);

@@ -16,11 +16,6 @@ STOCK = b"SSH-2.0-OpenSSH_9.2p1 Debian-2"
 
 
 @pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
-
-
-@pytest.fixture
 def stranger(keys):
     return load_key(keys.path("ed25519-stranger"))
 

@@ -17,8 +17,7 @@ from grants import (ANY, CHANGE, DELETE, DENIED, EXTENDED, FAILURE, GET,
                     request, u64, use)
 from sshwire import (CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_FAILURE,
-                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, load_key,
-                     string)
+                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, string)
 from tickets import ask, log_in, reach
 from tickets import redeem as redeem_ticket
 
@@ -32,11 +31,6 @@ pytestmark = [
                        reason="grants need a server of the superuser's"),
 ]
 YES = "LogLevel VERBOSE\nTransferGrants yes\nSubsystem sftp internal-sftp\n"
-
-
-@pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
 
 
 @pytest.fixture

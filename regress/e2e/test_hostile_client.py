@@ -55,11 +55,6 @@ def wire(server):
 
 
 @pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
-
-
-@pytest.fixture
 def stranger(keys):
     """A key that nobody has let in."""
     return load_key(keys.path("ed25519-stranger"))

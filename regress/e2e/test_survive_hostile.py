@@ -14,7 +14,7 @@ from descriptors import copy_of
 from sshwire import (CHANNEL_OPEN, GLOBAL_REQUEST, REQUEST_SUCCESS,
                      SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_REQUEST,
                      USERAUTH_SUCCESS,
-                     fake_servers, load_key, string)
+                     fake_servers, string)
 from survive import REQUEST, ask, begin, reset, resume
 from test_survive_server import works
 from tickets import log_in
@@ -30,11 +30,6 @@ pytestmark = [
 ]
 YES = "LogLevel VERBOSE\nSurvive yes"
 EXT_INFO, IGNORE, BANNER = 7, 2, 53
-
-
-@pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
 
 
 # ---- servers -------------------------------------------------------------

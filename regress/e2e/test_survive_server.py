@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, USERAUTH_FAILURE,
-                     Closed, Reader, load_key, string)
+                     Closed, Reader, string)
 from survive import METHOD, REQUEST, ask, begin, reset, resume, show
 from survive import request as resume_request
 from tickets import log_in, reach
@@ -27,11 +27,6 @@ pytestmark = [
                        reason="Survive needs a server of the superuser's"),
 ]
 YES = "LogLevel VERBOSE\nSurvive yes"
-
-
-@pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from sshwire import (CHANNEL_DATA, CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUES
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_FAILURE,
                      REQUEST_FAILURE, USERAUTH_FAILURE, USERAUTH_INFO_REQUEST,
                      USERAUTH_INFO_RESPONSE, USERAUTH_SUCCESS, Reader, connect,
-                     load_key, string)
+                     string)
 from tickets import (METHOD, REQUEST, ask, log_in, reach, redeem, request,
                      show)
 
@@ -31,11 +31,6 @@ pytestmark = [
                        reason="tickets need a server of the superuser's"),
 ]
 YES = "LogLevel VERBOSE\nLoginTickets yes"
-
-
-@pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from sshwire import (CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS,
-                     DISCONNECT, load_key)
+                     DISCONNECT)
 from test_tickets import YES, refused
 from tickets import METHOD, ask, log_in, redeem
 
@@ -23,11 +23,6 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0,
                        reason="tickets need a server of the superuser's"),
 ]
-
-
-@pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
 
 
 @pytest.fixture

@@ -133,24 +133,38 @@ test_lost_answers(void **state)
 }
 
 /* Two tries arrive in another order than they were made: the client has heard
- * the answer to the second one, then the server sees the first one. The key
- * that the client has is good until it has spoken over another transport. */
+ * the answer to the second one, then the server sees the first one, so many
+ * times. *late is the first one, by *early. */
+static struct pair
+overtaken(struct pair *early, struct survive_request *late, unsigned times)
+{
+	uint8_t proof[SURVIVE_PROOF_LEN], answer[SURVIVE_PROOF_LEN];
+	struct pair p = granted();
+	struct survive_request q;
+
+	*early = p;
+	*late = request(early, "first");
+	q = request(&p, "second");
+	assert_int_equal(come(&p, &q, proof, answer), 0);
+	assert_int_equal(confirm(&p, &q, proof, 77, answer), 0);
+	for (unsigned i = 0; i < times; i++) {
+		early->server = p.server;
+		assert_int_equal(come(early, late, proof, answer), 0);
+		p.server = early->server;
+	}
+	return p;
+}
+
+/* The key that the client has is good until it has spoken over another
+ * transport. */
 static void
 test_tries_that_overtake(void **state)
 {
 	uint8_t proof[SURVIVE_PROOF_LEN], answer[SURVIVE_PROOF_LEN];
-	struct pair p = granted(), early = p;
-	struct survive_request late = request(&early, "first"), q;
+	struct survive_request late, q;
+	struct pair early, p = overtaken(&early, &late, SURVIVE_OTHERS_MAX);
 
 	(void)state;
-	q = request(&p, "second");
-	assert_int_equal(come(&p, &q, proof, answer), 0);
-	assert_int_equal(confirm(&p, &q, proof, 77, answer), 0);
-	for (unsigned i = 0; i < SURVIVE_OTHERS_MAX; i++) {
-		early.server = p.server;
-		assert_int_equal(come(&early, &late, proof, answer), 0);
-		p.server = early.server;
-	}
 	q = request(&p, "third");
 	assert_int_equal(q.generation, 1);
 	assert_int_equal(come(&p, &q, proof, answer), 0);
@@ -166,18 +180,10 @@ static void
 test_too_many_tries(void **state)
 {
 	uint8_t proof[SURVIVE_PROOF_LEN], answer[SURVIVE_PROOF_LEN];
-	struct pair p = granted(), early = p;
-	struct survive_request late = request(&early, "first"), q;
+	struct survive_request late, q;
+	struct pair early, p = overtaken(&early, &late, SURVIVE_OTHERS_MAX + 1);
 
 	(void)state;
-	q = request(&p, "second");
-	assert_int_equal(come(&p, &q, proof, answer), 0);
-	assert_int_equal(confirm(&p, &q, proof, 77, answer), 0);
-	for (unsigned i = 0; i <= SURVIVE_OTHERS_MAX; i++) {
-		early.server = p.server;
-		assert_int_equal(come(&early, &late, proof, answer), 0);
-		p.server = early.server;
-	}
 	assert_int_equal(p.server.n_others, SURVIVE_OTHERS_MAX);
 	q = request(&p, "third");
 	assert_int_equal(come(&p, &q, proof, answer), ERR_DENIED);

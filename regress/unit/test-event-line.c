@@ -224,75 +224,102 @@ test_largest_number(void **state)
 	free(line);
 }
 
+/* A log in a new file, which may have only ten bytes between limit() and
+ * unlimit(). */
+struct small_log {
+	char path[32];
+	int fd;
+	struct rlimit before;
+	struct event_sink *sink;
+};
+
+static void
+small_log_open(struct small_log *l)
+{
+	char spec[64];
+
+	*l = (struct small_log){ .path = "/tmp/hpn-events-XXXXXX" };
+	l->fd = mkstemp(l->path);
+	assert_true(l->fd >= 0);
+	snprintf(spec, sizeof spec, "file:%s", l->path);
+	l->sink = event_sink_new(spec, 0);
+	assert_non_null(l->sink);
+	log_set_level(LOG_LVL_QUIET); /* the limit holds for that, too */
+}
+
+static void
+limit(struct small_log *l)
+{
+	struct rlimit small = { .rlim_cur = 10 };
+
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &l->before), 0);
+	small.rlim_max = l->before.rlim_max;
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+}
+
+static void
+unlimit(const struct small_log *l)
+{
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &l->before), 0);
+}
+
+static void
+small_log_close(struct small_log *l)
+{
+	event_sink_free(l->sink);
+	close(l->fd);
+	assert_int_equal(unlink(l->path), 0);
+}
+
 /* A log that may not grow further loses lines, counts them, and ends nobody.
  * What it has of a line that was cut is taken back. */
 static void
 test_full_file(void **state)
 {
-	char path[] = "/tmp/hpn-events-XXXXXX", spec[64];
-	struct rlimit before, small = { .rlim_cur = 10 };
+	struct small_log l;
 	struct event_sink *s;
 	struct buf b = { 0 }, text = { 0 };
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	small.rlim_max = before.rlim_max;
-	snprintf(spec, sizeof spec, "file:%s", path);
-	s = event_sink_new(spec, 0);
-	assert_non_null(s);
-	log_set_level(LOG_LVL_QUIET); /* the limit holds for that, too */
+	small_log_open(&l);
+	s = l.sink;
 	buf_put(&b, "1234567\n", 8);
 	event_sink_put(s, &b);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+	limit(&l);
 	event_sink_put(s, &b); /* cut */
 	event_sink_put(s, &b); /* too soon after that */
 	assert_int_equal(event_sink_dropped(s), 2);
-	assert_int_equal(lseek(fd, 0, SEEK_END), 8);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+	assert_int_equal(lseek(l.fd, 0, SEEK_END), 8);
+	unlimit(&l);
 	usleep(1100 * 1000);
 	event_sink_put(s, &b);
 	assert_int_equal(event_sink_dropped(s), 2);
-	event_sink_free(s);
-	assert_int_equal(lseek(fd, 0, SEEK_SET), 0);
-	assert_int_equal(fd_read_file(fd, &text, 100), 0);
+	assert_int_equal(lseek(l.fd, 0, SEEK_SET), 0);
+	assert_int_equal(fd_read_file(l.fd, &text, 100), 0);
 	assert_int_equal(buf_len(&text), 16);
 	assert_memory_equal(buf_data(&text), "1234567\n1234567\n", 16);
 	buf_clear(&text);
 	buf_clear(&b);
-	close(fd);
-	assert_int_equal(unlink(path), 0);
+	small_log_close(&l);
 }
 
 /* Of several lines those that are whole stay, and do not count as dropped. */
 static void
 test_full_amid_lines(void **state)
 {
-	char path[] = "/tmp/hpn-events-XXXXXX", spec[64];
-	struct rlimit before, small = { .rlim_cur = 10 };
-	struct event_sink *s;
+	struct small_log l;
 	struct buf b = { 0 };
-	int fd = mkstemp(path);
 
 	(void)state;
-	assert_true(fd >= 0);
-	assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
-	small.rlim_max = before.rlim_max;
-	snprintf(spec, sizeof spec, "file:%s", path);
-	s = event_sink_new(spec, 0);
-	assert_non_null(s);
-	log_set_level(LOG_LVL_QUIET);
+	small_log_open(&l);
 	buf_put(&b, "1\n2\n345678\n9\n", 13);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-	event_sink_put(s, &b);
-	assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
-	assert_int_equal(event_sink_dropped(s), 2);
-	assert_int_equal(lseek(fd, 0, SEEK_END), 4);
-	event_sink_free(s);
+	limit(&l);
+	event_sink_put(l.sink, &b);
+	unlimit(&l);
+	assert_int_equal(event_sink_dropped(l.sink), 2);
+	assert_int_equal(lseek(l.fd, 0, SEEK_END), 4);
 	buf_clear(&b);
-	close(fd);
-	assert_int_equal(unlink(path), 0);
+	small_log_close(&l);
 }
 
 int
