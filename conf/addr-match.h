@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Compares addresses with lists of wildcard patterns and CIDR networks, as in
- * Match Address, from="..." and user@host patterns.
+ * Compares addresses with lists of addresses, CIDR networks and wildcard
+ * patterns, as in Match Address, from="..." and user@host patterns.
  *
  * Threads: any.
  */
@@ -12,9 +12,11 @@
 
 #include "base/err.h"
 
-/* Compares addr with a comma list of patterns and networks, of which ! negates
- * one. 1: a match; -1: a negated match; 0: no match; ERR_SYNTAX (below -1): a
- * network is malformed. addr NULL: only checks the list. */
+/* Compares addr with a comma list of addresses, networks and patterns, of which
+ * ! negates one. 1: a match; -1: a negated match; 0: no match; ERR_SYNTAX
+ * (below -1): a network is malformed, or an item is empty. An address in the
+ * list means all texts of it. A network without a scope ("%eth0") is that of
+ * all scopes. addr NULL: only checks the list. */
 int addr_match_list(const char *addr, const char *list) must_check;
 
 /* Like addr_match_list(), for a peer with an address and a name (host, may be

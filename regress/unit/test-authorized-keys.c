@@ -271,7 +271,7 @@ when_options_apply(void **state)
 		{ "from=\"*.example.org\"", AUTHKEYS_APPLIES },
 		{ "from=\"!192.0.2.7,*\"", AUTHKEYS_OTHER_CLIENT },
 		{ "from=\"198.51.100.1\"", AUTHKEYS_OTHER_CLIENT },
-		{ "from=\"\"", AUTHKEYS_OTHER_CLIENT },
+		{ "from=\"\"", AUTHKEYS_BAD_NETWORK },
 		{ "from=\"192.0.2.0/33\"", AUTHKEYS_BAD_NETWORK },
 	};
 
