@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 #include "base/tcp.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -146,4 +147,14 @@ tcp_rtt_us(int fd)
 
 	tcp_trips(fd, &trips);
 	return trips.least;
+}
+
+bool
+tcp_is_connected(int fd)
+{
+	struct sockaddr_storage peer;
+	socklen_t len = sizeof peer;
+
+	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0 ||
+	    errno == ENOTSOCK;
 }

@@ -35,9 +35,13 @@ enum {
 	WAIT_TTY_MS = 2000,
 	WAIT_MS = 10 * 1000,
 	WAIT_FIRST_MS = 250,
-	/* Seconds that a try may take for each of its steps. */
-	TRY_S = 3,
-	TRY_MAX_S = 20,
+	/* Seconds that a try may take for each of its steps: at first, and at
+	 * most, after others that have reached a slow host. And for all steps
+	 * together: that many times as long, at most TRY_WHOLE_MAX_MS. */
+	STEP_S = 3,
+	STEP_MAX_S = 20,
+	TRY_STEPS = 3,
+	TRY_WHOLE_MAX_MS = 30 * 1000,
 };
 
 enum survive_state {
@@ -69,7 +73,9 @@ struct survive {
 	uint64_t acked, unacked; /* messages, by then */
 	uint64_t rtt_us;  /* the round trip when the connection was new */
 	uint64_t lost_ms; /* clock_boot_ms() */
+	uint64_t connect_ms, whole_ms; /* limits of the try */
 	unsigned tries;
+	unsigned slow; /* tries that have reached the host, but took too long */
 };
 
 struct survive *
@@ -350,12 +356,23 @@ is_final(int err)
 	return err == ERR_DENIED;
 }
 
+/* True if the other connection has got further than TCP's first packets. A
+ * path through which nothing gets is no reason to wait longer the next time:
+ * when it works again, a new try is the fastest way back. */
+static bool
+is_reached(const struct survive *s)
+{
+	return tcp_is_connected(sshclient_fd(s->fresh));
+}
+
 static void
 on_try_over(void *arg)
 {
 	struct survive *s = arg;
 
 	s->timer = NULL;
+	if (s->refused == ERR_TIMEOUT && is_reached(s))
+		s->slow++;
 	free_fresh(s);
 	if (!is_final(s->refused)) {
 		try_later(s);
@@ -377,11 +394,63 @@ on_try_ended(void *arg, int err)
 	set_timer(s, 0, on_try_over);
 }
 
-static bool
-is_over(const struct survive *s)
+/* Ends a try that takes too long as a whole, though each step of it was within
+ * its limit. */
+static void
+on_whole_time(void *arg)
 {
-	return clock_boot_ms() - s->lost_ms >=
-	    (uint64_t)s->terms.seconds * 1000;
+	struct survive *s = arg;
+
+	log_debug("another connection takes too long");
+	s->refused = ERR_TIMEOUT;
+	on_try_over(s);
+}
+
+/* Ends a try that has reached nobody, after the time of the first step. The
+ * kernel repeats its first packets more and more rarely. */
+static void
+on_connect_time(void *arg)
+{
+	struct survive *s = arg;
+
+	if (is_reached(s))
+		set_timer(s, s->whole_ms - s->connect_ms, on_whole_time);
+	else
+		on_whole_time(s);
+}
+
+/* Milliseconds that the session has left for coming back. */
+static uint64_t
+left_ms(const struct survive *s)
+{
+	uint64_t all = (uint64_t)s->terms.seconds * 1000;
+	uint64_t gone = clock_boot_ms() - s->lost_ms;
+
+	return gone < all ? all - gone : 0;
+}
+
+/* Seconds for TCP's first packets and the server's first answer, on this
+ * path. */
+static unsigned
+first_step_s(const struct survive *s)
+{
+	return (unsigned)MIN(STEP_S + 2 * s->rtt_us / 1000000, STEP_MAX_S);
+}
+
+static unsigned
+step_s(const struct survive *s)
+{
+	return MIN(first_step_s(s) + s->slow, STEP_MAX_S);
+}
+
+/* Limits the time of the try that has begun. */
+static void
+limit_try(struct survive *s)
+{
+	s->whole_ms = MIN(MIN(step_s(s) * TRY_STEPS * 1000, TRY_WHOLE_MAX_MS),
+	    left_ms(s));
+	s->connect_ms = MIN(first_step_s(s) * 1000, s->whole_ms);
+	set_timer(s, s->connect_ms, on_connect_time);
 }
 
 static void
@@ -394,7 +463,7 @@ try_again(void *arg)
 		.first = s->p.client,
 		.watched = true,
 		.resume = &s->resume,
-		.resume_wait_s = (int)MIN(TRY_S + s->tries, TRY_MAX_S),
+		.resume_wait_s = (int)step_s(s),
 		.arg = s,
 		.ready = on_ready,
 		.ended = on_try_ended,
@@ -403,7 +472,7 @@ try_again(void *arg)
 	s->timer = NULL;
 	if (s->tries == 0)
 		sshclient_close_lost(s->p.client);
-	if (is_over(s)) {
+	if (left_ms(s) == 0) {
 		log_error("The session is given up after %u s.",
 		    (unsigned)s->terms.seconds);
 		end(s, ERR_TIMEOUT);
@@ -415,6 +484,7 @@ try_again(void *arg)
 		.handle = { s->handle, sizeof s->handle },
 		.received =
 		    packet_received(sshlogin_packet(s->p.login)) };
+	limit_try(s);
 	if (sshclient_new(&s->fresh, &params) != 0) {
 		s->fresh = NULL;
 		try_later(s);
@@ -427,7 +497,7 @@ survive_begin(struct survive *s, int err)
 	if (s == NULL || s->state != SURVIVE_ARMED)
 		return false;
 	s->lost_ms = clock_boot_ms();
-	s->tries = 0;
+	s->tries = s->slow = 0;
 	try_later(s);
 	log_info("The connection to %s was lost (%s); trying again for %u s.",
 	    s->p.conf->host.hostname, err_text(err),

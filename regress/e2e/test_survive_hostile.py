@@ -5,6 +5,7 @@ against hpnssh, and processes of users against their monitors."""
 import contextlib
 import os
 import resource
+import select
 import signal
 import socket
 import time
@@ -12,9 +13,8 @@ import time
 import pytest
 from descriptors import copy_of
 from sshwire import (CHANNEL_OPEN, GLOBAL_REQUEST, REQUEST_SUCCESS,
-                     SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_REQUEST,
-                     USERAUTH_SUCCESS,
-                     fake_servers, string)
+                     SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_FAILURE,
+                     USERAUTH_REQUEST, USERAUTH_SUCCESS, fake_servers, string)
 from survive import REQUEST, ask, begin, reset, resume
 from test_survive_server import works
 from tickets import log_in
@@ -105,6 +105,48 @@ def test_time_is_up_however_slow_the_answer(make, later):
     assert done.rc == 255
     assert "given up after 3 s" in done.errors
     assert took < 15 * harness.SLOW, took
+
+
+def test_a_try_is_bounded_as_a_whole(make):
+    """Each answer comes in time, but altogether they take too long, as on a
+    path that was lost meanwhile: there is another try."""
+    left = []
+
+    def slowly(w):
+        def rest():
+            time.sleep(2.6)
+            poll = select.poll()
+            poll.register(w.sock, select.POLLRDHUP)
+            left.append(bool(poll.poll(0)))
+
+        rest()
+        w.identify()
+        rest()
+        w.handshake(server.host)
+        w.expect(SERVICE_REQUEST)
+        rest()
+        w.say(SERVICE_ACCEPT, "ssh-userauth")
+        w.expect(USERAUTH_REQUEST)
+        rest()
+
+    def script(w):
+        if server.connections == 1:
+            let_in(w, server.host, 60)
+            time.sleep(.3)
+            reset(w)
+        elif server.connections == 2:
+            slowly(w)
+        else:
+            w.handshake(server.host)
+            w.expect(SERVICE_REQUEST)
+            w.say(SERVICE_ACCEPT, "ssh-userauth")
+            w.expect(USERAUTH_REQUEST)
+            w.say(USERAUTH_FAILURE, "publickey", False)
+
+    server = make(script)
+    done, took = run(server)
+    assert (done.rc, server.connections) == (255, 3), (done.errors, left)
+    assert left[-1], left
 
 
 # ---- processes of users --------------------------------------------------
