@@ -85,6 +85,13 @@ loginrec_logout(const struct loginrec *rec)
 	endutxent();
 }
 
+/* A record by pututxline() would be another login in the history. */
+void
+loginrec_move(const struct loginrec *rec)
+{
+	(void)rec;
+}
+
 void
 loginrec_failed(const struct loginrec *rec)
 {

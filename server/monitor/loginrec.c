@@ -131,6 +131,17 @@ loginrec_logout(const struct loginrec *rec)
 }
 
 void
+loginrec_move(const struct loginrec *rec)
+{
+	struct utmp u;
+
+	if (is_of_another(rec))
+		return;
+	fill(&u, rec, USER_PROCESS);
+	put_utmp(&u);
+}
+
+void
 loginrec_failed(const struct loginrec *rec)
 {
 	struct utmp u;

@@ -26,6 +26,9 @@ struct loginrec_last {
 
 void loginrec_login(const struct loginrec *rec);
 void loginrec_logout(const struct loginrec *rec);
+/* Has the record of who is logged in now name another host. The records of past
+ * logins keep the first one. */
+void loginrec_move(const struct loginrec *rec);
 /* Records a failed attempt, for lastb(1). */
 void loginrec_failed(const struct loginrec *rec);
 /* Fills *last with the last login. False: there was none. */

@@ -151,6 +151,49 @@ monitor_events_limit(struct monitor_events *me, const char *what)
 	write_line(me, &b);
 }
 
+/* ---- sessions that go on ------------------------------------------------- */
+
+void
+monitor_events_detached(struct monitor_events *me, const char *why)
+{
+	struct buf b = { 0 };
+
+	if (me == NULL)
+		return;
+	begin_line(me, &b, "conn-detached");
+	json_put_text(&b, "why", why);
+	write_line(me, &b);
+}
+
+void
+monitor_events_resumed(struct monitor_events *me, uint64_t away_ms,
+    const char *address, uint32_t port)
+{
+	struct buf b = { 0 };
+
+	if (me == NULL)
+		return;
+	begin_line(me, &b, "conn-resumed");
+	json_put_ms(&b, "seconds", away_ms);
+	json_put_text(&b, "new_peer", address);
+	json_put_number(&b, "new_port", port);
+	write_line(me, &b);
+}
+
+void
+monitor_events_given_up(struct monitor_events *me, uint64_t away_ms,
+    const char *why)
+{
+	struct buf b = { 0 };
+
+	if (me == NULL)
+		return;
+	begin_line(me, &b, "conn-given-up");
+	json_put_ms(&b, "seconds", away_ms);
+	json_put_text(&b, "why", why);
+	write_line(me, &b);
+}
+
 /* ---- logins ------------------------------------------------------------- */
 
 static void

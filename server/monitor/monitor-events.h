@@ -11,6 +11,7 @@
 #define HPN_SERVER_MONITOR_MONITOR_EVENTS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "base/wire.h"
@@ -37,6 +38,14 @@ void monitor_events_auth(struct monitor_events *me, const struct login *l,
     const struct key *key);
 /* The server refused more. what: the limit's name, a keyword. */
 void monitor_events_limit(struct monitor_events *me, const char *what);
+/* The session has lost its connection, goes on over another one, or is given
+ * up, after so many milliseconds without one. why: a word of docs/EVENTS.md. In
+ * these functions me may be NULL. */
+void monitor_events_detached(struct monitor_events *me, const char *why);
+void monitor_events_resumed(struct monitor_events *me, uint64_t away_ms,
+    const char *address, uint32_t port);
+void monitor_events_given_up(struct monitor_events *me, uint64_t away_ms,
+    const char *why);
 /* The counters of this connection; NULL: it is not counted, or me is NULL. */
 struct monitor_counts *monitor_events_counts(struct monitor_events *me);
 

@@ -32,7 +32,7 @@ static struct loginrec
 record_of(const struct monitor *m, const char *tty)
 {
 	return (struct loginrec){ .user = m->login->user->name,
-		.host = m->peer.host,
+		.host = m->tty_host != NULL ? m->tty_host : m->peer.host,
 		.tty = tty,
 		.pid = m->child, /* the process that has the terminal's
 				  * master */
@@ -171,10 +171,25 @@ monitor_on_pty_end(struct monitor *m, struct rd *in, struct buf *out)
 }
 
 void
+monitor_move_ttys(struct monitor *m, const char *host)
+{
+	struct loginrec rec;
+
+	free(m->tty_host);
+	m->tty_host = xstrdup(host);
+	for (size_t i = 0; geteuid() == 0 && i < m->tty_count; i++) {
+		rec = record_of(m, m->ttys[i]);
+		loginrec_move(&rec);
+	}
+}
+
+void
 monitor_logout_all(struct monitor *m)
 {
 	while (m->tty_count > 0)
 		forget_tty(m, m->tty_count - 1);
+	free(m->tty_host);
+	m->tty_host = NULL;
 }
 
 uint64_t

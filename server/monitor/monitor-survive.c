@@ -3,6 +3,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "keys/key.h"
 #include "server/monitor/login-before.h"
 #include "server/monitor/login-bounds.h"
+#include "server/monitor/monitor-events.h"
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/monitor.h"
 #include "server/monitor/rendezvous.h"
@@ -68,11 +70,19 @@ struct monitor_survive {
 	bool detached;
 	uint64_t since_ms; /* when it is detached */
 	int slot;	   /* survive-slot.h; -1: none */
+	char address[64];  /* where the client was last */
 	struct loop_timer *timer, *kill_timer;
 };
 
 /* Time within which a process that was told to end has to do so. */
 enum { END_MS = 10 * 1000 };
+
+/* Milliseconds for which the session is detached. */
+static uint64_t
+away_ms(const struct monitor_survive *s)
+{
+	return s->detached ? clock_boot_ms() - s->since_ms : 0;
+}
 
 /* ---- the process of the session ----------------------------------------- */
 
@@ -87,11 +97,14 @@ on_kill_time(void *arg)
 	kill(s->m->child, SIGKILL);
 }
 
+/* Ends the session, whose client is not waited for any more. event: the reason
+ * in the log of events. */
 static void
-end_session(struct monitor_survive *s, const char *why)
+end_session(struct monitor_survive *s, const char *event, const char *why)
 {
 	log_info("Session of %s from %s is ended: %s", s->m->login->shown_name,
 	    s->m->peer_text, why);
+	monitor_events_given_up(s->m->events, away_ms(s), event);
 	kill(s->m->child, SIGTERM);
 	if (s->kill_timer == NULL)
 		s->kill_timer = loop_after(s->loop, END_MS, on_kill_time, s);
@@ -118,7 +131,7 @@ on_time(void *arg)
 	s->timer = NULL;
 	snprintf(why, sizeof why, "%u s without a client",
 	    (unsigned)s->terms.seconds);
-	end_session(s, why);
+	end_session(s, "time", why);
 }
 
 /* Counts the session among those of its user that wait for their client. */
@@ -130,13 +143,42 @@ take_slot(struct monitor_survive *s)
 	if (s->slot == -1 &&
 	    survive_slot_take(s->dir, (uint32_t)l->user->uid,
 		l->conf.login.survive.max, &s->slot) != 0)
-		end_session(s, "too many sessions of this user are detached");
+		end_session(s, "max",
+		    "too many sessions of this user are detached");
 }
+
+/* Has the terminals' login records name the host where the client was last, and
+ * a note behind it. */
+static void
+show_host(const struct monitor_survive *s, const char *note)
+{
+	struct monitor *m = s->m;
+	char *text;
+
+	xasprintf(&text, "%s%s",
+	    strcmp(s->address, m->peer.address) == 0 ? m->peer.host :
+						       s->address,
+	    note);
+	monitor_move_ttys(m, text);
+	free(text);
+}
+
+enum why_detached { DETACHED_LOST, DETACHED_SILENT, DETACHED_MOVED };
+
+/* The reasons in the log of events, and in the log for people. */
+static const struct {
+	const char *event, *text;
+} reasons[] = {
+	[DETACHED_LOST] = { "lost", "connection lost" },
+	[DETACHED_SILENT] = { "silent", "no answer" },
+	[DETACHED_MOVED] = { "moved",
+	    "its client comes by another connection" },
+};
 
 /* Notes that the session has no connection: its time to wait begins. It is not
  * counted yet if its client is about to take it over. */
 static void
-detach(struct monitor_survive *s, const char *why)
+detach(struct monitor_survive *s, enum why_detached why)
 {
 	const struct login *l = s->m->login;
 
@@ -145,8 +187,10 @@ detach(struct monitor_survive *s, const char *why)
 	s->detached = true;
 	s->since_ms = clock_boot_ms();
 	log_info("Session of %s from %s is detached: %s", l->shown_name,
-	    s->m->peer_text, why);
+	    s->m->peer_text, reasons[why].text);
+	monitor_events_detached(s->m->events, reasons[why].event);
 	proc_title("%s [detached]", l->user->name);
+	show_host(s, " [detached]");
 	s->timer = loop_after(s->loop, (uint64_t)s->terms.seconds * 1000,
 	    on_time, s);
 	if (s->timer == NULL)
@@ -160,11 +204,14 @@ attach(struct monitor_survive *s, const struct resume_question *q)
 {
 	const struct login *l = s->m->login;
 
-	log_info("Session of %s from %s goes on from %.*s after %llu s",
-	    l->shown_name, s->m->peer_text, (int)q->peer.len,
-	    (const char *)q->peer.p,
-	    (unsigned long long)(clock_boot_ms() - s->since_ms) / 1000);
+	snprintf(s->address, sizeof s->address, "%.*s", (int)q->address.len,
+	    (const char *)q->address.p);
+	log_info("Session of %s from %s goes on from %s port %u after %llu s",
+	    l->shown_name, s->m->peer_text, s->address, (unsigned)q->port,
+	    (unsigned long long)away_ms(s) / 1000);
+	monitor_events_resumed(s->m->events, away_ms(s), s->address, q->port);
 	proc_title("%s [priv]", l->user->name);
+	show_host(s, "");
 	s->detached = false;
 	fd_close(&s->slot);
 	loop_cancel(s->loop, s->timer);
@@ -349,7 +396,7 @@ on_asker(void *arg, int fd, int events)
 		return;
 	}
 	if (byte == RESUME_END)
-		end_session(s, "its client may not come back");
+		end_session(s, "refused", "its client may not come back");
 	if (byte == RESUME_ATTACH && sock != -1 &&
 	    say(s, SURVIVE_ATTACH, a->q.received, sock) == 0) {
 		a->state = ASKING_ATTACH;
@@ -400,13 +447,13 @@ on_talk(void *arg, int fd, int events)
 	switch (msg.word) {
 	case SURVIVE_DETACHED:
 		detach(s, msg.n == (uint64_t)-ERR_TIMEOUT ?
-			"no answer" : "connection lost");
+			DETACHED_SILENT : DETACHED_LOST);
 		/* The process has not got the whole connection. */
 		if (s->asker.state == ASKING_ATTACH)
 			drop_asker(s);
 		break;
 	case SURVIVE_FROZEN:
-		detach(s, "its client comes by another connection");
+		detach(s, DETACHED_MOVED);
 		if (s->asker.state == ASKING_FREEZE &&
 		    answer_asker(s, msg.n) != 0)
 			drop_asker(s);
@@ -443,6 +490,7 @@ monitor_survive_prepare(struct monitor *m)
 	s->m = m;
 	s->dir = dir;
 	s->listening = s->talk = s->slot = s->asker.fd = -1;
+	snprintf(s->address, sizeof s->address, "%s", m->peer.address);
 	buf_put(&s->hostkey, l->hostkey.p, l->hostkey.len);
 	if (buf_err(&s->hostkey) != 0)
 		fatal("out of memory");

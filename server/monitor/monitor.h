@@ -93,6 +93,8 @@ struct monitor {
 	char *id_local; /* our identification line */
 	char *ttys[MONITOR_TTYS_MAX]; /* names of terminals in use; owned */
 	size_t tty_count;
+	char *tty_host; /* what their login records name in place of
+			 * peer.host; NULL: nothing else. Owned. */
 	uint64_t sign_busy_ms; /* see monitor_sign_wait_ms() */
 };
 
@@ -149,6 +151,9 @@ int monitor_on_lost(struct monitor *m, struct rd *in, struct buf *out);
 /* Sends the answer to the current request now, for a handler that has to send
  * something after it. */
 int monitor_answer(struct monitor *m, const struct buf *fields) must_check;
+/* Has the login records of all terminals name this host, until the next call,
+ * because the session is detached, or its client came back from elsewhere. */
+void monitor_move_ttys(struct monitor *m, const char *host);
 /* Records the end of all logins on terminals that are still recorded. */
 void monitor_logout_all(struct monitor *m);
 

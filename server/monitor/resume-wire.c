@@ -19,7 +19,7 @@ resume_put_question(struct buf *b, const struct resume_question *q)
 	buf_put_string(b, q->user.p, q->user.len);
 	buf_put_string(b, q->address.p, q->address.len);
 	buf_put_string(b, q->hostkey.p, q->hostkey.len);
-	buf_put_string(b, q->peer.p, q->peer.len);
+	buf_put_u32(b, q->port);
 }
 
 int
@@ -37,7 +37,7 @@ resume_get_question(struct rd r, struct resume_question *q)
 	q->user = rd_string(&r);
 	q->address = rd_string(&r);
 	q->hostkey = rd_string(&r);
-	q->peer = rd_string(&r);
+	q->port = rd_u32(&r);
 	return rd_end(&r);
 }
 

@@ -41,7 +41,7 @@ struct resume_question {
 	uint32_t uid;
 	/* Of the new connection. */
 	struct span session_id, user, address, hostkey;
-	struct span peer; /* "address port n" */
+	uint32_t port; /* the client's, beside address */
 };
 
 /* The answer. All behind the verdict only if that is RENDEZVOUS_GOOD.

@@ -46,7 +46,7 @@ ask(const struct login_request *q, const struct survive_resume *request,
     struct span fields, struct buf *answer, struct resume_answer *a, int *fd)
 {
 	const struct login *l = q->login;
-	struct buf data = { 0 }, message = { 0 }, peer = { 0 };
+	struct buf data = { 0 }, message = { 0 };
 	struct resume_question question = {
 		.generation = request->generation,
 		.received = request->received,
@@ -56,12 +56,11 @@ ask(const struct login_request *q, const struct survive_resume *request,
 		.user = text_span(l->name),
 		.address = text_span(l->peer->address),
 		.hostkey = l->hostkey,
+		.port = l->peer->port,
 	};
 	int dir, r = rendezvous_open(&dir);
 
-	buf_printf(&peer, "%s port %u", l->peer->address, l->peer->port);
 	put_data(q, fields, &data);
-	question.peer = buf_span(&peer);
 	question.data = buf_span(&data);
 	resume_put_question(&message, &question);
 	if (r == 0)
@@ -70,7 +69,6 @@ ask(const struct login_request *q, const struct survive_resume *request,
 	if (r == 0)
 		r = resume_get_answer(rd_from_buf(answer), a);
 	fd_close(&dir);
-	buf_clear(&peer);
 	buf_clear(&data);
 	buf_clear(&message);
 	return r;
