@@ -42,6 +42,7 @@ enum {
 	STEP_MAX_S = 20,
 	TRY_STEPS = 3,
 	TRY_WHOLE_MAX_MS = 30 * 1000,
+	YOUNG_MS = 1000, /* by then the kernel has repeated a first packet */
 };
 
 enum survive_state {
@@ -73,7 +74,8 @@ struct survive {
 	uint64_t acked, unacked; /* messages, by then */
 	uint64_t rtt_us;  /* the round trip when the connection was new */
 	uint64_t lost_ms; /* clock_boot_ms() */
-	uint64_t connect_ms, whole_ms; /* limits of the try */
+	uint64_t try_ms;  /* clock_ms() when the try began */
+	uint64_t connect_ms, whole_ms; /* its limits */
 	unsigned tries;
 	unsigned slow; /* tries that have reached the host, but took too long */
 };
@@ -113,6 +115,13 @@ survive_free(struct survive *s)
 static void on_ask_time(void *arg);
 static void try_again(void *arg);
 
+static void
+free_fresh(struct survive *s)
+{
+	sshclient_free(s->fresh);
+	s->fresh = NULL;
+}
+
 static int
 take_grant(struct survive *s, struct rd data)
 {
@@ -151,6 +160,25 @@ ask_for_answer(const struct survive *s)
 	    ANSWER_MS + (uint32_t)MIN(2 * s->rtt_us / 1000, 60000));
 }
 
+/* True if the other connection has got further than TCP's first packets. A
+ * path through which nothing gets is no reason to wait longer the next time:
+ * when it works again, a new try is the fastest way back. */
+static bool
+is_reached(const struct survive *s)
+{
+	return tcp_is_connected(sshclient_fd(s->fresh));
+}
+
+/* True if the try that runs began on a path that has led nowhere so far, or
+ * from an address that is gone. A try that has just begun may end well, also
+ * where routes change all the time. */
+static bool
+is_stuck(const struct survive *s)
+{
+	return !netwatch_has_address(sshclient_fd(s->fresh)) ||
+	    (!is_reached(s) && clock_ms() - s->try_ms > YOUNG_MS);
+}
+
 /* Called when this host's addresses or routes have changed. If the connection's
  * own address is gone, the connection is lost. */
 static void
@@ -159,6 +187,11 @@ on_net(void *arg)
 	struct survive *s = arg;
 	int fd = packet_fd_in(sshlogin_packet(s->p.login));
 
+	if (s->state == SURVIVE_CONNECTING && is_stuck(s)) {
+		log_debug("the path has changed: another connection at once");
+		free_fresh(s);
+		s->state = SURVIVE_WAITING;
+	}
 	if (s->state == SURVIVE_WAITING)
 		set_timer(s, 0, try_again);
 	else if (s->state == SURVIVE_ARMED && !netwatch_has_address(fd))
@@ -307,13 +340,6 @@ try_later(struct survive *s)
 	set_timer(s, wait_ms(s), try_again);
 }
 
-static void
-free_fresh(struct survive *s)
-{
-	sshclient_free(s->fresh);
-	s->fresh = NULL;
-}
-
 /* Goes on over `fresh`, because the server has agreed. */
 static void
 on_agreed(void *arg)
@@ -354,15 +380,6 @@ static bool
 is_final(int err)
 {
 	return err == ERR_DENIED;
-}
-
-/* True if the other connection has got further than TCP's first packets. A
- * path through which nothing gets is no reason to wait longer the next time:
- * when it works again, a new try is the fastest way back. */
-static bool
-is_reached(const struct survive *s)
-{
-	return tcp_is_connected(sshclient_fd(s->fresh));
 }
 
 static void
@@ -484,7 +501,9 @@ try_again(void *arg)
 		.handle = { s->handle, sizeof s->handle },
 		.received =
 		    packet_received(sshlogin_packet(s->p.login)) };
+	s->try_ms = clock_ms();
 	limit_try(s);
+	log_debug("another connection, try %u", s->tries);
 	if (sshclient_new(&s->fresh, &params) != 0) {
 		s->fresh = NULL;
 		try_later(s);
