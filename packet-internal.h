@@ -264,6 +264,8 @@ int packet_keep_drop(struct packet *p, uint64_t received) must_check;
  * the old ring, which the caller frees. */
 void packet_keep_begin_again(struct packet *p, struct packet_row *old);
 
+/* The protocol allows a packet of length rx.len. */
+bool packet_rx_length_is_possible(const struct packet *p);
 int packet_tx_raw(struct packet *p, const void *bytes, size_t len) must_check;
 /* Sets the pieces of the ring's content in order; returns how many, 0 to 2. */
 int packet_ring_pieces(const struct packet_ring *r, struct span piece[2]);

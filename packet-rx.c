@@ -224,9 +224,8 @@ pass_refused(struct packet *p)
 	return tell_broken(ERR_MAC, 0);
 }
 
-/* The protocol allows a packet of length rx.len. */
-static bool
-length_is_possible(const struct packet *p)
+bool
+packet_rx_length_is_possible(const struct packet *p)
 {
 	const struct cipher *c = p->half[PACKET_RX].cipher;
 	size_t align = c != NULL ? cipher_align(c) : 8;
@@ -259,7 +258,7 @@ take_length(struct packet *p)
 		if (r != 0)
 			return r;
 	}
-	if (!length_is_possible(p))
+	if (!packet_rx_length_is_possible(p))
 		return refuse(p, ERR_PACKET_LENGTH, 0);
 	p->rx.have_len = true;
 	return 1;

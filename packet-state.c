@@ -111,6 +111,7 @@ int
 packet_import(struct packet *p, struct rd *in)
 {
 	struct span held, rx, tx;
+	uint8_t expect;
 	int r;
 
 	ENSURE(p->rx.buf == NULL && p->half[0].cipher == NULL);
@@ -119,7 +120,7 @@ packet_import(struct packet *p, struct rd *in)
 	if ((r = take_half(p, PACKET_TX, in)) != 0 ||
 	    (r = take_half(p, PACKET_RX, in)) != 0)
 		return r;
-	p->rx.expect = (enum packet_expect)rd_u8(in);
+	expect = rd_u8(in);
 	p->tx.postponing = rd_bool(in);
 	held = rd_string(in);
 	p->rekey.bytes = rd_u64(in);
@@ -130,6 +131,12 @@ packet_import(struct packet *p, struct rd *in)
 	tx = rd_string(in);
 	if ((r = rd_err(in)) != 0)
 		return r;
+	/* The process that has exported the state may be the peer's by now, if
+	 * the peer has broken it. */
+	if (expect > PACKET_EXPECT_CONNECTION ||
+	    (p->rx.have_len && !packet_rx_length_is_possible(p)))
+		return ERR_FORMAT;
+	p->rx.expect = (enum packet_expect)expect;
 	buf_put(&p->tx.postponed, held.p, held.len);
 	if ((r = buf_err(&p->tx.postponed)) != 0)
 		return r;

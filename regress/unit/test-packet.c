@@ -440,6 +440,40 @@ test_export_import(void **state)
 	}
 }
 
+/* hpnsshd-auth tells the state of a connection, and may be the peer's by then:
+ * a length that no packet has is not believed. */
+static void
+test_import_of_lengths(void **state)
+{
+	static const uint32_t lengths[] = { 0, 1, 5, 17, CIPHER_LEN_MAX + 16,
+		UINT32_MAX, 32 };
+	const size_t last = ARRAY_LEN(lengths) - 1;
+
+	(void)state;
+	for (size_t i = 0; i <= last; i++) {
+		struct packet_keys k;
+		struct packet *to;
+		struct pair t;
+		struct buf st;
+		struct rd in;
+
+		pair_open(&t);
+		make_keys(&k, "aes128-gcm@openssh.com", NULL, true);
+		assert_int_equal(packet_set_keys(t.b, PACKET_RX, &k, true), 0);
+		t.b->rx.have_len = true;
+		t.b->rx.len = lengths[i];
+		buf_init_secret(&st);
+		assert_int_equal(packet_export(t.b, &st), 0);
+		to = packet_new(t.fd[1], t.fd[1], true);
+		in = rd_from_buf(&st);
+		assert_int_equal(packet_import(to, &in),
+		    i < last ? ERR_FORMAT : 0);
+		buf_clear(&st);
+		packet_free(to);
+		pair_close(&t);
+	}
+}
+
 static void
 note_line(void *arg, const char *text)
 {
@@ -698,6 +732,7 @@ main(void)
 		cmocka_unit_test(test_ping_in_clear_is_refused),
 		cmocka_unit_test(test_strict_refuses_ignore),
 		cmocka_unit_test(test_export_import),
+		cmocka_unit_test(test_import_of_lengths),
 		cmocka_unit_test(test_identification),
 		cmocka_unit_test(test_unsent_follows_rate),
 		cmocka_unit_test(test_room),
