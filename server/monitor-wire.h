@@ -89,6 +89,9 @@ enum monitor_request {
 	 * from the session process; answer: name of the grant, empty: none is
 	 * given */
 	MONITOR_GRANT,
+	/* name of a grant; from the session process; answer: bool, whether the
+	 * grant and all connections by it have ended */
+	MONITOR_GRANT_END,
 	MONITOR_REQUEST_COUNT,
 };
 

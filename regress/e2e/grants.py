@@ -13,6 +13,7 @@ from tickets import METHOD, reach
 from harness import ME
 
 REQUEST = "grant@hpnssh.org"
+END = "grant-end@hpnssh.org"
 LIST, READ, MAKE, CHANGE, LINK, DELETE, MODE, OWNER, TIMES = (
     1 << i for i in range(9))
 PUT = LIST | MAKE | CHANGE | MODE | TIMES
@@ -54,6 +55,13 @@ def give(wire, path, version=b"\1", raw=None, **kw):
     name = r.string()
     assert r.rest() == b"" and len(name) == 24
     return Grant(wire, name, key)
+
+
+def take_back(wire, name, version=b"\1"):
+    """Whether the server says that nothing is left of the grant."""
+    wire.send(message(GLOBAL_REQUEST, END, True) + version + string(name))
+    kind, _ = wire.expect(REQUEST_SUCCESS, REQUEST_FAILURE)
+    return kind == REQUEST_SUCCESS
 
 
 def request(wire, grant, user=ME, key=None, session_id=None, proof=None,

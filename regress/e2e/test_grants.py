@@ -14,10 +14,11 @@ from grants import (ANY, CHANGE, DELETE, DENIED, EXTENDED, FAILURE, GET,
                     HANDLE, LINK, LIST, MAKE, MKDIR, NO_SUCH_FILE, OK,
                     OPENDIR, OWNER, PUT, READ, REALPATH, REMOVE, RENAME, STAT,
                     STATUS, SYMLINK, UNSUPPORTED, WRITE, Sftp, fields, give,
-                    request, u64, use)
+                    request, take_back, u64, use)
 from sshwire import (CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_FAILURE,
-                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, string)
+                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, message,
+                     string)
 from tickets import ask, log_in, reach
 from tickets import redeem as redeem_ticket
 
@@ -329,6 +330,74 @@ def test_it_dies_with_who_gave_it(server, key, root, how):
     assert time.monotonic() - begin < harness.LONG
     refused(server, grant, "unknown, or its session has ended")
     assert harness.wait_for(lambda: not server.connections())
+
+
+def test_it_is_taken_back(server, key, root):
+    """All connections by it have ended when the answer comes; others stay."""
+    first = log_in(server, key)
+    grant, other = give(first, root), give(first, root)
+    wires = [in_by(server, grant) for _ in range(3)]
+    sftp = [Sftp(w) for w in wires]
+    stays = Sftp(in_by(server, other))
+    kind, handle = sftp[0].open("new", 0x1a)
+    assert kind == HANDLE
+    before = set(server.connections())
+    assert take_back(first, grant.name)
+    assert len(before - set(server.connections())) >= 3
+    for w in wires:
+        w.was_ended()
+    assert (root / "new").read_bytes() == b""
+    assert stays.write("b", b"x") == OK
+    refused(server, grant, "unknown, or used before")
+    # It is over, as often as one asks; and so is what never was.
+    assert take_back(first, grant.name)
+    assert take_back(first, bytes(24))
+    assert take_back(log_in(server, key), other.name)
+    assert stays.write("c", b"x") == OK
+    assert not take_back(first, other.name, version=b"\2")
+    assert stays.write("d", b"x") == OK
+
+
+def test_it_is_taken_back_before_its_use(server, key, root):
+    first = log_in(server, key)
+    grant = give(first, root)
+    assert take_back(first, grant.name)
+    refused(server, grant, "unknown, or used before")
+
+
+@pytest.mark.parametrize("name", [b"", bytes(23), bytes(25)])
+def test_a_name_that_is_none(server, key, root, name):
+    first = log_in(server, key)
+    give(first, root)
+    first.send(message(GLOBAL_REQUEST, END, True) + b"\1" + string(name))
+    first.was_ended()
+
+
+def test_one_that_does_not_hear(server, key, root):
+    """The answer is that something is left of it, until it is not."""
+    first = log_in(server, key)
+    grant = give(first, root)
+    before = set(server.connections())
+    wire = in_by(server, grant)
+    Sftp(wire)
+    session, = [pid for pid in set(server.connections()) - before
+                if b"[priv]" not in harness.title(pid)]
+    os.kill(session, signal.SIGSTOP)
+    try:
+        assert not take_back(first, grant.name)
+        refused(server, grant, "unknown, or used before")
+    finally:
+        os.kill(session, signal.SIGCONT)
+    assert harness.wait_for(lambda: take_back(first, grant.name))
+    wire.was_ended()
+
+
+def test_nobody_takes_back_by_a_grant(server, key, root):
+    first = log_in(server, key)
+    grant = give(first, root)
+    wire = in_by(server, grant)
+    assert not take_back(wire, grant.name)
+    assert Sftp(wire).write("a", b"x") == OK
 
 
 def test_it_does_not_wait_for_who_may_come_back(make_server, key, root):

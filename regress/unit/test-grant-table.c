@@ -315,6 +315,27 @@ a_full_table(void **state)
 	assert_int_equal(s->t.n, 1);
 }
 
+static void
+taken_back(void **state)
+{
+	static const uint8_t none[TICKET_SERIAL_LEN];
+	struct setting *s = *state;
+	struct grant_request q = plain(s);
+	uint8_t serials[3][TICKET_SERIAL_LEN];
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(grant_table_mint(&s->t, &q, 1000, serials[i]),
+		    0);
+	grant_table_end(&s->t, (struct span){ none, sizeof none });
+	grant_table_end(&s->t, (struct span){ serials[1], 3 });
+	assert_int_equal(s->t.n, 3);
+	grant_table_end(&s->t, (struct span){ serials[1], TICKET_SERIAL_LEN });
+	assert_int_equal(s->t.n, 2);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(show(s, serials[i], s->key, "data", "", 2000),
+		    i == 1 ? RENDEZVOUS_UNKNOWN : RENDEZVOUS_GOOD);
+}
+
 int
 main(void)
 {
@@ -332,6 +353,7 @@ main(void)
 		    tear_down),
 		cmocka_unit_test_setup_teardown(a_full_table, set_up,
 		    tear_down),
+		cmocka_unit_test_setup_teardown(taken_back, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

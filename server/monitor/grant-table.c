@@ -143,22 +143,31 @@ take_part(struct grant *g, struct grant_limits *part)
 	g->connections--;
 }
 
+/* The place of a grant in the table; t->n: it is not there. */
+static size_t
+find(const struct grant_table *t, struct span serial)
+{
+	size_t i = 0;
+
+	while (i < t->n && (serial.len != sizeof t->v[i].serial ||
+			       memcmp(t->v[i].serial, serial.p,
+				   serial.len) != 0))
+		i++;
+	return i;
+}
+
 enum rendezvous_verdict
 grant_table_redeem(struct grant_table *t, struct span serial,
     struct span data, struct span proof, struct span address, uint64_t now_ms,
     const struct grant **out)
 {
-	struct grant *g = NULL;
-	size_t i;
+	size_t i = find(t, serial);
+	struct grant *g = &t->v[i];
 
-	for (i = 0; i < t->n && g == NULL; i++)
-		if (serial.len == sizeof t->v[i].serial &&
-		    memcmp(t->v[i].serial, serial.p, serial.len) == 0)
-			g = &t->v[i];
-	if (g == NULL)
+	if (i == t->n)
 		return RENDEZVOUS_UNKNOWN;
 	if (!is_signed(g, data, proof)) {
-		take_out(t, i - 1);
+		take_out(t, i);
 		return RENDEZVOUS_WRONG;
 	}
 	if (is_over(g, now_ms))
@@ -169,6 +178,15 @@ grant_table_redeem(struct grant_table *t, struct span serial,
 	g->begin_ms = 0;
 	*out = g;
 	return RENDEZVOUS_GOOD;
+}
+
+void
+grant_table_end(struct grant_table *t, struct span serial)
+{
+	size_t i = find(t, serial);
+
+	if (i < t->n)
+		take_out(t, i);
 }
 
 void

@@ -66,6 +66,8 @@ int grant_table_mint(struct grant_table *t, const struct grant_request *q,
 enum rendezvous_verdict grant_table_redeem(struct grant_table *t,
     struct span serial, struct span data, struct span proof,
     struct span address, uint64_t now_ms, const struct grant **g);
+/* Ends a grant, if it is there. */
+void grant_table_end(struct grant_table *t, struct span serial);
 void grant_table_clear(struct grant_table *t);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/monitor/monitor-grants.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -16,12 +18,15 @@
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/monitor.h"
 
+enum { TAKE_BACK_MS = 1000 };
+
 /* The monitor of a connection by a grant. */
 struct granted {
 	TAILQ_ENTRY(granted) entry;
 	struct monitor_grants *mg;
 	struct loop_fd *watch;
 	int fd;
+	uint8_t serial[TICKET_SERIAL_LEN]; /* of its grant */
 };
 
 struct monitor_grants {
@@ -29,6 +34,7 @@ struct monitor_grants {
 	struct grant_table table;
 	TAILQ_HEAD(granted_list, granted) list;
 	unsigned n; /* of them */
+	uint8_t serial[TICKET_SERIAL_LEN]; /* of the grant that was used last */
 };
 
 /* ---- who gives grants --------------------------------------------------- */
@@ -87,6 +93,7 @@ monitor_grants_judge(struct monitor_grants *mg,
 	    q->address, now_ms, &g);
 	if (v != RENDEZVOUS_GOOD)
 		return v;
+	memcpy(mg->serial, g->serial, sizeof mg->serial);
 	one = g->scope;
 	one.bytes = g->part.bytes;
 	one.files = g->part.files;
@@ -115,6 +122,7 @@ monitor_grants_keep(struct monitor_grants *mg, int fd)
 
 	g->mg = mg;
 	g->fd = fd;
+	memcpy(g->serial, mg->serial, sizeof g->serial);
 	g->watch = loop_watch(mg->loop, fd, LOOP_READ, on_granted_end, g);
 	if (g->watch == NULL)
 		fatal("out of memory");
@@ -176,6 +184,78 @@ monitor_on_grant(struct monitor *m, struct rd *in, struct buf *out)
 	if (r == 0)
 		buf_put_string(out, name, given ? sizeof name : 0);
 	grant_request_clear(&q);
+	return r;
+}
+
+/* ---- a grant that is taken back ----------------------------------------- */
+
+/* Asks the monitors of connections by a grant to end these, and puts their
+ * sockets, which are open as long as they are, into fds. Returns how many. */
+static int
+end_all(struct monitor_grants *mg, const uint8_t *serial,
+    struct pollfd fds[GRANT_CONNECTIONS_MAX])
+{
+	struct granted *g;
+	int n = 0;
+
+	TAILQ_FOREACH(g, &mg->list, entry) {
+		if (memcmp(g->serial, serial, sizeof g->serial) != 0 ||
+		    n == GRANT_CONNECTIONS_MAX)
+			continue;
+		(void)shutdown(g->fd, SHUT_WR);
+		fds[n++] = (struct pollfd){ .fd = g->fd, .events = POLLIN };
+	}
+	return n;
+}
+
+/* Removes those that have ended. */
+static void
+drop_ended(struct monitor_grants *mg, const struct pollfd *fds, int n)
+{
+	struct granted *g, *next;
+
+	for (int i = 0; i < n; i++)
+		for (g = TAILQ_FIRST(&mg->list); g != NULL; g = next) {
+			next = TAILQ_NEXT(g, entry);
+			if (g->fd == fds[i].fd && fds[i].revents != 0)
+				on_granted_end(g, g->fd, LOOP_READ);
+		}
+}
+
+/* Ends a grant and waits for the end of all connections by it, for a while: a
+ * session that the disk holds up takes its time. True: all have ended. */
+static bool
+take_back(struct monitor_grants *mg, struct span serial)
+{
+	const uint64_t until_ms = clock_boot_ms() + TAKE_BACK_MS;
+	struct pollfd fds[GRANT_CONNECTIONS_MAX];
+	uint64_t now_ms;
+	int n;
+
+	grant_table_end(&mg->table, serial);
+	while ((n = end_all(mg, serial.p, fds)) > 0 &&
+	    (now_ms = clock_boot_ms()) < until_ms)
+		if (poll(fds, (nfds_t)n, (int)(until_ms - now_ms)) > 0)
+			drop_ended(mg, fds, n);
+	return n == 0;
+}
+
+int
+monitor_on_grant_end(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct monitor_grants *mg = monitor_tickets_given(m);
+	struct span name = rd_string(in);
+	int r = rd_end(in);
+	bool over = true;
+
+	if (r == 0 && name.len != TICKET_NAME_LEN)
+		r = ERR_FORMAT;
+	if (r == 0 && mg != NULL)
+		over = take_back(mg,
+		    (struct span){ name.p + TICKET_HANDLE_LEN,
+			TICKET_SERIAL_LEN });
+	if (r == 0)
+		buf_put_bool(out, over);
 	return r;
 }
 

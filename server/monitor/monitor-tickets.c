@@ -491,6 +491,12 @@ monitor_tickets_grants(struct monitor *m, uint8_t *name)
 	return t->grants;
 }
 
+struct monitor_grants *
+monitor_tickets_given(const struct monitor *m)
+{
+	return m->tickets != NULL ? m->tickets->grants : NULL;
+}
+
 /* Seconds for which a new ticket of that kind is good. */
 static uint32_t
 seconds_of(const struct login *l, char kind)

@@ -29,6 +29,8 @@ void monitor_tickets_prepare(struct monitor *m);
  * by which other monitors find this one. NULL: the login may give no grants. */
 struct monitor_grants *monitor_tickets_grants(struct monitor *m,
     uint8_t *name);
+/* The same table, if the connection has given a grant; else NULL. */
+struct monitor_grants *monitor_tickets_given(const struct monitor *m);
 /* Takes the loop, once it is about to run. */
 void monitor_tickets_begin(struct monitor *m, struct loop *loop);
 /* True if the client has come back over another connection, so that the user's

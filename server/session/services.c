@@ -59,6 +59,7 @@ static const struct service_request request_rows[] = {
 	{ "hostkeys-prove-00@openssh.com", NULL, hostprove_answer },
 	{ "stack-metrics@hpnssh.org", NULL, answer_metrics },
 	{ "grant@hpnssh.org", grants_allowed, grants_answer },
+	{ "grant-end@hpnssh.org", grants_allowed, grants_answer_end },
 	{ "tickets@hpnssh.org", tickets_allowed, tickets_answer },
 	{ "survive@hpnssh.org", session_survive_allowed,
 	    session_survive_answer },

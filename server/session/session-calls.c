@@ -132,6 +132,24 @@ monitor_grant(int fd, struct span request, struct buf *out, bool *given)
 	return err != 0 ? err : buf_err(out);
 }
 
+int
+monitor_grant_end(int fd, struct span name, bool *over)
+{
+	struct buf b = { 0 }, answer = { 0 };
+	struct rd r;
+	int err;
+
+	buf_put_u8(&b, MONITOR_GRANT_END);
+	buf_put_string(&b, name.p, name.len);
+	if ((err = monitor_call(fd, &b, &answer, &r)) == 0) {
+		*over = rd_bool(&r);
+		err = rd_end(&r);
+	}
+	buf_clear(&b);
+	buf_clear(&answer);
+	return err;
+}
+
 void
 monitor_lost(int fd)
 {

@@ -39,6 +39,9 @@ int monitor_tickets(int fd, uint32_t beside, uint32_t instead,
  * its version. Appends the reply. *given: there is a grant. */
 int monitor_grant(int fd, struct span request, struct buf *out,
     bool *given) must_check;
+/* Takes a grant back. *over: it has ended, and so have all connections by it;
+ * else they are about to. */
+int monitor_grant_end(int fd, struct span name, bool *over) must_check;
 /* Tells the monitor that the connection is lost, and was not ended by either
  * side. */
 void monitor_lost(int fd);

@@ -56,3 +56,21 @@ grants_answer(const struct service_owners *o, struct rd *data,
 		return r;
 	return given ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
+
+int
+grants_answer_end(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
+{
+	bool over = false;
+	uint8_t version = rd_u8(data);
+	struct span name = rd_string(data);
+	int r = rd_end(data);
+
+	(void)reply;
+	if (r != 0 || version != VERSION)
+		return version != VERSION ? CHANNEL_FAILURE : r;
+	r = monitor_grant_end(o->params->monitor_fd, name, &over);
+	if (r != 0)
+		return r;
+	return over ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
+}
