@@ -13,6 +13,8 @@
 #include "crypto/rand.h"
 #include "xfer/sftp/remote-glob.h"
 
+enum { AT_ONCE = 1000 }; /* names that are moved together */
+
 /* ---- names -------------------------------------------------------------- */
 
 char *
@@ -148,18 +150,42 @@ why_no_place(const struct scp_ask look[2])
 	return NULL;
 }
 
-/* Asks for what is at the places of one source in the target's directory. */
+/* A look at the places, so many of them at a time. */
+struct look {
+	struct direct_places *p;
+	struct scp_asks asks; /* pairs of ask_place() */
+	const char *why;      /* why one of them is none; NULL: none was */
+};
+
 static void
-ask_places(struct direct_places *p, struct scp_asks *asks,
-    const char *source)
+look_now(struct look *l)
+{
+	scp_asks_run(&l->asks, l->p->scp, l->p->to);
+	for (size_t i = 0; i + 1 < l->asks.n && l->why == NULL; i += 2)
+		l->why = why_no_place(&l->asks.v[i]);
+}
+
+static void
+look_at(struct look *l, const char *place)
+{
+	ask_place(&l->asks, place);
+	if (l->asks.n < 2 * AT_ONCE)
+		return;
+	look_now(l);
+	scp_asks_clear(&l->asks);
+}
+
+/* Looks at the places of one source in the target's directory. */
+static void
+look_at_places(struct look *l, const char *source)
 {
 	struct strlist there = { NULL, 0 };
-	char *name = plain_name_of(source), *place = join(p->dir, name);
+	char *name = plain_name_of(source), *place = join(l->p->dir, name);
 
-	find_in(p, p->dir, source, &there);
-	ask_place(asks, place);
+	find_in(l->p, l->p->dir, source, &there);
+	look_at(l, place);
 	for (size_t i = 0; i < there.n; i++)
-		ask_place(asks, there.v[i]);
+		look_at(l, there.v[i]);
 	strlist_clear(&there);
 	free(place);
 	free(name);
@@ -172,22 +198,20 @@ const char *
 direct_places_look(struct direct_places *p, const struct xfer_target *sources,
     int n)
 {
-	struct scp_asks asks = { .n = 0 };
+	struct look l = { .p = p };
 	char *parent = p->is_dir ? xstrdup(p->dir) : directory_of(p->dir);
-	const char *why = NULL;
+	const struct scp_ask *real;
 
-	(void)scp_asks_add(&asks, SCP_ASK_REALPATH, parent, NULL);
-	if (!p->is_dir)
-		ask_place(&asks, p->dir);
 	for (int i = 0; i < n && p->is_dir; i++)
-		ask_places(p, &asks, sources[i].path);
-	scp_asks_run(&asks, p->scp, p->to);
-	p->parent = xstrdup(asks.v[0].status == 0 ? asks.v[0].name : parent);
-	for (size_t i = 1; i < asks.n && why == NULL; i += 2)
-		why = why_no_place(&asks.v[i]);
+		look_at_places(&l, sources[i].path);
+	if (!p->is_dir)
+		look_at(&l, p->dir);
+	real = scp_asks_add(&l.asks, SCP_ASK_REALPATH, parent, NULL);
+	look_now(&l);
+	p->parent = xstrdup(real->status == 0 ? real->name : parent);
+	scp_asks_clear(&l.asks);
 	free(parent);
-	scp_asks_clear(&asks);
-	return why;
+	return l.why;
 }
 
 bool
@@ -235,16 +259,15 @@ direct_places_final(const struct direct_places *p, const char *path)
 	return place;
 }
 
-void
+bool
 direct_places_hold(struct direct_places *p, const char *path)
 {
 	char *top = xstrndup(path, strcspn(path, "/"));
-	char *held = join(p->inner, top);
+	bool first = !path_set_has(&p->held, top, NULL);
 
-	if (!strlist_has(&p->held, held))
-		xstrlist_add(&p->held, held);
-	free(held);
+	path_set_put(&p->held, top, 0);
 	free(top);
+	return first;
 }
 
 /* ---- after -------------------------------------------------------------- */
@@ -265,9 +288,32 @@ find_source(struct direct_places *p, const char *source, struct strlist *all)
 		free(name);
 	}
 	for (size_t i = 0; i < there.n; i++)
-		if (!strlist_has(all, there.v[i]))
-			xstrlist_add(all, there.v[i]);
+		xstrlist_add(all, there.v[i]);
 	strlist_clear(&there);
+}
+
+static int
+by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Removes names that are there again: two sources can stand for one. */
+static void
+keep_each_once(struct strlist *names)
+{
+	size_t n = 0;
+
+	if (names->n == 0)
+		return;
+	qsort(names->v, names->n, sizeof *names->v, by_name);
+	for (size_t i = 1; i < names->n; i++)
+		if (strcmp(names->v[n], names->v[i]) == 0)
+			free(names->v[i]);
+		else
+			names->v[++n] = names->v[i];
+	names->n = n + 1;
+	names->v[names->n] = NULL;
 }
 
 /* What is at both ends of a move, and what a link there leads to. */
@@ -311,9 +357,13 @@ add_move(struct direct_places *p, struct scp_asks *moves,
     const struct scp_ask *look, bool was_told)
 {
 	const char *why = why_no_move(look);
+	const char *name = look[AT_FROM].path + strlen(p->inner) + 1;
 
-	if (strlist_has(&p->held, look[AT_FROM].path))
+	if (path_set_has(&p->held, name, NULL))
 		return; /* it was told why */
+	if (why == NULL && p->told != NULL &&
+	    !path_set_has(p->told, name, NULL))
+		why = DIRECT_NO_DIGEST;
 	if (why == NULL)
 		(void)scp_asks_add(moves, SCP_ASK_MOVE, look[AT_FROM].path,
 		    way_of(look));
@@ -322,13 +372,13 @@ add_move(struct direct_places *p, struct scp_asks *moves,
 }
 
 static void
-look_at_both_ends(struct direct_places *p, const struct strlist *all,
+look_at_both_ends(struct direct_places *p, char *const *names, size_t n,
     struct scp_asks *looks)
 {
-	for (size_t i = 0; i < all->n; i++) {
-		char *to = place_of(p, all->v[i]);
+	for (size_t i = 0; i < n; i++) {
+		char *to = place_of(p, names[i]);
 
-		(void)scp_asks_add(looks, SCP_ASK_LSTAT, all->v[i], NULL);
+		(void)scp_asks_add(looks, SCP_ASK_LSTAT, names[i], NULL);
 		ask_place(looks, to);
 		(void)scp_asks_add(looks, SCP_ASK_REALPATH, to, NULL);
 		free(to);
@@ -337,12 +387,12 @@ look_at_both_ends(struct direct_places *p, const struct strlist *all,
 }
 
 static void
-move_names(struct direct_places *p, const struct strlist *all)
+move_names(struct direct_places *p, char *const *names, size_t n,
+    bool was_told)
 {
 	struct scp_asks looks = { .n = 0 }, moves = { .n = 0 };
-	bool was_told = p->scp->failed;
 
-	look_at_both_ends(p, all, &looks);
+	look_at_both_ends(p, names, n, &looks);
 	for (size_t i = 0; i < looks.n; i += LOOKS)
 		add_move(p, &moves, &looks.v[i], was_told);
 	scp_asks_run(&moves, p->scp, p->to);
@@ -359,13 +409,19 @@ direct_places_move(struct direct_places *p, const struct xfer_target *sources,
     int n)
 {
 	struct strlist all = { NULL, 0 };
+	bool was_told = p->scp->failed;
+	size_t some;
 
 	for (int i = 0; i < n; i++)
 		find_source(p, sources[i].path, &all);
+	keep_each_once(&all);
 	if (!p->is_dir && all.n > 1)
 		scp_report(p->scp, NULL, p->dir, strerror(ENOTDIR));
 	else
-		move_names(p, &all);
+		for (size_t i = 0; i < all.n; i += some) {
+			some = MIN(all.n - i, (size_t)AT_ONCE);
+			move_names(p, &all.v[i], some, was_told);
+		}
 	strlist_clear(&all);
 }
 
@@ -398,7 +454,7 @@ direct_places_end(struct direct_places *p)
 		scp_report(p->scp, NULL, p->outer,
 		    "is left, with what has no place");
 	p->scp->left = NULL;
-	strlist_clear(&p->held);
+	path_set_clear(&p->held);
 	free(p->parent);
 	free(p->outer);
 	free(p->inner);

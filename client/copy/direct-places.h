@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 
+#include "client/copy/path-set.h"
 #include "client/copy/scp-hosts.h"
 
 struct direct_places {
@@ -26,8 +27,13 @@ struct direct_places {
 	 * own that they put in its place has no such name in it. NULL: not
 	 * made. */
 	char *outer, *inner;
-	struct strlist held; /* names in it that are not moved */
+	struct path_set held; /* names in it that are not moved */
+	/* Each name in it that is moved has to be one of these; NULL: any may
+	 * be. */
+	const struct path_set *told;
 };
+
+#define DIRECT_NO_DIGEST "its host has told no digest of it"
 
 /* The last part of a source's path. The caller frees it. */
 char *direct_name_of(const char *path);
@@ -40,8 +46,9 @@ bool direct_places_make(struct direct_places *p);
 /* Where what has that path in the new directory belongs. The caller frees
  * it. */
 char *direct_places_final(const struct direct_places *p, const char *path);
-/* The name in the new directory that this is below stays there. */
-void direct_places_hold(struct direct_places *p, const char *path);
+/* The name in the new directory that this is below stays there. False: that was
+ * known. */
+bool direct_places_hold(struct direct_places *p, const char *path);
 /* Moves what the sources stand for to its places. What has none is reported. */
 void direct_places_move(struct direct_places *p,
     const struct xfer_target *sources, int n);

@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/copy/direct-tree.h"
 #include "client/copy/direct-wire.h"
 #include "client/copy/scp-asks.h"
 #include "keys/key.h"
@@ -17,6 +18,7 @@
 
 enum {
 	AT_ONCE = 64, /* files that a digest is asked for at a time */
+	FILES_MAX = 8 * 1000 * 1000,
 	PATH_BYTES = 4096,
 	RECEIPT_VERSION = 1,
 };
@@ -30,7 +32,10 @@ struct direct_sums {
 	 * more than memory has room for. */
 	FILE *spool;
 	uint64_t spooled;
-	bool broken; /* something that was told makes no sense */
+	const char *broken; /* what is wrong with what was told; NULL: nothing
+			     * is */
+	uint64_t messages, read; /* that have come; that next() has read */
+	struct path_set told; /* with the number of the last message */
 	uint64_t files;
 	bool begun; /* the receipt is, so that it can be ended */
 	char began[32];
@@ -108,13 +113,20 @@ direct_sums_take(struct direct_sums *s, struct span message)
 	uint32_t len = (uint32_t)message.len;
 	char *path;
 
-	if (s->broken)
+	if (s->broken != NULL)
 		return;
 	s->spooled += sizeof len + len;
-	if (!read_sum(message, &path, &digest) || s->spooled > SPOOL_MAX ||
-	    fwrite(&len, sizeof len, 1, s->spool) != 1 ||
+	if (!read_sum(message, &path, &digest))
+		s->broken = "the source's host tells digests that make no "
+			    "sense";
+	else if (s->spooled > SPOOL_MAX || s->told.n >= FILES_MAX)
+		s->broken = "the source's host tells more digests than there "
+			    "is room for";
+	else if (fwrite(&len, sizeof len, 1, s->spool) != 1 ||
 	    fwrite(message.p, len, 1, s->spool) != 1)
-		s->broken = true;
+		s->broken = "a temporary file cannot be written";
+	else
+		path_set_put(&s->told, path, s->messages++);
 	free(path);
 }
 
@@ -200,7 +212,8 @@ put_file(struct direct_sums *s, const char *place, const uint8_t *source,
 	json_put_string(&b, place);
 	put_digest(&b, "source", source);
 	if (ask->status == 0) {
-		json_put_number(&b, "size", ask->attrs.size);
+		if ((ask->attrs.flags & SFTP_A_SIZE) != 0)
+			json_put_number(&b, "size", ask->attrs.size);
 		put_digest(&b, "target", ask->digest);
 	}
 	buf_printf(&b, "}");
@@ -225,14 +238,17 @@ direct_sums_end(struct direct_sums *s, bool made)
 	if (whole_file_end(s->receipt, made) != 0 && made)
 		scp_report(s->scp, NULL, s->path, strerror(errno));
 	fclose(s->spool);
+	path_set_clear(&s->told);
 	free(s);
 }
 
 /* ---- what the target's host has ------------------------------------------ */
 
-/* The next path that was told; false: there is none. */
+/* The next path that was told; false: there is none. number: of the message
+ * that told it. */
 static bool
-next(struct direct_sums *s, char **path, uint8_t digest[SCP_ASK_DIGEST_LEN])
+next(struct direct_sums *s, char **path, uint8_t digest[SCP_ASK_DIGEST_LEN],
+    uint64_t *number)
 {
 	uint8_t message[PATH_BYTES + 64];
 	struct span theirs;
@@ -244,7 +260,25 @@ next(struct direct_sums *s, char **path, uint8_t digest[SCP_ASK_DIGEST_LEN])
 	    !read_sum((struct span){ message, len }, path, &theirs))
 		fatal("a temporary file has changed");
 	memcpy(digest, theirs.p, SCP_ASK_DIGEST_LEN);
+	*number = s->read++;
 	return true;
+}
+
+/* The same, without what was told again later: of two sources with one name the
+ * last one stays. */
+static bool
+next_that_counts(struct direct_sums *s, char **path,
+    uint8_t digest[SCP_ASK_DIGEST_LEN])
+{
+	uint64_t number, last = 0;
+
+	while (next(s, path, digest, &number)) {
+		(void)path_set_has(&s->told, *path, &last);
+		if (last == number)
+			return true;
+		free(*path);
+	}
+	return false;
 }
 
 static void
@@ -262,7 +296,7 @@ judge(struct direct_sums *s, struct direct_places *p, const char *path,
 		    "differs from what its host has read");
 	if (ask->status != 0 ||
 	    memcmp(ask->digest, digest, SCP_ASK_DIGEST_LEN) != 0)
-		direct_places_hold(p, path);
+		(void)direct_places_hold(p, path);
 	free(place);
 }
 
@@ -275,7 +309,8 @@ check_some(struct direct_sums *s, struct direct_places *p)
 	struct scp_asks asks = { .n = 0 };
 	size_t n = 0;
 
-	while (n < AT_ONCE && next(s, &paths[n], digests[n])) {
+	while (n < AT_ONCE &&
+	    next_that_counts(s, &paths[n], digests[n])) {
 		xasprintf(&full, "%s/%s", p->inner, paths[n++]);
 		(void)scp_asks_add(&asks, SCP_ASK_DIGEST, full, NULL);
 		free(full);
@@ -289,6 +324,46 @@ check_some(struct direct_sums *s, struct direct_places *p)
 	return n == AT_ONCE;
 }
 
+/* ---- what was not told --------------------------------------------------- */
+
+struct untold {
+	struct direct_sums *s;
+	struct direct_places *p;
+};
+
+static void
+on_name(void *arg, const char *path, enum walk_kind kind)
+{
+	const struct untold *u = arg;
+	char *place;
+
+	if ((kind != WALK_FILE && kind != WALK_UNKNOWN) ||
+	    path_set_has(&u->s->told, path, NULL) ||
+	    !direct_places_hold(u->p, path))
+		return;
+	place = direct_places_final(u->p, path);
+	scp_report(u->s->scp, NULL, place, DIRECT_NO_DIGEST);
+	free(place);
+}
+
+/* Holds all files that nobody has told a digest of. False: it is not known
+ * which ones these are. */
+static bool
+hold_untold(struct direct_sums *s, struct direct_places *p)
+{
+	struct untold u = { .s = s, .p = p };
+
+	/* Without directories and links each name is a file's, whatever the
+	 * target's host says. */
+	if (!s->scp->recursive && !s->scp->xfer.links)
+		p->told = &s->told;
+	if (direct_tree_list(s->scp, p->to, p->inner, on_name, &u))
+		return true;
+	scp_report(s->scp, NULL, p->inner,
+	    "the target's host does not tell what is there");
+	return false;
+}
+
 bool
 direct_sums_check(struct direct_sums *s, struct direct_places *p,
     const struct direct_parties *who)
@@ -296,10 +371,15 @@ direct_sums_check(struct direct_sums *s, struct direct_places *p,
 	begin_receipt(s, who, p->inner);
 	if (fflush(s->spool) != 0 || fseek(s->spool, 0, SEEK_SET) != 0)
 		scp_die(s->scp, "a temporary file", strerror(errno));
-	if (s->broken)
-		scp_report(s->scp, NULL, "--verify",
-		    "the source's host tells digests that make no sense");
+	if (s->broken != NULL)
+		scp_report(s->scp, NULL, "--verify", s->broken);
 	while (check_some(s, p))
 		;
-	return !s->broken;
+	return s->broken == NULL && hold_untold(s, p);
+}
+
+uint64_t
+direct_sums_files(const struct direct_sums *s)
+{
+	return s->files;
 }

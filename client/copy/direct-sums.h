@@ -34,9 +34,12 @@ struct direct_sums *direct_sums_new(struct scp *scp, const char *receipt);
 /* Takes a message of the source's host (direct-wire.h). */
 void direct_sums_take(struct direct_sums *s, struct span message);
 /* Asks the target's host about all that was told, and notes in p what is not to
- * be moved. False: nothing is, since what was told makes no sense. */
+ * be moved: what differs, and files that nothing was told of. p must not
+ * outlive s. False: nothing is moved, which was reported. */
 bool direct_sums_check(struct direct_sums *s, struct direct_places *p,
     const struct direct_parties *who);
+/* The number of files that have a digest of the source's host. */
+uint64_t direct_sums_files(const struct direct_sums *s);
 /* Gives the receipt its name, with how the copy has ended; frees s. made: there
  * is something to have a receipt for. s may be NULL. */
 void direct_sums_end(struct direct_sums *s, bool made);

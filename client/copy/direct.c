@@ -29,6 +29,7 @@ enum {
 	CONNECTIONS = 4, /* one, and further ones after it is lost */
 	EXIT_UNREACHABLE = 255, /* exit status of ssh and of hpnscp */
 	HELLO_MAX = 1024, /* bytes */
+	TAKE_BACK_TRIES = 20, /* each takes a second at most */
 };
 
 struct direct {
@@ -44,7 +45,9 @@ struct direct {
 	struct span key; /* the program's public key, in got, which is not
 			  * changed once key is set */
 	bool ended;	 /* no more bytes come from the program */
-	bool answered, granted; /* by the target's server */
+	bool answered;	  /* by the target's server */
+	bool granted;	  /* there is a grant */
+	bool ended_grant; /* and it has ended */
 	uint8_t grant[LOGIN_TICKET_NAME_LEN];
 };
 
@@ -224,6 +227,17 @@ put_fields(const struct direct *d, struct buf *b)
 	buf_put_cstring(b, ""); /* from any address */
 }
 
+/* on_grant() and on_ended() write to d, so the answer is waited for even if the
+ * program at the source's host has ended meanwhile. A lost connection ends this
+ * process. */
+static void
+wait_for_answer(struct direct *d)
+{
+	while (!d->answered)
+		(void)scp_host_result(d->scp,
+		    sftp_step(d->places.to->sftp, false, STEP_MS));
+}
+
 /* Asks for the grant. Returns NULL, or the reason (static) why there is
  * none. */
 static const char *
@@ -240,16 +254,52 @@ get_grant(struct direct *d)
 		r = channels_global_request(sshclient_channels(c),
 		    "grant@hpnssh.org", &fields, on_grant, d);
 	buf_clear(&fields);
-	/* on_grant() writes to d, so the answer is waited for even if the
-	 * program at the source's host has ended meanwhile. A lost connection
-	 * ends this process. */
-	while (r == 0 && !d->answered)
-		(void)scp_host_result(d->scp,
-		    sftp_step(d->places.to->sftp, false, STEP_MS));
+	if (r == 0)
+		wait_for_answer(d);
 	return d->granted ? NULL : r == ERR_UNSUPPORTED ?
 	    "the target's host is not an hpnsshd that this process has "
 	    "logged in to" :
 	    "the target's host gives no grant (TransferGrants)";
+}
+
+static void
+on_ended(void *arg, bool ok, struct rd data)
+{
+	struct direct *d = arg;
+
+	(void)data;
+	d->answered = true;
+	d->ended_grant = ok;
+}
+
+/* Takes the grant back, and waits until all connections by it have ended. What
+ * is looked at and moved after that is nobody else's any more: the source's
+ * host might have kept a file open that it could write to at its place. */
+static bool
+take_back(struct direct *d)
+{
+	const struct sshclient *c = remote_client(d->places.to->remote, 0);
+	struct buf fields;
+	int r = 0;
+
+	for (int i = 0; i < TAKE_BACK_TRIES && r == 0 && !d->ended_grant;
+	     i++) {
+		fields = (struct buf){ 0 };
+		buf_put_u8(&fields, GRANT_VERSION);
+		buf_put_string(&fields, d->grant, sizeof d->grant);
+		d->answered = false;
+		r = c == NULL ? ERR_CLOSED : buf_err(&fields);
+		if (r == 0)
+			r = channels_global_request(sshclient_channels(c),
+			    "grant-end@hpnssh.org", &fields, on_ended, d);
+		buf_clear(&fields);
+		if (r == 0)
+			wait_for_answer(d);
+	}
+	if (!d->ended_grant)
+		scp_report(d->scp, NULL, d->places.inner,
+		    "the source's host may still write there");
+	return d->ended_grant;
 }
 
 static uint32_t
@@ -374,7 +424,8 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	int status;
 
 	if (d->sums != NULL &&
-	    !scp_host_has(d->scp, d->places.to, SFTP_EXT_CHECK_FILE))
+	    (!scp_host_has(d->scp, d->places.to, SFTP_EXT_CHECK_FILE) ||
+		!scp_host_has(d->scp, d->places.to, SFTP_EXT_WALK)))
 		return "the target's server has no digests";
 	if (is_unnamed(sources, n))
 		return "a source has no name of its own";
@@ -394,6 +445,8 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	if (send_job(d, sources, n) == 0)
 		wait_until(d, never);
 	status = end_program(d);
+	if (!take_back(d))
+		return NULL;
 	if (status == EXIT_UNREACHABLE &&
 	    direct_places_remove_empty(&d->places))
 		return "the source's host has no connection to the target's";
@@ -413,6 +466,7 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
 	const bool summed = scp->xfer.verify || scp->receipt != NULL;
+	uint64_t files;
 	const char *why;
 	char *text;
 
@@ -426,13 +480,15 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	(void)end_program(&d);
 	direct_places_end(&d.places);
 	scp_catch_signals();
+	files = d.sums != NULL ? direct_sums_files(d.sums) : 0;
 	direct_sums_end(d.sums, why == NULL);
 	/* What goes through this machine has neither. */
 	if (why != NULL && summed)
 		scp_die(scp, "--direct with --verify or --receipt", why);
 	if (why == NULL && !scp->failed) {
 		xasprintf(&text, "the copy went from host to host%s",
-		    summed ? ", and is the same there" : "");
+		    !summed ? "" : files > 0 ? ", and is the same there" :
+		    "; there was no file in it");
 		scp_note(scp, NULL, text);
 		free(text);
 	} else if (why != NULL) {
