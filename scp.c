@@ -357,9 +357,6 @@ complete_options(void)
 				  given.report != NULL))
 		die("--direct", "not together with -j, -Z, -z, --in-place, "
 		    "--manifest, --report, --retry, --sftp-server");
-	if (scp.hosts_copy && (given.style == PROGRESS_JSON ||
-				  given.style == PROGRESS_PLAIN))
-		die("--direct", "not together with --json, --progress");
 	if (scp.receipt != NULL && !scp.hosts_copy)
 		die("--receipt", "is of copies with --direct");
 	if (scp.hosts_copy && (other_means || scp.flags.sftp_server != NULL ||
@@ -493,6 +490,7 @@ serve_direct(void)
 	direct_end_begin(&e, &scp, &targets, &n);
 	scp_copy_all(&scp, targets, n, &targets[n]);
 	scp_hosts_close(&scp);
+	direct_end_tell(e);
 	status = scp_end_events(&scp, scp.failed || scp.source_missing);
 	direct_end_free(e);
 	progress_free(scp.xfer.progress);

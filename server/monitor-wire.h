@@ -92,6 +92,9 @@ enum monitor_request {
 	/* name of a grant; from the session process; answer: bool, whether the
 	 * grant and all connections by it have ended */
 	MONITOR_GRANT_END,
+	/* name of a grant, SHA-256 of the client's receipt of what came by it;
+	 * from the session process; no answer */
+	MONITOR_RECEIPT,
 	MONITOR_REQUEST_COUNT,
 };
 

@@ -333,6 +333,49 @@ progress_streams(struct progress *p, unsigned streams)
 		p->streams = streams;
 }
 
+/* ---- a copy that another program makes ---------------------------------- */
+
+void
+progress_sums(const struct progress *p, struct progress_told *out)
+{
+	*out = (struct progress_told){ .files = p->count.files,
+		.done = p->count.done,
+		.size = p->count.size,
+		.bytes = p->all.done,
+		.listing = p->listing };
+}
+
+void
+progress_tell(struct progress *p, const struct progress_told *before,
+    const struct progress_told *now, uint64_t now_ms)
+{
+	if (p == NULL)
+		return;
+	p->trees = true; /* no file has a line of its own */
+	p->listing = now->listing;
+	p->count.files += now->files - before->files;
+	p->count.done += now->done - before->done;
+	p->count.size += now->size - before->size;
+	p->count.over += now->bytes - before->bytes;
+	if (p->style != PROGRESS_NONE) /* nobody asked for a summary */
+		p->total.copied += now->done - before->done;
+	all_start(p, now_ms);
+	progress_tick(p, NULL, now_ms);
+}
+
+void
+progress_tell_file(struct progress *p, const char *name, uint64_t size,
+    uint64_t ms)
+{
+	const struct progress_item item = { .name = (char *)(uintptr_t)name,
+		.size = size, .done = size };
+
+	if (p == NULL || p->style != PROGRESS_JSON)
+		return;
+	progress_json_file(p, "file-done", &item, ms);
+	progress_flush(p);
+}
+
 /* ---- output ------------------------------------------------------------- */
 
 static void

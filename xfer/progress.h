@@ -133,6 +133,21 @@ void progress_clear_line(struct progress *p);
 /* The next tick writes the state to standard error, in any style. */
 void progress_request(struct progress *p);
 
+/* The sums of a copy that another program makes, and tells of. */
+struct progress_told {
+	uint64_t files, done; /* found; complete */
+	uint64_t size, bytes; /* of all files; that are there */
+	bool listing;	      /* there may be more files */
+};
+void progress_sums(const struct progress *p, struct progress_told *out);
+/* Counts what was told since the last time (before), and draws or writes it as
+ * progress_tick() does. */
+void progress_tell(struct progress *p, const struct progress_told *before,
+    const struct progress_told *now, uint64_t now_ms);
+/* A file is complete there; in style JSON that is an event. */
+void progress_tell_file(struct progress *p, const char *name, uint64_t size,
+    uint64_t ms);
+
 /* For programs: writes the first event of the whole run, in style JSON only. */
 void progress_begin_events(struct progress *p, uint64_t now_ms);
 /* In style JSON, writes an event, a whole line, that another part of the

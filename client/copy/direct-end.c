@@ -14,10 +14,16 @@
 #include "compat/bsd-mem.h"
 #include "compat/proc.h"
 #include "keys/key.h"
+#include "xfer/progress.h"
 
-enum { LIFE_MS = 24 * 3600 * 1000 };
+enum { LIFE_MS = 24 * 3600 * 1000, TELL_EVERY_MS = 250 };
 
 struct direct_end {
+	struct scp *scp;
+	struct progress_watch watch;
+	struct progress_told before, last; /* transfers that have ended; the
+					    * running one */
+	uint64_t told_ms; /* when numbers were told; 0: never */
 	struct key *key;
 	struct direct_job job;
 	struct login_ticket grant;
@@ -113,6 +119,84 @@ on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 	tell(&b);
 }
 
+/* Tells the sums of all transfers, of those before and the last one. */
+static void
+tell_sums(struct direct_end *e, uint64_t now_ms)
+{
+	struct buf b = { 0 };
+
+	e->told_ms = now_ms;
+	buf_put_u8(&b, DIRECT_AT);
+	buf_put_u64(&b, e->before.files + e->last.files);
+	buf_put_u64(&b, e->before.done + e->last.done);
+	buf_put_u64(&b, e->before.size + e->last.size);
+	buf_put_u64(&b, e->before.bytes + e->last.bytes);
+	buf_put_bool(&b, e->last.listing);
+	tell(&b);
+}
+
+static void
+on_sampled(void *arg, uint64_t moved, uint64_t now_ms)
+{
+	struct direct_end *e = arg;
+	struct progress_told at;
+
+	(void)moved;
+	progress_sums(e->scp->xfer.progress, &at);
+	if (at.files < e->last.files) { /* another transfer */
+		e->before.files += e->last.files;
+		e->before.done += e->last.done;
+		e->before.size += e->last.size;
+		e->before.bytes += e->last.bytes;
+	}
+	e->last = at;
+	if (now_ms - e->told_ms >= TELL_EVERY_MS)
+		tell_sums(e, now_ms);
+}
+
+static void
+on_finished(void *arg, const struct progress_item *item, uint64_t now_ms)
+{
+	const struct direct_end *e = arg;
+	struct buf b = { 0 };
+
+	if ((e->job.flags & DIRECT_FILES) == 0)
+		return;
+	buf_put_u8(&b, DIRECT_DONE);
+	buf_put_cstring(&b, item->name);
+	buf_put_u64(&b, item->size);
+	buf_put_u64(&b, now_ms - item->start_ms);
+	tell(&b);
+}
+
+static void
+on_failed(void *arg, const char *path, const char *text)
+{
+	const struct direct_end *e = arg;
+	struct buf b = { 0 };
+
+	if ((e->job.flags & DIRECT_FILES) == 0)
+		return;
+	buf_put_u8(&b, DIRECT_FAILED);
+	buf_put_cstring(&b, path);
+	buf_put_cstring(&b, text);
+	tell(&b);
+}
+
+static void
+watch(struct direct_end *e)
+{
+	e->watch = (struct progress_watch){ .sampled = on_sampled,
+		.finished = on_finished, .failed = on_failed, .arg = e };
+	progress_set_watch(e->scp->xfer.progress, &e->watch);
+}
+
+void
+direct_end_tell(struct direct_end *e)
+{
+	tell_sums(e, clock_ms());
+}
+
 /* ---- the copy ----------------------------------------------------------- */
 
 static void
@@ -192,6 +276,7 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 {
 	struct direct_end *e = xcalloc(1, sizeof *e);
 
+	e->scp = scp;
 	(void)proc_hide(); /* no other process may read the key */
 	say_hello(e, scp);
 	take_job(e, scp);
@@ -201,6 +286,7 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 	set_options(scp, &e->job);
 	if ((e->job.flags & DIRECT_SUMS) != 0)
 		scp->xfer.summed = on_summed;
+	watch(e);
 	for (size_t i = 0; i < e->job.sources.n; i++)
 		add_source(e, scp, e->job.sources.v[i]);
 	e->targets[e->n] = (struct xfer_target){ .remote = true,
@@ -224,6 +310,7 @@ direct_end_free(struct direct_end *e)
 {
 	if (e == NULL)
 		return;
+	progress_set_watch(e->scp->xfer.progress, NULL);
 	for (int i = 0; i <= e->n; i++)
 		xfer_target_clear(&e->targets[i]);
 	free(e->targets);

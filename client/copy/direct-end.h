@@ -20,6 +20,8 @@ struct direct_end;
  * from *out. Ends the program on an error. */
 void direct_end_begin(struct direct_end **out, struct scp *scp,
     struct xfer_target **targets, int *n);
+/* Tells the client how far the copy is, once it has ended. */
+void direct_end_tell(struct direct_end *e);
 void direct_end_free(struct direct_end *e);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/copy/direct-tree.h"
-#include "client/copy/direct-wire.h"
 #include "client/copy/scp-asks.h"
+#include "crypto/digest.h"
 #include "keys/key.h"
 #include "xfer/whole-file.h"
 
@@ -28,6 +28,7 @@ struct direct_sums {
 	struct scp *scp;
 	const char *path; /* of the receipt; NULL: none */
 	struct whole_file *receipt;
+	struct digest *digest; /* of the receipt's bytes */
 	/* What was told, as messages with their length in front: it can be
 	 * more than memory has room for. */
 	FILE *spool;
@@ -68,6 +69,8 @@ direct_sums_new(struct scp *scp, const char *receipt)
 	if (receipt != NULL &&
 	    whole_file_create(&s->receipt, receipt, 0666) != 0)
 		scp_refuse(scp, receipt, strerror(errno));
+	if (digest_new(&s->digest, DIGEST_SHA256) != 0)
+		fatal("%s", err_text(ERR_CRYPTO));
 	return s;
 }
 
@@ -152,6 +155,8 @@ write_out(struct direct_sums *s, struct buf *b)
 		fatal("%s", err_text(buf_err(b)));
 	if (s->receipt != NULL)
 		whole_file_write(s->receipt, buf_data(b), buf_len(b));
+	if (digest_update(s->digest, buf_data(b), buf_len(b)) != 0)
+		fatal("%s", err_text(ERR_CRYPTO));
 	buf_clear(b);
 }
 
@@ -220,14 +225,15 @@ put_file(struct direct_sums *s, const char *place, const uint8_t *source,
 	write_out(s, &b);
 }
 
-void
-direct_sums_end(struct direct_sums *s, bool made)
+bool
+direct_sums_end(struct direct_sums *s, bool made,
+    uint8_t digest[DIRECT_SUM_LEN])
 {
 	struct buf b = { 0 };
 	char now[32];
 
 	if (s == NULL)
-		return;
+		return false;
 	made &= s->begun;
 	now_text(now);
 	buf_printf(&b, "\n]");
@@ -235,11 +241,18 @@ direct_sums_end(struct direct_sums *s, bool made)
 	json_put_bool(&b, "whole", !s->scp->failed);
 	buf_printf(&b, "}\n");
 	write_out(s, &b);
-	if (whole_file_end(s->receipt, made) != 0 && made)
+	if (digest_final(s->digest, digest) != 0)
+		fatal("%s", err_text(ERR_CRYPTO));
+	digest_free(s->digest);
+	if (whole_file_end(s->receipt, made) != 0 && made) {
 		scp_report(s->scp, NULL, s->path, strerror(errno));
+		made = false;
+	}
+	made &= s->path != NULL;
 	fclose(s->spool);
 	path_set_clear(&s->told);
 	free(s);
+	return made;
 }
 
 /* ---- what the target's host has ------------------------------------------ */

@@ -14,6 +14,7 @@
 
 #include "base/wire.h"
 #include "client/copy/direct-places.h"
+#include "client/copy/direct-wire.h"
 
 struct direct_sums;
 struct whole_file;
@@ -41,7 +42,9 @@ bool direct_sums_check(struct direct_sums *s, struct direct_places *p,
 /* The number of files that have a digest of the source's host. */
 uint64_t direct_sums_files(const struct direct_sums *s);
 /* Gives the receipt its name, with how the copy has ended; frees s. made: there
- * is something to have a receipt for. s may be NULL. */
-void direct_sums_end(struct direct_sums *s, bool made);
+ * is something to have a receipt for. True: there is a receipt, and digest gets
+ * its SHA-256. s may be NULL. */
+bool direct_sums_end(struct direct_sums *s, bool made,
+    uint8_t digest[DIRECT_SUM_LEN]);
 
 #endif

@@ -8,7 +8,7 @@
  *
  *  hello, to the client: u8 version, string public key
  *  job, from the client: struct direct_job
- *  what was read, to the client, where the job wants it: enum direct_message
+ *  what becomes of it, to the client: enum direct_message
  *
  * The end of the standard input means that nobody wants the copy any more; the
  * exit status tells how the copy went. docs/PROTOCOL.md has the grant in
@@ -46,14 +46,24 @@ enum direct_flag {
 	DIRECT_HARD_LINKS = 64,
 	DIRECT_NO_SPACE_CHECK = 128,
 	DIRECT_SUMS = 256,     /* wants messages DIRECT_SUM */
-	DIRECT_FLAGS = 511,
+	DIRECT_FILES = 512,    /* wants messages DIRECT_DONE, DIRECT_FAILED */
+	DIRECT_FLAGS = 1023,
 };
 
-/* Messages of the source's end behind its hello, where the job wants them. */
+/* Messages of the source's end behind its hello. */
 enum direct_message {
 	/* A file is done: string path, from the grant's "/" on; string SHA-256
-	 * of what was read. */
+	 * of what was read. Where the job wants it. */
 	DIRECT_SUM = 1,
+	/* How far it is: u64 files that were found, u64 that are done, u64
+	 * bytes of all, u64 that are done, bool: it still lists. */
+	DIRECT_AT,
+	/* A file is done: string path of the source, u64 size, u64 milliseconds
+	 * that it took. Where the job wants it. */
+	DIRECT_DONE,
+	/* Something failed: string path, string text. Where the job wants
+	 * it. */
+	DIRECT_FAILED,
 };
 
 /* The job that the client sends. Zeroed: empty. Clear with

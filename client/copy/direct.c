@@ -14,10 +14,12 @@
 #include "base/mem.h"
 #include "client/common/ssh-command.h"
 #include "client/copy/direct-places.h"
+#include "client/copy/direct-progress.h"
 #include "client/copy/direct-sums.h"
 #include "client/copy/direct-wire.h"
 #include "client/sshclient.h"
 #include "peer-version.h"
+#include "xfer/progress.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/sftp-rights.h"
 
@@ -42,6 +44,7 @@ struct direct {
 	struct buf told; /* bytes behind the hello that are not read yet */
 	bool deaf;	 /* what it tells makes no sense, and is passed over */
 	struct direct_sums *sums; /* --verify, --receipt; or NULL */
+	struct direct_progress progress;
 	struct span key; /* the program's public key, in got, which is not
 			  * changed once key is set */
 	bool ended;	 /* no more bytes come from the program */
@@ -91,6 +94,8 @@ read_told(struct direct *d)
 			break;
 		if (d->sums != NULL && m.len > 0 && m.p[0] == DIRECT_SUM)
 			direct_sums_take(d->sums, m);
+		else
+			direct_progress_take(&d->progress, m);
 		buf_consume(&d->told, sizeof len + len);
 	}
 	if (d->deaf)
@@ -163,9 +168,12 @@ start_program(struct direct *d, const struct xfer_target *source)
 static void
 wait_until(struct direct *d, bool (*done)(struct direct *d))
 {
-	while (!done(d) && !d->ended)
+	while (!done(d) && !d->ended) {
 		(void)scp_host_result(d->scp,
 		    sftp_step(d->places.to->sftp, false, STEP_MS));
+		if (d->granted)
+			direct_progress_tick(&d->progress);
+	}
 }
 
 static bool
@@ -272,6 +280,16 @@ on_ended(void *arg, bool ok, struct rd data)
 	d->ended_grant = ok;
 }
 
+static void
+on_told(void *arg, bool ok, struct rd data)
+{
+	struct direct *d = arg;
+
+	(void)ok;
+	(void)data;
+	d->answered = true;
+}
+
 /* Takes the grant back, and waits until all connections by it have ended. What
  * is looked at and moved after that is nobody else's any more: the source's
  * host might have kept a file open that it could write to at its place. */
@@ -302,6 +320,27 @@ take_back(struct direct *d)
 	return d->ended_grant;
 }
 
+/* Has the target's host write down which receipt there is of the grant; if it
+ * keeps no such records, the receipt is as good. */
+static void
+tell_receipt(struct direct *d, const uint8_t digest[DIRECT_SUM_LEN])
+{
+	const struct sshclient *c = remote_client(d->places.to->remote, 0);
+	struct buf fields = { 0 };
+
+	if (c == NULL || !d->granted)
+		return;
+	buf_put_u8(&fields, GRANT_VERSION);
+	buf_put_string(&fields, d->grant, sizeof d->grant);
+	buf_put_string(&fields, digest, DIRECT_SUM_LEN);
+	d->answered = false;
+	if (buf_err(&fields) == 0 &&
+	    channels_global_request(sshclient_channels(c),
+		"grant-receipt@hpnssh.org", &fields, on_told, d) == 0)
+		wait_for_answer(d);
+	buf_clear(&fields);
+}
+
 static uint32_t
 flags_of(const struct direct *d)
 {
@@ -309,6 +348,8 @@ flags_of(const struct direct *d)
 	const struct xfer_opts *x = &scp->xfer;
 
 	return (d->sums != NULL ? DIRECT_SUMS : 0U) |
+	    (progress_style_of(x->progress) == PROGRESS_JSON ?
+		DIRECT_FILES : 0U) |
 	    (scp->recursive ? DIRECT_RECURSIVE : 0U) |
 	    (x->preserve ? DIRECT_PRESERVE : 0U) |
 	    (scp->flags.verbose ? DIRECT_VERBOSE : 0U) |
@@ -380,9 +421,10 @@ static void
 on_interrupt(void *arg, int signo)
 {
 	struct direct *d = arg;
+	uint8_t digest[DIRECT_SUM_LEN];
 
 	(void)signo;
-	direct_sums_end(d->sums, false);
+	(void)direct_sums_end(d->sums, false, digest);
 	if (d->child != 0)
 		(void)kill(d->child, SIGTERM);
 	scp_report(d->scp, NULL, d->places.outer,
@@ -445,6 +487,7 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	if (send_job(d, sources, n) == 0)
 		wait_until(d, never);
 	status = end_program(d);
+	direct_progress_end(&d->progress);
 	if (!take_back(d))
 		return NULL;
 	if (status == EXIT_UNREACHABLE &&
@@ -463,9 +506,11 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir)
 {
 	struct direct d = { .scp = scp, .in = -1, .out = -1,
+		.progress = { .p = scp->xfer.progress },
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
 	const bool summed = scp->xfer.verify || scp->receipt != NULL;
+	uint8_t digest[DIRECT_SUM_LEN];
 	uint64_t files;
 	const char *why;
 	char *text;
@@ -481,7 +526,8 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	direct_places_end(&d.places);
 	scp_catch_signals();
 	files = d.sums != NULL ? direct_sums_files(d.sums) : 0;
-	direct_sums_end(d.sums, why == NULL);
+	if (direct_sums_end(d.sums, why == NULL, digest))
+		tell_receipt(&d, digest);
 	/* What goes through this machine has neither. */
 	if (why != NULL && summed)
 		scp_die(scp, "--direct with --verify or --receipt", why);

@@ -14,6 +14,7 @@ from harness import ME
 
 REQUEST = "grant@hpnssh.org"
 END = "grant-end@hpnssh.org"
+RECEIPT = "grant-receipt@hpnssh.org"
 LIST, READ, MAKE, CHANGE, LINK, DELETE, MODE, OWNER, TIMES = (
     1 << i for i in range(9))
 PUT = LIST | MAKE | CHANGE | MODE | TIMES

@@ -188,7 +188,7 @@ def test_its_round_trips(pair):
 
 @pytest.mark.parametrize("flag", [
     "-O", "-R", "-S/bin/false", "-Z", "-j4", "--manifest=x", "--report=x",
-    "--retry", "--json", "--progress=plain"])
+    "--retry"])
 def test_options_that_say_something_else(pair, flag):
     done = pair().scp(["f"], "new", flag)
     assert done.rc == 1 and "not together with" in done.errors, done
@@ -343,6 +343,61 @@ def test_a_program_that_ends_behind_the_hello(pair, tmp_path):
     assert os.listdir(p.there) == []
 
 
+# ---- progress ------------------------------------------------------------
+
+def events(done):
+    return [json.loads(line) for line in done.out.splitlines()]
+
+
+def test_events(pair):
+    """Those of any copy, though another program makes it."""
+    p = pair()
+    sizes = {"t/a": 70_000, "t/b": 0, "one": 5}
+    for name, size in sizes.items():
+        (p.here / name).parent.mkdir(exist_ok=True)
+        (p.here / name).write_bytes(b"x" * size)
+    done = p.scp(["t", "one"], ".", "-r", "--json")
+    went_directly(done)
+    got = events(done)
+    assert got[0] == {"event": "start", "version": 1}
+    assert {e["path"]: e["size"] for e in got if e["event"] == "file-done"} \
+        == {str(p.here / n): size for n, size in sizes.items()}
+    assert got[-1]["event"] == "end"
+    assert [got[-1][k] for k in ("files", "files_done", "failures", "size",
+                                 "bytes")] == [3, 3, 0, 70_005, 70_005]
+
+
+def test_events_of_what_fails(pair):
+    p = pair()
+    (p.here / "f").write_text("x")
+    (p.there / "to").mkdir()
+    done = p.scp(["f", "missing"], "to", "--json")
+    assert done.rc == 1, done
+    got = events(done)
+    error, = [e for e in got if e["event"] == "error"]
+    assert error["path"] == str(p.here / "missing")
+    assert (got[-1]["files_done"], got[-1]["failures"]) == (1, 1)
+
+
+def test_events_while_it_goes_on(pair):
+    p = pair()
+    with open(p.here / "big", "wb") as f:
+        f.truncate(3_000_000)
+    done = p.scp(["big"], "new", "--json", "-l", "8000")
+    went_directly(done)
+    at = [e["bytes"] for e in events(done) if e["event"] == "progress"]
+    assert len(at) >= 2 and at == sorted(at) and 0 < at[0] < 3_000_000
+
+
+def test_progress_in_words(pair):
+    p = pair()
+    for name in ("a", "b"):
+        (p.here / name).write_bytes(b"x" * 5000)
+    done = p.scp(["a", "b"], ".", "--progress=plain")
+    went_directly(done)
+    assert "2 copied" in done.text and "2/2 files" in done.text, done
+
+
 # ---- --verify and --receipt ----------------------------------------------
 
 def test_a_receipt(pair, tmp_path):
@@ -373,6 +428,36 @@ def test_a_receipt(pair, tmp_path):
         str(p.there / "to" / n): (len(c), digest(c), digest(c))
         for n, c in data.items()}
     assert p.there_is() == {f"to/{n}": c for n, c in data.items()}
+
+
+def logged(log, copies):
+    """What is told of so many copies, once their connections have ended: one
+    of the user's, and one of the source's host."""
+    assert harness.wait_for(
+        lambda: log.read_text().count('"conn-close"') == 2 * copies)
+    return [json.loads(line) for line in log.read_text().splitlines()]
+
+
+def test_the_events_of_a_receipt(pair, tmp_path):
+    """The target's log of events names the grant and the receipt's file."""
+    log = tmp_path / "events"
+    p = pair(target=f"{GIVES}EventLog file:{log}\n")
+    (p.here / "f").write_text("x")
+    paper = tmp_path / "receipt"
+    went_directly(p.scp(["f"], "new", "--receipt", str(paper)))
+    got = json.loads(paper.read_text())
+    told = logged(log, 1)
+    grant, = [e for e in told if e["event"] == "grant"]
+    receipt, = [e for e in told if e["event"] == "receipt"]
+    assert grant["by"] == "monitor" and receipt["by"] == "user"
+    assert grant["key"] == receipt["key"] == got["grant"]["key"]
+    assert grant["path"] == got["grant"]["directory"]
+    assert receipt["sha256"] == digest(paper.read_bytes())
+    assert grant["conn"] == receipt["conn"]
+    # Without a receipt there is none.
+    went_directly(p.scp(["f"], "new"))
+    told = [e["event"] for e in logged(log, 2)]
+    assert (told.count("grant"), told.count("receipt")) == (2, 1)
 
 
 def test_a_receipt_of_a_file_that_gets_a_name(pair, tmp_path):
@@ -584,15 +669,20 @@ def test_a_lost_connection(pair):
 
 
 def test_a_silent_source(pair):
-    """Its host says nothing any more: the copy ends by itself."""
+    """Its host says nothing any more: the copy ends by itself. It asks after 15
+    seconds where the user says nothing else, who does so here."""
     p = pair()
     with open(p.here / "big", "wb") as f:
         f.truncate(1 << 30)
     process = harness.start(
-        p.words(["big"], "big", "-l", "80000", "-oServerAliveCountMax=1"),
+        p.words(["big"], "big", "-l", "80000", "-oServerAliveInterval=1",
+                "-oServerAliveCountMax=1"),
         stderr=subprocess.PIPE, text=True)
     stopped = []
     try:
+        assert harness.wait_for(lambda: any(
+            b"-oServerAliveInterval=15" in harness.title(pid)
+            for pid in harness.descendants(process.pid)))
         assert harness.wait_for(lambda: any(
             f.stat().st_blocks > 2000 for f in p.there.rglob("*")))
         stopped = list(p.a.connections())

@@ -129,6 +129,39 @@ os._exit(0)
     assert (p.there / "f").read_bytes() == b"right"
 
 
+@pytest.mark.parametrize("style", ["--json", "--progress=plain"])
+def test_progress_that_is_made_up(pair, tmp_path, style):
+    """It is shown within bounds, acts on no terminal, and decides nothing."""
+    p = pair(path=lying(tmp_path, r"""
+def at(*numbers, end=b"\0"):
+    say(b"\2" + struct.pack(">4Q", *numbers) + end)
+most = 2 ** 64 - 1
+at(most, most, most, most)
+at(0, most, 0, most, end=b"\1")
+at(1, 5, 1, 7)
+at(3, 2, 1, 1, end=b"\0x")
+say(b"\2")
+say(b"\3" + string("\x1b[2J\n\x9b") + struct.pack(">QQ", most, most))
+say(b"\3" + string("x" * 5000) + bytes(16))
+say(b"\4" + string("\x1b]0;x\x07") + string("\x1b[2J" + "t" * 400))
+say(b"\4" + string("f") + string("t" * 4000))
+say(b"\x09" + bytes(50))
+say(b"")
+assert sftp.write("f", b"right") == 0
+"""))
+    done = p.scp(["f"], ".", style)
+    assert (p.there / "f").read_text() == "right"
+    assert done.rc == 0, done
+    for stream in (done.text, done.errors):
+        assert not re.search("[^\n\x20-\x7e]", stream), done
+    if style == "--json":
+        got = [json.loads(line) for line in done.out.splitlines()]
+        assert len(got) <= 12
+        assert all(n < 2 ** 53 for e in got for n in e.values()
+                   if isinstance(n, int))
+        assert [e["event"] for e in got].count("error") == 1
+
+
 NAMES = ["a\nb", "\x1b[2J", "\x07", "q\"\\", "\u202e", "c\x9b",
          os.fsdecode(b"\xff\x9b1m"), "{", " "]
 

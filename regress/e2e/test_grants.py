@@ -3,6 +3,7 @@
 by one may do, and each row of the table of threats in docs/SECURITY-MODEL.md.
 """
 
+import json
 import os
 import re
 import signal
@@ -10,15 +11,15 @@ import struct
 import time
 
 import pytest
-from grants import (ANY, CHANGE, DELETE, DENIED, EXTENDED, FAILURE, GET,
+from grants import (ANY, CHANGE, DELETE, DENIED, END, EXTENDED, FAILURE, GET,
                     HANDLE, LINK, LIST, MAKE, MKDIR, NO_SUCH_FILE, OK,
-                    OPENDIR, OWNER, PUT, READ, REALPATH, REMOVE, RENAME, STAT,
-                    STATUS, SYMLINK, UNSUPPORTED, WRITE, Sftp, fields, give,
-                    request, take_back, u64, use)
+                    OPENDIR, OWNER, PUT, READ, REALPATH, RECEIPT, REMOVE,
+                    RENAME, STAT, STATUS, SYMLINK, UNSUPPORTED, WRITE, Sftp,
+                    fields, give, request, take_back, u64, use)
 from sshwire import (CHANNEL_FAILURE, CHANNEL_OPEN, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, OPEN_FAILURE,
-                     REQUEST_FAILURE, USERAUTH_FAILURE, Host, Reader, message,
-                     string)
+                     REQUEST_FAILURE, REQUEST_SUCCESS, USERAUTH_FAILURE, Host,
+                     Reader, message, string)
 from tickets import ask, log_in, reach
 from tickets import redeem as redeem_ticket
 
@@ -365,11 +366,12 @@ def test_it_is_taken_back_before_its_use(server, key, root):
     refused(server, grant, "unknown, or used before")
 
 
-@pytest.mark.parametrize("name", [b"", bytes(23), bytes(25)])
-def test_a_name_that_is_none(server, key, root, name):
+@pytest.mark.parametrize("length", [0, 23, 25])
+def test_a_name_that_is_none(server, key, root, length):
     first = log_in(server, key)
     give(first, root)
-    first.send(message(GLOBAL_REQUEST, END, True) + b"\1" + string(name))
+    first.send(message(GLOBAL_REQUEST, END, True) + b"\1"
+               + string(bytes(length)))
     first.was_ended()
 
 
@@ -390,6 +392,44 @@ def test_one_that_does_not_hear(server, key, root):
         os.kill(session, signal.SIGCONT)
     assert harness.wait_for(lambda: take_back(first, grant.name))
     wire.was_ended()
+
+
+def test_events(make_server, key, root, tmp_path):
+    """Of each grant, and of one receipt each, for what was given only."""
+    log = tmp_path / "events"
+    server = make_server(f"{YES}EventLog file:{log}\nEventPaths hash\n")
+    first = log_in(server, key)
+    grants = [give(first, root), give(first, root, rights=GET)]
+    take_back(first, grants[0].name)
+
+    def receipt(name, digest, wire=first, ok=True):
+        wire.send(message(GLOBAL_REQUEST, RECEIPT, True) + b"\1"
+                  + string(name) + string(digest))
+        kind, _ = wire.expect(REQUEST_SUCCESS, REQUEST_FAILURE)
+        assert (kind == REQUEST_SUCCESS) == ok
+
+    for grant in grants:
+        receipt(grant.name, b"a" * 32)
+        receipt(grant.name, b"b" * 32)
+    receipt(bytes(24), b"c" * 32)
+    other = log_in(server, key)
+    receipt(grants[0].name, b"d" * 32, wire=other)
+    receipt(grants[1].name, b"e" * 32, wire=in_by(server, give(first, root)),
+            ok=False)
+    assert harness.wait_for(lambda: log.read_text().count('"grant"') == 3)
+    told = [json.loads(line) for line in log.read_text().splitlines()]
+    given = [e for e in told if e["event"] == "grant"]
+    assert [e["rights"] for e in given] == [PUT, GET, PUT]
+    assert all((e["seconds"], e["connections"]) == (600, 4)
+               and "path" not in e and len(e["path_sha256"]) == 64
+               for e in given)
+    kept = [e for e in told if e["event"] == "receipt"]
+    assert [(e["key"], e["sha256"]) for e in kept] == [
+        (e["key"], (b"a" * 32).hex()) for e in given[:2]]
+    # One that is none ends the connection.
+    first.send(message(GLOBAL_REQUEST, RECEIPT, True) + b"\1"
+               + string(bytes(24)) + string(b"short"))
+    first.was_ended()
 
 
 def test_nobody_takes_back_by_a_grant(server, key, root):

@@ -102,6 +102,13 @@ put_path(struct buf *b, const char *key, const char *path,
 		put_digest(b, key, path);
 }
 
+void
+event_line_path(struct buf *b, const char *key, const char *path,
+    enum server_event_paths paths)
+{
+	put_path(b, key, path, paths, PATHS_ROOM);
+}
+
 static void
 put_fields(struct buf *b, const struct event *e)
 {

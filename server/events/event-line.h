@@ -43,6 +43,10 @@ void event_line_end(struct buf *b);
 /* Appends a text field, cut to what a line has room for. */
 void event_line_text(struct buf *b, const char *key, const char *text);
 
+/* Appends a path as EventPaths says, for a line that has no other one. */
+void event_line_path(struct buf *b, const char *key, const char *path,
+    enum server_event_paths paths);
+
 /* Appends a line for an event of the user's process. */
 void event_line_claim(struct buf *b, const struct event *e,
     enum server_event_paths paths, const struct event_origin *o);

@@ -15,6 +15,7 @@
 #include "keys/key.h"
 #include "server/events/event-line.h"
 #include "server/events/event-sink.h"
+#include "server/monitor/grant-table.h"
 #include "server/monitor/monitor-counts.h"
 #include "server/monitor/monitor.h"
 
@@ -236,6 +237,43 @@ monitor_events_auth(struct monitor_events *me, const struct login *l,
 		json_put_bool(&b, "invalid_user", true);
 	if (key != NULL)
 		put_key(&b, key);
+	write_line(me, &b);
+}
+
+/* ---- grants ------------------------------------------------------------- */
+
+void
+monitor_events_grant(struct monitor_events *me, const struct grant_request *q)
+{
+	struct key *k = NULL;
+	struct buf b = { 0 };
+
+	if (me == NULL || key_from_blob(q->key, &k) != 0)
+		return;
+	begin_line(me, &b, "grant");
+	put_print(&b, "key", k);
+	json_put_number(&b, "rights", q->scope.rights);
+	json_put_number(&b, "connections", q->connections);
+	json_put_number(&b, "seconds", q->life_s);
+	event_line_path(&b, "path", q->scope.path,
+	    (enum server_event_paths)me->m->login->conf.log.event_paths);
+	write_line(me, &b);
+	key_free(k);
+}
+
+void
+monitor_events_receipt(struct monitor_events *me, const char *key,
+    const char *sha256)
+{
+	struct event_origin o;
+	struct buf b = { 0 };
+
+	if (me == NULL)
+		return;
+	o = origin(me);
+	event_line_begin(&b, "receipt", "user", &o);
+	json_put_text(&b, "key", key);
+	json_put_text(&b, "sha256", sha256);
 	write_line(me, &b);
 }
 

@@ -18,6 +18,7 @@
 #include "server/events/counter-table.h"
 
 struct auth_method;
+struct grant_request;
 struct key;
 struct login;
 struct monitor;
@@ -52,6 +53,14 @@ struct monitor_counts *monitor_events_counts(struct monitor_events *me);
 /* Logs that the user is authenticated. False: MaxConnectionsPerUser allows no
  * further connection of the user. */
 bool monitor_events_enter(struct monitor_events *me, const struct login *l);
+
+/* Logs that the login has given a grant. */
+void monitor_events_grant(struct monitor_events *me,
+    const struct grant_request *q);
+/* Logs what the client says that it has a receipt of. key: the fingerprint of
+ * the key that the grant was bound to. */
+void monitor_events_receipt(struct monitor_events *me, const char *key,
+    const char *sha256);
 
 /* The handler of MONITOR_SESSION. */
 int monitor_on_limited_session(struct monitor *m, struct rd *in,

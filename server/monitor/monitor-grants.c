@@ -12,13 +12,15 @@
 #include "base/log.h"
 #include "base/loop.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "compat/queue.h"
 #include "keys/key.h"
 #include "server/monitor/grant-table.h"
+#include "server/monitor/monitor-events.h"
 #include "server/monitor/monitor-tickets.h"
 #include "server/monitor/monitor.h"
 
-enum { TAKE_BACK_MS = 1000 };
+enum { TAKE_BACK_MS = 1000, RECEIPT_DIGEST_LEN = 32 };
 
 /* The monitor of a connection by a grant. */
 struct granted {
@@ -29,8 +31,17 @@ struct granted {
 	uint8_t serial[TICKET_SERIAL_LEN]; /* of its grant */
 };
 
+/* A grant that was given, and may be over; of it the client may say once what
+ * receipt it has. */
+struct given {
+	uint8_t serial[TICKET_SERIAL_LEN];
+	char *key; /* fingerprint, owned; NULL: there is none */
+};
+
 struct monitor_grants {
 	struct loop *loop;
+	struct given given[GRANTS_MAX];
+	unsigned next_given;
 	struct grant_table table;
 	TAILQ_HEAD(granted_list, granted) list;
 	unsigned n; /* of them */
@@ -71,6 +82,8 @@ monitor_grants_free(struct monitor_grants *mg)
 	while ((g = TAILQ_FIRST(&mg->list)) != NULL)
 		drop(g);
 	grant_table_clear(&mg->table);
+	for (size_t i = 0; i < GRANTS_MAX; i++)
+		free(mg->given[i].key);
 	free(mg);
 }
 
@@ -130,21 +143,26 @@ monitor_grants_keep(struct monitor_grants *mg, int fd)
 	mg->n++;
 }
 
+/* Logs the grant, and keeps what a receipt of it is about. */
 static void
-log_grant(const struct login *l, const struct grant_request *q)
+note_grant(struct monitor *m, struct monitor_grants *mg,
+    const struct grant_request *q, const uint8_t *serial)
 {
+	struct given *g = &mg->given[mg->next_given++ % GRANTS_MAX];
 	struct key *k = NULL;
-	char *shown = key_from_blob(q->key, &k) == 0 ?
-	    key_fingerprint(k, DIGEST_SHA256) :
-	    NULL;
 
+	free(g->key);
+	memcpy(g->serial, serial, sizeof g->serial);
+	g->key = key_from_blob(q->key, &k) == 0 ?
+	    key_fingerprint(k, DIGEST_SHA256) : NULL;
+	key_free(k);
 	log_info("Grant of %s for key %s: rights 0x%x below \"%s\" for %u s, "
 		 "%u connections%s%s",
-	    l->shown_name, shown != NULL ? shown : "?", q->scope.rights,
-	    q->scope.path, (unsigned)q->life_s, (unsigned)q->connections,
-	    q->address[0] != '\0' ? " from " : "", q->address);
-	free(shown);
-	key_free(k);
+	    m->login->shown_name, g->key != NULL ? g->key : "?",
+	    q->scope.rights, q->scope.path, (unsigned)q->life_s,
+	    (unsigned)q->connections, q->address[0] != '\0' ? " from " : "",
+	    q->address);
+	monitor_events_grant(m->events, q);
 }
 
 /* Gives the wanted grant if it is allowed. *given: it was given, and name is
@@ -167,7 +185,7 @@ give(struct monitor *m, const struct grant_request *q,
 	    name + TICKET_HANDLE_LEN);
 	*given = r == 0;
 	if (*given)
-		log_grant(l, q);
+		note_grant(m, mg, q, name + TICKET_HANDLE_LEN);
 	return r == ERR_LIMIT ? 0 : r;
 }
 
@@ -256,6 +274,37 @@ monitor_on_grant_end(struct monitor *m, struct rd *in, struct buf *out)
 			TICKET_SERIAL_LEN });
 	if (r == 0)
 		buf_put_bool(out, over);
+	return r;
+}
+
+/* ---- a receipt ---------------------------------------------------------- */
+
+int
+monitor_on_receipt(struct monitor *m, struct rd *in, struct buf *out)
+{
+	struct monitor_grants *mg = monitor_tickets_given(m);
+	struct span name = rd_string(in), digest = rd_string(in);
+	int r = rd_end(in);
+	char *text;
+
+	(void)out;
+	if (r == 0 && (name.len != TICKET_NAME_LEN ||
+			  digest.len != RECEIPT_DIGEST_LEN))
+		r = ERR_FORMAT;
+	for (size_t i = 0; r == 0 && mg != NULL && i < GRANTS_MAX; i++) {
+		struct given *g = &mg->given[i];
+
+		if (g->key == NULL ||
+		    memcmp(g->serial, name.p + TICKET_HANDLE_LEN,
+			sizeof g->serial) != 0)
+			continue;
+		text = str_hex(digest.p, digest.len);
+		if (text != NULL)
+			monitor_events_receipt(m->events, g->key, text);
+		free(text);
+		free(g->key);
+		g->key = NULL;
+	}
 	return r;
 }
 

@@ -78,6 +78,8 @@ static const struct row {
 	    .for_sftp = true, .handler = monitor_on_grant },
 	[MONITOR_GRANT_END] = { MONITOR_PHASE_SESSION, .answered = true,
 	    .for_sftp = true, .handler = monitor_on_grant_end },
+	[MONITOR_RECEIPT] = { MONITOR_PHASE_SESSION, .for_sftp = true,
+	    .handler = monitor_on_receipt },
 	[MONITOR_LOST] = { MONITOR_PHASE_SESSION, .once = true,
 	    .for_sftp = true, .handler = monitor_on_lost },
 	[MONITOR_EVENT] = { MONITOR_PHASE_SESSION, .for_sftp = true,

@@ -148,6 +148,7 @@ int monitor_on_prove(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_tickets(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_grant(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_grant_end(struct monitor *m, struct rd *in, struct buf *out);
+int monitor_on_receipt(struct monitor *m, struct rd *in, struct buf *out);
 int monitor_on_lost(struct monitor *m, struct rd *in, struct buf *out);
 /* Sends the answer to the current request now, for a handler that has to send
  * something after it. */

@@ -60,6 +60,7 @@ static const struct service_request request_rows[] = {
 	{ "stack-metrics@hpnssh.org", NULL, answer_metrics },
 	{ "grant@hpnssh.org", grants_allowed, grants_answer },
 	{ "grant-end@hpnssh.org", grants_allowed, grants_answer_end },
+	{ "grant-receipt@hpnssh.org", grants_allowed, grants_answer_receipt },
 	{ "tickets@hpnssh.org", tickets_allowed, tickets_answer },
 	{ "survive@hpnssh.org", session_survive_allowed,
 	    session_survive_answer },

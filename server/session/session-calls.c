@@ -151,6 +151,17 @@ monitor_grant_end(int fd, struct span name, bool *over)
 }
 
 void
+monitor_receipt(int fd, struct span body)
+{
+	struct buf b = { 0 };
+
+	buf_put_u8(&b, MONITOR_RECEIPT);
+	buf_put(&b, body.p, body.len);
+	(void)!fd_send_msg(fd, &b);
+	buf_clear(&b);
+}
+
+void
 monitor_lost(int fd)
 {
 	struct buf b = { 0 };

@@ -42,6 +42,9 @@ int monitor_grant(int fd, struct span request, struct buf *out,
 /* Takes a grant back. *over: it has ended, and so have all connections by it;
  * else they are about to. */
 int monitor_grant_end(int fd, struct span name, bool *over) must_check;
+/* Tells the monitor of the client's receipt; body: string name of a grant,
+ * string SHA-256. */
+void monitor_receipt(int fd, struct span body);
 /* Tells the monitor that the connection is lost, and was not ended by either
  * side. */
 void monitor_lost(int fd);

@@ -74,3 +74,15 @@ grants_answer_end(const struct service_owners *o, struct rd *data,
 		return r;
 	return over ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
+
+int
+grants_answer_receipt(const struct service_owners *o, struct rd *data,
+    struct buf *reply)
+{
+	(void)reply;
+	if (rd_u8(data) != VERSION)
+		return CHANNEL_FAILURE;
+	monitor_receipt(o->params->monitor_fd,
+	    (struct span){ data->p, data->len });
+	return CHANNEL_SUCCESS;
+}

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * The global requests tickets@hpnssh.org, grant@hpnssh.org and
- * grant-end@hpnssh.org (docs/PROTOCOL.md). The client asks for tickets, by
- * which it makes further connections, or for a grant, by which another machine
- * moves files, and takes that back. The monitor does all of it.
+ * The global requests tickets@hpnssh.org, grant@hpnssh.org,
+ * grant-end@hpnssh.org and grant-receipt@hpnssh.org (docs/PROTOCOL.md). The
+ * client asks for tickets, by which it makes further connections, or for a
+ * grant, by which another machine moves files, takes that back, and says what
+ * receipt it has. The monitor does all of it.
  *
  * Threads: loop thread only.
  */
@@ -21,6 +22,8 @@ bool grants_allowed(const struct serve_params *p);
 int grants_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 int grants_answer_end(const struct service_owners *o, struct rd *data,
+    struct buf *reply);
+int grants_answer_receipt(const struct service_owners *o, struct rd *data,
     struct buf *reply);
 
 #endif
