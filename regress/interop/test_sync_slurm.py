@@ -4,6 +4,7 @@ network of its own, of which one dies in the middle; and without Slurm, what
 the scripts for batch systems do with each exit status."""
 
 import os
+import re
 import shutil
 import socket
 from pathlib import Path
@@ -59,8 +60,15 @@ SelectType=select/cons_tres
 NodeName=n[1-2] NodeHostname={host} NodeAddr=192.0.2.1 Port=[16821-16822] CPUs=1
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=FORCE:2
 X
+# From 23.02 on slurmd wants cgroups, or to be told that there are none.
+[ {release} -lt 23 ] || echo CgroupPlugin=disabled >"$top/cgroup.conf"
 slurmctld -i && slurmd -N n1 && slurmd -N n2 || exit 99
-until [ "$(sinfo -h -N -o %T | grep -c idle)" = 2 ]; do sleep .2; done
+waits=0
+until [ "$(sinfo -h -N -o %T | grep -c idle)" = 2 ]; do
+	sleep .2
+	waits=$((waits + 1))
+	[ $waits -lt 300 ] || {{ cat "$top"/slurm*.log >&2; exit 98; }}
+done
 id=$(sbatch --parsable --output="$top/out.%a" --array=1-6 {sbatch} "$top/job")
 sbatch --output="$top/out.end" --dependency=afterany:$id {sbatch} \\
 	"$top/job" finish
@@ -101,6 +109,12 @@ def world(tmp_path):
     return source, target
 
 
+def slurm_release():
+    """The year of its release."""
+    text = run(["slurmctld", "-V"]).ok().out
+    return int(re.search(rb"(\d+)\.", text)[1])
+
+
 def same(source, target):
     return ({p.name: p.read_bytes() for p in source.iterdir()}
             == {p.name: p.read_bytes() for p in target.iterdir()})
@@ -116,7 +130,7 @@ def test_a_node_dies(tmp_path):
     stand_in.chmod(0o755)
     script = tmp_path / "cluster"
     script.write_text(CLUSTER.format(
-        top=tmp_path, sbatch=SBATCH,
+        top=tmp_path, sbatch=SBATCH, release=slurm_release(),
         host=socket.gethostname().split(".")[0]))
     done = run(["timeout", "-k", "5", "240", "unshare", "-n", "-m", "-p", "-f", "--kill-child",
                 "--mount-proc", "--propagation", "private", "sh", script],
