@@ -159,8 +159,9 @@ def nothing_left():
     gc.collect()  # sockets that a client of a test's own still holds
     harness.wait_for(lambda: not harness.ours_among_children())
     left = harness.ours_among_children()
+    waiting = harness.what_waits() if left else ""
     harness.end_orphans()
-    assert not left, f"processes were left behind: {left}"
+    assert not left, f"processes were left behind: {left}\n{waiting}"
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import harness
 from harness import have, hpn, run, start, wait_for
 
 SCP = hpn("scp")
@@ -239,8 +240,12 @@ def test_parts_of_a_killed_tree(tmp_path, server, up):
     wait_for(lambda: any(p.stat().st_size for p in parts_in(target))
              or first.poll() is not None)
     assert first.poll() is None
+    ended = harness.descendants(first.pid)
     os.killpg(first.pid, signal.SIGKILL)
     first.wait()
+    # The other end may be about to begin a part, which would be in use.
+    assert wait_for(lambda: all(harness.children().get(pid, "Z")[0] == "Z"
+                                for pid in ended))
     assert parts_in(target)
     for part in parts_in(target):  # else an empty one may be in use
         os.utime(part, (time.time() - 7200,) * 2)
