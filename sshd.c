@@ -435,6 +435,31 @@ copy_arguments(int argc, char **argv)
 	return copy;
 }
 
+static void
+find_programs(struct server_state *s)
+{
+	program_find(&s->programs[PROGRAM_SESSION], PROGRAM_SESSION,
+	    s->conf.listen.sshd_session_path);
+	program_find(&s->programs[PROGRAM_AUTH], PROGRAM_AUTH,
+	    s->conf.listen.sshd_auth_path);
+	program_find(&s->programs[PROGRAM_USER], PROGRAM_USER, NULL);
+}
+
+/* Ends a run with -t. Returns the exit status. A listener that is to be
+ * restarted has started this run (server/listener/reload.h): it goes on as it
+ * is if the new one could not begin. */
+static int
+end_test(struct server_state *s)
+{
+	const char *held = getenv(LISTEN_ADDRESSES_HELD);
+	bool possible = held == NULL ||
+	    (listener_hold_programs(s) == 0 &&
+		listen_addresses_possible(&s->conf, held));
+
+	state_clear(s);
+	return possible ? 0 : 255;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -462,17 +487,9 @@ main(int argc, char **argv)
 	find_privsep(&o.state);
 	if (o.dump)
 		dump_config(&o);
-	o.state.auth_path = state_helper_path(
-	    o.state.conf.listen.sshd_auth_path, "hpnsshd-auth");
-	o.state.user_path = state_helper_path(NULL, "hpnsshd-user");
-	if (o.test) {
-		const char *held = getenv(LISTEN_ADDRESSES_HELD);
-		bool possible = held == NULL ||
-		    listen_addresses_possible(&o.state.conf, held);
-
-		state_clear(&o.state);
-		return possible ? 0 : 255;
-	}
+	find_programs(&o.state);
+	if (o.test)
+		return end_test(&o.state);
 	state_make_run_directory();
 	rand_bytes(o.state.salt, sizeof o.state.salt);
 	opts = (struct listener_opts){ .foreground = o.foreground,

@@ -20,14 +20,6 @@
 /* Closes all descriptors from low on. */
 void proc_close_from(int low);
 
-/* A flag for posix_spawn(): the child leads a session. 0: the system has no
- * such flag, and the child has to call setsid(). */
-#if defined(POSIX_SPAWN_SETSID)
-#define PROC_SPAWN_SESSION POSIX_SPAWN_SETSID
-#else
-#define PROC_SPAWN_SESSION 0
-#endif
-
 /* For getrusage(): this thread, or the whole process if the system does not
  * count threads. */
 #if defined(RUSAGE_THREAD)

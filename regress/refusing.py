@@ -28,6 +28,7 @@ _ALL = {
     "copy_file_range": Call(326, 285),
     "epoll_create1": Call(291, 20),
     "eventfd2": Call(290, 19),
+    "execveat": Call(322, 281),
     "fadvise64": Call(221, 223),
     "fallocate": Call(285, 47),
     "getxattrat": Call(464, 464),

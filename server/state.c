@@ -13,7 +13,6 @@
 #include "base/sealed.h"
 #include "compat/bsd-mem.h"
 #include "compat/file.h"
-#include "compat/proc.h"
 #include "conf/defaults.h"
 #include "server/oom.h"
 
@@ -25,8 +24,8 @@ state_clear(struct server_state *s)
 	server_conf_clear(&s->conf);
 	hostkeys_clear(&s->keys);
 	decoys_clear(&s->decoys);
-	free(s->auth_path);
-	free(s->user_path);
+	for (size_t i = 0; i < PROGRAMS; i++)
+		program_clear(&s->programs[i]);
 	free(s->chroot);
 	explicit_bzero(s, sizeof *s);
 }
@@ -56,8 +55,8 @@ state_to_fd(const struct server_state *s, int *out)
 	buf_put_bool(&b, s->log_to_stderr);
 	buf_put_bool(&b, s->once);
 	buf_put_u32(&b, (uint32_t)(s->oom_before - OOM_NEVER));
-	buf_put_cstring(&b, s->auth_path);
-	buf_put_cstring(&b, s->user_path);
+	buf_put_cstring(&b, s->programs[PROGRAM_AUTH].path);
+	buf_put_cstring(&b, s->programs[PROGRAM_USER].path);
 	buf_put_cstring(&b, s->chroot);
 	buf_put_u32(&b, s->auth_uid);
 	buf_put_u32(&b, s->auth_gid);
@@ -163,8 +162,8 @@ state_from_fd(struct server_state *s, int fd)
 	s->log_to_stderr = rd_bool(&rd);
 	s->once = rd_bool(&rd);
 	s->oom_before = (int)rd_u32(&rd) + OOM_NEVER;
-	s->auth_path = rd_cstring(&rd, PATH_MAX);
-	s->user_path = rd_cstring(&rd, PATH_MAX);
+	s->programs[PROGRAM_AUTH].path = rd_cstring(&rd, PATH_MAX);
+	s->programs[PROGRAM_USER].path = rd_cstring(&rd, PATH_MAX);
 	s->chroot = rd_cstring(&rd, PATH_MAX);
 	s->auth_uid = rd_u32(&rd);
 	s->auth_gid = rd_u32(&rd);
@@ -195,27 +194,4 @@ state_log_locations(const struct server_conf *conf)
 {
 	if (log_set_locations(&conf->log.log_verbose) != 0)
 		fatal("%s", err_text(ERR_NOMEM));
-}
-
-char *
-state_helper_path(const char *configured, const char *name)
-{
-	char exe[PATH_MAX], *path, *slash;
-
-	xasprintf(&path, "%s/%s", LIBEXECDIR, name);
-	if (configured != NULL && strcmp(configured, path) != 0) {
-		free(path);
-		return xstrdup(configured);
-	}
-	free(path);
-	if (proc_self_path(exe, sizeof exe) == 0) {
-		slash = strrchr(exe, '/');
-		*slash = '\0';
-		xasprintf(&path, "%s/%s", exe, name);
-		if (strcmp(exe, SBINDIR) != 0 && access(path, X_OK) == 0)
-			return path;
-		free(path);
-	}
-	xasprintf(&path, "%s/%s", LIBEXECDIR, name);
-	return path;
 }

@@ -18,6 +18,7 @@
 #include "conf/server-conf.h"
 #include "server/decoys.h"
 #include "server/hostkeys.h"
+#include "server/programs.h"
 
 /* The name of all processes in the system log. It is that of OpenSSH's sshd,
  * since programs that read logs look for it. */
@@ -28,7 +29,13 @@ enum {
 	STATE_FD_SOCKET = 3, /* the connection */
 	STATE_FD_STATE = 4,  /* the file in memory */
 	STATE_FD_STARTUP = 5, /* a pipe to the listener */
+	/* The programs of the connection's other processes, if the listener's
+	 * own hpnsshd-session was executed by its open file (n_by_path in
+	 * server/programs.h). */
+	STATE_FD_AUTH = 6,
+	STATE_FD_USER = 7,
 	STATE_FD_FIRST_FREE,
+	STATE_FD_COUNT = STATE_FD_FIRST_FREE - STATE_FD_SOCKET,
 };
 /* argv[0] of an hpnsshd-session that was started in advance; ps(1) shows it.
  * STATE_FD_SOCKET is then a socket over which the descriptor of the connection
@@ -49,8 +56,7 @@ struct server_state {
 	uint8_t salt[32];   /* secret; for auth_delay_us() */
 	bool log_to_stderr; /* -e, -E or -d; false: to syslog */
 	bool once;	    /* -d: sshd ends with the connection */
-	char *auth_path; /* path of hpnsshd-auth; owned */
-	char *user_path; /* path of hpnsshd-user; owned */
+	struct program programs[PROGRAMS];
 	/* Root directory for hpnsshd-auth; owned. NULL: sshd is not the
 	 * superuser's. */
 	char *chroot;
@@ -76,11 +82,5 @@ void state_log_locations(const struct server_conf *conf);
  * installation has made it already. An error shows when a file is written
  * there. */
 void state_make_run_directory(void);
-
-/* The path of one of our helper programs: `configured` if it is not NULL and
- * not the installed path. Else the program beside this executable if that is
- * not installed (it runs where it was built), else the installed path. Caller
- * frees. */
-char *state_helper_path(const char *configured, const char *name);
 
 #endif

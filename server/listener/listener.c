@@ -49,8 +49,6 @@ enum {
  * in the background already and must not go there again. */
 #define RESTARTED "HPNSSHD_RESTARTED"
 
-extern char **environ;
-
 /* A connection that is not authenticated yet. */
 struct startup {
 	struct listener *listener;
@@ -223,8 +221,8 @@ start_connection(struct listener *l, int connection,
 
 	if (!session_spare_take(&l->spare, connection, &process) &&
 	    (r = session_start(&l->session, connection, &process)) != 0) {
-		log_error("cannot start %s: %s", l->session.path,
-		    strerror(r));
+		log_error("cannot start %s: %s",
+		    l->state->programs[PROGRAM_SESSION].path, strerror(r));
 		return;
 	}
 	log_debug("Forked child %ld.", (long)process.pid);
@@ -296,15 +294,12 @@ pause_accepting(struct listener *l)
 static _Noreturn void
 become_session(const struct listener *l, int connection)
 {
-	char *argv[] = { l->session.path, NULL };
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
-	if (null == -1 || dup2(connection, STATE_FD_SOCKET) == -1 ||
-	    dup2(l->session.state_fd, STATE_FD_STATE) == -1 ||
-	    dup2(null, STATE_FD_STARTUP) == -1)
-		fatal("dup2: %s", strerror(errno));
-	execve(l->session.path, argv, environ);
-	fatal("cannot start %s: %s", l->session.path, strerror(errno));
+	if (null == -1)
+		fatal("/dev/null: %s", strerror(errno));
+	fatal("cannot start %s: %s", l->state->programs[PROGRAM_SESSION].path,
+	    strerror(session_become(&l->session, connection, null)));
 }
 
 static void
@@ -516,21 +511,30 @@ on_hashes(void *arg, const struct decoys *d)
 	    d->settings.n);
 }
 
+int
+listener_hold_programs(struct server_state *state)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < PROGRAMS && r == 0; i++)
+		if ((r = program_hold(&state->programs[i])) != 0)
+			log_error("%s does not exist or is not executable: %s",
+			    state->programs[i].path, strerror(errno));
+	return r;
+}
+
 static void
 prepare(struct listener *l)
 {
-	const struct server_conf *c = &l->state->conf;
 	int r;
 
 	session_start_reserve();
 	if (!l->opts->debug) /* with -d this process becomes a session itself */
 		oom_protect(OOM_FILE);
 	l->state->oom_before = oom_before();
-	l->session.path = state_helper_path(c->listen.sshd_session_path,
-	    "hpnsshd-session");
-	if (access(l->session.path, X_OK) == -1)
-		fatal("%s does not exist or is not executable",
-		    l->session.path);
+	if (listener_hold_programs(l->state) != 0)
+		exit(255);
+	l->session.programs = l->state->programs;
 	/* With -d the process waits for the survey. Without, the survey runs
 	 * later (hash_survey_new()), and until then connections use the
 	 * system's standard method. */
@@ -610,7 +614,6 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 		execv(opts->exe, opts->argv);
 		log_error("cannot restart %s: %s", opts->exe, strerror(errno));
 	}
-	free(l.session.path);
 	close(l.session.state_fd);
 	return l.status;
 }

@@ -20,6 +20,10 @@ struct listener_opts {
 	char **argv;
 };
 
+/* Opens the programs of connections. ERR_SYSTEM: one is missing, which was
+ * logged. */
+int listener_hold_programs(struct server_state *state) must_check;
+
 /* Opens the sockets, goes to the background, and serves until a signal ends it.
  * Returns the exit status. */
 int listener_run(struct server_state *state, const struct listener_opts *opts);

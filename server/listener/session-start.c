@@ -5,14 +5,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/log.h"
-#include "compat/proc.h"
 #include "compat/sock.h"
 #include "server/state.h"
 
@@ -31,54 +28,51 @@ session_start_reserve(void)
 	close(fd);
 }
 
-/* name is argv[0], which ps(1) shows. With the name STATE_NAME_WAITS, socket is
- * not the connection but a socket over which it will arrive. */
-static int
-spawn(const struct session_program *p, char *name, int socket, int startup,
-    pid_t *pid)
+/* How hpnsshd-session is executed. socket is the connection or, for a spare
+ * process, a socket over which it will arrive. */
+static struct program_start
+how(const struct session_program *p, char *const *argv, int socket, int startup)
 {
-	char *argv[] = { name, NULL };
-	posix_spawn_file_actions_t fa;
-	posix_spawnattr_t attr;
-	sigset_t none;
-	short flags = POSIX_SPAWN_SETSIGMASK;
-	int r;
+	const struct program *programs = p->programs;
 
-	if (p->leads)
-		flags |= PROC_SPAWN_SESSION;
-	sigemptyset(&none);
-	if ((r = posix_spawn_file_actions_init(&fa)) != 0)
-		return r;
-	if ((r = posix_spawnattr_init(&attr)) != 0)
-		goto out;
-	if ((r = posix_spawn_file_actions_adddup2(&fa, socket,
-		 STATE_FD_SOCKET)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, p->state_fd,
-		 STATE_FD_STATE)) == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, startup,
-		 STATE_FD_STARTUP)) == 0 &&
-	    (r = posix_spawnattr_setsigmask(&attr, &none)) == 0 &&
-	    (r = posix_spawnattr_setflags(&attr, flags)) == 0)
-		r = posix_spawn(pid, p->path, &fa, &attr, argv, environ);
-	posix_spawnattr_destroy(&attr);
-out:
-	posix_spawn_file_actions_destroy(&fa);
-	return r;
+	return (struct program_start){ .program = &programs[PROGRAM_SESSION],
+		.argv = argv, .env = environ, .n = STATE_FD_COUNT,
+		.fds = { socket, p->state_fd, startup,
+		    programs[PROGRAM_AUTH].fd, programs[PROGRAM_USER].fd },
+		.n_by_path = STATE_FD_AUTH - PROGRAM_FD_FIRST,
+		.leads = p->leads };
 }
 
+/* An administrator learns that there is something to restart. */
+static void
+tell_replaced(struct session_program *p)
+{
+	for (size_t i = 0; i < PROGRAMS && !p->told; i++) {
+		if (!program_is_replaced(&p->programs[i]))
+			continue;
+		log_info("%s was replaced: connections get the one with which "
+			 "this process was started, until it is restarted",
+		    p->programs[i].path);
+		p->told = true;
+	}
+}
+
+/* name is argv[0], which ps(1) shows. */
 static int
-start(const struct session_program *p, char *name, int socket,
+start(struct session_program *p, char *name, int socket,
     struct session_process *out)
 {
+	char *argv[] = { name, NULL };
+	struct program_start s;
 	int ends[2], r;
 
+	tell_replaced(p);
 	if (sock_pipe(ends, SOCK_WAITS) == -1)
 		return errno;
+	s = how(p, argv, socket, ends[1]);
 	/* Only the listener's end does not block. */
-	if (fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1)
-		r = errno;
-	else
-		r = spawn(p, name, socket, ends[1], &out->pid);
+	r = fcntl(ends[0], F_SETFL, O_NONBLOCK) == -1 ? errno :
+	    program_start(&s, &out->pid);
 	fd_close(&ends[1]);
 	out->reports = ends[0];
 	if (r != 0)
@@ -87,14 +81,23 @@ start(const struct session_program *p, char *name, int socket,
 }
 
 int
-session_start(const struct session_program *p, int connection,
+session_start(struct session_program *p, int connection,
     struct session_process *out)
 {
-	return start(p, p->path, connection, out);
+	return start(p, p->programs[PROGRAM_SESSION].path, connection, out);
+}
+
+int
+session_become(const struct session_program *p, int connection, int startup)
+{
+	char *argv[] = { p->programs[PROGRAM_SESSION].path, NULL };
+	struct program_start s = how(p, argv, connection, startup);
+
+	return program_become(&s);
 }
 
 void
-session_spare_fill(struct session_spare *s, const struct session_program *p)
+session_spare_fill(struct session_spare *s, struct session_program *p)
 {
 	static char name[] = STATE_NAME_WAITS;
 	int pair[2], r;
@@ -109,7 +112,8 @@ session_spare_fill(struct session_spare *s, const struct session_program *p)
 	if (r != 0) {
 		/* No error yet: the next connection tries again to start a
 		 * process, and logs a failure. */
-		log_debug("no spare %s: %s", p->path, strerror(r));
+		log_debug("no spare %s: %s", p->programs[PROGRAM_SESSION].path,
+		    strerror(r));
 		fd_close(&s->sock);
 		s->process.pid = 0;
 	}

@@ -15,13 +15,15 @@
 #include <stdbool.h>
 
 #include "base/err.h"
+#include "server/programs.h"
 
-/* The program hpnsshd-session and what it is started with. The listener owns
- * path and state_fd. */
+/* hpnsshd-session, and what it is started with. The listener owns state_fd, and
+ * programs, which are those of struct server_state. */
 struct session_program {
-	char *path;
+	const struct program *programs;
 	int state_fd;
 	bool leads; /* the process begins a session of its own, setsid(2) */
+	bool told; /* it was logged that a program was replaced */
 };
 
 struct session_process {
@@ -42,12 +44,15 @@ struct session_spare {
 void session_start_reserve(void);
 /* Starts hpnsshd-session for connection, which the caller still owns. Returns 0
  * or an errno number. */
-int session_start(const struct session_program *p, int connection,
+int session_start(struct session_program *p, int connection,
     struct session_process *out) must_check;
+/* Makes this process the hpnsshd-session of connection. Returns an errno number
+ * if that fails; startup is STATE_FD_STARTUP. */
+int session_become(const struct session_program *p, int connection,
+    int startup);
 
 /* Starts a spare process unless there is one. */
-void session_spare_fill(struct session_spare *s,
-    const struct session_program *p);
+void session_spare_fill(struct session_spare *s, struct session_program *p);
 /* Sends the connection to the spare process, which becomes *out. The caller
  * still owns connection. False: there was no spare process, or it has died. */
 bool session_spare_take(struct session_spare *s, int connection,

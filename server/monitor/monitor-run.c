@@ -8,10 +8,8 @@
 #include "server/monitor/monitor.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -148,25 +146,15 @@ spawn_auth(struct monitor *m, bool waits, int its_end)
 	/* proc_title() writes over arguments and environment. This variable
 	 * only makes room for the name of a user. */
 	static char room[] = "TITLE=........................................";
-	char *argv[] = { waits ? name : m->state.auth_path, NULL };
+	struct program *program = &m->state.programs[PROGRAM_AUTH];
+	char *argv[] = { waits ? name : program->path, NULL };
 	char *env[] = { room, NULL };
-	posix_spawn_file_actions_t fa;
-	int r = posix_spawn_file_actions_init(&fa);
+	const struct program_start s = { .program = program, .argv = argv,
+		.env = env, .n = 2, .n_by_path = 2,
+		.fds = { waits ? -1 : m->socket_fd, its_end } };
+	int r = program_start(&s, &m->child);
 
-	if (r != 0)
-		return r;
-	/* dup2 to the same number takes close-on-exec away. */
-	if (waits)
-		r = posix_spawn_file_actions_addclose(&fa, MONITOR_FD_SOCKET);
-	else
-		r = posix_spawn_file_actions_adddup2(&fa, m->socket_fd,
-		    MONITOR_FD_SOCKET);
-	if (r == 0 &&
-	    (r = posix_spawn_file_actions_adddup2(&fa, its_end,
-		 MONITOR_FD_MONITOR)) == 0)
-		r = posix_spawn(&m->child, m->state.auth_path, &fa, NULL, argv,
-		    env);
-	posix_spawn_file_actions_destroy(&fa);
+	program_let_go(program);
 	return r;
 }
 
@@ -179,7 +167,8 @@ start_auth(struct monitor *m, bool waits)
 	if (sock_pair(SOCK_STREAM, pair) == -1)
 		fatal("socketpair: %s", strerror(errno));
 	if ((r = spawn_auth(m, waits, pair[1])) != 0)
-		fatal("cannot start %s: %s", m->state.auth_path, strerror(r));
+		fatal("cannot start %s: %s",
+		    m->state.programs[PROGRAM_AUTH].path, strerror(r));
 	close(pair[1]);
 	m->fd = pair[0];
 }
@@ -204,6 +193,16 @@ wait_for_connection(struct monitor *m)
 }
 
 static void
+take_programs(struct monitor *m)
+{
+	struct program *user = &m->state.programs[PROGRAM_USER];
+
+	program_take(&m->state.programs[PROGRAM_AUTH], STATE_FD_AUTH);
+	program_take(user, STATE_FD_USER);
+	user_exec_prepare(user);
+}
+
+static void
 begin(struct monitor *m, bool waits)
 {
 	int state_fd = STATE_FD_STATE;
@@ -217,12 +216,10 @@ begin(struct monitor *m, bool waits)
 		fatal("cannot read the state of the listener%s: %s",
 		    r == ERR_FORMAT ? " (restart hpnsshd if it was replaced)" :
 				      "", err_text(r));
-	if (PROC_SPAWN_SESSION == 0 && !m->state.once)
-		(void)setsid();
 	m->socket_fd = STATE_FD_SOCKET;
 	m->startup_fd = STATE_FD_STARTUP;
 	m->phase = MONITOR_PHASE_KEX;
-	m->user_program = user_exec_open(m->state.user_path);
+	take_programs(m);
 	if (fd_set_cloexec(m->socket_fd, true) != 0)
 		fatal("no connection: %s", strerror(errno));
 	if (fd_set_cloexec(m->startup_fd, true) != 0)

@@ -148,6 +148,7 @@ send_state(const struct monitor *m, struct user_state *s)
 static void
 execute_user(struct monitor *m)
 {
+	struct program *user = &m->state.programs[PROGRAM_USER];
 	struct user_state s = { .began_ms = clock_ms() };
 	int pair[2], r;
 
@@ -157,10 +158,10 @@ execute_user(struct monitor *m)
 	if (sock_pair(SOCK_STREAM, pair) == -1)
 		give_up_start(m, "socketpair");
 	m->fd = pair[0];
-	if (user_exec(&m->child, m->user_program, m->socket_fd, pair[1]) != 0)
-		give_up_start(m, m->state.user_path);
+	if (user_exec(&m->child, user, m->socket_fd, pair[1]) != 0)
+		give_up_start(m, user->path);
 	fd_close(&pair[1]);
-	fd_close(&m->user_program);
+	program_let_go(user);
 	log_verbose("User child is on pid %ld", (long)m->child);
 	if ((r = send_state(m, &s)) != 0)
 		log_error("the user's process does not take its state: %s",
@@ -275,7 +276,8 @@ serve_user(struct monitor *m, struct loop *loop)
 	 * is another program: that is an error even if it ended well. */
 	if (m->left_unread && !w.asked)
 		log_error("%s for %s has ended without a look at its state",
-		    m->state.user_path, m->peer_text);
+		    m->state.programs[PROGRAM_USER].path,
+		    m->peer_text);
 	monitor_logout_all(m);
 	delegated_remove(m->login);
 	return r;

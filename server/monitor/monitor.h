@@ -55,7 +55,6 @@ struct monitor {
 	int startup_fd;	 /* pipe to the listener; see server/state.h */
 	enum penalty_class penalty; /* the highest that was reported to the
 				     * listener */
-	int user_program; /* program hpnsshd-user, open; see user-exec.h */
 	bool sftp_only;	  /* the login may do only SFTP */
 	pid_t child; /* the process whose requests are answered: hpnsshd-auth,
 		      * later hpnsshd-user */

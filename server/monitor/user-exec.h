@@ -11,19 +11,20 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "server/programs.h"
 
-/* Opens the program for user_exec(), and copies the environment for it. Both
- * are done early, because modules of PAM run before user_exec(): they may put
- * the process into a namespace where the path leads to another file, and
- * variables that they set (LD_PRELOAD ...) are not meant for a program that the
- * superuser runs. Fatal on failure. */
-int user_exec_open(const char *path);
+/* Opens the program, if the listener has not, and copies the environment for
+ * it. Both are done early, because modules of PAM run before user_exec(): they
+ * may put the process into a namespace where the path leads to another file,
+ * and variables that they set (LD_PRELOAD ...) are not meant for a program that
+ * the superuser runs. Fatal on failure. */
+void user_exec_prepare(struct program *program);
 
 /* Starts a child that runs the program, with USER_FD_SOCKET, USER_FD_MONITOR
  * and the standard descriptors. It inherits identity, limits, namespaces and
- * the like, but has the default signal handling. ERR_SYSTEM with errno, also if
- * the program cannot be executed. */
-int user_exec(pid_t *pid, int program, int socket_fd,
+ * the like. ERR_SYSTEM with errno, also if the program cannot be executed; its
+ * path is never tried. */
+int user_exec(pid_t *pid, const struct program *program, int socket_fd,
     int monitor_fd) must_check;
 
 /* Takes the label that PAM has set for the next program that is executed
