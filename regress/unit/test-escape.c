@@ -186,6 +186,27 @@ help_has_every_row(void **state)
 	buf_clear(&b);
 }
 
+/* Of a sequence that would take a line only where it may. */
+static void
+help_without_what_is_off(void **state)
+{
+	(void)state;
+	for (int on = 0; on <= 1; on++) {
+		struct escape e;
+		struct buf b = { 0 };
+		char *text;
+
+		escape_init(&e, rows, ARRAY_LEN(rows), '~');
+		e.typed = on == 1 ? note_typed : NULL;
+		escape_describe(&e, &b);
+		text = buf_dup_string(&b);
+		assert_int_equal(strstr(text, "~C ") != NULL, on);
+		assert_non_null(strstr(text, "~# "));
+		free(text);
+		buf_clear(&b);
+	}
+}
+
 int
 main(void)
 {
@@ -194,6 +215,7 @@ main(void)
 		cmocka_unit_test(lines),
 		cmocka_unit_test(names),
 		cmocka_unit_test(help_has_every_row),
+		cmocka_unit_test(help_without_what_is_off),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
