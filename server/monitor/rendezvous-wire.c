@@ -80,9 +80,11 @@ rendezvous_get_answer(struct rd r, struct rendezvous_answer *a)
 		a->proofs[a->n++].key = rd_string(&r);
 	}
 	a->auth_info = rd_string(&r);
-	if (rd_err(&r) == 0 && r.len > 0)
-		a->scope = rd_string(&r);
-	return rd_end(&r);
+	if (rd_err(&r) != 0 || r.len == 0)
+		return rd_err(&r);
+	/* An empty one is never put: a login by it would not be confined. */
+	a->scope = rd_string(&r);
+	return a->scope.len == 0 ? ERR_FORMAT : rd_end(&r);
 }
 
 const char *
