@@ -64,14 +64,15 @@ usage(void)
 	    "[-J destination]\n"
 	    "              [-j connections] [-l limit] [-o ssh_option] "
 	    "[-P port]\n"
-	    "              [-S program] [-X sftp_option] [--direct] "
-	    "[--fsync] [--hard-links]\n"
-	    "              [--in-place] [--json] [--links] [--manifest=file] "
-	    "[--no-space-check]\n"
-	    "              [--progress=tty|plain|none] [--report=file] "
-	    "[--retry[=times]]\n"
-	    "              [--sftp-server=command] [--sparse] [--verify] "
-	    "source ... target\n"
+	    "              [-S program] [-X sftp_option] [--direct[=pull]] "
+	    "[--fsync]\n"
+	    "              [--hard-links] [--in-place] [--json] [--links] "
+	    "[--manifest=file]\n"
+	    "              [--no-space-check] "
+	    "[--progress=tty|plain|none] [--report=file]\n"
+	    "              [--retry[=times]] "
+	    "[--sftp-server=command] [--sparse] [--verify]\n"
+	    "              source ... target\n"
 	    "       %s --help\n", called_name("hpnscp"), called_name("hpnscp"));
 	exit(1);
 }
@@ -293,8 +294,9 @@ one_option(int opt, const char *arg)
 		transfer_option(opt, arg);
 		break;
 	case OPT_DIRECT:
-		if (arg != NULL && strcmp(arg, "push") != 0)
-			die("--direct", "is push, which needs no word");
+		scp.hosts_pull = arg != NULL && strcmp(arg, "pull") == 0;
+		if (arg != NULL && strcmp(arg, "push") != 0 && !scp.hosts_pull)
+			die("--direct", "is push or pull");
 		scp.hosts_copy = true;
 		break;
 	case OPT_DIRECT_END:
@@ -357,6 +359,8 @@ complete_options(void)
 				  given.report != NULL))
 		die("--direct", "not together with -j, -Z, -z, --in-place, "
 		    "--manifest, --report, --retry, --sftp-server");
+	if (scp.hosts_pull && (scp.receipt != NULL || scp.xfer.verify))
+		die("--direct=pull", "not together with --receipt, --verify");
 	if (scp.receipt != NULL && !scp.hosts_copy)
 		die("--receipt", "is of copies with --direct");
 	if (scp.hosts_copy && (other_means || scp.flags.sftp_server != NULL ||

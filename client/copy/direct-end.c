@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/copy/direct-end.h"
 
+#include <sys/stat.h>
+
+#include <errno.h>
 #include <glob.h>
 #include <stdlib.h>
 #include <string.h>
@@ -215,7 +218,7 @@ set_options(struct scp *scp, const struct direct_job *j)
 	x->rate_bytes = scp->flags.rate_bytes = j->rate_bytes;
 	x->connections_max = 1;
 	scp->given.connections = scp->given.retry = true;
-	scp->need_dir = true;
+	scp->need_dir = (j->flags & DIRECT_PULL) == 0;
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		xstrlist_add(&scp->flags.ssh, options[i]);
 	if (scp->flags.verbose) {
@@ -270,6 +273,57 @@ add_source(struct direct_end *e, struct scp *scp, const char *source)
 	globfree(&g);
 }
 
+/* The path that the directory gets. The caller frees it. */
+static char *
+place_of(struct scp *scp, const struct direct_job *j)
+{
+	const char *to = j->sources.v[0];
+	struct stat st;
+	char *place;
+
+	if (j->sources.n != 2 || strchr(j->sources.v[1], '/') != NULL)
+		scp_die(scp, "--direct-end", err_text(ERR_FORMAT));
+	if (stat(to, &st) == 0 && S_ISDIR(st.st_mode))
+		xasprintf(&place, "%s/%s", to, j->sources.v[1]);
+	else
+		place = xstrdup(to);
+	/* What would have to be merged goes another way, as does what cannot be
+	 * looked at. */
+	if (lstat(place, &st) == 0 || errno != ENOENT)
+		scp_exit(scp, DIRECT_EXIT_THERE);
+	return place;
+}
+
+static struct xfer_target
+other_end(const struct direct_job *j)
+{
+	return (struct xfer_target){ .remote = true,
+		.host = xstrdup(j->host),
+		.user = xstrdup(j->user),
+		.port = j->port,
+		.path = xstrdup("/") };
+}
+
+/* Sets the sources, and the target behind them. */
+static void
+set_targets(struct direct_end *e, struct scp *scp)
+{
+	const struct direct_job *j = &e->job;
+	char *place;
+
+	if ((j->flags & DIRECT_PULL) == 0) {
+		for (size_t i = 0; i < j->sources.n; i++)
+			add_source(e, scp, j->sources.v[i]);
+		e->targets[e->n] = other_end(j);
+		return;
+	}
+	place = place_of(scp, j);
+	add_target(e, "");
+	xfer_target_clear(&e->targets[0]);
+	e->targets[0] = other_end(j);
+	e->targets[1] = (struct xfer_target){ .path = place };
+}
+
 void
 direct_end_begin(struct direct_end **out, struct scp *scp,
     struct xfer_target **targets, int *n)
@@ -287,13 +341,7 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 	if ((e->job.flags & DIRECT_SUMS) != 0)
 		scp->xfer.summed = on_summed;
 	watch(e);
-	for (size_t i = 0; i < e->job.sources.n; i++)
-		add_source(e, scp, e->job.sources.v[i]);
-	e->targets[e->n] = (struct xfer_target){ .remote = true,
-		.host = xstrdup(e->job.host),
-		.user = xstrdup(e->job.user),
-		.port = e->job.port,
-		.path = xstrdup("/") };
+	set_targets(e, scp);
 	memcpy(e->grant.name, e->job.grant, sizeof e->grant.name);
 	e->grant.kind = LOGIN_TICKET_GRANT;
 	e->grant.end_ms = clock_boot_ms() + LIFE_MS;

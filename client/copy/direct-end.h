@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * hpnscp --direct-end: the process at the source's host in a copy from host to
- * host (direct-wire.h). It makes a key, is told of the grant for that key, and
- * then does a plain upload to the target's host. It asks no person, reads no
- * configuration, and accepts only the host key that the job names.
+ * hpnscp --direct-end: the process at one host in a copy from host to host
+ * (direct-wire.h). It makes a key, is told of the grant for that key, and then
+ * does a plain upload to the other host, or a download. It asks no person,
+ * reads no configuration, and accepts only the host key that the job names.
  *
  * Threads: loop thread only.
  */

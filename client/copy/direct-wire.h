@@ -3,8 +3,8 @@
  * Messages between the two programs of a copy from host to host (hpnscp
  * --direct): the client, which the user has started, and `hpnscp --direct-end`,
  * which the client starts on the source's host and which connects to the
- * target's host. They go over the standard input and output of the second one,
- * each framed by fd_send_msg():
+ * target's host; or the other way round, with --direct=pull. They go over the
+ * standard input and output of the second one, each framed by fd_send_msg():
  *
  *  hello, to the client: u8 version, string public key
  *  job, from the client: struct direct_job
@@ -33,6 +33,9 @@ enum {
 	DIRECT_SOURCES_MAX = 10000,
 	DIRECT_SUM_LEN = 32, /* SHA-256 */
 	DIRECT_TOLD_MAX = 8192, /* bytes of a message behind the hello */
+	/* The exit status when something has the name already that a directory
+	 * would get. */
+	DIRECT_EXIT_THERE = 17,
 };
 
 /* Bits of the job's flags: options of the copy. */
@@ -47,7 +50,11 @@ enum direct_flag {
 	DIRECT_NO_SPACE_CHECK = 128,
 	DIRECT_SUMS = 256,     /* wants messages DIRECT_SUM */
 	DIRECT_FILES = 512,    /* wants messages DIRECT_DONE, DIRECT_FAILED */
-	DIRECT_FLAGS = 1023,
+	/* The program fetches a directory, the grant's "/", instead: the two
+	 * strings that are the sources else are the path at its own host, and
+	 * the name that the directory gets if that is one. */
+	DIRECT_PULL = 1024,
+	DIRECT_FLAGS = 2047,
 };
 
 /* Messages of the source's end behind its hello. */
@@ -70,8 +77,8 @@ enum direct_message {
  * direct_job_clear(). */
 struct direct_job {
 	uint8_t grant[LOGIN_TICKET_NAME_LEN]; /* name of the grant */
-	char *host, *user; /* the target's host, and the user to log in as
-			    * there; owned */
+	char *host, *user; /* the other host, and the user to log in as there;
+			    * owned */
 	uint16_t port;
 	struct buf hostkey; /* blob of the only host key that is accepted */
 	uint32_t flags;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/child.h"
@@ -17,6 +18,7 @@
 #include "client/copy/direct-progress.h"
 #include "client/copy/direct-sums.h"
 #include "client/copy/direct-wire.h"
+#include "client/copy/scp-asks.h"
 #include "client/sshclient.h"
 #include "peer-version.h"
 #include "xfer/progress.h"
@@ -36,6 +38,10 @@ enum {
 
 struct direct {
 	struct scp *scp;
+	struct scp_host *giver; /* gives the grant: the target's host, or with
+				 * `pull` the source's */
+	bool pull;
+	const char *scope; /* the grant's directory */
 	struct direct_places places;
 	pid_t child;	 /* hpnssh to the source's host; 0: none */
 	int in, out;	 /* pipes from and to the child; -1: closed */
@@ -135,15 +141,15 @@ on_input(void *arg, int fd, int events)
 }
 
 static void
-start_program(struct direct *d, const struct xfer_target *source)
+start_program(struct direct *d, const struct xfer_target *at)
 {
 	char *program = ssh_command_find();
 	const struct ssh_command c = { .program = program,
 		.purpose = SSH_COMMAND_CARRY,
 		.options = &d->scp->flags.ssh,
-		.port = source->port != 0 ? source->port : d->scp->flags.port,
-		.user = source->user,
-		.host = source->host,
+		.port = at->port != 0 ? at->port : d->scp->flags.port,
+		.user = at->user,
+		.host = at->host,
 		.command = "hpnscp --direct-end" };
 	struct strlist argv = { 0 };
 	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
@@ -170,7 +176,7 @@ wait_until(struct direct *d, bool (*done)(struct direct *d))
 {
 	while (!done(d) && !d->ended) {
 		(void)scp_host_result(d->scp,
-		    sftp_step(d->places.to->sftp, false, STEP_MS));
+		    sftp_step(d->giver->sftp, false, STEP_MS));
 		if (d->granted)
 			direct_progress_tick(&d->progress);
 	}
@@ -214,17 +220,18 @@ on_grant(void *arg, bool ok, struct rd data)
 
 /* Puts the fields of grant@hpnssh.org. The new directory belongs to this copy
  * alone, so the owner of the key gets every right there that a copy can need,
- * but none that TransferGrants put would not allow. */
+ * but none that TransferGrants put would not allow. Another one is only
+ * read. */
 static void
 put_fields(const struct direct *d, struct buf *b)
 {
-	const uint32_t rights = SFTP_MAY_LIST | SFTP_MAY_MAKE |
-	    SFTP_MAY_CHANGE | SFTP_MAY_LINK | SFTP_MAY_DELETE | SFTP_MAY_MODE |
-	    SFTP_MAY_TIMES;
+	const uint32_t rights = d->pull ? SFTP_MAY_LIST | SFTP_MAY_READ :
+	    SFTP_MAY_LIST | SFTP_MAY_MAKE | SFTP_MAY_CHANGE | SFTP_MAY_LINK |
+	    SFTP_MAY_DELETE | SFTP_MAY_MODE | SFTP_MAY_TIMES;
 
 	buf_put_u8(b, GRANT_VERSION);
 	buf_put_string(b, d->key.p, d->key.len);
-	buf_put_cstring(b, d->places.inner);
+	buf_put_cstring(b, d->scope);
 	buf_put_u32(b, rights);
 	buf_put_u64(b, UINT64_MAX);
 	buf_put_u64(b, UINT64_MAX);
@@ -243,7 +250,7 @@ wait_for_answer(struct direct *d)
 {
 	while (!d->answered)
 		(void)scp_host_result(d->scp,
-		    sftp_step(d->places.to->sftp, false, STEP_MS));
+		    sftp_step(d->giver->sftp, false, STEP_MS));
 }
 
 /* Asks for the grant. Returns NULL, or the reason (static) why there is
@@ -251,7 +258,7 @@ wait_for_answer(struct direct *d)
 static const char *
 get_grant(struct direct *d)
 {
-	const struct sshclient *c = remote_client(d->places.to->remote, 0);
+	const struct sshclient *c = remote_client(d->giver->remote, 0);
 	struct buf fields = { 0 };
 	int r = ERR_UNSUPPORTED;
 
@@ -264,10 +271,15 @@ get_grant(struct direct *d)
 	buf_clear(&fields);
 	if (r == 0)
 		wait_for_answer(d);
-	return d->granted ? NULL : r == ERR_UNSUPPORTED ?
-	    "the target's host is not an hpnsshd that this process has "
-	    "logged in to" :
-	    "the target's host gives no grant (TransferGrants)";
+	if (d->granted)
+		return NULL;
+	if (r == ERR_UNSUPPORTED)
+		return d->pull ? "the source's host is not an hpnsshd that "
+				 "this process has logged in to" :
+				 "the target's host is not an hpnsshd that "
+				 "this process has logged in to";
+	return d->pull ? "the source's host gives no grant (TransferGrants)" :
+			 "the target's host gives no grant (TransferGrants)";
 }
 
 static void
@@ -296,7 +308,7 @@ on_told(void *arg, bool ok, struct rd data)
 static bool
 take_back(struct direct *d)
 {
-	const struct sshclient *c = remote_client(d->places.to->remote, 0);
+	const struct sshclient *c = remote_client(d->giver->remote, 0);
 	struct buf fields;
 	int r = 0;
 
@@ -315,8 +327,9 @@ take_back(struct direct *d)
 			wait_for_answer(d);
 	}
 	if (!d->ended_grant)
-		scp_report(d->scp, NULL, d->places.inner,
-		    "the source's host may still write there");
+		scp_report(d->scp, NULL, d->scope, d->pull ?
+			"the target's host may still read there" :
+			"the source's host may still write there");
 	return d->ended_grant;
 }
 
@@ -325,7 +338,7 @@ take_back(struct direct *d)
 static void
 tell_receipt(struct direct *d, const uint8_t digest[DIRECT_SUM_LEN])
 {
-	const struct sshclient *c = remote_client(d->places.to->remote, 0);
+	const struct sshclient *c = remote_client(d->giver->remote, 0);
 	struct buf fields = { 0 };
 
 	if (c == NULL || !d->granted)
@@ -348,6 +361,7 @@ flags_of(const struct direct *d)
 	const struct xfer_opts *x = &scp->xfer;
 
 	return (d->sums != NULL ? DIRECT_SUMS : 0U) |
+	    (d->pull ? DIRECT_PULL : 0U) |
 	    (progress_style_of(x->progress) == PROGRESS_JSON ?
 		DIRECT_FILES : 0U) |
 	    (scp->recursive ? DIRECT_RECURSIVE : 0U) |
@@ -359,12 +373,13 @@ flags_of(const struct direct *d)
 	    (x->check_space ? 0U : DIRECT_NO_SPACE_CHECK);
 }
 
+/* sources: as in struct direct_job; is taken over. */
 static int
-send_job(struct direct *d, const struct xfer_target *sources, int n)
+send_job(struct direct *d, struct strlist *sources)
 {
-	const struct client_conf *conf = remote_conf(d->places.to->remote);
+	const struct client_conf *conf = remote_conf(d->giver->remote);
 	struct span hostkey =
-	    sshclient_hostkey(remote_client(d->places.to->remote, 0));
+	    sshclient_hostkey(remote_client(d->giver->remote, 0));
 	struct direct_job job = { .host = conf->host.hostname,
 		.user = conf->host.user,
 		.port = (uint16_t)conf->host.port,
@@ -375,8 +390,8 @@ send_job(struct direct *d, const struct xfer_target *sources, int n)
 
 	memcpy(job.grant, d->grant, sizeof job.grant);
 	buf_put(&job.hostkey, hostkey.p, hostkey.len);
-	for (int i = 0; i < n; i++)
-		xstrlist_add(&job.sources, sources[i].path);
+	job.sources = *sources;
+	*sources = (struct strlist){ NULL, 0 };
 	direct_job_put(&b, &job);
 	if ((r = buf_err(&b)) == 0)
 		r = fd_send_msg(d->out, &b);
@@ -427,8 +442,11 @@ on_interrupt(void *arg, int signo)
 	(void)direct_sums_end(d->sums, false, digest);
 	if (d->child != 0)
 		(void)kill(d->child, SIGTERM);
-	scp_report(d->scp, NULL, d->places.outer,
-	    "interrupted: is left on the target's host");
+	if (d->pull)
+		scp_report(d->scp, NULL, d->scope, "interrupted");
+	else
+		scp_report(d->scp, NULL, d->places.outer,
+		    "interrupted: is left on the target's host");
 	scp_exit(d->scp, 1);
 }
 
@@ -462,6 +480,7 @@ check_sums(struct direct *d, const struct xfer_target *from)
 static const char *
 copy(struct direct *d, const struct xfer_target *sources, int n)
 {
+	struct strlist paths = { NULL, 0 };
 	const char *why;
 	int status;
 
@@ -481,10 +500,13 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 		return "hpnscp does not run on the source's host";
 	if (!direct_places_make(&d->places))
 		return NULL;
+	d->scope = d->places.inner;
 	catch_interrupts(d);
 	if ((why = get_grant(d)) != NULL)
 		return why;
-	if (send_job(d, sources, n) == 0)
+	for (int i = 0; i < n; i++)
+		xstrlist_add(&paths, sources[i].path);
+	if (send_job(d, &paths) == 0)
 		wait_until(d, never);
 	status = end_program(d);
 	direct_progress_end(&d->progress);
@@ -501,11 +523,29 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	return NULL;
 }
 
+/* Tells which way the copy went; why: the reason why it was not from host to
+ * host. NULL: it was. */
+static void
+tell_way(struct scp *scp, const char *why, const char *more)
+{
+	char *text;
+
+	if (why == NULL && scp->failed)
+		return;
+	if (why == NULL)
+		xasprintf(&text, "the copy went from host to host%s", more);
+	else
+		xasprintf(&text, "the copy goes through this machine: %s",
+		    why);
+	scp_note(scp, NULL, text);
+	free(text);
+}
+
 bool
 direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir)
 {
-	struct direct d = { .scp = scp, .in = -1, .out = -1,
+	struct direct d = { .scp = scp, .giver = to, .in = -1, .out = -1,
 		.progress = { .p = scp->xfer.progress },
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
@@ -513,7 +553,6 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	uint8_t digest[DIRECT_SUM_LEN];
 	uint64_t files;
 	const char *why;
-	char *text;
 
 	if (summed)
 		d.sums = direct_sums_new(scp, scp->receipt);
@@ -531,18 +570,87 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 	/* What goes through this machine has neither. */
 	if (why != NULL && summed)
 		scp_die(scp, "--direct with --verify or --receipt", why);
-	if (why == NULL && !scp->failed) {
-		xasprintf(&text, "the copy went from host to host%s",
-		    !summed ? "" : files > 0 ? ", and is the same there" :
-		    "; there was no file in it");
-		scp_note(scp, NULL, text);
-		free(text);
-	} else if (why != NULL) {
-		xasprintf(&text, "the copy goes through this machine: %s", why);
-		scp_note(scp, NULL, text);
-		free(text);
-	}
+	tell_way(scp, why, !summed ? "" : files > 0 ?
+		", and is the same there" : "; there was no file in it");
 	buf_clear(&d.got);
 	buf_clear(&d.told);
+	return why == NULL;
+}
+
+/* ---- the other way round ------------------------------------------------- */
+
+/* The directory that is to be fetched, without links. The caller frees it;
+ * NULL: it is none, or cannot be looked at. */
+static char *
+real_directory(struct direct *d, const char *path)
+{
+	struct scp_asks asks = { .n = 0 };
+	char *real = NULL;
+
+	(void)scp_asks_add(&asks, SCP_ASK_STAT, path, NULL);
+	(void)scp_asks_add(&asks, SCP_ASK_REALPATH, path, NULL);
+	scp_asks_run(&asks, d->scp, d->giver);
+	if (scp_ask_found(&asks.v[0], S_IFDIR) && asks.v[1].status == 0)
+		real = xstrdup(asks.v[1].name);
+	scp_asks_clear(&asks);
+	return real;
+}
+
+static const char *
+pull(struct direct *d, const char *name, const struct xfer_target *target)
+{
+	struct strlist paths = { NULL, 0 };
+	const char *why;
+	int status;
+
+	start_program(d, target);
+	wait_until(d, read_hello);
+	if (d->key.len == 0)
+		return "hpnscp does not run on the target's host";
+	catch_interrupts(d);
+	if ((why = get_grant(d)) != NULL)
+		return why;
+	xstrlist_add(&paths, target->path[0] != '\0' ? target->path : ".");
+	xstrlist_add(&paths, name);
+	if (send_job(d, &paths) == 0)
+		wait_until(d, never);
+	status = end_program(d);
+	direct_progress_end(&d->progress);
+	(void)take_back(d);
+	if (status == DIRECT_EXIT_THERE)
+		return "the target has something of that name";
+	if (status == EXIT_UNREACHABLE && !d->progress.begun)
+		return "the target's host has no connection to the source's";
+	d->scp->failed |= status != 0;
+	return NULL;
+}
+
+bool
+direct_pull(struct scp *scp, struct scp_host *from, const char *path,
+    const struct xfer_target *target)
+{
+	struct direct d = { .scp = scp, .giver = from, .pull = true,
+		.in = -1, .out = -1, .progress = { .p = scp->xfer.progress } };
+	char *name = direct_name_of(path), *real = NULL;
+	const char *why = NULL;
+
+	if (!scp->recursive || (real = real_directory(&d, path)) == NULL)
+		why = "with pull, only a directory goes from host to host";
+	else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		why = "the source has no name of its own";
+	else if (target->path[0] == '~')
+		why = "only this machine knows what ~ is there";
+	d.scope = real;
+	if (why == NULL)
+		why = pull(&d, name, target);
+	if (d.child != 0)
+		(void)kill(d.child, SIGTERM);
+	(void)end_program(&d);
+	scp_catch_signals();
+	tell_way(scp, why, "");
+	buf_clear(&d.got);
+	buf_clear(&d.told);
+	free(real);
+	free(name);
 	return why == NULL;
 }

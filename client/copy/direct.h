@@ -5,7 +5,8 @@
  * login at the target's host gives it (docs/PROTOCOL.md). The grant is for a
  * new directory beside the target only; this program then moves the names that
  * the user asked for from there to their places. So the source's host can make
- * no other name, and replace no file of the user's.
+ * no other name, and replace no file of the user's. With --direct=pull the
+ * target's host connects to the source's, by a grant to read one directory.
  *
  * Threads: loop thread only.
  */
@@ -22,5 +23,9 @@
  * here. */
 bool direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir);
+
+/* The same with --direct=pull, for one directory `path` on the host `from`. */
+bool direct_pull(struct scp *scp, struct scp_host *from, const char *path,
+    const struct xfer_target *target);
 
 #endif

@@ -422,6 +422,27 @@ copy_directly(struct scp *scp, const struct xfer_target *sources, int n,
 	return done;
 }
 
+/* The same with --direct=pull. */
+static bool
+pull_directly(struct scp *scp, const struct xfer_target *sources, int n,
+    const struct xfer_target *target)
+{
+	struct scp_host *from = scp_host_of(scp, &sources[0], 0);
+	char *path;
+	bool done = true;
+
+	if (n > 1) {
+		scp_note(scp, NULL, "the copy goes through this machine: with "
+		    "pull, only one source goes from host to host");
+		return false;
+	}
+	path = scp_host_path(scp, from, sources[0].path);
+	if (path != NULL)
+		done = direct_pull(scp, from, path, target);
+	free(path);
+	return done;
+}
+
 /* ---- by other means ----------------------------------------------------- */
 
 /* Notes that another program has failed, which has told the user why. A reader
@@ -521,8 +542,9 @@ copy_some(struct scp *scp, const struct xfer_target *sources, int n,
 		download(scp, sources, same, target);
 		return same;
 	}
-	if (sources[0].remote && scp->hosts_copy &&
-	    copy_directly(scp, sources, same, target))
+	if (sources[0].remote && scp->hosts_copy && (scp->hosts_pull ?
+		pull_directly(scp, sources, same, target) :
+		copy_directly(scp, sources, same, target)))
 		return same;
 	if (sources[0].remote) {
 		copy_between(scp, sources, target);

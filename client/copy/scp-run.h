@@ -46,6 +46,7 @@ struct scp {
 	const struct login_ticket *grant;
 	bool hosts_copy; /* --direct: the hosts copy without this one in
 			  * between */
+	bool hosts_pull; /* --direct=pull: the target's host fetches */
 	/* What is left on a host when the connection to it is lost now;
 	 * borrowed. NULL: nothing. */
 	const char *left;
