@@ -56,16 +56,29 @@ program_find(struct program *p, enum program_kind kind, const char *configured)
 	*p = (struct program){ .path = find_path(configured, names[kind]) };
 }
 
+/* The descriptor, or a copy of it, at a number above all that a program gets,
+ * so that it is not overwritten while these are put in place. -1: error. */
+static int
+keep_above(int fd)
+{
+	const int above = PROGRAM_FD_FIRST + PROGRAM_FDS_MAX + 1;
+
+	return fd >= above ? fd : fcntl(fd, F_DUPFD_CLOEXEC, above);
+}
+
 int
 program_hold(struct program *p)
 {
-	int fd;
+	int low, fd;
 
 	if (p->fd != 0)
 		return 0;
 	if (access(p->path, X_OK) == -1)
 		return ERR_SYSTEM;
-	fd = open(p->path, FILE_PROGRAM | O_CLOEXEC);
+	low = open(p->path, FILE_PROGRAM | O_CLOEXEC);
+	fd = low != -1 ? keep_above(low) : -1;
+	if (low != fd)
+		fd_close(&low);
 	if (fd == -1)
 		return ERR_SYSTEM;
 	p->fd = fd;
@@ -111,8 +124,7 @@ program_clear(struct program *p)
  * struct. */
 struct start {
 	const struct program_start *how;
-	/* Copies, at numbers above all that the program gets, so that none is
-	 * overwritten while the others are put in place. -1: none. */
+	/* By keep_above(). -1: none. */
 	int program, fds[PROGRAM_FDS_MAX];
 	int error; /* errno; 0: none */
 };
@@ -176,13 +188,6 @@ execute(struct start *s)
 	s->error = errno;
 }
 
-static int
-copy_above(int fd)
-{
-	return fcntl(fd, F_DUPFD_CLOEXEC,
-	    PROGRAM_FD_FIRST + PROGRAM_FDS_MAX + 1);
-}
-
 /* Returns 0 or an errno number. */
 static int
 make_copies(struct start *s)
@@ -190,12 +195,12 @@ make_copies(struct start *s)
 	const struct program *p = s->how->program;
 	bool ok = true;
 
-	s->program = p->fd != 0 ? copy_above(p->fd) : -1;
+	s->program = p->fd != 0 ? keep_above(p->fd) : -1;
 	ok = p->fd == 0 || s->program != -1;
 	for (size_t i = 0; i < s->how->n; i++) {
 		int fd = s->how->fds[i];
 
-		s->fds[i] = fd != -1 ? copy_above(fd) : -1;
+		s->fds[i] = fd != -1 ? keep_above(fd) : -1;
 		ok = ok && (fd == -1 || s->fds[i] != -1);
 	}
 	return ok ? 0 : errno;
@@ -204,9 +209,11 @@ make_copies(struct start *s)
 static void
 close_copies(struct start *s)
 {
-	fd_close(&s->program);
+	if (s->program != s->how->program->fd)
+		fd_close(&s->program);
 	for (size_t i = 0; i < s->how->n; i++)
-		fd_close(&s->fds[i]);
+		if (s->fds[i] != s->how->fds[i])
+			fd_close(&s->fds[i]);
 }
 
 /* Uses vfork(): fork() would copy the page tables of this process's memory for

@@ -40,9 +40,9 @@ enum {
 			 * memory ran out */
 	/* How many descriptors must be free: three for the loop and the survey
 	 * of hashes, three for a new connection and both ends of the pipe of
-	 * its reports, and one for each of two others that are about to log
-	 * in. */
-	DESCRIPTORS_LEAST = 8,
+	 * its reports, one for a copy while its program is started, and one
+	 * for each of two others that are about to log in. */
+	DESCRIPTORS_LEAST = 9,
 };
 
 /* Environment variable for the program that replaces this one at SIGHUP: it is
