@@ -65,6 +65,13 @@ static const struct conf_enum tty_values[] = {
 	{ NULL, 0 },
 };
 
+/* OpenSSH takes "none" for the default of a time; -G shows the number, which
+ * comes first. */
+static const struct conf_enum no_alive[] = { { "0", 0 }, { "none", 0 },
+	{ NULL, 0 } };
+static const struct conf_enum usual_x11_timeout[] = { { "1200", 1200 },
+	{ "none", 1200 }, { NULL, 0 } };
+
 static const struct conf_enum session_values[] = {
 	{ "default", CLIENT_SESSION_DEFAULT },
 	{ "none", CLIENT_SESSION_NONE },
@@ -234,7 +241,8 @@ static const struct conf_row rows[] = {
 	    .flags = CONF_RAW | CONF_NONE },
 	{ "ProxyJump", NULL, TEXTUAL(tcp.proxy_jump),
 	    .flags = CONF_RAW | CONF_NONE, .check = destination_check_jumps },
-	{ "ServerAliveInterval", NULL, TIME(tcp.server_alive_interval, "0") },
+	{ "ServerAliveInterval", NULL, TIME(tcp.server_alive_interval, "0"),
+	    .values = no_alive },
 	{ "Survive", NULL, FLAG(tcp.survive, "no") },
 	{ "SurviveTime", NULL, TIME(tcp.survive_time, "10m") },
 	{ "ServerAliveCountMax", NULL,
@@ -399,7 +407,8 @@ static const struct conf_row rows[] = {
 	{ "ForwardX11", NULL, FLAG(forward.forward_x11, "no") },
 	{ "ForwardX11Trusted", NULL, FLAG(forward.forward_x11_trusted, "no") },
 	{ "ForwardX11Timeout", NULL,
-	    TIME(forward.forward_x11_timeout, "1200") },
+	    TIME(forward.forward_x11_timeout, "1200"),
+	    .values = usual_x11_timeout },
 	{ "XAuthLocation", NULL, TEXTUAL(forward.xauth_location),
 	    .def = HPN_XAUTH },
 	{ "Tunnel", NULL, CHOICE(forward.tunnel, tunnel_values, "no") },

@@ -50,7 +50,9 @@ server_split_listen(const char *text, struct server_listen *out)
 		if (*port == '\0')
 			return false;
 	}
-	if (len >= sizeof out->host ||
+	/* An empty host is no wildcard: a template whose variable is not set
+	 * shall not open every address. */
+	if (len == 0 || len >= sizeof out->host ||
 	    (*port != '\0' && (number = conf_port_number(port)) < 0))
 		return false;
 	memcpy(out->host, host, len);

@@ -277,6 +277,8 @@ test_listen(void **state)
 {
 	static const char *const want[] = { "192.0.2.1 10", "192.0.2.1 11",
 		"::1 12", "fe80::1 10", "fe80::1 11", " 13", "name 14" };
+	static const char *const bad[] = { ":22", "[]:22", "[]", ":", "[::1",
+		"[::1]22", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536" };
 	struct server_listen listen;
 	struct server_conf c;
 	char text[300];
@@ -293,6 +295,12 @@ test_listen(void **state)
 	}
 	assert_false(server_conf_listen(&c, ARRAY_LEN(want), &listen));
 	server_conf_clear(&c);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		server_conf_init(&c);
+		snprintf(text, sizeof text, "ListenAddress %s\n", bad[i]);
+		assert_true(read_text(&c, text) < 0);
+		server_conf_clear(&c);
+	}
 
 	/* -p goes before Port lines. */
 	server_conf_init(&c);
