@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from sshwire import CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS, load_key
+from sshwire import CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS
 from survive import begin, reset, resume
 from test_events import lines_of, of
 
@@ -23,11 +23,6 @@ pytestmark = [
                        reason="Survive needs a server of the superuser's"),
 ]
 YES = "LogLevel VERBOSE\nSurvive yes"
-
-
-@pytest.fixture
-def key(keys):
-    return load_key(keys.path("ed25519"))
 
 
 @pytest.fixture
