@@ -69,14 +69,28 @@ put_bytes(struct buf *b, uint64_t bytes)
 		buf_printf(b, "%" PRIu64 " KiB", bytes >> 10);
 }
 
-static uint64_t
-power_of_two(uint64_t at_least)
+/* Linux and the BSDs keep these limits in an int. */
+uint64_t
+why_slow_buffer(uint64_t at_least)
 {
 	uint64_t v = 1;
 
-	while (v < at_least && v < (uint64_t)1 << 62)
+	while (v < at_least && v < (uint64_t)1 << 30)
 		v <<= 1;
 	return v;
+}
+
+/* The divisor, not the product, is scaled where the product has no room. */
+uint64_t
+why_slow_again(uint64_t again, uint64_t sent)
+{
+	enum { MILLION = 1000000 };
+	uint64_t part = MIN(again, sent);
+
+	if (sent == 0)
+		return 0;
+	return part <= UINT64_MAX / MILLION ? part * MILLION / sent :
+					      part / (sent / MILLION);
 }
 
 static uint64_t
@@ -86,7 +100,7 @@ lost_per_million(const struct why_slow *w, const struct tcp_numbers *t)
 
 	if (sent == 0 && w->measured && t == &w->local) /* FreeBSD */
 		sent = tcp_segments(w->sent, t->v[TCP_SND_MSS]);
-	return sent > 0 ? t->v[TCP_TOTAL_RETRANS] * 1000000 / sent : 0;
+	return why_slow_again(t->v[TCP_TOTAL_RETRANS], sent);
 }
 
 /* Microseconds in which the congestion window was the limit: the time in which
@@ -154,7 +168,7 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 			buf_printf(b, ": raise %s there to %" PRIu64,
 			    t == &w->remote ? setting(w, true) :
 			    "the last number of net.ipv4.tcp_rmem",
-			    power_of_two(window * 4));
+			    why_slow_buffer(MIN(window, UINT32_MAX) * 4));
 	}
 	b = add(r, WHY_SLOW_SEND_BUFFER,
 	    share(t->v[TCP_SNDBUF_LIMITED], us));
@@ -163,7 +177,7 @@ tcp_reasons(const struct why_slow *w, const struct tcp_numbers *t,
 		if (w->sndbuf_limit > 0 && t == &w->local)
 			buf_printf(b, ": raise the last number of "
 				      "net.ipv4.tcp_wmem there to %" PRIu64,
-			    power_of_two(w->sndbuf_limit * 2));
+			    why_slow_buffer(w->sndbuf_limit * 2));
 	}
 	/* The kernel counts TCP as busy while data is in flight, even if we
 	 * give it no more data. That time is not the fault of the path, so the
@@ -198,7 +212,7 @@ window_reason(const struct why_slow *w, struct reasons *r)
 		if (w->sndbuf_limit > 0)
 			buf_printf(b, ": raise %s here to %" PRIu64,
 			    setting(w, false),
-			    power_of_two(w->sndbuf_limit * 2));
+			    why_slow_buffer(w->sndbuf_limit * 2));
 	} else if (rcvbuf) {
 		buf_printf(b, "the receive buffer of TCP on the server, most "
 			      "likely: it lets pass ");
@@ -274,7 +288,7 @@ guess_receive_buffer(const struct why_slow *w, struct reasons *r)
 		      "it has grown to its limit of ");
 	put_bytes(b, w->rcvbuf_limit);
 	buf_printf(b, "; raise %s here to %" PRIu64, setting(w, true),
-	    power_of_two(w->rcvbuf_limit * 2));
+	    why_slow_buffer(w->rcvbuf_limit * 2));
 }
 
 /* Adds our SSH window as a reason if it has a fixed size and the server used it

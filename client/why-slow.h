@@ -55,6 +55,14 @@ struct why_slow {
  * transferred, or in too short a time. */
 bool why_slow_text(const struct why_slow *w, struct buf *out);
 
+/* What to set the limit of TCP's buffers to, so that it is at least so many
+ * bytes: a power of two, and at most what a system takes, as the number may
+ * come from the server. */
+uint64_t why_slow_buffer(uint64_t at_least);
+
+/* Segments sent again, of a million that were sent; at most all of them. */
+uint64_t why_slow_again(uint64_t again, uint64_t sent);
+
 /* A kind in a few words. */
 const char *why_slow_kind_text(enum why_slow_kind kind);
 /* Percent of the time in which each kind held the connection back, as far as

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/why-slow.h"
 
 enum {
 	/* Limits, in percent of the late rate, between which a rate counts as
@@ -128,16 +129,6 @@ sender(const struct check_facts *f)
 	return f->up ? "here" : "on the host";
 }
 
-static uint64_t
-power_of_two(uint64_t at_least)
-{
-	uint64_t v = 1;
-
-	while (v < at_least && v < (uint64_t)1 << 40)
-		v <<= 1;
-	return v;
-}
-
 /* A buffer that is wide enough: twice the present one, and four times the bytes
  * under way, because the kernel uses half of a buffer for itself; 4 MiB at
  * least. */
@@ -146,7 +137,7 @@ buffer_wanted(const struct check_path *n, uint64_t now)
 {
 	uint64_t least = MAX(now * 2, 4 * n->bdp);
 
-	return power_of_two(MAX(least, (uint64_t)4 << 20));
+	return why_slow_buffer(MAX(least, (uint64_t)4 << 20));
 }
 
 static void
@@ -174,7 +165,7 @@ lost_per_million(const struct check_facts *f)
 	uint64_t sent = f->up ? n->segments_up : n->segments_down;
 	uint64_t again = f->up ? n->again_up : n->again_down;
 
-	return sent > 0 ? again * 1000000 / sent : 0;
+	return why_slow_again(again, sent);
 }
 
 /* The integer root, bit by bit. */

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "client/check/check-internal.h"
+#include "client/why-slow.h"
 
 static struct check_facts
 facts_of(const struct check *c, bool up)
@@ -59,10 +60,11 @@ put_ms(struct buf *b, uint64_t us)
 	buf_printf(b, "%" PRIu64 ".%" PRIu64 " ms", us / 1000, us / 100 % 10);
 }
 
+/* Puts which part of the segments was sent again. */
 static void
-put_percent(struct buf *b, uint64_t part, uint64_t whole)
+put_again(struct buf *b, uint64_t again, uint64_t sent)
 {
-	uint64_t n = whole > 0 ? part * 10000 / whole : 0;
+	uint64_t n = why_slow_again(again, sent) / 100;
 
 	buf_printf(b, "%" PRIu64 ".%02" PRIu64 " %%", n / 100, n % 100);
 }
@@ -99,10 +101,10 @@ tell_path(const struct check *c, struct buf *b)
 	buf_printf(b, " under load), MTU %" PRIu64 ", MSS %" PRIu64 "\n",
 	    n->mtu, n->mss);
 	buf_printf(b, "         sent again: up ");
-	put_percent(b, n->again_up, n->segments_up);
+	put_again(b, n->again_up, n->segments_up);
 	if (n->server_told) {
 		buf_printf(b, ", down ");
-		put_percent(b, n->again_down, n->segments_down);
+		put_again(b, n->again_down, n->segments_down);
 	}
 	buf_printf(b, "\ntcp      %s", n->congestion[0] != '\0' ?
 	    n->congestion : "congestion control not known");

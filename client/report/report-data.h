@@ -37,15 +37,15 @@ struct report_point {
 	uint64_t moved; /* bytes of files, as the progress counts them */
 	/* Sums over the connections, in milliseconds: how long each thing has
 	 * held them back, and how long they were open. */
-	uint32_t held_ms[WHY_SLOW_KINDS];
-	uint32_t open_ms;
+	uint64_t held_ms[WHY_SLOW_KINDS];
+	uint64_t open_ms;
 };
 
 /* A moment of one connection, at the point of the same number. */
 struct report_link_point {
 	uint64_t bytes;	  /* sum since the beginning, both directions */
 	uint32_t rtt_us;  /* the longest since the point before; 0: not known */
-	uint32_t resent;  /* packets, since the beginning */
+	uint64_t resent;  /* packets, since the beginning */
 };
 
 /* A connection. */

@@ -411,12 +411,12 @@ put_kind_legend(const struct report_data *d, struct buf *b)
 
 	buf_printf(b, "<ul class=\"k\">");
 	for (size_t k = 0; k < WHY_SLOW_KINDS; k++) {
-		if ((uint64_t)last->held_ms[k] * 200 < last->open_ms)
+		if (last->held_ms[k] * 200 < last->open_ms)
 			continue; /* the kind would be shown with 0 % */
 		buf_printf(b, "<li><i class=\"b c%zu\"></i>%s: ", k,
 		    why_slow_kind_text((enum why_slow_kind)k));
 		put_percent(b, MIN((double)last->held_ms[k] /
-			MAX(last->open_ms, 1u), 1.0));
+			(double)MAX(last->open_ms, (uint64_t)1), 1.0));
 		buf_printf(b, "</li>");
 	}
 	buf_printf(b, "</ul>\n");

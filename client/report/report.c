@@ -103,9 +103,8 @@ add_held(struct report_conn *c, const struct why_slow *now,
 	since.remote_ms = c->remote_since_ms;
 	why_slow_shares(&since, now->sent > now->received, percent);
 	for (size_t k = 0; k < WHY_SLOW_KINDS; k++)
-		p->held_ms[k] += (uint32_t)(since.elapsed_ms * percent[k] /
-		    100);
-	p->open_ms += (uint32_t)since.elapsed_ms;
+		p->held_ms[k] += since.elapsed_ms * percent[k] / 100;
+	p->open_ms += since.elapsed_ms;
 }
 
 static void
@@ -123,7 +122,7 @@ note_link(struct report_link *l, const struct why_slow *w, const char *peer)
 	l->resent = resent_of(w);
 	if (w->remote.v[TCP_MIN_RTT] > 0)
 		least = MIN(least, w->remote.v[TCP_MIN_RTT]);
-	l->rtt_least_us = (uint32_t)least;
+	l->rtt_least_us = (uint32_t)MIN(least, UINT32_MAX);
 }
 
 /* Fills in the newest point of a connection. */
@@ -150,7 +149,7 @@ sample_conn(struct report_conn *c, struct report_point *p)
 	add_held(c, &now, p);
 	lp->rtt_us = MAX(lp->rtt_us,
 	    (uint32_t)MIN(rtt_of(&now), UINT32_MAX));
-	lp->resent = (uint32_t)resent_of(&now);
+	lp->resent = resent_of(&now);
 	c->before = now;
 }
 

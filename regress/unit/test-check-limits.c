@@ -200,6 +200,29 @@ test_buffers(void **state)
 	path.down_sender = 50;
 	expect(false, CHECK_LIMIT_SEND_BUFFER, "on the host",
 	    "tcp_wmem");
+	/* 100 Gbit/s over 300 ms: sysctl takes no number of 32 bits. */
+	path.bdp = UINT64_C(3750000000);
+	expect(false, CHECK_LIMIT_SEND_BUFFER, "on the host",
+	    "tcp_wmem=\"4096 16384 1073741824\"");
+}
+
+/* A host tells what its kernel has sent, and sent again, as it likes. */
+static void
+test_numbers_of_a_liar(void **state)
+{
+	(void)state;
+	far_away();
+	path.segments_down = path.again_down = UINT64_MAX;
+	expect(false, CHECK_LIMIT_LOSS, "100.00 %", "bbr");
+	path.segments_down = 1;
+	expect(false, CHECK_LIMIT_LOSS, "100.00 %", "bbr");
+	path.down_backs_off = true;
+	moved.late_segments = moved.late_again = UINT64_MAX;
+	assert_true(check_loss_rate(&path, &moved, false) >=
+	    moved.rate / 10);
+	moved.late_segments = 1;
+	assert_true(check_loss_rate(&path, &moved, false) >=
+	    moved.rate / 10);
 }
 
 static void
@@ -276,6 +299,7 @@ main(void)
 		cmocka_unit_test(test_path),
 		cmocka_unit_test(test_loss_by_chance),
 		cmocka_unit_test(test_buffers),
+		cmocka_unit_test(test_numbers_of_a_liar),
 		cmocka_unit_test(test_cpu_and_windows),
 		cmocka_unit_test(test_disk),
 		cmocka_unit_test(test_nothing_known),

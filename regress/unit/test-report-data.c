@@ -25,7 +25,7 @@ test_thinning(void **state)
 		bytes += l != NULL ? 1100000 : 0;
 		if (p != NULL) {
 			p->moved = moved;
-			p->held_ms[WHY_SLOW_CPU] = (uint32_t)(ms / 2);
+			p->held_ms[WHY_SLOW_CPU] = ms / 2;
 		}
 		if (p != NULL && l != NULL) {
 			l->points[d->n_points - 1].bytes = bytes;

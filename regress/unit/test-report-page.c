@@ -116,6 +116,54 @@ test_numbers(void **state)
 	free(page);
 }
 
+/* 64 connections for two months: the sums of their milliseconds are more than
+ * 32 bits have. */
+static void
+test_long(void **state)
+{
+	struct report_data *d = some_data("name");
+	struct report_point *last = &d->points[d->n_points - 1];
+	char *page;
+
+	(void)state;
+	last->open_ms = UINT64_C(64) * 60 * 86400 * 1000;
+	last->held_ms[WHY_SLOW_PATH] = last->open_ms / 4 * 3;
+	page = page_of(d);
+	assert_has(page, "the path: 75 %");
+	free(page);
+}
+
+/* Numbers that a server tells are as large as they can be. */
+static void
+test_largest(void **state)
+{
+	struct report_data *d = some_data("name");
+	char *page;
+
+	(void)state;
+	for (size_t i = 0; i < d->n_links; i++) {
+		struct report_link *l = &d->links[i];
+
+		l->resent = l->sent = l->received = UINT64_MAX;
+		l->rtt_least_us = UINT32_MAX;
+		for (size_t k = 1; k < d->n_points; k++)
+			l->points[k] = (struct report_link_point){
+				.bytes = k % 2 ? UINT64_MAX : 0,
+				.resent = k % 2 ? UINT64_MAX : 0,
+				.rtt_us = UINT32_MAX };
+	}
+	for (size_t k = 1; k < d->n_points; k++)
+		d->points[k].moved = k % 2 ? UINT64_MAX : 0;
+	report_data_file(d, "huge", UINT64_MAX, 0, 1);
+	report_data_file(d, "there", UINT64_MAX, UINT64_MAX, UINT64_MAX);
+	page = page_of(d);
+	assert_null(strstr(page, "nan"));
+	assert_null(strstr(page, "inf"));
+	assert_has(page, "18.4 EB");
+	assert_true(strlen(page) < 1000000);
+	free(page);
+}
+
 /* It needs nothing and nobody, and says so to the browser. */
 static void
 test_alone(void **state)
@@ -254,6 +302,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_numbers),
+		cmocka_unit_test(test_long),
+		cmocka_unit_test(test_largest),
 		cmocka_unit_test(test_alone),
 		cmocka_unit_test(test_injections),
 		cmocka_unit_test(test_escapes_are_read),

@@ -196,6 +196,33 @@ test_windows_only(void **state)
 	check(&w, "the SSH window of the client, most likely: HPNDisabled");
 }
 
+/* The server tells what it likes: the user gets words with numbers that a
+ * system takes. */
+static void
+test_numbers_of_a_liar(void **state)
+{
+	struct why_slow w = download();
+
+	(void)state;
+	w.remote.kernel = TCP_KERNEL(6, 1);
+	w.remote_ms = 10000;
+	for (size_t i = 0; i < TCP_FIELD_COUNT; i++)
+		w.remote.v[i] = UINT64_MAX;
+	check(&w, "the receive buffer of TCP on the client: raise|"
+		  " to 1073741824");
+	w.remote.v[TCP_RWND_LIMITED] = w.remote.v[TCP_SNDBUF_LIMITED] = 0;
+	check(&w, "the path|100.00 % of the packets sent again");
+	w.remote.v[TCP_DATA_SEGS_OUT] = 1;
+	check(&w, "100.00 % of the packets sent again");
+	assert_int_equal(why_slow_buffer(5 << 20), 8 << 20);
+	assert_int_equal(why_slow_buffer(UINT64_MAX), 1 << 30);
+	assert_int_equal(why_slow_again(0, 0), 0);
+	assert_int_equal(why_slow_again(1, 1000), 1000);
+	assert_int_equal(why_slow_again(1000, 1), 1000000);
+	assert_in_range(why_slow_again(UINT64_MAX / 2, UINT64_MAX), 499999,
+	    500001);
+}
+
 int
 main(void)
 {
@@ -204,6 +231,7 @@ main(void)
 		cmocka_unit_test(test_upload),
 		cmocka_unit_test(test_download),
 		cmocka_unit_test(test_windows_only),
+		cmocka_unit_test(test_numbers_of_a_liar),
 	};
 
 	return cmocka_run_group_tests_name("why-slow", tests, NULL, NULL);
