@@ -21,13 +21,16 @@ struct whole_file {
 };
 
 /* The errno if a name must not be replaced, or 0: the superuser could otherwise
- * put a file in the place of /dev/stdout. */
+ * put a file in the place of /dev/stdout. A name that is too long would show
+ * only at the end, because that of the part is shortened. */
 static int
 refusal(int dir, const char *name)
 {
 	struct stat st;
 
-	if (fstatat(dir, name, &st, 0) != 0 || S_ISREG(st.st_mode))
+	if (fstatat(dir, name, &st, 0) != 0)
+		return errno == ENAMETOOLONG ? errno : 0;
+	if (S_ISREG(st.st_mode))
 		return 0;
 	return S_ISDIR(st.st_mode) ? EISDIR : EOPNOTSUPP;
 }

@@ -123,11 +123,18 @@ static void
 test_errors(void **state)
 {
 	struct whole_file *f;
+	char name[257] = "";
 
 	(void)state;
 	assert_int_equal(whole_file_create(&f, "none/f", 0600), ERR_SYSTEM);
 	assert_int_equal(errno, ENOENT);
 	assert_int_equal(whole_file_create(&f, "", 0600), ERR_SYSTEM);
+	memset(name, 'n', 256);
+	assert_int_equal(whole_file_create(&f, name, 0600), ERR_SYSTEM);
+	assert_int_equal(errno, ENAMETOOLONG);
+	name[255] = '\0';
+	assert_int_equal(whole_file_create(&f, name, 0600), 0);
+	assert_int_equal(whole_file_end(f, false), 0);
 }
 
 int
