@@ -59,8 +59,9 @@ def goes_on(paths, terminal, mark):
     terminal.expect("goes on", LONG)
     terminal.line("echo it is $x")
     terminal.expect("it is kept", LONG)
-    log = paths.server.log.read_bytes()[mark:].decode(errors="replace")
-    assert f"goes on from {paths.address()} port" in log, log
+    told = f"goes on from {paths.address()} port".encode()
+    assert wait_for(lambda: told in paths.server.log.read_bytes()[mark:]), \
+        paths.server.log.read_bytes()[mark:].decode(errors="replace")
 
 
 def test_the_address_changes(paths, shell):
