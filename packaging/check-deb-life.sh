@@ -7,28 +7,10 @@
 set -u
 . /life/check-deb-steps.sh
 passed=0 failed=0
-listener=
 
 mode_is()
 {
 	[ "$(stat -c %a:%U "$2")" = "$1" ] || { stat "$2"; return 1; }
-}
-
-start_listener()
-{
-	/usr/sbin/hpnsshd -t || return 1
-	/usr/sbin/hpnsshd -D -e 2>/tmp/server.log &
-	listener=$!
-	within 10 grep -q 'listening on' /tmp/server.log || {
-		cat /tmp/server.log
-		return 1
-	}
-}
-
-stop_listener()
-{
-	kill "$listener"
-	wait "$listener"
 }
 
 # The password's way through PAM, and what its session modules set.

@@ -69,6 +69,24 @@ apt()
 	apt-get -q -y --no-install-recommends "$@"
 }
 
+# Without systemd, as hpnssh.service does it.
+start_listener()
+{
+	/usr/sbin/hpnsshd -t || return 1
+	/usr/sbin/hpnsshd -D -e 2>/tmp/server.log &
+	listener=$!
+	within 10 grep -q 'listening on' /tmp/server.log || {
+		cat /tmp/server.log
+		return 1
+	}
+}
+
+stop_listener()
+{
+	kill "$listener"
+	wait "$listener"
+}
+
 host_keys()
 {
 	sha256sum /etc/hpnssh/ssh_host_*_key

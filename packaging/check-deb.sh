@@ -6,9 +6,10 @@
 # with their tests. Looks at them with lintian, at their units with systemd's
 # tools, and runs debian/tests. Then it takes them through a life in another
 # copy: installs them, logs in, copies, upgrades under a running session,
-# removes, installs again, purges, and lists what is left; and through the life
-# of their units in a third, which systemd-nspawn boots, where there is that. As
-# root; ROOT itself is only read.
+# removes, installs again, purges, and lists what is left; beside openssh-server in
+# a third, which of the two is installed first; and through the life of their
+# units in a fourth, which systemd-nspawn boots, where there is that. As root;
+# ROOT itself is only read.
 #   -d DIRECTORY   takes the packages that are there, or leaves those that it
 #                  built there
 # Closing line: N passed, N failed[, N skipped].
@@ -18,7 +19,7 @@ debs=
 while getopts d: option; do
 	case $option in
 	d) debs=$OPTARG ;;
-	*) sed -n '3,14s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+	*) sed -n '3,15s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
 	esac
 done
 shift $((OPTIND - 1))
@@ -201,7 +202,8 @@ ready_for_life()
 		export DEBIAN_FRONTEND=noninteractive
 		get="apt-get -q -y --no-install-recommends"
 		apt-get -q update && { [ $# = 0 ] || $get install "$@"; } &&
-			$get --download-only install /life/debs/*.deb' sh "$@" \
+			$get --download-only install /life/debs/*.deb &&
+			$get --download-only install openssh-server' sh "$@" \
 		>"$scratch/apt.log" 2>&1 || {
 		tail "$scratch/apt.log" >&2
 		die "apt-get cannot fetch what the packages need"
@@ -232,6 +234,14 @@ life()
 	ready_for_life "$scratch/root"
 	alone "$scratch/root" sh /life/check-deb-life.sh >"$scratch/life.log"
 	count "$scratch/life.log"
+}
+
+life_beside_openssh()
+{
+	echo "== beside openssh-server"
+	ready_for_life "$scratch/beside"
+	alone "$scratch/beside" sh /life/check-deb-pam.sh >"$scratch/pam.log"
+	count "$scratch/pam.log"
 }
 
 # Where systemd does not run this machine there is nobody to register with.
@@ -293,6 +303,7 @@ check "autopkgtest" autopkgtest_passes
 later_version
 
 life
+life_beside_openssh
 life_of_units
 echo "$passed passed, $failed failed$skipped"
 [ "$failed" = 0 ]
