@@ -15,7 +15,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_FAILURE,
                      NEWKEYS, OPEN_CONFIRMATION, OPEN_FAILURE, REQUEST_FAILURE,
                      REQUEST_SUCCESS, UNIMPLEMENTED, USERAUTH_SUCCESS,
                      WINDOW_ADJUST, message, string, u32)
-from test_hostile_client import (MEMORY, key, logged_in,  # noqa: F401
+from test_hostile_client import (MEMORY, logged_in,  # noqa: F401
                                  memory_kib, server, wire)
 
 

@@ -115,6 +115,7 @@ def copy_again(otp, server, plan, *flags, tries=5):  # noqa: F811
             hpn("scp"), *through(otp, proxy, server).options(), "-l",
             "30000", f"--retry={tries}", *flags, "-P", proxy.port, data,
             f"{USER}@{proxy.host}:{target}"])
+        assert harness.wait_for(proxy.has_said)
     if done.rc == 0:
         assert target.read_bytes() == data.read_bytes()
     return done, proxy

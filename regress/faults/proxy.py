@@ -102,6 +102,10 @@ def small_buffers(sock):
         sock.setsockopt(socket.SOL_SOCKET, which, 2 * CHUNK)
 
 
+class SinkGone(OSError):
+    """Who was to get what is carried takes no more."""
+
+
 class Connection:
     def __init__(self, proxy, number, near):
         self.proxy, self.number, self.near = proxy, number, near
@@ -109,6 +113,7 @@ class Connection:
         self.moved = {"up": 0, "down": 0}
         self.lock = threading.Lock()
         self.over = threading.Event()
+        self.said = threading.Event()  # all that comes from the client
         self.corrupting = {"up": 0, "down": 0}  # bytes
         self.stalled, self.rate, self.far = False, 0, None
         self.held = None  # bytes for the far end
@@ -159,9 +164,17 @@ class Connection:
                     return
             if not self.stalled and self.held is None:
                 sink.shutdown(socket.SHUT_WR)
-        except OSError:
+        except OSError as e:
+            # A client that has gone may have said something last, which comes
+            # before its end.
+            if isinstance(e, SinkGone) and direction == "down" and \
+                    not self.stalled and self.held is None:
+                self.said.wait(WAIT)
             if not self.stalled and self.held is None:
                 self.end(True)
+        finally:
+            if direction == "up":
+                self.said.set()
         if self.held is not None and direction == "down":
             self.over.set()  # the far end is done
 
@@ -198,7 +211,10 @@ class Connection:
         if self.rate:
             self.over.wait(len(data) / self.rate)
         if data:
-            sink.sendall(data)
+            try:
+                sink.sendall(data)
+            except OSError as e:
+                raise SinkGone from e
             self.proxy.passed(len(data))
 
     def await_cause(self, fault):
@@ -285,6 +301,11 @@ class Proxy:
 
     def count(self, *kinds):
         return sum(kind in kinds for _, kind in self.happenings)
+
+    def has_said(self):
+        """True when all that clients who have gone said was carried."""
+        return all(c.over.is_set() or c.said.is_set() or c.stalled
+                   for c in list(self.connections))
 
     def alive(self):
         return [c for c in self.connections if not c.over.is_set()]
