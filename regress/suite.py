@@ -6,7 +6,8 @@ Ten thousand tests of whole programs, several at a time, meet races that have
 nothing to do with what changed: of programs with a busy machine, and of tests
 with programs. A test that passes alone does not fail the run; but it is named
 as unsteady, with the first try's report above, and somebody has to look at it.
-More than UNSTEADY_MAX failures are no accident: then there is no second try.
+More than UNSTEADY_MAX failures are no accident, nor is a file that cannot be
+read, with which none would be tried again: then there is no second try.
 
 Closing line: N passed, N failed[, N skipped]; exit status as pytest's.
 """
@@ -21,24 +22,27 @@ from pathlib import Path
 UNSTEADY_MAX = 5
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$")
+UNREAD = re.compile(r"^ERROR \S+\.py(?: - .*)?$")
 
 
 def run(arguments):
-    """(exit status, counts of the closing line or None, what failed)"""
+    """(exit status, counts of the closing line or None, what failed; None:
+    a file could not be read)"""
     process = subprocess.Popen(
         [sys.executable, "-m", "pytest", *arguments],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         errors="replace")
     # It cleans up; then it ends, and we do.
     signal.signal(signal.SIGTERM, lambda *_: process.terminate())
-    counts, failed = None, set()
+    counts, failed, unread = None, set(), False
     for line in process.stdout:
         print(line, end="", flush=True)
         if found := CLOSING.match(line.rstrip()):
             counts = [int(n or 0) for n in found.groups()]
         elif found := FAILED.match(line.rstrip()):
             failed.add(found[1])
-    return process.wait(), counts, sorted(failed)
+        unread = unread or UNREAD.match(line.rstrip())
+    return process.wait(), counts, None if unread else sorted(failed)
 
 
 def main(arguments):
@@ -48,7 +52,8 @@ def main(arguments):
         cache = [f"--rootdir={Path(__file__).resolve().parent}",
                  "-o", f"cache_dir={cache}"]
         status, counts, failed = run([*cache, *arguments])
-        if status != 1 or counts is None or counts[1] > UNSTEADY_MAX:
+        if status != 1 or counts is None or counts[1] > UNSTEADY_MAX or \
+                failed is None:
             return status
         print("\nOnce more, alone:", flush=True)
         again = [*cache, "--lf", "--lfnf=none", "-n", "0"]

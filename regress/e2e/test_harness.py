@@ -104,6 +104,31 @@ def test_suite_started_anywhere():
     assert f"rootdir: {here.parents[1]}\n" in done.text, done
 
 
+@pytest.mark.parametrize("beside,told", [
+    ("def test_b(): pass\n", "2 passed, 0 failed"),
+    ("import no_such_module\n", "0 passed, 2 failed")])
+def test_second_try(tmp_path, beside, told):
+    """A test that fails once passes alone; but not beside a file that cannot
+    be read, with which nothing is run again."""
+    shutil.copy(harness.TOP / "regress/conftest.py", tmp_path)
+    (tmp_path / "test_a.py").write_text(
+        "from pathlib import Path\n"
+        "def test_a():\n"
+        f"    mark = Path({str(tmp_path / 'mark')!r})\n"
+        "    there = mark.exists()\n"
+        "    mark.touch()\n"
+        "    assert there\n")
+    (tmp_path / "test_b.py").write_text(beside)
+    path = os.pathsep.join([str(harness.TOP / "regress"), *sys.path])
+    done = harness.run(
+        [sys.executable, harness.TOP / "regress/suite.py", "-q", "-n", "2",
+         f"--basetemp={tmp_path}/inner", tmp_path], timeout=60,
+        env=harness.clean_env(PYTHONPATH=path, PYTHONDONTWRITEBYTECODE=1,
+                              HPN_BUILD=harness.BUILD))
+    assert done.text.splitlines()[-1] == told, done
+    assert ("unsteady: " in done.text) == (done.rc == 0), done
+
+
 def setup_sh(top, command):
     """A function of build-aux/setup.sh, for a tree."""
     return harness.run(["sh", "-c", f'top=$1; . "$top/build-aux/setup.sh"; {command}',
