@@ -4,6 +4,7 @@ there is, the answers and lines that it gives, and clients that want too much.
 Where the stock server keeps the same rule it is asked too, so that the test
 is known to be right."""
 
+import contextlib
 import os
 import pathlib
 import re
@@ -383,17 +384,19 @@ GATEWAYS = [  # GatewayPorts, address, where it is reached, is it overridden
 @pytest.mark.parametrize("gateway,address,where,overridden", GATEWAYS)
 def test_gateway_ports(shared_servers, client, kind, gateway, address, where,
                        overridden):
-    """127.0.0.2 is this host too, and nobody's loopback address."""
+    """127.0.0.2 is this host too, and nobody's loopback address. The kernel
+    chooses the port, which another program may have at the other address."""
     c = client(shared_servers(kind, f"GatewayPorts {gateway}"))
-    port = c.listen(address)
-    assert (port is not None) == bool(where)
-    reached = ""
-    for host in "12" if port else "":
-        try:
-            arrive(port, "127.0.0." + host).close()
-            reached += host
-        except ConnectionRefusedError:
-            pass
+    for _ in range(3):
+        port = c.listen(address)
+        assert (port is not None) == bool(where)
+        reached = ""
+        for host in "12" if port else "":
+            with contextlib.suppress(ConnectionRefusedError):
+                arrive(port, "127.0.0." + host).close()
+                reached += host
+        if reached == where:
+            break
     assert reached == where
     assert (f'Forwarding listen address "{address}" overridden by server '
             "GatewayPorts" in c.wire.told) == overridden
