@@ -3,6 +3,7 @@
 fill, become read-only or go away, at either end. Nothing is lost, there is a
 clear word, and the next run ends right."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -183,8 +184,13 @@ def test_parts_of_a_killed_run(ends, tmp_path):
     target.mkdir()
     process = start([SYNC, "-a", "--bwlimit=1000",
                      *ends(f"{source}/", f"{target}/")])
-    wait_for(lambda: sum(p.stat().st_size for p in
-                         target.rglob("*.hpnpart")) > 600000)
+
+    def enough():
+        with contextlib.suppress(FileNotFoundError):  # it has got its name
+            return sum(p.stat().st_size for p in
+                       target.rglob("*.hpnpart")) > 600000
+
+    assert wait_for(enough)
     process.kill()
     process.communicate()
     assert parts(target)
