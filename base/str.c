@@ -86,6 +86,29 @@ strlist_has(const struct strlist *l, const char *s)
 	return false;
 }
 
+static int
+by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void
+strlist_sort_unique(struct strlist *l)
+{
+	size_t n = 0;
+
+	if (l->n == 0)
+		return;
+	qsort(l->v, l->n, sizeof *l->v, by_bytes);
+	for (size_t i = 1; i < l->n; i++)
+		if (strcmp(l->v[n], l->v[i]) == 0)
+			free(l->v[i]);
+		else
+			l->v[++n] = l->v[i];
+	l->n = n + 1;
+	l->v[l->n] = NULL;
+}
+
 void
 strlist_clear(struct strlist *l)
 {

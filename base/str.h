@@ -32,6 +32,8 @@ void xstrlist_add_len(struct strlist *l, const char *s, size_t len);
 void xstrlist_split(struct strlist *l, const char *s, const char *seps);
 int strlist_copy(struct strlist *to, const struct strlist *from) must_check;
 bool strlist_has(const struct strlist *l, const char *s);
+/* Sorts the strings by their bytes, and removes those that are there again. */
+void strlist_sort_unique(struct strlist *l);
 void strlist_clear(struct strlist *l);
 
 /* Does s match the pattern of ssh_config(5), in which only * and ? are

@@ -292,30 +292,6 @@ find_source(struct direct_places *p, const char *source, struct strlist *all)
 	strlist_clear(&there);
 }
 
-static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Removes names that are there again: two sources can stand for one. */
-static void
-keep_each_once(struct strlist *names)
-{
-	size_t n = 0;
-
-	if (names->n == 0)
-		return;
-	qsort(names->v, names->n, sizeof *names->v, by_name);
-	for (size_t i = 1; i < names->n; i++)
-		if (strcmp(names->v[n], names->v[i]) == 0)
-			free(names->v[i]);
-		else
-			names->v[++n] = names->v[i];
-	names->n = n + 1;
-	names->v[names->n] = NULL;
-}
-
 /* What is at both ends of a move, and what a link there leads to. */
 enum { AT_FROM, AT_TO, TO_FOLLOWED, TO_REAL, LOOKS };
 
@@ -414,7 +390,7 @@ direct_places_move(struct direct_places *p, const struct xfer_target *sources,
 
 	for (int i = 0; i < n; i++)
 		find_source(p, sources[i].path, &all);
-	keep_each_once(&all);
+	strlist_sort_unique(&all); /* two sources can stand for one name */
 	if (!p->is_dir && all.n > 1)
 		scp_report(p->scp, NULL, p->dir, strerror(ENOTDIR));
 	else

@@ -35,6 +35,27 @@ test_strlist(void **state)
 }
 
 static void
+test_strlist_sort_unique(void **state)
+{
+	struct strlist l = { NULL, 0 };
+
+	(void)state;
+	strlist_sort_unique(&l); /* of nothing */
+	assert_int_equal(l.n, 0);
+	assert_int_equal(strlist_split(&l, "b,a,b,ab,A,a,b", ","), 0);
+	strlist_sort_unique(&l);
+	assert_int_equal(l.n, 4);
+	assert_string_equal(l.v[0], "A");
+	assert_string_equal(l.v[1], "a");
+	assert_string_equal(l.v[2], "ab");
+	assert_string_equal(l.v[3], "b");
+	assert_null(l.v[4]);
+	strlist_sort_unique(&l); /* again */
+	assert_int_equal(l.n, 4);
+	strlist_clear(&l);
+}
+
+static void
 test_match(void **state)
 {
 	static const struct {
@@ -393,6 +414,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_strlist),
+	    cmocka_unit_test(test_strlist_sort_unique),
 	    cmocka_unit_test(test_match),
 	    cmocka_unit_test(test_match_stars),
 	    cmocka_unit_test(test_match_list),

@@ -185,31 +185,6 @@ append_literal(struct strlist *bases, const char *text)
 }
 
 static int
-by_name(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Sorts the names and removes repeated ones: else a server that lists a name
- * twice would have the second copy of it overwrite the first. */
-static void
-sort(struct strlist *names)
-{
-	size_t n = 0;
-
-	if (names->n == 0)
-		return;
-	qsort(names->v, names->n, sizeof *names->v, by_name);
-	for (size_t i = 1; i < names->n; i++)
-		if (strcmp(names->v[n], names->v[i]) == 0)
-			free(names->v[i]);
-		else
-			names->v[++n] = names->v[i];
-	names->n = n + 1;
-	names->v[names->n] = NULL;
-}
-
-static int
 next_part(struct sftp *s, struct strlist *bases, const char *part, bool magic)
 {
 	struct strlist found = { NULL, 0 };
@@ -273,7 +248,9 @@ remote_glob(struct sftp *s, const char *pattern, struct strlist *out)
 		magic = magic && slashes == 0;
 	}
 	if (r == 0 && bases.n > 0) {
-		sort(&bases);
+		/* Else a server that lists a name twice would have the second
+		 * copy of it overwrite the first. */
+		strlist_sort_unique(&bases);
 		if (magic) {
 			for (size_t i = 0; i < bases.n && r == 0; i++)
 				r = strlist_add(out, bases.v[i]);
