@@ -498,6 +498,17 @@ proc_keep_caps(void)
 }
 
 void
+proc_reset_signals(void)
+{
+	sigset_t none;
+
+	for (int signo = 1; signo < NSIG; signo++)
+		(void)signal(signo, SIG_DFL);
+	sigemptyset(&none);
+	(void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+void
 proc_drop_signals(const sigset_t *signals)
 {
 #if defined(__APPLE__)

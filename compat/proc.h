@@ -71,6 +71,10 @@ void proc_keep_caps(void);
  * process exists, but the system does not tell. */
 int proc_start(pid_t pid, uint64_t *start);
 
+/* All signals have their default actions, and none is blocked: what is ignored
+ * would stay so in a program that is executed. System calls only, so a child
+ * may call it after vfork(). */
+void proc_reset_signals(void);
 /* Drops signals of this set that are blocked and pending. */
 void proc_drop_signals(const sigset_t *signals);
 

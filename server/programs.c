@@ -129,19 +129,6 @@ struct start {
 	int error; /* errno; 0: none */
 };
 
-/* Signals that are ignored would stay ignored in the program, and a handler
- * must not run in the child. */
-static void
-reset_signals(void)
-{
-	sigset_t none;
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 static int
 put_in_place(const struct start *s, int program)
 {
@@ -171,7 +158,7 @@ execute(struct start *s)
 		s->error = errno;
 		return;
 	}
-	reset_signals();
+	proc_reset_signals();
 	if (how->leads)
 		(void)setsid();
 	if (s->program != -1) {

@@ -42,17 +42,6 @@ make_environment(const struct user *u, char *env[ENV_MAX])
 	env[n] = NULL;
 }
 
-static void
-reset_signals(void)
-{
-	sigset_t none;
-
-	for (int signo = 1; signo < NSIG; signo++)
-		(void)signal(signo, SIG_DFL);
-	sigemptyset(&none);
-	(void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Executes the command in the child process, without the monitor's descriptors
  * and signal handlers. */
 static _Noreturn void
@@ -63,7 +52,7 @@ become_command(const struct authcommand *c, const char *program, int out)
 
 	/* The hook of fatal() is meant for the parent only. */
 	fatal_set_hook(NULL);
-	reset_signals();
+	proc_reset_signals();
 	if (setsid() == -1 || chdir("/") == -1 ||
 	    (null = open("/dev/null", O_RDWR)) == -1 ||
 	    dup2(null, STDIN_FILENO) == -1 ||
