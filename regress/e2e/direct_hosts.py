@@ -5,10 +5,18 @@ import hashlib
 import os
 import sys
 
+import pytest
 from copies import executable
 
 import harness
-from harness import ME, Client, hpn, run
+from harness import ME, Client, have, hpn, run
+
+NEEDED = [
+    pytest.mark.skipif(not have("hpn", "ssh", "sshd", "scp"),
+                       reason="hpnscp and hpnsshd are not built"),
+    pytest.mark.skipif(os.geteuid() != 0,
+                       reason="grants need a server of the superuser's"),
+]
 
 GIVES = "LogLevel VERBOSE\nTransferGrants put\nSubsystem sftp internal-sftp\n"
 BIN = os.path.dirname(hpn("scp"))
@@ -48,6 +56,11 @@ class Pair:
         """All that is below the target."""
         return {str(f.relative_to(self.there)): f.read_bytes()
                 for f in self.there.rglob("*") if f.is_file()}
+
+
+@pytest.fixture
+def pair(make_server, tmp_path):
+    return lambda **kw: Pair(make_server, tmp_path, **kw)
 
 
 def went_directly(done):

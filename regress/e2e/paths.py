@@ -3,6 +3,7 @@
 them: the client's address is replaced, its route changes, or nothing gets
 through, as under a laptop that is carried about."""
 
+import contextlib
 import ctypes
 import os
 import threading
@@ -120,6 +121,18 @@ class Paths:
             self.server.stop()
         for end in (self.near, self.far):
             run(["ip", "netns", "del", end])
+
+
+@contextlib.contextmanager
+def laid(directory, keys, config):
+    """Paths, with a server at their far end."""
+    made = Paths(directory, keys)
+    try:
+        made.make()
+        made.start(config)
+        yield made
+    finally:
+        made.close()
 
 
 def problem():

@@ -17,22 +17,14 @@ import threading
 
 import pytest
 from copies import executable
-from direct_hosts import (BIN, GIVES, RIGHT, Pair, digest, lying, sum_of,
-                          went_directly)
+from direct_hosts import (BIN, GIVES, NEEDED, RIGHT, Pair,  # noqa: F401
+                          digest, lying, pair, sum_of, went_directly)
 from faults.proxy import Fault, Proxy, for_connections
 
 import harness
-from harness import ME, have, hpn, run
+from harness import ME, hpn, run
 
-pytestmark = [
-    pytest.mark.skipif(not have("hpn", "ssh", "sshd", "scp"),
-                       reason="hpnscp and hpnsshd are not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="grants need a server of the superuser's"),
-]
-@pytest.fixture
-def pair(make_server, tmp_path):
-    return lambda **kw: Pair(make_server, tmp_path, **kw)
+pytestmark = NEEDED
 
 
 # ---- what it does --------------------------------------------------------

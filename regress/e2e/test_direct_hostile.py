@@ -8,23 +8,12 @@ import sys
 
 import pytest
 from copies import executable
-from direct_hosts import (GIVES, RIGHT, Pair, digest, lying, sum_of,
-                          went_directly)
+from direct_hosts import (GIVES, NEEDED, RIGHT, Pair,  # noqa: F401
+                          digest, lying, pair, sum_of, went_directly)
 
 import harness
-from harness import have
 
-pytestmark = [
-    pytest.mark.skipif(not have("hpn", "ssh", "sshd", "scp"),
-                       reason="hpnscp and hpnsshd are not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="grants need a server of the superuser's"),
-]
-
-
-@pytest.fixture
-def pair(make_server, tmp_path):
-    return lambda **kw: Pair(make_server, tmp_path, **kw)
+pytestmark = NEEDED
 
 
 def left_of(p):

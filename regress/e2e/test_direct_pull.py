@@ -8,17 +8,12 @@ import signal
 import subprocess
 
 import pytest
-from direct_hosts import BIN, Pair, lying, went_directly
+from direct_hosts import BIN, NEEDED, Pair, lying, went_directly
 
 import harness
-from harness import ME, have, hpn, run
+from harness import ME, hpn, run
 
-pytestmark = [
-    pytest.mark.skipif(not have("hpn", "ssh", "sshd", "scp"),
-                       reason="hpnscp and hpnsshd are not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="grants need a server of the superuser's"),
-]
+pytestmark = NEEDED
 GIVES = "LogLevel VERBOSE\nTransferGrants get\nSubsystem sftp internal-sftp\n"
 
 

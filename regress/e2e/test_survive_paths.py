@@ -7,7 +7,7 @@ import os
 import time
 
 import pytest
-from paths import Paths, inside, problem
+from paths import inside, laid, problem
 from terminal import Terminal
 
 import harness
@@ -25,13 +25,8 @@ YES = "LogLevel VERBOSE\nSurvive yes\n"
 
 @pytest.fixture(scope="module")
 def paths(nothing_left, keys, tmp_path_factory):
-    made = Paths(tmp_path_factory.mktemp("paths"), keys)
-    try:
-        made.make()
-        made.start(YES)
+    with laid(tmp_path_factory.mktemp("paths"), keys, YES) as made:
         yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture

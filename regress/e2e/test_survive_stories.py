@@ -18,7 +18,7 @@ import pytest
 from descriptors import copy_of
 from faults.proxy import shut
 from forwarding import Service, exactly, reach
-from paths import Paths, inside, problem
+from paths import inside, laid, problem
 
 import harness
 from harness import LONG, have, wait_for
@@ -37,13 +37,8 @@ YES = "LogLevel VERBOSE\nSurvive yes\nLoginGraceTime 20\n"
 
 @pytest.fixture(scope="module")
 def paths(nothing_left, keys, tmp_path_factory):
-    made = Paths(tmp_path_factory.mktemp("stories"), keys)
-    try:
-        made.make()
-        made.start(YES)
+    with laid(tmp_path_factory.mktemp("stories"), keys, YES) as made:
         yield made
-    finally:
-        made.close()
 
 
 class Stream:
