@@ -30,24 +30,23 @@ static const char *const names[PROGRAMS] = {
 static char *
 find_path(const char *configured, const char *name)
 {
-	char exe[PATH_MAX], *path, *slash;
+	char exe[PATH_MAX], *installed, *beside;
 
-	xasprintf(&path, "%s/%s", LIBEXECDIR, name);
-	if (configured != NULL && strcmp(configured, path) != 0) {
-		free(path);
+	xasprintf(&installed, "%s/%s", LIBEXECDIR, name);
+	if (configured != NULL && strcmp(configured, installed) != 0) {
+		free(installed);
 		return xstrdup(configured);
 	}
-	free(path);
-	if (proc_self_path(exe, sizeof exe) == 0) {
-		slash = strrchr(exe, '/');
-		*slash = '\0';
-		xasprintf(&path, "%s/%s", exe, name);
-		if (strcmp(exe, SBINDIR) != 0 && access(path, X_OK) == 0)
-			return path;
-		free(path);
+	if (proc_self_path(exe, sizeof exe) != 0)
+		return installed;
+	*strrchr(exe, '/') = '\0';
+	xasprintf(&beside, "%s/%s", exe, name);
+	if (strcmp(exe, SBINDIR) == 0 || access(beside, X_OK) != 0) {
+		free(beside);
+		return installed;
 	}
-	xasprintf(&path, "%s/%s", LIBEXECDIR, name);
-	return path;
+	free(installed);
+	return beside;
 }
 
 void
