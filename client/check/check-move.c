@@ -232,10 +232,11 @@ add_lane(struct check_lanes *m, struct sftp *s)
 }
 
 static int
-open_lane(struct check_lanes *m, enum xfer_stream_kind kind)
+open_lane(struct check_lanes *m, enum xfer_stream_kind kind,
+    uint64_t among)
 {
 	struct sftp *s;
-	int r = m->streams.ops->open(m->streams.arg, kind, &s);
+	int r = m->streams.ops->open(m->streams.arg, kind, among, &s);
 
 	if (r == 0 && (r = add_lane(m, s)) != 0)
 		m->streams.ops->close(m->streams.arg, s);
@@ -250,7 +251,7 @@ open_more(struct check_lanes *m)
 	int r = 0;
 
 	while (m->to_open > 0 && r == 0) {
-		r = open_lane(m, XFER_STREAM_CONNECTION);
+		r = open_lane(m, XFER_STREAM_CONNECTION, 0);
 		if (r == ERR_AGAIN)
 			return;
 		m->to_open--;
@@ -262,10 +263,11 @@ open_more(struct check_lanes *m)
 }
 
 static void
-open_channels(struct check_lanes *m, unsigned add)
+open_channels(struct check_lanes *m, unsigned add, uint64_t among)
 {
 	while (add-- > 0 && !m->channels_stopped) {
-		m->channels_stopped = open_lane(m, XFER_STREAM_CHANNEL) != 0;
+		m->channels_stopped =
+		    open_lane(m, XFER_STREAM_CHANNEL, among) != 0;
 		m->channels += !m->channels_stopped;
 	}
 }
@@ -296,7 +298,7 @@ measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 	struct xfer_stream_stats path;
 	struct lane *l;
 
-	*v = (struct xfer_streams_view){ .fixed = true,
+	*v = (struct xfer_streams_view){ .fixed = m->up,
 		.bulk_left = BULK_LEFT };
 	TAILQ_FOREACH(l, &m->lanes, entry) {
 		if (l->state == LANE_ENDED || sftp_error(l->s) != 0)
@@ -306,7 +308,8 @@ measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 		adapt(l, now, path.rtt_us / 1000 + 1);
 		v->rtt_ms = MAX(v->rtt_ms, path.rtt_us / 1000 + 1);
 		v->fixed = v->fixed && path.send_window <= WINDOW_FIXED;
-		v->windows += path.send_window;
+		v->windows += l->idle ? 0 : path.send_window;
+		v->busy |= l->idle ? 0 : UINT64_C(1) << l->connection;
 		v->rate += l->rate;
 		v->stalled_ms = MAX(v->stalled_ms, path.window_stall_ms);
 		rates[l->connection] += l->rate;
@@ -353,21 +356,23 @@ static void
 decide(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 {
 	uint64_t took = now - m->sampled_ms;
-	uint64_t stall = v->stalled_ms - MIN(m->stall_ms, v->stalled_ms);
-	struct xfer_sample s = xfer_sample_of(v, m->sample_arrived, took);
+	struct xfer_sample s;
+	unsigned add;
 
+	xfer_view_complete(v, m->sample_arrived, m->stall_ms, took);
+	add = xfer_channels_next(m->channels, v);
+	open_channels(m, add, v->busy);
+	s = xfer_sample_of(v);
 	s.now_ms = now;
 	s.rate = (double)(m->moved - m->sample_moved) * 1000 / (double)took;
 	s.seconds_left = SECONDS_LEFT;
 	s.bulk_left = BULK_LEFT;
 	s.max = m->c->copy.connections;
-	v->held = m->up && v->fixed && stall * 10 >= took * 3;
+	s.confined = v->fixed &&
+	    (m->channels_stopped || (v->held && add == 0));
 	m->out->held = v->held;
-	if (v->held) {
-		open_channels(m, xfer_channels_next(m->channels, v));
-	} else {
+	if (!v->held || add == 0 || m->channels_stopped)
 		m->to_open += xfer_growth_next(&m->growth, &s);
-	}
 	m->samples++;
 	m->queued += v->least_us != 0 &&
 	    v->trip_us > v->least_us + v->least_us / 4 + QUEUE_US;
@@ -392,8 +397,6 @@ grow(struct check_lanes *m, uint64_t now)
 		m->to_open += xfer_growth_begin(&m->growth, early);
 	open_more(m);
 	let_idle(m);
-	if (m->up)
-		open_channels(m, xfer_channels_next(m->channels, &v));
 	if (now - m->sampled_ms >= MAX((uint64_t)SAMPLE_MS, v.rtt_ms) &&
 	    m->moved > m->sample_moved)
 		decide(m, now, &v);

@@ -110,12 +110,13 @@ remote_conn_limit_reached(const struct remote *r)
 }
 
 struct conn *
-remote_conn_least_used(const struct remote *r)
+remote_conn_least_used(const struct remote *r, uint64_t among)
 {
 	struct conn *c, *least = NULL;
 
 	TAILQ_FOREACH(c, &r->conns, entry)
-		if (c->state == CONN_READY &&
+		if (c->state == CONN_READY && (among == 0 ||
+			(c->number < 64 && (among >> c->number & 1) != 0)) &&
 		    c->streams < (least != NULL ? least->streams : STREAMS_MAX))
 			least = c;
 	return least;

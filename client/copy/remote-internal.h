@@ -154,8 +154,8 @@ bool remote_conn_is_up(const struct conn *conn);
 /* The server counts the connection as a failed login if it is closed now. */
 bool remote_conn_is_logging_in(const struct conn *conn);
 /* The connection in CONN_READY with the fewest streams, if it can take another
- * one; else NULL. */
-struct conn *remote_conn_least_used(const struct remote *r);
+ * one; else NULL. Of those whose numbers are bits of `among`; 0: of all. */
+struct conn *remote_conn_least_used(const struct remote *r, uint64_t among);
 /* There are as many connections to the host as are allowed (64). */
 bool remote_conn_limit_reached(const struct remote *r);
 

@@ -416,9 +416,9 @@ open_on_connection(struct remote *r, struct sftp **out)
 }
 
 static int
-open_on_channel(struct remote *r, struct sftp **out)
+open_on_channel(struct remote *r, uint64_t among, struct sftp **out)
 {
-	struct conn *conn = remote_conn_least_used(r);
+	struct conn *conn = remote_conn_least_used(r, among);
 	struct stream *stream;
 	int err;
 
@@ -470,12 +470,13 @@ stream_of(const struct remote *r, const struct sftp *s)
 }
 
 static int
-streams_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
+streams_open(void *arg, enum xfer_stream_kind kind, uint64_t among,
+    struct sftp **out)
 {
 	struct remote *r = arg;
 
 	if (kind == XFER_STREAM_CHANNEL)
-		return open_on_channel(r, out);
+		return open_on_channel(r, among, out);
 	if (r->argv.n > 0)
 		return remote_stream_spawn(r, out);
 	return has_only_master(r) ? open_on_master(r, out) :

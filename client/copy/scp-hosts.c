@@ -178,7 +178,7 @@ renew_session(struct scp_host *host)
 {
 	struct xfer_streams streams = remote_streams(host->remote);
 	struct sftp *s;
-	int r = streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, &s);
+	int r = streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, 0, &s);
 
 	if (r == 0 && (r = wait_for_session(host, s)) == 0)
 		host->sftp = s;

@@ -40,9 +40,10 @@ on_confined(void *arg, const struct sftp_reply *reply)
 }
 
 static int
-open_stream(void *arg, enum xfer_stream_kind kind, struct sftp **out)
+open_stream(void *arg, enum xfer_stream_kind kind, uint64_t among,
+    struct sftp **out)
 {
-	int r = inner.ops->open(arg, kind, out);
+	int r = inner.ops->open(arg, kind, among, out);
 
 	if (r == 0 && host->answered && host->status == SFTP_OK)
 		sftp_confine(*out, host->top, &host->confine, on_confined,

@@ -412,7 +412,7 @@ open_stream(struct remote *r, enum xfer_stream_kind kind)
 	struct xfer_streams streams = remote_streams(r);
 	struct sftp *s = NULL;
 
-	return streams.ops->open(streams.arg, kind, &s) == 0 ? s : NULL;
+	return streams.ops->open(streams.arg, kind, 0, &s) == 0 ? s : NULL;
 }
 
 static inline void

@@ -288,6 +288,33 @@ test_closed_while_logging_in(void **state)
 	assert_int_equal(finish(r), 0);
 }
 
+/* A channel is of one of the connections that are named, though another has
+ * fewer streams: it may idle. */
+static void
+test_channel_among(void **state)
+{
+	struct remote *r = begin(SSHCLIENT_FURTHER_LIKELY);
+	struct xfer_streams streams = remote_streams(r);
+	const uint64_t first = 1, none = UINT64_C(1) << 63;
+	struct sftp *s;
+
+	(void)state;
+	client_login(f.clients[0]);
+	assert_non_null(open_stream(r, XFER_STREAM_CONNECTION));
+	turn();
+	client_login(f.clients[1]);
+	for (unsigned i = 0; i < 3; i++) {
+		assert_int_equal(streams.ops->open(streams.arg,
+				     XFER_STREAM_CHANNEL, first, &s), 0);
+		assert_int_equal(conn_number(r, 0)->streams, 2 + i);
+	}
+	assert_int_equal(streams.ops->open(streams.arg, XFER_STREAM_CHANNEL,
+			     none, &s), ERR_LIMIT);
+	assert_non_null(open_stream(r, XFER_STREAM_CHANNEL));
+	assert_int_equal(conn_number(r, 1)->streams, 2);
+	assert_int_equal(finish(r), 0);
+}
+
 /* ---- any order of events ------------------------------------------------ */
 
 static struct dice dice;
@@ -522,6 +549,7 @@ main(void)
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_closed_while_logging_in),
+		cmocka_unit_test(test_channel_among),
 		cmocka_unit_test(test_master),
 		cmocka_unit_test(test_any_order),
 	};

@@ -219,15 +219,16 @@ test_channels(void **state)
 	(void)state;
 	/* Not before the user is authenticated. */
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[1]),
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0, &s[1]),
 	    ERR_LIMIT);
 	check_stream(s[0]);
 	for (int i = 1; i < 8; i++)
 		assert_int_equal(
-		    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[i]),
+		    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0,
+			&s[i]),
 		    0);
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[8]),
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0, &s[8]),
 	    ERR_LIMIT);
 	for (int i = 7; i >= 0; i--)
 		check_stream(s[i]);
@@ -237,7 +238,7 @@ test_channels(void **state)
 	/* A place is free again, and the others go on. */
 	streams.ops->close(streams.arg, s[3]);
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[3]), 0);
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0, &s[3]), 0);
 	check_stream(s[3]);
 	check_stream(s[0]);
 	assert_int_equal(connections_made(), 1);
@@ -256,7 +257,8 @@ test_refused_channels(void **state)
 	check_stream(s[0]);
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(
-		    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[i]),
+		    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0,
+			&s[i]),
 		    0);
 	check_stream(s[1]);
 	assert_int_equal(wait_end(s[2]), ERR_CLOSED);
@@ -264,7 +266,7 @@ test_refused_channels(void **state)
 	streams.ops->close(streams.arg, s[2]);
 	streams.ops->close(streams.arg, s[3]);
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[2]),
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0, &s[2]),
 	    ERR_LIMIT);
 	check_stream(s[0]);
 	check_stream(s[1]);
@@ -284,7 +286,7 @@ test_connections(void **state)
 	(void)state;
 	for (int i = 1; i < 4; i++)
 		assert_int_equal(streams.ops->open(streams.arg,
-				     XFER_STREAM_CONNECTION, &s[i]), 0);
+				     XFER_STREAM_CONNECTION, 0, &s[i]), 0);
 	for (int i = 3; i >= 0; i--)
 		check_stream(s[i]);
 	assert_int_equal(connections_made(), 4);
@@ -299,10 +301,10 @@ test_connections(void **state)
 	for (int i = 1; i < 4; i++)
 		check_stream(s[i]);
 	/* Another in its place; channels go where there is a connection. */
-	assert_int_equal(streams.ops->open(streams.arg, XFER_STREAM_CONNECTION,
-			     &s[0]), 0);
+	assert_int_equal(streams.ops->open(streams.arg,
+			     XFER_STREAM_CONNECTION, 0, &s[0]), 0);
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[4]), 0);
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0, &s[4]), 0);
 	check_stream(s[0]);
 	check_stream(s[4]);
 	streams.ops->path(streams.arg, s[4], &path);
@@ -326,7 +328,7 @@ test_other_host_key(void **state)
 	      ">>%s/known && sed -i 's|/host$|/other|' %s/config", build,
 	    dir, dir, dir, dir, dir);
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, &s), 0);
+	    streams.ops->open(streams.arg, XFER_STREAM_CONNECTION, 0, &s), 0);
 	assert_int_equal(wait_end(s), ERR_DENIED);
 	check_stream(first);
 	assert_int_equal(connections_made(), 2);
@@ -347,13 +349,13 @@ test_refused_connections(void **state)
 	shell("sed -i '/^exec/i exit 1' %s/server", dir);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(streams.ops->open(streams.arg,
-				     XFER_STREAM_CONNECTION, &s[i]), 0);
+				     XFER_STREAM_CONNECTION, 0, &s[i]), 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(wait_end(s[i]), ERR_CLOSED);
 	assert_int_equal(connections_made(), 2);
 	/* Channels have nothing to do with it. */
 	assert_int_equal(
-	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, &s[3]), 0);
+	    streams.ops->open(streams.arg, XFER_STREAM_CHANNEL, 0, &s[3]), 0);
 	check_stream(s[3]);
 	assert_int_equal(remote_close(r), 0);
 }

@@ -622,7 +622,7 @@ test_channels_refused(void **state)
 
 	(void)state;
 	copy_refusing(&h, XFER_STREAM_CHANNEL, 0);
-	assert_int_equal(h.asked[XFER_STREAM_CHANNEL], 4);
+	assert_int_equal(h.asked[XFER_STREAM_CHANNEL], 7);
 	assert_true(h.asked[XFER_STREAM_CONNECTION] >= 1 + 3);
 }
 

@@ -63,12 +63,15 @@ host_lose(struct host *h, const struct sftp *s)
 }
 
 static int
-host_open(void *arg, enum xfer_stream_kind kind, struct sftp **out)
+host_open(void *arg, enum xfer_stream_kind kind, uint64_t among,
+    struct sftp **out)
 {
 	const struct sftp_serve_opts opts = { .home = host_dir };
 	struct host *h = arg;
 	struct host_stream *l = stream_of(h, NULL);
 
+	/* A channel is of a connection that takes work. */
+	assert_int_equal(among != 0, kind == XFER_STREAM_CHANNEL);
 	if (h->opened == 1 && h->second != NULL)
 		h->second();
 	assert_int_equal(sftp_serve_new(&l->server, &opts), 0);
@@ -528,7 +531,7 @@ run_begin(struct host *h, struct xfer_opts opts, struct sftp **first)
 	opts.clock_ms = host_clock_ms;
 	h->idle = 0;
 	h->gap_left = h->gap;
-	assert_int_equal(host_open(h, XFER_STREAM_CONNECTION, first), 0);
+	assert_int_equal(host_open(h, XFER_STREAM_CONNECTION, 0, first), 0);
 	assert_int_equal(xfer_new(&x, &streams, *first, &opts), 0);
 	return x;
 }

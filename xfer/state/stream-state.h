@@ -50,6 +50,9 @@ struct xfer_sample {
 	/* most bytes that a connection can have under way, by the hosts'
 	 * buffers; 0: unknown */
 	uint64_t tcp_window;
+	/* An upload whose channel windows do not follow the path, as those of
+	 * stock servers, and there can be no more channels. */
+	bool confined;
 	double top;	    /* the fastest connection's share of rate */
 	double seconds_left; /* until all work is done, at that rate */
 	uint64_t bulk_left;  /* bytes left of the files that move */
@@ -64,11 +67,15 @@ struct xfer_streams_view {
 	uint64_t rtt_ms;  /* the longest round trip */
 	/* bytes a second of all, and of the fastest connection */
 	uint64_t rate, top;
-	uint64_t windows; /* bytes of the peer's channel windows */
+	/* bytes of the peer's channel windows, where work is taken */
+	uint64_t windows;
 	uint64_t arrived; /* bytes of all connections together */
+	double in_trip;	  /* see xfer_sample */
+	uint64_t busy; /* numbers of the connections that take work, as bits */
 	uint64_t stalled_ms, bulk_left;
 	unsigned connections, ready; /* see xfer_sample */
-	bool fixed; /* the windows do not follow the path by themselves */
+	/* an upload whose windows do not follow the path by themselves */
+	bool fixed;
 	bool held;  /* the windows hold an upload back */
 	uint64_t least_us, trip_us, tcp_window; /* see xfer_sample */
 };

@@ -50,11 +50,14 @@ struct xfer_stream_stats {
 };
 
 struct xfer_streams_ops {
-	/* Begins one more stream. Its session *out takes requests at once, is
+	/* Begins one more stream. A channel is of the connection with the
+	 * fewest streams, among those whose numbers are the bits of `among`;
+	 * 0: among all. Its session *out takes requests at once, is
 	 * attached to what carries it (sftp_attach()), and may fail later
 	 * (sftp_error()) without a message. Connections log in one after the
 	 * other. ERR_LIMIT: no more streams of that kind are possible. */
-	int (*open)(void *arg, enum xfer_stream_kind kind, struct sftp **out);
+	int (*open)(void *arg, enum xfer_stream_kind kind,
+	    uint64_t among, struct sftp **out);
 	/* Frees the session, its channel, and its connection with the last of
 	 * its streams. Not inside of a callback of any session. */
 	void (*close)(void *arg, struct sftp *s);

@@ -41,8 +41,6 @@ enum {
 				  * moves */
 	QUEUE_MIN = 128 * 1024,
 	QUEUE_MS = 20, /* output that may wait in a stream, at its rate */
-	OPENING_GROWTH = 16, /* factor by which slow start grows until a channel
-			      * works */
 	FIRST_FLIGHT = 14 * 1024, /* bytes of the first round of slow start */
 	LOGIN_ROUNDS = 5,
 	LOGIN_MS = 150, /* computation of a login, at both ends, if they are
@@ -242,18 +240,20 @@ brought_little(struct xfer_growth *g, const struct xfer_sample *s)
 	return true;
 }
 
-/* True if the path has room for more connections than the hosts' buffers let
- * one connection fill: if these buffers are small, OPEN_BYTES arrive in a round
- * trip, and no queue has stood yet. Each round trip by which new connections
- * come later is lost, because they begin slowly. With larger buffers, or with
- * small files, more connections do not help: one connection doubles its rate
- * until the path is full, and others beside it only cause a queue earlier. */
+/* True if the path has room for more connections than the hosts' buffers, or
+ * the server's channel windows, let one connection fill: if these are small,
+ * OPEN_BYTES arrive in a round trip, and no queue has stood yet. Each round
+ * trip by which new connections come later is lost, because they begin slowly.
+ * Else, or with small files, more connections do not help: one connection
+ * doubles its rate until the path is full, and others beside it only cause a
+ * queue earlier. */
 static bool
 has_room(const struct xfer_growth *g, const struct xfer_sample *s)
 {
+	bool small = s->tcp_window != 0 && s->tcp_window <= SMALL_WINDOW;
+
 	return g->filled_ms == 0 && s->in_trip >= OPEN_BYTES &&
-	    s->tcp_window != 0 && s->tcp_window <= SMALL_WINDOW &&
-	    s->bulk_left >= BULK_WORTH;
+	    (small || s->confined) && s->bulk_left >= BULK_WORTH;
 }
 
 /* May connections be added? Yes if the rate does not rise, or the path has
@@ -344,16 +344,25 @@ xfer_view_add_trip(struct xfer_streams_view *v,
 		v->least_us = path->rtt_us;
 }
 
+void
+xfer_view_complete(struct xfer_streams_view *v, uint64_t arrived,
+    uint64_t stalled_ms, uint64_t ms)
+{
+	uint64_t stall = v->stalled_ms - MIN(stalled_ms, v->stalled_ms);
+
+	v->in_trip = v->arrived <= arrived ? 0 :
+	    (double)(v->arrived - arrived) * (double)v->rtt_ms / (double)ms;
+	v->held = v->fixed && stall * 10 >= ms * 3;
+}
+
 struct xfer_sample
-xfer_sample_of(const struct xfer_streams_view *v, uint64_t arrived, uint64_t ms)
+xfer_sample_of(const struct xfer_streams_view *v)
 {
 	struct xfer_sample s = { .rtt_ms = v->rtt_ms, .least_us = v->least_us,
 		.trip_us = v->trip_us, .tcp_window = v->tcp_window,
-		.connections = v->connections, .ready = v->ready };
+		.connections = v->connections, .ready = v->ready,
+		.in_trip = v->in_trip };
 
-	if (v->arrived > arrived)
-		s.in_trip = (double)(v->arrived - arrived) *
-		    (double)v->rtt_ms / (double)ms;
 	s.top = v->rate > 0 ? (double)v->top / (double)v->rate : 0;
 	return s;
 }
@@ -392,12 +401,14 @@ xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s)
 unsigned
 xfer_channels_next(unsigned have, const struct xfer_streams_view *s)
 {
-	unsigned add = s->rtt_ms < RTT_LONG_MS ? have : CHANNELS_MAX / 2;
-	uint64_t in_round = s->rate * s->rtt_ms / 1000;
+	unsigned add = s->rtt_ms < RTT_LONG_MS ? have : CHANNELS_MAX;
 
+	/* Over a long path they are opened before there is data: a channel
+	 * takes three round trips until it works, and what opens it waits
+	 * behind all that was written before. */
 	if (!s->held && !(s->fixed && s->windows > 0 &&
 	    s->rtt_ms >= RTT_LONG_MS && s->bulk_left > 4 * s->windows &&
-	    OPENING_GROWTH * in_round >= s->windows))
+	    s->bulk_left >= BULK_WORTH))
 		return 0;
 	return have < CHANNELS_MAX ? MIN(add, CHANNELS_MAX - have) : 0;
 }

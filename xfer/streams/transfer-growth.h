@@ -20,11 +20,14 @@ unsigned xfer_growth_begin(struct xfer_growth *g, unsigned add);
  * server's work, so the round trip without queues is taken. */
 void xfer_view_add_trip(struct xfer_streams_view *v,
     const struct xfer_stream_stats *path, bool has_moved, bool up);
-/* Makes a sample, as far as the view tells. arrived, ms: what had arrived at
- * the last sample, and how long ago that was. The caller adds the work that is
- * left, and its limit. */
-struct xfer_sample xfer_sample_of(const struct xfer_streams_view *v,
-    uint64_t arrived, uint64_t ms);
+/* Completes a view by what arrived in a round trip, and by whether the peer's
+ * windows held the copy back. arrived, stalled_ms: what the last sample had of
+ * both, and ms: how long ago that was. */
+void xfer_view_complete(struct xfer_streams_view *v, uint64_t arrived,
+    uint64_t stalled_ms, uint64_t ms);
+/* Makes a sample, as far as the view tells. The caller adds the work that is
+ * left, and its limits. */
+struct xfer_sample xfer_sample_of(const struct xfer_streams_view *v);
 /* How many connections to open now. g->use says how many take work. */
 unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
 /* How many channels to open now, if there are `have`. */

@@ -28,7 +28,8 @@ struct xfer_path_request {
 /* transfer-streams.c */
 int xfer_stream_add(struct xfer *x, struct sftp *s, enum xfer_stream_kind kind,
     bool borrowed) must_check;
-int xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind) must_check;
+int xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind, uint64_t among)
+    must_check;
 void xfer_stream_free(struct xfer_stream *l);
 void xfer_streams_free(struct xfer *x);
 /* Measures, and opens more streams if that pays. */

@@ -221,14 +221,14 @@ xfer_streams_free(struct xfer *x)
 }
 
 int
-xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind)
+xfer_stream_open(struct xfer *x, enum xfer_stream_kind kind, uint64_t among)
 {
 	struct sftp *s;
 	int r;
 
 	if (x->host.ops == NULL || x->stream_count >= XFER_STREAMS_MAX)
 		return ERR_LIMIT;
-	r = x->host.ops->open(x->host.arg, kind, &s);
+	r = x->host.ops->open(x->host.arg, kind, among, &s);
 	if (r < 0)
 		return r;
 	r = xfer_stream_add(x, s, kind, false);
@@ -496,12 +496,12 @@ estimate_rest(struct xfer *x, uint64_t rtt)
 /* Windows of the peer's channels hold an upload back, or soon will; each
  * further channel has a window of its own. */
 static void
-grow_channels(struct xfer *x, unsigned add)
+grow_channels(struct xfer *x, unsigned add, uint64_t among)
 {
 	if (x->grow.channels_stopped)
 		return;
 	while (add-- > 0) {
-		if (xfer_stream_open(x, XFER_STREAM_CHANNEL) < 0) {
+		if (xfer_stream_open(x, XFER_STREAM_CHANNEL, among) < 0) {
 			x->grow.channels_stopped = true;
 			return;
 		}
@@ -523,11 +523,10 @@ log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
 
 static void
 grow_connections(struct xfer *x, uint64_t now, double rate,
-    const struct xfer_streams_view *view)
+    const struct xfer_streams_view *view, bool no_channels)
 {
 	struct xfer_growth *g = &x->grow.connections;
-	struct xfer_sample s = xfer_sample_of(view, x->measured.sample_arrived,
-	    now - x->measured.sample_ms);
+	struct xfer_sample s = xfer_sample_of(view);
 	unsigned before = g->use, add;
 
 	s.now_ms = now;
@@ -535,6 +534,7 @@ grow_connections(struct xfer *x, uint64_t now, double rate,
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
 	s.bulk_left = view->bulk_left;
 	s.max = x->opts.connections_max;
+	s.confined = view->fixed && no_channels;
 	add = xfer_growth_next(g, &s);
 	x->grow.to_open += add;
 	log_sample(&s, g, add);
@@ -550,7 +550,7 @@ open_connections(struct xfer *x)
 	int r = 0;
 
 	while (x->grow.to_open > 0 && r == 0) {
-		r = xfer_stream_open(x, XFER_STREAM_CONNECTION);
+		r = xfer_stream_open(x, XFER_STREAM_CONNECTION, 0);
 		if (r == ERR_AGAIN)
 			return; /* another stream is being opened */
 		x->grow.to_open--;
@@ -586,7 +586,7 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 	struct xfer_stream *l;
 	unsigned up = count_up(x);
 
-	*out = (struct xfer_streams_view){ .fixed = true };
+	*out = (struct xfer_streams_view){ .fixed = f == NULL || f->up };
 	TAILQ_FOREACH(l, &x->streams, entry) {
 		uint64_t own = stream_rtt(l, &path);
 
@@ -599,7 +599,8 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
-		out->windows += path.send_window;
+		out->windows += l->idle ? 0 : path.send_window;
+		out->busy |= l->idle ? 0 : connection_bit(l);
 		out->rate += l->rate;
 		/* The first stream counts also before there is data. */
 		if (!l->idle && (l->proved || l == TAILQ_FIRST(&x->streams)))
@@ -638,10 +639,28 @@ grow_at_once(struct xfer *x, const struct xfer_streams_view *now)
 		x->grow.to_open += xfer_growth_begin(g, early);
 }
 
+/* Decides on channels and connections by a sample. */
+static void
+grow(struct xfer *x, uint64_t now, struct xfer_streams_view *view)
+{
+	uint64_t took = now - x->measured.sample_ms;
+	unsigned add;
+
+	xfer_view_complete(view, x->measured.sample_arrived,
+	    x->measured.stalled_ms, took);
+	add = xfer_channels_next(x->grow.channels, view);
+	grow_channels(x, add, view->busy);
+	if (!view->held || add == 0 || x->grow.channels_stopped)
+		grow_connections(x, now,
+		    (double)(x->measured.acked - x->measured.sample_acked) *
+			1000 / (double)took, view,
+		    x->grow.channels_stopped || (view->held && add == 0));
+}
+
 void
 xfer_streams_grow(struct xfer *x)
 {
-	uint64_t now = x->opts.clock_ms(), stall;
+	uint64_t now = x->opts.clock_ms();
 	uint64_t took = now - x->measured.sample_ms;
 	struct xfer_streams_view view;
 
@@ -656,24 +675,14 @@ xfer_streams_grow(struct xfer *x)
 	open_connections(x);
 	let_idle(x, x->opts.connections_max != 0 ? 0 :
 	    MAX(x->grow.connections.use, 1u));
-	grow_channels(x, xfer_channels_next(x->grow.channels, &view));
+	grow_channels(x, xfer_channels_next(x->grow.channels, &view),
+	    view.busy);
 	if (took < SAMPLE_MS || took < view.rtt_ms)
 		return;
 	if (x->measured.sample_ms != 0 &&
 	    (x->measured.acked > x->measured.sample_acked ||
-		view.arrived > x->measured.sample_arrived)) {
-		stall = view.stalled_ms > x->measured.stalled_ms ?
-		    view.stalled_ms - x->measured.stalled_ms : 0;
-		view.held = view.fixed && stall * 10 >= took * 3;
-		if (view.held)
-			grow_channels(x, xfer_channels_next(x->grow.channels,
-			    &view));
-		else
-			grow_connections(x, now,
-			    (double)(x->measured.acked -
-				x->measured.sample_acked) *
-				1000 / (double)took, &view);
-	}
+		view.arrived > x->measured.sample_arrived))
+		grow(x, now, &view);
 	x->measured.stalled_ms = view.stalled_ms;
 	x->measured.sample_ms = now;
 	x->measured.sample_acked = x->measured.acked;

@@ -336,6 +336,6 @@ xfer_streams_check(struct xfer *x)
 	if (now < x->retry.at_ms)
 		return 0;
 	x->retry.at_ms = 0; /* a failure counts as the loss of a stream */
-	(void)!xfer_stream_open(x, XFER_STREAM_CONNECTION);
+	(void)!xfer_stream_open(x, XFER_STREAM_CONNECTION, 0);
 	return 0;
 }
