@@ -402,8 +402,11 @@ written_known(void *arg, const struct sftp_reply *reply)
 	if (reply->type == SFTP_ATTRS)
 		f->tail.written = reply->attrs;
 	if (f->tail.early) {
-		/* Other streams' data may have come behind it. */
-		f->tail.written.flags &= ~(uint32_t)SFTP_A_TIMES;
+		/* Other streams' data may have come behind it: the size is
+		 * known all the same. A later time says nothing; but with -p
+		 * the time is to be a certain one. */
+		if (xfer_sets(f) & SFTP_A_TIMES)
+			f->tail.written.flags &= ~(uint32_t)SFTP_A_TIMES;
 		f->tail.written.size = end_of(f);
 		if (f->tail.written.size == UINT64_MAX)
 			f->tail.written.flags &= ~(uint32_t)SFTP_A_SIZE;
@@ -611,10 +614,8 @@ xfer_file_sent(struct xfer_file *f)
 
 	if (last->state != XFER_HANDLE_OPEN && last->pending > 0)
 		return;
-	/* Times and fsync must follow the data of all streams, and so must the
-	 * look at a part that is renamed by its name: it shows the size. */
-	if (!close_helpers(f, !wait && xfer_sets(f) == 0 && !o->fsync &&
-		(!looks(f) || xfer_renames_handle(f))))
+	/* Times and fsync must follow the data of all streams. */
+	if (!close_helpers(f, !wait && xfer_sets(f) == 0 && !o->fsync))
 		return;
 	if (wait && (f->blocks > 0 || f->pending > 0))
 		return;
