@@ -83,18 +83,24 @@ set(int fd, short type, off_t byte)
 	return errno != EAGAIN && errno != EACCES;
 }
 
+/* Has another copy a lock? */
+static bool
+others_hold(int fd, off_t byte)
+{
+	return is_locked(fd, RANGE_FROM, byte - RANGE_FROM, false) ||
+	    is_locked(fd, byte + 1, RANGE_FROM + RANGE_LEN - byte - 1, false);
+}
+
 bool
 xfer_part_hold(int fd, uint64_t copy, bool further)
 {
 	off_t byte = RANGE_FROM + (off_t)(copy % (uint64_t)RANGE_LEN);
+	bool alone = !further && copy != XFER_COPY_UNKNOWN;
 
-	bool there = is_locked(fd, byte, 1, further);
-
-	if ((further ? there : !there || copy == XFER_COPY_UNKNOWN) &&
+	if ((!further || is_locked(fd, byte, 1, true)) &&
 	    set(fd, F_RDLCK, byte)) {
-		if (!is_locked(fd, RANGE_FROM, byte - RANGE_FROM, false) &&
-		    !is_locked(fd, byte + 1,
-			RANGE_FROM + RANGE_LEN - byte - 1, false))
+		/* A lock of its own hinders no descriptor. */
+		if (alone ? !xfer_part_is_shared(fd) : !others_hold(fd, byte))
 			return true;
 		(void)set(fd, F_UNLCK, byte);
 	}
