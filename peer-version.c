@@ -30,7 +30,7 @@ static const struct row rows[] = {
 	{ .pattern = "SSH-2.0-OpenSSH*" HPN_TRUE_NAME,
 	    .traits = PEER_TAKES_AHEAD | PEER_ANSWERS_IN_ORDER |
 		PEER_KNOWS_EOW | PEER_TAKES_WIDE_WINDOWS | PEER_FORGIVES |
-		PEER_TELLS_METRICS,
+		PEER_TELLS_METRICS | PEER_WIDENS_WINDOWS,
 	    .alone = true },
 	/* OpenSSH, in all versions that are in use. */
 	{ .pattern = "SSH-2.0-OpenSSH",
@@ -48,7 +48,8 @@ static const struct row rows[] = {
 	    .to = { 18 },
 	    .traits = PEER_SCP_IS_HPNSCP },
 	/* HPN-SSH, whatever its line has in front of that name. */
-	{ .pattern = "*_hpn", .traits = PEER_TELLS_METRICS },
+	{ .pattern = "*_hpn",
+	    .traits = PEER_TELLS_METRICS | PEER_WIDENS_WINDOWS },
 	{ .pattern = "SSH-2.0-Cisco-1.", .traits = PEER_FAILS_ON_HOSTKEYS },
 	/* Tera Term */
 	{ .pattern = "SSH-2.0-TTSSH/", .traits = PEER_FAILS_ON_HOSTKEYS },

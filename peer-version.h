@@ -44,6 +44,8 @@ enum peer_trait {
 	/* A client fails when it is told of the host's other keys
 	 * (hostkeys-00@openssh.com). */
 	PEER_FAILS_ON_HOSTKEYS = 1U << 9,
+	/* As a receiver, the peer widens its windows with the path. */
+	PEER_WIDENS_WINDOWS = 1U << 10,
 };
 
 /* The traits for an identification line without its CR LF. Pure. */

@@ -308,6 +308,7 @@ measure(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 		adapt(l, now, path.rtt_us / 1000 + 1);
 		v->rtt_ms = MAX(v->rtt_ms, path.rtt_us / 1000 + 1);
 		v->fixed = v->fixed && path.send_window <= WINDOW_FIXED;
+		v->widens = v->widens || path.widens;
 		v->windows += l->idle ? 0 : path.send_window;
 		v->busy |= l->idle ? 0 : UINT64_C(1) << l->connection;
 		v->rate += l->rate;

@@ -385,6 +385,12 @@ test_channels(void **state)
 	assert_int_equal(xfer_channels_next(1, &s), 7);
 	s.windows = 8 << 20;
 	s.bulk_left = 300 << 20;
+	s.widens = true; /* not by now */
+	assert_int_equal(xfer_channels_next(1, &s), 0);
+	s.held = true;
+	assert_int_equal(xfer_channels_next(1, &s), 7);
+	s.widens = s.held = false;
+	assert_int_equal(xfer_channels_next(1, &s), 7);
 	s.fixed = false; /* they follow the path */
 	assert_int_equal(xfer_channels_next(1, &s), 0);
 	s.fixed = true;

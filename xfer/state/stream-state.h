@@ -76,6 +76,7 @@ struct xfer_streams_view {
 	unsigned connections, ready; /* see xfer_sample */
 	/* an upload whose windows do not follow the path by themselves */
 	bool fixed;
+	bool widens; /* the peer is known to widen them later */
 	bool held;  /* the windows hold an upload back */
 	uint64_t least_us, trip_us, tcp_window; /* see xfer_sample */
 };

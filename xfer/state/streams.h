@@ -41,6 +41,7 @@ struct xfer_stream_stats {
 	uint64_t network_stall_ms;
 	uint32_t send_window; /* the widest window that the peer gave on this
 			       * channel; 0: unknown */
+	bool widens; /* the peer is known to widen its windows with the path */
 	/* number of the connection that carries the stream; 0: the first one */
 	unsigned connection;
 	/* While the kernel has much that is not sent: bytes that the peer has

@@ -406,7 +406,7 @@ xfer_channels_next(unsigned have, const struct xfer_streams_view *s)
 	/* Over a long path they are opened before there is data: a channel
 	 * takes three round trips until it works, and what opens it waits
 	 * behind all that was written before. */
-	if (!s->held && !(s->fixed && s->windows > 0 &&
+	if (!s->held && !(s->fixed && !s->widens && s->windows > 0 &&
 	    s->rtt_ms >= RTT_LONG_MS && s->bulk_left > 4 * s->windows &&
 	    s->bulk_left >= BULK_WORTH))
 		return 0;

@@ -599,6 +599,7 @@ measure(struct xfer *x, uint64_t now, struct xfer_streams_view *out)
 		adapt_window(l, now, own, up);
 		out->rtt_ms = MAX(out->rtt_ms, own);
 		out->fixed = out->fixed && path.send_window <= WINDOW_FIXED;
+		out->widens = out->widens || path.widens;
 		out->windows += l->idle ? 0 : path.send_window;
 		out->busy |= l->idle ? 0 : connection_bit(l);
 		out->rate += l->rate;
