@@ -45,16 +45,37 @@ target_name(struct scp *scp, const char *target, bool is_dir,
 
 struct question {
 	const char *path;
+	/* A second path, asked for in the same flight; NULL: there is none. */
+	const char *inside;
 	bool follow;
 	struct sftp_attrs attrs;
+	bool inside_answered;
+	bool inside_is_new; /* nothing has that name */
 };
+
+static void
+on_inside(void *arg, const struct sftp_reply *reply)
+{
+	struct question *q = arg;
+
+	q->inside_answered = true;
+	q->inside_is_new = reply->err == 0 &&
+	    reply->status == SFTP_NO_SUCH_FILE;
+}
 
 static int
 call_stat(struct sftp *s, void *arg)
 {
 	struct question *q = arg;
+	int r, ended = 0;
 
-	return sftp_call_stat(s, q->path, q->follow, &q->attrs);
+	q->inside_answered = q->inside_is_new = false;
+	if (q->inside != NULL)
+		sftp_path_request(s, SFTP_STAT, q->inside, on_inside, q);
+	r = sftp_call_stat(s, q->path, q->follow, &q->attrs);
+	if (q->inside != NULL)
+		ended = sftp_run_until(s, &q->inside_answered);
+	return ended != 0 ? ended : r;
 }
 
 static int
@@ -78,19 +99,23 @@ make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 	scp->made = true;
 }
 
-/* Whether path is a directory. needed: it has to be one, so a missing one is
- * made, and with a file in its place the program ends. */
+/* As remote_is_dir(). is_new: nothing has the name of the target, which is
+ * `inside` if path is a directory; NULL: that need not be known. */
 static bool
-remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
-    bool needed)
+remote_place(struct scp *scp, struct scp_host *host, const char *path,
+    bool needed, const char *inside, bool *is_new)
 {
-	struct question q = { .path = path, .follow = true };
-	bool is_dir;
+	struct question q = { .path = path, .inside = inside, .follow = true };
+	bool is_dir, is_home = strcmp(path, ".") == 0;
 	int r;
 
-	if (strcmp(path, ".") == 0)
+	*is_new = false;
+	if (is_home && inside == NULL)
 		return true; /* known without a round trip */
 	r = scp_host_call(scp, host, call_stat, &q);
+	*is_new = q.inside_is_new;
+	if (is_home)
+		return true;
 	if (r == SFTP_NO_SUCH_FILE && needed) {
 		make_remote_dir(scp, host, path);
 		return true;
@@ -103,7 +128,20 @@ remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
 		scp_die(scp, path, sftp_call_words(r));
 	if (needed && !is_dir)
 		scp_refuse(scp, path, strerror(ENOTDIR));
+	if (!is_dir)
+		*is_new = r == SFTP_NO_SUCH_FILE;
 	return is_dir;
+}
+
+/* Whether path is a directory. needed: it has to be one, so a missing one is
+ * made, and with a file in its place the program ends. */
+static bool
+remote_is_dir(struct scp *scp, struct scp_host *host, const char *path,
+    bool needed)
+{
+	bool is_new;
+
+	return remote_place(scp, host, path, needed, NULL, &is_new);
 }
 
 static bool
@@ -296,18 +334,37 @@ note_missing(struct scp *scp, const char *path)
 		scp->source_missing = true;
 }
 
+/* The target of a single small file, if dir is a directory. Whether something
+ * has its name decides if its data can leave with its OPEN (xfer_put_new()),
+ * and is asked for only where that costs no round trip: a small file waits for
+ * the server's version anyway. NULL: it need not be known. */
+static char *
+small_inside(struct scp *scp, const struct scp_host *host,
+    const struct xfer_target *sources, int n, const char *dir)
+{
+	struct stat st;
+
+	if (n != 1 || stat(sources[0].path, &st) != 0 ||
+	    !S_ISREG(st.st_mode) || st.st_size > SFTP_DATA_DEFAULT ||
+	    (strcmp(dir, ".") == 0 && sftp_has_version(host->sftp)))
+		return NULL;
+	return target_name(scp, dir, true, sources[0].path);
+}
+
 static void
 upload(struct scp *scp, const struct xfer_target *sources, int n,
     const struct xfer_target *target)
 {
 	struct scp_host *host = scp_host_of(scp, target, bytes_of(sources, n));
-	char *dir = scp_host_path(scp, host, target->path), *to;
+	char *dir = scp_host_path(scp, host, target->path), *to, *inside;
 	struct batch batch;
-	bool is_dir;
+	bool is_dir, is_new;
 
 	if (dir == NULL)
 		return;
-	is_dir = remote_is_dir(scp, host, dir, scp->need_dir);
+	inside = small_inside(scp, host, sources, n, dir);
+	is_dir = remote_place(scp, host, dir, scp->need_dir, inside, &is_new);
+	free(inside);
 	scp_manifest_top(scp, dir);
 	batch_begin(&batch, scp, host, NULL);
 	batch.up = true;
@@ -316,8 +373,9 @@ upload(struct scp *scp, const struct xfer_target *sources, int n,
 		note_missing(scp, sources[i].path);
 		to = target_name(scp, dir, is_dir, sources[i].path);
 		batch_add_target(&batch, to);
-		check_memory(scp, "memory",
-		    xfer_put(batch.x, sources[i].path, to));
+		check_memory(scp, "memory", n == 1 && is_new ?
+			xfer_put_new(batch.x, sources[i].path, to) :
+			xfer_put(batch.x, sources[i].path, to));
 		free(to);
 	}
 	batch_run(&batch);

@@ -561,6 +561,68 @@ test_wrong_guess(void **state)
 	assert_int_equal(host_reports.n, 0);
 }
 
+/* Round trips of the upload of one small file of that mode to a stock server
+ * whose version is known. */
+static unsigned
+trips_of(bool is_new, mode_t mode, mode_t there)
+{
+	const struct xfer_opts opts = { .connections_max = 1 };
+	struct host h = { .seed = 1, .stock = true, .steady = true,
+		.greeted = true, .is_new = is_new };
+	unsigned before;
+	struct stat st;
+
+	host_make_file("src", 1000, 1);
+	assert_int_equal(chmod("src", mode), 0);
+	if (there != 0) {
+		host_make_file("dst", 500, 2);
+		assert_int_equal(chmod("dst", there), 0);
+	}
+	before = h.turns;
+	assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+	assert_true(host_same("src", "dst") && !is_part_left());
+	assert_int_equal(stat("dst", &st), 0);
+	assert_int_equal(st.st_mode & 0777,
+	    there != 0 ? there : mode & ~(mode_t)022);
+	assert_int_equal(unlink("src") | unlink("dst"), 0);
+	assert_int_equal(host_reports.n, 0);
+	return h.turns - before;
+}
+
+/* The data leaves with the OPEN of its part where the server has just said that
+ * there is no target, or where nobody else could read it; only the rename waits
+ * for that. It never does so for a target that has come meanwhile and may not
+ * be read by others. */
+static void
+test_trips_of_small_files(void **state)
+{
+	unsigned private, fresh;
+
+	(void)state;
+	private = trips_of(false, 0600, 0);
+	fresh = trips_of(true, 0666, 0);
+	assert_int_equal(fresh, private);
+	assert_int_equal(trips_of(false, 0644, 0), fresh + 1);
+	assert_true(trips_of(true, 0644, 0600) > fresh + 1);
+}
+
+/* To STAT a link to nothing is no target either. It is written through, as
+ * ever. */
+static void
+test_new_behind_a_link(void **state)
+{
+	const struct xfer_opts opts = { .connections_max = 1 };
+	struct host h = { .seed = 1, .stock = true, .is_new = true };
+
+	(void)state;
+	host_make_file("src", 1000, 1);
+	assert_int_equal(symlink("to", "dst"), 0);
+	assert_int_equal(host_copy(&h, true, "src", "dst", opts), 0);
+	assert_true(host_same("src", "to") && !is_part_left());
+	assert_int_equal(unlink("src") | unlink("dst") | unlink("to"), 0);
+	assert_int_equal(host_reports.n, 0);
+}
+
 /* ---- streams ------------------------------------------------------------ */
 
 static void
@@ -647,6 +709,8 @@ main(void)
 		cmocka_unit_test(test_targets),
 		cmocka_unit_test(test_unordered),
 		cmocka_unit_test(test_wrong_guess),
+		cmocka_unit_test(test_trips_of_small_files),
+		cmocka_unit_test(test_new_behind_a_link),
 		cmocka_unit_test(test_several_streams),
 		cmocka_unit_test(test_connections_refused),
 		cmocka_unit_test(test_channels_refused),

@@ -576,8 +576,11 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 	sftp_attrs_from_stat(&attrs, &st);
 	if (h->claimed != 0)
 		attrs.size = h->claimed;
-	assert_int_equal(up ? xfer_put(x, from, to) :
-			      xfer_get(x, from, &attrs, to), 0);
+	if (up && h->is_new)
+		assert_int_equal(xfer_put_new(x, from, to), 0);
+	else
+		assert_int_equal(up ? xfer_put(x, from, to) :
+				      xfer_get(x, from, &attrs, to), 0);
 	if (h->added != NULL)
 		h->added();
 	return run_end(h, x, first);

@@ -56,6 +56,7 @@ struct host {
 	bool in_order;	   /* replies come as requests do */
 	bool odd_handles;  /* the first is not 0, which stays open */
 	bool greeted;	   /* what it can is known before the run */
+	bool is_new;	   /* an upload is told that its target is not there */
 	bool steady;	   /* a turn is a round trip of all there is */
 	unsigned turns;	   /* so far */
 	bool uneven;	   /* some streams are much slower than others */

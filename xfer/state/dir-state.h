@@ -27,6 +27,7 @@ struct xfer_found {
 	const struct sftp_attrs *attrs; /* of files only; NULL: unknown */
 	const struct xfer_exact *exact; /* NULL: unknown */
 	struct xfer_duty *duty; /* owned; of a plan's order; NULL: no plan */
+	bool target_is_new; /* the server was just asked: xfer_put_new() */
 };
 
 /* One pass over a remote directory, from OPENDIR to CLOSE. */

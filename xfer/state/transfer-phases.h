@@ -214,6 +214,9 @@ struct xfer_renaming {
 /* A file that moves in a single request, or in one flight of them. */
 struct xfer_small {
 	bool refused;		 /* the file takes the ordinary steps instead */
+	/* The server has just said that nothing has the target's name; for the
+	 * first try only. */
+	bool target_is_new;
 	struct xfer_stream *stream;
 	enum {
 		XFER_GUESS_RIGHT, /* so far */

@@ -4,7 +4,9 @@
  * put-file-ns, get-file; docs/SFTP.md) if the server has it. At other servers,
  * all requests of the first file of a session, often the only one, are sent
  * together, except for the rename; they use a guessed handle. A file that is
- * refused takes the ordinary steps, which report the reason.
+ * refused takes the ordinary steps, which report the reason. Of an upload the
+ * data then leaves as if the target were not there; so it has to be private
+ * until that is known, unless its caller was told so (xfer_put_new()).
  */
 #include <errno.h>
 #include <limits.h>
@@ -450,7 +452,7 @@ guess_read(void *arg, const struct sftp_reply *reply)
 }
 
 static bool
-guess_put(struct xfer_file *f, struct xfer_stream *stream)
+guess_put(struct xfer_file *f, struct xfer_stream *stream, bool is_new)
 {
 	const struct sftp_handle *h = &f->small.guess;
 	struct sftp_attrs a = new_attrs(f);
@@ -463,7 +465,8 @@ guess_put(struct xfer_file *f, struct xfer_stream *stream)
 	 * before. And the data must not be readable by others before it is
 	 * known whether it replaces a file that they may not read. */
 	if (f->part.name == NULL || sftp_has(s, SFTP_EXT_STAT_NS) ||
-	    (!is_exact(f) && (a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
+	    (!is_new && !is_exact(f) &&
+		(a.mode & (S_IRWXG | S_IRWXO)) != 0) ||
 	    !read_source(f, &len))
 		return false;
 	small_begin(f, stream);
@@ -506,7 +509,9 @@ bool
 xfer_small_start(struct xfer_file *f)
 {
 	struct xfer_stream *stream = xfer_stream_pick(f->x);
+	bool is_new = f->small.target_is_new;
 
+	f->small.target_is_new = false; /* that was true a moment ago */
 	if (stream == NULL || (f->source.attrs.flags & SFTP_A_SIZE) == 0 ||
 	    xfer_may_resume(f) || xfer_in_temp(f))
 		return false;
@@ -523,5 +528,5 @@ xfer_small_start(struct xfer_file *f)
 	    f->source.size > SFTP_DATA_DEFAULT ||
 	    !sftp_guess_handle(stream->s, &f->small.guess))
 		return false;
-	return f->up ? guess_put(f, stream) : guess_get(f, stream);
+	return f->up ? guess_put(f, stream, is_new) : guess_get(f, stream);
 }

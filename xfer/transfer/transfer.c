@@ -225,6 +225,7 @@ file_new(struct xfer *x, struct xfer_dir *dir, const struct xfer_found *found)
 		    compares_in_place(x, found),
 		.only_attrs = found->only_attrs,
 		.duty = found->duty,
+		.small.target_is_new = found->target_is_new,
 		.progress = XFER_PROGRESS_START };
 	if (find_place(f))
 		return f;
@@ -333,7 +334,7 @@ add_root(struct xfer *x, const struct xfer_found *found)
 /* Adds a source on this host: `name` in the directory `above`. */
 static int
 add_local(struct xfer *x, struct local_dir *above, const char *name,
-    const char *local, const char *remote)
+    const char *local, const char *remote, bool is_new)
 {
 	enum local_links links =
 	    x->opts.links ? LOCAL_LINKS_NONE : LOCAL_LINKS_ALL;
@@ -352,7 +353,8 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 	if (!S_ISDIR(st.st_mode))
 		return add_root(x, &(struct xfer_found){
 			.up = true, .links = links, .local = strdup(local),
-			.remote = strdup(remote), .attrs = &attrs });
+			.remote = strdup(remote), .attrs = &attrs,
+			.target_is_new = is_new });
 	if (!x->opts.recursive) {
 		xfer_report(x, local, IS_DIRECTORY);
 		return 0;
@@ -364,8 +366,8 @@ add_local(struct xfer *x, struct local_dir *above, const char *name,
 		.attrs = &attrs, .exact = &exact });
 }
 
-int
-xfer_put(struct xfer *x, const char *local, const char *remote)
+static int
+put(struct xfer *x, const char *local, const char *remote, bool is_new)
 {
 	const char *name;
 	struct local_dir *above =
@@ -377,9 +379,21 @@ xfer_put(struct xfer *x, const char *local, const char *remote)
 	if (!xfer_plan_root(x, remote))
 		r = ERR_NOMEM;
 	else
-		r = add_local(x, above, name, local, remote);
+		r = add_local(x, above, name, local, remote, is_new);
 	local_dir_unref(above);
 	return r;
+}
+
+int
+xfer_put(struct xfer *x, const char *local, const char *remote)
+{
+	return put(x, local, remote, false);
+}
+
+int
+xfer_put_new(struct xfer *x, const char *local, const char *remote)
+{
+	return put(x, local, remote, true);
 }
 
 /* Adds a source on a server. */

@@ -43,6 +43,10 @@ void xfer_free(struct xfer *x);
  * Without `recursive` a directory is reported as not a regular file.
  */
 int xfer_put(struct xfer *x, const char *local, const char *remote) must_check;
+/* The same, of a target of which STAT has just said that nothing has its name:
+ * then a round trip can be saved. It is looked at again, as ever. */
+int xfer_put_new(struct xfer *x, const char *local,
+    const char *remote) must_check;
 int xfer_get(struct xfer *x, const char *remote,
     const struct sftp_attrs *attrs, const char *local) must_check;
 
