@@ -1,21 +1,33 @@
 #!/bin/sh
 # SPDX-License-Identifier: ISC
-# artefacts.sh [-i] KIND DIRECTORY: makes packages for this system and writes
-# them to the directory, with a bill of materials and checksums.
+# artefacts.sh [-i] [-m MACHINE] KIND DIRECTORY: makes packages for this system and
+# writes them to the directory, with a bill of materials and checksums.
 #   KIND   deb, rpm: hpn-ssh-VERSION-KIND-SYSTEM-MACHINE.tar, which holds all
 #          tarball: the programs for any Linux with glibc
 #          static: clients for any Linux, with no library of the system
 #   -i     installs first what that needs, as root
+#   -m     x86_64 or aarch64, for static: another machine than this one
 # Debian packages go through their life (packaging/check-deb.sh) before, and rpm
 # packages are looked into (packaging/check-rpm.sh).
 set -eu
 top=$(cd "$(dirname "$0")/.." && pwd)
 install=
-[ "${1:-}" != -i ] || { install=yes; shift; }
-[ $# = 2 ] || { sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 1; }
+machine=$(uname -m)
+usage()
+{
+	sed -n '3,12s/^# \{0,1\}//p' "$0" >&2
+	exit 1
+}
+while getopts im: option; do
+	case $option in
+	i) install=yes ;;
+	m) machine=$OPTARG ;;
+	*) usage ;;
+	esac
+done
+shift $((OPTIND - 1))
+[ $# = 2 ] || usage
 kind=$1
-mkdir -p "$2"
-to=$(cd "$2" && pwd)
 
 die()
 {
@@ -30,6 +42,10 @@ tarball) need='binutils git' ;;
 static) need='binutils cargo git perl python3-venv' ;;
 *) die "$kind is none of deb, rpm, tarball, static" ;;
 esac
+[ "$kind" = static ] || [ "$machine" = "$(uname -m)" ] ||
+	die "$kind for $machine is made on such a machine"
+mkdir -p "$2"
+to=$(cd "$2" && pwd)
 # shellcheck disable=SC2086
 [ -z "$install" ] || "$top/build-aux/packages.sh" $need
 
@@ -42,7 +58,7 @@ trap 'rm -rf "$scratch"' EXIT
 trap 'exit 130' INT TERM HUP
 version=$(sed -n 's/^AC_INIT(\[HPN-SSH\], \[\([^]]*\)\].*/\1/p' "$top/configure.ac")
 system=$(. /etc/os-release && echo "$ID-${VERSION_ID:-rolling}")
-name=hpn-ssh-$version-$kind-$system-$(uname -m)
+name=hpn-ssh-$version-$kind-$system-$machine
 made=$scratch/$name
 mkdir "$made"
 
@@ -73,7 +89,7 @@ make_static()
 {
 	SOURCE_DATE_EPOCH=$(git -C "$top" log -1 --format=%ct)
 	export SOURCE_DATE_EPOCH
-	"$top/packaging/make-static.sh" "$made"
+	"$top/packaging/make-static.sh" -m "$machine" "$made"
 }
 
 # The bill of the libraries of this system.
@@ -90,7 +106,10 @@ make_bill()
 [ "$kind" = static ] || make_bill
 case $kind in
 static | tarball)
-	mv "$made"/* "$to/" ;;
+	mv "$made"/* "$to/"
+	# of those of other machines, too; a release writes its own
+	(cd "$to" && sha256sum -- hpn-ssh-* >"$scratch/sums")
+	mv "$scratch/sums" "$to/SHA256SUMS" ;;
 *)
 	(cd "$made" && sha256sum -- * >"$scratch/sums" &&
 		mv "$scratch/sums" SHA256SUMS)

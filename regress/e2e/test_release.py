@@ -283,9 +283,55 @@ def test_one_version():
 
 
 def test_actions_are_named_by_hash():
+    """And each by one everywhere."""
     if not (TOP / ".github/workflows").exists():
         pytest.skip("the workflows are not in this tree")
+    hashes = {}
     for path in (TOP / ".github/workflows").glob("*.yml"):
         for used in re.findall(r"uses: (.*)", path.read_text()):
-            assert used.startswith("./") or re.fullmatch(
-                r"\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+", used), (path, used)
+            if used.startswith("./"):
+                continue
+            assert re.fullmatch(r"\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+",
+                                used), (path, used)
+            action, pinned = used.split("@")
+            assert hashes.setdefault(action, pinned) == pinned, (path, used)
+
+
+# ---- artefacts ---------------------------------------------------------------
+
+@pytest.fixture
+def artefacts(tmp_path):
+    """artefacts.sh in a tree where what it calls only says that it was."""
+    tree = tmp_path / "tree"
+    (tree / "build-aux").mkdir(parents=True)
+    (tree / "packaging").mkdir()
+    shutil.copy(TOP / "build-aux/artefacts.sh", tree / "build-aux")
+    (tree / "configure.ac").write_text("AC_INIT([HPN-SSH], [1.2.3])\n")
+    static = tree / "packaging/make-static.sh"
+    static.write_text('#!/bin/sh\n'
+                      '[ "$1" = -m ] && echo $2 >"$3/hpn-ssh-1.2.3-$2"\n')
+    static.chmod(0o755)
+    git = ["git", "-C", tree, "-c", "user.name=x", "-c", "user.email=x@y"]
+    for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "x"]):
+        harness.run([*git, *words]).ok()
+    return lambda *words: harness.run(
+        ["sh", tree / "build-aux/artefacts.sh", *words])
+
+
+def test_artefacts_of_two_machines_have_their_sums(artefacts, tmp_path):
+    for machine in ("x86_64", "aarch64"):
+        artefacts("-m", machine, "static", tmp_path / "out").ok()
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "SHA256SUMS", "hpn-ssh-1.2.3-aarch64", "hpn-ssh-1.2.3-x86_64"]
+    done = harness.run(["sha256sum", "-c", "--strict", "SHA256SUMS"],
+                       cwd=tmp_path / "out").ok()
+    assert done.text.count(": OK") == 2
+
+
+@pytest.mark.parametrize("kind", ["deb", "rpm", "tarball"])
+def test_only_static_artefacts_are_made_for_another_machine(
+        artefacts, tmp_path, kind):
+    done = artefacts("-m", "another", kind, tmp_path / "out")
+    assert done.rc == 1
+    assert f"{kind} for another is made on such a machine" in done.errors
+    assert not (tmp_path / "out").exists()
