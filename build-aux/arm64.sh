@@ -113,8 +113,9 @@ one()
 [ "$(uname -m)" != aarch64 ] || die "this machine is one: ./run-tests"
 need_packages gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
 qemu=$(command -v qemu-aarch64-static) || die "no qemu-aarch64-static"
+version=$(aarch64-linux-gnu-gcc -dumpversion) || die "no compiler for arm64"
 # shellcheck disable=SC2046,SC2086
-unpack libc6-dev libgcc-12-dev $(printf '%s\n' $build_packages $unit_packages |
+unpack libc6-dev "libgcc-${version%%.*}-dev" $(printf '%s\n' $build_packages $unit_packages |
 	grep -e '-dev$' | grep -v ipsec-mb) || die "no packages"
 [ -e "$top/configure" ] || (cd "$top" && autoreconf -fi) || exit 1
 libs=$root/usr/lib/aarch64-linux-gnu
