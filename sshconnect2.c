@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -50,6 +51,7 @@ struct sshlogin {
 	struct loop_timer *auth_timer; /* starts the authentication after the
 					* key exchange */
 	char *ident, *peer_ident;
+	uint64_t began_ms, answer_ms; /* see sshlogin_answer_ms() */
 	/* The last line that the server sent in front of its identification,
 	 * or in place of one; or NULL. */
 	char *last_line;
@@ -484,10 +486,10 @@ sshlogin_log_in(struct sshlogin *l)
 	return 0;
 }
 
-bool
-sshlogin_is_answered(const struct sshlogin *l)
+uint64_t
+sshlogin_answer_ms(const struct sshlogin *l)
 {
-	return l->peer_ident != NULL;
+	return l->peer_ident != NULL ? MAX(l->answer_ms, 1) : 0;
 }
 
 bool
@@ -611,6 +613,7 @@ start_packets(struct sshlogin *l)
 	int r;
 
 	renew_limit(l);
+	l->answer_ms = clock_ms() - l->began_ms;
 	if (l->kex == NULL)
 		r = start_kex(l);
 	else
@@ -771,6 +774,7 @@ sshlogin_new(struct sshlogin **out, const struct sshlogin_params *params)
 	int r;
 
 	l->p = *params;
+	l->began_ms = clock_ms();
 	if ((r = l->p.proxied ? begin_proxied(l) : begin(l)) != 0) {
 		report_end(l, r);
 		sshlogin_free(l);

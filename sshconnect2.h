@@ -9,6 +9,7 @@
 #define HPN_SSHCONNECT2_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/loop.h"
@@ -94,9 +95,9 @@ int sshlogin_resume(struct sshlogin *l, struct sshlogin *fresh,
 /* Keeps fresh from reading its next message, which belongs to the session. */
 void sshlogin_hold(struct sshlogin *fresh);
 
-/* Has the server's identification arrived? Then the server knows of this
- * connection. */
-bool sshlogin_is_answered(const struct sshlogin *l);
+/* Milliseconds after which the server's identification arrived; 0: it has not
+ * yet. Once it has, the server knows of this connection. */
+uint64_t sshlogin_answer_ms(const struct sshlogin *l);
 /* Lets a login with keys_only go on, because the first login has succeeded.
  * ERR_HOSTKEY: this one was shown another host key than the first accepted. */
 int sshlogin_log_in(struct sshlogin *l) must_check;

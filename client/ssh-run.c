@@ -90,6 +90,16 @@ on_waits(void *arg, bool waits)
 
 	if (p->session != NULL)
 		session_waits(p->session, waits);
+	if (p->sharing.master != NULL)
+		mux_master_waits(p->sharing.master, waits);
+}
+
+static void
+on_typed(void *arg)
+{
+	const struct ssh_run *p = arg;
+
+	sshclient_typed(p->client);
 }
 
 static void
@@ -230,6 +240,7 @@ open_session(struct ssh_run *p, bool optimistic)
 	    .attach_later = true,
 	    .stdio = session_stdio_own(),
 	    .ended = on_session_ended,
+	    .typed = on_typed,
 	    .arg = p,
 	};
 	int r = 0;
@@ -376,6 +387,7 @@ share(struct ssh_run *p)
 		.leave_none = on_client_tty,
 		.exit = on_master_exit,
 		.stop = on_master_stop,
+		.typed = on_typed,
 		.empty = on_no_client,
 	};
 	struct mux_session_client client = as_session_client(p);

@@ -339,6 +339,18 @@ sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
 }
 
 void
+sshclient_typed(struct sshclient *c)
+{
+	survive_typed(c->survive);
+}
+
+bool
+sshclient_is_proxied(const struct sshclient *c)
+{
+	return c->link.proxy != 0;
+}
+
+void
 sshclient_close_lost(struct sshclient *c)
 {
 	sshlink_drop(&c->link);
@@ -593,7 +605,7 @@ sshclient_log_in(struct sshclient *c)
 bool
 sshclient_is_answered(const struct sshclient *c)
 {
-	return sshlogin_is_answered(c->login);
+	return sshlogin_answer_ms(c->login) != 0;
 }
 
 bool

@@ -135,6 +135,11 @@ int sshclient_take_over(struct sshclient *c, struct sshclient *fresh,
     uint64_t received) must_check;
 /* Closes the lost connection; its descriptors stay open, but lead nowhere. */
 void sshclient_close_lost(struct sshclient *c);
+/* The user has typed something while the connection is lost: another one is
+ * made at once. */
+void sshclient_typed(struct sshclient *c);
+/* Does a proxy command lead to the host? */
+bool sshclient_is_proxied(const struct sshclient *c);
 /* Ends c, which has waited for another connection in vain. */
 void sshclient_give_up(struct sshclient *c, int err);
 

@@ -11,6 +11,7 @@
 #include "base/tcp.h"
 #include "client/auth/userauth.h"
 #include "client/sshclient.h"
+#include "client/survive-pace.h"
 #include "connection-survive-wire.h"
 #include "connection-survive.h"
 #include "packet-keep.h"
@@ -30,19 +31,6 @@ enum {
 	LOOK_MS = 2000,
 	SLEPT_MS = 2000,
 	ANSWER_MS = 1000,
-	/* Longest and first time between two tries to connect. With a terminal
-	 * a user is waiting. */
-	WAIT_TTY_MS = 2000,
-	WAIT_MS = 10 * 1000,
-	WAIT_FIRST_MS = 250,
-	/* Seconds that a try may take for each of its steps: at first, and at
-	 * most, after others that have reached a slow host. And for all steps
-	 * together: that many times as long, at most TRY_WHOLE_MAX_MS. */
-	STEP_S = 3,
-	STEP_MAX_S = 20,
-	TRY_STEPS = 3,
-	TRY_WHOLE_MAX_MS = 30 * 1000,
-	YOUNG_MS = 1000, /* by then the kernel has repeated a first packet */
 };
 
 enum survive_state {
@@ -72,12 +60,12 @@ struct survive {
 	uint64_t slept_ms; /* time that the machine had slept, at the last
 			    * look */
 	uint64_t acked, unacked; /* messages, by then */
-	uint64_t rtt_us;  /* the round trip when the connection was new */
 	uint64_t lost_ms; /* clock_boot_ms() */
-	uint64_t try_ms;  /* clock_ms() when the try began */
-	uint64_t connect_ms, whole_ms; /* its limits */
-	unsigned tries;
-	unsigned slow; /* tries that have reached the host, but took too long */
+	struct survive_pace pace;
+	struct survive_limits limits; /* of the try that runs */
+	struct loop_timer *spare_timer; /* an event has happened: ends the try
+					 * that runs, if it then has reached
+					 * nobody */
 };
 
 struct survive *
@@ -86,6 +74,7 @@ survive_new(const struct survive_params *params)
 	struct survive *s = xcalloc(1, sizeof *s);
 
 	s->p = *params;
+	s->pace.tty = params->tty;
 	return s;
 }
 
@@ -104,6 +93,7 @@ survive_free(struct survive *s)
 		return;
 	loop_cancel(s->p.loop, s->timer);
 	loop_cancel(s->p.loop, s->look_timer);
+	loop_cancel(s->p.loop, s->spare_timer);
 	netwatch_free(s->net);
 	sshclient_free(s->fresh);
 	survive_keys_clear(&s->keys);
@@ -157,26 +147,68 @@ static void
 ask_for_answer(const struct survive *s)
 {
 	connection_probe(sshlogin_connection(s->p.login),
-	    ANSWER_MS + (uint32_t)MIN(2 * s->rtt_us / 1000, 60000));
+	    ANSWER_MS + (uint32_t)MIN(2 * s->pace.rtt_us / 1000, 60000));
 }
 
-/* True if the other connection has got further than TCP's first packets. A
- * path through which nothing gets is no reason to wait longer the next time:
- * when it works again, a new try is the fastest way back. */
+/* True if the other connection has got further than TCP's first packets, or
+ * through another program to the host's answer. A path through which nothing
+ * gets is no reason to wait longer the next time: when it works again, a new
+ * try is the fastest way back. */
 static bool
 is_reached(const struct survive *s)
 {
-	return tcp_is_connected(sshclient_fd(s->fresh));
+	return s->pace.proxied ? sshclient_is_answered(s->fresh) :
+				 tcp_is_connected(sshclient_fd(s->fresh));
 }
 
-/* True if the try that runs began on a path that has led nowhere so far, or
- * from an address that is gone. A try that has just begun may end well, also
- * where routes change all the time. */
-static bool
-is_stuck(const struct survive *s)
+/* Ends the try that runs for another one, because of an event. */
+static void
+spare(struct survive *s)
 {
-	return !netwatch_has_address(sshclient_fd(s->fresh)) ||
-	    (!is_reached(s) && clock_ms() - s->try_ms > YOUNG_MS);
+	log_debug("an event: another connection at once");
+	free_fresh(s);
+	survive_pace_ended(&s->pace);
+	s->state = SURVIVE_WAITING;
+	set_timer(s, 0, try_again);
+}
+
+static void
+on_spare_time(void *arg)
+{
+	struct survive *s = arg;
+
+	s->spare_timer = NULL;
+	if (s->state == SURVIVE_CONNECTING && s->refused == 0 &&
+	    !is_reached(s))
+		spare(s);
+}
+
+/* Has a try begin at once, if none is running that may end well. */
+static void
+hasten(struct survive *s, enum survive_event event)
+{
+	uint64_t now_ms = clock_ms(), ms;
+
+	if (s->state == SURVIVE_WAITING) {
+		set_timer(s, survive_pace_event_ms(&s->pace, event, now_ms),
+		    try_again);
+		return;
+	}
+	if (s->state != SURVIVE_CONNECTING || s->refused != 0)
+		return;
+	ms = survive_pace_spare_ms(&s->pace, now_ms);
+	if (!netwatch_has_address(sshclient_fd(s->fresh)))
+		spare(s);
+	else if (!is_reached(s) && s->spare_timer == NULL)
+		s->spare_timer =
+		    loop_after(s->p.loop, ms, on_spare_time, s);
+}
+
+void
+survive_typed(struct survive *s)
+{
+	if (s != NULL)
+		hasten(s, SURVIVE_EVENT_KEY);
 }
 
 /* Called when this host's addresses or routes have changed. If the connection's
@@ -187,14 +219,8 @@ on_net(void *arg)
 	struct survive *s = arg;
 	int fd = packet_fd_in(sshlogin_packet(s->p.login));
 
-	if (s->state == SURVIVE_CONNECTING && is_stuck(s)) {
-		log_debug("the path has changed: another connection at once");
-		free_fresh(s);
-		s->state = SURVIVE_WAITING;
-	}
-	if (s->state == SURVIVE_WAITING)
-		set_timer(s, 0, try_again);
-	else if (s->state == SURVIVE_ARMED && !netwatch_has_address(fd))
+	hasten(s, SURVIVE_EVENT_NET);
+	if (s->state == SURVIVE_ARMED && !netwatch_has_address(fd))
 		connection_probe(sshlogin_connection(s->p.login), 0);
 	else if (s->state == SURVIVE_ARMED)
 		ask_for_answer(s);
@@ -228,7 +254,9 @@ static void
 watch(struct survive *s)
 {
 	loop_cancel(s->p.loop, s->look_timer);
-	s->rtt_us = tcp_rtt_us(packet_fd_in(sshlogin_packet(s->p.login)));
+	s->pace.rtt_us = tcp_rtt_us(packet_fd_in(sshlogin_packet(s->p.login)));
+	s->pace.proxied = sshclient_is_proxied(s->p.client);
+	s->pace.answer_ms = sshlogin_answer_ms(s->p.login);
 	s->slept_ms = clock_boot_ms() - clock_ms();
 	s->state = SURVIVE_ARMED;
 	s->unacked = 0;
@@ -323,21 +351,11 @@ end(struct survive *s, int err)
 	sshclient_give_up(s->p.client, err);
 }
 
-/* Milliseconds until the next try. */
-static uint64_t
-wait_ms(const struct survive *s)
-{
-	uint64_t most = s->p.tty ? WAIT_TTY_MS : WAIT_MS;
-
-	return s->tries == 0 ? 0 :
-	    MIN(most, (uint64_t)WAIT_FIRST_MS << MIN(s->tries - 1, 8));
-}
-
 static void
 try_later(struct survive *s)
 {
 	s->state = SURVIVE_WAITING;
-	set_timer(s, wait_ms(s), try_again);
+	set_timer(s, survive_pace_wait_ms(&s->pace, clock_ms()), try_again);
 }
 
 /* Goes on over `fresh`, because the server has agreed. */
@@ -388,8 +406,8 @@ on_try_over(void *arg)
 	struct survive *s = arg;
 
 	s->timer = NULL;
-	if (s->refused == ERR_TIMEOUT && is_reached(s))
-		s->slow++;
+	if (s->refused == ERR_TIMEOUT)
+		survive_pace_late(&s->pace, is_reached(s));
 	free_fresh(s);
 	if (!is_final(s->refused)) {
 		try_later(s);
@@ -431,7 +449,8 @@ on_connect_time(void *arg)
 	struct survive *s = arg;
 
 	if (is_reached(s))
-		set_timer(s, s->whole_ms - s->connect_ms, on_whole_time);
+		set_timer(s, s->limits.whole_ms - s->limits.first_ms,
+		    on_whole_time);
 	else
 		on_whole_time(s);
 }
@@ -446,48 +465,52 @@ left_ms(const struct survive *s)
 	return gone < all ? all - gone : 0;
 }
 
-/* Seconds for TCP's first packets and the server's first answer, on this
- * path. */
-static unsigned
-first_step_s(const struct survive *s)
-{
-	return (unsigned)MIN(STEP_S + 2 * s->rtt_us / 1000000, STEP_MAX_S);
-}
-
-static unsigned
-step_s(const struct survive *s)
-{
-	return MIN(first_step_s(s) + s->slow, STEP_MAX_S);
-}
-
-/* Limits the time of the try that has begun. */
+/* Limits the time of the try that begins. */
 static void
 limit_try(struct survive *s)
 {
-	s->whole_ms = MIN(MIN(step_s(s) * TRY_STEPS * 1000, TRY_WHOLE_MAX_MS),
-	    left_ms(s));
-	s->connect_ms = MIN(first_step_s(s) * 1000, s->whole_ms);
-	set_timer(s, s->connect_ms, on_connect_time);
+	struct survive_limits l = survive_pace_try(&s->pace, clock_ms());
+
+	l.whole_ms = MIN(l.whole_ms, left_ms(s));
+	l.first_ms = MIN(l.first_ms, l.whole_ms);
+	s->limits = l;
+	set_timer(s, l.first_ms, on_connect_time);
+}
+
+/* Makes the connection of a try. */
+static int
+connect_fresh(struct survive *s)
+{
+	const struct sshclient_params params = {
+		.conf = (struct client_conf *)(uintptr_t)s->p.conf,
+		.loop = s->p.loop,
+		.first = s->p.client,
+		.watched = true,
+		.resume = &s->resume,
+		.resume_wait_s = (int)s->limits.step_s,
+		.arg = s,
+		.ready = on_ready,
+		.ended = on_try_ended,
+	};
+
+	s->resume = (struct userauth_resume){ .keys = &s->keys,
+		.handle = { s->handle, sizeof s->handle },
+		.received =
+		    packet_received(sshlogin_packet(s->p.login)) };
+	s->refused = 0;
+	log_debug("another connection, try %u", s->pace.tries);
+	return sshclient_new(&s->fresh, &params);
 }
 
 static void
 try_again(void *arg)
 {
 	struct survive *s = arg;
-	struct sshclient_params params = {
-		.conf = (struct client_conf *)(uintptr_t)s->p.conf,
-		.loop = s->p.loop,
-		.first = s->p.client,
-		.watched = true,
-		.resume = &s->resume,
-		.resume_wait_s = (int)step_s(s),
-		.arg = s,
-		.ready = on_ready,
-		.ended = on_try_ended,
-	};
 
 	s->timer = NULL;
-	if (s->tries == 0)
+	loop_cancel(s->p.loop, s->spare_timer);
+	s->spare_timer = NULL;
+	if (s->pace.tries == 0)
 		sshclient_close_lost(s->p.client);
 	if (left_ms(s) == 0) {
 		log_error("The session is given up after %u s.",
@@ -495,16 +518,9 @@ try_again(void *arg)
 		end(s, ERR_TIMEOUT);
 		return;
 	}
-	s->tries++;
 	s->state = SURVIVE_CONNECTING;
-	s->resume = (struct userauth_resume){ .keys = &s->keys,
-		.handle = { s->handle, sizeof s->handle },
-		.received =
-		    packet_received(sshlogin_packet(s->p.login)) };
-	s->try_ms = clock_ms();
 	limit_try(s);
-	log_debug("another connection, try %u", s->tries);
-	if (sshclient_new(&s->fresh, &params) != 0) {
+	if (connect_fresh(s) != 0) {
 		s->fresh = NULL;
 		try_later(s);
 	}
@@ -516,7 +532,7 @@ survive_begin(struct survive *s, int err)
 	if (s == NULL || s->state != SURVIVE_ARMED)
 		return false;
 	s->lost_ms = clock_boot_ms();
-	s->tries = s->slow = 0;
+	survive_pace_lost(&s->pace);
 	try_later(s);
 	log_info("The connection to %s was lost (%s); trying again for %u s.",
 	    s->p.conf->host.hostname, err_text(err),

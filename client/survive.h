@@ -38,5 +38,8 @@ void survive_free(struct survive *s);
 void survive_ask(struct survive *s);
 /* Called when the connection is lost. False: its sessions are lost, too. */
 bool survive_begin(struct survive *s, int err);
+/* The user has typed something while the connection is lost, and waits: has
+ * another one made at once. */
+void survive_typed(struct survive *s);
 
 #endif

@@ -77,6 +77,12 @@ class Terminal:
                 raise AssertionError(
                     f"not shown: {text!r}; shown: {self.shown!r}")
 
+    def idle(self, seconds):
+        """Only reads what is shown."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._read(max(0, end - time.monotonic()))
+
     def type(self, text):
         os.write(self.fd, text if isinstance(text, bytes) else text.encode())
 

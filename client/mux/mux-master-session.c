@@ -176,6 +176,15 @@ on_session_ended(void *arg)
 	mux_client_finish(c);
 }
 
+static void
+on_typed(void *arg)
+{
+	const struct mux_client *c = arg;
+
+	if (c->m->p.typed != NULL)
+		c->m->p.typed(c->m->p.arg);
+}
+
 /* Does nothing: the mux client sets the modes of its terminal itself. */
 static bool
 set_raw(void *arg, bool on)
@@ -229,6 +238,7 @@ fill_session(struct mux_client *c, struct session_params *s)
 		.arg = c,
 	};
 	s->ended = on_session_ended;
+	s->typed = on_typed;
 	s->arg = c;
 }
 

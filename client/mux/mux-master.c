@@ -194,6 +194,16 @@ mux_master_resized(struct mux_master *m)
 			session_resized(c->session);
 }
 
+void
+mux_master_waits(struct mux_master *m, bool waits)
+{
+	struct mux_client *c;
+
+	TAILQ_FOREACH(c, &m->clients, entry)
+		if (c->state == MUX_CLIENT_OPEN && c->session != NULL)
+			session_waits(c->session, waits);
+}
+
 bool
 mux_master_is_used(const struct mux_master *m)
 {

@@ -65,6 +65,9 @@ struct mux_master_params {
 	 * wants it to end when its last client has gone. */
 	void (*exit)(void *arg);
 	void (*stop)(void *arg);
+	/* Something was typed in a client's session while the connection is
+	 * lost. May be NULL. */
+	void (*typed)(void *arg);
 	/* The last mux client has gone. May be NULL. */
 	void (*empty)(void *arg);
 };
@@ -87,6 +90,8 @@ void mux_master_take(struct mux_master *m, int fd);
  * a client without a session or stdio forward is let go, and no new client can
  * come. */
 void mux_master_lost(struct mux_master *m);
+/* session_waits() of client/session/client-session.h, for each client. */
+void mux_master_waits(struct mux_master *m, bool waits);
 /* Some client's terminal was resized: each session asks its own terminal for
  * the size. */
 void mux_master_resized(struct mux_master *m);

@@ -328,6 +328,6 @@ session_escapes_clear(struct session *s)
 {
 	loop_cancel(s->p.loop, s->escape_timer);
 	loop_cancel(s->p.loop, s->show_timer);
-	loop_cancel(s->p.loop, s->lost_timer);
+	loop_unwatch(s->p.loop, s->lost_watch);
 	buf_clear(&s->shown);
 }

@@ -44,8 +44,8 @@ struct session {
 	struct loop_timer *escape_timer;
 	struct buf shown; /* text that the terminal has not taken yet */
 	struct loop_timer *show_timer;
-	struct loop_timer *lost_timer; /* reads the terminal while the
-				        * connection is lost */
+	struct loop_fd *lost_watch; /* reads the terminal while the
+				     * connection is lost */
 	/* ~C: line is the command line so far; typed has the bytes that were
 	 * typed since and are not handled yet. */
 	char line[SESSION_LINE_MAX];

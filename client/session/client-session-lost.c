@@ -2,25 +2,40 @@
 /*
  * A session whose connection is lost, and which may go on over another one
  * (client/survive.h). Its channel stands still, so the terminal is read here,
- * for escape sequences. Other typed keys are dropped, with a bell.
+ * for escape sequences. Other typed keys are dropped, with a bell; any of them
+ * has another connection tried at once.
  */
+#include <errno.h>
+
 #include "base/fd.h"
 #include "client/common/tty.h"
 #include "client/session/client-session-internal.h"
 
-enum { LOOK_MS = 100, TYPED_MAX = 512 };
+enum { TYPED_MAX = 512 };
 
 static void
-look(void *arg)
+stop_reading(struct session *s)
+{
+	loop_unwatch(s->p.loop, s->lost_watch);
+	s->lost_watch = NULL;
+}
+
+static void
+on_typed(void *arg, int fd, int events)
 {
 	struct session *s = arg;
 	uint8_t typed[TYPED_MAX + 1];
-	ssize_t n = fd_read(s->p.stdio.in, typed, TYPED_MAX);
+	ssize_t n = fd_read(fd, typed, TYPED_MAX);
 
-	s->lost_timer = loop_after(s->p.loop, LOOK_MS, look, s);
-	if (n > 0 && escape_filter(&s->escape, typed, (size_t)n,
-			 sizeof typed) > 0)
+	(void)events;
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK))
+		stop_reading(s); /* the terminal is gone */
+	if (n <= 0)
+		return;
+	if (escape_filter(&s->escape, typed, (size_t)n, sizeof typed) > 0)
 		session_show(s, "\a");
+	if (s->p.typed != NULL)
+		s->p.typed(s->p.arg);
 }
 
 /* Has full-screen programs draw the screen anew, because this program has
@@ -48,15 +63,26 @@ redraw(struct session *s)
 	session_resized(s);
 }
 
+/* A mux client does not see this process's messages. */
+static void
+tell_mux_client(const struct session *s, bool waits)
+{
+	if (s->p.mux_client != NULL)
+		s->p.mux_client->say(s->p.arg, waits ?
+			"The connection is lost; another one is tried." :
+			"The session goes on.");
+}
+
 void
 session_waits(struct session *s, bool waits)
 {
-	loop_cancel(s->p.loop, s->lost_timer);
-	s->lost_timer = NULL;
+	stop_reading(s);
 	if (!s->raw || s->escape.rows == NULL)
 		return;
+	tell_mux_client(s, waits);
 	if (waits)
-		s->lost_timer = loop_after(s->p.loop, LOOK_MS, look, s);
+		s->lost_watch = loop_watch(s->p.loop, s->p.stdio.in, LOOP_READ,
+		    on_typed, s);
 	else
 		redraw(s);
 }

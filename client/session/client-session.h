@@ -91,6 +91,9 @@ struct session_params {
 	/* Called once, when the session has ended; session_status() has its
 	 * exit status. */
 	void (*ended)(void *arg);
+	/* Called when something is typed while the connection is lost. May be
+	 * NULL. */
+	void (*typed)(void *arg);
 	void *arg;
 };
 

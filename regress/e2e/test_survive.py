@@ -299,11 +299,11 @@ def test_logins_that_break(make_server):
 def shell(make_server):
     opened = []
 
-    def begin(*options):
+    def begin(*options, log_level="INFO"):
         server = make_server(YES)
         proxy = through(server)
         client = client_of(server, proxy, [*options, *QUICK],
-                           log_level="INFO")
+                           log_level=log_level)
         terminal = Terminal(client.ssh_args())
         opened.extend([terminal, proxy])
         terminal.line("HISTFILE=; PS1='re''ady> '; stty -echo")
@@ -345,6 +345,74 @@ def test_what_is_typed_meanwhile(shell):
     assert terminal.wait() == 255
     assert time.monotonic() - begun < 5
     assert not (server.dir / "typed").exists()
+
+
+def test_a_key_hastens_the_next_try(shell):
+    """Which would come after two seconds."""
+    server, proxy, terminal = shell(log_level="DEBUG1")
+    proxy.plan = lambda number: [Fault("refuse")]
+    lose(proxy, "cut")
+    terminal.expect("connection, try 7", LONG)
+    for i in range(8, 14):
+        time.sleep(.3)
+        begun = time.monotonic()
+        terminal.type("x")
+        terminal.expect(f"connection, try {i}", LONG)
+        if time.monotonic() - begun < 1:
+            break
+    else:
+        raise AssertionError("each try came late")
+    proxy.plan = lambda number: []
+    terminal.type("x")
+    terminal.expect("goes on", LONG)
+
+
+def test_a_key_is_held_down(shell):
+    """There is a try after the other, but no storm of them."""
+    server, proxy, terminal = shell(log_level="DEBUG1")
+    proxy.plan = lambda number: [Fault("refuse")]
+    lose(proxy, "cut")
+    terminal.expect("connection, try 6", LONG)
+    before, begun = len(proxy.connections), time.monotonic()
+    while time.monotonic() < begun + 5:
+        terminal.type("x")
+        terminal.idle(1 / 30)
+    tries, took = len(proxy.connections) - before, time.monotonic() - begun
+    assert 5 < tries <= took / .25 + 2
+    proxy.plan = lambda number: []
+    terminal.expect("goes on", LONG)
+
+
+def test_a_passenger_of_a_master(make_server, forward_to):  # noqa: F811
+    """Is told, hears the bell, may use escapes, and its keys hasten a try,
+    too."""
+    server = make_server(YES)
+    share = [*QUICK, f"ControlPath={server.dir}/control"]
+    with through(server) as proxy:
+        client = client_of(server, proxy, share, log_level="DEBUG1")
+        master = forward_to(client, options=("ControlMaster=yes",))
+        try:
+            master.shows("survives its connection")
+            with Terminal(client.ssh_args(flags=("-tt",))) as guest:
+                guest.line("PS1='re''ady> '; x=kept")
+                guest.expect("ready> ")
+                proxy.plan = lambda number: [Fault("refuse")]
+                lose(proxy, "cut")
+                guest.expect("connection is lost")
+                master.shows("connection, try 7")
+                guest.line(f"touch {server.dir}/typed")
+                guest.expect("\a")
+                guest.type("\r~?")
+                guest.expect("Supported escape sequences")
+                proxy.plan = lambda number: []
+                guest.type("\r")
+                guest.expect("session goes on", LONG)
+                guest.line("echo it is $x; exit 3")
+                guest.expect("it is kept")
+                assert guest.wait() == 3
+            assert not (server.dir / "typed").exists()
+        finally:
+            master.close()
 
 
 def test_a_key_without_an_answer(shell):

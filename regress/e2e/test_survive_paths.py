@@ -35,12 +35,23 @@ def log_level():
 
 
 @pytest.fixture
-def shell(paths, log_level):
+def through():
+    """direct; or jump: by a program that goes through a jump host."""
+    return "direct"
+
+
+@pytest.fixture
+def shell(paths, log_level, through):
     """A shell on a terminal that has its grant, and a variable to know it
     by."""
-    client = paths.client(["Survive=yes"], log_level=log_level)
+    options = ["Survive=yes"]
+    if through == "jump":
+        jump = paths.client().ssh_args(flags=("-W", f"{paths.host}:%p"))
+        options.append("ProxyCommand=" + " ".join(map(str, jump)))
+    client = paths.client(options, log_level=log_level)
     args = client.ssh_args(flags=("-t",))
     with inside(paths.near, lambda: Terminal([*args, "PS1=: sh -i"])) as t:
+        t.jumped = through == "jump"
         t.expect("survives its connection")
         t.line("x=kept; echo do''ne")
         t.expect("done")
@@ -54,6 +65,8 @@ def goes_on(paths, terminal, mark):
     terminal.expect("goes on", LONG)
     terminal.line("echo it is $x")
     terminal.expect("it is kept", LONG)
+    if terminal.jumped:
+        return
     told = f"goes on from {paths.address()} port".encode()
     assert wait_for(lambda: told in paths.server.log.read_bytes()[mark:]), \
         paths.server.log.read_bytes()[mark:].decode(errors="replace")
@@ -96,23 +109,44 @@ def test_nothing_gets_through(paths, shell):
     assert took < 6 * harness.SLOW, took
 
 
+@pytest.mark.parametrize("event", ["move", "key"])
+@pytest.mark.parametrize("through", ["direct", "jump"])
 @pytest.mark.parametrize("log_level", ["DEBUG1"])
-def test_a_change_amid_a_try(paths, shell):
+def test_an_event_amid_a_try(paths, shell, event, through):
     """A try that has reached nobody is not waited for when there is another
-    path. On a busy machine it may be over by then, so there are more."""
-    found = b"the path has changed: another connection at once"
+    path, or somebody types. On a busy machine it may be over by then, so there
+    are more."""
+    found = b"an event: another connection at once"
     for _ in range(6):
         mark, at = paths.server.log.stat().st_size, len(shell.shown)
         paths.begin_hole()
         shell.line("true")
         shell.expect("another connection, try 2", LONG)
-        time.sleep(1.3)
+        time.sleep(1.8 if through == "jump" else 1.3)
         paths.end_hole()
-        paths.move()
+        if event == "move":
+            paths.move()
+        else:
+            shell.type("x")
         goes_on(paths, shell, mark)
         if found in shell.shown[at:]:
             return
     raise AssertionError("no try was ended")
+
+
+@pytest.mark.parametrize("through", ["direct", "jump"])
+def test_a_long_hole(paths, shell, through):
+    """As above, also through another program, of which one cannot see whether
+    its path or the host is silent: no try outlasts the hole for long."""
+    mark = paths.server.log.stat().st_size
+    paths.begin_hole()
+    shell.line("true")
+    shell.expect("was lost", LONG)
+    time.sleep(HOLE_S)
+    paths.end_hole()
+    begun = time.monotonic()
+    goes_on(paths, shell, mark)
+    assert time.monotonic() - begun < 6 * harness.SLOW
 
 
 def test_the_route_is_away(paths, shell):

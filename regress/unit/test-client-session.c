@@ -39,7 +39,7 @@ static char calls[256];	   /* what the session did to its descriptors */
 static char term[32];
 static uint32_t columns, rows;
 static bool refuse_pty;
-static unsigned ended;
+static unsigned ended, typed;
 
 static void
 note(char *list, const char *word)
@@ -161,7 +161,7 @@ setup(void **state)
 	far_packet = side_new(sock[1], true, loop, &far);
 	assert_int_equal(channels_on_open(far, "session", on_open, NULL), 0);
 	requests[0] = calls[0] = term[0] = '\0';
-	columns = rows = ended = 0;
+	columns = rows = ended = typed = 0;
 	refuse_pty = false;
 	memset(&conf, 0, sizeof conf);
 	conf.session.escape_char = '~';
@@ -193,6 +193,13 @@ on_ended(void *arg)
 	ended++;
 }
 
+static void
+on_typed(void *arg)
+{
+	(void)arg;
+	typed++;
+}
+
 static struct session *
 open_session(int terminal, bool attach_later)
 {
@@ -212,6 +219,7 @@ open_session(int terminal, bool attach_later)
 			.ops = &stdio_ops,
 		},
 		.ended = on_ended,
+		.typed = on_typed,
 	};
 	struct session *s;
 
@@ -354,6 +362,48 @@ test_attach_later(void **state)
 	session_free(s);
 }
 
+/* The connection is lost: what is typed is dropped with a bell, and told of; it
+ * goes on: it is none of this session's any more. */
+static void
+test_typed_while_lost(void **state)
+{
+	int controller, terminal = open_terminal(&controller);
+	struct session *s = open_session(terminal, false);
+
+	(void)state;
+	run();
+	session_waits(s, true);
+	assert_int_equal(typed, 0);
+	for (unsigned i = 1; i <= 3; i++) {
+		assert_int_equal(write(user[1], "x", 1), 1);
+		assert_int_equal(loop_turn(loop, 1000), 0);
+		assert_int_equal(typed, i);
+	}
+	expect_data(errors[1], "\a\a\a");
+	assert_int_equal(write(user[1], "\r~?", 3), 3);
+	assert_int_equal(loop_turn(loop, 1000), 0);
+	assert_int_equal(loop_turn(loop, 1000), 0);
+	assert_int_equal(typed, 4);
+	expect_data(errors[1], "Supported escape sequences:\r\n");
+
+	session_waits(s, false);
+	run();
+	assert_int_equal(write(user[1], "y", 1), 1);
+	run();
+	assert_int_equal(typed, 4);
+	expect_data(server_data[1], "y");
+
+	/* The terminal goes away meanwhile: nobody spins. */
+	session_waits(s, true);
+	assert_int_equal(shutdown(user[1], SHUT_WR), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(loop_turn(loop, 0), 0);
+	assert_int_equal(typed, 4);
+	session_free(s);
+	close(terminal);
+	close(controller);
+}
+
 int
 main(void)
 {
@@ -363,6 +413,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(test_refused_terminal, setup,
 		    teardown),
 		cmocka_unit_test_setup_teardown(test_attach_later, setup,
+		    teardown),
+		cmocka_unit_test_setup_teardown(test_typed_while_lost, setup,
 		    teardown),
 	};
 
