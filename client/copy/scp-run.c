@@ -173,7 +173,8 @@ scp_end_events(struct scp *scp, int status)
 		status = status != 0 ? status : 1;
 	}
 	if (report_end(scp->report, status, scp->interrupted) != 0) {
-		print_line(NULL, "--report", strerror(errno));
+		error = errno;
+		print_line(NULL, report_path(scp->report), strerror(error));
 		status = status != 0 ? status : 1;
 	}
 	return status;

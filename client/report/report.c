@@ -266,6 +266,12 @@ report_watch(struct report *r, struct progress *p)
 	progress_set_watch(p, &r->watch);
 }
 
+const char *
+report_path(const struct report *r)
+{
+	return r->path;
+}
+
 void
 report_set_tries(struct report *r, unsigned tries)
 {

@@ -30,6 +30,8 @@ struct report_conn;
 int report_new(struct report **out, const char *program, const char *path,
     struct strlist *command, size_t left_out) must_check;
 void report_watch(struct report *r, struct progress *p);
+/* The path that report_new() got, for a message. */
+const char *report_path(const struct report *r);
 /* Notes that this is try number `tries`, from 1 on. */
 void report_set_tries(struct report *r, unsigned tries);
 

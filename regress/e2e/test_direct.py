@@ -576,6 +576,26 @@ def test_a_receipt_that_cannot_be_written(pair, tmp_path):
     assert done.rc == 1 and "with --direct" in done.errors, done
 
 
+def test_a_receipt_on_a_full_disk(pair, tmp_path):
+    """The copy is whole, the receipt of before too, and a line has the path of
+    the one that is missing."""
+    p, small = pair(), tmp_path / "small"
+    (p.here / "f").write_text("x")
+    small.mkdir()
+    if run(["mount", "-t", "tmpfs", "-o", "size=4k", "x", small]).rc != 0:
+        pytest.skip("nothing can be mounted here")
+    try:
+        (small / "paper").write_text("old")
+        done = p.scp(["f"], "new", "--receipt", str(small / "paper"))
+        assert done.rc != 0, done
+        assert f"{small}/paper: No space left on device\n" in done.errors
+        assert p.there_is() == {"new": b"x"}
+        assert os.listdir(small) == ["paper"]
+        assert (small / "paper").read_text() == "old"
+    finally:
+        run(["umount", "-l", small])
+
+
 # ---- its end -------------------------------------------------------------
 
 def big_copy(p):

@@ -10,6 +10,7 @@ import time
 
 import pytest
 
+import harness
 from harness import clean_env, have, hpn, run, start
 from test_sync import OURS, STOCK, SYNC, make
 
@@ -118,6 +119,28 @@ def test_manifest_that_cannot_be_made(source, tmp_path):
                     f"{'h:' if program[0] == SCP else ''}{tmp_path}/to"])
         assert done.rc != 0 and b"none/m" in done.err, done
         assert not (tmp_path / "to").exists()
+
+
+@pytest.mark.skipif(bool(harness.mount_problem()),
+                    reason=str(harness.mount_problem()))
+@pytest.mark.parametrize("program", [SCP, SYNC])
+def test_manifest_on_a_full_disk(source, tmp_path, program):
+    """The copy is whole, the manifest of before too, and a line has the path of
+    the one that is missing."""
+    small, place = tmp_path / "small", tmp_path / "small/m"
+    small.mkdir()
+    script = ("mount -t tmpfs -o size=4k none \"$1\" && cd \"$1\" && "
+              "echo old >m && shift && { \"$@\"; echo \"rc $?\"; } && "
+              "ls -A . && cat m")
+    flags = ["-rq", "-S"] if program == SCP else ["-a", "-e"]
+    done = run(["unshare", "-m", "sh", "-ec", script, "sh", small, program,
+                *flags, shell_for(tmp_path, OURS), f"--manifest={place}",
+                f"{source}/", f"h:{tmp_path}/to"]).ok()
+    rc, *rest = done.text.splitlines()
+    assert rc != "rc 0" and rest == ["m", "old"], done
+    assert f"{place}: No space left on device" in done.errors, done
+    assert done.errors.count("\n") == 1, done
+    assert (tmp_path / "to").is_dir()
 
 
 def test_manifest_replaces_a_link(source, tmp_path):

@@ -111,8 +111,8 @@ def test_directory_of_somebody_else(copy):
                     reason=str(harness.mount_problem()))
 @pytest.mark.parametrize("program", ["scp", "sync"])
 def test_full_disk(tmp_path, copy, program):
-    """The copy is whole, the page of before too; the exit status and a line say
-    that this one is missing."""
+    """The copy is whole, the page of before too; the exit status and a line
+    with its path say that this one is missing."""
     small = tmp_path / "small"
     small.mkdir()
     script = ("mount -t tmpfs -o size=8k none \"$1\" && cd \"$1\" && "
@@ -123,7 +123,8 @@ def test_full_disk(tmp_path, copy, program):
     assert (tmp_path / "to/one").read_text() == "one"
     rc, *rest = done.text.splitlines()
     assert rc != "rc 0" and rest == ["r.html", "old"], done
-    assert "No space left" in done.errors, done
+    assert done.errors == f"hpn{program}: {small}/r.html: " \
+        "No space left on device\n", done
 
 
 @pytest.mark.parametrize("program", ["scp", "sync"])
