@@ -77,9 +77,9 @@ def request(wire, grant, user=ME, key=None, session_id=None, proof=None,
     return body(user) + string(proof)
 
 
-def use(server, grant, address="127.0.0.1", **kw):
+def use(server, grant, address="127.0.0.1", wire=None, **kw):
     """Whether the server lets in who shows the grant, and its wire."""
-    wire = reach(server, address)
+    wire = wire or reach(server, address)
     wire.grant = grant  # whose giver must not end before
     wire.send(request(wire, grant, **kw))
     kind, r = wire.expect(USERAUTH_FAILURE, USERAUTH_SUCCESS)

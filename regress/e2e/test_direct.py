@@ -3,7 +3,6 @@
 
 import base64
 import contextlib
-import ctypes
 import hashlib
 import json
 import os
@@ -13,12 +12,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import threading
 
 import pytest
 from copies import executable
-from direct_hosts import (BIN, GIVES, NEEDED, RIGHT, Pair,  # noqa: F401
-                          digest, lying, pair, sum_of, went_directly)
+from direct_hosts import (GIVES, NEEDED, RIGHT, digest, lying,  # noqa: F401
+                          pair, sum_of, went_directly)
 from faults.proxy import Fault, Proxy, for_connections
 
 import harness
@@ -781,90 +779,3 @@ def test_the_hosts_lose_each_other(pair, kind):
             assert left.name in done.errors, (at, done)
             shutil.rmtree(left)
     assert 1 in ended
-
-
-# ---- three machines ------------------------------------------------------
-
-class Three(Pair):
-    """Each in a network namespace of its own."""
-
-    hosts = ("10.232.0.2", "10.232.0.3")
-
-    def __init__(self, tmp_path, keys):
-        self.spaces = [f"hpnd{i}x{os.getpid()}" for i in range(3)]
-        self.lines("netns add {0}", "netns add {1}", "netns add {2}",
-                   "-n {0} link add br0 type bridge",
-                   "-n {0} addr add 10.232.0.1/24 dev br0",
-                   "-n {0} link set br0 up")
-        self.servers = []
-        for i, host in enumerate(self.hosts, 1):
-            self.lines(
-                f"-n {{0}} link add p{i} type veth peer name net netns {{{i}}}",
-                f"-n {{0}} link set p{i} master br0 up",
-                f"-n {{{i}}} addr add {host}/24 dev net",
-                f"-n {{{i}}} link set net up", f"-n {{{i}}} link set lo up")
-        self.a = self.start(tmp_path, keys, 1,
-                            f"SetEnv PATH={BIN}:/usr/bin:/bin SHLVL=1\n")
-        self.b = self.start(tmp_path, keys, 2, GIVES)
-        self.lay(tmp_path)
-
-    def lines(self, *lines):
-        for line in lines:
-            run(["ip", *line.format(*self.spaces).split()]).ok()
-
-    def start(self, tmp_path, keys, i, config):
-        server = harness.Server("hpn", tmp_path / f"s{i}", keys,
-                                ("ed25519",), config)
-        made = server.config_text
-        server.config_text = lambda: made().replace(
-            "ListenAddress 127.0.0.1", f"ListenAddress {self.hosts[i - 1]}")
-
-        def inside():
-            with open(f"/run/netns/{self.spaces[i]}", encoding="ascii") as ns:
-                if ctypes.CDLL(None).setns(ns.fileno(), 0x40000000) == 0:
-                    self.servers.append(server.start())
-        thread = threading.Thread(target=inside)
-        thread.start()
-        thread.join()
-        assert server in self.servers
-        return server
-
-    def words(self, *args):
-        return ["ip", "netns", "exec", self.spaces[0], *super().words(*args)]
-
-    def close(self):
-        for server in self.servers:
-            server.stop()
-        for space in self.spaces:
-            run(["ip", "netns", "del", space])
-
-
-@pytest.fixture
-def three(tmp_path, keys):
-    if run(["ip", "netns", "add", "hpndtry"]).rc != 0:
-        pytest.skip("no network namespaces can be made here")
-    run(["ip", "netns", "del", "hpndtry"])
-    made = Three.__new__(Three)
-    try:
-        made.__init__(tmp_path, keys)
-        yield made
-    finally:
-        made.close()
-
-
-def test_three_machines(three):
-    (three.here / "f").write_bytes(b"x" * 3_000_000)
-    went_directly(three.scp(["f"], "new"))
-    assert three.there_is() == {"new": b"x" * 3_000_000}
-    log = three.b.log_text()
-    assert "Accepted publickey for root from 10.232.0.1" in log
-    assert f"Accepted ticket@hpnssh.org for {ME} from 10.232.0.2" in log
-
-
-def test_hosts_that_do_not_reach_each_other(three):
-    """Some seconds, then through this machine."""
-    (three.here / "f").write_text("x")
-    three.lines("netns exec {1} ip route add unreachable 10.232.0.3/32")
-    done = three.scp(["f"], "new")
-    assert done.rc == 0 and "goes through this machine" in done.errors, done
-    assert three.there_is() == {"new": b"x"}

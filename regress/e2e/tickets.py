@@ -31,8 +31,13 @@ class Ticket:
 
 def reach(server, address="127.0.0.1"):
     """A client that has keys, and has asked for the service."""
-    wire = Wire(socket.create_connection(("127.0.0.1", server.port), LONG,
-                                         source_address=(address, 0)))
+    return begin(socket.create_connection(("127.0.0.1", server.port), LONG,
+                                          source_address=(address, 0)))
+
+
+def begin(sock):
+    """The same, over that socket."""
+    wire = Wire(sock)
     wire.handshake()
     wire.say(EXT_INFO, 1, IN_AUTH, "0")
     return wire.ask_service()

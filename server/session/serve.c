@@ -228,6 +228,7 @@ offer_services(struct serve *sv)
 	int r;
 
 	*o = (struct service_owners){ .params = sv->params,
+		.connection = sv->connection,
 		.channels = sv->channels,
 		.packet = sv->packet,
 		.sessions = sv->sessions,

@@ -32,6 +32,7 @@ struct service_owners {
 	struct forward_listens *listens;
 	struct forward_tunnels *tunnels;
 	struct kex *kex;
+	struct connection *connection;
 	struct session_survive *survive;
 };
 

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: ISC */
 #include "server/session/tickets-reply.h"
 
+#include "connection.h"
 #include "server/session/none-allowed.h"
 #include "server/session/session-calls.h"
 
-enum { VERSION = 1 };
+enum {
+	VERSION = 1,
+	/* Who has given a grant is asked so often whether it is there, and is
+	 * gone after so many questions without an answer. */
+	GIVER_ALIVE_S = 15,
+	GIVER_ALIVE_MAX = 3,
+};
 
 bool
 tickets_allowed(const struct serve_params *p)
@@ -40,6 +47,21 @@ grants_allowed(const struct serve_params *p)
 	return p->conf->login.transfer_grants != 0 && p->grant == NULL;
 }
 
+/* A grant ends with the login that gave it. A machine that has lost its network
+ * or its power says nothing of its end, so it is asked, also where
+ * ClientAliveInterval is off or would take longer. */
+static void
+watch_giver(const struct service_owners *o)
+{
+	const struct server_conf *conf = o->params->conf;
+	int s = conf->session.client_alive_interval;
+	int max = conf->session.client_alive_count_max;
+
+	if (s <= 0 || max <= 0 || max > GIVER_ALIVE_S * GIVER_ALIVE_MAX / s)
+		connection_set_alive(o->connection, GIVER_ALIVE_S,
+		    GIVER_ALIVE_MAX);
+}
+
 int
 grants_answer(const struct service_owners *o, struct rd *data,
     struct buf *reply)
@@ -54,6 +76,8 @@ grants_answer(const struct service_owners *o, struct rd *data,
 	    (struct span){ data->p, data->len }, reply, &given);
 	if (r != 0)
 		return r;
+	if (given)
+		watch_giver(o);
 	return given ? CHANNEL_SUCCESS : CHANNEL_FAILURE;
 }
 
