@@ -359,8 +359,6 @@ complete_options(void)
 				  given.report != NULL))
 		die("--direct", "not together with -j, -Z, -z, --in-place, "
 		    "--manifest, --report, --retry, --sftp-server");
-	if (scp.hosts_pull && (scp.receipt != NULL || scp.xfer.verify))
-		die("--direct=pull", "not together with --receipt, --verify");
 	if (scp.receipt != NULL && !scp.hosts_copy)
 		die("--receipt", "is of copies with --direct");
 	if (scp.hosts_copy && (other_means || scp.flags.sftp_server != NULL ||

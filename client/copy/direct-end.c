@@ -29,6 +29,8 @@ struct direct_end {
 	uint64_t told_ms; /* when numbers were told; 0: never */
 	struct key *key;
 	struct direct_job job;
+	const char *place; /* that a directory is fetched to, borrowed from
+			    * targets; NULL: it is not */
 	struct login_ticket grant;
 	struct xfer_target *targets;
 	int n;
@@ -112,10 +114,13 @@ tell(struct buf *b)
 static void
 on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 {
+	const struct scp *scp = arg;
+	const char *place = scp->direct_end->place;
 	struct buf b = { 0 };
 
-	(void)arg;
 	(void)up;
+	if (place != NULL && str_has_prefix(path, place))
+		path += strlen(place); /* which is the grant's "/" */
 	buf_put_u8(&b, DIRECT_SUM);
 	buf_put_cstring(&b, path);
 	buf_put_string(&b, digest, DIRECT_SUM_LEN);
@@ -215,6 +220,9 @@ set_options(struct scp *scp, const struct direct_job *j)
 	x->links = (j->flags & DIRECT_LINKS) != 0;
 	x->hard_links = (j->flags & DIRECT_HARD_LINKS) != 0;
 	x->check_space = (j->flags & DIRECT_NO_SPACE_CHECK) == 0;
+	/* What is fetched is compared here, too: what differs gets no name. */
+	x->verify = (j->flags & DIRECT_SUMS) != 0 &&
+	    (j->flags & DIRECT_PULL) != 0;
 	x->rate_bytes = scp->flags.rate_bytes = j->rate_bytes;
 	x->connections_max = 1;
 	scp->given.connections = scp->given.retry = true;
@@ -322,6 +330,7 @@ set_targets(struct direct_end *e, struct scp *scp)
 	xfer_target_clear(&e->targets[0]);
 	e->targets[0] = other_end(j);
 	e->targets[1] = (struct xfer_target){ .path = place };
+	e->place = place;
 }
 
 void
@@ -331,6 +340,7 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 	struct direct_end *e = xcalloc(1, sizeof *e);
 
 	e->scp = scp;
+	scp->direct_end = e;
 	(void)proc_hide(); /* no other process may read the key */
 	say_hello(e, scp);
 	take_job(e, scp);
@@ -359,6 +369,7 @@ direct_end_free(struct direct_end *e)
 	if (e == NULL)
 		return;
 	progress_set_watch(e->scp->xfer.progress, NULL);
+	e->scp->direct_end = NULL;
 	for (int i = 0; i <= e->n; i++)
 		xfer_target_clear(&e->targets[i]);
 	free(e->targets);

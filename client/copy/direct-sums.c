@@ -26,6 +26,7 @@ enum {
 
 struct direct_sums {
 	struct scp *scp;
+	bool pull;
 	const char *path; /* of the receipt; NULL: none */
 	struct whole_file *receipt;
 	struct digest *digest; /* of the receipt's bytes */
@@ -42,7 +43,7 @@ struct direct_sums {
 	char began[32];
 };
 
-/* ---- what the source's host tells --------------------------------------- */
+/* ---- what the one host tells ------------------------------------------ */
 
 static void
 now_text(char text[32])
@@ -56,11 +57,12 @@ now_text(char text[32])
 }
 
 struct direct_sums *
-direct_sums_new(struct scp *scp, const char *receipt)
+direct_sums_new(struct scp *scp, const char *receipt, bool pull)
 {
 	struct direct_sums *s = xcalloc(1, sizeof *s);
 
 	s->scp = scp;
+	s->pull = pull;
 	s->path = receipt;
 	now_text(s->began);
 	s->spool = tmpfile();
@@ -120,11 +122,9 @@ direct_sums_take(struct direct_sums *s, struct span message)
 		return;
 	s->spooled += sizeof len + len;
 	if (!read_sum(message, &path, &digest))
-		s->broken = "the source's host tells digests that make no "
-			    "sense";
+		s->broken = "digests were told that make no sense";
 	else if (s->spooled > SPOOL_MAX || s->told.n >= FILES_MAX)
-		s->broken = "the source's host tells more digests than there "
-			    "is room for";
+		s->broken = "more digests were told than there is room for";
 	else if (fwrite(&len, sizeof len, 1, s->spool) != 1 ||
 	    fwrite(message.p, len, 1, s->spool) != 1)
 		s->broken = "a temporary file cannot be written";
@@ -160,6 +160,32 @@ write_out(struct direct_sums *s, struct buf *b)
 	buf_clear(b);
 }
 
+/* The host that tells, as the user has named it: hpnssh connects to it. */
+static void
+put_teller(struct buf *b, const char *name, const struct direct_parties *who)
+{
+	json_put_key(b, name);
+	buf_printf(b, "{\"host\":");
+	json_put_string(b, who->teller->host);
+	if (who->teller->user != NULL)
+		json_put_text(b, "user", who->teller->user);
+	if (who->teller->port != 0)
+		json_put_number(b, "port", (uint64_t)who->teller->port);
+	buf_printf(b, "}");
+}
+
+static void
+put_asked(struct buf *b, const char *name, const struct direct_parties *who)
+{
+	json_put_key(b, name);
+	buf_printf(b, "{\"host\":");
+	json_put_string(b, who->host);
+	json_put_text(b, "user", who->user);
+	json_put_number(b, "port", (uint64_t)who->port);
+	put_fingerprint(b, "hostkey", who->hostkey);
+	buf_printf(b, "}");
+}
+
 static void
 begin_receipt(struct direct_sums *s, const struct direct_parties *who,
     const char *directory)
@@ -167,22 +193,10 @@ begin_receipt(struct direct_sums *s, const struct direct_parties *who,
 	struct buf b = { 0 };
 
 	buf_printf(&b, "{\"receipt\":%d", RECEIPT_VERSION);
+	json_put_text(&b, "direct", s->pull ? "pull" : "push");
 	json_put_text(&b, "began", s->began);
-	json_put_key(&b, "from");
-	buf_printf(&b, "{\"host\":");
-	json_put_string(&b, who->from->host);
-	if (who->from->user != NULL)
-		json_put_text(&b, "user", who->from->user);
-	if (who->from->port != 0)
-		json_put_number(&b, "port", (uint64_t)who->from->port);
-	buf_printf(&b, "}");
-	json_put_key(&b, "to");
-	buf_printf(&b, "{\"host\":");
-	json_put_string(&b, who->to_host);
-	json_put_text(&b, "user", who->to_user);
-	json_put_number(&b, "port", (uint64_t)who->to_port);
-	put_fingerprint(&b, "hostkey", who->hostkey);
-	buf_printf(&b, "}");
+	(s->pull ? put_asked : put_teller)(&b, "from", who);
+	(s->pull ? put_teller : put_asked)(&b, "to", who);
 	json_put_key(&b, "grant");
 	buf_printf(&b, "{\"directory\":");
 	json_put_string(&b, directory);
@@ -205,21 +219,21 @@ put_digest(struct buf *b, const char *name, const uint8_t *digest)
 	free(text);
 }
 
-/* One file: where it belongs, what the source's host has read, and what the
- * target's host has. */
+/* One file: where it belongs, or with pull is, at the host that is asked; what
+ * the other one has told, and what this one has. */
 static void
-put_file(struct direct_sums *s, const char *place, const uint8_t *source,
+put_file(struct direct_sums *s, const char *place, const uint8_t *told,
     const struct scp_ask *ask)
 {
 	struct buf b = { 0 };
 
 	buf_printf(&b, "%s\n{\"path\":", s->files > 0 ? "," : "");
 	json_put_string(&b, place);
-	put_digest(&b, "source", source);
+	put_digest(&b, s->pull ? "target" : "source", told);
 	if (ask->status == 0) {
 		if ((ask->attrs.flags & SFTP_A_SIZE) != 0)
 			json_put_number(&b, "size", ask->attrs.size);
-		put_digest(&b, "target", ask->digest);
+		put_digest(&b, s->pull ? "source" : "target", ask->digest);
 	}
 	buf_printf(&b, "}");
 	write_out(s, &b);
@@ -255,7 +269,7 @@ direct_sums_end(struct direct_sums *s, bool made,
 	return made;
 }
 
-/* ---- what the target's host has ------------------------------------------ */
+/* ---- what the other host has ------------------------------------------ */
 
 /* The next path that was told; false: there is none. number: of the message
  * that told it. */
@@ -305,8 +319,9 @@ judge(struct direct_sums *s, struct direct_places *p, const char *path,
 	if (ask->status != 0)
 		scp_report(s->scp, NULL, place, ask->words);
 	else if (memcmp(ask->digest, digest, SCP_ASK_DIGEST_LEN) != 0)
-		scp_report(s->scp, NULL, place,
-		    "differs from what its host has read");
+		scp_report(s->scp, NULL, place, s->pull ?
+			"differs from what the target's host has" :
+			"differs from what its host has read");
 	if (ask->status != 0 ||
 	    memcmp(ask->digest, digest, SCP_ASK_DIGEST_LEN) != 0)
 		(void)direct_places_hold(p, path);
@@ -355,7 +370,9 @@ on_name(void *arg, const char *path, enum walk_kind kind)
 	    !direct_places_hold(u->p, path))
 		return;
 	place = direct_places_final(u->p, path);
-	scp_report(u->s->scp, NULL, place, DIRECT_NO_DIGEST);
+	scp_report(u->s->scp, NULL, place, u->s->pull ?
+		"the target's host has told no digest of it" :
+		DIRECT_NO_DIGEST);
 	free(place);
 }
 
@@ -373,7 +390,7 @@ hold_untold(struct direct_sums *s, struct direct_places *p)
 	if (direct_tree_list(s->scp, p->to, p->inner, on_name, &u))
 		return true;
 	scp_report(s->scp, NULL, p->inner,
-	    "the target's host does not tell what is there");
+	    "its host does not tell what is there");
 	return false;
 }
 

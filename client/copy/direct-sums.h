@@ -3,7 +3,8 @@
  * --verify and --receipt of a copy from host to host: the source's host tells
  * the digest of each file that it has read for it, and the target's host is
  * asked for its own by the user's login there. What differs is not moved to its
- * place; the receipt has both.
+ * place; the receipt has both. With --direct=pull it is the target's host that
+ * tells what it has made, and the source's that is asked.
  *
  * Threads: loop thread only.
  */
@@ -21,25 +22,28 @@ struct whole_file;
 
 /* Who takes part, for the receipt; all is borrowed. */
 struct direct_parties {
-	const struct xfer_target *from;
-	const char *to_host, *to_user;
-	int to_port;
-	struct span hostkey; /* of the target's host */
-	struct span key;     /* that the grant is bound to */
+	const struct xfer_target *teller; /* where digests are told from */
+	/* The other one, which gave the grant, and is asked. */
+	const char *host, *user;
+	int port;
+	struct span hostkey;
+	struct span key; /* that the grant is bound to */
 };
 
 /* Begins the sums of a copy. receipt: path of the file for them (NULL: none),
- * which has another name until it is whole. Ends the program if that file
- * cannot be made. */
-struct direct_sums *direct_sums_new(struct scp *scp, const char *receipt);
-/* Takes a message of the source's host (direct-wire.h). */
+ * which has another name until it is whole. pull: the target's host tells. Ends
+ * the program if that file cannot be made. */
+struct direct_sums *direct_sums_new(struct scp *scp, const char *receipt,
+    bool pull);
+/* Takes a message of the host that tells (direct-wire.h). */
 void direct_sums_take(struct direct_sums *s, struct span message);
-/* Asks the target's host about all that was told, and notes in p what is not to
- * be moved: what differs, and files that nothing was told of. p must not
- * outlive s. False: nothing is moved, which was reported. */
+/* Asks the other host (p->to) about all that was told, below p->inner there,
+ * and notes in p what is not to be moved: what differs, and files that nothing
+ * was told of. p must not outlive s. False: nothing is moved, which was
+ * reported. */
 bool direct_sums_check(struct direct_sums *s, struct direct_places *p,
     const struct direct_parties *who);
-/* The number of files that have a digest of the source's host. */
+/* The number of files that a digest was told of. */
 uint64_t direct_sums_files(const struct direct_sums *s);
 /* Gives the receipt its name, with how the copy has ended; frees s. made: there
  * is something to have a receipt for. True: there is a receipt, and digest gets

@@ -60,7 +60,8 @@ enum direct_flag {
 /* Messages of the source's end behind its hello. */
 enum direct_message {
 	/* A file is done: string path, from the grant's "/" on; string SHA-256
-	 * of what was read. Where the job wants it. */
+	 * of what was read, or with DIRECT_PULL of what was made. Where the
+	 * job wants it. */
 	DIRECT_SUM = 1,
 	/* How far it is: u64 files that were found, u64 that are done, u64
 	 * bytes of all, u64 that are done, bool: it still lists. */

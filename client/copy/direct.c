@@ -460,19 +460,29 @@ catch_interrupts(struct direct *d)
 		    on_interrupt, d);
 }
 
+/* teller: the end where the program has run. */
 static bool
-check_sums(struct direct *d, const struct xfer_target *from)
+check_sums(struct direct *d, const struct xfer_target *teller)
 {
-	const struct remote *r = d->places.to->remote;
+	const struct remote *r = d->giver->remote;
 	const struct client_conf *conf = remote_conf(r);
-	const struct direct_parties who = { .from = from,
-		.to_host = conf->host.hostname,
-		.to_user = conf->host.user,
-		.to_port = conf->host.port,
+	const struct direct_parties who = { .teller = teller,
+		.host = conf->host.hostname,
+		.user = conf->host.user,
+		.port = conf->host.port,
 		.hostkey = sshclient_hostkey(remote_client(r, 0)),
 		.key = d->key };
 
 	return direct_sums_check(d->sums, &d->places, &who);
+}
+
+/* --verify and --receipt ask the host that gives the grant for digests of its
+ * files, and for all names. */
+static bool
+has_digests(const struct direct *d)
+{
+	return scp_host_has(d->scp, d->giver, SFTP_EXT_CHECK_FILE) &&
+	    scp_host_has(d->scp, d->giver, SFTP_EXT_WALK);
 }
 
 /* Copies. Returns NULL if it was done, also if some files failed, which was
@@ -484,9 +494,7 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	const char *why;
 	int status;
 
-	if (d->sums != NULL &&
-	    (!scp_host_has(d->scp, d->places.to, SFTP_EXT_CHECK_FILE) ||
-		!scp_host_has(d->scp, d->places.to, SFTP_EXT_WALK)))
+	if (d->sums != NULL && !has_digests(d))
 		return "the target's server has no digests";
 	if (is_unnamed(sources, n))
 		return "a source has no name of its own";
@@ -542,6 +550,40 @@ tell_way(struct scp *scp, const char *why, const char *more)
 }
 
 bool
+direct_is_summed(const struct scp *scp)
+{
+	return scp->xfer.verify || scp->receipt != NULL;
+}
+
+/* Ends what direct_copy() and direct_pull() have begun. Returns their
+ * result. */
+static bool
+finish(struct direct *d, const char *why)
+{
+	const bool summed = d->sums != NULL;
+	uint64_t files = summed ? direct_sums_files(d->sums) : 0;
+	uint8_t digest[DIRECT_SUM_LEN];
+
+	/* A child that still runs has nothing left to do, and may not notice
+	 * the end of its standard input. */
+	if (d->child != 0)
+		(void)kill(d->child, SIGTERM);
+	(void)end_program(d);
+	direct_places_end(&d->places);
+	scp_catch_signals();
+	if (direct_sums_end(d->sums, why == NULL, digest))
+		tell_receipt(d, digest);
+	/* What goes through this machine has neither. */
+	if (why != NULL && summed)
+		scp_die(d->scp, "--direct with --verify or --receipt", why);
+	tell_way(d->scp, why, !summed ? "" : files > 0 ?
+		", and is the same there" : "; there was no file in it");
+	buf_clear(&d->got);
+	buf_clear(&d->told);
+	return why == NULL;
+}
+
+bool
 direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir)
 {
@@ -549,32 +591,10 @@ direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
 		.progress = { .p = scp->xfer.progress },
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
-	const bool summed = scp->xfer.verify || scp->receipt != NULL;
-	uint8_t digest[DIRECT_SUM_LEN];
-	uint64_t files;
-	const char *why;
 
-	if (summed)
-		d.sums = direct_sums_new(scp, scp->receipt);
-	why = copy(&d, sources, n);
-	/* A child that still runs has nothing left to do, and may not notice
-	 * the end of its standard input. */
-	if (d.child != 0)
-		(void)kill(d.child, SIGTERM);
-	(void)end_program(&d);
-	direct_places_end(&d.places);
-	scp_catch_signals();
-	files = d.sums != NULL ? direct_sums_files(d.sums) : 0;
-	if (direct_sums_end(d.sums, why == NULL, digest))
-		tell_receipt(&d, digest);
-	/* What goes through this machine has neither. */
-	if (why != NULL && summed)
-		scp_die(scp, "--direct with --verify or --receipt", why);
-	tell_way(scp, why, !summed ? "" : files > 0 ?
-		", and is the same there" : "; there was no file in it");
-	buf_clear(&d.got);
-	buf_clear(&d.told);
-	return why == NULL;
+	if (direct_is_summed(scp))
+		d.sums = direct_sums_new(scp, scp->receipt, false);
+	return finish(&d, copy(&d, sources, n));
 }
 
 /* ---- the other way round ------------------------------------------------- */
@@ -603,6 +623,8 @@ pull(struct direct *d, const char *name, const struct xfer_target *target)
 	const char *why;
 	int status;
 
+	if (d->sums != NULL && !has_digests(d))
+		return "the source's server has no digests";
 	start_program(d, target);
 	wait_until(d, read_hello);
 	if (d->key.len == 0)
@@ -622,6 +644,10 @@ pull(struct direct *d, const char *name, const struct xfer_target *target)
 	if (status == EXIT_UNREACHABLE && !d->progress.begun)
 		return "the target's host has no connection to the source's";
 	d->scp->failed |= status != 0;
+	/* What the target's host has made stays there, and is reported if it
+	 * is not what the source's has: nothing is moved. */
+	if (d->sums != NULL)
+		(void)check_sums(d, target);
 	return NULL;
 }
 
@@ -630,27 +656,27 @@ direct_pull(struct scp *scp, struct scp_host *from, const char *path,
     const struct xfer_target *target)
 {
 	struct direct d = { .scp = scp, .giver = from, .pull = true,
-		.in = -1, .out = -1, .progress = { .p = scp->xfer.progress } };
+		.in = -1, .out = -1, .progress = { .p = scp->xfer.progress },
+		.places = { .scp = scp, .to = from, .is_dir = true } };
 	char *name = direct_name_of(path), *real = NULL;
 	const char *why = NULL;
+	bool done;
 
+	if (direct_is_summed(scp))
+		d.sums = direct_sums_new(scp, scp->receipt, true);
 	if (!scp->recursive || (real = real_directory(&d, path)) == NULL)
 		why = "with pull, only a directory goes from host to host";
 	else if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		why = "the source has no name of its own";
 	else if (target->path[0] == '~')
 		why = "only this machine knows what ~ is there";
-	d.scope = real;
-	if (why == NULL)
+	d.scope = d.places.dir = real;
+	if (why == NULL) {
+		d.places.inner = xstrdup(real); /* what digests are asked of */
 		why = pull(&d, name, target);
-	if (d.child != 0)
-		(void)kill(d.child, SIGTERM);
-	(void)end_program(&d);
-	scp_catch_signals();
-	tell_way(scp, why, "");
-	buf_clear(&d.got);
-	buf_clear(&d.told);
+	}
+	done = finish(&d, why);
 	free(real);
 	free(name);
-	return why == NULL;
+	return done;
 }

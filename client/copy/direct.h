@@ -24,7 +24,12 @@
 bool direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir);
 
-/* The same with --direct=pull, for one directory `path` on the host `from`. */
+/* True if a copy from host to host is to be compared at both ends: --verify,
+ * --receipt. It never goes through this machine. */
+bool direct_is_summed(const struct scp *scp);
+
+/* The same as direct_copy() with --direct=pull, for one directory `path` on the
+ * host `from`. */
 bool direct_pull(struct scp *scp, struct scp_host *from, const char *path,
     const struct xfer_target *target);
 

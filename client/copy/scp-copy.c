@@ -489,6 +489,9 @@ pull_directly(struct scp *scp, const struct xfer_target *sources, int n,
 	char *path;
 	bool done = true;
 
+	if (n > 1 && direct_is_summed(scp))
+		scp_die(scp, "--direct with --verify or --receipt",
+		    "with pull, only one source goes from host to host");
 	if (n > 1) {
 		scp_note(scp, NULL, "the copy goes through this machine: with "
 		    "pull, only one source goes from host to host");

@@ -44,6 +44,7 @@ struct scp {
 	/* --direct-end: the grant with which the first connection logs in;
 	 * borrowed. NULL: this process is no --direct-end. */
 	const struct login_ticket *grant;
+	const struct direct_end *direct_end; /* or NULL */
 	bool hosts_copy; /* --direct: the hosts copy without this one in
 			  * between */
 	bool hosts_pull; /* --direct=pull: the target's host fetches */

@@ -410,6 +410,7 @@ def test_a_receipt(pair, tmp_path):
         "SHA256:" + base64.b64encode(hashlib.sha256(base64.b64decode(
             line.split()[2])).digest()).decode().rstrip("=")
         for line in p.b.known_hosts.read_text().splitlines()]
+    assert got["direct"] == "push"
     assert got["grant"]["key"] in p.b.log_text()
     assert got["grant"]["directory"].startswith(str(p.there / "to"))
     assert got["began"] <= got["ended"]

@@ -2,13 +2,15 @@
 """hpnscp --direct=pull: the target's host fetches a directory from the
 source's, by a grant to read it."""
 
+import json
 import os
 import re
 import signal
 import subprocess
 
 import pytest
-from direct_hosts import BIN, NEEDED, Pair, lying, went_directly
+from direct_hosts import (BIN, NEEDED, Pair, digest, lying,
+                          went_directly)
 
 import harness
 from harness import ME, hpn, run
@@ -108,10 +110,125 @@ def test_through_this_machine(pull, why, sources, target, pair_of):
                                  "only one source": 4}.get(why, 3)
 
 
-@pytest.mark.parametrize("flag", ["--verify", "--receipt=x"])
-def test_what_does_not_go_with_it(pull, flag):
-    done = pull().scp(["t"], "new", "-r", flag)
-    assert done.rc == 1 and "not together with" in done.errors, done
+# ---- --verify and --receipt ----------------------------------------------
+
+def test_a_receipt(pull, tmp_path):
+    """What the source's host has, and what the target's has told of it, between
+    whom; the source's log of events names it."""
+    log = tmp_path / "events"
+    p = pull(source=f"{GIVES}EventLog file:{log}\n")
+    tree = p.tree()
+    big = harness.noise(300_000)
+    (p.here / "t/big").write_bytes(big)
+    tree["big"] = big
+    paper = tmp_path / "receipt"
+    done = p.scp(["t"], "new", "-r", "--verify", "--receipt", str(paper))
+    went_directly(done)
+    assert "and is the same there" in done.errors
+    got = json.loads(paper.read_text())
+    assert (got["receipt"], got["direct"], got["whole"]) == (1, "pull", True)
+    assert (got["from"]["port"], got["from"]["user"]) == (p.a.port, ME)
+    assert got["from"]["hostkey"].startswith("SHA256:")
+    assert got["to"] == {"host": "127.0.0.1", "user": ME, "port": p.b.port}
+    assert got["grant"]["directory"] == str(p.here / "t")
+    assert got["grant"]["key"] in p.a.log_text()
+    assert {f["path"]: (f["size"], f["source"], f["target"])
+            for f in got["files"]} == {
+        str(p.here / "t" / n): (len(c), digest(c), digest(c))
+        for n, c in tree.items()}
+    assert p.there_is() == {f"new/{n}": c for n, c in tree.items()}
+    assert harness.wait_for(lambda: "receipt" in log.read_text())
+    receipt, = [e for e in map(json.loads, log.read_text().splitlines())
+                if e["event"] == "receipt"]
+    assert receipt["sha256"] == digest(paper.read_bytes())
+    assert receipt["key"] == got["grant"]["key"]
+
+
+@pytest.mark.parametrize("flags", [[], ["--hard-links"], ["--links"]])
+def test_digests_of_names_and_links(pull, tmp_path, flags):
+    """Into a directory that is there; each name of a file has its digest, and
+    links have none."""
+    p = pull()
+    (p.there / "to").mkdir()
+    (p.here / "t").mkdir()
+    (p.here / "t/one").write_text("x")
+    os.link(p.here / "t/one", p.here / "t/two")
+    if "--links" in flags:
+        (p.here / "t/link").symlink_to("one")
+    paper = tmp_path / "receipt"
+    went_directly(p.scp(["t"], "to", "-r", "--receipt", str(paper), *flags))
+    assert sorted(f["path"] for f in json.loads(paper.read_text())["files"]) \
+        == [str(p.here / "t" / n) for n in ("one", "two")]
+
+
+def test_a_tree_without_files(pull):
+    p = pull()
+    (p.here / "t/d").mkdir(parents=True)
+    done = p.scp(["t"], "new", "-r", "--verify")
+    went_directly(done)
+    assert "there was no file in it" in done.errors
+    assert (p.there / "new/d").is_dir()
+
+
+TELLS = """
+there = {there!r}
+os.mkdir(there)
+for n in ("y", "d/x", ".z"):
+    os.makedirs(os.path.dirname(there + "/" + n), exist_ok=True)
+    got = sftp.read(n)
+    with open(there + "/" + n, "wb") as f:
+        f.write(got if isinstance(got, bytes) else b"")
+one, two, none = (__import__("hashlib").sha256(t).digest()
+                  for t in (b"1", b"2", b""))
+def told(path, digest):
+    say(b"\\1" + string(path) + string(digest))
+"""
+
+
+@pytest.mark.parametrize("lies, says", [
+    ('told("/y", two); told("/d/x", one); told("/.z", none)', None),
+    ('told("/y", one); told("/d/x", one); told("/.z", none)',
+     "t/y: differs from what the target's host has"),
+    ('told("/y", two); told("/.z", none)',
+     "t/d/x: the target's host has told no digest of it"),
+    ("", "t/y: the target's host has told no digest of it"),
+    ('told("/y", two); told("/d/x", one); told("/.z", none); '
+     'told("/more", one)', "t/more: No such file"),
+    ('told("/y", two); told("/d/x", one); told("/.z", none); '
+     'told("/../secret", one)', "make no sense"),
+    ('told("/y", two); told("/d/x", one); told("/.z", none); '
+     'told("/out", one)', "is no regular file")])
+def test_a_target_that_tells_what_it_likes(pull, tmp_path, lies, says):
+    """What it tells makes a copy fail, or is what the source's host has."""
+    code = TELLS.format(there=str(tmp_path / "b/new")) + lies
+    p = pull(path=lying(tmp_path, code))
+    p.tree()
+    if says and "regular" in says:
+        (p.here / "t/out").symlink_to("../secret")
+    paper = tmp_path / "receipt"
+    done = p.scp(["t"], "new", "-r", "--receipt", str(paper))
+    whole = json.loads(paper.read_text())["whole"]
+    assert (done.rc == 0) == whole == (says is None), done
+    assert (says or "and is the same there") in done.errors, done
+
+
+@pytest.mark.parametrize("flag", ["--verify", "--receipt"])
+@pytest.mark.parametrize("why, sources, target", [
+    ("only a directory", ["secret"], "new"),
+    ("only one source", ["t", "t/d"], "."),
+    ("something of that name", ["t"], "there")])
+def test_neither_goes_through_this_machine(pull, tmp_path, flag, why, sources,
+                                           target):
+    """Then nothing is copied, and no receipt is made."""
+    p = pull()
+    p.tree()
+    (p.there / "there/t").mkdir(parents=True)
+    paper = tmp_path / "receipt"
+    done = p.scp(sources, target, "-r",
+                 *([flag, str(paper)] if flag == "--receipt" else [flag]))
+    assert done.rc == 1 and why in done.errors, done
+    assert p.there_is() == {}
+    assert [n for n in os.listdir(tmp_path) if "receipt" in n] == []
 
 
 def test_a_word_that_is_none():
