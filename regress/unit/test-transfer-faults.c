@@ -765,7 +765,7 @@ test_sizes(void **state)
 
 		h.no_digests = true;
 		h.no_stat_ns = i % 4 < 2;
-		h.claimed = sizes[i % 6];
+		h.lies.size = sizes[i % 6];
 		r = host_copy(&h, false, "src", "dst", opts);
 		if (!possible) {
 			assert_int_equal(r, -1);

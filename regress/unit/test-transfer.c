@@ -459,7 +459,7 @@ test_shrinks(void **state)
 static void
 test_shorter_than_told(void **state)
 {
-	struct host h = { .seed = 1, .claimed = 20000000 };
+	struct host h = { .seed = 1, .lies.size = 20000000 };
 
 	(void)state;
 	host_make_file("src", 3000000, 1);

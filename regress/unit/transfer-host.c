@@ -574,8 +574,8 @@ host_copy(struct host *h, bool up, const char *from, const char *to,
 
 	assert_int_equal(stat(from, &st), 0);
 	sftp_attrs_from_stat(&attrs, &st);
-	if (h->claimed != 0)
-		attrs.size = h->claimed;
+	if (h->lies.size != 0)
+		attrs.size = h->lies.size;
 	if (up && h->is_new)
 		assert_int_equal(xfer_put_new(x, from, to), 0);
 	else

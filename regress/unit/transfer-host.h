@@ -65,9 +65,9 @@ struct host {
 		/* Of block-sums: 1: they are none of this file's; 2: there are
 		 * fewer bytes; 3: more. */
 		unsigned sums;
+		uint64_t size; /* of what is downloaded; 0: what it is */
 	} lies;
 	unsigned corrupt;  /* DATA replies until one is damaged; 0: none */
-	uint64_t claimed; /* size of what is downloaded; 0: what it is */
 	void (*added)(void);  /* called when the source is known */
 	/* Called before each turn of the run. */
 	void (*watch)(struct host *h, struct xfer *x);
