@@ -346,6 +346,31 @@ guess_fits(const struct xfer_small *small)
 }
 
 static void
+wrong_removed(void *arg, const struct sftp_reply *reply)
+{
+	struct xfer_file *f = arg;
+
+	f->pending--;
+	if (reply->err == 0)
+		xfer_made_nothing(f);
+	if (!f->x->over)
+		take_ordinary_steps(f);
+}
+
+/* Takes the ordinary steps. They may make no part of that name, so that of the
+ * guess goes first. */
+static void
+guess_anew(struct xfer_file *f)
+{
+	if (!f->up || !f->small.opened) {
+		take_ordinary_steps(f);
+		return;
+	}
+	f->pending++;
+	xfer_part_remove(f, wrong_removed);
+}
+
+static void
 guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 {
 	struct xfer_small *small = &f->small;
@@ -361,7 +386,7 @@ guess_end(struct xfer_file *f, const struct sftp_reply *reply)
 		    f->target.attrs.mode != f->part.made.mode)))
 		f->small.outcome = XFER_GUESS_WRONG;
 	if (f->small.outcome == XFER_GUESS_WRONG) {
-		take_ordinary_steps(f);
+		guess_anew(f);
 	} else if (f->up) {
 		count_moved(f);
 		if (is_exact(f))
@@ -403,7 +428,9 @@ guess_made(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
 
-	if (reply->err == 0 && reply->type == SFTP_ATTRS) {
+	/* A handle that was guessed wrong is another file's. */
+	if (reply->err == 0 && reply->type == SFTP_ATTRS &&
+	    guess_fits(&f->small)) {
 		xfer_part_opened(f, &reply->attrs);
 		xfer_made_written(f, &reply->attrs);
 		xfer_tail_written(f, &reply->attrs);
