@@ -220,8 +220,7 @@ def test_a_wider_path(three, first):
     and what the links in it lead to is beside it."""
     sftp = Sftp(in_by(three, grant_of(three, first)))
     out = ["../outside", "/../outside", "../t/../outside",
-           str(three.root.parent / "outside"), "/etc/passwd", "link", "~/x",
-           "~"]
+           str(three.root.parent / "outside"), "/etc/passwd", "link", "~/x"]
     for path in out:
         assert not isinstance(sftp.read(path), bytes), path
         assert sftp.write(path, b"evil") != OK, path
