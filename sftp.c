@@ -50,6 +50,8 @@ static struct {
 	struct copy_flags flags;
 	const char *subsystem;	/* -s */
 	const char *batch_file; /* NULL: none */
+	int read_errno;		/* why the batch file could not be read to its
+				 * end; or 0 */
 	bool batch_messages;	/* -N: messages are shown during a batch, too */
 	struct xfer_opts xfer;
 	struct loop *loop;
@@ -188,6 +190,8 @@ plain_line(void *arg)
 			putchar('\n');
 			return g.line;
 		}
+		if (n < 0 && !interrupted)
+			g.read_errno = errno;
 		if (n <= 0 || len > LINE_MAX_BYTES)
 			g.lines_end = true;
 		else
@@ -410,6 +414,11 @@ converse(const struct xfer_target *t, const char *local)
 	if (r < 0)
 		lost(r);
 	edit_end();
+	if (batch && g.read_errno != 0) {
+		fprintf(stderr, "%s: %s: %s\n", called_name("hpnsftp"),
+		    g.batch_file, strerror(g.read_errno));
+		r = SHELL_FAILED;
+	}
 	return r == SHELL_FAILED ? 1 : 0;
 }
 

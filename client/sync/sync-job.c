@@ -309,8 +309,12 @@ end_plan(const struct sync_run *run, enum sync_exit status)
 	if (r == 0)
 		r = job_put_plan(job.dir, &job.plan);
 	if (r != 0) {
-		fprintf(stderr, "%s: the plan could not be written: %s\n",
-		    called_name("hpnsync"), words_of(r));
+		const char *why = words_of(r);
+		char *shown = xstr_escape(job.path);
+
+		fprintf(stderr, "%s: %s: the plan could not be written: %s\n",
+		    called_name("hpnsync"), shown, why);
+		free(shown);
 		return SYNC_EXIT_OUTPUT;
 	}
 	for (uint32_t i = 0; i < job.plan.n; i++) {

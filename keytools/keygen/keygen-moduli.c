@@ -96,14 +96,14 @@ take_options(const struct keygen_options *o, struct moduli_options *w,
 }
 
 static void
-put_line(FILE *to, const struct modulus *m)
+put_line(const struct keygen_options *o, FILE *to, const struct modulus *m)
 {
 	struct buf line = { 0 };
 
 	if (moduli_format(&line, m) != 0)
 		fatal("out of memory");
 	if (fwrite(buf_data(&line), 1, buf_len(&line), to) != buf_len(&line))
-		fatal("Cannot write: %s", strerror(errno));
+		fatal("Cannot write %s: %s", o->args[0], strerror(errno));
 	buf_clear(&line);
 }
 
@@ -130,6 +130,7 @@ close_output(const struct keygen_options *o, FILE *to)
 /* ---- candidates --------------------------------------------------------- */
 
 struct candidates {
+	const struct keygen_options *o;
 	FILE *to;
 	unsigned long count;
 };
@@ -139,7 +140,7 @@ on_candidate(void *arg, const struct modulus *m)
 {
 	struct candidates *c = arg;
 
-	put_line(c->to, m);
+	put_line(c->o, c->to, m);
 	c->count++;
 	return 0;
 }
@@ -165,7 +166,7 @@ static int
 generate(const struct keygen_options *o)
 {
 	struct moduli_options w = { .bits = BITS_DEFAULT };
-	struct candidates c = { .count = 0 };
+	struct candidates c = { .o = o };
 	struct buf start = { 0 };
 	int r;
 
@@ -192,6 +193,7 @@ generate(const struct keygen_options *o)
 /* ---- tests -------------------------------------------------------------- */
 
 struct screening {
+	const struct keygen_options *o;
 	struct moduli_options w;
 	FILE *to;
 	int64_t line, done, found;
@@ -260,7 +262,7 @@ screen_line(struct screening *s, const char *line)
 		 * generator. */
 		buf_reset(&m.generator);
 		buf_put_u8(&m.generator, (uint8_t)s->w.generator);
-		put_line(s->to, &m);
+		put_line(s->o, s->to, &m);
 	}
 	moduli_clear(&m);
 	return passed;
@@ -293,7 +295,7 @@ screen_lines(const struct keygen_options *o, struct screening *s, FILE *from,
 static int
 screen(const struct keygen_options *o)
 {
-	struct screening s = { .w = { .generator = 2 },
+	struct screening s = { .o = o, .w = { .generator = 2 },
 		.noted_ms = clock_ms() };
 	FILE *from = stdin;
 	int64_t done_before = 0;
@@ -309,7 +311,8 @@ screen(const struct keygen_options *o)
 	s.to = open_output(o, "a");
 	screen_lines(o, &s, from, done_before);
 	if (ferror(from))
-		fatal("Cannot read the candidates: %s", strerror(errno));
+		fatal("Cannot read %s: %s", from == stdin ? "the candidates" :
+			o->file, strerror(errno));
 	write_checkpoint(o, &s);
 	close_output(o, s.to);
 	if (from != stdin)

@@ -90,7 +90,8 @@ load_signature(const struct keygen_options *o, struct sshsig *s)
 	int r = file_read(o->ca, &text, SIGNATURE_MAX);
 
 	if (r != 0) {
-		log_error("Couldn't read signature file: %s", err_text(r));
+		log_error("Couldn't read signature file %s: %s", o->ca,
+		    err_text(r));
 		return false;
 	}
 	r = sshsig_parse(buf_span(&text), s);

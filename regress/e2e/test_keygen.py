@@ -791,6 +791,20 @@ def test_moduli_refused(tmp_path, args):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")
+def test_messages_name_their_file(tmp_path):
+    """One that is full, one that is no file, one that is not there."""
+    for args, told in [
+            (["-M", "generate", "-O", "bits=640", "/dev/full"],
+             "Cannot write /dev/full: No space left on device"),
+            (["-M", "screen", "-f", tmp_path, "out"],
+             f"Cannot read {tmp_path}: Is a directory"),
+            (["-Y", "verify", "-f", "none", "-I", "me", "-n", "file", "-s",
+              "nosig"], "signature file nosig: No such file")]:
+        refused = keygen(*args, cwd=tmp_path, stdin=b"")
+        assert refused.rc == 255 and told in refused.errors, refused
+
+
 def test_bad_candidates_and_checkpoints(tmp_path):
     note = tmp_path / "note"
     note.write_text("x\n")

@@ -407,6 +407,13 @@ def test_the_servers_reason(place):
         assert f'remote rmdir "{place}/full": Failure' in done.errors, done
 
 
+def test_batch_that_cannot_be_read(tmp_path):
+    """That is no end of the file: the commands have not all been done."""
+    done = run([SFTP, "-D", OUR_SERVER, "-b", tmp_path])
+    assert done.rc == 1, done
+    assert done.errors == f"hpnsftp: {tmp_path}: Is a directory\n", done
+
+
 def test_lines_that_scripts_read(place, tmp_path):
     done = sftp("get a x1", "put a x2", "rm x2", "chmod 600 a", "get nosuch",
                 batch=False, cwd=place)

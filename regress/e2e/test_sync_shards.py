@@ -13,6 +13,8 @@ import time
 
 import pytest
 import sync_ways
+
+import harness
 from harness import LONG, clean_env, have, hpn, is_part, run
 
 SYNC = hpn("sync")
@@ -425,3 +427,19 @@ def test_killed_plan(small, tmp_path, ends):
     done = run([SYNC, "-a", "--plan", place, "--shards=2",
                 *ends(f"{tmp_path}/from/", tmp_path / "to")])
     assert done.rc == 255 and not place.exists(), done
+
+
+@pytest.mark.skipif(bool(harness.mount_problem()),
+                    reason=str(harness.mount_problem()))
+def test_plan_on_a_full_disk(tmp_path):
+    """The line says which plan it is that could not be written."""
+    (tmp_path / "from").mkdir()
+    (tmp_path / "from/f").write_text("x")
+    (tmp_path / "small").mkdir()
+    done = run(["unshare", "-m", "sh", "-ec", "mount -t tmpfs -o size=4k none "
+                "\"$1\" && echo old >\"$1/old\" && shift && \"$@\"", "sh",
+                tmp_path / "small", SYNC, "-a", f"--plan={tmp_path}/small/job",
+                "--shards=2", f"{tmp_path}/from/", tmp_path / "to"])
+    assert done.rc == 11, done
+    assert done.errors == f"hpnsync: {tmp_path}/small/job: the plan could " \
+        "not be written: No space left on device\n", done
