@@ -224,6 +224,8 @@ def make_server(tmp_path, keys):
                         else "no stock sshd is installed")
         kw.setdefault("authorized", USER_KEYS)
         if "Survive" in config and IS_ROOT:
+            if why := harness.mount_problem():
+                pytest.skip(why)
             kw.setdefault("within", harness.meets_alone())
         server = Server(kind, tmp_path / f"server{len(made)}", keys,
                         config=config, **kw)

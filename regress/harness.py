@@ -536,8 +536,10 @@ def leave_no_agents_directory():
 
 # ---- network -----------------------------------------------------------
 
+@functools.cache
 def mount_problem():
-    """Why a test can mount nothing here for itself alone, or None."""
+    """Why a test can mount nothing here for itself alone, or None. (In a root
+    that is no mount point, as below chroot(8), nothing can be.)"""
     if not IS_ROOT:
         return "needs root: mounts"
     if run(["unshare", "-m", "--propagation", "private", "mount", "--bind",
