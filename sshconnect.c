@@ -497,8 +497,8 @@ connect_proxy(struct sshlink *link, const struct client_conf *conf)
 	return r;
 }
 
-static bool
-passes_descriptor(const struct client_conf *conf)
+bool
+sshlink_is_single(const struct client_conf *conf)
 {
 	return conf->mux.proxy_use_fdpass && conf->tcp.proxy_command != NULL;
 }
@@ -514,7 +514,7 @@ sshlink_open(struct sshlink *link, struct client_conf *conf)
 	if (!has_proxy(conf))
 		return connect_tcp(link, conf);
 	r = connect_proxy(link, conf);
-	return r == 0 && passes_descriptor(conf) ? take_descriptor(link) : r;
+	return r == 0 && sshlink_is_single(conf) ? take_descriptor(link) : r;
 }
 
 int
@@ -544,8 +544,7 @@ sshlink_open_further(struct sshlink *link, const struct sshlink *first,
 	const struct sockaddr *peer = (const struct sockaddr *)&first->peer;
 
 	*link = (struct sshlink){ .fd = -1, .fd_out = -1 };
-	if (passes_descriptor(conf)) /* waiting for the descriptor would
-				      * block */
+	if (sshlink_is_single(conf))
 		return ERR_UNSUPPORTED;
 	if (has_proxy(conf))
 		return connect_proxy(link, conf);

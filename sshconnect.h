@@ -35,9 +35,13 @@ struct sshlink {
 /* Connects as conf says. Errors were logged. conf->host.port becomes the port
  * that answered, which tokens and known_hosts then use. */
 int sshlink_open(struct sshlink *link, struct client_conf *conf) must_check;
+/* Can there be no further connections, since a proxy command passes its
+ * descriptor (ProxyUseFdpass)? To wait for it would block. */
+bool sshlink_is_single(const struct client_conf *conf);
 /* Opens the link of a further connection: to the address and port at which
- * `first` was answered, or through another process of the proxy command. Does
- * not wait for the connect, and does not log if it fails. */
+ * `first` was answered, or through another process of the proxy command.
+ * ERR_UNSUPPORTED: sshlink_is_single(). Does not wait for the connect, and does
+ * not log if it fails. */
 int sshlink_open_further(struct sshlink *link, const struct sshlink *first,
     const struct client_conf *conf) must_check;
 /* Makes a link that is not open, as `first` for further links to this numeric

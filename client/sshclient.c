@@ -321,7 +321,8 @@ prepare_survive(struct sshclient *c)
 		.waits = c->p.waits,
 		.arg = c->p.arg };
 
-	if (c->p.survives && c->conf->tcp.survive && !c->p.proxied)
+	if (c->p.survives && c->conf->tcp.survive && !c->p.proxied &&
+	    !sshlink_is_single(c->conf))
 		c->survive = survive_new(&params);
 }
 

@@ -458,6 +458,25 @@ def test_another_server_sees_nothing(tmp_path, keys, survive):
     assert not [p for p in heard[0].log if b"survive" in p or b"resume" in p]
 
 
+@pytest.mark.parametrize("passes", [False, True])
+def test_not_over_a_descriptor_that_was_passed(make_server, tmp_path, passes):
+    """There can be no other connection, so none is asked for."""
+    server = make_server(YES)
+    script = tmp_path / "passes.py"
+    script.write_text(
+        "import array, socket, sys\n"
+        "there = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
+        "socket.socket(fileno=1).sendmsg([b'x'], [(socket.SOL_SOCKET, "
+        "socket.SCM_RIGHTS, array.array('i', [there.fileno()]))])\n")
+    options = [f"ProxyCommand=python3 {script} {server.port}",
+               "ProxyUseFdpass=yes"] if passes else []
+    wait = f"for i in 1 2 3 4 5 6 7 8 9 10; do grep -q 'session survives' " \
+           f"{server.log} && exit 3; sleep .1; done; exit 4"
+    done = Client("hpn", server, options=[*QUICK, *options]).ssh(
+        wait, timeout=LONG)
+    assert done.rc == (4 if passes else 3), done
+
+
 @pytest.mark.parametrize("config,options", [
     ("LogLevel VERBOSE\n", QUICK), (YES, QUICK[1:]),
     (YES, [*QUICK, "Compression=yes"]), (YES, [*QUICK, "Ciphers=aes128-cbc"]),
