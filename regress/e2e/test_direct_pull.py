@@ -137,7 +137,8 @@ def test_a_receipt(pull, tmp_path):
         str(p.here / "t" / n): (len(c), digest(c), digest(c))
         for n, c in tree.items()}
     assert p.there_is() == {f"new/{n}": c for n, c in tree.items()}
-    assert harness.wait_for(lambda: "receipt" in log.read_text())
+    assert harness.wait_for(lambda: re.search(
+        r'"event": ?"receipt".*\n', log.read_text()))
     receipt, = [e for e in map(json.loads, log.read_text().splitlines())
                 if e["event"] == "receipt"]
     assert receipt["sha256"] == digest(paper.read_bytes())
