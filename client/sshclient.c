@@ -34,8 +34,8 @@
  * ever. */
 enum { FURTHER_TIMEOUT_S = 20 };
 
-static uint32_t
-peer_traits(const struct sshclient *c)
+uint32_t
+sshclient_peer_traits(const struct sshclient *c)
 {
 	return kex_peer_traits(sshlogin_kex(c->login));
 }
@@ -189,7 +189,7 @@ start_metrics(struct sshclient *c)
 	uint64_t quiet_ms = c->p.measured ? REPORT_MS :
 	    log_get_level() >= LOG_LVL_VERBOSE ? VERBOSE_MS : 0;
 
-	if ((peer_traits(c) & PEER_TELLS_METRICS) == 0)
+	if ((sshclient_peer_traits(c) & PEER_TELLS_METRICS) == 0)
 		quiet_ms = 0;
 	/* The files of Metrics are about the first connection only. */
 	if (c->p.first != NULL && (!c->p.measured || c->conf->data.metrics))
@@ -726,7 +726,7 @@ sshclient_fill(const struct sshclient *c, struct session_params *s)
 	s->channels = c->channels;
 	s->private_forwards = c->from_server.private_forwards;
 	s->forwards = c->from_server.forwards;
-	s->peer_traits = peer_traits(c);
+	s->peer_traits = sshclient_peer_traits(c);
 	s->quiet = c->p.first != NULL;
 	s->began_ms = c->began_ms;
 	/* Even if this program takes the data, standard error of the server's

@@ -185,6 +185,8 @@ bool sshclient_measure(const struct sshclient *c, struct why_slow *out,
     bool limits);
 /* The software that the server has named; NULL: it has not yet. */
 const char *sshclient_peer(const struct sshclient *c);
+/* Its traits (peer-version.h), once it has logged in. */
+uint32_t sshclient_peer_traits(const struct sshclient *c);
 
 /* Logs (for -v) how many bytes were transferred since the login. */
 void sshclient_tell_transferred(const struct sshclient *c);

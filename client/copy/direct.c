@@ -264,7 +264,7 @@ get_grant(struct direct *d)
 
 	put_fields(d, &fields);
 	if (c != NULL && !sshclient_is_distrusted(c) &&
-	    (peer_version_traits(sshclient_peer(c)) & PEER_FORGIVES) != 0 &&
+	    (sshclient_peer_traits(c) & PEER_FORGIVES) != 0 &&
 	    (r = buf_err(&fields)) == 0)
 		r = channels_global_request(sshclient_channels(c),
 		    "grant@hpnssh.org", &fields, on_grant, d);

@@ -502,15 +502,6 @@ backlog_acked(int fd)
 	return t.v[TCP_BYTES_ACKED];
 }
 
-static bool
-widens_windows(const struct sshclient *c)
-{
-	const char *peer = sshclient_peer(c);
-
-	return peer != NULL &&
-	    (peer_version_traits(peer) & PEER_WIDENS_WINDOWS) != 0;
-}
-
 static void
 streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 {
@@ -538,7 +529,8 @@ streams_path(void *arg, const struct sftp *s, struct xfer_stream_stats *out)
 	out->network_stall_ms = times.network_ms;
 	if (c != NULL)
 		out->send_window = channel_peer_window_top(c);
-	out->widens = widens_windows(conn->client);
+	out->widens = (sshclient_peer_traits(conn->client) &
+			  PEER_WIDENS_WINDOWS) != 0;
 }
 
 static int

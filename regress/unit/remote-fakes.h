@@ -157,6 +157,13 @@ sshclient_peer(const struct sshclient *c)
 	return NULL;
 }
 
+uint32_t
+sshclient_peer_traits(const struct sshclient *c)
+{
+	(void)c;
+	return 0;
+}
+
 void
 sshclient_forget_answer(struct sshclient *c)
 {
