@@ -369,10 +369,9 @@ decide(struct check_lanes *m, uint64_t now, struct xfer_streams_view *v)
 	s.seconds_left = SECONDS_LEFT;
 	s.bulk_left = BULK_LEFT;
 	s.max = m->c->copy.connections;
-	s.confined = v->fixed &&
-	    (m->channels_stopped || (v->held && add == 0));
+	s.window_bound = xfer_window_bound(v, add, m->channels_stopped);
 	m->out->held = v->held;
-	if (!v->held || add == 0 || m->channels_stopped)
+	if (!v->held || s.window_bound)
 		m->to_open += xfer_growth_next(&m->growth, &s);
 	m->samples++;
 	m->queued += v->least_us != 0 &&
@@ -398,6 +397,7 @@ grow(struct check_lanes *m, uint64_t now)
 		m->to_open += xfer_growth_begin(&m->growth, early);
 	open_more(m);
 	let_idle(m);
+	open_channels(m, xfer_channels_next(m->channels, &v), v.busy);
 	if (now - m->sampled_ms >= MAX((uint64_t)SAMPLE_MS, v.rtt_ms) &&
 	    m->moved > m->sample_moved)
 		decide(m, now, &v);

@@ -79,7 +79,7 @@ test_growth_in_slow_start(void **state)
 		.tcp_window = (uint64_t)UINT16_MAX << 7, .bulk_left = 60 << 20,
 		.connections = 1, .ready = 4 };
 	struct xfer_sample large = small, tree = small, unknown = small,
-			   begins = small, confined = small;
+			   begins = small, bound = small;
 	struct xfer_growth g;
 
 	(void)state;
@@ -87,12 +87,12 @@ test_growth_in_slow_start(void **state)
 	tree.bulk_left = 1 << 20;
 	unknown.tcp_window = 0;
 	begins.in_trip = 32767;
-	confined.tcp_window *= 2;
-	confined.confined = true;
+	bound.tcp_window *= 2;
+	bound.window_bound = true;
 	for (int rate = 0; rate <= 300000; rate += 300000) {
 		const struct xfer_sample *alone[] = { &large, &tree, &unknown,
 			&begins };
-		const struct xfer_sample *joined[] = { &small, &confined };
+		const struct xfer_sample *joined[] = { &small, &bound };
 		struct xfer_sample s;
 
 		for (size_t i = 0; i < ARRAY_LEN(alone); i++) {
@@ -361,6 +361,27 @@ test_sample_of_a_view(void **state)
 	v.rate = 0;
 	s = xfer_sample_of(&v);
 	assert_true(s.top >= 0 && s.top <= 0);
+}
+
+/* Windows limit an upload for good where they do not follow the path, and no
+ * further channel is due, or one was refused. */
+static void
+test_window_bound(void **state)
+{
+	struct xfer_streams_view v = { .fixed = true };
+
+	(void)state;
+	for (int i = 0; i < 8; i++) {
+		bool held = (i & 1) != 0, refused = (i & 2) != 0;
+		unsigned add = (i & 4) != 0 ? 3 : 0;
+
+		v.held = held;
+		v.fixed = true;
+		assert_int_equal(xfer_window_bound(&v, add, refused),
+		    refused || (held && add == 0));
+		v.fixed = v.held = false;
+		assert_false(xfer_window_bound(&v, add, refused));
+	}
 }
 
 /* Over a long path channels are opened before there is data, for what is much
@@ -668,6 +689,7 @@ main(void)
 		cmocka_unit_test(test_login_pays),
 		cmocka_unit_test(test_trips_of_a_view),
 		cmocka_unit_test(test_sample_of_a_view),
+		cmocka_unit_test(test_window_bound),
 		cmocka_unit_test(test_channels),
 		cmocka_unit_test(test_lags),
 		cmocka_unit_test(test_growth_is_bounded),

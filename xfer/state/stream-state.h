@@ -50,9 +50,7 @@ struct xfer_sample {
 	/* most bytes that a connection can have under way, by the hosts'
 	 * buffers; 0: unknown */
 	uint64_t tcp_window;
-	/* An upload whose channel windows do not follow the path, as those of
-	 * stock servers, and there can be no more channels. */
-	bool confined;
+	bool window_bound; /* see xfer_window_bound() */
 	double top;	    /* the fastest connection's share of rate */
 	double seconds_left; /* until all work is done, at that rate */
 	uint64_t bulk_left;  /* bytes left of the files that move */

@@ -253,7 +253,7 @@ has_room(const struct xfer_growth *g, const struct xfer_sample *s)
 	bool small = s->tcp_window != 0 && s->tcp_window <= SMALL_WINDOW;
 
 	return g->filled_ms == 0 && s->in_trip >= OPEN_BYTES &&
-	    (small || s->confined) && s->bulk_left >= BULK_WORTH;
+	    (small || s->window_bound) && s->bulk_left >= BULK_WORTH;
 }
 
 /* May connections be added? Yes if the rate does not rise, or the path has
@@ -411,6 +411,12 @@ xfer_channels_next(unsigned have, const struct xfer_streams_view *s)
 	    s->bulk_left >= BULK_WORTH))
 		return 0;
 	return have < CHANNELS_MAX ? MIN(add, CHANNELS_MAX - have) : 0;
+}
+
+bool
+xfer_window_bound(const struct xfer_streams_view *v, unsigned add, bool refused)
+{
+	return v->fixed && (refused || (v->held && add == 0));
 }
 
 /* --- how much --- */

@@ -32,6 +32,11 @@ struct xfer_sample xfer_sample_of(const struct xfer_streams_view *v);
 unsigned xfer_growth_next(struct xfer_growth *g, const struct xfer_sample *s);
 /* How many channels to open now, if there are `have`. */
 unsigned xfer_channels_next(unsigned have, const struct xfer_streams_view *s);
+/* Is an upload limited by channel windows that do not follow the path, as those
+ * of stock servers, and can there be no further channel? add: how many are due
+ * now; refused: the server has refused one. */
+bool xfer_window_bound(const struct xfer_streams_view *v, unsigned add,
+    bool refused);
 /* Would l finish len more bytes after the estimated end of the whole
  * transfer? Then it declines them. */
 bool xfer_stream_lags(const struct xfer_stream *l, uint32_t len);

@@ -523,7 +523,7 @@ log_sample(const struct xfer_sample *s, const struct xfer_growth *g,
 
 static void
 grow_connections(struct xfer *x, uint64_t now, double rate,
-    const struct xfer_streams_view *view, bool no_channels)
+    const struct xfer_streams_view *view, bool window_bound)
 {
 	struct xfer_growth *g = &x->grow.connections;
 	struct xfer_sample s = xfer_sample_of(view);
@@ -534,7 +534,7 @@ grow_connections(struct xfer *x, uint64_t now, double rate,
 	s.seconds_left = rate > 0 ? bytes_left(x) / rate : 0;
 	s.bulk_left = view->bulk_left;
 	s.max = x->opts.connections_max;
-	s.confined = view->fixed && no_channels;
+	s.window_bound = window_bound;
 	add = xfer_growth_next(g, &s);
 	x->grow.to_open += add;
 	log_sample(&s, g, add);
@@ -646,16 +646,17 @@ grow(struct xfer *x, uint64_t now, struct xfer_streams_view *view)
 {
 	uint64_t took = now - x->measured.sample_ms;
 	unsigned add;
+	bool bound;
 
 	xfer_view_complete(view, x->measured.sample_arrived,
 	    x->measured.stalled_ms, took);
 	add = xfer_channels_next(x->grow.channels, view);
 	grow_channels(x, add, view->busy);
-	if (!view->held || add == 0 || x->grow.channels_stopped)
+	bound = xfer_window_bound(view, add, x->grow.channels_stopped);
+	if (!view->held || bound)
 		grow_connections(x, now,
 		    (double)(x->measured.acked - x->measured.sample_acked) *
-			1000 / (double)took, view,
-		    x->grow.channels_stopped || (view->held && add == 0));
+			1000 / (double)took, view, bound);
 }
 
 void
