@@ -160,30 +160,35 @@ write_out(struct direct_sums *s, struct buf *b)
 	buf_clear(b);
 }
 
+/* One of the two hosts, with what is known of it. */
+static void
+put_host(struct buf *b, const char *name, const char *host, const char *user,
+    int port, struct span hostkey)
+{
+	json_put_key(b, name);
+	buf_printf(b, "{\"host\":");
+	json_put_string(b, host);
+	if (user != NULL)
+		json_put_text(b, "user", user);
+	if (port != 0)
+		json_put_number(b, "port", (uint64_t)port);
+	put_fingerprint(b, "hostkey", hostkey);
+	buf_printf(b, "}");
+}
+
 /* The host that tells, as the user has named it: hpnssh connects to it. */
 static void
 put_teller(struct buf *b, const char *name, const struct direct_parties *who)
 {
-	json_put_key(b, name);
-	buf_printf(b, "{\"host\":");
-	json_put_string(b, who->teller->host);
-	if (who->teller->user != NULL)
-		json_put_text(b, "user", who->teller->user);
-	if (who->teller->port != 0)
-		json_put_number(b, "port", (uint64_t)who->teller->port);
-	buf_printf(b, "}");
+	const struct xfer_target *t = who->teller;
+
+	put_host(b, name, t->host, t->user, t->port, (struct span){ NULL, 0 });
 }
 
 static void
 put_asked(struct buf *b, const char *name, const struct direct_parties *who)
 {
-	json_put_key(b, name);
-	buf_printf(b, "{\"host\":");
-	json_put_string(b, who->host);
-	json_put_text(b, "user", who->user);
-	json_put_number(b, "port", (uint64_t)who->port);
-	put_fingerprint(b, "hostkey", who->hostkey);
-	buf_printf(b, "}");
+	put_host(b, name, who->host, who->user, who->port, who->hostkey);
 }
 
 static void
