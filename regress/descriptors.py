@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: ISC
-"""Descriptors of other processes, as root, or a debugger, may take them."""
+"""Descriptors of other processes: as root, or a debugger, may take them, and as
+a proxy command passes its own (ProxyUseFdpass)."""
 import ctypes
 import os
 
@@ -17,3 +18,20 @@ def copy_of(pid, number):
         return fd
     finally:
         os.close(process)
+
+
+PASSES = """
+import array, socket, sys
+there = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
+us = socket.socket(fileno=1)
+us.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                     array.array("i", [there.fileno()]))])
+"""
+
+
+def passing_proxy(directory, port, program=PASSES):
+    """Options of a client whose proxy command connects to the port and passes
+    the descriptor, or does what another program does."""
+    script = directory / "passes.py"
+    script.write_text(program)
+    return ["ProxyUseFdpass=yes", f"ProxyCommand=python3 {script} {port}"]

@@ -8,6 +8,7 @@ import subprocess
 import time
 
 import pytest
+from descriptors import passing_proxy
 from fakes import FakeServer, hold
 from rawssh import packet
 
@@ -261,26 +262,14 @@ def test_peer_that_stops_is_not_waited_for(talk):
 
 # ---- ProxyUseFdpass ------------------------------------------------------
 
-PASSES = """
-import array, socket, sys
-there = socket.create_connection(("127.0.0.1", int(sys.argv[1])))
-us = socket.socket(fileno=1)
-us.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
-                     array.array("i", [there.fileno()]))])
-"""
-
-
-def passing(server, tmp_path, program):
-    script = tmp_path / "passes.py"
-    script.write_text(program)
+def passing(server, tmp_path, *program):
     return Client("hpn", server, log_level="INFO").ssh_args(
-        "ProxyUseFdpass=yes",
-        f"ProxyCommand=python3 {script} {server.port}")
+        *passing_proxy(tmp_path, server.port, *program))
 
 
 def test_proxy_passes_its_descriptor(server, tmp_path):
     """The connection is the one that the command made, which has ended."""
-    done = run([*passing(server, tmp_path, PASSES),
+    done = run([*passing(server, tmp_path),
                 "echo $SSH_CONNECTION | cut -d' ' -f4"])
     assert (done.rc, done.out) == (0, f"{server.port}\n".encode()), done
     assert done.errors == ""

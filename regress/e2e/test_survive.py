@@ -12,6 +12,7 @@ import time
 
 import pytest
 from certify import authority, certify
+from descriptors import passing_proxy
 from faults.proxy import Fault, Proxy, for_connections
 from forwarding import (exactly, forward_to, free_port,  # noqa: F401
                         reach, service)
@@ -462,14 +463,7 @@ def test_another_server_sees_nothing(tmp_path, keys, survive):
 def test_not_over_a_descriptor_that_was_passed(make_server, tmp_path, passes):
     """There can be no other connection, so none is asked for."""
     server = make_server(YES)
-    script = tmp_path / "passes.py"
-    script.write_text(
-        "import array, socket, sys\n"
-        "there = socket.create_connection(('127.0.0.1', int(sys.argv[1])))\n"
-        "socket.socket(fileno=1).sendmsg([b'x'], [(socket.SOL_SOCKET, "
-        "socket.SCM_RIGHTS, array.array('i', [there.fileno()]))])\n")
-    options = [f"ProxyCommand=python3 {script} {server.port}",
-               "ProxyUseFdpass=yes"] if passes else []
+    options = passing_proxy(tmp_path, server.port) if passes else []
     wait = f"for i in 1 2 3 4 5 6 7 8 9 10; do grep -q 'session survives' " \
            f"{server.log} && exit 3; sleep .1; done; exit 4"
     done = Client("hpn", server, options=[*QUICK, *options]).ssh(
