@@ -27,7 +27,7 @@ poll		ac_cv_func_epoll_create1=no		ready loop
 resolver	ac_cv_have_decl_res_nquery=no		dns sshfp
 hardening	--disable-hardening			sandbox
 server		--disable-server			client-conf ssh-flags agent-socket
-tsan		--enable-tsan				packet-threads cipher-ctr-mt penalties
+tsan		--enable-tsan				packet-threads cipher-ctr-mt penalties worker pipeline packet-resume connection-resume connection-survive survive-talk sftp-serve-walk sftp-serve-walk-early walk-reader
 bare		@all					client-conf server-conf ssh-flags sandbox dns
 cross		@cross					-
 arm64		@arm64					-

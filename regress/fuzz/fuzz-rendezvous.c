@@ -35,12 +35,12 @@ ask(struct rd in)
 }
 
 static void
-answer(struct rd in)
+answer(struct rd in, bool about_grant)
 {
 	struct rendezvous_answer a;
 	struct buf b = { 0 };
 
-	if (rendezvous_get_answer(in, &a) == 0 &&
+	if (rendezvous_get_answer(in, about_grant, &a) == 0 &&
 	    a.verdict != RENDEZVOUS_OTHER_VERSION) {
 		if (*rendezvous_verdict_text(a.verdict) == '\0' ||
 		    a.n > RENDEZVOUS_PROOFS_MAX)
@@ -89,7 +89,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 		ask(rd_from(data + 1, len - 1));
 		break;
 	case 1:
-		answer(rd_from(data + 1, len - 1));
+		answer(rd_from(data + 1, len - 1), false);
+		answer(rd_from(data + 1, len - 1), true);
 		break;
 	case 2:
 		ask_to_resume(rd_from(data + 1, len - 1));

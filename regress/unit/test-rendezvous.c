@@ -242,7 +242,8 @@ the_answer(void **state)
 
 	(void)state;
 	rendezvous_put_answer(&b, &a);
-	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got), 0);
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), false, &got),
+	    0);
 	assert_int_equal(got.verdict, RENDEZVOUS_GOOD);
 	assert_int_equal(got.age_ms, 7);
 	assert_int_equal(got.pid, 9);
@@ -253,21 +254,23 @@ the_answer(void **state)
 	    span_equals(got.auth_info, "lines\n"));
 	for (size_t n = 0; n < buf_len(&b); n++)
 		assert_true(rendezvous_get_answer(rd_from(buf_data(&b), n),
-				&got) < 0);
+				false, &got) < 0);
 	buf_clear(&b);
 	for (int v = RENDEZVOUS_UNKNOWN; v < RENDEZVOUS_VERDICTS; v++) {
 		a.verdict = (enum rendezvous_verdict)v;
 		rendezvous_put_answer(&b, &a);
 		assert_int_equal(buf_len(&b), 2);
-		assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got),
-		    0);
+		assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), false,
+				     &got), 0);
 		assert_int_equal(got.verdict, v);
 		assert_true(*rendezvous_verdict_text(got.verdict) != '\0');
 		buf_clear(&b);
 	}
-	assert_int_equal(rendezvous_get_answer(rd_from("\1\7", 2), &got),
+	assert_int_equal(rendezvous_get_answer(rd_from("\1\7", 2), false,
+			     &got),
 	    ERR_FORMAT);
-	assert_int_equal(rendezvous_get_answer(rd_from("\2\0more", 6), &got),
+	assert_int_equal(rendezvous_get_answer(rd_from("\2\0more", 6),
+			     false, &got),
 	    0);
 	assert_int_equal(got.verdict, RENDEZVOUS_OTHER_VERSION);
 	/* More methods than there may be. */
@@ -275,9 +278,46 @@ the_answer(void **state)
 	buf_put_u64(&b, 0);
 	buf_put_u32(&b, 0);
 	buf_put_u32(&b, RENDEZVOUS_PROOFS_MAX + 1);
-	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), &got),
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&b), false, &got),
 	    ERR_LIMIT);
 	buf_clear(&b);
+}
+
+/* A login by a grant is confined by the answer's scope. So an answer that lost
+ * it, or that is about something else, is refused. */
+static void
+the_scope(void **state)
+{
+	struct rendezvous_answer a = { .verdict = RENDEZVOUS_GOOD,
+		.proofs = { { s("publickey"), s("blob") } },
+		.n = 1 }, got;
+	struct buf with = { 0 }, without = { 0 }, empty = { 0 };
+
+	(void)state;
+	rendezvous_put_answer(&without, &a);
+	buf_put(&empty, buf_data(&without), buf_len(&without));
+	buf_put_string(&empty, "", 0);
+	a.scope = s("scope");
+	rendezvous_put_answer(&with, &a);
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&with), true,
+			     &got), 0);
+	assert_true(span_equals(got.scope, "scope"));
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&without), false,
+			     &got), 0);
+	assert_int_equal(got.scope.len, 0);
+	assert_true(rendezvous_get_answer(rd_from_buf(&with), false, &got) < 0);
+	assert_true(rendezvous_get_answer(rd_from_buf(&without), true,
+			&got) < 0);
+	assert_int_equal(rendezvous_get_answer(rd_from_buf(&empty), true,
+			     &got), ERR_FORMAT);
+	assert_true(rendezvous_get_answer(rd_from_buf(&empty), false,
+			&got) < 0);
+	for (size_t n = 0; n < buf_len(&with); n++)
+		assert_true(rendezvous_get_answer(rd_from(buf_data(&with), n),
+				true, &got) < 0);
+	buf_clear(&with);
+	buf_clear(&without);
+	buf_clear(&empty);
 }
 
 int
@@ -290,6 +330,7 @@ main(void)
 		cmocka_unit_test(names_of_nobody),
 		cmocka_unit_test(the_question),
 		cmocka_unit_test(the_answer),
+		cmocka_unit_test(the_scope),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -303,7 +303,9 @@ answer_question(struct monitor_tickets *t, int fd, const struct buf *question,
 		return r;
 	*good = a.verdict == RENDEZVOUS_GOOD ? q.kind : '\0';
 	a.scope = buf_span(&scope);
-	r = *good != '\0' ? login_before_tell(t->m->login, &a) : 0;
+	r = buf_err(&scope);
+	if (r == 0 && *good != '\0')
+		r = login_before_tell(t->m->login, &a);
 	buf_init_secret(&out);
 	rendezvous_put_answer(&out, &a);
 	if (r == 0)

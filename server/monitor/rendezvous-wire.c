@@ -55,10 +55,12 @@ rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a)
 }
 
 int
-rendezvous_get_answer(struct rd r, struct rendezvous_answer *a)
+rendezvous_get_answer(struct rd r, bool about_grant,
+    struct rendezvous_answer *a)
 {
 	uint8_t version = rd_u8(&r), verdict = rd_u8(&r);
 	uint32_t n;
+	int err;
 
 	*a = (struct rendezvous_answer){ .verdict = RENDEZVOUS_OTHER_VERSION };
 	if (rd_err(&r) != 0)
@@ -80,11 +82,10 @@ rendezvous_get_answer(struct rd r, struct rendezvous_answer *a)
 		a->proofs[a->n++].key = rd_string(&r);
 	}
 	a->auth_info = rd_string(&r);
-	if (rd_err(&r) != 0 || r.len == 0)
-		return rd_err(&r);
-	/* An empty one is never put: a login by it would not be confined. */
-	a->scope = rd_string(&r);
-	return a->scope.len == 0 ? ERR_FORMAT : rd_end(&r);
+	if (about_grant)
+		a->scope = rd_string(&r);
+	err = rd_end(&r);
+	return err == 0 && about_grant && a->scope.len == 0 ? ERR_FORMAT : err;
 }
 
 const char *

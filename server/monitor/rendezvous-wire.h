@@ -73,7 +73,11 @@ void rendezvous_put_question(struct buf *b,
 int rendezvous_get_question(struct rd r,
     struct rendezvous_question *q) must_check;
 void rendezvous_put_answer(struct buf *b, const struct rendezvous_answer *a);
-int rendezvous_get_answer(struct rd r, struct rendezvous_answer *a) must_check;
+/* Parses an answer to a question about a grant, or about a ticket. ERR_FORMAT:
+ * a good answer about a grant has no scope. A login by it would have all rights
+ * of the user. */
+int rendezvous_get_answer(struct rd r, bool about_grant,
+    struct rendezvous_answer *a) must_check;
 /* The text of a verdict for the log. Static. */
 const char *rendezvous_verdict_text(enum rendezvous_verdict v);
 

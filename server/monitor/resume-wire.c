@@ -72,7 +72,7 @@ resume_get_answer(struct rd r, struct resume_answer *a)
 		return 0;
 	login = rd_string(&r);
 	if ((err = rd_err(&r)) != 0 ||
-	    (err = rendezvous_get_answer(rd_from_span(login),
+	    (err = rendezvous_get_answer(rd_from_span(login), false,
 		 &a->login)) != 0)
 		return err;
 	if (a->login.verdict != RENDEZVOUS_GOOD)

@@ -64,6 +64,8 @@ ask(const struct login_request *q, const struct survive_resume *request,
 	question.data = buf_span(&data);
 	resume_put_question(&message, &question);
 	if (r == 0)
+		r = buf_err(&data);
+	if (r == 0)
 		r = rendezvous_ask_long(dir, request->handle, &message, answer,
 		    fd);
 	if (r == 0)

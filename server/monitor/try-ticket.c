@@ -140,11 +140,14 @@ redeem(const struct login_request *q, const struct ticket_request *request,
 	question.data = buf_span(&data);
 	rendezvous_put_question(&message, &question);
 	if (r == 0)
+		r = buf_err(&data);
+	if (r == 0)
 		r = rendezvous_ask(dir,
 		    (struct span){ request->name.p, TICKET_HANDLE_LEN },
 		    &message, answer, fd);
 	if (r == 0)
-		r = rendezvous_get_answer(rd_from_buf(answer), a);
+		r = rendezvous_get_answer(rd_from_buf(answer),
+		    request->kind == TICKET_GRANT, a);
 	fd_close(&dir);
 	buf_clear(&data);
 	buf_clear(&message);
