@@ -38,7 +38,7 @@ struct survive_pace {
 
 /* How long a try may take. */
 struct survive_limits {
-	unsigned step_s;   /* for each of the host's answers */
+	unsigned step_s;   /* until each of the host's answers */
 	uint64_t first_ms; /* until the host is reached */
 	uint64_t whole_ms;
 };

@@ -55,17 +55,19 @@ struct survive {
 	struct sshclient *fresh;
 	int refused;		 /* why fresh has ended */
 	struct loop_timer *timer;
-	struct loop_timer *look_timer; /* while it is armed */
+	struct loop_timer *look_timer; /* calls look(); NULL: not armed */
 	struct netwatch *net;
 	uint64_t slept_ms; /* time that the machine had slept, at the last
 			    * look */
-	uint64_t acked, unacked; /* messages, by then */
+	/* Messages at the last look: those that the server has acknowledged,
+	 * and those that it has not. */
+	uint64_t acked, unacked;
 	uint64_t lost_ms; /* clock_boot_ms() */
 	struct survive_pace pace;
 	struct survive_limits limits; /* of the try that runs */
-	struct loop_timer *spare_timer; /* an event has happened: ends the try
-					 * that runs, if it then has reached
-					 * nobody */
+	struct loop_timer *spare_timer; /* armed by an event: if the running try
+					 * has not reached the host when it
+					 * fires, the try is ended */
 };
 
 struct survive *

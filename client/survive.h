@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
- * Sessions that survive the loss of their connection (Survive). It asks the
- * server for permission; when the connection is lost it makes another one,
- * again and again, until the server has agreed or refused, or the time is over.
+ * Sessions that survive the loss of their connection (Survive). A struct
+ * survive asks the server for permission. When the connection is lost, it tries
+ * to make another one until the server has agreed or refused, or the time is
+ * over.
  *
  * Threads: loop thread only.
  */
@@ -33,8 +34,9 @@ struct survive_params {
 struct survive *survive_new(const struct survive_params *params);
 /* In all these functions s may be NULL. */
 void survive_free(struct survive *s);
-/* Asks the server, if it has announced that it may be asked. The user is
- * authenticated, and the channels exist. */
+/* Asks the server to keep the sessions when the connection is lost, if the
+ * server has announced that it can. To be called when the user is authenticated
+ * and the channels exist. */
 void survive_ask(struct survive *s);
 /* Called when the connection is lost. False: its sessions are lost, too. */
 bool survive_begin(struct survive *s, int err);

@@ -71,10 +71,10 @@ void login_tickets_put_request(struct buf *b, uint32_t beside,
 int login_tickets_take_reply(struct login_tickets *t,
     const struct login_ticket_binding *b, struct rd r,
     uint64_t now_ms) must_check;
-/* The number of tickets that are good at that time, for connections beside the
+/* The number of tickets that are good at now_ms, for connections beside the
  * one that got them. */
 size_t login_tickets_count(struct login_tickets *t, uint64_t now_ms);
-/* That connection is lost. */
+/* Notes that the connection that got the tickets is lost. */
 void login_tickets_lose(struct login_tickets *t);
 /* True if there is a ticket for a connection in the place of a lost one. */
 bool login_tickets_may_return(const struct login_tickets *t, uint64_t now_ms);

@@ -91,8 +91,9 @@ struct check_lanes {
 	bool is_late;
 	uint64_t changed_ms; /* clock_ms() when the connections that take work
 			      * last changed */
-	unsigned samples, queued; /* number of samples, and of those with a
-				   * queue on the path */
+	/* Numbers: of samples, and of the samples that saw a queue on the
+	 * path. */
+	unsigned samples, queued;
 	struct check_point points[CHECK_POINTS];
 	size_t n_points;
 	char words[CHECK_WORDS_MAX]; /* the reason why a lane was refused */

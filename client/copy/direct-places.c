@@ -321,7 +321,7 @@ why_no_move(const struct scp_ask *look)
 	if (from_dir && look[AT_TO].status == 0 &&
 	    !scp_ask_found(&look[AT_TO], S_IFDIR))
 		return strerror(ENOTDIR);
-	/* A link is no matter to one that is copied as such. */
+	/* A link at the place does not hinder a source that is a link. */
 	return scp_ask_found(&look[AT_FROM], S_IFLNK) &&
 	    scp_ask_found(&look[AT_TO], S_IFLNK) ?
 	    NULL : why_no_place(&look[AT_TO]);

@@ -43,13 +43,14 @@ const char *direct_places_look(struct direct_places *p,
     const struct xfer_target *sources, int n);
 /* Makes the new directory. False: it was reported why not. */
 bool direct_places_make(struct direct_places *p);
-/* Where what has that path in the new directory belongs. The caller frees
- * it. */
+/* The path at the target where the file with this path in the new directory
+ * belongs. The caller frees it. */
 char *direct_places_final(const struct direct_places *p, const char *path);
-/* The name in the new directory that this is below stays there. False: that was
- * known. */
+/* Has the name in the new directory that path is, or is below, stay there
+ * instead of being moved. False: it was to stay already. */
 bool direct_places_hold(struct direct_places *p, const char *path);
-/* Moves what the sources stand for to its places. What has none is reported. */
+/* Moves what was copied from the sources out of the new directory to where it
+ * belongs. What cannot be moved is reported. */
 void direct_places_move(struct direct_places *p,
     const struct xfer_target *sources, int n);
 /* Removes the new directory, if nothing is in it. */

@@ -48,7 +48,8 @@ take_done(struct direct_progress *d, struct rd *r)
 	free(path);
 }
 
-/* That program has shown it to people, on standard error. */
+/* Writes the failure as an event only: the program at the other host has shown
+ * it to people, on standard error. */
 static void
 take_failure(struct direct_progress *d, struct rd *r)
 {

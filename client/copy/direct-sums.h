@@ -23,7 +23,8 @@ struct whole_file;
 /* Who takes part, for the receipt; all is borrowed. */
 struct direct_parties {
 	const struct xfer_target *teller; /* where digests are told from */
-	/* The other one, which gave the grant, and is asked. */
+	/* The other host, which gave the grant. It is asked for the digests of
+	 * its files, to compare them with those that were told. */
 	const char *host, *user;
 	int port;
 	struct span hostkey;

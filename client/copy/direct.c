@@ -43,20 +43,22 @@ struct direct {
 	bool pull;
 	const char *scope; /* the grant's directory */
 	struct direct_places places;
-	pid_t child;	 /* hpnssh to the source's host; 0: none */
+	pid_t child;	 /* hpnssh to the other host, which runs the program
+			  * that uses the grant; 0: none */
 	int in, out;	 /* pipes from and to the child; -1: closed */
 	struct loop_fd *watch;
 	struct buf got;	 /* bytes of the program's hello that have come */
 	struct buf told; /* bytes behind the hello that are not read yet */
-	bool deaf;	 /* what it tells makes no sense, and is passed over */
+	bool deaf;	 /* the program has told nonsense: the rest of what it
+			  * tells is passed over */
 	struct direct_sums *sums; /* --verify, --receipt; or NULL */
 	struct direct_progress progress;
 	struct span key; /* the program's public key, in got, which is not
 			  * changed once key is set */
 	bool ended;	 /* no more bytes come from the program */
-	bool answered;	  /* by the target's server */
+	bool answered;	  /* the giver's server has answered a request */
 	bool granted;	  /* there is a grant */
-	bool ended_grant; /* and it has ended */
+	bool ended_grant; /* the grant has ended */
 	uint8_t grant[LOGIN_TICKET_NAME_LEN];
 };
 
@@ -243,7 +245,7 @@ put_fields(const struct direct *d, struct buf *b)
 }
 
 /* on_grant() and on_ended() write to d, so the answer is waited for even if the
- * program at the source's host has ended meanwhile. A lost connection ends this
+ * program at the other host has ended meanwhile. A lost connection ends this
  * process. */
 static void
 wait_for_answer(struct direct *d)
@@ -333,8 +335,8 @@ take_back(struct direct *d)
 	return d->ended_grant;
 }
 
-/* Has the target's host write down which receipt there is of the grant; if it
- * keeps no such records, the receipt is as good. */
+/* Has the host that gave the grant write down which receipt there is of it. The
+ * receipt is as good if that host keeps no such records. */
 static void
 tell_receipt(struct direct *d, const uint8_t digest[DIRECT_SUM_LEN])
 {

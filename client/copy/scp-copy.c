@@ -99,8 +99,9 @@ make_remote_dir(struct scp *scp, struct scp_host *host, const char *path)
 	scp->made = true;
 }
 
-/* As remote_is_dir(). is_new: nothing has the name of the target, which is
- * `inside` if path is a directory; NULL: that need not be known. */
+/* As remote_is_dir(), and tells whether the target is new: *is_new is true if
+ * nothing has its name. Its name is `inside` if path is a directory, else path.
+ * inside NULL: a name in the directory is not looked for. */
 static bool
 remote_place(struct scp *scp, struct scp_host *host, const char *path,
     bool needed, const char *inside, bool *is_new)

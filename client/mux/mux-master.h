@@ -42,7 +42,7 @@ struct mux_master_params {
 	 * in for each session. The master itself uses conf, loop and channels
 	 * of it, too. */
 	struct session_params session;
-	/* Of the connection; NULL: it cannot forward. */
+	/* The forwards of the connection; NULL: it cannot forward. */
 	struct forwards *forwards;
 	/* The master counts here each client (USE_MUX_CLIENT), and itself
 	 * (USE_SHARING) while it keeps the connection for clients that may

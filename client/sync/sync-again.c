@@ -46,7 +46,7 @@ static struct {
 	uint64_t deleted, started_ms;
 	bool half; /* the last try ended while it made a lock */
 	char token[2 * TOKEN_BYTES + 1];
-	/* Of this try. */
+	/* These are about the try that runs now. */
 	uint64_t worked;
 	bool locks;
 } again;

@@ -161,8 +161,8 @@ sync_own_take(struct sync_run *run)
 	sync_wait_for(run, &own->ids_done);
 	sync_wait_for(run, &own->proc_done);
 	run->ends.target_is_root = own->is_known && own->uid == 0;
-	/* A server that is confined cannot read /proc, so it is asked
-	 * before. */
+	/* A server with CONFINE is confined by now and cannot read /proc. Only
+	 * sync_own_ask(), which ran earlier, can ask such a server. */
 	if (own->is_known && own->uid != 0 && keeps_owners(o) &&
 	    target != &run->here && !sftp_has(target->s, SFTP_EXT_OWN_IDS) &&
 	    !sftp_has(target->s, SFTP_EXT_CONFINE))
