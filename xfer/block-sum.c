@@ -18,7 +18,7 @@ block_sum_factor(const uint8_t seed[BLOCK_SUM_SEED])
 
 enum {
 	WIDE = 64,		 /* bytes */
-	WORTH_POWERS = 4 * WIDE, /* bytes of a text */
+	WORTH_POWERS = 4 * WIDE, /* bytes from which powers save time */
 };
 
 /* The powers of a factor for WIDE bytes. Each power is kept as two numbers of

@@ -4,8 +4,9 @@
 #include "xfer/plan-row.h"
 
 enum {
-	WHOLE_AGE = 2, /* a time of whole seconds must be older than this
-			* (seconds) */
+	WHOLE_AGE = 2, /* seconds: an equal time without a fraction counts only
+			* if it is older, because a younger file may have
+			* changed again within the same second */
 	SAME = REUSE_TARGET | REUSE_SAME_SIZE | REUSE_SAME_TIME,
 	FULL = REUSE_TARGET | REUSE_CONTENT,
 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 enum {
-	CREDIT_BLOCKS = 16, /* at the beginning */
+	CREDIT_BLOCKS = 16, /* credit at the beginning, in blocks */
 	STEP_COST = 8,	    /* what looking at one sum costs, in bytes hashed */
 	AT_ONCE = 4,	    /* positions that the fast loop checks at a time */
 };

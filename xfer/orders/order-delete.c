@@ -65,8 +65,9 @@ deletion_ends(struct xfer_deletion *d)
 	free(d);
 }
 
-/* Must the directory d wait for the answers of those before it? What gets a
- * backup may take several requests. */
+/* Must the deletion of the directory d wait for the answers to those before it?
+ * A backup may take several requests, so the order of requests alone does not
+ * ensure that the directory is empty by then. */
 static bool
 waits(const struct xfer_deletion *d, bool orderly)
 {

@@ -709,8 +709,8 @@ xfer_keep_first(struct xfer_file *f, const struct xfer_handle *e)
 	return true;
 }
 
-/* Sets the backup's mode without the mark; at a server without lsetstat the
- * mark stays. */
+/* Takes the mark (the sticky bit) off the backup. At a server without lsetstat
+ * it stays. */
 static void
 unmark(struct xfer_keep *k)
 {

@@ -31,7 +31,7 @@ xfer_places_free(struct xfer_places *p)
 	*p = (struct xfer_places){ .root = NULL };
 }
 
-/* The way begins at that root. */
+/* Has p hold the way from this root; another root's way is dropped. */
 static void
 begin(struct xfer_places *p, struct local_dir *root, enum local_links links)
 {

@@ -38,7 +38,8 @@ struct xfer_unsynced {
 struct xfer_landed {
 	uint64_t id, bytes;
 	char *path;	      /* owned; of the target */
-	struct xfer_source_end *moves; /* owned; NULL: it stays */
+	struct xfer_source_end *moves; /* owned; the source, which is removed
+					* afterwards; NULL: it is kept */
 	bool failed;
 	TAILQ_ENTRY(xfer_landed) entry;
 };

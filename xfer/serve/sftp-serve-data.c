@@ -46,9 +46,9 @@ open_flags(uint32_t pflags)
 	return flags | O_CLOEXEC | O_NOCTTY;
 }
 
-/* The rights that an OPEN with these flags needs. Only with both CREAT and EXCL
- * the file is surely new; else any flag but READ needs MAY_CHANGE. Flags that
- * are not known count as such. */
+/* The rights that an OPEN with these flags needs. The file is surely new only
+ * with both CREAT and EXCL. Otherwise every flag but READ needs MAY_CHANGE,
+ * also a flag that this server does not know. */
 static uint32_t
 open_needs(uint32_t pflags)
 {

@@ -100,8 +100,8 @@ struct serve_place {
 struct serve_near {
 	int fd; /* owned; -1: none */
 	uint64_t since_us; /* when it was opened (clock_us()) */
-	/* This process's, which new files get: the group only if it is the
-	 * directory's as well. */
+	/* The ids of this process. A new file gets the uid, and the gid if
+	 * own_group is set: then the directory has the same group. */
 	uid_t uid;
 	gid_t gid;
 	bool own_group;

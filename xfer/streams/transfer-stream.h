@@ -42,9 +42,10 @@ int xfer_streams_turn(struct xfer *x, bool more, int timeout_ms) must_check;
 bool xfer_stream_takes_files(const struct xfer_stream *l);
 /* The stream for one more file; NULL: no handle is free. */
 struct xfer_stream *xfer_stream_pick(struct xfer *x);
-/* done gets the server's answer, or ERR_NOMEM, or in xfer_free()
- * ERR_CANCELLED; the error of a lost session only if q->once. NULL: the
- * answer is ignored. */
+/* Makes the request over any stream. done gets the server's answer, ERR_NOMEM,
+ * or in xfer_free() ERR_CANCELLED. If the session is lost, the request is made
+ * over another stream; only with q->once does done get the session's error.
+ * done NULL: the answer is ignored. */
 void xfer_request_path(struct xfer *x, const struct xfer_path_request *q,
     sftp_done_fn done, void *arg);
 void xfer_path_requests_send(struct xfer *x);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: ISC */
-/* From records to orders, and to items when these are done. */
+/*
+ * Makes orders for the transfer engine from the records of the plan. When an
+ * order is done, the caller's hook is told of it as an item.
+ */
 #include "config.h"
 
 #include <sys/stat.h>

@@ -147,7 +147,8 @@ sync_plan_add(struct sync_plan *p, const struct sync_pair *pair)
 
 /* ---- phases ------------------------------------------------------------- */
 
-/* A file does not get a directory's place where that stays. */
+/* Reports that a file is not copied, because a directory of the target has its
+ * name and stays: not all that is in it is deleted. */
 static void
 tell_in_way(struct sync_plan *p, const struct sync_record *r)
 {

@@ -586,8 +586,8 @@ leave(struct scan_list *l)
 	unref(d);
 }
 
-/* What waited for another answer goes on: for memory, or for the number of
- * requests under way. */
+/* Lets the directories go on that had to wait because there was no memory left
+ * for more names, or because too many requests were under way. */
 static void
 wake_others(struct scan_list *l)
 {

@@ -59,7 +59,7 @@ int xfer_get(struct xfer *x, const char *remote,
  */
 int xfer_new_between(struct xfer **out, struct sftp *from, struct sftp *to,
     const struct xfer_opts *opts) must_check;
-/* Queues one, as xfer_get() does. */
+/* Queues the copy of one source, as xfer_get() does. */
 int xfer_copy(struct xfer *x, const char *source,
     const struct sftp_attrs *attrs, const char *target) must_check;
 
@@ -70,7 +70,8 @@ int xfer_made(struct xfer *x, bool up, const char *dir) must_check;
 /* Until all is done: 0, or the error of the last stream; ERR_CANCELLED when it
  * was stopped. */
 int xfer_run(struct xfer *x) must_check;
-/* Before a try after so many: it doubles from first_ms (0: 1 s) to 5 min. */
+/* How long to wait before the next try, after so many tries that have failed.
+ * The wait is first_ms (0: 1 s) at first, and doubles up to 5 minutes. */
 unsigned xfer_retry_wait_ms(unsigned tries, unsigned first_ms);
 /* "trying again in 4 s (3 of 40)" */
 void xfer_retry_text(unsigned wait_ms, unsigned tries, unsigned most,

@@ -653,7 +653,9 @@ read_remote(struct xfer_dir *d)
 	struct xfer *x = d->x;
 	bool first = d->listing.batch == 0 && d->listing.reads == 0;
 	bool ordered = sftp_keeps_order(d->listing.stream->s);
-	unsigned names = d->listing.batch; /* 0: room is reserved */
+	/* The names to expect. 0 before the first answer, whose room is
+	 * reserved already. */
+	unsigned names = d->listing.batch;
 
 	/* When the session fails, each request calls back with the error
 	 * before it returns. */

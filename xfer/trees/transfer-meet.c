@@ -45,14 +45,16 @@ struct xfer_meet {
 	struct xfer_names *folds; /* owned */
 	struct xfer_names *found; /* owned; names of roots, and those that are
 				   * not ASCII of sources on this host */
-	unsigned asked, same; /* of enum name_ways: asked in these; names are
-			       * the same in those */
+	/* Sets of enum name_ways: those in which the server was asked, and
+	 * those in which it takes two names for the same. */
+	unsigned asked, same;
 	char *in; /* owned; of roots: the directory that was asked */
-	unsigned asking; /* a server is asked, in that way; 0: it is not */
+	unsigned asking; /* the way in which a server is being asked (enum
+			  * name_ways); 0: none is */
 	unsigned pending;
-	bool is_there, is_other; /* the probe is found by its name, and by the
-				  * other */
-	char *probe, *other; /* owned; these names, as paths */
+	/* The probe is found under its own name; under its other spelling. */
+	bool is_there, is_other;
+	char *probe, *other; /* owned; the paths with these two names */
 	TAILQ_HEAD(meeting_row, meeting) waiting;
 };
 
@@ -347,7 +349,8 @@ settle(struct xfer_meet *m, struct meeting *w)
 	free(w);
 }
 
-/* What was asked holds for one directory: roots may have several. */
+/* Forgets the answers if found goes to another directory than they are about:
+ * only roots can have targets in several directories. */
 static void
 ask_anew(struct xfer_meet *m, const struct xfer_found *found)
 {
@@ -381,7 +384,8 @@ xfer_meet_turn(struct xfer_meet *m)
 		    (d != NULL && d->state == XFER_DIR_FAILED)) {
 			settle(m, w);
 			if (d != NULL)
-				d->refs--; /* one of its own is left */
+				/* The name's; the one from above is left. */
+				d->refs--;
 		} else if (!ask(m, ways & NAME_CASE ? NAME_CASE : NAME_FORM,
 			       &w->found)) {
 			break;
