@@ -83,8 +83,10 @@ enum monitor_request {
 	MONITOR_SESSION,	/* bool: a session begins, or (false) has ended;
 				 * answer: bool, whether MaxSessionsPerUser
 				 * allows it. From the session process */
-	MONITOR_SHARES,		/* answer: a descriptor follows, of a socket for
-				 * datagrams. From the session process */
+	MONITOR_SHARES,		/* from the session process; answer: the
+				 * descriptor of a socket for datagrams, over
+				 * which the two agree on the connection's share
+				 * of limited rates (session-share.h) */
 	/* fields of grant@hpnssh.org behind its version (docs/PROTOCOL.md);
 	 * from the session process; answer: name of the grant, empty: none is
 	 * given */

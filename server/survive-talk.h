@@ -19,12 +19,12 @@
 #include "base/err.h"
 
 enum survive_word {
-	/* Of the monitor. */
+	/* What the monitor says. */
 	SURVIVE_FREEZE = 1, /* let go of the connection, if it is still open */
 	SURVIVE_ATTACH, /* go on over the connection that comes through the
 			 * socket fd; n: messages that the client has
 			 * received */
-	/* Of the process. */
+	/* What the user's process says. */
 	SURVIVE_FROZEN,	  /* n messages were received */
 	SURVIVE_ATTACHED,
 	SURVIVE_DETACHED, /* the connection is lost */

@@ -39,7 +39,8 @@ struct event_sink {
 	int fd; /* -1: not open */
 	uint64_t looked_ms, failed_ms;
 	bool torn; /* the file's last line has no end */
-	size_t taken; /* of what a file did not take whole: bytes of lines */
+	size_t taken; /* after a write that a file took in part: bytes of whole
+		       * lines in that part */
 	bool told; /* an error was logged */
 	struct buf waiting; /* lines that a socket has no room for */
 	size_t waiting_lines;

@@ -26,9 +26,11 @@ enum {
 	BYTES_PER_MS = 16 * 1024 * 1024,
 	THINGS_PER_MS = 1000,
 	SESSIONS_PER_MS = 1,
-	FIRST_MS = 1000, /* for the first claim */
-	/* Processes of users cannot make their monitors take the lock, or
-	 * divide shares at once, more often. Honest ones ask for less. */
+	FIRST_MS = 1000, /* added to the age of a connection, so that it may
+			  * claim something in its first second */
+	/* A user's process cannot make its monitor take the lock, or divide
+	 * shares at once, more often than this. An honest process asks less
+	 * often. */
 	LOCK_AGAIN_MS = 20,
 	AT_ONCE_MS = 300,
 };

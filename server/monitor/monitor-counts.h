@@ -25,7 +25,7 @@ struct monitor_counts;
 /* Begins to count a connection. NULL: no keyword needs counters. All other
  * functions here take NULL, and do nothing then. */
 struct monitor_counts *monitor_counts_begin(const struct server_conf *conf);
-/* It ends; frees. */
+/* The connection ends: gives back its place in the counters, and frees mc. */
 void monitor_counts_end(struct monitor_counts *mc);
 /* Has the text of metrics written from time to time. */
 void monitor_counts_run(struct monitor_counts *mc, struct loop *loop);

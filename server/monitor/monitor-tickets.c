@@ -34,9 +34,10 @@ struct child {
 /* The state of the connection for which these tickets were made. */
 enum root {
 	ROOT_LIVE,
-	ROOT_LOST,    /* its client may come back; the user's process still
-		       * runs */
-	ROOT_LINGERS, /* only this monitor is left of it */
+	ROOT_LOST,    /* the connection is lost, and its client may come back;
+		       * the user's process still runs */
+	ROOT_LINGERS, /* as ROOT_LOST, but the user's process has ended: only
+		       * this monitor waits for the client */
 	ROOT_GONE,    /* the client came back elsewhere, or all has ended: no
 		       * ticket is good */
 	ROOTS,

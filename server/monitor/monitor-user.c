@@ -270,7 +270,8 @@ serve_user(struct monitor *m, struct loop *loop)
 		kill(m->child, SIGTERM);
 	loop_unwatch(loop, watch);
 	fd_close(&m->fd);
-	/* One that its user has stopped does not hear it. */
+	/* A process that its user has stopped (SIGSTOP) does not act on the
+	 * signal, so the wait for it has a limit. */
 	r = monitor_reap(m, m->child, "session", told ? TOLD_END_MS : 0);
 	/* The child ended without reading its state, so the file of that name
 	 * is another program: that is an error even if it ended well. */

@@ -30,7 +30,7 @@ struct rendezvous_question {
 					  * signs */
 	char kind;
 	uint32_t uid;
-	/* Of the new connection. */
+	/* These are about the new connection. */
 	struct span user, address, hostkey;
 };
 

@@ -39,7 +39,7 @@ struct resume_question {
 	struct span data, proof; /* data: the request up to the proof, which
 				  * signs it */
 	uint32_t uid;
-	/* Of the new connection. */
+	/* These are about the new connection. */
 	struct span session_id, user, address, hostkey;
 	uint32_t port; /* the client's, beside address */
 };

@@ -23,12 +23,14 @@ enum ticket_trait {
 	TICKET_BY_KBDINT = 1 << AUTH_METHOD_KBDINT,
 	TICKET_BY_HOSTBASED = 1 << AUTH_METHOD_HOSTBASED,
 	TICKET_BY_TICKET = 1 << AUTH_METHOD_TICKET,
-	TICKET_MUST_CHANGE = 1 << AUTH_METHOD_COUNT, /* only its password */
-	/* A forced command, which is not SFTP. */
+	/* The login may only change its password. */
+	TICKET_MUST_CHANGE = 1 << AUTH_METHOD_COUNT,
+	/* The login may only run a certain command, other than SFTP. */
 	TICKET_FORCED = TICKET_MUST_CHANGE << 1,
 	TICKET_CHROOTED = TICKET_MUST_CHANGE << 2,
 	TICKET_SFTP_ONLY = TICKET_MUST_CHANGE << 3,
-	TICKET_BY_INSTEAD = TICKET_MUST_CHANGE << 4, /* by such a ticket */
+	/* It was by a ticket for the place of a lost connection. */
+	TICKET_BY_INSTEAD = TICKET_MUST_CHANGE << 4,
 	TICKET_BY_GRANT = TICKET_MUST_CHANGE << 5,
 };
 

@@ -13,9 +13,9 @@ may_be_empty(const struct login *l)
 	    l->conf.login.password_authentication;
 }
 
-/* Tries an empty password. It counts as the method "password" if any one method
- * is enough, else as "none", by which lists of AuthenticationMethods mean
- * it. */
+/* Tries an empty password. It counts as the method "password" if any method
+ * alone is enough. Otherwise it counts as "none", because this is its name in
+ * the lists of AuthenticationMethods. */
 static void
 try_empty_password(struct login *l, struct login_try *t)
 {

@@ -29,7 +29,7 @@ struct session_share {
 	struct loop_fd *watch;
 	struct loop_timer *timer;
 	uint64_t told_ms;
-	unsigned idle; /* turns */
+	unsigned idle; /* turns in a row in which no data was moved */
 	bool fresh;    /* no data was moved before this turn */
 	uint64_t got[CHANNELS_WAYS];
 	struct share_want want[CHANNELS_WAYS];
