@@ -256,7 +256,7 @@ int conf_dump(const struct conf_table *t, const void *fields,
  * those that were given a value. conf_import() needs an initialised struct. */
 int conf_export(const struct conf_table *t, const void *fields,
     bool marked_only, struct buf *out) must_check;
-/* The same of one row. ERR_NOT_FOUND: there is none of that name. */
+/* conf_export() of one row. ERR_NOT_FOUND: no row has that name. */
 int conf_export_one(const struct conf_table *t, const void *fields,
     const char *keyword, struct buf *out) must_check;
 int conf_import(const struct conf_table *t, void *fields,
