@@ -14,7 +14,8 @@
 
 #include "compat/bsd-mem.h"
 
-/* What would end the program, or stop it, with a terminal that hides. */
+/* The signals that end or stop programs. They are held back, because the
+ * program would leave a terminal that does not show what is typed. */
 static const int caught[] = { SIGALRM, SIGHUP, SIGINT, SIGPIPE, SIGQUIT,
 	SIGTERM, SIGTSTP, SIGTTIN, SIGTTOU };
 enum { CAUGHT = sizeof caught / sizeof *caught };
@@ -53,11 +54,12 @@ is_stop(int signo)
 	return signo == SIGTSTP || signo == SIGTTIN || signo == SIGTTOU;
 }
 
-/* What comes from the keyboard or another process arrives while the answer is
- * waited for, and not just before. The kernel's own SIGTTIN and SIGTTOU have to
- * arrive: blocked, they would let one in the background have the terminal. A
- * stop that is ignored stays so: it would be passed on for ever, and never stop
- * the program. */
+/* Notes signals in place of their effect. Signals from the keyboard or another
+ * process are blocked, and arrive only in pselect(): so none gets lost just
+ * before it. SIGTTIN and SIGTTOU are not blocked, because then the kernel would
+ * let a process in the background use the terminal. A stop signal that is
+ * ignored is not caught: passed on, it would not stop the program, and the
+ * question would be repeated for ever. */
 static void
 catch_signals(struct asking *a)
 {
@@ -97,11 +99,13 @@ hide_typing(struct asking *a)
 		return;
 	now = a->before;
 	now.c_lflag &= ~(tcflag_t)(ECHO | ECHONL);
-	/* One in the background is stopped here, and asks anew then. */
+	/* In a background process this fails with SIGTTOU, which pass_on()
+	 * passes on: it stops the process, which asks again when it goes on. */
 	a->is_changed = set_terminal(a->in, &now);
 }
 
-/* All others of the group see that the terminal is as it was first. */
+/* Restores the terminal and the signals: other processes find the terminal as
+ * it was before the question. */
 static void
 put_back(struct asking *a)
 {
@@ -112,7 +116,8 @@ put_back(struct asking *a)
 		(void)sigaction(caught[i], &a->actions[i], NULL);
 }
 
-/* select() takes all terminals of all systems, and no large descriptor. */
+/* pselect() works with the terminals of all systems (poll() does not), but not
+ * with descriptors from FD_SETSIZE on. */
 static ssize_t
 read_byte(const struct asking *a, char *c)
 {
@@ -172,7 +177,8 @@ ask_once(struct asking *a, const char *prompt, char *answer, size_t size)
 	return n;
 }
 
-/* Signals go to whom they were for. Was one of them to stop the program? */
+/* Sends this process the signals that have arrived, now with their effect.
+ * True: one of them was a stop signal. */
 static bool
 pass_on(void)
 {

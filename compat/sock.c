@@ -54,7 +54,8 @@ sock_receive(int fd, struct msghdr *msg)
 /* ---- where they do not -------------------------------------------------- */
 
 #else
-/* Both flags, and no signal; the descriptor, or -1 with nothing open. */
+/* Sets close-on-exec, and as mode says O_NONBLOCK, and has writes to a closed
+ * connection send no SIGPIPE. Returns fd, or -1: then fd is closed. */
 static int
 settle(int fd, enum sock_mode mode)
 {
