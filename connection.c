@@ -224,7 +224,7 @@ on_poll_time(void *arg)
 {
 	struct connection *c = arg;
 
-	c->poll_timer = NULL; /* as above */
+	c->poll_timer = NULL; /* the turn that follows polls */
 }
 
 static void
@@ -232,7 +232,7 @@ on_tell_time(void *arg)
 {
 	struct connection *c = arg;
 
-	c->tell_timer = NULL; /* as above */
+	c->tell_timer = NULL; /* the turn that follows tells */
 }
 
 static uint64_t
