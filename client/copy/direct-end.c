@@ -29,8 +29,8 @@ struct direct_end {
 	uint64_t told_ms; /* when numbers were told; 0: never */
 	struct key *key;
 	struct direct_job job;
-	const char *place; /* that a directory is fetched to, borrowed from
-			    * targets; NULL: it is not */
+	const char *place; /* path to which a directory is fetched, borrowed
+			    * from targets; NULL: nothing is fetched */
 	struct login_ticket grant;
 	struct xfer_target *targets;
 	int n;
@@ -220,7 +220,8 @@ set_options(struct scp *scp, const struct direct_job *j)
 	x->links = (j->flags & DIRECT_LINKS) != 0;
 	x->hard_links = (j->flags & DIRECT_HARD_LINKS) != 0;
 	x->check_space = (j->flags & DIRECT_NO_SPACE_CHECK) == 0;
-	/* What is fetched is compared here, too: what differs gets no name. */
+	/* Files that are fetched are compared here, too: a file that differs
+	 * does not get its name. */
 	x->verify = (j->flags & DIRECT_SUMS) != 0 &&
 	    (j->flags & DIRECT_PULL) != 0;
 	x->rate_bytes = scp->flags.rate_bytes = j->rate_bytes;
@@ -295,8 +296,8 @@ place_of(struct scp *scp, const struct direct_job *j)
 		xasprintf(&place, "%s/%s", to, j->sources.v[1]);
 	else
 		place = xstrdup(to);
-	/* What would have to be merged goes another way, as does what cannot be
-	 * looked at. */
+	/* Something may have the name already, or it cannot be told: then the
+	 * copy goes through the user's machine, which can merge directories. */
 	if (lstat(place, &st) == 0 || errno != ENOENT)
 		scp_exit(scp, DIRECT_EXIT_THERE);
 	return place;

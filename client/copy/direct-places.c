@@ -327,7 +327,8 @@ why_no_move(const struct scp_ask *look)
 	    NULL : why_no_place(&look[AT_TO]);
 }
 
-/* What one source has not brought, its own host has told. */
+/* Has the name moved, or reports why it stays. A source that was not brought is
+ * not reported if its own host has told of failures (was_told). */
 static void
 add_move(struct direct_places *p, struct scp_asks *moves,
     const struct scp_ask *look, bool was_told)

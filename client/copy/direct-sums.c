@@ -36,10 +36,12 @@ struct direct_sums {
 	uint64_t spooled;
 	const char *broken; /* what is wrong with what was told; NULL: nothing
 			     * is */
-	uint64_t messages, read; /* that have come; that next() has read */
-	struct path_set told; /* with the number of the last message */
+	uint64_t messages, read; /* numbers of messages: that have come, and
+				  * that next() has read */
+	struct path_set told; /* paths that were told, each with the number
+			       * of the last message about it */
 	uint64_t files;
-	bool begun; /* the receipt is, so that it can be ended */
+	bool begun; /* the beginning of the receipt was written */
 	char began[32];
 };
 
@@ -160,7 +162,7 @@ write_out(struct direct_sums *s, struct buf *b)
 	buf_clear(b);
 }
 
-/* One of the two hosts, with what is known of it. */
+/* Writes one of the two hosts, with what is known of it. */
 static void
 put_host(struct buf *b, const char *name, const char *host, const char *user,
     int port, struct span hostkey)
@@ -224,8 +226,9 @@ put_digest(struct buf *b, const char *name, const uint8_t *digest)
 	free(text);
 }
 
-/* One file: where it belongs, or with pull is, at the host that is asked; what
- * the other one has told, and what this one has. */
+/* Writes one file. place: its path at the host that is asked: where it belongs,
+ * or, with pull, is. told: the digest that the other host has told; ask: the
+ * answer of the host that is asked. */
 static void
 put_file(struct direct_sums *s, const char *place, const uint8_t *told,
     const struct scp_ask *ask)

@@ -575,7 +575,8 @@ finish(struct direct *d, const char *why)
 	scp_catch_signals();
 	if (direct_sums_end(d->sums, why == NULL, digest))
 		tell_receipt(d, digest);
-	/* What goes through this machine has neither. */
+	/* A copy that goes through this machine cannot be verified so, and has
+	 * no receipt: it does not take the place of one that should. */
 	if (why != NULL && summed)
 		scp_die(d->scp, "--direct with --verify or --receipt", why);
 	tell_way(d->scp, why, !summed ? "" : files > 0 ?
@@ -646,8 +647,8 @@ pull(struct direct *d, const char *name, const struct xfer_target *target)
 	if (status == EXIT_UNREACHABLE && !d->progress.begun)
 		return "the target's host has no connection to the source's";
 	d->scp->failed |= status != 0;
-	/* What the target's host has made stays there, and is reported if it
-	 * is not what the source's has: nothing is moved. */
+	/* The files that the target's host has made stay where they are. Those
+	 * that differ from the source's are reported. */
 	if (d->sums != NULL)
 		(void)check_sums(d, target);
 	return NULL;

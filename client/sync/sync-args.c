@@ -133,7 +133,8 @@ negate(struct sync_args *a, const char *given, const char *name)
 		return o->take(a, "off") == NULL;
 	case SYNC_OPT_TRUE: /* --no-i-r */
 	case SYNC_OPT_REFUSED:
-		/* What is not here is not done either way. */
+		/* The option changes nothing here, or is refused: there is
+		 * nothing to turn off. */
 		return true;
 	case SYNC_OPT_TEXT:
 		break;

@@ -40,7 +40,7 @@ struct checked {
 	unsigned pending;
 	bool opened, told;
 	char *path; /* owned; path of the file in requests */
-	char name[]; /* as the manifest does */
+	char name[]; /* as the manifest has it */
 };
 
 static void

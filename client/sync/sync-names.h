@@ -31,7 +31,8 @@ TAILQ_HEAD(sync_roots, sync_root);
 
 struct sync_names {
 	bool recursive, dirs, relative, implied_dirs;
-	/* What a source is: links as such unless it ends in a slash. */
+	/* The kind of a source. A link is a link, unless path ends in a slash:
+	 * then it is what the link leads to. */
 	enum sync_kind (*kind)(void *arg, const char *path);
 	void (*missing)(void *arg, const char *path);
 	void (*skipped)(void *arg, const char *path);

@@ -73,7 +73,8 @@ struct sync_pair_ends {
 	struct local_dir **locals; /* see struct sync_pair */
 	size_t n_locals;
 	bool locked, unlocking, has_time;
-	struct timespec time; /* that the target's top gets at the end */
+	struct timespec time; /* the time that the target's top gets at the
+			       * end */
 	bool is_near;	      /* the target's time is within --modify-window of
 			       * `before` */
 	struct timespec before;
