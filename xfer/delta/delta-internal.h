@@ -60,7 +60,7 @@ struct xfer_delta {
 	 * streams of handles, because it may have been freed. */
 	const struct xfer_stream *stream;
 	struct sftp_handle basis;
-	bool basis_open; /* at the server */
+	bool basis_open; /* the server has the basis open */
 	bool refused;	 /* the server has refused the basis, the sums or a
 			  * copy: no more is asked for */
 	bool copied;	 /* the part has some data of the basis */

@@ -121,10 +121,10 @@ enum xfer_away_end {
 	XFER_AWAY_FAILED,  /* error, or words */
 };
 
-/* What is to go from its name. */
+/* A file or directory that is to be removed, or renamed to be a backup. */
 struct xfer_away {
 	struct xfer *x;
-	char *path, *backup; /* owned; backup NULL: for good */
+	char *path, *backup; /* owned; backup NULL: it is removed */
 	bool dir;
 	bool only_looks; /* on this host: nothing is removed */
 	bool knows; /* `was` is known */
@@ -138,8 +138,9 @@ struct xfer_away {
 	 * xfer_away_go(), or leaves the file. */
 	void (*looked)(struct xfer_away *a);
 	void (*done)(struct xfer_away *a);
-	size_t parents; /* of the backup's path: bytes that were made */
-	unsigned pending; /* requests that make them */
+	size_t parents; /* length of the part of the backup's path whose
+			 * directories were made */
+	unsigned pending; /* requests that make these directories */
 	bool has_parents, cleared; /* the backup's parents; what had its name */
 };
 
