@@ -38,9 +38,9 @@ enum {
 /* A sum that the user's process claims, and the counter that grows with it. */
 struct claim {
 	enum event_type type;
-	size_t number; /* in struct event */
+	size_t number; /* index of the sum in the event's numbers */
 	enum counter counter;
-	unsigned per_ms;
+	unsigned per_ms; /* the most that the sum may grow by */
 };
 
 static const struct claim claims[] = {

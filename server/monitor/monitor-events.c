@@ -314,8 +314,8 @@ monitor_on_limited_session(struct monitor *m, struct rd *in, struct buf *out)
 
 /* ---- what the user's process claims -------------------------------------- */
 
-/* What an administrator has not asked for is not written, whatever the user's
- * process sends. */
+/* Has the administrator asked for events of this type? Others are not written,
+ * whatever the user's process sends. */
 static bool
 is_wanted(enum event_type type, int detail)
 {

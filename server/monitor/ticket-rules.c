@@ -7,7 +7,9 @@
 
 static const struct row {
 	unsigned trait;
-	bool beside, instead, survive, grant; /* which kinds */
+	/* The kinds of tickets (ticket-rules.h) that a login with the trait
+	 * may get. */
+	bool beside, instead, survive, grant;
 } rows[] = {
 	/* A user who is let in without any proof needs no ticket. */
 	{ TICKET_BY_NONE, false, false, false, false },

@@ -289,8 +289,9 @@ session_events_sftp(struct session_events *se, uint32_t id,
 
 /* ---- the connection ------------------------------------------------------ */
 
-/* What held back most of the time what this end has sent. Of what it has
- * received the client's kernel knows that. */
+/* What held back the data that this end has sent, for most of the time. "" if
+ * this end has mostly received data: what held that back only the client's
+ * kernel knows. */
 static const char *
 held_by(const struct tcp_numbers *t, uint64_t in, uint64_t out,
     uint64_t elapsed_us)

@@ -7,8 +7,9 @@
 
 enum {
 	VERSION = 1,
-	/* Who has given a grant is asked so often whether it is there, and is
-	 * gone after so many questions without an answer. */
+	/* A client that has given a grant is asked at this interval whether it
+	 * is there. It counts as gone after so many questions without an
+	 * answer. */
 	GIVER_ALIVE_S = 15,
 	GIVER_ALIVE_MAX = 3,
 };
