@@ -11,7 +11,7 @@
 
 static const struct kind {
 	const char *word; /* a path follows if it ends with ':' */
-	const char *path; /* else */
+	const char *path; /* for a word that no path follows; else NULL */
 } kinds[EVENT_LOG_KINDS] = {
 	[EVENT_LOG_NONE] = { "none", "" },
 	[EVENT_LOG_FILE] = { "file:", NULL },
