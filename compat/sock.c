@@ -186,7 +186,8 @@ sock_peer_ids(int fd, uid_t *uid, gid_t *gid)
 
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == -1)
 		return -1;
-	/* What a socket of another kind, or one without a peer, is told. */
+	/* This is the kernel's answer for a socket of another kind, or one
+	 * without a peer. */
 	if (len != sizeof peer || peer.uid == (uid_t)-1) {
 		errno = ENOTCONN;
 		return -1;
