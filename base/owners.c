@@ -159,8 +159,8 @@ struct owners {
 	int sock;	    /* -1: not started */
 	bool failed;	    /* the process could not be started: no retry */
 	bool late;	    /* a question was given up waiting for */
-	struct answer next; /* which is arriving: that many bytes of it */
-	size_t arrived;
+	struct answer next; /* the answer that is arriving */
+	size_t arrived;	    /* how many bytes of it have come */
 	uint32_t named;	    /* number of questions with a name so far */
 	struct name users[CACHE_SIZE], groups[CACHE_SIZE];
 };

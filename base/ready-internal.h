@@ -20,7 +20,8 @@
 
 enum { READY_BATCH_MAX = 256 };
 
-/* What the kernel says of fd. Two may be of one. */
+/* What the kernel tells of fd. It may tell of reading and writing separately,
+ * in two of these. */
 struct ready_told {
 	int fd;
 	bool in, out;

@@ -283,7 +283,8 @@ take_always(struct ready_set *s, struct ready *v, size_t max)
 	return n;
 }
 
-/* What is told of one descriptor is one entry of v. */
+/* Makes the entries of v from what the kernel tells. It may tell twice of a
+ * descriptor, which has one entry all the same. */
 static size_t
 translate(struct ready_set *s, const struct ready_told *got, size_t count,
     struct ready *v)

@@ -47,8 +47,8 @@ struct process {
 	int sock; /* -1: not started */
 	struct loop_fd *watch;
 	struct resolve *current; /* its question; NULL: it is free */
-	struct answer answer; /* which is arriving: that many bytes of it */
-	size_t arrived;
+	struct answer answer; /* the answer that is arriving */
+	size_t arrived;	      /* how many bytes of it have come */
 	struct resolver *resolver;
 };
 
