@@ -162,7 +162,7 @@ gcm_wide_decrypt(struct gcm_wide *w, const uint8_t nonce[12], uint8_t *pkt,
 	    GCM_WIDE_HEAD, tag, sizeof tag);
 	good = mem_equal_ct(tag, data + len, sizeof tag);
 	explicit_bzero(&state, sizeof state);
-	/* What the right tag would be is not for anybody to find. */
+	/* Whoever could read the right tag could forge the packet. */
 	explicit_bzero(tag, sizeof tag);
 	return good;
 }
