@@ -115,9 +115,9 @@ void recv_window_consume(struct recv_window *w, uint32_t bytes);
  * be told.
  */
 bool recv_window_adjust_due(const struct recv_window *w, uint32_t packet);
-/* Where the budget is short: a window shrinks to share bytes (an equal part of
- * the budget), unless it is only a little wider. recv_window_rest() makes one
- * smaller that was not used for some time. */
+/* recv_window_shrink(), for when the budget is short: the window shrinks to
+ * share bytes (an equal part of the budget), unless it is only a little wider.
+ * recv_window_rest() makes a window smaller that was not used for some time. */
 void recv_window_shrink(struct recv_window *w, uint32_t share);
 void recv_window_rest(struct recv_window *w, uint64_t now_ms);
 void recv_window_withhold(struct recv_window *w);
@@ -152,7 +152,8 @@ bool recv_window_is_short(uint64_t offered);
  * queues for many round trips of the path, so that little seems to arrive in
  * one. */
 uint32_t recv_window_fair(size_t movers, bool exact);
-/* What a window of max bytes shrinks to if it was not used for so long. */
+/* The bytes that a window of max bytes shrinks to when it was not used for
+ * idle_ms. */
 uint32_t recv_window_rested(uint32_t max, uint64_t idle_ms);
 
 #endif

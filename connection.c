@@ -35,20 +35,20 @@ struct connection {
 			 * for */
 	connection_pace_fn pace; /* NULL: writes are not held back */
 	void *pace_arg;
-	bool held; /* in this turn, by it */
+	bool held; /* pace holds writes back in this turn */
 	int tx_errno; /* of the write that failed; 0: none did */
 	bool kick; /* input that is buffered already must be processed */
 	struct loop_timer *rekey_timer;
-	struct loop_timer *poll_timer; /* of the packet layer's threads */
-	struct loop_timer *tell_timer; /* of RECEIVED (packet_keep_poll()) */
-	struct loop_timer *rest_timer; /* while buffers are enlarged */
-	uint64_t rest_moved;	       /* bytes when it was set */
+	struct loop_timer *poll_timer; /* polls the packet layer's threads */
+	struct loop_timer *tell_timer; /* sends RECEIVED (packet_keep_poll()) */
+	struct loop_timer *rest_timer; /* frees enlarged buffers; NULL: none */
+	uint64_t rest_moved; /* bytes moved when rest_timer was set */
 
 	struct loop_timer *alive_timer;
 	uint32_t alive_interval_s, alive_max, alive_missed;
 	uint64_t alive_seen; /* packets received at the last check */
 	struct loop_timer *probe_timer;
-	uint64_t probe_seen; /* as alive_seen */
+	uint64_t probe_seen; /* packets received when the probe was sent */
 };
 
 static enum ssh_disconnect
