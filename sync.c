@@ -106,7 +106,7 @@ read_names(char **names, int n)
 	run.up = !run.sources[0].remote;
 }
 
-/* What cannot be done safely yet, or not at all, between these ends. */
+/* Refuses options that cannot be carried out between these ends. */
 static void
 check_ends(void)
 {

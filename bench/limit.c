@@ -332,7 +332,8 @@ struct options {
 	bool pipes;
 };
 
-/* One half in a process of its own; its CPU time is that of its tree. */
+/* Starts one half in a process of its own, so that its CPU time is known: it is
+ * that of the process and its children. */
 static pid_t
 half_start(bool sending, int sock, int fd, const struct options *o)
 {
