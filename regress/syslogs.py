@@ -47,7 +47,7 @@ class Syslog:
         self.log.bind(str(directory / "log"))
         os.chmod(directory / "log", 0o666)
         self.received = []
-        # At all times, or the one who logs waits.
+        # Reads at all times: a program that logs waits if nobody reads.
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 

@@ -84,7 +84,7 @@ def test_a_link_that_leads_out(pull):
     assert done.rc == 1 and "link" in done.errors, done
     assert b"secret" not in p.there_is().values()
     assert (p.there / "new/y").read_text() == "2"
-    # As such it is copied.
+    # With --links it is copied as a link.
     went_directly(p.scp(["t"], "links", "-r", "--links"))
     assert os.readlink(p.there / "links/link") == "../secret"
 
@@ -97,8 +97,8 @@ def test_a_link_that_leads_out(pull):
                                           "Subsystem sftp internal-sftp\n")),
     ("hpnscp does not run", ["t"], "new", dict(path="/nonexistent"))])
 def test_through_this_machine(pull, why, sources, target, pair_of):
-    """Where it cannot be done so, the copy is as it is without --direct, and a
-    line says why."""
+    """If the target's host cannot fetch the files, they are copied as without
+    --direct, and a line says why."""
     p = pull(**pair_of)
     p.tree()
     (p.there / "there/t").mkdir(parents=True)

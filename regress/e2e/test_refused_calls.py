@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: ISC
-"""On a kernel that lacks what only newer ones have, or only Linux: the same is
-done in another way. Calls are refused one by one, and all of them at once."""
+"""On a kernel without the system calls that only newer kernels have, or only
+Linux, programs do the same in another way. Calls are refused one by one, and
+all of them at once."""
 
 import os
 import subprocess
@@ -31,7 +32,7 @@ class Old(Client):
 
 @pytest.fixture
 def tree(tmp_path):
-    """With what the calls are about."""
+    """A tree of files for which the calls are used: links, holes and so on."""
     top = fill(tmp_path / "tree", {
         "a": 5, "sub/large": 3 * MIB + 1, "sub/other": 70_000})
     (top / "link").symlink_to("sub/large")

@@ -295,8 +295,8 @@ def ask_for_a_host(w):
 
 @pytest.mark.parametrize("ask", [ask_for_owners, ask_for_a_host])
 def test_asks_with_nothing_of_the_connection(own, keys, ask):
-    """They are executed afresh, and have no page of the process that has the
-    connection's keys, nor a descriptor of it."""
+    """The processes that look names up are executed afresh: they have no page
+    and no descriptor of the process that has the connection's keys."""
     server = own.server("Subsystem sftp internal-sftp\n")
     w = connect(server).login(USER, load_key(keys.path("ed25519")))
     try:

@@ -92,7 +92,8 @@ finds_the_last(void **state)
 	assert_null(memrchr(text, 'a', 0));
 }
 
-/* Not known when compiling: no warning of what is to fail. */
+/* Volatile, so that the compiler does not know the size, and does not warn of
+ * the allocations that have to fail. */
 static volatile size_t too_many = SIZE_MAX / 2;
 
 static void

@@ -244,7 +244,8 @@ small_log_open(struct small_log *l)
 	snprintf(spec, sizeof spec, "file:%s", l->path);
 	l->sink = event_sink_new(spec, 0);
 	assert_non_null(l->sink);
-	log_set_level(LOG_LVL_QUIET); /* the limit holds for that, too */
+	/* The test's own log is a file, to which the limit may apply, too. */
+	log_set_level(LOG_LVL_QUIET);
 }
 
 static void

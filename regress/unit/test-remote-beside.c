@@ -98,7 +98,8 @@ test_refused_beside_master(void **state)
 	assert_int_equal(finish_beside(r), 0);
 }
 
-/* Those that were begun because they should pay just end. */
+/* If the server refuses connections that were begun only because they should
+ * make the copy faster, they end, and the copy goes on without them. */
 static void
 test_refused_bonus_beside_master(void **state)
 {
