@@ -74,7 +74,7 @@ struct sync_args {
 		const char *temp_dir; /* --temp-dir; NULL: none */
 	};
 
-	/* What is told. */
+	/* What the user is told. */
 	unsigned verbose, quiet, itemize, human, filters; /* -v -q -i -h -F */
 	bool stats, progress;
 	bool names_off; /* --info=name0 */
