@@ -17,7 +17,7 @@ enum {
 	WIDTH_MAX = 512,
 	FIGURES = 39,  /* columns right of the name */
 	SPARE = 3, /* columns left empty: the ^C of a user is shown there */
-	LAST_RATE = 10, /* columns of one more rate */
+	LAST_RATE = 10, /* columns for the rate of the last sample, too */
 	LAST_RATE_FROM = 70, /* least columns of a terminal that shows it */
 	TEXT_MAX = 24,
 };

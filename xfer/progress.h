@@ -66,7 +66,7 @@ struct progress_watch {
 	/* A file has ended; its name is not escaped. */
 	void (*finished)(void *arg, const struct progress_item *item,
 	    uint64_t now_ms);
-	/* As progress_error() was told. */
+	/* Is called by progress_error(), with its path and text. */
 	void (*failed)(void *arg, const char *path, const char *text);
 	void *arg;
 };

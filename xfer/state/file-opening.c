@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* What is known of the OPENs of a file: the owner of file->opening. */
+/* What is known of the OPENs of a file: only this source changes
+ * file->opening. */
 #include <stdlib.h>
 
 #include "xfer/state/transfer-state.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ISC */
 /* What is known of a file's part, and of what this run has made under its name:
- * the owner of file->part and file->made. */
+ * only this source changes file->part and file->made. */
 #include <stdlib.h>
 
 #include "xfer/state/transfer-state.h"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: ISC */
 /*
  * Which data of a file has moved, and which ranges of it nobody has taken yet:
- * the owner of file->progress. A file is moved in ranges of progress.chunk
- * bytes: first those that were given back (progress.todo), then from
- * progress.next on.
+ * only this source changes file->progress. A file moves in ranges of
+ * progress.chunk bytes: first those that were given back (progress.todo), then
+ * from progress.next on.
  */
 #include <errno.h>
 #include <stdlib.h>

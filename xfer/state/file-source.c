@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is known of a file's source: the owner of file->source. */
+/* What is known of a file's source: only this source changes file->source. */
 #include "xfer/state/transfer-state.h"
 
 uint32_t

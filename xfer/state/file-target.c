@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-/* What is known of a file's target: the owner of file->target. */
+/* What is known of a file's target: only this source changes file->target. */
 #include "xfer/state/transfer-state.h"
 
 void
