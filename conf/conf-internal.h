@@ -102,8 +102,8 @@ void conf_clear_list(void *field);
 int conf_format_list(const struct conf_row *row, const void *field,
     struct strlist *words) must_check;
 
-/* conf_import() of rows of which none may be missing, as from a program of
- * another version. */
+/* As conf_import(), but it is an error if a row is missing, as in a message of
+ * a program of another version. */
 int conf_import_all(const struct conf_table *t, void *fields,
     struct rd *in) must_check;
 
