@@ -47,7 +47,8 @@ void strmode(mode_t mode, char *text);
 enum {
 	RPP_ECHO_OFF = 0,
 	RPP_ECHO_ON = 1,
-	RPP_REQUIRE_TTY = 2, /* or ENOTTY, in place of the standard input */
+	RPP_REQUIRE_TTY = 2, /* without a terminal fail (ENOTTY), and do not
+			      * read the standard input */
 };
 
 /* Asks on the terminal, and writes as much of the answer's line as fits to the
