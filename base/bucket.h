@@ -15,8 +15,9 @@
 #define BUCKET_NO_LIMIT UINT64_MAX
 
 enum {
-	BUCKET_MS = 20,		 /* what it holds */
-	BUCKET_LEAST = 16 * 1024, /* bytes that a bucket holds at any rate */
+	BUCKET_MS = 20,		 /* a bucket holds the bytes of this time */
+	BUCKET_LEAST = 16 * 1024, /* bytes that even the bucket of a low rate
+				   * holds */
 };
 
 struct bucket {
