@@ -385,7 +385,7 @@ on_global_request(struct channels *chs, struct rd r)
 
 	if ((err = rd_err(&r)) != 0)
 		return err;
-	buf_init_secret(&reply); /* of tickets */
+	buf_init_secret(&reply); /* it may have tickets, which are secret */
 	chs->reply_wanted = want_reply;
 	answer = handle_global(chs, name, &r, &reply);
 	err = MIN(answer, 0);
