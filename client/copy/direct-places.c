@@ -115,8 +115,8 @@ find_in(struct direct_places *p, const char *dir, const char *source,
 
 /* ---- before ------------------------------------------------------------- */
 
-/* "." for a name alone; what is in front of the last slash. The caller frees
- * it. */
+/* The directory of a path: what is in front of the last slash, or "." if there
+ * is none. The caller frees it. */
 static char *
 directory_of(const char *path)
 {
