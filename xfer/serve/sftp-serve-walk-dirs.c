@@ -39,7 +39,7 @@ struct walk_level {
 	char *last;	/* its name, owned, if the list was cut there */
 	bool cut;	/* there are more directories behind the last one: they
 			 * are looked for when those before them are done */
-	size_t path_len; /* bytes of w->path up to it */
+	size_t path_len; /* length of the part of w->path that leads to dir */
 };
 
 enum {
