@@ -35,7 +35,8 @@
 
 enum {
 	AUTH_END_MS = 5000, /* how long hpnsshd-auth may take to end */
-	TOLD_END_MS = 10 * 1000, /* and a session that was told to */
+	TOLD_END_MS = 10 * 1000, /* how long a session that was told to end
+				  * may take for that */
 };
 
 /* ---- before it ---------------------------------------------------------- */
