@@ -317,7 +317,7 @@ start_log(struct program *p)
 	if (p->log_path == NULL && p->to_syslog)
 		log_to_syslog(p->conf.log.syslog_facility);
 	if (p->flags.verbosity > 0)
-		log_info("%s, %s", RELEASE, crypto_library_version());
+		log_debug("%s, %s", RELEASE, crypto_library_version());
 }
 
 static void

@@ -20,7 +20,8 @@ CIPHER = r"cipher: \S+ MAC: \S+ compression: none"
 
 # A command, with -L, -D and -R.
 CLIENT = [
-    r"OpenSSH_\S+( .*)?, OpenSSL .*",
+    # OpenSSH 9.2 writes it as it is, 10.0 as a line of -v like the others.
+    r"(debug1: )?OpenSSH_\S+( .*)?, OpenSSL .*",
     r"debug1: Reading configuration data .*/config",
     r"debug1: .*/config line 1: Applying options for 127\.\*",
     r"debug1: Connecting to 127\.0\.0\.1 \[127\.0\.0\.1\] port PORT\.",
