@@ -1,39 +1,29 @@
 /* SPDX-License-Identifier: ISC */
 #include "client/copy/direct.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "base/child.h"
-#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "client/common/ssh-command.h"
+#include "client/copy/direct-grant.h"
 #include "client/copy/direct-places.h"
+#include "client/copy/direct-program.h"
 #include "client/copy/direct-progress.h"
 #include "client/copy/direct-sums.h"
 #include "client/copy/direct-wire.h"
 #include "client/copy/scp-asks.h"
 #include "client/sshclient.h"
-#include "peer-version.h"
 #include "xfer/progress.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/sftp-rights.h"
 
 enum {
-	GRANT_VERSION = 1,
 	STEP_MS = 1000,
-	BEGIN_S = 60,
-	LIFE_S = 24 * 3600,
-	CONNECTIONS = 4, /* one, and further ones after it is lost */
 	EXIT_UNREACHABLE = 255, /* exit status of ssh and of hpnscp */
-	HELLO_MAX = 1024, /* bytes */
-	TAKE_BACK_TRIES = 20, /* each takes a second at most */
 };
 
 struct direct {
@@ -43,237 +33,72 @@ struct direct {
 	bool pull;
 	const char *scope; /* the grant's directory */
 	struct direct_places places;
-	pid_t child;	 /* hpnssh to the other host, which runs the program
-			  * that uses the grant; 0: none */
-	int in, out;	 /* pipes from and to the child; -1: closed */
-	struct loop_fd *watch;
-	struct buf got;	 /* bytes of the program's hello that have come */
-	struct buf told; /* bytes behind the hello that are not read yet */
-	bool deaf;	 /* the program has told nonsense: the rest of what it
-			  * tells is passed over */
+	struct direct_program program;
+	struct direct_grant grant;
 	struct direct_sums *sums; /* --verify, --receipt; or NULL */
 	struct direct_progress progress;
-	struct span key; /* the program's public key, in got, which is not
-			  * changed once key is set */
-	bool ended;	 /* no more bytes come from the program */
-	bool answered;	  /* the giver's server has answered a request */
-	bool granted;	  /* there is a grant */
-	bool ended_grant; /* the grant has ended */
-	uint8_t grant[LOGIN_TICKET_NAME_LEN];
 };
 
-/* ---- the program at the source's host ----------------------------------- */
-
-/* True once the whole hello has come. d->key is then set, and is empty if the
- * bytes are no hello, for instance a text that the shell there printed. */
-static bool
-read_hello(struct direct *d)
-{
-	struct rd size = rd_from_buf(&d->got), r = size, body;
-	uint32_t len = rd_u32(&size);
-
-	if (rd_err(&size) != 0)
-		return false;
-	body = rd_from_span(rd_string(&r));
-	if (len <= HELLO_MAX && rd_err(&r) != 0)
-		return false;
-	if (len <= HELLO_MAX && rd_u8(&body) == DIRECT_VERSION)
-		d->key = rd_string(&body);
-	if (rd_err(&body) != 0)
-		d->key = (struct span){ NULL, 0 };
-	else if (buf_len(&d->got) > sizeof len + len)
-		buf_put(&d->told, buf_data(&d->got) + sizeof len + len,
-		    buf_len(&d->got) - sizeof len - len);
-	return true;
-}
-
-/* Reads what the program tells behind its hello. */
-static void
-read_told(struct direct *d)
-{
-	while (!d->deaf && buf_len(&d->told) >= sizeof(uint32_t)) {
-		struct rd r = rd_from_buf(&d->told);
-		uint32_t len = rd_u32(&r);
-		struct span m = rd_bytes(&r, len);
-
-		if (len > DIRECT_TOLD_MAX)
-			d->deaf = true;
-		if (d->deaf || rd_err(&r) != 0)
-			break;
-		if (d->sums != NULL && m.len > 0 && m.p[0] == DIRECT_SUM)
-			direct_sums_take(d->sums, m);
-		else
-			direct_progress_take(&d->progress, m);
-		buf_consume(&d->told, sizeof len + len);
-	}
-	if (d->deaf)
-		buf_clear(&d->told);
-}
+/* ---- the program and the grant ------------------------------------------ */
 
 static void
-close_input(struct direct *d)
-{
-	if (d->watch != NULL)
-		loop_unwatch(d->scp->loop, d->watch);
-	d->watch = NULL;
-	fd_close(&d->in);
-}
-
-static void
-on_input(void *arg, int fd, int events)
+take_told(void *arg, struct span message)
 {
 	struct direct *d = arg;
-	uint8_t bytes[4096];
-	ssize_t n = read(fd, bytes, sizeof bytes);
 
-	(void)events;
-	if (n == -1 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n > 0 && !d->deaf)
-		buf_put(d->key.len == 0 ? &d->got : &d->told, bytes,
-		    (size_t)n);
-	if (d->granted)
-		read_told(d);
-	else if (buf_len(&d->told) > DIRECT_TOLD_MAX)
-		d->deaf = true; /* there is nothing to tell yet */
-	if (n <= 0 || buf_err(&d->got) != 0 || buf_err(&d->told) != 0) {
-		d->ended = true;
-		close_input(d);
-	}
+	if (d->sums != NULL && message.len > 0 && message.p[0] == DIRECT_SUM)
+		direct_sums_take(d->sums, message);
+	else
+		direct_progress_take(&d->progress, message);
 }
 
+static void
+turn(void *arg)
+{
+	struct direct *d = arg;
+
+	(void)scp_host_result(d->scp,
+	    sftp_step(d->giver->sftp, false, STEP_MS));
+	if (d->grant.is)
+		direct_progress_tick(&d->progress);
+}
+
+/* Starts the program, and waits for its hello. */
 static void
 start_program(struct direct *d, const struct xfer_target *at)
 {
-	char *program = ssh_command_find();
-	const struct ssh_command c = { .program = program,
-		.purpose = SSH_COMMAND_CARRY,
-		.options = &d->scp->flags.ssh,
-		.port = at->port != 0 ? at->port : d->scp->flags.port,
-		.user = at->user,
-		.host = at->host,
-		.command = "hpnscp --direct-end" };
-	struct strlist argv = { 0 };
-	int to[2] = { -1, -1 }, from[2] = { -1, -1 };
-
-	if (ssh_command_line(&argv, &c) != 0 || child_pipe(to) != 0 ||
-	    child_pipe(from) != 0 || fd_set_nonblock(from[0], true) != 0 ||
-	    child_spawn(&d->child, argv.v, to[0], from[1]) != 0)
-		scp_die(d->scp, program, strerror(errno));
-	fd_close(&to[0]);
-	fd_close(&from[1]);
-	d->out = to[1];
-	d->in = from[0];
-	d->watch = loop_watch(d->scp->loop, d->in, LOOP_READ, on_input, d);
-	if (d->watch == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	strlist_clear(&argv);
-	free(program);
+	d->program.loop = d->scp->loop;
+	d->program.take = take_told;
+	d->program.arg = d->grant.arg = d;
+	d->grant.turn = turn;
+	direct_program_start(&d->program, &d->scp->flags.ssh, at,
+	    d->scp->flags.port);
+	while (!direct_program_hello(&d->program) && !d->program.ended)
+		turn(d);
 }
-
-/* Serves the connection to the target's host until done() returns true or the
- * program at the source's host has ended. */
-static void
-wait_until(struct direct *d, bool (*done)(struct direct *d))
-{
-	while (!done(d) && !d->ended) {
-		(void)scp_host_result(d->scp,
-		    sftp_step(d->giver->sftp, false, STEP_MS));
-		if (d->granted)
-			direct_progress_tick(&d->progress);
-	}
-}
-
-static bool
-never(struct direct *d)
-{
-	(void)d;
-	return false;
-}
-
-/* Closes the pipes to the program, waits for it, and returns its exit
- * status. */
-static int
-end_program(struct direct *d)
-{
-	int status = 0;
-
-	fd_close(&d->out);
-	close_input(d);
-	if (d->child != 0)
-		status = child_wait(d->child);
-	d->child = 0;
-	return status;
-}
-
-/* ---- the grant ---------------------------------------------------------- */
 
 static void
-on_grant(void *arg, bool ok, struct rd data)
+wait_for_end(struct direct *d)
 {
-	struct direct *d = arg;
-	struct span name = ok ? rd_string(&data) : (struct span){ NULL, 0 };
-
-	d->answered = true;
-	d->granted = ok && rd_end(&data) == 0 && name.len == sizeof d->grant;
-	if (d->granted)
-		memcpy(d->grant, name.p, sizeof d->grant);
+	while (!d->program.ended)
+		turn(d);
 }
 
-/* Puts the fields of grant@hpnssh.org. The new directory belongs to this copy
- * alone, so the owner of the key gets every right there that a copy can need,
- * but none that TransferGrants put would not allow. Another one is only
- * read. */
-static void
-put_fields(const struct direct *d, struct buf *b)
+/* Asks for the grant. Returns NULL, or the reason (static) why there is none.
+ * The new directory belongs to this copy alone, so the owner of the key gets
+ * every right there that a copy can need, but none that TransferGrants put
+ * would not allow. Another one is only read. */
+static const char *
+get_grant(struct direct *d)
 {
 	const uint32_t rights = d->pull ? SFTP_MAY_LIST | SFTP_MAY_READ :
 	    SFTP_MAY_LIST | SFTP_MAY_MAKE | SFTP_MAY_CHANGE | SFTP_MAY_LINK |
 	    SFTP_MAY_DELETE | SFTP_MAY_MODE | SFTP_MAY_TIMES;
+	int r;
 
-	buf_put_u8(b, GRANT_VERSION);
-	buf_put_string(b, d->key.p, d->key.len);
-	buf_put_cstring(b, d->scope);
-	buf_put_u32(b, rights);
-	buf_put_u64(b, UINT64_MAX);
-	buf_put_u64(b, UINT64_MAX);
-	buf_put_u64(b, UINT64_MAX);
-	buf_put_u32(b, CONNECTIONS);
-	buf_put_u32(b, BEGIN_S);
-	buf_put_u32(b, LIFE_S);
-	buf_put_cstring(b, ""); /* from any address */
-}
-
-/* on_grant() and on_ended() write to d, so the answer is waited for even if the
- * program at the other host has ended meanwhile. A lost connection ends this
- * process. */
-static void
-wait_for_answer(struct direct *d)
-{
-	while (!d->answered)
-		(void)scp_host_result(d->scp,
-		    sftp_step(d->giver->sftp, false, STEP_MS));
-}
-
-/* Asks for the grant. Returns NULL, or the reason (static) why there is
- * none. */
-static const char *
-get_grant(struct direct *d)
-{
-	const struct sshclient *c = remote_client(d->giver->remote, 0);
-	struct buf fields = { 0 };
-	int r = ERR_UNSUPPORTED;
-
-	put_fields(d, &fields);
-	if (c != NULL && !sshclient_is_distrusted(c) &&
-	    (sshclient_peer_traits(c) & PEER_FORGIVES) != 0 &&
-	    (r = buf_err(&fields)) == 0)
-		r = channels_global_request(sshclient_channels(c),
-		    "grant@hpnssh.org", &fields, on_grant, d);
-	buf_clear(&fields);
+	d->grant.remote = d->giver->remote;
+	r = direct_grant_get(&d->grant, d->program.key, d->scope, rights);
 	if (r == 0)
-		wait_for_answer(d);
-	if (d->granted)
 		return NULL;
 	if (r == ERR_UNSUPPORTED)
 		return d->pull ? "the source's host is not an hpnsshd that "
@@ -284,76 +109,16 @@ get_grant(struct direct *d)
 			 "the target's host gives no grant (TransferGrants)";
 }
 
-static void
-on_ended(void *arg, bool ok, struct rd data)
-{
-	struct direct *d = arg;
-
-	(void)data;
-	d->answered = true;
-	d->ended_grant = ok;
-}
-
-static void
-on_told(void *arg, bool ok, struct rd data)
-{
-	struct direct *d = arg;
-
-	(void)ok;
-	(void)data;
-	d->answered = true;
-}
-
-/* Takes the grant back, and waits until all connections by it have ended. What
- * is looked at and moved after that is nobody else's any more: the source's
- * host might have kept a file open that it could write to at its place. */
 static bool
 take_back(struct direct *d)
 {
-	const struct sshclient *c = remote_client(d->giver->remote, 0);
-	struct buf fields;
-	int r = 0;
+	bool ended = direct_grant_end(&d->grant);
 
-	for (int i = 0; i < TAKE_BACK_TRIES && r == 0 && !d->ended_grant;
-	     i++) {
-		fields = (struct buf){ 0 };
-		buf_put_u8(&fields, GRANT_VERSION);
-		buf_put_string(&fields, d->grant, sizeof d->grant);
-		d->answered = false;
-		r = c == NULL ? ERR_CLOSED : buf_err(&fields);
-		if (r == 0)
-			r = channels_global_request(sshclient_channels(c),
-			    "grant-end@hpnssh.org", &fields, on_ended, d);
-		buf_clear(&fields);
-		if (r == 0)
-			wait_for_answer(d);
-	}
-	if (!d->ended_grant)
+	if (!ended)
 		scp_report(d->scp, NULL, d->scope, d->pull ?
 			"the target's host may still read there" :
 			"the source's host may still write there");
-	return d->ended_grant;
-}
-
-/* Has the host that gave the grant write down which receipt there is of it. The
- * receipt is as good if that host keeps no such records. */
-static void
-tell_receipt(struct direct *d, const uint8_t digest[DIRECT_SUM_LEN])
-{
-	const struct sshclient *c = remote_client(d->giver->remote, 0);
-	struct buf fields = { 0 };
-
-	if (c == NULL || !d->granted)
-		return;
-	buf_put_u8(&fields, GRANT_VERSION);
-	buf_put_string(&fields, d->grant, sizeof d->grant);
-	buf_put_string(&fields, digest, DIRECT_SUM_LEN);
-	d->answered = false;
-	if (buf_err(&fields) == 0 &&
-	    channels_global_request(sshclient_channels(c),
-		"grant-receipt@hpnssh.org", &fields, on_told, d) == 0)
-		wait_for_answer(d);
-	buf_clear(&fields);
+	return ended;
 }
 
 static uint32_t
@@ -379,25 +144,14 @@ flags_of(const struct direct *d)
 static int
 send_job(struct direct *d, struct strlist *sources)
 {
-	const struct client_conf *conf = remote_conf(d->giver->remote);
-	struct span hostkey =
-	    sshclient_hostkey(remote_client(d->giver->remote, 0));
-	struct direct_job job = { .host = conf->host.hostname,
-		.user = conf->host.user,
-		.port = (uint16_t)conf->host.port,
-		.flags = flags_of(d),
+	struct direct_job job = { .flags = flags_of(d),
 		.rate_bytes = d->scp->xfer.rate_bytes };
-	struct buf b = { 0 };
 	int r;
 
-	memcpy(job.grant, d->grant, sizeof job.grant);
-	buf_put(&job.hostkey, hostkey.p, hostkey.len);
+	direct_grant_address(&d->grant, &job);
 	job.sources = *sources;
 	*sources = (struct strlist){ NULL, 0 };
-	direct_job_put(&b, &job);
-	if ((r = buf_err(&b)) == 0)
-		r = fd_send_msg(d->out, &b);
-	buf_clear(&b);
+	r = direct_program_send(&d->program, &job);
 	job.host = job.user = NULL; /* borrowed */
 	direct_job_clear(&job);
 	return r;
@@ -442,8 +196,8 @@ on_interrupt(void *arg, int signo)
 
 	(void)signo;
 	(void)direct_sums_end(d->sums, false, digest);
-	if (d->child != 0)
-		(void)kill(d->child, SIGTERM);
+	if (d->program.child != 0)
+		(void)kill(d->program.child, SIGTERM);
 	if (d->pull)
 		scp_report(d->scp, NULL, d->scope, "interrupted");
 	else
@@ -473,7 +227,7 @@ check_sums(struct direct *d, const struct xfer_target *teller)
 		.user = conf->host.user,
 		.port = conf->host.port,
 		.hostkey = sshclient_hostkey(remote_client(r, 0)),
-		.key = d->key };
+		.key = d->program.key };
 
 	return direct_sums_check(d->sums, &d->places, &who);
 }
@@ -505,8 +259,7 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	if ((why = direct_places_look(&d->places, sources, n)) != NULL)
 		return why;
 	start_program(d, &sources[0]);
-	wait_until(d, read_hello);
-	if (d->key.len == 0)
+	if (d->program.key.len == 0)
 		return "hpnscp does not run on the source's host";
 	if (!direct_places_make(&d->places))
 		return NULL;
@@ -517,8 +270,8 @@ copy(struct direct *d, const struct xfer_target *sources, int n)
 	for (int i = 0; i < n; i++)
 		xstrlist_add(&paths, sources[i].path);
 	if (send_job(d, &paths) == 0)
-		wait_until(d, never);
-	status = end_program(d);
+		wait_for_end(d);
+	status = direct_program_end(&d->program);
 	direct_progress_end(&d->progress);
 	if (!take_back(d))
 		return NULL;
@@ -566,23 +319,16 @@ finish(struct direct *d, const char *why)
 	uint64_t files = summed ? direct_sums_files(d->sums) : 0;
 	uint8_t digest[DIRECT_SUM_LEN];
 
-	/* A child that still runs has nothing left to do, and may not notice
-	 * the end of its standard input. */
-	if (d->child != 0)
-		(void)kill(d->child, SIGTERM);
-	(void)end_program(d);
+	direct_program_clear(&d->program);
 	direct_places_end(&d->places);
 	scp_catch_signals();
 	if (direct_sums_end(d->sums, why == NULL, digest))
-		tell_receipt(d, digest);
-	/* A copy that goes through this machine cannot be verified so, and has
-	 * no receipt: it does not take the place of one that should. */
+		direct_grant_receipt(&d->grant, digest);
+	/* What goes through this machine has neither. */
 	if (why != NULL && summed)
 		scp_die(d->scp, "--direct with --verify or --receipt", why);
 	tell_way(d->scp, why, !summed ? "" : files > 0 ?
 		", and is the same there" : "; there was no file in it");
-	buf_clear(&d->got);
-	buf_clear(&d->told);
 	return why == NULL;
 }
 
@@ -590,7 +336,8 @@ bool
 direct_copy(struct scp *scp, const struct xfer_target *sources, int n,
     struct scp_host *to, const char *dir, bool is_dir)
 {
-	struct direct d = { .scp = scp, .giver = to, .in = -1, .out = -1,
+	struct direct d = { .scp = scp, .giver = to,
+		.program = { .in = -1, .out = -1 },
 		.progress = { .p = scp->xfer.progress },
 		.places = { .scp = scp, .to = to, .dir = dir,
 		    .is_dir = is_dir } };
@@ -629,8 +376,7 @@ pull(struct direct *d, const char *name, const struct xfer_target *target)
 	if (d->sums != NULL && !has_digests(d))
 		return "the source's server has no digests";
 	start_program(d, target);
-	wait_until(d, read_hello);
-	if (d->key.len == 0)
+	if (d->program.key.len == 0)
 		return "hpnscp does not run on the target's host";
 	catch_interrupts(d);
 	if ((why = get_grant(d)) != NULL)
@@ -638,8 +384,8 @@ pull(struct direct *d, const char *name, const struct xfer_target *target)
 	xstrlist_add(&paths, target->path[0] != '\0' ? target->path : ".");
 	xstrlist_add(&paths, name);
 	if (send_job(d, &paths) == 0)
-		wait_until(d, never);
-	status = end_program(d);
+		wait_for_end(d);
+	status = direct_program_end(&d->program);
 	direct_progress_end(&d->progress);
 	(void)take_back(d);
 	if (status == DIRECT_EXIT_THERE)
@@ -659,7 +405,8 @@ direct_pull(struct scp *scp, struct scp_host *from, const char *path,
     const struct xfer_target *target)
 {
 	struct direct d = { .scp = scp, .giver = from, .pull = true,
-		.in = -1, .out = -1, .progress = { .p = scp->xfer.progress },
+		.program = { .in = -1, .out = -1 },
+		.progress = { .p = scp->xfer.progress },
 		.places = { .scp = scp, .to = from, .is_dir = true } };
 	char *name = direct_name_of(path), *real = NULL;
 	const char *why = NULL;
