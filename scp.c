@@ -29,7 +29,7 @@
 #include "client/copy/scp-hosts.h"
 #include "client/copy/scp-manifest.h"
 #include "client/copy/scp-run.h"
-#include "client/copy/direct-end.h"
+#include "client/direct/direct-end.h"
 #include "client/report/report-command.h"
 #include "client/report/report.h"
 #include "conf/client-conf.h"
@@ -490,7 +490,10 @@ serve_direct(void)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
 	direct_end_begin(&e, &scp, &targets, &n);
-	scp_copy_all(&scp, targets, n, &targets[n]);
+	if (direct_end_is_list(e))
+		direct_list_copy(&scp, e, direct_end_job(e), &targets[0]);
+	else
+		scp_copy_all(&scp, targets, n, &targets[n]);
 	scp_hosts_close(&scp);
 	direct_end_tell(e);
 	status = scp_end_events(&scp, scp.failed || scp.source_missing);

@@ -51,6 +51,7 @@ BEGIN {
 	may["client/report"] = may["client"] " xfer client/report"
 	may["client/copy"] = may["client/report"] " xfer xfer/sftp xfer/state xfer/streams xfer/trees" \
 	    " xfer/delta xfer/orders xfer/transfer xfer/rcp client/copy"
+	may["client/direct"] = may["client/copy"] " xfer/local client/direct"
 	may["client/check"] = may["client/copy"] " client/check"
 	may["client/job"] = may["client/common"] " client/job"
 	may["client/sync"] = may["client/copy"] " client/job xfer/local xfer/rules xfer/sync client/sync"
@@ -60,7 +61,7 @@ BEGIN {
 	may["server/auth"] = may["server"] " server/auth"
 	may["server/session"] = may["forward"] " server server/events server/session xfer xfer/serve"
 	may["server/monitor"] = may["server"] " server/events server/monitor"
-	may["program"] = may["client/sync"] " client/check agent tokens/p11 tokens/sk keytools/keygen" \
+	may["program"] = may["client/sync"] " client/direct client/check agent tokens/p11 tokens/sk keytools/keygen" \
 	    " keytools/add keytools/keyscan keytools/keysign server server/events server/listener server/monitor" \
 	    " server/auth server/session xfer xfer/local xfer/sftp xfer/serve xfer/state xfer/streams" \
 	    " xfer/trees xfer/delta xfer/orders xfer/transfer xfer/rules xfer/sync xfer/rcp" \

@@ -21,6 +21,8 @@ direct_job_put(struct buf *b, const struct direct_job *j)
 	buf_put_u32(b, (uint32_t)j->sources.n);
 	for (size_t i = 0; i < j->sources.n; i++)
 		buf_put_cstring(b, j->sources.v[i]);
+	for (size_t i = 1; (j->flags & DIRECT_LIST) && i < j->sources.n; i++)
+		buf_put_u64(b, j->sizes[i - 1]);
 }
 
 static int
@@ -41,6 +43,24 @@ get_sources(struct rd *r, struct strlist *sources)
 		free(path);
 	}
 	return err;
+}
+
+static int
+get_sizes(struct rd *r, struct direct_job *j)
+{
+	size_t n = j->sources.n;
+
+	if ((j->flags & DIRECT_LIST) == 0 || rd_err(r) != 0)
+		return 0;
+	if (n < 2) {
+		rd_fail(r, ERR_FORMAT);
+		return 0;
+	}
+	if ((j->sizes = calloc(n - 1, sizeof *j->sizes)) == NULL)
+		return ERR_NOMEM;
+	for (size_t i = 1; i < n; i++)
+		j->sizes[i - 1] = rd_u64(r);
+	return 0;
 }
 
 int
@@ -67,6 +87,7 @@ direct_job_get(struct rd *r, struct direct_job *j)
 	memcpy(j->grant, name.p, sizeof j->grant);
 	buf_put(&j->hostkey, key.p, key.len);
 	if ((err = get_sources(r, &j->sources)) != 0 ||
+	    (err = get_sizes(r, j)) != 0 ||
 	    (err = rd_end(r)) != 0)
 		return err;
 	return buf_err(&j->hostkey);
@@ -79,5 +100,6 @@ direct_job_clear(struct direct_job *j)
 	free(j->user);
 	buf_clear(&j->hostkey);
 	strlist_clear(&j->sources);
+	free(j->sizes);
 	*j = (struct direct_job){ .host = NULL };
 }

@@ -54,7 +54,13 @@ enum direct_flag {
 	 * strings that are the sources else are the path at its own host, and
 	 * the name that the directory gets if that is one. */
 	DIRECT_PULL = 1024,
-	DIRECT_FLAGS = 2047,
+	/* Single files of a tree, which hpnsync has chosen: the first source is
+	 * the tree's top (with DIRECT_PULL, the path at the program's own host
+	 * that files come to), and the others are paths below the top; sizes
+	 * go with them. File number n of them, from 1 on, comes to the name
+	 * "n" in the grant's "/", or in that path. */
+	DIRECT_LIST = 2048,
+	DIRECT_FLAGS = 4095,
 };
 
 /* Messages of the source's end behind its hello. */
@@ -72,6 +78,8 @@ enum direct_message {
 	/* Something failed: string path, string text. Where the job wants
 	 * it. */
 	DIRECT_FAILED,
+	/* A file of a list is there as a whole: u32 number. */
+	DIRECT_SENT,
 };
 
 /* The job that the client sends. Zeroed: empty. Clear with
@@ -85,6 +93,8 @@ struct direct_job {
 	uint32_t flags;
 	uint64_t rate_bytes; /* a second; 0: no limit */
 	struct strlist sources; /* paths or patterns */
+	uint64_t *sizes; /* of all sources but the first, with DIRECT_LIST;
+			  * owned */
 };
 
 void direct_job_put(struct buf *b, const struct direct_job *j);

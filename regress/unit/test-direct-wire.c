@@ -116,6 +116,49 @@ too_many(struct direct_job *j)
 }
 
 static void
+list_without_files(struct direct_job *j)
+{
+	j->flags |= DIRECT_LIST;
+	strlist_clear(&j->sources);
+	xstrlist_add(&j->sources, "/top");
+}
+
+/* Of a list, each path below the top has its size, and none is missing. */
+static void
+a_list(void **state)
+{
+	struct direct_job j = plain(), got;
+	struct buf b = { 0 };
+	size_t len;
+
+	(void)state;
+	j.flags |= DIRECT_LIST;
+	xstrlist_add(&j.sources, "d");
+	j.sizes = xcalloc(2, sizeof *j.sizes);
+	j.sizes[0] = 1;
+	j.sizes[1] = UINT64_MAX;
+	direct_job_put(&b, &j);
+	len = buf_len(&b);
+	buf_put_u8(&b, 0);
+	for (size_t cut = len - 20; cut <= len + 1; cut++) {
+		struct rd r = rd_from_span(
+		    (struct span){ buf_data(&b), cut });
+
+		got = (struct direct_job){ .host = NULL };
+		assert_int_equal(direct_job_get(&r, &got) == 0, cut == len);
+		if (cut == len) {
+			assert_int_equal(got.sources.n, 3);
+			assert_true(got.sizes[0] == 1 &&
+			    got.sizes[1] == UINT64_MAX);
+		}
+		direct_job_clear(&got);
+	}
+	direct_job_clear(&j);
+	buf_clear(&b);
+	assert_int_equal(result_of(list_without_files), ERR_FORMAT);
+}
+
+static void
 what_is_no_job(void **state)
 {
 	struct buf b = { 0 };
@@ -141,6 +184,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(there_and_back),
+		cmocka_unit_test(a_list),
 		cmocka_unit_test(what_is_no_job),
 	};
 

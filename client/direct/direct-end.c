@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/copy/direct-end.h"
+#include "client/direct/direct-end.h"
 
 #include <sys/stat.h>
 
@@ -199,6 +199,29 @@ watch(struct direct_end *e)
 	progress_set_watch(e->scp->xfer.progress, &e->watch);
 }
 
+bool
+direct_end_is_list(const struct direct_end *e)
+{
+	return (e->job.flags & DIRECT_LIST) != 0;
+}
+
+const struct direct_job *
+direct_end_job(const struct direct_end *e)
+{
+	return &e->job;
+}
+
+void
+direct_end_sent(const struct direct_end *e, uint32_t number)
+{
+	struct buf b = { 0 };
+
+	(void)e;
+	buf_put_u8(&b, DIRECT_SENT);
+	buf_put_u32(&b, number);
+	tell(&b);
+}
+
 void
 direct_end_tell(struct direct_end *e)
 {
@@ -228,6 +251,9 @@ set_options(struct scp *scp, const struct direct_job *j)
 	x->connections_max = 1;
 	scp->given.connections = scp->given.retry = true;
 	scp->need_dir = (j->flags & DIRECT_PULL) == 0;
+	/* The files of a list come to a new directory, where nobody looks for a
+	 * name before the copy has ended. */
+	x->in_place = (j->flags & DIRECT_LIST) != 0;
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		xstrlist_add(&scp->flags.ssh, options[i]);
 	if (scp->flags.verbose) {
@@ -320,6 +346,13 @@ set_targets(struct direct_end *e, struct scp *scp)
 	const struct direct_job *j = &e->job;
 	char *place;
 
+	if (j->flags & DIRECT_LIST) {
+		add_target(e, "");
+		xfer_target_clear(&e->targets[0]);
+		e->targets[0] = other_end(j);
+		e->targets[1] = (struct xfer_target){ .path = NULL };
+		return;
+	}
 	if ((j->flags & DIRECT_PULL) == 0) {
 		for (size_t i = 0; i < j->sources.n; i++)
 			add_source(e, scp, j->sources.v[i]);

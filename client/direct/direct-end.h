@@ -10,6 +10,9 @@
 #ifndef HPN_CLIENT_COPY_DIRECT_END_H
 #define HPN_CLIENT_COPY_DIRECT_END_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "client/copy/scp-run.h"
 #include "xfer/target.h"
 
@@ -20,6 +23,15 @@ struct direct_end;
  * from *out. Ends the program on an error. */
 void direct_end_begin(struct direct_end **out, struct scp *scp,
     struct xfer_target **targets, int *n);
+/* Is the job a list of files (DIRECT_LIST)? Then the client wants to know which
+ * of them are there, and direct_list_copy() is to be called. */
+bool direct_end_is_list(const struct direct_end *e);
+void direct_end_sent(const struct direct_end *e, uint32_t number);
+/* direct-list.c: copies the files of the job's list from or to that host. */
+struct direct_job;
+void direct_list_copy(struct scp *scp, const struct direct_end *e,
+    const struct direct_job *job, const struct xfer_target *host);
+const struct direct_job *direct_end_job(const struct direct_end *e);
 /* Tells the client how far the copy is, once it has ended. */
 void direct_end_tell(struct direct_end *e);
 void direct_end_free(struct direct_end *e);
