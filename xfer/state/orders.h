@@ -49,6 +49,9 @@ struct xfer_order {
 	 * Borrowed; NULL: local is a path that the user has named. */
 	struct local_dir *at;
 	enum local_links links; /* of components below `at` */
+	/* The source's root, as its session names it, for who carries data by
+	 * another way (xfer_opts.unread). NULL for a delete. */
+	const char *top;
 	/* Mode, times and owner of the target. Those in attrs->flags are set;
 	 * an id of UINT32_MAX leaves that owner or group as it is. attrs->mode
 	 * counts even without its flag: it has the kind of file, and the

@@ -42,6 +42,10 @@ struct xfer_opts {
 	bool hard_links; /* several names of one file become hard links */
 	bool sparse;	/* holes stay holes */
 	bool fsync;	/* fsync each target, where the server can */
+	/* The sources of a plan are on another host, and are not read: files
+	 * become links to what the target's host has (xfer_order.link), or get
+	 * attributes, and all that needs data fails. */
+	bool unread;
 	bool in_place;	/* write targets directly, without part files */
 	bool resume;	/* go on with parts, skip what is complete */
 	/* The target is locked: a file that looks like an empty part is then an

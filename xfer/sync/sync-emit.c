@@ -249,6 +249,7 @@ set_paths(const struct sync_plan *p, struct sync_ready *y)
 	if (p->p.up) {
 		y->remote = sync_path_below(pair->target_root, name);
 		y->local = is_delete ? NULL : xstrdup(r->path);
+		o->top = is_delete ? NULL : pair->source_roots[r->source];
 	} else {
 		y->local = xstrdup(in_top);
 		y->remote = is_delete ? NULL :

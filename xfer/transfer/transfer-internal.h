@@ -56,6 +56,7 @@
 #include "xfer/trees/transfer-space.h"
 
 extern const struct xfer_origin_ops xfer_local_origin;
+extern const struct xfer_origin_ops xfer_unread_origin;
 
 /* transfer.c */
 /* The function `file` of struct xfer_found_ops. */

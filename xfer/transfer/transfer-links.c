@@ -49,7 +49,7 @@ copy_instead(struct xfer_file *f, const char *why)
 {
 	struct xfer *x = f->x;
 
-	if (!x->noted.no_hard_links)
+	if (!x->noted.no_hard_links && !x->opts.unread)
 		xfer_note(x, f->up ? f->remote : f->local, why);
 	x->noted.no_hard_links = true;
 	f->link.copied = true;
@@ -721,7 +721,7 @@ xfer_duty_link_start(struct xfer_file *f)
 	if (f->up && (!xfer_has(f->x, SFTP_EXT_HARDLINK) ||
 	    (f->link.text == NULL &&
 		(f->link.text = strdup(d->link)) == NULL))) {
-		if (!f->x->noted.no_hard_links)
+		if (!f->x->noted.no_hard_links && !f->x->opts.unread)
 			xfer_note(f->x, NULL, "the server makes no hard links: "
 			    "each name is copied");
 		f->x->noted.no_hard_links = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: ISC */
-/* Sources of uploads that are files of this host. */
+/* Sources of uploads that are files of this host; and those of a plan that are
+ * on another host, which this one does not read. */
 #include <errno.h>
 #include <unistd.h>
 
@@ -137,4 +138,45 @@ const struct xfer_origin_ops xfer_local_origin = {
 	.send = local_send,
 	.end = local_end,
 	.close = local_close,
+};
+
+/* ---- sources that are not read ------------------------------------------- */
+
+/* Files of a plan become links to what the target's host has by now, or get
+ * attributes. What would need data fails. */
+static bool
+unread_open(struct xfer_file *f)
+{
+	if (f->only_attrs || f->duty == NULL)
+		return f->only_attrs;
+	xfer_report(f->x, f->remote, f->duty->link != NULL ?
+		"cannot be made a hard link to what has come" :
+		"cannot be read, and its source is not here");
+	return false;
+}
+
+static void
+unread_nothing(struct xfer_file *f)
+{
+	(void)f;
+}
+
+/* Is never called: no such file moves data. */
+static void
+unread_send(struct xfer_handle *e)
+{
+	xfer_source_ends(e->file, e->next);
+}
+
+static void
+unread_end(struct xfer_file *f)
+{
+	xfer_source_ended(f, f->source.size);
+}
+
+const struct xfer_origin_ops xfer_unread_origin = {
+	.open = unread_open,
+	.send = unread_send,
+	.end = unread_end,
+	.close = unread_nothing,
 };

@@ -60,7 +60,8 @@ xfer_new(struct xfer **out, const struct xfer_streams *streams, struct sftp *s,
 
 	if (x == NULL)
 		return ERR_NOMEM;
-	x->origin.ops = &xfer_local_origin;
+	x->origin.ops = opts->unread ? &xfer_unread_origin :
+				       &xfer_local_origin;
 	x->found = &found_ops;
 	if (streams != NULL)
 		x->host = *streams;
@@ -171,11 +172,12 @@ xfer_matched(const struct xfer *x)
 /* --- files --- */
 
 /* Finds the directory and the name of f on this host. Nothing to do for a
- * source at a second host. False with errno. */
+ * source at another host. False with errno. */
 static bool
 find_place(struct xfer_file *f)
 {
-	bool away = f->up && f->x->origin.stream != NULL;
+	bool away = f->up && (f->x->origin.stream != NULL ||
+	    f->x->opts.unread);
 
 	if (away)
 		return true;
