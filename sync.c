@@ -100,10 +100,15 @@ read_names(char **names, int n)
 		run.up = true;
 		return;
 	}
-	if (run.sources[0].remote && run.target.remote)
-		usage("source and target cannot both be on other hosts");
+	if (run.sources[0].remote && run.target.remote &&
+	    run.args.given.direct == SYNC_DIRECT_NO)
+		usage("source and target cannot both be on other hosts "
+		    "without --direct");
+	if ((!run.sources[0].remote || !run.target.remote) &&
+	    run.args.given.direct != SYNC_DIRECT_NO)
+		usage("--direct is of copies from host to host");
 	run.both_here = !run.sources[0].remote && !run.target.remote;
-	run.up = !run.sources[0].remote;
+	run.up = !run.sources[0].remote || run.target.remote;
 }
 
 /* Refuses options that cannot be carried out between these ends. */
@@ -114,6 +119,7 @@ check_ends(void)
 
 	if (o->keep_dirlinks && o->delete)
 		refuse("-K", "--delete");
+	sync_direct_check(&run);
 	if (run.both_here && run.args.sftp_server != NULL)
 		usage("--sftp-server is for a host, and all is on this one");
 }

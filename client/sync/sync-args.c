@@ -173,8 +173,10 @@ take_long(struct sync_args *a, const char *given, const char *next)
 	if (o->kind == SYNC_OPT_REFUSED)
 		refuse_row(o, given);
 	if (value != NULL) {
-		/* --progress=WORD and --retry=N may have a value. */
-		if (!o->has_value && strcmp(o->name, "progress") != 0 &&
+		/* --direct=WORD, --progress=WORD and --retry=N may have a
+		 * value. */
+		if (!o->has_value && strcmp(o->name, "direct") != 0 &&
+		    strcmp(o->name, "progress") != 0 &&
 		    strcmp(o->name, "retry") != 0)
 			refuse(SYNC_EXIT_USAGE, given, "takes no value");
 		apply(a, o, given, value + 1);

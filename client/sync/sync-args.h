@@ -19,6 +19,9 @@
 #include "xfer/sync/sync-opts.h"
 #include "xfer/rules/sync-rules.h"
 
+/* Which host connects to the other one: the source's, or the target's. */
+enum sync_direct_way { SYNC_DIRECT_NO, SYNC_DIRECT_PUSH, SYNC_DIRECT_PULL };
+
 struct sync_args {
 	struct sync_opts opts;
 	struct xfer_opts xfer;
@@ -38,6 +41,7 @@ struct sync_args {
 		 * counts as --delete-during. */
 		bool during, after;
 		bool cvs_exclude; /* -C */
+		enum sync_direct_way direct; /* --direct */
 		unsigned options; /* number of words of the command line that
 				   * are options */
 		struct {

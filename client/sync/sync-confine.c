@@ -80,16 +80,20 @@ confine_sources(struct sync_run *run)
 
 	if (r == NULL)
 		return;
-	if (TAILQ_NEXT(r, entry) == NULL && r->sources.n == 1) {
+	/* --direct needs the real paths of the sources in any case. */
+	if (run->direct == NULL && TAILQ_NEXT(r, entry) == NULL &&
+	    r->sources.n == 1) {
 		sync_end_confine(end, r->sources.v[0], source_rights(run));
 		return;
 	}
 	/* The server has told its extensions if it was asked for several
 	 * sources' paths. */
-	if (sftp_has_version(end->s) && !sftp_has(end->s, SFTP_EXT_CONFINE))
+	if (run->direct == NULL && sftp_has_version(end->s) &&
+	    !sftp_has(end->s, SFTP_EXT_CONFINE))
 		return;
 	top = common_top(run);
-	sync_end_confine(end, top, source_rights(run));
+	if (!sftp_has_version(end->s) || sftp_has(end->s, SFTP_EXT_CONFINE))
+		sync_end_confine(end, top, source_rights(run));
 	free(top);
 }
 

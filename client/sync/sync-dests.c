@@ -197,7 +197,7 @@ sync_dests_find(struct sync_run *run)
 	run->target_top = NULL;
 	if (named->n == 0 && !far && run->args.temp_dir != NULL)
 		add_near_temp(run);
-	if (named->n == 0 && !far)
+	if (named->n == 0 && !far && run->args.given.direct == SYNC_DIRECT_NO)
 		return;
 	while (!sftp_is_ready(sync_end_of(run, false)->s))
 		sync_hosts_turn(run, 100);
@@ -205,6 +205,8 @@ sync_dests_find(struct sync_run *run)
 	sync_way_ask(run);
 	sync_way_check(run);
 	find_real_target(run);
+	if (named->n == 0 && !far)
+		return; /* --direct only needs the real path */
 	run->target_top = xstrdup(run->target_path);
 	for (size_t i = 0; i < named->n; i++)
 		add(run, named->v[i]);

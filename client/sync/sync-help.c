@@ -51,6 +51,7 @@ static const struct help_row rows[] = {
 	{ "-e command", "ssh with its options: -e 'ssh -p 22 -i key'" },
 	{ "--sftp-server=command", "what serves the host's files, as by sudo" },
 	{ "-j number|auto", "so many connections" },
+	{ "--direct[=push|pull]", "from host to host, not through here" },
 	{ "--retry[=times]", "make a lost connection again (40 times)" },
 	{ "--partial, -P", "keep parts, which are kept anyway; -P: --progress "
 			   "as well" },
@@ -91,7 +92,7 @@ static const struct help_row rows[] = {
 const struct help sync_help = {
 	.manual = "hpnsync",
 	.usage = "hpnsync [option ...] source ... target\n"
-	    "  one side may be [user@]host:path\n"
+	    "  one side may be [user@]host:path, or both with --direct\n"
 	    "  \"dir/\" is what is in dir, \"dir\" is dir itself",
 	.rows = rows,
 	.foot = "Options mean what they mean to rsync(1). --no-OPTION takes "

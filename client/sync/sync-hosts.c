@@ -48,6 +48,7 @@ sync_lost(struct sync_run *run, int err)
 	sync_again(run, err);
 	(void)!manifest_end(run->manifest, false);
 	tell_locks(run);
+	sync_direct_tell_left(run);
 	if (run->stopped == SYNC_EXIT_OK)
 		progress_error(run->args.xfer.progress, "lost", "connection",
 		    err_text(err));
@@ -120,9 +121,16 @@ sync_hosts_open(struct sync_run *run)
 	const struct xfer_target *where = run->target.remote ? &run->target :
 	    run->n_sources > 0 && run->sources[0].remote ? &run->sources[0] :
 							   NULL;
+	int r;
 
 	open_end(run, &run->host, where);
-	open_end(run, &run->here, NULL);
+	/* Two logins may have to ask the user: one after the other. */
+	while (run->args.given.direct != SYNC_DIRECT_NO &&
+	    !sftp_is_ready(run->host.s))
+		if ((r = sftp_step(run->host.s, false, 1000)) < 0)
+			sync_lost(run, r);
+	open_end(run, &run->here, run->args.given.direct != SYNC_DIRECT_NO ?
+		&run->sources[0] : NULL);
 }
 
 void
@@ -188,6 +196,9 @@ sync_hosts_turn(struct sync_run *run, int timeout_ms)
 
 	if (r < 0)
 		sync_lost(run, r);
+	if (sftp_error(run->here.s) != 0 &&
+	    run->args.given.direct != SYNC_DIRECT_NO)
+		sync_lost(run, sftp_error(run->here.s));
 	if (sftp_error(run->here.s) != 0)
 		sync_die(run, SYNC_EXIT_PROTOCOL, "hpnsftp-server",
 		    "of this machine has ended");
@@ -196,7 +207,8 @@ sync_hosts_turn(struct sync_run *run, int timeout_ms)
 /* ---- paths of the host -------------------------------------------------- */
 
 char *
-sync_host_path(struct sync_run *run, const char *path)
+sync_host_path(struct sync_run *run, const struct sync_end *end,
+    const char *path)
 {
 	const char *rest = path + strcspn(path, "/");
 	char *tilde, *home = NULL, *full;
@@ -204,11 +216,11 @@ sync_host_path(struct sync_run *run, const char *path)
 
 	if (path[0] != '~')
 		return xstrdup(*path != '\0' ? path : ".");
-	while (!sftp_is_ready(run->host.s))
+	while (!sftp_is_ready(end->s))
 		sync_hosts_turn(run, -1);
 	tilde = xstrndup(path, (size_t)(rest - path));
-	if (sftp_has(run->host.s, SFTP_EXT_EXPAND_PATH)) {
-		r = sftp_call_name(run->host.s, SFTP_EXTENDED, tilde, &home);
+	if (sftp_has(end->s, SFTP_EXT_EXPAND_PATH)) {
+		r = sftp_call_name(end->s, SFTP_EXTENDED, tilde, &home);
 		if (r < 0)
 			sync_lost(run, r);
 		if (r > 0)
@@ -227,14 +239,15 @@ sync_host_path(struct sync_run *run, const char *path)
 }
 
 enum sync_kind
-sync_host_kind(struct sync_run *run, const char *path)
+sync_host_kind(struct sync_run *run, const struct sync_end *end,
+    const char *path)
 {
 	size_t len = strlen(path);
 	/* A slash behind a link asks for what it leads to. */
 	bool follow = run->args.opts.copy_links ||
 	    (len > 0 && path[len - 1] == '/');
 	struct sftp_attrs attrs;
-	int r = sftp_call_stat(run->host.s, path, follow, &attrs);
+	int r = sftp_call_stat(end->s, path, follow, &attrs);
 
 	if (r < 0)
 		sync_lost(run, r);

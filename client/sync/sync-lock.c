@@ -272,8 +272,8 @@ time_of(const struct walk_item *top)
 
 /* The lock comes and goes in the target's top. So the time of that directory
  * has to be set afterwards: to that of the source, or as it was. */
-static void
-note_time(struct sync_run *run, struct sync_pair_ends *p)
+void
+sync_top_note(struct sync_run *run, struct sync_pair_ends *p)
 {
 	const struct sync_opts *o = &run->args.opts;
 	bool copied = o->times && !o->omit.dir_times && !p->root->names_only;
@@ -346,6 +346,15 @@ set_time(struct sync_run *run, struct sftp *s, const char *dir,
 	sftp_close(s, &c.h, NULL, NULL);
 }
 
+void
+sync_top_set_time(struct sync_run *run, struct sync_pair_ends *p)
+{
+	choose_time(run, p);
+	if (p->has_time)
+		set_time(run, sync_end_of(run, false)->s, p->target_root,
+		    &p->time);
+}
+
 /* ---- the locks of a run ------------------------------------------------- */
 
 void
@@ -357,7 +366,7 @@ sync_lock_take(struct sync_run *run, struct sync_pair_ends *p)
 	struct sftp *source = sync_end_of(run, true)->s;
 	struct call c;
 
-	note_time(run, p);
+	sync_top_note(run, p);
 	/* --break-lock removes the lock of another run once. A lock that is
 	 * found by a later try may be an earlier try's. */
 	if (run->args.break_lock && !sync_again_is())

@@ -199,6 +199,18 @@ take_retry(struct sync_args *a, const char *value)
 	return NULL;
 }
 
+static const char *
+take_direct(struct sync_args *a, const char *value)
+{
+	if (value == NULL || strcmp(value, "push") == 0)
+		a->given.direct = SYNC_DIRECT_PUSH;
+	else if (strcmp(value, "pull") == 0)
+		a->given.direct = SYNC_DIRECT_PULL;
+	else
+		return "is push or pull";
+	return NULL;
+}
+
 /* ---- rules -------------------------------------------------------------- */
 
 static const char *
@@ -643,6 +655,7 @@ const struct sync_option sync_options[] = {
 	VALUE("timeout", 0, take_timeout),
 	VALUE("connections", 'j', take_connections),
 	CALL("retry", 0, take_retry),
+	CALL("direct", 0, take_direct),
 	VALUE("stop-after", 0, take_stop_after),
 	CALL("ipv4", '4', take_ipv4),
 	CALL("ipv6", '6', take_ipv6),

@@ -36,7 +36,7 @@ kind_here(const struct sync_run *run, const char *path)
 static bool
 sources_are_remote(const struct sync_run *run)
 {
-	return !run->up;
+	return run->sources[0].remote;
 }
 
 static enum sync_kind
@@ -44,7 +44,8 @@ source_kind(void *arg, const char *path)
 {
 	struct sync_run *run = arg;
 
-	return sources_are_remote(run) ? sync_host_kind(run, path) :
+	return sources_are_remote(run) ? sync_host_kind(run,
+	    sync_end_of(run, true), path) :
 					 kind_here(run, path);
 }
 
@@ -65,11 +66,11 @@ static void
 add_remote(struct sync_run *run, const struct sync_names *n, const char *path)
 {
 	struct strlist names = { NULL, 0 };
-	char *full = sync_host_path(run, path);
+	char *full = sync_host_path(run, sync_end_of(run, true), path);
 	int r = 0;
 
 	if (remote_glob_has_magic(full))
-		r = remote_glob(run->host.s, full, &names);
+		r = remote_glob(sync_end_of(run, true)->s, full, &names);
 	if (r < 0)
 		sync_lost(run, r);
 	if (names.n == 0)
@@ -109,7 +110,8 @@ static void
 add_list(struct sync_run *run, const struct sync_names *n)
 {
 	char *top = sources_are_remote(run) ?
-	    sync_host_path(run, run->sources[0].path) :
+	    sync_host_path(run, sync_end_of(run, true),
+		run->sources[0].path) :
 	    xstrdup(run->sources[0].path);
 	struct buf text;
 
@@ -135,9 +137,10 @@ count_sources(struct sync_run *run)
 {
 	enum { SOURCES_MAX = 60 };
 	const struct sync_root *r;
+	const struct sftp *s = sync_end_of(run, true)->s;
 
-	if (sources_are_remote(run) && sftp_has_version(run->host.s) &&
-	    !sftp_has(run->host.s, SFTP_EXT_WALK))
+	if (sources_are_remote(run) && sftp_has_version(s) &&
+	    !sftp_has(s, SFTP_EXT_WALK))
 		return;
 	TAILQ_FOREACH(r, &run->roots, entry)
 		if (r->sources.n > SOURCES_MAX)

@@ -24,12 +24,12 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
-#include "base/worker.h"
 #include "compat/file.h"
 #include "client/sync/sync-again.h"
-#include "xfer/transfer/transfer-orders.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/sftp/walk-format.h"
 #include "xfer/sync/sync-path.h"
+#include "xfer/xattrs.h"
 
 void
 sync_must(int err)
@@ -141,7 +141,7 @@ static void
 find_target(struct sync_run *run)
 {
 	run->target_path = run->target.remote ?
-	    sync_host_path(run, run->target.path) :
+	    sync_host_path(run, &run->host, run->target.path) :
 	    xstrdup(run->target.path);
 	if (may_be_file(run) &&
 	    kind_of(run, false, run->target_path) != SYNC_KIND_DIR)
@@ -161,6 +161,19 @@ keep(struct sync_run *run, char *path)
 	kept = run->kept.v[run->kept.n - 1];
 	free(path);
 	return kept;
+}
+
+/* What scans have to tell for -X and -A (enum walk_want). */
+static uint32_t
+xattrs_wanted(const struct sync_opts *o)
+{
+	uint32_t kinds = 0;
+
+	if (o->also.xattrs)
+		kinds |= XATTRS_USER | XATTRS_OTHER;
+	if (o->also.acls)
+		kinds |= XATTRS_ACL;
+	return kinds * WALK_XATTRS;
 }
 
 static uint32_t
@@ -184,7 +197,7 @@ wanted(const struct sync_run *run, bool source)
 	if (o->one_file.hard_links ||
 	    (o->one_file.dest == SYNC_DEST_LINK && !source))
 		want |= WALK_NAMES;
-	return want | sync_xattrs_wanted(o);
+	return want | xattrs_wanted(o);
 }
 
 enum { SOURCES_FEW = 4 }; /* up to so many sources of one directory are read
@@ -429,6 +442,27 @@ must_be_confined(struct sync_run *run)
 	refuse_target(run);
 }
 
+/* Ends the program if an end cannot do what -X and -A ask for. */
+static void
+check_xattrs(struct sync_run *run)
+{
+	const struct sync_opts *o = &run->args.opts;
+	const char *option = o->also.acls ? "-A" : "-X";
+
+	if (!o->also.acls && !o->also.xattrs)
+		return;
+	while (!sftp_is_ready(run->here.s) || !sftp_is_ready(run->host.s))
+		sync_hosts_turn(run, 1000);
+	if (!sftp_has(run->here.s, SFTP_EXT_XATTRS))
+		sync_die(run, SYNC_EXIT_REFUSED, option,
+		    "this system has no extended attributes that hpnsync "
+		    "knows");
+	if (!sftp_has(run->host.s, SFTP_EXT_XATTRS))
+		sync_die(run, SYNC_EXIT_REFUSED, option,
+		    "the server has no xattrs@hpnssh.org: it can neither tell "
+		    "nor set extended attributes");
+}
+
 /* Sends all that is known to be asked in one flight, and takes the answers that
  * decide how to go on. */
 static void
@@ -447,7 +481,7 @@ begin(struct sync_run *run)
 		begin_pair(run, r);
 	sync_own_take(run);
 	sync_way_check(run);
-	sync_xattrs_check(run);
+	check_xattrs(run);
 	sync_wait_for(run, &top.done);
 	if (top.status == SFTP_NO_SUCH_FILE)
 		begin_again(run);
@@ -512,6 +546,8 @@ add_locals(struct sync_run *run, struct sync_pair_ends *p)
 
 	p->n_locals = n;
 	p->locals = xcalloc(n, sizeof(struct local_dir *));
+	if (run->direct != NULL)
+		return; /* nothing of it is here */
 	for (size_t i = 0; i < n; i++) {
 		p->locals[i] = run->up ?
 		    local_root(run->tree, sources->v[i], LOCAL_LINKS_ALL) :
@@ -602,14 +638,6 @@ add_pair(struct sync_run *run, struct sync_pair_ends *p)
 	free(path);
 }
 
-static bool
-locks(const struct sync_run *run)
-{
-	const struct sync_opts *o = &run->args.opts;
-
-	return (o->delete || o->remove_source) && !o->dry_run;
-}
-
 static void
 make_plan(struct sync_run *run)
 {
@@ -628,7 +656,7 @@ make_plan(struct sync_run *run)
 	sync_must(sync_plan_new(&run->plan, &params));
 	TAILQ_FOREACH(p, &run->pairs, entry) {
 		add_pair(run, p);
-		if (locks(run))
+		if (sync_locks(run))
 			sync_lock_take(run, p);
 	}
 }
@@ -717,93 +745,6 @@ plan_only(struct sync_run *run)
 	}
 }
 
-/* The number of servers that make the files of a target on this machine: one
- * cannot write as fast as one client reads. */
-static unsigned
-servers_here(void)
-{
-	enum { MOST = 4 };
-
-	return (unsigned)MIN(worker_cpus(), (size_t)MOST);
-}
-
-/* Gives the transfer the next order. If a lost connection has cut the plan
- * there are no more orders; those given are carried out, and the plan is made
- * again later. */
-static int
-next_order(void *arg, struct xfer_order *out)
-{
-	struct sync_run *run = arg;
-	int r = sync_plan_next(run->plan, out);
-
-	if (r < 0 && sftp_error(run->host.s) != 0 &&
-	    sync_again_may(run, sftp_error(run->host.s))) {
-		run->cut = true;
-		return 0;
-	}
-	return r;
-}
-
-static void
-order_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
-{
-	struct sync_run *run = arg;
-
-	sync_plan_done(run->plan, id, ok, bytes);
-}
-
-/* Ends the program if the session that scanned was lost while other streams
- * finished the transfer, and that matters: because the plan was cut, or because
- * a lock there has to be removed. */
-static void
-end_or_again(struct sync_run *run)
-{
-	int err = sftp_error(run->host.s);
-
-	if (err != 0 && !run->stop && (run->cut || (run->up && locks(run))))
-		sync_lost(run, err);
-}
-
-static void
-carry_out(struct sync_run *run)
-{
-	const struct xfer_orders orders = { .next = next_order,
-		.done = order_done, .arg = run };
-	struct xfer_streams streams = sync_streams(run);
-	struct xfer_opts opts = run->args.xfer;
-	int r;
-
-	if (!run->args.connections_given)
-		opts.connections_max = run->both_here ?
-		    servers_here() :
-		    run->host.copy.connections;
-	if (!run->args.retry_given)
-		opts.retries = run->host.copy.retries;
-	opts.verify |= run->host.copy.verify;
-	opts.temp = run->temp.x.dir != NULL ? &run->temp.x : NULL;
-	opts.delete_anyway = run->args.opts.ignore_errors;
-	opts.locked.is = locks(run);
-	opts.locked.later = sync_again_is() || run->args.break_lock;
-	/* Between two directories of one machine, copying costs less than to
-	 * compute checksums. */
-	opts.delta = run->args.whole == 0 ||
-	    (run->args.whole == 1 && !run->both_here);
-	sync_tell_no_basis(run, &opts);
-	sync_must(xfer_new(&run->x, &streams, run->host.s, &opts));
-	sync_must(xfer_follow(run->x, run->up, &orders));
-	r = xfer_run(run->x);
-	loop_take_signals(run->loop);
-	run->partial |= xfer_failures(run->x) > 0;
-	run->matched += xfer_matched(run->x);
-	xfer_free(run->x);
-	/* run->tries_over: the transfer has connected again as often as --retry
-	 * allows. */
-	run->tries_over = r < 0;
-	if (r < 0 && r != ERR_CANCELLED)
-		sync_lost(run, r);
-	end_or_again(run);
-}
-
 static enum sync_exit
 exit_of(const struct sync_run *run)
 {
@@ -825,7 +766,7 @@ check(struct sync_run *run)
 	TAILQ_INIT(&run->roots);
 	TAILQ_INIT(&run->pairs);
 	run->target_path = run->target.remote ?
-	    sync_host_path(run, run->target.path) :
+	    sync_host_path(run, &run->host, run->target.path) :
 	    xstrdup(run->target.path);
 	return sync_check(run);
 }
@@ -865,6 +806,8 @@ sync_run(struct sync_run *run)
 		fatal("%s", err_text(ERR_NOMEM));
 	sync_find_roots(run);
 	find_target(run);
+	if (run->args.given.direct != SYNC_DIRECT_NO)
+		sync_direct_begin(run);
 	sync_dests_find(run);
 	set_umask(run);
 	sync_chown_find(run);
@@ -879,7 +822,7 @@ sync_run(struct sync_run *run)
 	if (run->args.opts.dry_run)
 		plan_only(run);
 	else
-		carry_out(run);
+		sync_carry_out(run);
 	sync_temp_end(run);
 	sync_manifest_end(run, run->stopped == SYNC_EXIT_OK);
 	sync_tell_sums(run);
@@ -894,6 +837,7 @@ sync_run(struct sync_run *run)
 	local_dir_unref(run->target_here);
 	local_tree_free(run->tree);
 	sync_owners_free(run->owners);
+	sync_direct_free(run);
 	free(run->own.groups);
 	sync_hosts_close(run);
 	return status;

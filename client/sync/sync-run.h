@@ -90,6 +90,7 @@ struct sync_run {
 	int n_sources;
 	bool up;		/* the host, or its stand-in, is the target */
 	bool both_here;		/* source and target are local */
+	struct sync_direct *direct; /* --direct; NULL: not so */
 	struct sync_end host, here;
 	struct sync_roots roots;
 	struct sync_pairs pairs;
@@ -140,12 +141,15 @@ _Noreturn void sync_die(struct sync_run *run, enum sync_exit status,
  * begins again. */
 _Noreturn void sync_lost(struct sync_run *run, int err);
 
-/* sync-hosts.c: connects to both ends. Requests may be sent at once. */
+/* sync-hosts.c: connects to both ends. Requests may be sent at once. With
+ * --direct both are hosts: `host` is the target's, and `here` the source's. */
 void sync_hosts_open(struct sync_run *run);
 void sync_hosts_close(struct sync_run *run);
-/* The path without "~". The caller frees it. */
-char *sync_host_path(struct sync_run *run, const char *path);
-enum sync_kind sync_host_kind(struct sync_run *run, const char *path);
+/* The path without "~", on the host of that end. The caller frees it. */
+char *sync_host_path(struct sync_run *run, const struct sync_end *end,
+    const char *path);
+enum sync_kind sync_host_kind(struct sync_run *run,
+    const struct sync_end *end, const char *path);
 /* A session of that end: the source's, or the target's. */
 struct sync_end *sync_end_of(struct sync_run *run, bool source);
 /* Asks the end's server to keep to a directory. */
@@ -161,12 +165,9 @@ void sync_confine_target(struct sync_run *run);
 /* Cuts `top` down to the deepest directory that is equal to path or above it.
  * Both are absolute, and have no dots. */
 void sync_cut_to_common(char *top, const char *path);
-/* sync-streams.c: makes streams to the host for the transfer; their sessions
- * are confined as the first one is. */
-struct xfer_streams sync_streams(struct sync_run *run);
-/* Bytes of SFTP that all sessions of the host have moved, without the
- * connection's own, and before compression. In a copy on one machine they are
- * those of the target's servers. */
+/* sync-streams.c: bytes of SFTP that all sessions of the host have moved,
+ * without the connection's own, and before compression. In a copy on one
+ * machine they are those of the target's servers. */
 struct sync_moved {
 	uint64_t sent, received;
 };
@@ -203,10 +204,6 @@ void sync_locks_release(struct sync_run *run);
  * now written to the disk; with --mkpath the names of the directories above it,
  * too. */
 void sync_durable_name(struct sync_run *run, struct sftp *s, const char *path);
-/* sync-xattrs.c: what scans have to tell for -X and -A (enum walk_want). Ends
- * the program if an end of the copy cannot do that. */
-uint32_t sync_xattrs_wanted(const struct sync_opts *o);
-void sync_xattrs_check(struct sync_run *run);
 /* Ends the program if the target's server cannot do what --fsync asks for. */
 void sync_durable_check(struct sync_run *run);
 
@@ -218,6 +215,32 @@ void sync_must(int err);
 /* sync-run.c: gives the sessions turns until *done is true. Ends the program if
  * the connection is lost. */
 void sync_wait_for(struct sync_run *run, const bool *done);
+
+/* sync-streams.c: does the run delete, so that it needs locks? */
+bool sync_locks(const struct sync_run *run);
+/* Carries out what the plan has. */
+void sync_carry_out(struct sync_run *run);
+/* The options of the run's transfers. */
+struct xfer_opts sync_transfer_opts(const struct sync_run *run);
+/* Has a transfer carry out orders. False: something has failed, which was
+ * reported. Ends the program if the connection is lost. */
+struct xfer_orders;
+bool sync_transfer(struct sync_run *run, const struct xfer_opts *opts,
+    const struct xfer_orders *orders);
+
+/* sync-direct.c: --direct. sync_direct_check() refuses what is not here with
+ * it; sync_direct_begin() is called when the target's path is known. */
+void sync_direct_check(const struct sync_run *run);
+void sync_direct_begin(struct sync_run *run);
+void sync_direct_carry_out(struct sync_run *run);
+/* Tells what is left at the target's host when the connection is lost. */
+void sync_direct_tell_left(struct sync_run *run);
+void sync_direct_free(struct sync_run *run);
+
+/* sync-lock.c: the time that the top of a pair's target gets when all is done,
+ * for who makes names in it for a while. sync_top_note() is called before. */
+void sync_top_note(struct sync_run *run, struct sync_pair_ends *p);
+void sync_top_set_time(struct sync_run *run, struct sync_pair_ends *p);
 
 /* sync-own.c: sync_own_ask() asks the target's server, in the first flight, for
  * whom it works; sync_own_take() takes the answers, by which it is known

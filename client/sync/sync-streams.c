@@ -7,6 +7,14 @@
  */
 #include "client/sync/sync-run.h"
 
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/worker.h"
+#include "client/sync/sync-again.h"
+#include "xfer/transfer/transfer-orders.h"
+
+/* ---- streams ------------------------------------------------------------- */
+
 /* Borrowed by the transfer; there is one run. */
 static struct xfer_streams inner;
 static const struct sync_end *host;
@@ -77,10 +85,131 @@ static const struct xfer_streams_ops confined = {
 	.turn = turn,
 };
 
-struct xfer_streams
-sync_streams(struct sync_run *run)
+static struct xfer_streams
+streams_of(struct sync_run *run)
 {
 	inner = remote_streams(run->host.remote);
 	host = &run->host;
 	return (struct xfer_streams){ .ops = &confined, .arg = inner.arg };
+}
+
+/* ---- the transfer -------------------------------------------------------- */
+
+bool
+sync_locks(const struct sync_run *run)
+{
+	const struct sync_opts *o = &run->args.opts;
+
+	return (o->delete || o->remove_source) && !o->dry_run;
+}
+
+/* The number of servers that make the files of a target on this machine: one
+ * cannot write as fast as one client reads. */
+static unsigned
+servers_here(void)
+{
+	enum { MOST = 4 };
+
+	return (unsigned)MIN(worker_cpus(), (size_t)MOST);
+}
+
+/* Gives the transfer the next order. If a lost connection has cut the plan
+ * there are no more orders; those given are carried out, and the plan is made
+ * again later. */
+static int
+next_order(void *arg, struct xfer_order *out)
+{
+	struct sync_run *run = arg;
+	int r = sync_plan_next(run->plan, out);
+
+	if (r < 0 && sftp_error(run->host.s) != 0 &&
+	    sync_again_may(run, sftp_error(run->host.s))) {
+		run->cut = true;
+		return 0;
+	}
+	return r;
+}
+
+static void
+order_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
+{
+	struct sync_run *run = arg;
+
+	sync_plan_done(run->plan, id, ok, bytes);
+}
+
+/* Ends the program if the session that scanned was lost while other streams
+ * finished the transfer, and that matters: because the plan was cut, or because
+ * a lock there has to be removed. */
+static void
+end_or_again(struct sync_run *run)
+{
+	int err = sftp_error(run->host.s);
+
+	if (err != 0 && !run->stop &&
+	    (run->cut || (run->up && sync_locks(run))))
+		sync_lost(run, err);
+}
+
+struct xfer_opts
+sync_transfer_opts(const struct sync_run *run)
+{
+	struct xfer_opts opts = run->args.xfer;
+
+	if (!run->args.connections_given)
+		opts.connections_max = run->both_here ?
+		    servers_here() :
+		    run->host.copy.connections;
+	if (!run->args.retry_given)
+		opts.retries = run->host.copy.retries;
+	opts.verify |= run->host.copy.verify;
+	opts.temp = run->temp.x.dir != NULL ? &run->temp.x : NULL;
+	opts.delete_anyway = run->args.opts.ignore_errors;
+	opts.locked.is = sync_locks(run);
+	opts.locked.later = sync_again_is() || run->args.break_lock;
+	/* Between two directories of one machine, copying costs less than to
+	 * compute checksums. */
+	opts.delta = run->args.whole == 0 ||
+	    (run->args.whole == 1 && !run->both_here);
+	return opts;
+}
+
+bool
+sync_transfer(struct sync_run *run, const struct xfer_opts *opts,
+    const struct xfer_orders *orders)
+{
+	struct xfer_streams streams = streams_of(run);
+	bool whole;
+	int r;
+
+	sync_must(xfer_new(&run->x, &streams, run->host.s, opts));
+	sync_must(xfer_follow(run->x, run->up, orders));
+	r = xfer_run(run->x);
+	loop_take_signals(run->loop);
+	whole = xfer_failures(run->x) == 0;
+	run->partial |= !whole;
+	run->matched += xfer_matched(run->x);
+	xfer_free(run->x);
+	/* run->tries_over: the transfer has connected again as often as --retry
+	 * allows. */
+	run->tries_over = r < 0;
+	if (r < 0 && r != ERR_CANCELLED)
+		sync_lost(run, r);
+	end_or_again(run);
+	return whole;
+}
+
+void
+sync_carry_out(struct sync_run *run)
+{
+	const struct xfer_orders orders = { .next = next_order,
+		.done = order_done, .arg = run };
+	const struct xfer_opts opts = sync_transfer_opts(run);
+
+	if (run->direct != NULL) {
+		sync_direct_carry_out(run);
+		return;
+	}
+	sync_tell_no_basis(run, &opts);
+	(void)sync_transfer(run, &opts, &orders);
 }
