@@ -366,6 +366,11 @@ complete(struct sync_args *a)
 		    "one of them");
 	if (a->compress && strlist_add(&a->ssh, "-oCompression=yes") < 0)
 		fatal("%s", err_text(ERR_NOMEM));
+	/* Nobody sees a copy stand still that does not come by here: a host
+	 * that is silent is given up. What the user has given comes before. */
+	if (a->given.direct != SYNC_DIRECT_NO &&
+	    strlist_add(&a->ssh, "-oServerAliveInterval=15") < 0)
+		fatal("%s", err_text(ERR_NOMEM));
 	if (a->quiet > 0)
 		a->verbose = 0;
 	a->xfer.in_place = o->in_place;

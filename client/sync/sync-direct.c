@@ -124,6 +124,12 @@ sync_direct_begin(struct sync_run *run)
 	struct sync_direct *d = xcalloc(1, sizeof *d);
 	uint64_t random[2];
 
+	/* Nothing here reads the data, so what cannot be done is not begun. */
+	if (run->host.copy.verify)
+		sync_die(run, SYNC_EXIT_REFUSED, "--direct", "the "
+		    "configuration has CopyVerify for the target's host, which "
+		    "is not here with it: -oCopyVerify=no, and a second run "
+		    "with -c");
 	rand_bytes(random, sizeof random);
 	xasprintf(&d->outer, ".hpnsync-direct-%016llx",
 	    (unsigned long long)random[0]);

@@ -185,6 +185,42 @@ def test_a_file_that_is_gone_meanwhile(push, tmp_path):
     assert p.there_is() == {"f": b"one", "old": b"x"} and not p.stage()
 
 
+def test_a_configuration_that_verifies(push):
+    p = push()
+    make(p.here, {"f": "one"})
+    words = p.sync_words("-a")
+    words[2] += " -oCopyVerify=yes"
+    done = run(words)
+    assert done.rc == 4 and "CopyVerify" in done.errors, done
+    assert p.there_is() == {}
+
+
+def test_a_host_that_cannot_be_reached(push, tmp_path):
+    """The program there ends with the status of a connection that failed."""
+    (tmp_path / "far").mkdir()
+    p = push(path=tmp_path / "far")
+    make(p.here, {"f": "one"})
+    executable(
+        tmp_path / "far/hpnscp",
+        'printf "\\0\\0\\0\\070\\001\\0\\0\\0\\063"; '
+        'printf "\\0\\0\\0\\013ssh-ed25519\\0\\0\\0\\040"; '
+        'printf "%032d" 7; exit 255\n')
+    done = p.sync("-a")
+    assert done.rc == 255 and "has no connection to the" in done.errors, done
+    assert p.there_is() == {} and not p.stage()
+
+
+def test_several_sources(both):
+    """Each is a batch of its own, from below its own directory."""
+    p = both()
+    make(p.here, {"d/f": "one", "e/f": "two", "e/g/h": "three"})
+    words = p.sync_words("-a", source="d")
+    words.insert(-1, words[-2][:-1] + "e")
+    done = run(words)
+    assert done.rc == 0, done
+    assert p.there_is() == {"d/f": b"one", "e/f": b"two", "e/g/h": b"three"}
+
+
 # ---- a source's host that does what it likes -------------------------------
 
 SENT = r'say(b"\5" + struct.pack(">I", {}))'
