@@ -21,13 +21,13 @@ class Sync(Pair):
     """way: which host connects to the other one."""
 
     def __init__(self, make_server, tmp_path, way="push", target=GIVES,
-                 path=BIN):
+                 path=BIN, other="hpn"):
         self.way = way
         runs = f"SetEnv PATH={path}:/usr/bin:/bin SHLVL=1\n"
         if way == "pull":
             target = target.replace("put", "get")
         gives = make_server(target, kind="hpn" if target else "stock")
-        other = make_server(runs)
+        other = make_server(runs, kind=other)
         self.a, self.b = (gives, other) if way == "pull" else (other, gives)
         self.lay(tmp_path)
 
@@ -208,6 +208,33 @@ def test_a_host_that_cannot_be_reached(push, tmp_path):
     done = p.sync("-a")
     assert done.rc == 255 and "has no connection to the" in done.errors, done
     assert p.there_is() == {} and not p.stage()
+
+
+@pytest.mark.skipif(not harness.stock("sshd"), reason="no stock sshd")
+def test_one_stock_host(both):
+    """The host that gives no grant needs hpnscp only."""
+    p = both(other="stock")
+    fill(p)
+    p.sync("-a").ok()
+    assert names(p.here) == names(p.there)
+    (p.here / "h").write_text("other")
+    make(p.there, {"old": "x"})
+    p.sync("-a", "--delete").ok()
+    assert names(p.here) == names(p.there) and not p.stage()
+    assert (p.there / "h").read_text() == "other"
+
+
+def test_kinds_that_differ_and_large_files(both):
+    p = both()
+    make(p.here, {"f": "a file", "g": "another"})
+    (p.here / "large").write_bytes(os.urandom(5 << 20))
+    make(p.there, {"f/x": "in a directory", "real": "kept"})
+    (p.there / "g").symlink_to("real")
+    (p.there / "large").write_bytes(bytes(5 << 20))
+    p.sync("-a", "--delete", "--max-delete=9", "--fsync", "--sparse").ok()
+    assert p.there_is() == {n: (p.here / n).read_bytes()
+                            for n in ("f", "g", "large")}
+    assert not (p.there / "g").is_symlink()
 
 
 def test_several_sources(both):
