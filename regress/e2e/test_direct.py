@@ -712,7 +712,7 @@ def test_a_silent_source(pair):
 def test_another_directory_in_the_place_of_the_new_one(pair, tmp_path):
     """Where others may write beside the target, they can put another directory
     of the user's there; the source's host cannot write to it."""
-    where = lying(tmp_path, 'sftp.write("f", b"evil")')
+    where = lying(tmp_path, 'if sftp.began: sftp.write("f", b"evil")')
     script = tmp_path / "liar/lie.py"
     text = script.read_text()
     swap = """
