@@ -25,6 +25,7 @@
 #include "base/str.h"
 #include "cipher.h"
 #include "client/common/ssh-command.h"
+#include "client/copy/direct-wire.h"
 #include "client/copy/scp-copy.h"
 #include "client/copy/scp-hosts.h"
 #include "client/copy/scp-manifest.h"
@@ -481,6 +482,7 @@ static int
 serve_direct(void)
 {
 	struct direct_end *e;
+	const struct direct_job *job;
 	struct xfer_target *targets;
 	int n, status;
 
@@ -490,8 +492,9 @@ serve_direct(void)
 		fatal("%s", err_text(ERR_SYSTEM));
 	start_progress();
 	direct_end_begin(&e, &scp, &targets, &n);
-	if (direct_end_is_list(e))
-		direct_list_copy(&scp, e, direct_end_job(e), &targets[0]);
+	job = direct_end_job(e);
+	if ((job->flags & DIRECT_LIST) != 0)
+		direct_list_copy(&scp, job, &targets[0]);
 	else
 		scp_copy_all(&scp, targets, n, &targets[n]);
 	scp_hosts_close(&scp);

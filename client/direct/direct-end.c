@@ -199,12 +199,6 @@ watch(struct direct_end *e)
 	progress_set_watch(e->scp->xfer.progress, &e->watch);
 }
 
-bool
-direct_end_is_list(const struct direct_end *e)
-{
-	return (e->job.flags & DIRECT_LIST) != 0;
-}
-
 const struct direct_job *
 direct_end_job(const struct direct_end *e)
 {
@@ -212,11 +206,10 @@ direct_end_job(const struct direct_end *e)
 }
 
 void
-direct_end_sent(const struct direct_end *e, uint32_t number)
+direct_end_sent(uint32_t number)
 {
 	struct buf b = { 0 };
 
-	(void)e;
 	buf_put_u8(&b, DIRECT_SENT);
 	buf_put_u32(&b, number);
 	tell(&b);

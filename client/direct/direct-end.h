@@ -7,8 +7,8 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_CLIENT_COPY_DIRECT_END_H
-#define HPN_CLIENT_COPY_DIRECT_END_H
+#ifndef HPN_CLIENT_DIRECT_DIRECT_END_H
+#define HPN_CLIENT_DIRECT_DIRECT_END_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,21 +17,21 @@
 #include "xfer/target.h"
 
 struct direct_end;
+struct direct_job;
 
 /* Says hello, waits for the job, and sets the options of scp by it; the loop of
  * scp has to exist. targets[*n] is set to the place to copy to. All is borrowed
  * from *out. Ends the program on an error. */
 void direct_end_begin(struct direct_end **out, struct scp *scp,
     struct xfer_target **targets, int *n);
-/* Is the job a list of files (DIRECT_LIST)? Then the client wants to know which
- * of them are there, and direct_list_copy() is to be called. */
-bool direct_end_is_list(const struct direct_end *e);
-void direct_end_sent(const struct direct_end *e, uint32_t number);
-/* direct-list.c: copies the files of the job's list from or to that host. */
-struct direct_job;
-void direct_list_copy(struct scp *scp, const struct direct_end *e,
-    const struct direct_job *job, const struct xfer_target *host);
+/* The job. If it is a list of files (DIRECT_LIST), direct_list_copy() is to be
+ * called. */
 const struct direct_job *direct_end_job(const struct direct_end *e);
+/* Tells the client that this file of the list is there as a whole. */
+void direct_end_sent(uint32_t number);
+/* direct-list.c: copies the files of the job's list from or to that host. */
+void direct_list_copy(struct scp *scp, const struct direct_job *job,
+    const struct xfer_target *host);
 /* Tells the client how far the copy is, once it has ended. */
 void direct_end_tell(struct direct_end *e);
 void direct_end_free(struct direct_end *e);

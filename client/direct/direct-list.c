@@ -17,7 +17,6 @@
 #include "xfer/transfer/transfer-orders.h"
 
 struct list {
-	const struct direct_end *e;
 	const struct direct_job *job;
 	struct local_dir *top; /* of the sources, or that files come to */
 	uint32_t next;
@@ -58,22 +57,21 @@ next_order(void *arg, struct xfer_order *out)
 static void
 order_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
 {
-	const struct list *l = arg;
-
+	(void)arg;
 	(void)bytes;
 	if (ok)
-		direct_end_sent(l->e, (uint32_t)id);
+		direct_end_sent((uint32_t)id);
 }
 
 void
-direct_list_copy(struct scp *scp, const struct direct_end *e,
-    const struct direct_job *job, const struct xfer_target *host)
+direct_list_copy(struct scp *scp, const struct direct_job *job,
+    const struct xfer_target *host)
 {
 	struct scp_host *h = scp_host_of(scp, host, 0);
 	struct xfer_streams streams = remote_streams(h->remote);
 	struct local_tree *tree = local_tree_new(0);
 	const struct xfer_opts opts = scp_host_opts(scp, h);
-	struct list l = { .e = e, .job = job, .next = 1 };
+	struct list l = { .job = job, .next = 1 };
 	const struct xfer_orders orders = { .next = next_order,
 		.done = order_done, .arg = &l };
 	struct xfer *x;

@@ -39,7 +39,6 @@ enum {
 
 /* A file of a batch; its number is that of its row, from 1 on. */
 struct sync_staged {
-	struct sync_direct *d;
 	const struct xfer_order *order; /* borrowed */
 	bool told; /* the other program says that it is there */
 	bool come; /* it is there, with the size of the plan */
@@ -214,15 +213,7 @@ make_stage(struct sync_direct *d)
 /* Requests that are under way, and those that were refused. */
 struct asked {
 	size_t left, refused;
-	bool done;
 };
-
-static void
-answered(struct asked *a)
-{
-	a->left--;
-	a->done = a->left == 0;
-}
 
 static void
 on_removed(void *arg, const struct sftp_reply *reply)
@@ -230,7 +221,7 @@ on_removed(void *arg, const struct sftp_reply *reply)
 	struct asked *a = arg;
 
 	a->refused += reply->err != 0 || reply->status != SFTP_OK;
-	answered(a);
+	a->left--;
 }
 
 /* Waits until few enough requests are under way. */
@@ -295,7 +286,7 @@ on_look(void *arg, const struct sftp_reply *reply)
 	l->file->come = reply->err == 0 && reply->type == SFTP_ATTRS &&
 	    (a->flags & both) == both && S_ISREG(a->mode) &&
 	    a->size == l->file->order->attrs->size;
-	answered(l->all);
+	l->all->left--;
 }
 
 /* Looks at the files. What is no regular file of the plan's size has not
@@ -661,8 +652,7 @@ stage(struct batch *b)
 	d->files = xcalloc(b->files, sizeof *d->files);
 	for (size_t i = 0; i < b->n; i++)
 		if (is_data(&b->v[i]))
-			d->files[d->n++] = (struct sync_staged){ .d = d,
-				.order = &b->v[i] };
+			d->files[d->n++].order = &b->v[i];
 	fill_stage(d, b->top);
 }
 
