@@ -106,6 +106,21 @@ def test_what_has_changed_only(both):
     same(p)
 
 
+def test_more_than_one_job_can_name(both):
+    """A job has half a megabyte of paths: the rest comes by further grants,
+    and deletes come behind all of them."""
+    p = both()
+    deep = "d" * 200 + "/" + "e" * 200
+    make(p.here, {f"{deep}/{i:0200}": f"{i}" for i in range(1200)})
+    make(p.there, {"0": "old", f"{deep}/old": "old"})
+    p.sync("-a", "--delete").ok()
+    same(p)
+    assert p.stage() == []
+    log = (p.a if p.way == "pull" else p.b).log_text()
+    assert len(re.findall("Accepted ticket@hpnssh.org .*a grant of session",
+                          log)) == 2
+
+
 def test_deletes_and_backups(both):
     p = both()
     fill(p)
