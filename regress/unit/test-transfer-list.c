@@ -151,6 +151,36 @@ test_many(void **state)
 	}
 }
 
+/* Files that need a handle for several round trips, at hosts that refuse some
+ * of those that they have told or that the client expects: each file waits
+ * until others are closed, also one of which a part is there. */
+static void
+test_files_wait(void **state)
+{
+	struct xfer_opts opts = { .resume = true };
+	char name[100];
+
+	(void)state;
+	make_dirs("src", 30, 1);
+	for (int i = 0; i < 60; i++) {
+		snprintf(name, sizeof name, "src/d%d/large%d", i % 30, i);
+		host_make_file(name, 70000 + (size_t)i, (unsigned)i);
+	}
+	for (size_t i = 5; i < ARRAY_LEN(hosts); i++) {
+		struct host h = hosts[i];
+
+		for (int up = 0; up < 2 && h.handles != 1; up++) {
+			h.no_small = i % 2 == 0;
+			copy_and_compare(&h, up, (struct xfer_opts){ 0 });
+			h = hosts[i];
+			make_dirs("dst", 30, 1);
+			host_make_file("dst/d3/.large3.hpnpart", 70000, 3);
+			copy_and_compare(&h, up, opts);
+		}
+	}
+	remove_tree("src");
+}
+
 enum { DIRS = 90, LARGE = 450, BYTES = (DIRS + 1) * DIRS + 2 * 3 * LARGE };
 
 static void
@@ -446,6 +476,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_many, clean),
+		cmocka_unit_test_teardown(test_files_wait, clean),
 		cmocka_unit_test_teardown(test_large_among_many, clean),
 		cmocka_unit_test_teardown(test_streams_end, clean),
 		cmocka_unit_test_teardown(test_round_trips, clean),

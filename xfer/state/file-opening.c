@@ -5,14 +5,26 @@
 
 #include "xfer/state/transfer-state.h"
 
-enum { OPENS_MAX = 8 };
+enum {
+	OPENS_MAX = 8,
+	CROWDS_MAX = 16, /* refusals while other handles are open */
+};
+
+static void
+set_crowded(struct xfer_file *f, bool crowded)
+{
+	f->x->files.crowded += crowded;
+	f->x->files.crowded -= f->opening.crowded;
+	f->opening.crowded = crowded;
+}
 
 void
 xfer_opening_forget(struct xfer_file *f)
 {
+	set_crowded(f, false);
 	free(f->opening.probe);
 	free(f->opening.words);
-	f->opening = (struct xfer_opening){ .probe = NULL };
+	f->opening = (struct xfer_opening){ .crowds = f->opening.crowds };
 }
 
 void
@@ -22,11 +34,19 @@ xfer_opening_begins(struct xfer_file *f)
 }
 
 void
-xfer_opening_refused(struct xfer_file *f, const struct sftp_reply *reply)
+xfer_opening_granted(struct xfer_file *f)
 {
+	set_crowded(f, false);
+}
+
+void
+xfer_opening_refused(struct xfer_file *f, const struct sftp_reply *reply,
+    bool crowded)
+{
+	set_crowded(f, crowded && f->opening.crowds++ < CROWDS_MAX);
 	f->opening.status = reply->status;
 	xfer_keep_words(&f->opening.words, reply);
-	f->opening.no_more = true;
+	f->opening.no_more = !f->opening.crowded;
 }
 
 void

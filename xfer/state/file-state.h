@@ -136,6 +136,7 @@ struct xfer_file_lists {
 	size_t renaming; /* files in XFER_RENAMING, which have no handle */
 	/* files in XFER_MOVING_SMALL, which have none either */
 	size_t small;
+	size_t crowded;	 /* files whose first OPEN is to be sent again */
 	size_t max;	 /* most files with handles at a time */
 };
 

@@ -34,6 +34,11 @@ struct xfer_handle {
 				     * not in stream->handles any more */
 	} state;
 	uint64_t sent_ms; /* when OPEN was sent */
+	/* Then: whether no other handle was open on the stream; the numbers of
+	 * requests for handles of files and of directories. */
+	bool alone;
+	unsigned number, dirs_number;
+	bool makes;	 /* OPEN makes a new part */
 	bool moving;	 /* in stream->moving */
 	/* what is left of the range that the handle has taken */
 	uint64_t next, until;
@@ -43,6 +48,16 @@ struct xfer_handle {
 	TAILQ_ENTRY(xfer_handle) entry; /* in file->handles */
 	TAILQ_ENTRY(xfer_handle) turn;  /* in stream->moving */
 };
+/* How many handles of one kind, of files or of directories, a server gives at a
+ * time, as far as refusals have told (xfer/streams/handle-limit.h). */
+struct xfer_handle_limit {
+	unsigned max;	  /* 0: none was refused yet */
+	unsigned refused; /* number that were open at the last refusal */
+	unsigned given;	  /* granted since max was changed */
+	unsigned sent;	  /* requests for a handle so far */
+	unsigned cut;	  /* the value of sent when max was halved */
+};
+
 struct xfer_stream {
 	struct xfer *x;
 	struct sftp *s;
@@ -56,15 +71,12 @@ struct xfer_stream {
 	unsigned connection;  /* number of the connection that carries it */
 	struct xfer_handles moving;
 	unsigned handles;     /* handles of files, from OPEN to CLOSE */
+	struct xfer_handle_limit files_limit;
 	unsigned blocks;
 	/* Handles of directories, counted from OPENDIR to CLOSE, both when
 	 * they are sent. */
 	unsigned dirs_open;
-	unsigned dirs_max;     /* limit learnt from refusals; 0: none yet */
-	unsigned dirs_refused; /* dirs_open at the last refusal */
-	unsigned dirs_given; /* OPENDIRs granted since dirs_max was changed */
-	unsigned opendirs;     /* OPENDIRs sent so far */
-	unsigned opendirs_cut; /* opendirs when dirs_max was halved */
+	struct xfer_handle_limit dirs_limit;
 	size_t in_flight, window; /* bytes of data */
 	uint64_t rtt_ms, acked, sample_acked, sample_ms;
 	uint64_t rate;	      /* bytes a second, in the last round trips */

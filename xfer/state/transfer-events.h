@@ -129,7 +129,11 @@ void xfer_made_kept(struct xfer_file *f, uint64_t bytes);
 void xfer_opening_forget(struct xfer_file *f);
 /* OPEN is about to be sent. */
 void xfer_opening_begins(struct xfer_file *f);
-void xfer_opening_refused(struct xfer_file *f, const struct sftp_reply *reply);
+/* The server has given the first handle. */
+void xfer_opening_granted(struct xfer_file *f);
+/* crowded: perhaps only because other handles were open. */
+void xfer_opening_refused(struct xfer_file *f, const struct sftp_reply *reply,
+    bool crowded);
 /* The file is not opened, as if the server had answered "permission denied". */
 void xfer_opening_denied(struct xfer_file *f);
 /* The server gives no further handle for this file. */

@@ -124,6 +124,10 @@ struct xfer_opening {
 	/* FSTAT was sent for what OPEN made, or is not needed */
 	bool inspected;
 	bool no_more;		 /* the server gives no further handle */
+	/* The first OPEN was refused, perhaps only because other handles were
+	 * open: it is to be sent again. And how often that has happened. */
+	bool crowded;
+	unsigned crowds;
 	unsigned gone;		 /* times that the part's name was free again
 				  * after OPEN had found it taken */
 	/* this host has no free descriptor for the file now */

@@ -247,6 +247,12 @@ xfer_stream_takes_files(const struct xfer_stream *l)
 	    handles - MAX((size_t)l->dirs_open, (size_t)HANDLES_SPARE) :
 	    MAX(handles / 2, (size_t)1);
 
+	if (l->files_limit.max != 0)
+		limit = MIN(limit, (size_t)l->files_limit.max);
+	/* While too many directories are open, a file would be refused. It
+	 * waits for other files only, because directories may wait for it. */
+	if (l->dirs_limit.max != 0 && l->dirs_open > l->dirs_limit.max)
+		limit = MIN(limit, (size_t)1);
 	if (sftp_error(l->s) != 0 || l->handles >= limit || l->idle)
 		return false;
 	/* At the beginning files may start on the first stream before VERSION

@@ -18,6 +18,7 @@
 #include "base/loop.h"
 #include "base/mem.h"
 #include "xfer/delta/delta.h"
+#include "xfer/streams/handle-limit.h"
 #include "xfer/transfer/transfer-internal.h"
 
 enum {
@@ -223,12 +224,19 @@ static void
 part_stated(void *arg, const struct sftp_reply *reply)
 {
 	struct xfer_file *f = arg;
+	struct xfer_stream *first = xfer_stream_first(f->x);
 
 	f->pending--;
 	if (reply->err == ERR_CANCELLED)
 		return;
 	if (f->failed) { /* stopped meanwhile */
 		xfer_file_done(f);
+	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
+	    f->opening.crowded) {
+		if (first != NULL)
+			xfer_handles_crowded(first, first->files_limit.sent,
+			    first->dirs_limit.sent);
+		xfer_file_requeue(f);
 	} else if (reply->err == 0 && reply->status == SFTP_NO_SUCH_FILE &&
 	    !xfer_opening_gone(f)) {
 		xfer_file_open(f); /* the name has become free */
@@ -247,15 +255,19 @@ open_refused(struct xfer_file *f)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = f->part.name };
+	/* FAILURE may mean that something has the name of a new part. */
+	bool may_exist = f->up && f->part.name != NULL &&
+	    f->target.reuse == XFER_REUSE_NOTHING;
 
 	if (xfer_keeps_data(f) && xfer_late_refused(f, f->opening.status)) {
 		xfer_file_restart(f, true);
+	} else if (f->opening.crowded && !may_exist) {
+		xfer_file_requeue(f);
 	} else if (f->target.reuse != XFER_REUSE_NOTHING) {
 		/* The old part or target cannot be opened: the file is copied
 		 * without it. */
 		xfer_file_restart(f, false);
-	} else if (f->part.name != NULL && f->up &&
-	    f->opening.status == SFTP_FAILURE) {
+	} else if (may_exist && f->opening.status == SFTP_FAILURE) {
 		f->pending++;
 		xfer_request_path(f->x, &q, part_stated, f);
 	} else if (f->up && xfer_in_temp(f)) {

@@ -6,10 +6,15 @@
 
 #include "base/loop.h"
 #include "base/mem.h"
+#include "xfer/streams/handle-limit.h"
 #include "xfer/transfer/transfer-internal.h"
 
-enum { SPREAD_FILES = 64 }; /* files looked at, a turn, to give an idle stream
-			     * a handle */
+enum {
+	SPREAD_FILES = 64, /* files looked at, a turn, to give an idle stream a
+			    * handle */
+	FILES_MOST = 4096, /* up to so many handles of files the limit that was
+			    * learnt from a refusal grows */
+};
 
 void
 xfer_handle_free(struct xfer_handle *e)
@@ -155,6 +160,18 @@ inspect_source(struct xfer_handle *e)
 	return true;
 }
 
+/* FAILURE may mean that the server has no handle left. That of a new part may
+ * also mean that something has its name: open_refused() looks. */
+static bool
+is_crowded(const struct xfer_handle *e, const struct sftp_reply *reply)
+{
+	if (reply->status != SFTP_FAILURE || e->alone)
+		return false;
+	if (!e->makes)
+		xfer_handles_crowded(e->stream, e->number, e->dirs_number);
+	return TAILQ_FIRST(&e->file->handles) == e;
+}
+
 static void
 open_done(void *arg, const struct sftp_reply *reply)
 {
@@ -171,12 +188,15 @@ open_done(void *arg, const struct sftp_reply *reply)
 		if (e->stream->rtt_ms == 0 || took < e->stream->rtt_ms)
 			e->stream->rtt_ms = took;
 		sftp_keep_handle(&e->handle, reply);
+		xfer_handle_limit_given(&e->stream->files_limit, FILES_MOST);
+		if (TAILQ_FIRST(&f->handles) == e)
+			xfer_opening_granted(f);
 		if (inspect_source(e))
 			return;
 		e->state = XFER_HANDLE_OPEN;
 		xfer_handle_wake(e);
 	} else {
-		xfer_opening_refused(f, reply);
+		xfer_opening_refused(f, reply, is_crowded(e, reply));
 		xfer_handle_free(e);
 	}
 	xfer_file_touch(f);
@@ -218,6 +238,10 @@ xfer_handle_open(struct xfer_file *f, struct xfer_stream *stream,
 	e->stream = stream;
 	e->sent_ms = f->x->opts.clock_ms();
 	stream->handles++;
+	e->makes = (flags & SFTP_O_EXCL) != 0;
+	e->alone = stream->handles + stream->dirs_open == 1;
+	e->number = ++stream->files_limit.sent;
+	e->dirs_number = stream->dirs_limit.sent;
 	TAILQ_INSERT_TAIL(&f->handles, e, entry);
 	a.mode = xfer_part_first_mode(f);
 	if (f->part.name != NULL && f->source.size > f->progress.chunk)

@@ -40,6 +40,7 @@
 
 #include "base/mem.h"
 #include "base/str.h"
+#include "xfer/streams/handle-limit.h"
 #include "xfer/trees/transfer-dir.h"
 #include "xfer/trees/transfer-meet.h"
 
@@ -60,8 +61,6 @@ enum {
 	LATE_CLOSES = 64,  /* directories without early CLOSE after one that was
 			    * larger than expected */
 	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
-	GROWTH_COST = 8,   /* OPENDIRs that succeed, per handle, before one more
-			    * handle is tried */
 };
 
 /* Adds name to the names of d. False if it was found before. */
@@ -82,11 +81,14 @@ xfer_opendirs_left(const struct xfer_stream *l)
 	size_t handles = sftp_handles_max(l->s);
 	size_t share = handles / 3, most;
 
+	/* A file has waited for a handle: it is opened first. */
+	if (l->x->files.crowded > 0)
+		return 0;
 	/* With early CLOSE a directory needs its handle for half as long as a
 	 * file does, so there may be more of them. */
 	if (handles > HANDLES_FEW)
 		share = sftp_keeps_order(l->s) ? handles / 4 * 3 : handles / 2;
-	share = MIN(share, (size_t)(l->dirs_max != 0 ? l->dirs_max :
+	share = MIN(share, (size_t)(l->dirs_limit.max != 0 ? l->dirs_limit.max :
 		XFER_LISTINGS_MAX));
 	most = MIN(share, handles > l->handles ? handles - l->handles : 0);
 	return MAX(most, (size_t)1) > l->dirs_open ?
@@ -100,21 +102,8 @@ xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, const char *path,
 	l->dirs_open++;
 	d->listing.stream = l;
 	d->listing.alone = l->dirs_open + l->handles == 1;
-	d->listing.number = ++l->opendirs;
+	d->listing.number = ++l->dirs_limit.sent;
 	sftp_path_request(l->s, SFTP_OPENDIR, path, done, d);
-}
-
-/* After a refusal the limit grows with each success up to three quarters of
- * the number that was refused, then slowly. */
-static void
-handle_given(struct xfer_stream *l)
-{
-	if (l->dirs_max == 0 || l->dirs_max >= XFER_LISTINGS_MAX ||
-	    (l->dirs_max >= l->dirs_refused / 4 * 3 &&
-		++l->dirs_given < GROWTH_COST * l->dirs_max))
-		return;
-	l->dirs_max++;
-	l->dirs_given = 0;
 }
 
 /* Counts the answer to OPENDIR. FAILURE may mean that too many handles are
@@ -126,16 +115,12 @@ xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply)
 {
 	if (reply->err == 0 && reply->status == SFTP_OK) {
-		handle_given(l);
+		xfer_handle_limit_given(&l->dirs_limit, XFER_LISTINGS_MAX);
 		return false;
 	}
-	if (reply->err == 0 && reply->status == SFTP_FAILURE &&
-	    d->listing.number > l->opendirs_cut) {
-		l->opendirs_cut = l->opendirs;
-		l->dirs_refused = l->dirs_open;
-		l->dirs_max = MAX(l->dirs_open / 2, 1u);
-		l->dirs_given = 0;
-	}
+	if (reply->err == 0 && reply->status == SFTP_FAILURE)
+		xfer_handle_limit_refused(&l->dirs_limit, d->listing.number,
+		    l->dirs_open);
 	l->dirs_open--;
 	return reply->err == 0 && reply->status == SFTP_FAILURE &&
 	    !d->listing.alone && ++d->refusals < OPENS_MAX;
