@@ -55,7 +55,7 @@ def ask(path, message, timeout=20):
 
 
 def comments(path):
-    """Those of the keys that an agent lists."""
+    """The comments of the keys that an agent lists."""
     answer = ask(path, bytes([LIST]))
     assert answer[0] == KEYS, answer
     count, rest, out = struct.unpack_from(">I", answer, 1)[0], answer[5:], []

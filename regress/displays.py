@@ -14,7 +14,7 @@ def padded(data):
 
 
 def first_packet(cookie, order=b"B", name=MIT):
-    """Of an X client."""
+    """The packet that an X client sends first."""
     lengths = struct.pack((">" if order == b"B" else "<") + "5H", 11, 0,
                           len(name), len(cookie), 0)
     return order + b"\0" + lengths + padded(name) + padded(cookie)

@@ -15,7 +15,7 @@ from harness import LONG, free_port, wait_for
 
 
 def exactly(sock, size):
-    """So many bytes, or what there was before the end."""
+    """Reads that many bytes, or what there was before the end."""
     got = b""
     while len(got) < size and (piece := sock.recv(size - len(got))):
         got += piece

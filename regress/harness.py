@@ -377,8 +377,8 @@ def reap_orphans():
 
 
 def _processes():
-    """Of each process: its id, its parent's, its state and its name. Tests
-    ask for this again and again until something has ended."""
+    """Yields for each process its id, its parent's, its state and its name.
+    Tests ask for this again and again until something has ended."""
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue
@@ -477,7 +477,7 @@ def ours_among_children():
 
 
 def _tcp_queues():
-    """Of each TCP socket, by its inode: bytes that its peer's end has not
+    """For each TCP socket, by its inode: bytes that its peer's end has not
     acknowledged, and bytes that its owner has not read."""
     queues = {}
     for table in "tcp", "tcp6":

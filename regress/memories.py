@@ -53,7 +53,7 @@ def copies(pid, text):
 
 
 def found(pid, *texts):
-    """Those of the texts that are in its memory."""
+    """The texts that are in the process's memory."""
     areas = list(memory(pid))
     assert sum(map(len, areas)) > 100000
     return [t for t in texts if any(t in area for area in areas)]

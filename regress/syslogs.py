@@ -68,7 +68,7 @@ class Syslog:
         return [text for _, text in self.received]
 
     def facilities(self, text):
-        """Those of the lines with this text, as numbers."""
+        """The facilities of the lines with this text, as numbers."""
         return {number >> 3 for number, line in list(self.received)
                 if text in line}
 

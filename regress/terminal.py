@@ -15,7 +15,7 @@ from harness import SLOW, clean_env, own_children
 
 
 def fresh_modes():
-    """Of a terminal that no program has changed yet."""
+    """The modes of a terminal that no program has changed yet."""
     ends = os.openpty()
     try:
         return termios.tcgetattr(ends[0])

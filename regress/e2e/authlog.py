@@ -91,7 +91,7 @@ def no_match(**lists):
 
 
 def wait_for_the_end(peer):
-    """Of LoginGraceTime."""
+    """Waits for the end of LoginGraceTime."""
     with peer.socket() as sock:
         raw = Raw(sock)
         raw.line()

@@ -202,7 +202,7 @@ class Copy:
         self.failed, self.fatal = True, 255
 
     def make_target(self):
-        """Of several sources, at a server."""
+        """Makes the target of several sources, at a server."""
         try:
             parent, name, node = self.walk(self.c.target)
         except Refused as why:
@@ -534,7 +534,8 @@ class Copy:
                 made.loose_mode, made.number = True, None
 
     def note_name(self, node, there):
-        """Of a file with several; what stands where they are copied to."""
+        """Notes one more name of a file with several. Returns what stands
+        where they are copied to."""
         self.names_before.setdefault(node, node.nlink)
         asked = self.asked.setdefault(node, [])
         if len(asked) > node.nlink - 1:
@@ -682,8 +683,8 @@ class Copy:
         return c.preserve or not c.own
 
     def has_same_time(self, node, there):
-        """And size. Whole seconds of a stock server count when they are
-        old."""
+        """Have both the same time and size? Whole seconds of a stock server
+        count when they are old."""
         if None in (node.mtime, there.mtime) or \
                 len(node.data) != len(there.data):
             return False

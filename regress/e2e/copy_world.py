@@ -65,7 +65,7 @@ def snapshot(path):
 
 
 def contents(path, st):
-    """Also of what its owner may not read."""
+    """The content of a file, also of one that its owner may not read."""
     closed = not st.st_mode & stat.S_IRUSR and os.geteuid() != 0
     if closed:
         os.chmod(path, 0o400)

@@ -112,7 +112,7 @@ def wrong(code):
 
 
 def logins(server):
-    """Of the server's log, when all have gone: how many came, how many were
+    """From the server's log, when all have gone: how many came, how many were
     let in, and the lines about what failed."""
     harness.wait_for(lambda: not server.connections())
     text = server.log_text()

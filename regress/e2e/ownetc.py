@@ -197,7 +197,7 @@ class Opened:
                                       self.ACCESS | self.OPEN) >= 0
 
     def names(self):
-        """Those since the last call, sorted."""
+        """The names since the last call, sorted."""
         try:
             data = os.read(self.fd, 65536)
         except BlockingIOError:

@@ -187,7 +187,8 @@ def is_session(pid):
 
 
 def test_ends_with_its_server_processes(own, agent):
-    """Also when they are told to end by a signal."""
+    """The forwarded agent's socket is gone also when a signal ends the
+    server's processes."""
     server = own.server()
     with Session(client_of(server), agent) as session:
         assert os.path.exists(session.socket)

@@ -182,8 +182,8 @@ def test_filter_that_rejects(what):
 
 
 def test_names_of_firewalls():
-    """Those that we bring are called what the page calls them, and name the
-    port of hpnsshd."""
+    """The firewall services that we bring are called what the page calls them,
+    and name the port of hpnsshd."""
     service = re.search(r"--add-service=(\S+)", span("firewall-cmd "))[1]
     port, = Xml.parse(
         TOP / f"contrib/firewalld/{service}.xml").getroot().iter("port")

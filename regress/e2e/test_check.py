@@ -43,8 +43,8 @@ def checked(server, *flags, path="", options=(), host="127.0.0.1", **kw):
 
 
 def checked_in_time(*args, **kw):
-    """Of a machine that was not so busy meanwhile that the disk took longer
-    than the few seconds that a check has."""
+    """The result of a check on a machine that was not so busy meanwhile that
+    the disk took longer than the few seconds that a check has."""
     def done():
         nonlocal last
         last = checked(*args, **kw)
@@ -196,7 +196,8 @@ def test_no_command(sshd):
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="mounting needs root")
 def test_full_disk(sshd, tmp_path):
-    """Of what is free a quarter is taken; where that is nothing, none."""
+    """A quarter of what is free is taken; where nothing is free, nothing
+    is."""
     if run(["mount", "-t", "tmpfs", "-o", "size=400k", "none", tmp_path]).rc:
         pytest.skip("no tmpfs can be mounted here")
     try:

@@ -115,7 +115,8 @@ def test_help(account):
 
 @pytest.mark.parametrize("flag", ["-V", "--version"])
 def test_version(flag):
-    """Of the program that it calls, so nobody is left without an answer."""
+    """The version is that of the program that it calls, so nobody is left
+    without an answer."""
     done = run([SCRIPT, flag], env=clean_env(
         PATH=f"{BUILD}:{os.environ['PATH']}")).ok()
     assert done.errors == run([BUILD / "hpnssh", "-V"]).errors

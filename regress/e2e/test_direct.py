@@ -256,8 +256,8 @@ def test_too_many_sources(pair):
 # ---- a source's host that lies -------------------------------------------
 
 def test_names_that_nobody_asked_for(pair, tmp_path):
-    """They never leave the new directory, whose place is told; what is outside
-    cannot be reached at all."""
+    """Names that nobody asked for never leave the new directory, whose place
+    is told; what is outside cannot be reached at all."""
     p = pair(path=lying(tmp_path, """
 for path in ("f", ".bashrc", "authorized_keys", "evil/x", "a1"):
     sftp.write(path, b"evil")
@@ -340,7 +340,7 @@ def events(done):
 
 
 def test_events(pair):
-    """Those of any copy, though another program makes it."""
+    """The events are those of any copy, though another program makes it."""
     p = pair()
     sizes = {"t/a": 70_000, "t/b": 0, "one": 5}
     for name, size in sizes.items():

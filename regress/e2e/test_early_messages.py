@@ -389,7 +389,7 @@ def comes(w, number, *data):
 
 
 def test_a_master_says_so_too(tmp_path, sshd, service):  # noqa: F811
-    """And its own -R takes what comes early."""
+    """A master says so, too, and its own -R takes what comes early."""
     there, seen = service(), []
 
     def talk(w):

@@ -41,7 +41,8 @@ def test_falls_back(to_ports, sshd):
 
 @needs_free_default
 def test_fallback_is_told_once(to_ports, sshd, tmp_path):
-    """Of a host; later it is known, and told with -v."""
+    """The fallback is told once for a host; later it is known, and told with
+    -v."""
     known = tmp_path / "known_hosts"
     known.write_bytes(sshd.known_hosts.read_bytes())
 

@@ -360,7 +360,8 @@ def test_service_alone(machine):
 
 @pytest.mark.parametrize("beside", [True, False])
 def test_upgrade(machine, beside):
-    """Of a server that has its keys, or whose administrator removed them."""
+    """No keys are made for a server that has its own, or whose administrator
+    removed them."""
     m = machine(beside)
     assert m.install("0.0.9") == ([], "")
     assert list(m.conf.glob("**/*host*")) == []

@@ -490,7 +490,8 @@ def test_leaving_while_a_name_is_looked_up(shared_servers, client):
 
 @pytest.mark.skipif(not harness.IS_ROOT, reason="others need the superuser")
 def test_ports_of_the_system(make_server, keys, other_user):
-    """They are tried as the user, whom the system does not let."""
+    """Ports of the system are tried as the user, whom the system does not
+    let."""
     with open("/proc/sys/net/ipv4/ip_unprivileged_port_start",
               encoding="ascii") as f:
         if int(f.read()) < 1024:

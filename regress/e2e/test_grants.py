@@ -91,7 +91,7 @@ def test_another_machine_gets_files(server, key, root):
 
 
 def test_several_connections(server, key, root):
-    """So many, altogether."""
+    """A grant for several connections is good for so many, altogether."""
     grant = give(log_in(server, key), root, connections=3)
     wires = [in_by(server, grant) for _ in range(3)]
     assert all(Sftp(w).write(f"f{i}", b"x") == OK
@@ -395,7 +395,8 @@ def test_one_that_does_not_hear(server, key, root):
 
 
 def test_events(make_server, key, root, tmp_path):
-    """Of each grant, and of one receipt each, for what was given only."""
+    """There are events of each grant, and of one receipt each, for what was
+    given only."""
     log = tmp_path / "events"
     server = make_server(f"{YES}EventLog file:{log}\nEventPaths hash\n")
     first = log_in(server, key)

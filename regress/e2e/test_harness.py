@@ -42,13 +42,15 @@ def run_tests(tmp_path):
 
 
 def test_shared_servers_end_with_the_run(run_tests):
-    """Also if the last test needs none of them."""
+    """Shared servers end with the run, also if the last test needs none of
+    them."""
     done = run_tests("pass\n")
     assert done.rc == 0 and "2 passed, 0 failed" in done.text, done
 
 
 def test_terminated_run_ends_at_once(run_tests):
-    """And no test takes that for a failure of its own."""
+    """A run that is terminated ends at once, and no test takes that for a
+    failure of its own."""
     done = run_tests("os.kill(os.getpid(), signal.SIGTERM); time.sleep(9)\n"
                      "def test_third(): print('went on')\n")
     assert done.rc == 143 and "went on" not in done.text, done
@@ -73,8 +75,8 @@ def test_fourth(): assert False
 
 
 def names_defined_twice(text):
-    """Of a module and of each class in it: the second takes the first one's
-    place, without a word."""
+    """The names that a module, or a class in it, defines twice: the second
+    takes the first one's place, without a word."""
     tree = ast.parse(text)
     for scope in ast.walk(tree):
         if not isinstance(scope, (ast.Module, ast.ClassDef)):
@@ -246,7 +248,8 @@ def test_unit_tests_have_a_state_of_their_own(check, tmp_path):
 
 
 def test_unit_test_that_fails_twice(check):
-    """Also if it fails in another way; with what it said last."""
+    """A unit test that fails in another way the second time has failed; what
+    it said last is shown."""
     done = check(test_bad="echo ok 1; echo not ok 2 - $try; exit $try",
                  test_once=SECOND)
     assert done.rc == 1 and "\n2 passed, 1 failed\n" in done.text, done

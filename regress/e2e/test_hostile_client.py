@@ -194,7 +194,7 @@ def test_no_new_keys_before_authentication(make_server, wire, stranger,
 
 
 def test_new_keys_right_behind_the_request_that_succeeds(wire, key):
-    """They come to the user's process, which may change keys."""
+    """The new keys come to the user's process, which may change keys."""
     w = wire().handshake().ask_service()
     w.mine = w.kexinit()
     w.send(w.signed_request(ME, key), w.mine)

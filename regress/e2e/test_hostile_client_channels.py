@@ -273,7 +273,8 @@ def test_client_that_stops_after_login(make_server, wire, key):
 
 @pytest.mark.parametrize("most, given_up", [(0, False), (1, True)])
 def test_client_that_does_not_answer(make_server, wire, key, most, given_up):
-    """Nor say anything else. With 0 it is asked, but never given up."""
+    """A client that says nothing is asked so many times, and then given up;
+    with 0 it is asked, but never given up."""
     server = make_server("ClientAliveInterval 1\n"
                          f"ClientAliveCountMax {most}\n")
     w = wire(server).login(ME, key)

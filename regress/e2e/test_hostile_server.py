@@ -770,7 +770,8 @@ def test_questions_before_the_end(fake):
 
 
 def test_server_that_stops_in_a_rekey(fake):
-    """So does a server that begins new keys and never goes on."""
+    """A server that begins new keys and never goes on holds nobody for
+    ever."""
     def act(w, number):
         w.send_kexinit()
 

@@ -29,7 +29,8 @@ RAW = re.compile("[\0-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
 def is_clean(data, lines):
-    """So many lines, without what acts on a terminal."""
+    """Asserts that data has that many lines, and nothing that acts on a
+    terminal."""
     text = data.decode("utf-8")
     assert not RAW.search(text), text
     assert text.count("\n") == lines, text

@@ -30,7 +30,7 @@ def installed(tmp_path_factory):
 
 
 def paths():
-    """Of the build: {name: path} from its Makefile."""
+    """The paths of the build: {name: path} from its Makefile."""
     text = subprocess.run(
         ["make", "-s", "-C", BUILD, "-f", "-", "tell"], text=True, check=True,
         capture_output=True, timeout=60, input=(

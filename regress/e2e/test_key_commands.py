@@ -67,7 +67,8 @@ def plain(keys, name=KEY):
 
 @servers
 def test_words_and_environment(own, keys, kind):
-    """The same for both: words, tokens, identity, environment, descriptors."""
+    """Both commands get the same words, tokens, identity, environment and
+    descriptors."""
     words = "'a b' \"c\\\"d\" # $HOME %% %u %U %h %t %f %k"
     command = script(own, '''
 { for word; do echo "[$word]"; done; id -un; id -Gn; pwd

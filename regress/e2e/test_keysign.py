@@ -210,9 +210,9 @@ def test_no_connection(caller, closed):
 
 
 def test_every_descriptor_in_use(caller):
-    """Those of the caller are closed. (Where not one is left, the dynamic
-    linker ends it all. Over the connection the file is one that has no name
-    of its own.)"""
+    """Descriptors of the caller are closed. (Where not one is left, the
+    dynamic linker ends it all. Over the connection the file is one that has no
+    name of its own.)"""
     for first, last, signed in ((4, 62, True), (4, 63, False),
                                 (3, 62, False)):
         got = caller.ask(open="/etc/hosts", limits={"RLIMIT_NOFILE": 64},
@@ -279,8 +279,8 @@ def hostile_environment(top):
 
 
 def test_environment(caller):
-    """Of no variable is anything seen; the same program without the bit opens
-    what they name."""
+    """No file that a variable names is opened; the same program without the
+    bit opens them."""
     top = caller.place.dir / "hostile"
     top.mkdir()
     os.chown(top, UID, OWN_GROUP)

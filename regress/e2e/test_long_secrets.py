@@ -75,7 +75,8 @@ def test_at_the_terminal(asks, how, size):  # noqa: F811
 @how_asked
 @pytest.mark.parametrize("size", [TERMINAL_LONGEST + 1, 6000])
 def test_too_long_for_the_terminal(asks, how, size):  # noqa: F811
-    """Of which the kernel keeps the beginning."""
+    """Of a line that is too long the kernel keeps only the beginning: it is
+    refused."""
     server = asking(asks, how, secret(4095))
     with Terminal(server.args()) as t:
         t.expect("password: " if how == "password" else "Token: ")

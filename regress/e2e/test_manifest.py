@@ -268,7 +268,8 @@ def test_names_that_lead_out(check, source, tmp_path, line):
 
 
 def test_links_that_lead_out(check, source, tmp_path):
-    """Of a file, and of a directory on the way."""
+    """Links that lead out are refused in a file's place, and in a directory's
+    on the way."""
     make(tmp_path / "outside", {"f": "one"})
     (source / "dir").symlink_to(tmp_path / "outside")
     (source / "file").symlink_to(tmp_path / "outside/f")
@@ -296,7 +297,7 @@ def test_what_is_no_manifest(check, source, tmp_path, text):
 
 
 def test_huge_manifest(source, tmp_path):
-    """Of 300,000 lines, in little memory."""
+    """A manifest of 300,000 lines is read in little memory."""
     (tmp_path / "m").write_text(f"{HEX}  a\n" * 300000)
     process = subprocess.Popen([SYNC, f"--check={tmp_path}/m", source],
                                stdout=subprocess.PIPE, env=clean_env())

@@ -307,8 +307,8 @@ def test_in_the_background(master, tmp_path):
 
 
 def test_streams_of_one_in_the_background(master, tmp_path):
-    """They are its session's until that is over; then a socket that others
-    have too is as it was."""
+    """The streams are the session's until that is over; then a socket that
+    others have too is as it was."""
     gate = tmp_path / "gate"
     os.mkfifo(gate)
     ours, theirs = socket.socketpair()

@@ -113,7 +113,7 @@ def check(seen):
 
 
 def test_rule_itself(tmp_path, other_user):
-    """Of a directory, a file or a link of somebody else."""
+    """The rule holds for a directory, a file and a link of somebody else."""
     uid = run(["id", "-u", other_user]).ok().text.strip()
     theirs, link = tmp_path / "theirs", tmp_path / "link"
     theirs.mkdir()

@@ -60,8 +60,8 @@ def login(place, server, method, *answers, key=None):
 
 
 def test_of_all_users(place, kind):
-    """Also of one who is not let in, who has given the right password, and of
-    nobody."""
+    """The delay is that of all users: of one who is not let in, of one who has
+    given the right password, and of nobody."""
     delay(place, WANTED_S * 10**6)
     server = place.server(PAM, kind)
     strict = place.server(PAM + f"DenyUsers {USER}\n", kind)

@@ -283,7 +283,7 @@ def test_one_version():
 
 
 def test_actions_are_named_by_hash():
-    """And each by one everywhere."""
+    """Every action is named by a hash, and by the same one everywhere."""
     if not (TOP / ".github/workflows").exists():
         pytest.skip("the workflows are not in this tree")
     hashes = {}

@@ -135,7 +135,8 @@ def test_host_key_that_is_not_on_file(stock_far):
 
 
 def test_channels_where_connections_are_refused(stock_far):
-    """They find no place beside the first, which has not logged in yet."""
+    """Further connections find no place beside the first, which has not logged
+    in yet: channels are taken."""
     far = stock_far("MaxStartups 1")
     assert far.copy(1)[0] == 0
     rc, text = far.copy(LARGE)

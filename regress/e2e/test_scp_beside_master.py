@@ -219,7 +219,8 @@ def test_password(asks, keys, path, data_file, tmp_path):  # noqa: F811
 
 
 def test_passphrase(server, path, send, tmp_path):
-    """Nor of who has the key without it."""
+    """No further connection is made with a key whose passphrase only the
+    master was told."""
     key, script = tmp_path / "key", tmp_path / "script"
     key.write_bytes(server.keys.path("ed25519").read_bytes())
     key.chmod(0o600)

@@ -347,7 +347,8 @@ class Copy:
                 f"of {len(ours)}; wrong at {runs}, zeros {zeros}; {there}")
 
     def expect_nothing_else(self):
-        """But parts that could not show what they are: docs/TRANSFERS.md."""
+        """Nothing else is there but parts that could not show what they are:
+        docs/TRANSFERS.md."""
         names = {str(p.relative_to(self.target)) for p in
                  self.target.rglob("*")
                  if p.is_file() and not harness.is_part(p.name)}

@@ -144,7 +144,7 @@ def test_broken_lanes(place, server, mode):
 
 
 def test_retries_end(place, server, tmp_path):
-    """Of a server that lives for three requests."""
+    """Retries end where a server lives for three requests only."""
     script = server("dies=3")
     log = tmp_path / "log"
     script.write_text(script.read_text().replace(

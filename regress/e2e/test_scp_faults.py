@@ -136,7 +136,8 @@ def test_legacy_source_changes(tmp_path, legacy, far, way, longer):
 # ---- descriptors --------------------------------------------------------
 
 def few_descriptors(unusable=0):
-    """So many of those that a program may have are in use already."""
+    """Gives a program 12 descriptors besides those that are open already,
+    which it cannot use."""
     for _ in range(unusable):
         os.set_inheritable(os.open("/dev/null", os.O_RDONLY), True)
     most = 12 + unusable

@@ -95,7 +95,8 @@ def test_what_was_whole_before(way, powercut, tmp_path):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("what", [b"", b"data"])
 def test_through_links(way, what, tmp_path):
-    """Of targets that are links to another file, and to the source itself."""
+    """Targets that are links to another file, or to the source itself, are
+    synced."""
     source, target = tmp_path / "from", tmp_path / "to"
     for top in (source, target):
         top.mkdir()

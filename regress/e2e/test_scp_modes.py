@@ -118,7 +118,7 @@ def test_new_targets(tmp_path, server, shell, umask, up, mode, size):
 
 @pytest.mark.parametrize("up", [True, False], ids=["up", "down"])
 def test_targets_that_are_there(tmp_path, server, shell, up):
-    """They keep their modes, but for -p."""
+    """Targets that are there keep their modes, but for -p."""
     source, target = tmp_path / "s", tmp_path / "t"
     source.write_bytes(os.urandom(300))
     source.chmod(0o4711)

@@ -64,7 +64,7 @@ NAMES = [
 @pytest.mark.parametrize("server", [OUR_SERVER, STOCK_SERVER],
                          ids=["hpn", "stock"])
 def test_as_stock(tmp_path, server, args):
-    """The same files, and the same exit status."""
+    """Stock makes the same files, and has the same exit status."""
     mine, theirs = (make_world(tmp_path / x) for x in ("mine", "theirs"))
     ours = copy(hpn("scp"), server, mine, args)
     stocks = copy(stock("scp"), STOCK_SERVER, theirs, args)

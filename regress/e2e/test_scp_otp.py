@@ -86,7 +86,8 @@ def test_one_connection(otp, data_file, target, kind, name):
 
 @pytest.mark.parametrize("program", ["scp", "sftp"])
 def test_again(otp, data_file, target, program):
-    """Also where the host is known: nothing begins beside the first."""
+    """Where the host is known already, too, nothing begins beside the first
+    login."""
     server, _, key = begin(otp, "key, code")
     data = data_file(SIZE)
     for turn in range(2):

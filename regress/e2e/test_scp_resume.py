@@ -192,7 +192,7 @@ def counted(tmp_path):
 @pytest.mark.parametrize("server", SERVERS, ids=os.path.basename)
 @pytest.mark.parametrize("up", (True, False), ids=("up", "down"))
 def test_only_what_is_missing(tmp_path, counted, server, up):
-    """Of a part that lacks its end, the end is moved; of what is complete,
+    """When a part lacks its end, only the end is moved; when it is complete,
     nothing."""
     source, target = tmp_path / "from", tmp_path / "to"
     source.write_bytes(os.urandom(24 * MB))
@@ -259,7 +259,7 @@ HIGH = 5 << 30
 
 @pytest.fixture
 def high(tmp_path):
-    """Of 5 GiB, with data at its end only."""
+    """A file of 5 GiB, with data at its end only."""
     path = tmp_path / "high"
     with open(path, "wb") as f:
         f.seek(HIGH)

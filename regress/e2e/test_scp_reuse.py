@@ -217,7 +217,8 @@ def small_files(top, *sizes):
 
 
 def content(top):
-    """But parts that could not show what they are: docs/TRANSFERS.md."""
+    """The content of all but parts that could not show what they are:
+    docs/TRANSFERS.md."""
     return {p.name: p.read_bytes() for p in top.iterdir()
             if not harness.is_part(p.name)}
 
@@ -234,7 +235,8 @@ def test_nothing_to_resume(tmp_path, counted, up):
 
 @both_ways
 def test_empty_files_again(tmp_path, counted, up):
-    """Nor where they have been: what has no content is not compared."""
+    """Empty files that are there already are not compared: they have no
+    content."""
     tree = small_files(tmp_path / "from", 0)
     (tmp_path / "to").mkdir()
     (tmp_path / "to/from").mkdir()

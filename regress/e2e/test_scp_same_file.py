@@ -112,7 +112,7 @@ def test_tree(same, server, up, flags):
                          ids=" ".join)
 @pytest.mark.parametrize("to", ["x", "y"])
 def test_between(same, server, to, flags):
-    """Of one host, or of two that are one."""
+    """Both names are on one host, or on two that are one."""
     for one, other in same.ways():
         names = ["."] if "-r" in flags else same.content
         done = run([SCP, "-D", server, *flags,

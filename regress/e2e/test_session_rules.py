@@ -111,7 +111,8 @@ def test_forced_internal_sftp(own, kind, by):
 
 @either_server
 def test_forced_arguments_of_internal_sftp(own, kind, tmp_path):
-    """Those of the forced command count, not those of the subsystem."""
+    """The arguments of the forced command count, not those of the
+    subsystem."""
     server = own.server("Subsystem sftp internal-sftp\n"
                         "ForceCommand internal-sftp -R", kind)
     done = harness.run(
@@ -173,7 +174,8 @@ def test_rc_of_a_subsystem(own, rc, kind, config):
 
 
 def test_no_rc_of_the_user_with_a_forced_command(own, rc):
-    """Nor is there one in the system: an upload to .ssh/rc runs nothing."""
+    """With a forced command neither the user's rc file nor the system's is
+    run: an upload to .ssh/rc runs nothing."""
     ran = rc("hpn", system=False)
     for config in ("ForceCommand internal-sftp", "ForceCommand true",
                    "Match User *\n\tForceCommand internal-sftp"):
@@ -519,7 +521,7 @@ def test_unread_input_of_a_terminal(make_server, keys, end):
 # ---- IPQoS -------------------------------------------------------------
 
 def type_of_service(server, w):
-    """Of what the server sends to w: its socket is looked at."""
+    """The type of service of what the server sends to w, from its socket."""
     for pid in server.connections():
         for fd in os.listdir(f"/proc/{pid}/fd"):
             with contextlib.suppress(OSError), \
@@ -558,7 +560,7 @@ def test_type_of_service(make_server, keys, config, terminal, other):
 
 @either_server
 def test_bad_lines_of_a_users_environment(own, kind):
-    """They are told to whom they belong; the others count."""
+    """Bad lines are told to the user whose file it is; the others count."""
     own.user_file("environment",
                   "# text\n\nHPN_A=1\nno assignment\n  HPN_B=2\n")
     server = own.server("PermitUserEnvironment yes", kind)

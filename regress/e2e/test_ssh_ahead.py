@@ -80,7 +80,7 @@ def test_nothing_beside_a_file_that_somebody_names(client, tmp_path):
 
 @pytest.mark.parametrize("lines", [1, 2])
 def test_hints_of_an_earlier_version(client, lines):
-    """They are read, and moved."""
+    """Hints of an earlier version are read, and moved."""
     assert client.ssh("true").rc == 0
     old = client.known_hosts.with_name("known_hosts.hints")
     value = hints_file().read_text().split(" ", 1)[1]
@@ -216,7 +216,8 @@ def test_hints_of_a_first_contact(server, tmp_path):
 
 
 def test_no_name_in_clear(client):
-    """Also who hashes the names in known_hosts is ahead, and tells none."""
+    """A user who hashes the names in known_hosts has hints too, and none of
+    them tells a name."""
     for _ in range(2):
         done = client.ssh("true", options=("HashKnownHosts=yes",))
         assert done.rc == 0

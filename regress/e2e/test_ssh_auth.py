@@ -455,7 +455,8 @@ def test_keyboard_interactive(asks):
 
 
 def test_devices_of_a_dialogue(asks, askpass):
-    """They are what the server is asked for; without dialogues, nothing is."""
+    """The server is asked for the devices that are named; without dialogues,
+    for nothing."""
     server = asks(prompts=[("Code: ", False, "123")])
     done = run(server.args("-o", "KbdInteractiveDevices=pam,otp"),
                env=askpass("123"))

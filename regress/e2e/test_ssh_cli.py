@@ -112,7 +112,8 @@ def test_precedence(args, key, value):
 
 @pytest.mark.parametrize("program", ["ssh", "sshd"])
 def test_hashes_of_fingerprints(program):
-    """Those of stock, and not all that are known for other ends."""
+    """The hashes are those of stock, and not all that are known for other
+    ends."""
     def refused(name):
         option = f"FingerprintHash={name}"
         if program == "ssh":

@@ -151,7 +151,8 @@ def test_environment(client):
 
 
 def test_environment_with_tokens(shared_servers):
-    """Of the value; the name is what it is, as with stock."""
+    """Tokens in the value are replaced; the name stays as it is, as with
+    stock."""
     client = Client("hpn", shared_servers("hpn", "AcceptEnv *"))
     args = client.ssh_args("SetEnv=SET_%h=x%h SET_B=%%")
     assert {x for x in run([*args, "env"]).ok().text.splitlines()

@@ -195,7 +195,8 @@ def test_nobody_listens_there(world):
 
 
 def test_no_session_is_asked_for(world):
-    """Nor a terminal, nor what a configuration wants to run."""
+    """A jump asks for no session, no terminal, and nothing that a
+    configuration wants to run."""
     config = world.write("config-run", "RemoteCommand echo bad\n"
                                        "RequestTTY force\n")
     with Listener(lambda peer: peer.sendall(b"good")) as there:
@@ -355,8 +356,8 @@ def test_wrong_hops_of_a_file(hop, tmp_path):
     ("u'x@h`id`:22, k  # why", "u'x@h`id`:22, k"),
     ('"a"', '"a"'), ("a$(x)", None)])
 def test_odd_hops_of_a_file(line, want, tmp_path):
-    """They are the user's own, and no shell gets them: shown as they are, and
-    refused by the process that would connect."""
+    """Odd hops in a file are the user's own, and no shell gets them: they are
+    shown as they are, and refused by the process that would connect."""
     config = tmp_path / "config"
     config.write_text(f"ProxyJump {line}\n")
     shown = run([hpn("ssh"), "-F", config, "-G", "host"]).ok()

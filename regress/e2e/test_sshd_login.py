@@ -141,7 +141,8 @@ def test_revoked_user_key(make_server, keys, tmp_path):
 
 
 def make_krl(path, directory, *lines):
-    """Of the stock tool if there is one, so that it is not only our own."""
+    """Makes a revocation list with the stock tool if there is one, so that it
+    is not only our own."""
     spec = directory / "spec"
     spec.write_text("".join(f"{line}\n" for line in lines))
     program = harness.stock("ssh-keygen") or harness.hpn("ssh-keygen")

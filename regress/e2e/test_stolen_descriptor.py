@@ -150,7 +150,7 @@ def rogue(make_server, background):
 
 @pytest.fixture
 def sftp_rogue(make_server, background):
-    """The same of a login that may do SFTP only: its server answers."""
+    """A rogue process of a login that may do SFTP only: its server answers."""
     server = make_server(CONFIG + "ForceCommand internal-sftp\n",
                          host_keys=HOST_KEYS)
 
@@ -192,8 +192,8 @@ def rekey(alg, length):
 
 
 def test_every_kind_of_request(rogue):
-    """Those of the table are answered; the connection ends with any other, be
-    it empty or with what it would want before a login."""
+    """Requests of the table are answered; the connection ends with any other,
+    be it empty or with what it would want before a login."""
     user = string("root") + string("ssh-connection")
     fields = [b"", user, rekey("ssh-ed25519", 32)]
     allowed = {SIGN_REKEY, PTY, PTY_END, PROVE, LOST, SHARES}

@@ -44,7 +44,8 @@ def digest_of(path):
 
 
 class Memory:
-    """Of the client and of the server's processes, while the block runs."""
+    """The memory of the client and of the server's processes, while the block
+    runs."""
 
     def __init__(self, client, server):
         self.client, self.server = client, server

@@ -260,8 +260,8 @@ def test_a_proxy_command_is_run_again(make_server, forward_to):  # noqa: F811
 
 
 def test_sessions_of_a_master(make_server, forward_to):  # noqa: F811
-    """They go on with its connection, each with its own program; others come
-    later."""
+    """Sessions of a master go on with its connection, each with its own
+    program; others come later."""
     server = make_server(YES)
     path = server.dir / "control"
     share = [*QUICK, f"ControlPath={path}"]

@@ -85,7 +85,7 @@ class Story:
         self.paths.end_hole()
 
     def reset(self):
-        """Of the client's end, or of the server's."""
+        """Resets the connection of the client's end, or of the server's."""
         ours = self.rng.random() < .5
         pids = [self.process.pid] if ours else self.paths.server.connections()
         for pid in pids:

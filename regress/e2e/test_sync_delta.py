@@ -203,7 +203,8 @@ def test_fuzzy(way, tops, new, when, gain):
 
 
 def test_fuzzy_lies(way, tops):
-    """The same size, time and a similar name, and nothing in common."""
+    """A file with the same size and time and a similar name may have nothing
+    in common."""
     source, target = tops
     rng = random.Random(4)
     put(target / "a1", rng.randbytes(MIB))

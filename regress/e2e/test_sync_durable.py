@@ -73,7 +73,8 @@ class Disk:
             self.dirs[words[0]] = dict(zip(words[1::2], words[2::2]))
 
     def digest(self, path):
-        """Of the file with that path below kept; None: it is not there."""
+        """The digest of the file with that path below kept; None: it is not
+        there."""
         ino = str(os.stat(self.kept).st_ino)
         for part in path.split("/"):
             ino = self.dirs.get(ino, {}).get(part)

@@ -51,7 +51,8 @@ def seen(top):
 
 
 def test_a_small_file_is_one_request(up, tmp_path):
-    """Also with exact times, owners and all bits of the mode."""
+    """A small file is one request, also with exact times, owners and all bits
+    of the mode."""
     source, target = make(tmp_path / "from"), tmp_path / "to"
     if os.geteuid() == 0:
         os.chown(source / "f1", 12345, 12346)

@@ -249,7 +249,7 @@ def test_done_is_looked_at(small, tmp_path):
 
 
 def test_marks_of_another_plan(small, tmp_path, ends):
-    """They do not count, nor does what is no mark."""
+    """Marks of another plan do not count, nor does what is no mark."""
     for i in (1, 2):
         run(small.shard(i)).ok()
     marks = [(small.place / f"done-000{i}").read_bytes() for i in (1, 2)]

@@ -116,7 +116,8 @@ def small_disk(tmp_path):
 
 
 def test_one_line_for_a_failed_write(make_server, small_disk, data_file):
-    """Of the requests that are under way when a disk is full each fails."""
+    """When a disk is full, each of the requests that are under way fails: the
+    log has one line."""
     server = make_server("Subsystem sftp internal-sftp -l ERROR -e\n")
     client = Client("hpn", server)
     done = client.scp(data_file(4 << 20), f":{small_disk}/data",

@@ -349,7 +349,8 @@ def test_a_child_outlives_the_root(server, key):
 
 
 def test_names_that_are_unknown(make_server, key):
-    """They take nothing but tries: the first is free."""
+    """An unknown name costs one of the tries, the first of which is free, and
+    nothing else."""
     server = make_server(f"{YES}\nMaxAuthTries 4")
     ticket, = ask(log_in(server, key), 1)
     wire = reach(server)

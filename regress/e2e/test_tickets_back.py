@@ -172,7 +172,8 @@ def test_one_that_lingers(server, key):
 
 
 def test_heirs_are_as_old(make_server, key):
-    """Also if each of them lives for less than a second."""
+    """A ticket that follows another one is as old as the first, also if each
+    of them lives for less than a second."""
     server = make_server(YES + " maxage:6")
     wire = log_in(server, key)
     began, got = time.monotonic(), None

@@ -284,7 +284,8 @@ def state_of(pid):
 
 
 def test_ends_with_its_caller(token, library, background):
-    """Also while the library hangs; and nobody may look into it."""
+    """The helper ends with its caller, also while the library hangs; and
+    nobody may look into it."""
     process = background([hpn("ssh-keygen"), "-D", library("hangs")],
                          env=clean_env(**token.env),
                          stderr=subprocess.DEVNULL)

@@ -185,7 +185,8 @@ def test_packets(ends, background, client, server, kind):
 
 
 def test_big_packets(ends, background):
-    """Those of an MTU that the protocol still takes, and no larger ones."""
+    """Packets of an MTU that the protocol still takes pass; larger ones do
+    not."""
     ends.start("hpn", "PermitTunnel yes\n")
     background([*ends.client_of("hpn").ssh_args(flags=["-N", "-w", "0:0"])])
     ends.both_have({"tun0"}, {"tun0"})
@@ -340,7 +341,7 @@ def test_data_that_is_no_packet(ends, wire):
 
 
 def test_not_in_clear(ends, wire, keys):
-    """Nor does a connection that has had one lose its cipher."""
+    """A connection that has had a tunnel does not lose its cipher."""
     w = wire("PermitTunnel yes\nNoneEnabled yes\n")
     assert open_tunnel(w) is not None
     w.send_kexinit()

@@ -41,7 +41,7 @@ class Known:
             f.write(f"{mark}{name or self.name} {key}\n")
 
     def keys(self):
-        """Those of lines for this host alone."""
+        """The keys of the lines that are for this host alone."""
         lines = [line.split() for line in self.path.read_text().splitlines()]
         return {" ".join(f[1:3]) for f in lines if f[0] == self.name}
 
@@ -419,8 +419,8 @@ def b64(blob):
 
 @pytest.mark.parametrize("client", ["hpn", "stock"])
 def test_types_that_the_user_leaves_out(known, client):
-    """They are passed over, and what the file has of them goes, as with
-    stock; the next connection brings them back."""
+    """Keys of such types are passed over, and what the file has of them goes,
+    as with stock; the next connection brings them back."""
     k = known(client)
     for key in host_keys(k.server):
         k.note(key)

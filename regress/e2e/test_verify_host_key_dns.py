@@ -219,7 +219,7 @@ def test_signed_records_of_another_key(signed, visit):
 
 @pytest.mark.parametrize("fault", ["spoilt", "expired", "unsigned"])
 def test_records_that_are_not_the_owners(signed, visit, fault):
-    """They count as no answer at all."""
+    """Records that are not the owner's count as no answer at all."""
     if fault == "unsigned":
         visit.publish(name=HOST)
     else:

@@ -477,7 +477,7 @@ def test_server_too_early(tmp_path, keys, display, local):
 
 
 def test_server_gets_another_cookie(tmp_path, keys, local):
-    """And cannot open the display with what it was told."""
+    """The server gets another cookie, and cannot open the display with it."""
     greedy = Greedy(tmp_path, keys, "x11", *FIELDS)
     greedy.visit(env=local.env, flags=["-Y"]).ok()
     assert greedy.requests == ["x11-req", "exec"]

@@ -117,8 +117,8 @@ def scenes():
 
 
 def faults_of(counts, turn, per_kind):
-    """Of each kind that is called at all: the first, the last, and between.
-    turn chooses the errors."""
+    """The faults of each kind that is called at all: the first, the last, and
+    between. turn chooses the errors."""
     for kind, most in counts.items():
         if most == 0:
             continue

@@ -88,7 +88,7 @@ def one(text, fault):
 
 
 class Notes:
-    """Of what was done, in a file of lines."""
+    """Notes of what was done, in a file of lines."""
 
     def __init__(self, path):
         self.done = set()

@@ -123,7 +123,8 @@ def test_events(syslog, keys, tmp_path, level):
 @pytest.mark.parametrize("level", ["INFO", "VERBOSE"])
 @pytest.mark.parametrize("kind", ["hpn", "stock"])
 def test_logins_of_real_clients(syslog, keys, tmp_path, kind, level):
-    """They ask for the methods first, and offer keys that are of no use."""
+    """No filter sees a failure in the lines of logins of real clients, which
+    ask for the methods first, and offer keys that are of no use."""
     if not harness.have(kind, "ssh"):
         pytest.skip(f"no {kind} ssh")
     sink = syslog(f"LogLevel {level}\n")

@@ -576,9 +576,9 @@ def test_agent_at_dropbear(dropbear_peer, agent):
 # ---- displays --------------------------------------------------------------
 
 class Display:
-    """Of Xvfb, which lets nobody in without its cookie. It keeps what it has
-    made for -X when its last client leaves, as in a desktop there is always
-    one."""
+    """The display of an Xvfb, which lets nobody in without its cookie. It
+    keeps what it has made for -X when its last client leaves, as in a desktop
+    there is always one."""
 
     def __init__(self, background, directory):
         self.authority = directory / "Xauthority"

@@ -125,7 +125,8 @@ def test_off_by_default(krb, ticket, servers):
     ("GSSAPIKexAlgorithms gss-nistp256-sha256-,gss-group14-sha256-",
      "gss-nistp256-sha256-"), ("GSSAPIKeyExchange no", None)])
 def test_what_the_server_wants(krb, ticket, servers, config, method):
-    """Of all that the client proposes."""
+    """The server takes a method of its own list, of all that the client
+    proposes."""
     client = client_of("hpn", servers("hpn", config), "ed25519", options=[
         "GSSAPIKexAlgorithms=" + ",".join(PREFIXES)])
     done = client.ssh("true", env=krb.env(ticket)).ok()

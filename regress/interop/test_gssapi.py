@@ -297,7 +297,7 @@ def test_delegation_and_an_end_before_the_session(krb, keys, tmp_path):
 
 
 def test_another_users_tickets(krb, servers, other_user, tmp_path):
-    """They are stored as the user who logs in, not as the server."""
+    """The tickets are stored as the user who logs in, not as the server."""
     krb.admin(kerberos.REALM, f"add_principal -pw {kerberos.PASSWORD} "
               f"{other_user}")
     cache = krb.ticket(tmp_path / "cc", "-f",

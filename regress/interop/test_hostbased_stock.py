@@ -72,7 +72,7 @@ def test_client_with_the_others_helper(place, program, helper):
 
 @pytest.mark.parametrize("server", ["hpn", "stock"])
 def test_refusals(place, server):
-    """The same requests are refused by both servers."""
+    """Both servers refuse the same requests."""
     place.host_keys("ed25519")
     place.fresh()
     sshd = place.server(kind=server)

@@ -82,7 +82,7 @@ def both(pool, tmp_path, args):
 
 
 def same(pool, args):
-    """Of what writes nothing."""
+    """Asserts that both tools say the same where neither writes a file."""
     theirs, ours = (run([tool, *args], cwd=pool) for tool in (THEIRS, OURS))
     assert ours.rc == theirs.rc, (ours, theirs)
     assert ours.out == theirs.out

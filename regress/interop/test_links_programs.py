@@ -326,7 +326,7 @@ def test_editor_reads_the_version(make_caller, ssh):
 
 
 def test_editor_reads_the_configuration(make_caller, ssh):
-    """Of a name, a line for each keyword."""
+    """-G prints the configuration of a name, a line for each keyword."""
     caller = make_caller(ssh, "hpn")
     with open(caller.home / ".ssh/config", "a", encoding="ascii") as f:
         f.write("  ProxyJump one,two\n  ForwardAgent yes\n"

@@ -213,7 +213,7 @@ def test_remote_forward_and_its_end(forwarding, echo_port):
 
 
 def test_forwards_of_a_session(forwarding, echo_port):
-    """They outlive it."""
+    """Forwards that a session has asked for outlive it."""
     port = harness.free_port()
     via_master(forwarding, "true",
                flags=["-L", f"{port}:127.0.0.1:{echo_port}"]).ok()

@@ -351,7 +351,8 @@ def host_with(make_server, pool, tmp_path, names, how="", **kw):
 @pytest.mark.parametrize("kind", TOOLS)
 @pytest.mark.parametrize("key_type", TYPES)
 def test_host_keys(pool, tmp_path, make_server, kind, key_type):
-    """Also in rekeys, which another process answers than the first."""
+    """A host key on a token also signs rekeys, which another process answers
+    than the first exchange."""
     server = host_with(make_server, pool, tmp_path, [f"stock-{key_type}"],
                        debug=True)
     client = Client(kind, server, options=["RekeyLimit=32K"],

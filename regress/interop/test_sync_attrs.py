@@ -283,7 +283,8 @@ def test_no_link_leads_out_of_the_further_directory(days, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_one_within_the_target_is_not_deleted(days, way):
-    """Nor is what it has; rsync deletes it before it could be used."""
+    """Neither the directory nor its files are deleted; rsync deletes it before
+    it could be used."""
     (days / "tuesday/in").mkdir(parents=True)
     shutil.move(days / "monday", days / "tuesday/in/monday")
     (days / "tuesday/other").write_text("x")
@@ -296,7 +297,7 @@ def test_one_within_the_target_is_not_deleted(days, way):
 
 @pytest.mark.parametrize("way", WAYS)
 def test_mkpath_makes_the_directories_of_the_target_only(days, way):
-    """Also where the server keeps to the directory above both."""
+    """The same holds where the server keeps to the directory above both."""
     done = run([hpn("sync"), "-a", "--mkpath", "--fsync",
                 "--link-dest=../../monday",
                 *ends(way, days, f"{days}/s/", f"{days}/new/tuesday/")])

@@ -167,7 +167,7 @@ def test_relative_names(way, words, tmp_path):
 @pytest.mark.parametrize("form", ["%%", "%%%n%%", "%n%%n", "%%%%i", "%o %l",
                                   "%5%|%n", "%", "%n%", "%-9n|%l"])
 def test_formats(form, tmp_path):
-    """Also of many percent signs; widths are refused."""
+    """A format may have many percent signs; widths are refused."""
     version = re.search(r"version (\d+)\.(\d+)", run([RSYNC, "-V"]).text)
     if "%%" in form and tuple(map(int, version.groups())) < (3, 5):
         pytest.skip("this rsync writes %% as it stands")

@@ -202,8 +202,8 @@ def test_half_written_is_no_backup(way, tmp_path):
 
 
 def test_append_verify(way, tmp_path):
-    """Of what has changed only what has grown is copied, and what was there
-    already is proven."""
+    """A file that has grown gets only what is new, and what was there already
+    is proven."""
     for top in (tmp_path / "r", tmp_path / "h"):
         for name, source, target in [
                 ("longer", b"abc", b"xyzwww"), ("equal", b"abc", b"xyz"),
