@@ -24,7 +24,7 @@
 #include "cipher.h"
 #include "client/report/report.h"
 #include "client/sync/sync-again.h"
-#include "client/sync/sync-args.h"
+#include "client/syncopts/sync-args.h"
 #include "client/sync/sync-job.h"
 #include "client/sync/sync-run.h"
 #include "crypto/library.h"

@@ -54,7 +54,10 @@ BEGIN {
 	may["client/direct"] = may["client/copy"] " xfer/local client/direct"
 	may["client/check"] = may["client/copy"] " client/check"
 	may["client/job"] = may["client/common"] " client/job"
-	may["client/sync"] = may["client/copy"] " client/job xfer/local xfer/rules xfer/sync client/sync"
+	may["client/syncopts"] = may["client/report"] " xfer/sftp xfer/state xfer/rules xfer/sync" \
+	    " client/syncopts"
+	may["client/sync"] = may["client/copy"] " client/job client/syncopts xfer/local xfer/rules" \
+	    " xfer/sync client/sync"
 	may["server"] = may["conf"] " server gss"
 	may["server/events"] = may["conf"] " server/events"
 	may["server/listener"] = may["server"] " server/events server/listener"

@@ -9,7 +9,7 @@
 #define HPN_CLIENT_SYNC_SYNC_JOB_H
 
 #include "base/err.h"
-#include "client/sync/sync-exit.h"
+#include "client/syncopts/sync-exit.h"
 
 struct sync_run;
 struct walk_item;

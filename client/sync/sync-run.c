@@ -29,7 +29,6 @@
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/walk-format.h"
 #include "xfer/sync/sync-path.h"
-#include "xfer/xattrs.h"
 
 void
 sync_must(int err)
@@ -163,19 +162,6 @@ keep(struct sync_run *run, char *path)
 	return kept;
 }
 
-/* What scans have to tell for -X and -A (enum walk_want). */
-static uint32_t
-xattrs_wanted(const struct sync_opts *o)
-{
-	uint32_t kinds = 0;
-
-	if (o->also.xattrs)
-		kinds |= XATTRS_USER | XATTRS_OTHER;
-	if (o->also.acls)
-		kinds |= XATTRS_ACL;
-	return kinds * WALK_XATTRS;
-}
-
 static uint32_t
 wanted(const struct sync_run *run, bool source)
 {
@@ -197,7 +183,7 @@ wanted(const struct sync_run *run, bool source)
 	if (o->one_file.hard_links ||
 	    (o->one_file.dest == SYNC_DEST_LINK && !source))
 		want |= WALK_NAMES;
-	return want | xattrs_wanted(o);
+	return want | sync_xattrs_wanted(o);
 }
 
 enum { SOURCES_FEW = 4 }; /* up to so many sources of one directory are read
@@ -442,27 +428,6 @@ must_be_confined(struct sync_run *run)
 	refuse_target(run);
 }
 
-/* Ends the program if an end cannot do what -X and -A ask for. */
-static void
-check_xattrs(struct sync_run *run)
-{
-	const struct sync_opts *o = &run->args.opts;
-	const char *option = o->also.acls ? "-A" : "-X";
-
-	if (!o->also.acls && !o->also.xattrs)
-		return;
-	while (!sftp_is_ready(run->here.s) || !sftp_is_ready(run->host.s))
-		sync_hosts_turn(run, 1000);
-	if (!sftp_has(run->here.s, SFTP_EXT_XATTRS))
-		sync_die(run, SYNC_EXIT_REFUSED, option,
-		    "this system has no extended attributes that hpnsync "
-		    "knows");
-	if (!sftp_has(run->host.s, SFTP_EXT_XATTRS))
-		sync_die(run, SYNC_EXIT_REFUSED, option,
-		    "the server has no xattrs@hpnssh.org: it can neither tell "
-		    "nor set extended attributes");
-}
-
 /* Sends all that is known to be asked in one flight, and takes the answers that
  * decide how to go on. */
 static void
@@ -481,7 +446,7 @@ begin(struct sync_run *run)
 		begin_pair(run, r);
 	sync_own_take(run);
 	sync_way_check(run);
-	check_xattrs(run);
+	sync_xattrs_check(run);
 	sync_wait_for(run, &top.done);
 	if (top.status == SFTP_NO_SUCH_FILE)
 		begin_again(run);

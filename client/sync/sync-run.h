@@ -14,9 +14,9 @@
 #include "base/buf.h"
 #include "base/loop.h"
 #include "client/copy/remote.h"
-#include "client/sync/sync-args.h"
-#include "client/sync/sync-exit.h"
-#include "client/sync/sync-names.h"
+#include "client/syncopts/sync-args.h"
+#include "client/syncopts/sync-exit.h"
+#include "client/syncopts/sync-names.h"
 #include "compat/queue.h"
 #include "xfer/local/local-tree.h"
 #include "xfer/manifest.h"
@@ -263,6 +263,10 @@ struct local_dir *sync_way_here(struct sync_run *run);
  * the program if a name is unknown there. */
 void sync_chown_find(struct sync_run *run);
 
+/* sync-xattrs.c: what scans have to tell for -X and -A (enum walk_want); ends
+ * the program if an end of the copy does not have extended attributes. */
+uint32_t sync_xattrs_wanted(const struct sync_opts *o);
+void sync_xattrs_check(struct sync_run *run);
 /* sync-report.c: --manifest. sync_manifest_begin() makes the file before
  * anything is copied; sync_manifest_top() takes the target's path, which is
  * known later; sync_manifest_end() gives the file its name if the run was

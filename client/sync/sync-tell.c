@@ -26,7 +26,7 @@
 #include "base/screen.h"
 #include "base/str.h"
 #include "client/sync/sync-again.h"
-#include "client/sync/sync-format.h"
+#include "client/syncopts/sync-format.h"
 #include "client/sync/sync-job.h"
 
 /* ---- where they go ------------------------------------------------------ */

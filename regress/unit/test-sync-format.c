@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "client/sync/sync-format.h"
+#include "client/syncopts/sync-format.h"
 
 static const struct walk_item file = { .kind = WALK_FILE, .mode = 0644,
 	.uid = 7, .gid = 8, .size = 1234567890123, .mtime = 86400, .text = "" };

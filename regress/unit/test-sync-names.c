@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/sync/sync-names.h"
+#include "client/syncopts/sync-names.h"
 #include "xfer/sftp/walk-reader.h"
 
 static struct sync_roots roots;

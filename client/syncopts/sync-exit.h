@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* Exit statuses of hpnsync, which scripts know from rsync(1), and one more. */
-#ifndef HPN_CLIENT_SYNC_SYNC_EXIT_H
-#define HPN_CLIENT_SYNC_SYNC_EXIT_H
+#ifndef HPN_CLIENT_SYNCOPTS_SYNC_EXIT_H
+#define HPN_CLIENT_SYNCOPTS_SYNC_EXIT_H
 
 enum sync_exit {
 	SYNC_EXIT_OK = 0,

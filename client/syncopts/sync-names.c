@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/sync/sync-names.h"
+#include "client/syncopts/sync-names.h"
 
 #include <stdlib.h>
 #include <string.h>

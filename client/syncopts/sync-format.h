@@ -5,8 +5,8 @@
  *
  * Threads: any.
  */
-#ifndef HPN_CLIENT_SYNC_SYNC_FORMAT_H
-#define HPN_CLIENT_SYNC_SYNC_FORMAT_H
+#ifndef HPN_CLIENT_SYNCOPTS_SYNC_FORMAT_H
+#define HPN_CLIENT_SYNCOPTS_SYNC_FORMAT_H
 
 #include <stdbool.h>
 

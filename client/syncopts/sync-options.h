@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: ISC */
 /* The options of hpnsync, one row each. */
-#ifndef HPN_CLIENT_SYNC_SYNC_OPTIONS_H
-#define HPN_CLIENT_SYNC_SYNC_OPTIONS_H
+#ifndef HPN_CLIENT_SYNCOPTS_SYNC_OPTIONS_H
+#define HPN_CLIENT_SYNCOPTS_SYNC_OPTIONS_H
 
 #include <stdbool.h>
 #include <stddef.h>

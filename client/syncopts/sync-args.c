@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/sync/sync-args.h"
+#include "client/syncopts/sync-args.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/report/report-command.h"
-#include "client/sync/sync-exit.h"
-#include "client/sync/sync-options.h"
+#include "client/syncopts/sync-exit.h"
+#include "client/syncopts/sync-options.h"
 
 _Noreturn static void
 refuse(enum sync_exit status, const char *option, const char *text)

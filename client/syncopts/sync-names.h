@@ -6,8 +6,8 @@
  *
  * Threads: loop thread only.
  */
-#ifndef HPN_CLIENT_SYNC_SYNC_NAMES_H
-#define HPN_CLIENT_SYNC_SYNC_NAMES_H
+#ifndef HPN_CLIENT_SYNCOPTS_SYNC_NAMES_H
+#define HPN_CLIENT_SYNCOPTS_SYNC_NAMES_H
 
 #include <stdbool.h>
 

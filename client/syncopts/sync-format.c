@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/sync/sync-format.h"
+#include "client/syncopts/sync-format.h"
 
 #include "config.h"
 

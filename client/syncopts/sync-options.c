@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: ISC */
-#include "client/sync/sync-options.h"
+#include "client/syncopts/sync-options.h"
 
 #include <sys/stat.h>
 
@@ -10,8 +10,8 @@
 #include "base/mem.h"
 #include "base/owners.h"
 #include "base/str.h"
-#include "client/sync/sync-args.h"
-#include "client/sync/sync-format.h"
+#include "client/syncopts/sync-args.h"
+#include "client/syncopts/sync-format.h"
 #include "conf/client-conf.h"
 
 /* ---- groups of options -------------------------------------------------- */
