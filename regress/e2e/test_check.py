@@ -204,6 +204,6 @@ def test_full_disk(sshd, tmp_path):
         answer = told(checked(sshd, "--json", path=tmp_path))
         assert list(tmp_path.iterdir()) == []
     finally:
-        run(["umount", tmp_path]).ok()
+        run(["umount", "-l", tmp_path]).ok()
     assert answer["status"] == 1 and "disk" not in answer
     assert answer["failures"] == [{"what": "the disk", "words": "no room"}]

@@ -211,13 +211,18 @@ def test_grace_time(make_server, address):
     gets(server, address, "grace-exceeded")
 
 
-def process_of(server, name):
-    """The one process of that name below the listener."""
+def processes(server, name):
+    return {pid for pid, (_, comm) in server.connections().items()
+            if comm == name}
+
+
+def process_of(server, name, before=frozenset()):
+    """The one process of that name below the listener; before: those of
+    earlier connections, which may take a while to end."""
     def find():
-        return [pid for pid, (_, comm) in server.connections().items()
-                if comm == name]
+        return processes(server, name) - before
     assert harness.wait_for(lambda: len(find()) == 1, LONG)
-    return find()[0]
+    return find().pop()
 
 
 @pytest.mark.parametrize("victim,number,penalty", [
@@ -255,8 +260,9 @@ def test_crash_behind_a_login(make_server, keys, address):
 
 def crash(server, address):
     """Brings the address its penalty."""
+    before = processes(server, "hpnsshd-auth")
     w = wire(server, address).handshake()
-    os.kill(process_of(server, "hpnsshd-auth"), signal.SIGABRT)
+    os.kill(process_of(server, "hpnsshd-auth", before), signal.SIGABRT)
     assert log_has(server, f"new {address}/32 active penalty of 90.000 ")
     w.close()
 
@@ -314,8 +320,9 @@ def test_exempt(make_server, address):
 def test_a_login_goes_on(make_server, keys, address):
     server = make_server("PerSourcePenalties yes\n")
     w = wire(server, address).login(ME, load_key(keys.path("ed25519")))
+    before = processes(server, "hpnsshd-auth")
     victim = wire(server, address).handshake()
-    os.kill(process_of(server, "hpnsshd-auth"), signal.SIGABRT)
+    os.kill(process_of(server, "hpnsshd-auth", before), signal.SIGABRT)
     assert log_has(server, f"new {address}/32 active")
     victim.close()
     assert is_refused(server, address)

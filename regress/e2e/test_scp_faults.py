@@ -272,7 +272,7 @@ def test_full_disk_leaves_no_empty_parts(tmp_path, server, way):
                 assert path.read_bytes() == \
                     (source / path.name).read_bytes()
     finally:
-        subprocess.run(["umount", target], check=True)
+        subprocess.run(["umount", "-l", target], check=True)
 
 
 def test_configuration_that_includes_itself(tmp_path):

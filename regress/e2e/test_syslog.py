@@ -112,7 +112,7 @@ def small_disk(tmp_path):
     place.mkdir()
     run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", place]).ok()
     yield place
-    run(["umount", place]).ok()
+    run(["umount", "-l", place]).ok()
 
 
 def test_one_line_for_a_failed_write(make_server, small_disk, data_file):

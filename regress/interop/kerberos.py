@@ -195,12 +195,14 @@ def answers_of_a_login(server, client_of, krb, ticket, directory, method):
             client = client_of("hpn", server, key, known_hosts=known)
             line = client.ssh_args()
             line[line.index("-p") + 1] = str(relay.port)
-            for _ in range(2):  # the second time it knows the host
+            # Then it knows the host. On a busy machine an answer may come in
+            # two pieces, with something of the client between them.
+            for _ in range(4):
                 done = run([*line, "true"], env=env).ok()
             assert f'using "{"publickey" if key else method}"' \
                 in done.errors
             harness.wait_for(lambda: server.connections() == {})
-            counts.append(relay.answers[-1])
+            counts.append(min(relay.answers[-3:]))
     finally:
         relay.close()
     return counts
