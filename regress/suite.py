@@ -57,7 +57,10 @@ def main(arguments):
             return status
         print("\nOnce more, alone:", flush=True)
         again = [*cache, "--lf", "--lfnf=none", "-n", "0"]
-        status, second, still = run([*arguments, *again])
+        # What the first try has left may be in use: it is not removed.
+        elsewhere = [f"{a}-again" if a.startswith("--basetemp=") else a
+                     for a in arguments]
+        status, second, still = run([*elsewhere, *again])
     if second is None or second[0] + second[1] == 0:
         return status or 1
     for test in failed:

@@ -111,13 +111,15 @@ def test_suite_started_anywhere():
     ("import no_such_module\n", "0 passed, 2 failed")])
 def test_second_try(tmp_path, beside, told):
     """A test that fails once passes alone; but not beside a file that cannot
-    be read, with which nothing is run again."""
+    be read, with which nothing is run again. What the first try has left,
+    which may be in use, stays."""
     shutil.copy(harness.TOP / "regress/conftest.py", tmp_path)
     (tmp_path / "test_a.py").write_text(
         "from pathlib import Path\n"
-        "def test_a():\n"
+        "def test_a(tmp_path):\n"
         f"    mark = Path({str(tmp_path / 'mark')!r})\n"
         "    there = mark.exists()\n"
+        "    (tmp_path / ('again' if there else 'left')).touch()\n"
         "    mark.touch()\n"
         "    assert there\n")
     (tmp_path / "test_b.py").write_text(beside)
@@ -129,6 +131,7 @@ def test_second_try(tmp_path, beside, told):
                               HPN_BUILD=harness.BUILD))
     assert done.text.splitlines()[-1] == told, done
     assert ("unsteady: " in done.text) == (done.rc == 0), done
+    assert [*(tmp_path / "inner").rglob("left")] or done.rc != 0
 
 
 def setup_sh(top, command):
