@@ -7,6 +7,7 @@
 #include "regress/unit/transfer-host.h"
 
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -18,6 +19,19 @@
 
 #include "base/mem.h"
 #include "compat/file.h"
+
+/* Directories that this program, which is the server as well, has synced. */
+static unsigned dirs_synced;
+
+int
+fsync(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		dirs_synced++;
+	return (int)syscall(SYS_fsync, fd);
+}
 
 static int
 remove_one(const char *path, const struct stat *st, int type, struct FTW *at)
@@ -176,6 +190,12 @@ test_files_wait(void **state)
 			make_dirs("dst", 30, 1);
 			host_make_file("dst/d3/.large3.hpnpart", 70000, 3);
 			copy_and_compare(&h, up, opts);
+			h = hosts[i];
+			dirs_synced = 0;
+			copy_and_compare(&h, up,
+			    (struct xfer_opts){ .fsync = true });
+			/* dst and what is in it */
+			assert_in_range(dirs_synced, 31, 1000);
 		}
 	}
 	remove_tree("src");

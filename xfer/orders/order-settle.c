@@ -20,11 +20,13 @@
 #include "base/path.h"
 #include "compat/file.h"
 #include "xfer/orders/ordered.h"
+#include "xfer/streams/handle-limit.h"
 
 enum {
 	SYNCS_MAX = 16, /* under way */
 	ROUND = 1024,	/* number of directories at which a round begins
 			 * early */
+	TRIES_MAX = 16, /* OPENs of one name while other handles are open */
 };
 
 /* A directory or file of the target that has to be synced. */
@@ -32,6 +34,7 @@ struct xfer_unsynced {
 	char *path;	      /* owned; at a server */
 	struct local_dir *at; /* owned; on this host */
 	bool is_file, failed, lost;
+	unsigned refusals; /* perhaps because other handles were open */
 };
 
 /* A file that has its name at the target, and waits for a round. */
@@ -57,10 +60,14 @@ struct xfer_settle {
 	struct landed waiting, moving;
 	size_t files;	    /* in both lists */
 	size_t sent, under_way; /* of `now` */
+	struct xfer_handle_limit limit; /* of OPENs under way */
+	bool no_dirs; /* the server opens no directories */
 };
 
 struct sync_op {
 	struct xfer_settle *s;
+	unsigned number; /* of this OPEN */
+	bool alone;	 /* OPEN: no other handle was in use */
 	struct xfer_stream *stream;
 	struct xfer_unsynced *what;
 	struct sftp_handle handle;
@@ -389,6 +396,26 @@ synced(void *arg, const struct sftp_reply *reply)
 	op_ends(op);
 }
 
+/* OPEN was refused. FAILURE may mean that too many handles are open: then it is
+ * sent again in the next round, and fewer are under way. Servers that open no
+ * directories say so, too; that is no error. */
+static bool
+is_crowded(struct sync_op *op, const struct sftp_reply *reply)
+{
+	struct xfer_settle *s = op->s;
+	bool is_dir = !op->what->is_file;
+
+	if (reply->status != SFTP_FAILURE)
+		return false;
+	s->no_dirs |= is_dir && op->alone;
+	if (op->alone || (is_dir && s->no_dirs) ||
+	    op->what->refusals++ >= TRIES_MAX)
+		return false;
+	xfer_handle_limit_refused(&s->limit, op->number,
+	    (unsigned)s->under_way);
+	return true;
+}
+
 static void
 opened(void *arg, const struct sftp_reply *reply)
 {
@@ -396,12 +423,13 @@ opened(void *arg, const struct sftp_reply *reply)
 	struct sftp *s = op->stream->s;
 
 	if (reply->err != 0 || reply->type != SFTP_HANDLE) {
-		op->what->lost = reply->err != 0;
-		if (reply->err == 0 && op->what->is_file)
+		op->what->lost = reply->err != 0 || is_crowded(op, reply);
+		if (!op->what->lost && op->what->is_file)
 			sync_failed(op->s, op->what, reply->words);
 		op_ends(op);
 		return;
 	}
+	xfer_handle_limit_given(&op->s->limit, SYNCS_MAX);
 	sftp_keep_handle(&op->handle, reply);
 	if (sftp_has(s, SFTP_EXT_FSYNC)) {
 		sftp_ext_handle(s, SFTP_EXT_FSYNC, &op->handle, synced, op);
@@ -423,8 +451,10 @@ sync_remote(struct xfer_settle *s, struct xfer_stream *l,
 		sync_failed(s, w, err_text(ERR_NOMEM));
 		return;
 	}
-	*op = (struct sync_op){ .s = s, .stream = l, .what = w };
 	l->handles++;
+	*op = (struct sync_op){ .s = s, .stream = l, .what = w,
+		.number = ++s->limit.sent,
+		.alone = l->handles + l->dirs_open == 1 };
 	s->under_way++;
 	sftp_open(l->s, w->path, SFTP_O_READ, &none, opened, op);
 }
@@ -472,6 +502,12 @@ begin_round(struct xfer_settle *s)
 	take_waiting(s);
 }
 
+static size_t
+syncs_at_once(const struct xfer_settle *s)
+{
+	return s->limit.max != 0 ? s->limit.max : SYNCS_MAX;
+}
+
 bool
 xfer_settle_turn(struct xfer *x)
 {
@@ -485,7 +521,7 @@ xfer_settle_turn(struct xfer *x)
 		begin_round(s);
 	if (s->now.n == 0)
 		return false;
-	while (s->sent < s->now.n && s->under_way < SYNCS_MAX) {
+	while (s->sent < s->now.n && s->under_way < syncs_at_once(s)) {
 		w = &s->now.v[s->sent];
 		if (w->at != NULL)
 			sync_here(s, w);
