@@ -26,8 +26,9 @@ class Foresee:
             if name not in PATHS:
                 raise Unavailable(f"no path {name}: " + ", ".join(PATHS))
             rate, rtt, loss, megabytes = PATHS[name]
-            path = (self.work.keep(LongPath(self.work, rate, rtt, loss))
-                    if rate else None)
+            path = (self.work.keep(LongPath(
+                self.work, rate, rtt, loss, lifetime=self.rounds *
+                (CHECK_MAX + 2 * COPY_MAX))) if rate else None)
             server = self.work.keep(Server(self.work, self.work.ours, path))
             what = (f"{rate} Mbit/s x {rtt} ms" if rate else "loopback") + (
                 f", loss {loss:.2%}" if loss else "")
