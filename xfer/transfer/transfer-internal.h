@@ -16,7 +16,6 @@
  *  transfer-finish.c   the tail: what follows when all data is sent
  *  transfer-part.c     the part, and whether it may replace the target
  *  transfer-name.c     which name the part takes
- *  transfer-target.c   what a server is asked of a target
  *  transfer-owner.c    whose an old part at the server is
  *  transfer-rename.c   the part gets the target's name
  *  transfer-refused.c  servers that rename nothing

@@ -77,7 +77,7 @@ void xfer_part_refused(struct xfer_file *f);
 void xfer_part_make_way(struct xfer *x, struct local_dir *at,
     const char *name);
 
-/* transfer-target.c: answers touch the file. */
+/* transfer-found.c: answers touch the file. */
 /* Is the target written from its beginning, without having been cut? */
 bool xfer_overwrites(const struct xfer_file *f);
 /* Asks the server whether the target, which is to be replaced, may be written:
