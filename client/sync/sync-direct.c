@@ -232,38 +232,55 @@ wait_for(struct sync_run *run, struct asked *a, size_t most)
 		sync_hosts_turn(run, TURN_MS);
 }
 
-/* Removes the stage, and what it has of the batch. What else is in it stays,
- * and is told. */
+/* Removes a directory. True: it is gone. */
+static bool
+remove_dir(struct sync_run *run, const char *path)
+{
+	struct asked a = { .left = 1 };
+
+	sftp_path_request(sync_end_of(run, false)->s, SFTP_RMDIR, path,
+	    on_removed, &a);
+	wait_for(run, &a, 0);
+	return a.refused == 0;
+}
+
+/* Removes what the stage has of the batch. */
+static void
+remove_files(struct sync_direct *d)
+{
+	struct sftp *s = sync_end_of(d->run, false)->s;
+	struct asked a = { .left = 0 };
+
+	for (size_t i = 0; i < d->n; i++) {
+		if (d->files[i].path == NULL)
+			continue;
+		wait_for(d->run, &a, ASKED_MAX);
+		a.left++;
+		sftp_path_request(s, SFTP_REMOVE, d->files[i].path, on_removed,
+		    &a);
+	}
+	wait_for(d->run, &a, 0);
+}
+
+/* Removes the stage, which is empty when all has got to its place, and else
+ * what it has of the batch. What more is in it stays, and is told. */
 static void
 clear_stage(struct sync_direct *d)
 {
 	struct sync_run *run = d->run;
-	struct sftp *s = sync_end_of(run, false)->s;
-	char *dirs[] = { named(d, d->inner), named(d, d->outer) };
-	struct asked files = { .left = 0 }, stage = { .left = 0 };
+	char *inner = named(d, d->inner), *outer = named(d, d->outer);
 
-	for (size_t i = 0; d->made && i < d->n; i++) {
-		if (d->files[i].path == NULL)
-			continue;
-		wait_for(run, &files, ASKED_MAX);
-		files.left++;
-		sftp_path_request(s, SFTP_REMOVE, d->files[i].path, on_removed,
-		    &files);
+	if (d->made && !remove_dir(run, inner)) {
+		remove_files(d);
+		(void)remove_dir(run, inner);
 	}
-	wait_for(run, &files, 0);
-	for (size_t i = 0; d->made && i < ARRAY_LEN(dirs); i++) {
-		stage.left++;
-		sftp_path_request(s, SFTP_RMDIR, dirs[i], on_removed, &stage);
-		wait_for(run, &stage, 0);
-	}
-	if (stage.refused > 0)
-		sync_tell_fail(run, dirs[1], "is left, with what has no "
-		    "place");
+	if (d->made && !remove_dir(run, outer))
+		sync_tell_fail(run, outer, "is left, with what has no place");
 	d->made = false;
 	for (size_t i = 0; i < d->n; i++)
 		free(d->files[i].path);
-	for (size_t i = 0; i < ARRAY_LEN(dirs); i++)
-		free(dirs[i]);
+	free(inner);
+	free(outer);
 	free(d->files);
 	d->files = NULL;
 	d->n = 0;
@@ -603,6 +620,7 @@ is_void(struct batch *b, struct xfer_order *o)
 	if (is_data(o)) {
 		f = &d->files[b->file++];
 		o->link = f->path;
+		o->link_moves = true;
 		if (f->come)
 			return false;
 		d->failed = true;

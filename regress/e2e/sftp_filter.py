@@ -56,6 +56,16 @@ def old_rename(code):
     return rename(code)
 
 
+def no_links(_):
+    """The file system has no hard links."""
+    return refuse((b"hardlink@openssh.com",), FAILURE)
+
+
+def bare(_):
+    """A server of the draft, without any extension."""
+    return None, None
+
+
 def parts(code):
     return refuse((OPEN,), code, lambda m: b".hpnpart" in first_text(m))
 
@@ -352,7 +362,7 @@ class Filter:
     def __init__(self, mode, server):
         name, _, argument = mode.partition("=")
         self.on_request, self.on_reply = globals()[name](argument)
-        self.bare = name == "old_rename"  # a server of the bare draft
+        self.bare = name in ("old_rename", "bare")  # of the bare draft
         self.parallel = name == "parallel"
         self.held, self.flusher = [], None
         self.server = subprocess.Popen(server, stdin=subprocess.PIPE,

@@ -4,6 +4,8 @@
 import os
 import re
 import signal
+import sys
+from pathlib import Path
 
 import pytest
 from copies import executable
@@ -13,19 +15,30 @@ from test_sync import make, names
 import harness
 from harness import ME, Client, hpn, run, start
 
+FILTER = Path(__file__).with_name("sftp_filter.py")
+
 pytestmark = NEEDED + [pytest.mark.skipif(
     not harness.have("hpn", "sync"), reason="hpnsync is not built")]
 
 
 class Sync(Pair):
-    """way: which host connects to the other one."""
+    """way: which host connects to the other one. behind: what stands before
+    the target's server of files, for the user's own logins (sftp_filter.py)."""
 
     def __init__(self, make_server, tmp_path, way="push", target=GIVES,
-                 path=BIN, other="hpn"):
+                 path=BIN, other="hpn", behind=None):
         self.way = way
+        self.options = ["-oBindAddress=127.0.0.2"] if behind else []
         runs = f"SetEnv PATH={path}:/usr/bin:/bin SHLVL=1\n"
         if way == "pull":
             target = target.replace("put", "get")
+        between = "" if not behind else (
+            f"Match Address 127.0.0.2\n\tSubsystem sftp {sys.executable} "
+            f"{FILTER} {behind} {hpn('sftp-server')}\n")
+        if way == "push":
+            target += between
+        else:
+            runs += between
         gives = make_server(target, kind="hpn" if target else "stock")
         other = make_server(runs, kind=other)
         self.a, self.b = (gives, other) if way == "pull" else (other, gives)
@@ -37,7 +50,8 @@ class Sync(Pair):
 
     def sync_words(self, *options, source="", target=""):
         client = Client("hpn", self.a, known_hosts=self.known)
-        shell = " ".join([hpn("ssh"), *map(str, client.options())])
+        shell = " ".join([hpn("ssh"), *map(str, client.options()),
+                          *self.options])
         return [hpn("sync"), "-e", shell, f"--direct={self.way}", *options,
                 f"scp://{ME}@127.0.0.1:{self.a.port}/{self.here}/{source}",
                 f"scp://{ME}@127.0.0.1:{self.b.port}/{self.there}/{target}"]
@@ -250,6 +264,26 @@ def test_kinds_that_differ_and_large_files(both):
     assert p.there_is() == {n: (p.here / n).read_bytes()
                             for n in ("f", "g", "large")}
     assert not (p.there / "g").is_symlink()
+
+
+@pytest.mark.parametrize("behind", ["no_links", "bare"])
+def test_a_target_without_hard_links(both, behind):
+    """Files are renamed to their places, also where nothing can be replaced by
+    that: backups are made, and what has another kind goes."""
+    p = both(behind=behind)
+    make(p.here, {"new": "one", "old": "two", "d/kept": "three"})
+    make(p.there, {"old": "before", "d/kept": "three!", "kind": None})
+    done = p.sync("-rlpt", "-b", "--suffix=~")
+    assert done.rc == 0 and done.errors == "", done
+    assert p.there_is() == {
+        "new": b"one", "old": b"two", "old~": b"before",
+        "d/kept": b"three", "d/kept~": b"three!"}
+    make(p.here, {"old": "changed", "kind": "a file"})
+    done = p.sync("-rlpt")
+    assert done.rc == 0 and done.errors == "", done
+    assert p.there_is()["old"] == b"changed"
+    assert (p.there / "kind").read_text() == "a file"
+    assert not p.stage()
 
 
 def test_several_sources(both):

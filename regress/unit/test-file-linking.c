@@ -64,6 +64,12 @@ test_ways(void **state)
 		{ XFER_LINK_MAKE, XFER_LINK_WAY, XFER_LINK_CLEAR,
 		    XFER_LINK_CLEAR, XFER_LINK_MAKE_AGAIN, XFER_LINK_CLEAR,
 		    XFER_LINK_MAKE_AGAIN, XFER_LINK_ATTRS },
+		{ XFER_LINK_MOVE_LOOK, XFER_LINK_MOVE, XFER_LINK_MOVE_SOURCE,
+		    XFER_LINK_MOVE, XFER_LINK_MOVE_SOURCE },
+		{ XFER_LINK_MOVE_LOOK, XFER_LINK_MOVE_WAY, XFER_LINK_MOVE },
+		{ XFER_LINK_MOVE_LOOK, XFER_LINK_MOVE_WAY,
+		    XFER_LINK_MOVE_THERE, XFER_LINK_MOVE_CLEAR,
+		    XFER_LINK_MOVE_CLEAR, XFER_LINK_MOVE },
 	};
 
 	(void)state;
@@ -123,6 +129,8 @@ test_no_other_way(void **state)
 	assert_false(may_follow(XFER_LINK_MAKE, XFER_LINK_RENAME));
 	assert_false(may_follow(XFER_LINK_MAKE, XFER_LINK_CLEAR));
 	assert_false(may_follow(XFER_LINK_LOOK, XFER_LINK_CLEAR));
+	/* The target goes only if there is something to replace it. */
+	assert_false(may_follow(XFER_LINK_MOVE_WAY, XFER_LINK_MOVE_CLEAR));
 }
 
 static void

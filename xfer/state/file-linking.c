@@ -15,8 +15,8 @@ enum { TRIES = 8 }; /* to make a link, while answers are lost or names change */
 /* The steps that may follow each step. After a step that has none the link
  * exists, or has failed. */
 static const unsigned followers[] = {
-	[XFER_LINK_NOTHING] = STEP(READ) | STEP(MAKE) | STEP(ATTRS) |
-	    STEP(XATTRS),
+	[XFER_LINK_NOTHING] = STEP(READ) | STEP(MAKE) | STEP(MOVE_LOOK) |
+	    STEP(ATTRS) | STEP(XATTRS),
 	[XFER_LINK_READ] = 0,
 	[XFER_LINK_MAKE] = STEP(LOOK) | STEP(WAY) | STEP(ATTRS) |
 	    STEP(XATTRS),
@@ -30,6 +30,12 @@ static const unsigned followers[] = {
 	[XFER_LINK_RENAME] = STEP(BESIDE) | STEP(TIDY) | STEP(ATTRS) |
 	    STEP(XATTRS),
 	[XFER_LINK_TIDY] = STEP(ATTRS) | STEP(XATTRS),
+	[XFER_LINK_MOVE_LOOK] = STEP(MOVE_WAY) | STEP(MOVE),
+	[XFER_LINK_MOVE_WAY] = STEP(MOVE_THERE) | STEP(MOVE),
+	[XFER_LINK_MOVE_THERE] = STEP(MOVE_CLEAR),
+	[XFER_LINK_MOVE_CLEAR] = STEP(MOVE_CLEAR) | STEP(MOVE),
+	[XFER_LINK_MOVE] = STEP(MOVE_SOURCE) | STEP(ATTRS) | STEP(XATTRS),
+	[XFER_LINK_MOVE_SOURCE] = STEP(MOVE) | STEP(ATTRS) | STEP(XATTRS),
 	[XFER_LINK_ATTRS] = STEP(XATTRS),
 	[XFER_LINK_XATTRS] = 0,
 };

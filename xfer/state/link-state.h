@@ -25,8 +25,8 @@ struct xfer_link {
 	bool copied;
 };
 
-/* Steps at the server by which a link is made; file-linking.c has their
- * order. */
+/* Steps at the server by which a link is made, or a file moved in place of one;
+ * file-linking.c has their order. */
 enum xfer_link_step {
 	XFER_LINK_NOTHING,
 	XFER_LINK_READ,		 /* READLINK for the source, and stat-ns */
@@ -41,6 +41,13 @@ enum xfer_link_step {
 				  * temporary name */
 	XFER_LINK_RENAME,	 /* to the target's name */
 	XFER_LINK_TIDY,		 /* REMOVE of the temporary name */
+	XFER_LINK_MOVE_LOOK,	 /* LSTAT of the target, for a file that moves
+				  * there: what has the name? */
+	XFER_LINK_MOVE_WAY,	 /* clears the way at the target */
+	XFER_LINK_MOVE_THERE,	 /* LSTAT of the file: is it there? */
+	XFER_LINK_MOVE_CLEAR,	 /* REMOVE of the target */
+	XFER_LINK_MOVE,		 /* renames the file to the target's name */
+	XFER_LINK_MOVE_SOURCE,	 /* LSTAT of its old name: was it renamed? */
 	XFER_LINK_ATTRS,	 /* lsetstat */
 	XFER_LINK_XATTRS,	 /* set-xattrs */
 };

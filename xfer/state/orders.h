@@ -77,6 +77,9 @@ struct xfer_order {
 	 * the source. Below link_at if local. NULL: none. */
 	const char *link;
 	struct local_dir *link_at; /* borrowed */
+	/* Nobody needs that file by its name: at a server it is renamed to the
+	 * target's name, for which no hard links are needed. */
+	bool link_moves;
 	/* Another file of the target's side that may have some of the data,
 	 * to be used in place of the old target, and its size. Below `at` if
 	 * local. Its data are proven as those of an old target are. NULL:
@@ -125,6 +128,7 @@ struct xfer_duty {
 	char *link;	/* owned; as in struct xfer_order; NULL: none */
 	struct local_dir *link_root; /* owned; NULL: link is a path at the
 				      * server */
+	bool link_moves; /* as in struct xfer_order */
 	bool linked;	/* the target is a link to that file now, or will be */
 	struct sftp_attrs was;
 	bool replaces_kind, remove_source;

@@ -43,7 +43,7 @@ struct xfer_opts {
 	bool sparse;	/* holes stay holes */
 	bool fsync;	/* fsync each target, where the server can */
 	/* The sources of a plan are on another host, and are not read: files
-	 * become links to what the target's host has (xfer_order.link), or get
+	 * become what the target's host has (xfer_order.link), or get
 	 * attributes, and all that needs data fails. */
 	bool unread;
 	bool in_place;	/* write targets directly, without part files */

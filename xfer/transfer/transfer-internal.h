@@ -26,6 +26,7 @@
  *  transfer-late.c     what a silent stream may still do
  *  transfer-found.c    what is asked of target and old part
  *  transfer-links.c    symbolic and hard links
+ *  transfer-move.c     files that are renamed in place of a link
  *  transfer-hash.c     digests of whole files
  *  transfer-kept.c     what an interrupted copy leaves, and where the time
  *                      went

@@ -18,11 +18,9 @@
 #include "base/wire.h"
 #include "xfer/state/hard-table.h"
 #include "xfer/transfer/transfer-internal.h"
+#include "xfer/transfer/transfer-link.h"
 
-enum {
-	HARDS_MAX = 1000000,
-	TRIES = 8, /* tries to rename a link that others remove */
-};
+enum { HARDS_MAX = 1000000, TRIES = 8 /* to rename a link */ };
 
 /* --- both kinds --- */
 
@@ -34,8 +32,8 @@ xfer_link_free(struct xfer_file *f)
 	xfer_linking_forget(f);
 }
 
-static void
-linked(struct xfer_file *f, bool ok)
+void
+xfer_link_ends(struct xfer_file *f, bool ok)
 {
 	f->failed |= !ok;
 	if (f->failed)
@@ -49,7 +47,7 @@ copy_instead(struct xfer_file *f, const char *why)
 {
 	struct xfer *x = f->x;
 
-	if (!x->noted.no_hard_links && !x->opts.unread)
+	if (!x->noted.no_hard_links)
 		xfer_note(x, f->up ? f->remote : f->local, why);
 	x->noted.no_hard_links = true;
 	f->link.copied = true;
@@ -58,21 +56,18 @@ copy_instead(struct xfer_file *f, const char *why)
 	xfer_file_restart(f, f->resume);
 }
 
-/* May a link take the place of what has its name? */
-static bool
-may_replace(const struct xfer_file *f, mode_t mode)
+bool
+xfer_link_may_replace(const struct xfer_file *f, mode_t mode)
 {
 	return f->source.symlink || S_ISREG(mode) ||
 	    (f->duty != NULL && f->duty->replaces_kind) ||
 	    (S_ISLNK(mode) && f->x->opts.links);
 }
 
-/*
- * A link that replaces something is made under a name of our own, and renamed.
+/* A link that replaces something is made under a name of our own, and renamed.
  * True if what has that name already may be removed: a link, which a killed run
  * has left; or a file with the size and time of the file that gets a further
- * name, so that nothing is lost with it. Anything else is left alone.
- */
+ * name, so that nothing is lost with it. Anything else is left alone. */
 static bool
 is_left(const struct xfer_file *f, const struct sftp_attrs *found)
 {
@@ -194,7 +189,7 @@ link_local(struct xfer_file *f, const struct xfer_hard *h)
 	if (errno != EEXIST)
 		return -1;
 	if (local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) == 0 &&
-	    !may_replace(f, st.st_mode))
+	    !xfer_link_may_replace(f, st.st_mode))
 		return -1;
 	errno = 0;
 	return xfer_way_clear_here(f) ? rename_over(f, h) : -1;
@@ -209,9 +204,8 @@ answered(void *arg, const struct sftp_reply *reply)
 	xfer_linking_answered(arg, reply);
 }
 
-/* Begins a step, and sends its request. */
-static void
-begin_step(struct xfer_file *f, enum xfer_link_step step,
+void
+xfer_link_begin(struct xfer_file *f, enum xfer_link_step step,
     const struct xfer_path_request *q)
 {
 	xfer_linking_step(f, step);
@@ -230,19 +224,19 @@ last_answer(const struct xfer_file *f)
 			sftp_status_text(l->status) };
 }
 
-static bool
-is_done(const struct xfer_file *f)
+bool
+xfer_link_is_done(const struct xfer_file *f)
 {
 	return f->linking.err == 0 && f->linking.status == SFTP_OK;
 }
 
-static void
-link_fails(struct xfer_file *f)
+void
+xfer_link_fails(struct xfer_file *f)
 {
 	const struct sftp_reply reply = last_answer(f);
 
 	xfer_report_reply(f->x, f->remote, &reply);
-	linked(f, false);
+	xfer_link_ends(f, false);
 }
 
 /* Sets extended attributes behind the other ones. Few systems keep times of
@@ -255,9 +249,9 @@ attrs_set(struct xfer_file *f)
 		.xattrs = xfer_xattrs(f) };
 
 	if (!f->source.symlink || q.xattrs.kinds == 0)
-		linked(f, true);
+		xfer_link_ends(f, true);
 	else
-		begin_step(f, XFER_LINK_XATTRS, &q);
+		xfer_link_begin(f, XFER_LINK_XATTRS, &q);
 }
 
 static void
@@ -265,14 +259,14 @@ xattrs_set(struct xfer_file *f)
 {
 	const struct sftp_reply reply = last_answer(f);
 
-	if (!is_done(f))
+	if (!xfer_link_is_done(f))
 		xfer_report_reply_tried(f->x, XFER_TRIED_XATTRS, f->remote,
 		    &reply);
-	linked(f, true);
+	xfer_link_ends(f, true);
 }
 
-static void
-remote_linked(struct xfer_file *f)
+void
+xfer_link_made(struct xfer_file *f)
 {
 	struct sftp_attrs a = f->source.attrs;
 	const struct xfer_path_request q = { .type = SFTP_EXTENDED,
@@ -285,7 +279,7 @@ remote_linked(struct xfer_file *f)
 	    !xfer_has(f->x, SFTP_EXT_LSETSTAT))
 		attrs_set(f);
 	else
-		begin_step(f, XFER_LINK_ATTRS, &q);
+		xfer_link_begin(f, XFER_LINK_ATTRS, &q);
 }
 
 static void
@@ -299,7 +293,7 @@ make_remote(struct xfer_file *f, enum xfer_link_step step, const char *name)
 		.once = step == XFER_LINK_MAKE_AGAIN
 	};
 
-	begin_step(f, step, &q);
+	xfer_link_begin(f, step, &q);
 }
 
 static void
@@ -308,16 +302,16 @@ remove_remote(struct xfer_file *f, enum xfer_link_step step, const char *name)
 	const struct xfer_path_request q = { .type = SFTP_REMOVE,
 		.path = name, .once = step == XFER_LINK_CLEAR };
 
-	begin_step(f, step, &q);
+	xfer_link_begin(f, step, &q);
 }
 
-static void
-look_at(struct xfer_file *f, enum xfer_link_step step, const char *name)
+void
+xfer_link_look(struct xfer_file *f, enum xfer_link_step step, const char *name)
 {
 	const struct xfer_path_request q = { .type = SFTP_LSTAT,
 		.path = name };
 
-	begin_step(f, step, &q);
+	xfer_link_begin(f, step, &q);
 }
 
 /* Reports that the link cannot be made. status: the server's. */
@@ -326,7 +320,7 @@ not_made(struct xfer_file *f, uint32_t status)
 {
 	if (f->source.symlink) {
 		xfer_report(f->x, f->remote, sftp_status_text(status));
-		linked(f, false);
+		xfer_link_ends(f, false);
 	} else {
 		copy_instead(f, "cannot be made a hard link: copied");
 	}
@@ -338,9 +332,9 @@ static void
 tidied(struct xfer_file *f)
 {
 	if (f->failed)
-		linked(f, false);
+		xfer_link_ends(f, false);
 	else
-		remote_linked(f);
+		xfer_link_made(f);
 }
 
 /* Makes the link under the next free temporary name. */
@@ -357,7 +351,7 @@ try_name(struct xfer_file *f)
 		return;
 	}
 	xfer_report(f->x, f->remote, "no name is left for its link");
-	linked(f, false);
+	xfer_link_ends(f, false);
 }
 
 /* Takes the answer to the rename. NO_SUCH_FILE: an earlier rename was done but
@@ -375,14 +369,14 @@ renamed(struct xfer_file *f)
 		try_name(f);
 		return;
 	}
-	if (!is_done(f)) {
+	if (!xfer_link_is_done(f)) {
 		xfer_report_reply(f->x, f->remote, &reply);
 		xfer_file_fail(f);
 	}
 	if (f->failed || !f->source.symlink)
 		remove_remote(f, XFER_LINK_TIDY, f->part.name);
 	else
-		remote_linked(f);
+		xfer_link_made(f);
 }
 
 static void
@@ -417,11 +411,11 @@ made_beside(struct xfer_file *f)
 
 	xfer_linking_refused(f);
 	if (f->linking.err != 0)
-		link_fails(f);
+		xfer_link_fails(f);
 	else if (f->linking.status == SFTP_OK)
-		begin_step(f, XFER_LINK_RENAME, &to);
+		xfer_link_begin(f, XFER_LINK_RENAME, &to);
 	else if (f->linking.status == SFTP_FAILURE)
-		look_at(f, XFER_LINK_BESIDE_LOOK, f->part.name);
+		xfer_link_look(f, XFER_LINK_BESIDE_LOOK, f->part.name);
 	else
 		not_made(f, f->linking.status);
 }
@@ -439,9 +433,9 @@ made_again(struct xfer_file *f)
 	if (f->linking.err != 0 && xfer_linking_again(f))
 		clear_target(f); /* the answer was lost */
 	else if (f->linking.err != 0)
-		link_fails(f);
+		xfer_link_fails(f);
 	else if (f->linking.status == SFTP_OK)
-		remote_linked(f);
+		xfer_link_made(f);
 	else
 		not_made(f, f->linking.status);
 }
@@ -452,7 +446,7 @@ cleared(struct xfer_file *f)
 	/* After a timeout the server may still remove the target at any time,
 	 * also when that is the link already. */
 	if (f->linking.err == ERR_TIMEOUT)
-		link_fails(f);
+		xfer_link_fails(f);
 	else if (f->linking.err != 0 && xfer_linking_again(f))
 		clear_target(f);
 	else
@@ -464,7 +458,7 @@ static void
 may_be_replaced(struct xfer_file *f)
 {
 	if (f->failed)
-		linked(f, false);
+		xfer_link_ends(f, false);
 	else if (xfer_has(f->x, SFTP_EXT_POSIX_RENAME))
 		try_name(f);
 	else
@@ -484,7 +478,8 @@ looked(struct xfer_file *f)
 {
 	const struct sftp_attrs *found = &f->linking.found;
 
-	if ((found->flags & SFTP_A_MODE) && !may_replace(f, found->mode))
+	if ((found->flags & SFTP_A_MODE) &&
+	    !xfer_link_may_replace(f, found->mode))
 		copy_instead(f, "cannot be made a hard link: copied");
 	else
 		replace(f);
@@ -494,17 +489,17 @@ looked(struct xfer_file *f)
 static void
 made(struct xfer_file *f)
 {
-	if (is_done(f))
-		remote_linked(f);
+	if (xfer_link_is_done(f))
+		xfer_link_made(f);
 	else if (f->linking.err == 0 && f->linking.status != SFTP_FAILURE &&
 	    f->duty != NULL && f->duty->linked)
 		not_made(f, f->linking.status);
 	else if (f->linking.err != 0 || f->linking.status != SFTP_FAILURE)
-		link_fails(f);
+		xfer_link_fails(f);
 	else if (f->source.symlink)
 		replace(f);
 	else
-		look_at(f, XFER_LINK_LOOK, f->remote); /* is it taken? */
+		xfer_link_look(f, XFER_LINK_LOOK, f->remote); /* is it taken? */
 }
 
 static void
@@ -525,13 +520,13 @@ read_and_put(struct xfer_file *f)
 	if (len < 0 ||
 	    local_stat(f->at, f->name, LOCAL_LINKS_NONE, &st) != 0) {
 		xfer_report_errno(f->x, f->local, errno);
-		linked(f, false);
+		xfer_link_ends(f, false);
 		return;
 	}
 	f->link.text = strndup(text, (size_t)len);
 	if (f->link.text == NULL || len == sizeof text) {
 		xfer_report_errno(f->x, f->local, ENAMETOOLONG);
-		linked(f, false);
+		xfer_link_ends(f, false);
 		return;
 	}
 	xfer_source_seen(f, &st);
@@ -542,7 +537,7 @@ static void
 put_symlink(struct xfer_file *f)
 {
 	if (f->only_attrs)
-		remote_linked(f);
+		xfer_link_made(f);
 	else if (f->link.text != NULL)
 		link_remote(f);
 	else
@@ -579,7 +574,7 @@ put_here(struct xfer_file *f)
 			xfer_report_errno(f->x, f->local, errno);
 		ok = false;
 	}
-	linked(f, ok);
+	xfer_link_ends(f, ok);
 }
 
 static void
@@ -618,7 +613,7 @@ read_there(struct xfer_file *f)
 	if (f->link.text != NULL)
 		put_here(f);
 	else
-		link_fails(f);
+		xfer_link_fails(f);
 }
 
 /* Asks the server for the text of the link. */
@@ -649,7 +644,7 @@ xfer_symlink_start(struct xfer_file *f)
 			"");
 		if (f->link.text == NULL) {
 			xfer_report_errno(f->x, f->remote, ENOMEM);
-			linked(f, false);
+			xfer_link_ends(f, false);
 			return;
 		}
 	}
@@ -683,7 +678,7 @@ xfer_link_continue(struct xfer_file *f)
 	};
 	enum xfer_link_step step = xfer_linking_take(f);
 
-	if (step != XFER_LINK_NOTHING)
+	if (!xfer_move_continue(f, step) && step != XFER_LINK_NOTHING)
 		steps[step](f);
 }
 
@@ -706,7 +701,7 @@ duty_link_here(struct xfer_file *f)
 	local_dir_unref(h.at);
 	free(h.path);
 	if (r == 0 || error == 0)
-		linked(f, r == 0);
+		xfer_link_ends(f, r == 0);
 	else
 		copy_instead(f, "cannot be made a hard link: copied");
 }
@@ -718,10 +713,14 @@ xfer_duty_link_start(struct xfer_file *f)
 
 	if (d == NULL || d->link == NULL || f->link.copied)
 		return false;
+	if (f->up && d->link_moves) {
+		xfer_move_start(f);
+		return true;
+	}
 	if (f->up && (!xfer_has(f->x, SFTP_EXT_HARDLINK) ||
 	    (f->link.text == NULL &&
 		(f->link.text = strdup(d->link)) == NULL))) {
-		if (!f->x->noted.no_hard_links && !f->x->opts.unread)
+		if (!f->x->noted.no_hard_links)
 			xfer_note(f->x, NULL, "the server makes no hard links: "
 			    "each name is copied");
 		f->x->noted.no_hard_links = true;
@@ -789,7 +788,7 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 		f->link.text = strdup(h->path);
 		if (f->link.text == NULL) {
 			xfer_report_errno(f->x, f->remote, ENOMEM);
-			linked(f, false);
+			xfer_link_ends(f, false);
 			return;
 		}
 	}
@@ -802,7 +801,7 @@ link_to(struct xfer_file *f, struct xfer_hard **at)
 		xfer_linking_forget(f);
 		link_remote(f);
 	} else if (r == 0) {
-		linked(f, true);
+		xfer_link_ends(f, true);
 	} else {
 		copy_instead(f, "cannot be made a hard link: copied");
 	}

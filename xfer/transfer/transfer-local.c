@@ -142,17 +142,15 @@ const struct xfer_origin_ops xfer_local_origin = {
 
 /* ---- sources that are not read ------------------------------------------- */
 
-/* Files of a plan become links to what the target's host has by now, or get
- * attributes. What would need data fails. */
+/* Files of a plan become what the target's host has by now, or get attributes.
+ * What would need data fails. */
 static bool
 unread_open(struct xfer_file *f)
 {
-	if (f->only_attrs || f->duty == NULL)
-		return f->only_attrs;
-	xfer_report(f->x, f->remote, f->duty->link != NULL ?
-		"cannot be made a hard link to what has come" :
-		"cannot be read, and its source is not here");
-	return false;
+	if (!f->only_attrs)
+		xfer_report(f->x, f->remote,
+		    "cannot be read, and its source is not here");
+	return f->only_attrs;
 }
 
 static void

@@ -102,7 +102,8 @@ duty_new(const struct xfer *x, const struct xfer_order *o)
 		return NULL;
 	*d = (struct xfer_duty){ .id = o->id, .mode = a->mode, .uid = a->uid,
 		.gid = a->gid, .after = x->orders->dirs_asked,
-		.links = o->links, .replaces_kind = o->replaces_kind,
+		.links = o->links, .link_moves = o->link_moves,
+		.replaces_kind = o->replaces_kind,
 		.remove_source = o->remove_source,
 		.sets = a->flags &
 		    (SFTP_A_MODE | SFTP_A_TIMES | SFTP_A_OWNER) };
