@@ -33,6 +33,7 @@ enum {
 	DIRECT_SOURCES_MAX = 10000,
 	DIRECT_SUM_LEN = 32, /* SHA-256 */
 	DIRECT_TOLD_MAX = 8192, /* bytes of a message behind the hello */
+	DIRECT_WHY_MAX = 512,   /* bytes of the text of DIRECT_NOT_SENT */
 	/* The exit status when something has the name already that a directory
 	 * would get. */
 	DIRECT_EXIT_THERE = 17,
@@ -80,6 +81,9 @@ enum direct_message {
 	DIRECT_FAILED,
 	/* A file of a list is there as a whole: u32 number. */
 	DIRECT_SENT,
+	/* A file of a list cannot be copied: u32 number (0: all of which
+	 * nothing else is told), string text. */
+	DIRECT_NOT_SENT,
 };
 
 /* The job that the client sends. Zeroed: empty. Clear with

@@ -216,6 +216,17 @@ direct_end_sent(uint32_t number)
 }
 
 void
+direct_end_not_sent(uint32_t number, const char *text)
+{
+	struct buf b = { 0 };
+
+	buf_put_u8(&b, DIRECT_NOT_SENT);
+	buf_put_u32(&b, number);
+	buf_put_string(&b, text, strnlen(text, DIRECT_WHY_MAX));
+	tell(&b);
+}
+
+void
 direct_end_tell(struct direct_end *e)
 {
 	tell_sums(e, clock_ms());

@@ -27,8 +27,10 @@ void direct_end_begin(struct direct_end **out, struct scp *scp,
 /* The job. If it is a list of files (DIRECT_LIST), direct_list_copy() is to be
  * called. */
 const struct direct_job *direct_end_job(const struct direct_end *e);
-/* Tells the client that this file of the list is there as a whole. */
+/* Tell the client that this file of the list is there as a whole, or why it
+ * cannot be copied; 0: all of which nothing else is told. */
 void direct_end_sent(uint32_t number);
+void direct_end_not_sent(uint32_t number, const char *text);
 /* direct-list.c: copies the files of the job's list from or to that host. */
 void direct_list_copy(struct scp *scp, const struct direct_job *job,
     const struct xfer_target *host);

@@ -43,6 +43,7 @@ struct sync_staged {
 	bool told; /* the other program says that it is there */
 	bool come; /* it is there, with the size of the plan */
 	char *path; /* owned; in the stage, as the session names it */
+	char *why;  /* owned; why it has not come, as was told; NULL: unknown */
 };
 
 struct sync_direct {
@@ -54,6 +55,12 @@ struct sync_direct {
 	bool made; /* the stage is there */
 	struct sync_staged *files;
 	size_t n;
+	char *rest; /* owned; as struct sync_staged's why, of all files that
+		     * have none; NULL: unknown */
+	/* What was told last of a file that has not come, and of how many
+	 * further ones it is true. */
+	char *reason; /* owned; NULL: nothing yet */
+	uint64_t more;
 	bool failed; /* some file of a batch has not got to its place */
 	bool told_deletes;
 };
@@ -155,6 +162,8 @@ sync_direct_free(struct sync_run *run)
 		return;
 	free(run->direct->outer);
 	free(run->direct->inner);
+	free(run->direct->reason);
+	free(run->direct->rest);
 	free(run->direct);
 	run->direct = NULL;
 }
@@ -166,7 +175,7 @@ struct bringer {
 	struct direct_program program;
 	struct direct_grant grant;
 	struct direct_progress progress;
-	bool heard; /* the program has told something behind its hello */
+	bool heard; /* the program has told something of a file */
 };
 
 /* ---- the stage ----------------------------------------------------------- */
@@ -220,7 +229,8 @@ on_removed(void *arg, const struct sftp_reply *reply)
 {
 	struct asked *a = arg;
 
-	a->refused += reply->err != 0 || reply->status != SFTP_OK;
+	a->refused += reply->err != 0 || (reply->status != SFTP_OK &&
+	    reply->status != SFTP_NO_SUCH_FILE);
 	a->left--;
 }
 
@@ -277,8 +287,12 @@ clear_stage(struct sync_direct *d)
 	if (d->made && !remove_dir(run, outer))
 		sync_tell_fail(run, outer, "is left, with what has no place");
 	d->made = false;
-	for (size_t i = 0; i < d->n; i++)
+	free(d->rest);
+	d->rest = NULL;
+	for (size_t i = 0; i < d->n; i++) {
 		free(d->files[i].path);
+		free(d->files[i].why);
+	}
 	free(inner);
 	free(outer);
 	free(d->files);
@@ -329,21 +343,40 @@ look_at_all(struct sync_direct *d)
 
 /* ---- who brings it ------------------------------------------------------- */
 
+/* Takes what the other program tells of a file, or of all others. True: it is
+ * of one. */
+static bool
+take_file(struct sync_direct *d, bool sent, struct rd *r)
+{
+	uint32_t number = rd_u32(r);
+	char *why = sent ? NULL : rd_cstring(r, DIRECT_WHY_MAX);
+	char **kept = &d->rest;
+
+	if (rd_end(r) == 0 && number <= d->n) {
+		if (number > 0) {
+			d->files[number - 1].told |= sent;
+			kept = &d->files[number - 1].why;
+		}
+		if (!sent && *kept == NULL)
+			*kept = xstr_escape(why);
+	}
+	free(why);
+	return number > 0;
+}
+
 static void
 take(void *arg, struct span message)
 {
 	struct bringer *b = arg;
 	struct rd r = rd_from_span(message);
-	uint32_t number;
+	uint8_t type = rd_u8(&r);
 
-	b->heard = true;
-	if (rd_u8(&r) != DIRECT_SENT) {
+	if (type == DIRECT_SENT || type == DIRECT_NOT_SENT) {
+		b->heard |= take_file(b->d, type == DIRECT_SENT, &r);
+	} else {
 		direct_progress_take(&b->progress, message);
-		return;
+		b->heard |= b->progress.told.bytes > 0;
 	}
-	number = rd_u32(&r);
-	if (rd_end(&r) == 0 && number >= 1 && number <= b->d->n)
-		b->d->files[number - 1].told = true;
 }
 
 static void
@@ -606,6 +639,37 @@ attrs_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
 	b->d->files[id].come &= ok;
 }
 
+/* Tells of how many further files the last reason is true. */
+static void
+tell_more(struct sync_direct *d)
+{
+	char *text;
+
+	if (d->more == 0)
+		return;
+	xasprintf(&text, "%llu more: %s", (unsigned long long)d->more,
+	    d->reason);
+	sync_tell_note(d->run, NULL, text);
+	free(text);
+	d->more = 0;
+}
+
+/* Tells why a file has not come: by a line if that is not the reason of the one
+ * before, too. A full disk is no reason to tell of each file. */
+static void
+tell_not_come(struct sync_direct *d, const char *path, const char *why)
+{
+	if (d->reason != NULL && strcmp(d->reason, why) == 0) {
+		progress_error(d->run->args.xfer.progress, "file", path, why);
+		d->more++;
+		return;
+	}
+	tell_more(d);
+	free(d->reason);
+	d->reason = xstrdup(why);
+	sync_tell_report(d->run, NULL, path, why);
+}
+
 /* A file that has not come, or a delete after a failure. True: there is nothing
  * to be done. */
 static bool
@@ -625,9 +689,11 @@ is_void(struct batch *b, struct xfer_order *o)
 			return false;
 		d->failed = true;
 		if (!run->stop)
-			sync_tell_fail(run, o->local, f->told ?
+			tell_not_come(d, o->local, f->told ?
 				"what has come is not the source's file: it "
 				"may have changed meanwhile" :
+				f->why != NULL ? f->why :
+				d->rest != NULL ? d->rest :
 				"its host has not sent it");
 		return true;
 	}
@@ -694,6 +760,7 @@ do_batch(struct batch *b)
 		b->file = 0;
 	}
 	d->failed |= !sync_transfer(d->run, &opts, &places);
+	tell_more(d);
 	if (b->files > 0)
 		clear_stage(d);
 }
