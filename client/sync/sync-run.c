@@ -446,7 +446,7 @@ begin(struct sync_run *run)
 		begin_pair(run, r);
 	sync_own_take(run);
 	sync_way_check(run);
-	sync_xattrs_check(run);
+	sync_needs_check(run);
 	sync_wait_for(run, &top.done);
 	if (top.status == SFTP_NO_SUCH_FILE)
 		begin_again(run);

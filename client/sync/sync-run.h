@@ -263,10 +263,10 @@ struct local_dir *sync_way_here(struct sync_run *run);
  * the program if a name is unknown there. */
 void sync_chown_find(struct sync_run *run);
 
-/* sync-xattrs.c: what scans have to tell for -X and -A (enum walk_want); ends
- * the program if an end of the copy does not have extended attributes. */
+/* sync-needs.c: what scans have to tell for -X and -A (enum walk_want). */
 uint32_t sync_xattrs_wanted(const struct sync_opts *o);
-void sync_xattrs_check(struct sync_run *run);
+/* Ends the program if an end of the copy cannot do what options need. */
+void sync_needs_check(struct sync_run *run);
 /* sync-report.c: --manifest. sync_manifest_begin() makes the file before
  * anything is copied; sync_manifest_top() takes the target's path, which is
  * known later; sync_manifest_end() gives the file its name if the run was

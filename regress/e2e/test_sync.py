@@ -7,6 +7,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ SYNC, OURS = hpn("sync"), hpn("sftp-server")
 STOCK = "/usr/lib/openssh/sftp-server"
 SERVERS = {"hpn": OURS} | ({"stock": STOCK} if os.path.exists(STOCK) else {})
 RSYNC = shutil.which("rsync")
+FILTER = Path(__file__).with_name("sftp_filter.py")
 
 pytestmark = pytest.mark.skipif(not have("hpn", "sync", "sftp-server"),
                                 reason="hpnsync is not built")
@@ -183,6 +185,26 @@ def test_empty_directories_are_deleted(ends, tmp_path, rules):
                 sorted(x[12:] for x in theirs.out.splitlines()
                        if not x.startswith(b"cannot"))), (dry, done, theirs)
     assert names(target) == names(tmp_path / "other")
+
+
+@pytest.mark.skipif(not os.path.exists(STOCK), reason="no stock server")
+@pytest.mark.parametrize("option, up", [
+    ("--delete", True), ("--force", True), ("-x", False)])
+def test_server_that_does_not_tell_what_is_mounted(option, up, tmp_path):
+    """What is on another file system is never deleted, nor read with -x: where
+    that cannot be known, the option is refused, and nothing is done."""
+    make(tmp_path, {"from/f": "one", "to/old": "old"})
+    shell = tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\nexec {sys.executable} {FILTER} bare "
+                     f"{STOCK} 2>/dev/null\n")
+    shell.chmod(0o755)
+    paths = [f"{tmp_path}/from/", f"{tmp_path}/to/"]
+    paths[up] = f"h:{paths[up]}"
+    done = run([SYNC, "-a", option, "-e", shell, *paths])
+    assert done.rc == 4, done
+    assert done.errors.startswith(
+        f"hpnsync: {option}: the server has no statvfs@openssh.com"), done
+    assert names(tmp_path / "to") == ["old"]
 
 
 def test_max_delete_deletes_nothing(ends, source, tmp_path):
