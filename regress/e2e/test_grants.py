@@ -379,11 +379,14 @@ def test_one_that_does_not_hear(server, key, root):
     """The answer is that something is left of it, until it is not."""
     first = log_in(server, key)
     grant = give(first, root)
-    before = set(server.connections())
+
+    def users():
+        return {pid for pid, (_, name) in server.connections().items()
+                if name == "hpnsshd-user"}
+    before = users()
     wire = in_by(server, grant)
     Sftp(wire)
-    session, = [pid for pid in set(server.connections()) - before
-                if b"[priv]" not in harness.title(pid)]
+    session, = users() - before
     os.kill(session, signal.SIGSTOP)
     try:
         assert not take_back(first, grant.name)
