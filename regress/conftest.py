@@ -44,8 +44,10 @@ def pytest_configure(config):
 # Workers take file after file: those of which one takes a large part of a
 # minute come first, so that no worker has one left when the others are done.
 LONG_FILES = [f"test_{name}.py" for name in (
-    "scp_breaks", "scp_broken_servers", "copy_model", "forward_client",
-    "check", "scp_deep", "survive", "scp_faults", "scp_retry", "keygen",
+    "scp_breaks", "direct_sync_faults", "tickets_client", "direct_three",
+    "direct_sync", "scp_broken_servers", "copy_model", "forward_client",
+    "sync_retry", "check", "scp_deep", "survive", "scp_faults",
+    "survive_paths", "scp_retry", "keygen", "survive_kinds", "sync_hostile",
     "sshd_login", "scp_same_file", "sync_faults", "shares", "completion",
     "opens", "hostile_server", "sync", "ssh_jump", "first_installation",
     "user_certificates", "direct", "scp_ahead", "session_rules",
