@@ -55,6 +55,8 @@ def state_directory():
     if "XDG_STATE_HOME" in os.environ:
         return os.environ["XDG_STATE_HOME"]
     made = tempfile.mkdtemp(prefix="hpn-state-")
+    # Also of programs that are started with this process's own environment.
+    os.environ["XDG_STATE_HOME"] = made
     atexit.register(shutil.rmtree, made, ignore_errors=True)
     return made
 
@@ -292,6 +294,7 @@ class Work:
 
     def __init__(self, build):
         self.build = Path(build)
+        state_directory()
         remove_leftovers()
         self.dir = Path(tempfile.mkdtemp(prefix=f"{USER_PREFIX}-{os.getpid()}-",
                                          dir=self.base()))
