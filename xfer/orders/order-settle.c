@@ -26,7 +26,6 @@ enum {
 	SYNCS_MAX = 16, /* under way */
 	ROUND = 1024,	/* number of directories at which a round begins
 			 * early */
-	TRIES_MAX = 16, /* OPENs of one name while other handles are open */
 };
 
 /* A directory or file of the target that has to be synced. */
@@ -409,7 +408,7 @@ is_crowded(struct sync_op *op, const struct sftp_reply *reply)
 		return false;
 	s->no_dirs |= is_dir && op->alone;
 	if (op->alone || (is_dir && s->no_dirs) ||
-	    op->what->refusals++ >= TRIES_MAX)
+	    op->what->refusals++ >= XFER_CROWDED_MAX)
 		return false;
 	xfer_handle_limit_refused(&s->limit, op->number,
 	    (unsigned)s->under_way);

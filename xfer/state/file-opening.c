@@ -5,10 +5,7 @@
 
 #include "xfer/state/transfer-state.h"
 
-enum {
-	OPENS_MAX = 8,
-	CROWDS_MAX = 16, /* refusals while other handles are open */
-};
+enum { OPENS_MAX = 8 };
 
 static void
 set_crowded(struct xfer_file *f, bool crowded)
@@ -43,7 +40,7 @@ void
 xfer_opening_refused(struct xfer_file *f, const struct sftp_reply *reply,
     bool crowded)
 {
-	set_crowded(f, crowded && f->opening.crowds++ < CROWDS_MAX);
+	set_crowded(f, crowded && f->opening.crowds++ < XFER_CROWDED_MAX);
 	f->opening.status = reply->status;
 	xfer_keep_words(&f->opening.words, reply);
 	f->opening.no_more = !f->opening.crowded;

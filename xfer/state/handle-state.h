@@ -48,6 +48,11 @@ struct xfer_handle {
 	TAILQ_ENTRY(xfer_handle) entry; /* in file->handles */
 	TAILQ_ENTRY(xfer_handle) turn;  /* in stream->moving */
 };
+
+/* OPENs or OPENDIRs of one name that are refused, perhaps only because other
+ * handles are open, before that counts as the name's own failure. */
+enum { XFER_CROWDED_MAX = 16 };
+
 /* How many handles of one kind, of files or of directories, a server gives at a
  * time, as far as refusals have told (xfer/streams/handle-limit.h). */
 struct xfer_handle_limit {

@@ -60,7 +60,6 @@ enum {
 	ENTRY_LEAST = 4 + 4 + 52, /* least bytes of an entry of readdir-ns */
 	LATE_CLOSES = 64,  /* directories without early CLOSE after one that was
 			    * larger than expected */
-	OPENS_MAX = 16,	   /* tries of OPENDIR while other handles are open */
 };
 
 /* Adds name to the names of d. False if it was found before. */
@@ -109,7 +108,7 @@ xfer_opendir_send(struct xfer_dir *d, struct xfer_stream *l, const char *path,
 /* Counts the answer to OPENDIR. FAILURE may mean that too many handles are
  * open: then the limit is halved, once for all requests that were in flight,
  * and the result is true: send OPENDIR again later. If no other handle was
- * open, or after OPENS_MAX tries, the failure is the directory's own. */
+ * open, or after XFER_CROWDED_MAX tries, the failure is the directory's own. */
 bool
 xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
     const struct sftp_reply *reply)
@@ -123,7 +122,7 @@ xfer_opendir_answered(struct xfer_dir *d, struct xfer_stream *l,
 		    l->dirs_open);
 	l->dirs_open--;
 	return reply->err == 0 && reply->status == SFTP_FAILURE &&
-	    !d->listing.alone && ++d->refusals < OPENS_MAX;
+	    !d->listing.alone && ++d->refusals < XFER_CROWDED_MAX;
 }
 
 void
