@@ -18,6 +18,14 @@ sync_xattrs_wanted(const struct sync_opts *o)
 	return kinds * WALK_XATTRS;
 }
 
+/* Waits until it is known what both ends can do. */
+static void
+wait_ready(struct sync_run *run)
+{
+	while (!sftp_is_ready(run->here.s) || !sftp_is_ready(run->host.s))
+		sync_hosts_turn(run, 1000);
+}
+
 static void
 check_xattrs(struct sync_run *run)
 {
@@ -26,6 +34,7 @@ check_xattrs(struct sync_run *run)
 
 	if (!o->also.acls && !o->also.xattrs)
 		return;
+	wait_ready(run);
 	if (!sftp_has(run->here.s, SFTP_EXT_XATTRS))
 		sync_die(run, SYNC_EXIT_REFUSED, option,
 		    "this system has no extended attributes that hpnsync "
@@ -50,6 +59,9 @@ check_mounts(struct sync_run *run)
 {
 	const struct sync_opts *o = &run->args.opts;
 
+	if (!o->one_device && !o->delete && !o->force)
+		return;
+	wait_ready(run);
 	if (o->one_device && !tells_mounts(sync_end_of(run, true)))
 		sync_die(run, SYNC_EXIT_REFUSED, "-x", "the server has no "
 		    "statvfs@openssh.com: it cannot tell which file systems "
@@ -65,13 +77,6 @@ check_mounts(struct sync_run *run)
 void
 sync_needs_check(struct sync_run *run)
 {
-	const struct sync_opts *o = &run->args.opts;
-
-	if (!o->also.acls && !o->also.xattrs && !o->one_device && !o->delete &&
-	    !o->force)
-		return;
-	while (!sftp_is_ready(run->here.s) || !sftp_is_ready(run->host.s))
-		sync_hosts_turn(run, 1000);
 	check_xattrs(run);
 	check_mounts(run);
 }
