@@ -11,7 +11,7 @@ build_packages='gcc make autoconf automake pkg-config libc6-dev libssl-dev zlib1
 unit_packages='libcmocka-dev'
 # What the tests call themselves: build-aux/programs has the list.
 test_packages='apt binutils bash dpkg-dev e2fsprogs fish fuse3 iproute2 jq mandoc ntfs-3g
-	procps python3-minimal strace tmux valgrind zsh'
+	procps python3-minimal strace tmux valgrind vim-tiny zsh'
 # The peers of the interoperability tests.
 peer_packages='openssh-client openssh-server openssh-sftp-server dropbear-bin
 	putty-tools rsync sshfs lftp rclone git curl python3-pytest

@@ -218,7 +218,7 @@ def test_rsync(make_server, tmp_path):
 # What draws the whole screen, writes what is typed into a file, and how it is
 # told to end.
 FULL_SCREEN = {
-    "vim": ("vim -u NONE -N -n {0}", "i", "\x1b:wq\r"),
+    "vim.tiny": ("vim.tiny -u NONE -N -n {0}", "i", "\x1b:wq\r"),
     "tmux": ("tmux -S {0}.sock -f /dev/null new-session 'cat >{0}'", "",
              "\x04"),
 }
