@@ -355,6 +355,14 @@ cut(struct world *w)
 	w->cuts++;
 }
 
+/* With a flood: what is postponed in an exchange has a limit of its own. */
+static bool
+exchanges_keys(const struct world *w)
+{
+	return w->flood > 0 && (kex_running(w->end[0].kex) ||
+	    kex_running(w->end[1].kex));
+}
+
 static void
 on_tick(void *arg)
 {
@@ -369,7 +377,7 @@ on_tick(void *arg)
 		suspend(&w->end[0]);
 		suspend(&w->end[1]);
 	} else if (w->cuts < w->most_cuts &&
-	    w->end[0].received >= w->next_cut) {
+	    w->end[0].received >= w->next_cut && !exchanges_keys(w)) {
 		cut(w);
 	}
 }
