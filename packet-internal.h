@@ -230,16 +230,20 @@ struct packet_keep_pace {
 	bool limited;		 /* in this window */
 	bool idle;		 /* no window is measured, because all was
 				  * acknowledged */
+	bool judged;		 /* a window was measured to its end */
+	uint64_t round_trip_ms;	 /* the least that was seen */
 	uint64_t start_ms, start_acked; /* of this window */
 	uint64_t before;	 /* bytes a second in the last window */
 	size_t before_limit;
 	uint64_t next_up_ms, next_down_ms; /* no trial before these */
-	uint32_t backoff_ms;
+	uint32_t up_backoff_ms, down_backoff_ms;
 };
 /* Lowers the limit to max, and keeps it below from now on. */
 void packet_keep_pace_limit(struct packet_keep_pace *t, size_t max);
 void packet_keep_pace_begin(struct packet_keep_pace *t, size_t max,
     uint64_t now_ms);
+/* A message before which all was acknowledged was so itself after ms. */
+void packet_keep_pace_round_trip(struct packet_keep_pace *t, uint64_t ms);
 /* Is called when all is acknowledged: measuring begins anew. */
 void packet_keep_pace_idle(struct packet_keep_pace *t);
 void packet_keep_pace_acked(struct packet_keep_pace *t, uint64_t acked,

@@ -33,6 +33,9 @@ struct packet_keep {
 	struct packet_keep_pace pace;
 	uint64_t put, acked; /* counted messages */
 	uint64_t dropped;    /* bytes */
+	uint64_t alone;	     /* number of the last message before which all was
+			      * acknowledged, */
+	uint64_t alone_ms;   /* and when it was put; 0: it was acknowledged */
 
 	bool counts;   /* messages of the peer are counted */
 	bool skip_one; /* the message that is being handled is not counted */
@@ -212,7 +215,10 @@ packet_keep_put(struct packet *p, uint8_t type, size_t size)
 	w->n++;
 	if (!is_counted(type))
 		return 0;
-	k->put++;
+	if (k->acked == k->put++) {
+		k->alone = k->put;
+		k->alone_ms = clock_ms();
+	}
 	if (type == SSH_MSG_CHANNEL_WINDOW_ADJUST)
 		k->with_adjust = true;
 	return 0;
@@ -276,13 +282,17 @@ int
 packet_keep_on_received(struct packet *p, struct rd *r)
 {
 	struct packet_keep *k = p->tx.keep;
-	uint64_t n = rd_u64(r);
+	uint64_t n = rd_u64(r), now_ms = clock_ms();
 	bool limited = packet_keep_is_full(p);
 	int err;
 
 	if ((err = rd_end(r)) != 0 || (err = packet_keep_drop(p, n)) != 0)
 		return err;
-	packet_keep_pace_acked(&k->pace, k->dropped, limited, clock_ms());
+	if (k->alone_ms != 0 && k->acked >= k->alone) {
+		packet_keep_pace_round_trip(&k->pace, now_ms - k->alone_ms);
+		k->alone_ms = 0;
+	}
+	packet_keep_pace_acked(&k->pace, k->dropped, limited, now_ms);
 	if (packet_ring_used(&p->tx.ring) == 0)
 		packet_keep_pace_idle(&k->pace);
 	return 0;
@@ -366,6 +376,7 @@ packet_keep_begin_again(struct packet *p, struct packet_row *old)
 		.before = packet_ring_used(&p->tx.ring),
 	};
 	k->put = k->acked;
+	packet_keep_pace_begin(&k->pace, k->pace.max, clock_ms());
 	/* The number was sent with the request to resume, or with the answer to
 	 * it. */
 	k->told = k->received;

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: ISC
-"""The row `survive` of bench/run: how long a session whose connection is lost
-takes to go on (Survive at both ends): from an event that tells the client to
-try, to the first byte, also in round trips; and from the return of the path
-where nothing tells it.
+"""The rows of Survive in bench/run. survive: how long a session whose
+connection is lost takes to go on: from an event that tells the client to try,
+to the first byte, also in round trips; and from the return of the path where
+nothing tells it. kept: what it costs bulk that sent messages are kept.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ import select
 import subprocess
 import time
 
-from benchlib import (CLIENT, IS_ROOT, SERVER, LongPath, Server, Unavailable,
+from benchlib import (CLIENT, IS_ROOT, MB, SERVER, LongPath, Server, Unavailable,
                       die_with_parent, end_process)
 
 LOST, LIMIT = b"was lost", 120
@@ -66,6 +66,11 @@ class Ticking:
         os.close(self.fd)
 
 
+def need_root():
+    if not IS_ROOT:
+        raise Unavailable("Survive needs a server of the superuser's")
+
+
 class Way:
     """What happens on a path."""
 
@@ -95,11 +100,36 @@ class Way:
 
 
 class Survive:
-    """The methods of Bench for this row."""
+    """The methods of Bench for these rows."""
+
+    def kept(self):
+        """Bulk with Survive and without, by turns."""
+        need_root()
+        self.kept_on("loopback", None, 1500)
+        path = self.work.keep(LongPath(self.work, 1000, 100, lifetime=3600))
+        self.kept_on("1 Gbit/s x 100 ms", path, 400)
+        self.drop([path])
+
+    def kept_on(self, where, path, mb):
+        data = self.work.file((mb // 10 if self.args.quick else mb) * MB)
+        server = self.work.keep(Server(self.work, self.work.ours, path,
+                                       options=["Survive yes"]))
+        for direction in ("up", "down"):
+            got = self.turns({
+                survive: lambda way=survive: self.move(
+                    self.work.ours, server, ["-o", f"Survive={way}"],
+                    direction, data)
+                for survive in ("yes", "no")})
+            pairs = list(zip(got["yes"], got["no"]))
+            what = f"{where}, {mb} MB {direction}: Survive / without"
+            self.add("kept", f"{what}, time", "", {
+                "hpn": [a[0] / b[0] for a, b in pairs]})
+            self.add("kept", f"{what}, CPU", "", {
+                "hpn": [sum(a[1:]) / sum(b[1:]) for a, b in pairs]})
+        self.drop([server])
 
     def survive(self):
-        if not IS_ROOT:
-            raise Unavailable("Survive needs a server of the superuser's")
+        need_root()
         for rtt in (20, 100):
             path = self.work.keep(LongPath(self.work, 1000, rtt,
                                            lifetime=3600))
