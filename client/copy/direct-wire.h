@@ -49,7 +49,7 @@ enum direct_flag {
 	DIRECT_LINKS = 32,
 	DIRECT_HARD_LINKS = 64,
 	DIRECT_NO_SPACE_CHECK = 128,
-	DIRECT_SUMS = 256,     /* wants messages DIRECT_SUM */
+	DIRECT_SUMS = 256,     /* wants DIRECT_SUM, or DIRECT_LIST_SUM */
 	DIRECT_FILES = 512,    /* wants messages DIRECT_DONE, DIRECT_FAILED */
 	/* The program fetches a directory, the grant's "/", instead: the two
 	 * strings that are the sources else are the path at its own host, and
@@ -84,6 +84,9 @@ enum direct_message {
 	/* A file of a list cannot be copied: u32 number (0: all of which
 	 * nothing else is told), string text. */
 	DIRECT_NOT_SENT,
+	/* The same as DIRECT_SUM, of a file of a list: u32 number, string
+	 * SHA-256. */
+	DIRECT_LIST_SUM,
 };
 
 /* The job that the client sends. Zeroed: empty. Clear with

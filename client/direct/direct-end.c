@@ -216,6 +216,17 @@ direct_end_sent(uint32_t number)
 }
 
 void
+direct_end_summed(uint32_t number, const uint8_t *digest)
+{
+	struct buf b = { 0 };
+
+	buf_put_u8(&b, DIRECT_LIST_SUM);
+	buf_put_u32(&b, number);
+	buf_put_string(&b, digest, DIRECT_SUM_LEN);
+	tell(&b);
+}
+
+void
 direct_end_not_sent(uint32_t number, const char *text)
 {
 	struct buf b = { 0 };

@@ -31,6 +31,8 @@ const struct direct_job *direct_end_job(const struct direct_end *e);
  * cannot be copied; 0: all of which nothing else is told. */
 void direct_end_sent(uint32_t number);
 void direct_end_not_sent(uint32_t number, const char *text);
+/* Tells the digest of this file of the list (DIRECT_SUM_LEN bytes). */
+void direct_end_summed(uint32_t number, const uint8_t *digest);
 /* direct-list.c: copies the files of the job's list from or to that host. */
 void direct_list_copy(struct scp *scp, const struct direct_job *job,
     const struct xfer_target *host);

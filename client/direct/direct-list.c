@@ -101,6 +101,16 @@ report(void *arg, const char *tried, const char *path, const char *text)
 	scp->failed = true;
 }
 
+static void
+on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
+{
+	const struct scp *scp = arg;
+
+	(void)up;
+	direct_end_summed(number_of(direct_end_job(scp->direct_end), path),
+	    digest);
+}
+
 void
 direct_list_copy(struct scp *scp, const struct direct_job *job,
     const struct xfer_target *host)
@@ -117,6 +127,8 @@ direct_list_copy(struct scp *scp, const struct direct_job *job,
 
 	opts.report = report;
 	opts.report_arg = scp;
+	if ((job->flags & DIRECT_SUMS) != 0)
+		opts.summed = on_summed;
 	if (tree == NULL || (l.top = local_root(tree, job->sources.v[0],
 	    LOCAL_LINKS_ALL)) == NULL ||
 	    xfer_new(&x, &streams, h->sftp, &opts) != 0 ||

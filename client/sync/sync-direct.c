@@ -42,8 +42,12 @@ struct sync_staged {
 	const struct xfer_order *order; /* borrowed */
 	bool told; /* the other program says that it is there */
 	bool come; /* it is there, with the size of the plan */
+	bool summed; /* sum is there: the digest that the other program tells */
+	uint8_t sum[SYNC_DIGEST];
 	char *path; /* owned; in the stage, as the session names it */
 	char *why;  /* owned; why it has not come, as was told; NULL: unknown */
+	const char *differs; /* static; why it is not to get its place though
+			      * it has come; NULL: it may */
 };
 
 struct sync_direct {
@@ -53,6 +57,8 @@ struct sync_direct {
 	 * Paths below the top. */
 	char *outer, *inner;
 	bool made; /* the stage is there */
+	bool pull; /* the target's host connects to the source's */
+	bool verify;
 	struct sync_staged *files;
 	size_t n;
 	char *rest; /* owned; as struct sync_staged's why, of all files that
@@ -95,7 +101,6 @@ sync_direct_check(const struct sync_run *run)
 		    "remove them afterwards" },
 		{ a->temp_dir != NULL, "--temp-dir",
 		    "files come to a new directory in the target" },
-		{ a->xfer.verify, "--verify", "a second run with -c" },
 		{ a->manifest != NULL, "--manifest", "hpnsync on one of the "
 		    "hosts makes it" },
 		{ a->report.path != NULL, "--report", "--stats or --json" },
@@ -130,12 +135,15 @@ sync_direct_begin(struct sync_run *run)
 	struct sync_direct *d = xcalloc(1, sizeof *d);
 	uint64_t random[2];
 
-	/* Nothing here reads the data, so what cannot be done is not begun. */
-	if (run->host.copy.verify)
-		sync_die(run, SYNC_EXIT_REFUSED, "--direct", "the "
-		    "configuration has CopyVerify for the target's host, which "
-		    "is not here with it: -oCopyVerify=no, and a second run "
-		    "with -c");
+	d->pull = run->args.given.direct == SYNC_DIRECT_PULL;
+	d->verify = run->args.xfer.verify || run->host.copy.verify;
+	/* The host that gives the grant is asked for the digests of its
+	 * files. */
+	if (d->verify &&
+	    !sftp_has(sync_end_of(run, d->pull)->s, SFTP_EXT_CHECK_FILE))
+		sync_die(run, SYNC_EXIT_REFUSED, "--verify", d->pull ?
+			"the source's server has no digests" :
+			"the target's server has no digests");
 	rand_bytes(random, sizeof random);
 	xasprintf(&d->outer, ".hpnsync-direct-%016llx",
 	    (unsigned long long)random[0]);
@@ -171,7 +179,6 @@ sync_direct_free(struct sync_run *run)
 /* What brings the files. */
 struct bringer {
 	struct sync_direct *d;
-	bool pull;
 	struct direct_program program;
 	struct direct_grant grant;
 	struct direct_progress progress;
@@ -341,6 +348,38 @@ look_at_all(struct sync_direct *d)
 	free(looks);
 }
 
+/* Compares what has come at both hosts: the digest that the other program has
+ * told with that of the host which gave the grant, by this run's login
+ * there. */
+static void
+compare_all(struct sync_direct *d, const char *top)
+{
+	struct sync_run *run = d->run;
+	struct sync_compared *v = xcalloc(d->n, sizeof *v);
+	struct sync_staged *f;
+	size_t n = 0;
+
+	for (size_t i = 0; i < d->n; i++) {
+		f = &d->files[i];
+		if (f->come && !f->summed)
+			f->differs = d->pull ?
+			    "the target's host has told no digest of it" :
+			    "the source's host has told no digest of it";
+		if (f->come && f->summed)
+			v[n++] = (struct sync_compared){ .sum = f->sum,
+				.path = d->pull ?
+				    sync_path_below(top, f->order->local) :
+				    xstrdup(f->path),
+				.why = &f->differs };
+	}
+	sync_compare(run, sync_end_of(run, d->pull), v, n);
+	for (size_t i = 0; i < n; i++)
+		free(v[i].path);
+	free(v);
+	for (size_t i = 0; i < d->n; i++)
+		d->files[i].come &= d->files[i].differs == NULL;
+}
+
 /* ---- who brings it ------------------------------------------------------- */
 
 /* Takes what the other program tells of a file, or of all others. True: it is
@@ -365,6 +404,21 @@ take_file(struct sync_direct *d, bool sent, struct rd *r)
 }
 
 static void
+take_sum(struct sync_direct *d, struct rd *r)
+{
+	uint32_t number = rd_u32(r);
+	struct span sum = rd_string(r);
+	struct sync_staged *f;
+
+	if (rd_end(r) != 0 || number == 0 || number > d->n ||
+	    sum.len != sizeof f->sum)
+		return;
+	f = &d->files[number - 1];
+	memcpy(f->sum, sum.p, sizeof f->sum);
+	f->summed = true;
+}
+
+static void
 take(void *arg, struct span message)
 {
 	struct bringer *b = arg;
@@ -373,6 +427,8 @@ take(void *arg, struct span message)
 
 	if (type == DIRECT_SENT || type == DIRECT_NOT_SENT) {
 		b->heard |= take_file(b->d, type == DIRECT_SENT, &r);
+	} else if (type == DIRECT_LIST_SUM) {
+		take_sum(b->d, &r);
 	} else {
 		direct_progress_take(&b->progress, message);
 		b->heard |= b->progress.told.bytes > 0;
@@ -395,8 +451,9 @@ job_of(const struct bringer *b, const char *top)
 	const struct sync_direct *d = b->d;
 	const struct xfer_opts *x = &d->run->args.xfer;
 	struct direct_job job = {
-		.flags = DIRECT_LIST | (b->pull ? DIRECT_PULL : 0u) |
+		.flags = DIRECT_LIST | (b->d->pull ? DIRECT_PULL : 0u) |
 		    (x->fsync ? DIRECT_FSYNC : 0u) |
+		    (d->verify ? DIRECT_SUMS : 0u) |
 		    (x->sparse ? DIRECT_SPARSE : 0u) |
 		    (x->check_space ? 0u : DIRECT_NO_SPACE_CHECK) |
 		    (d->run->args.json ? DIRECT_FILES : 0u),
@@ -435,35 +492,35 @@ static const char *
 try(struct bringer *b, const char *source, const char *stage)
 {
 	const struct sync_run *run = b->d->run;
-	const uint32_t rights = SFTP_MAY_LIST | (b->pull ? SFTP_MAY_READ :
+	const uint32_t rights = SFTP_MAY_LIST | (b->d->pull ? SFTP_MAY_READ :
 		SFTP_MAY_MAKE | SFTP_MAY_CHANGE);
 	int r;
 
 	direct_program_start(&b->program, &run->args.ssh,
-	    b->pull ? &run->target : &run->sources[0], run->args.port);
+	    b->d->pull ? &run->target : &run->sources[0], run->args.port);
 	while (!direct_program_hello(&b->program) && !b->program.ended &&
 	    !run->stop)
 		turn(b);
 	if (run->stop)
 		return NULL;
 	if (b->program.key.len == 0)
-		return b->pull ? "hpnscp does not run on the target's host" :
+		return b->d->pull ? "hpnscp does not run on the target's host" :
 				 "hpnscp does not run on the source's host";
 	r = direct_grant_get(&b->grant, b->program.key,
-	    b->pull ? source : stage, rights);
+	    b->d->pull ? source : stage, rights);
 	if (r == ERR_UNSUPPORTED)
-		return b->pull ? "the source's host runs no hpnsshd" :
+		return b->d->pull ? "the source's host runs no hpnsshd" :
 				 "the target's host runs no hpnsshd";
 	if (r != 0)
-		return b->pull ?
+		return b->d->pull ?
 		    "the source's host gives no grant (TransferGrants)" :
 		    "the target's host gives no grant (TransferGrants)";
-	r = bring(b, b->pull ? stage : source);
+	r = bring(b, b->d->pull ? stage : source);
 	if (!direct_grant_end(&b->grant))
 		return "it does not end: the other host may still write "
 		       "there";
 	if (r == EXIT_LOST && !b->heard && !run->stop)
-		return b->pull ?
+		return b->d->pull ?
 		    "the target's host has no connection to the source's" :
 		    "the source's host has no connection to the target's";
 	return NULL;
@@ -490,7 +547,6 @@ fill_stage(struct sync_direct *d, const char *top)
 {
 	struct sync_run *run = d->run;
 	struct bringer b = { .d = d,
-		.pull = run->args.given.direct == SYNC_DIRECT_PULL,
 		.progress = { .p = run->args.xfer.progress } };
 	char *stage = sync_path_below(run->target_path, d->inner);
 	const char *why;
@@ -498,7 +554,7 @@ fill_stage(struct sync_direct *d, const char *top)
 	b.program = (struct direct_program){ .loop = run->loop, .take = take,
 		.arg = &b, .in = -1, .out = -1 };
 	b.grant = (struct direct_grant){ .turn = turn, .arg = &b,
-		.remote = sync_end_of(run, b.pull)->remote };
+		.remote = sync_end_of(run, d->pull)->remote };
 	make_stage(d);
 	why = try(&b, real_of(run, top), stage);
 	direct_program_clear(&b.program);
@@ -510,6 +566,8 @@ fill_stage(struct sync_direct *d, const char *top)
 			SYNC_EXIT_REFUSED, "--direct", why);
 	}
 	look_at_all(d);
+	if (d->verify)
+		compare_all(d, top);
 }
 
 /* Orders that are carried out together, of which the plan keeps what they point
@@ -689,7 +747,8 @@ is_void(struct batch *b, struct xfer_order *o)
 			return false;
 		d->failed = true;
 		if (!run->stop)
-			tell_not_come(d, o->local, f->told ?
+			tell_not_come(d, o->local, f->differs != NULL ?
+				f->differs : f->told ?
 				"what has come is not the source's file: it "
 				"may have changed meanwhile" :
 				f->why != NULL ? f->why :
@@ -753,6 +812,7 @@ do_batch(struct batch *b)
 	opts.unread = true;
 	/* What has come was counted, and lies on the target's disk. */
 	opts.check_space = false;
+	opts.verify = false; /* it was, where it lies */
 	if (b->files > 0) {
 		stage(b);
 		opts.progress = NULL;

@@ -295,6 +295,19 @@ uint64_t sync_extra_find(struct sync_extra *x, struct sync_end *end,
     const char *top);
 void sync_extra_free(struct sync_extra *x); /* x may be NULL */
 
+/* sync-digests.c: asks the end's server for the digests of files, many at a
+ * time, and sets why of each: NULL, if it is that of the sum, else what is
+ * wrong (static). A run that is to end asks for no more of them. Ends the
+ * program if the session ends. */
+enum { SYNC_DIGEST = 32 }; /* bytes, SHA-256 */
+struct sync_compared {
+	const uint8_t *sum;
+	char *path; /* as the session names it */
+	const char **why;
+};
+void sync_compare(struct sync_run *run, const struct sync_end *end,
+    struct sync_compared *v, size_t n);
+
 /* sync-tell.c */
 void sync_tell_begin(struct sync_run *run);
 void sync_tell_item(void *run, const char *letters, const char *path,

@@ -163,7 +163,7 @@ def test_rules_and_one_directory(both):
 @pytest.mark.parametrize("options", [
     ["--inplace"], ["--append-verify"], ["--no-W"], ["-y"], ["-H"], ["-X"],
     ["-A"], ["-L"], ["-k"], ["--link-dest=x"], ["--copy-dest=x"],
-    ["--remove-source-files"], ["--temp-dir=x"], ["--verify"],
+    ["--remove-source-files"], ["--temp-dir=x"],
     ["--manifest=x"], ["--report=x"], ["-z"], ["-j4"], ["--retry"],
     ["--sftp-server=x"]])
 def test_what_is_not_here_with_it(options):
@@ -213,16 +213,6 @@ def test_a_file_that_is_gone_meanwhile(push, tmp_path):
     assert "g: No such file or directory" in done.errors
     assert "not deleted" in done.errors
     assert p.there_is() == {"f": b"one", "old": b"x"} and not p.stage()
-
-
-def test_a_configuration_that_verifies(push):
-    p = push()
-    make(p.here, {"f": "one"})
-    words = p.sync_words("-a")
-    words[2] += " -oCopyVerify=yes"
-    done = run(words)
-    assert done.rc == 4 and "CopyVerify" in done.errors, done
-    assert p.there_is() == {}
 
 
 def test_a_host_that_cannot_be_reached(push, tmp_path):
