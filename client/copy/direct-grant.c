@@ -3,17 +3,34 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "client/copy/remote.h"
 #include "client/sshclient.h"
 #include "peer-version.h"
 
 enum {
 	GRANT_VERSION = 1,
-	BEGIN_S = 60,
 	LIFE_S = 24 * 3600,
-	CONNECTIONS = 4, /* one, and further ones after it is lost */
 	END_TRIES = 20,	 /* each takes a second at most */
 };
+
+/* They keep the configuration of the host that connects from changing the
+ * connection, and hpnssh from asking a person for anything. */
+static const char *const options[] = { "-F", "none", "-oBatchMode=yes",
+	"-oControlPath=none", "-oGlobalKnownHostsFile=none",
+	"-oUserKnownHostsFile=none", "-oUpdateHostKeys=no",
+	"-oStrictHostKeyChecking=yes", "-oPubkeyAuthentication=no",
+	"-oPasswordAuthentication=no", "-oKbdInteractiveAuthentication=no",
+	"-oGSSAPIAuthentication=no", "-oHostbasedAuthentication=no",
+	"-oLoginTickets=no", "-oForwardAgent=no", "-oConnectTimeout=5",
+	"-oServerAliveInterval=15" };
+
+void
+direct_grant_options(struct strlist *ssh)
+{
+	for (size_t i = 0; i < ARRAY_LEN(options); i++)
+		xstrlist_add(ssh, options[i]);
+}
 
 /* What answers write to outlives them, so each is waited for. */
 static void
@@ -55,7 +72,7 @@ on_grant(void *arg, bool ok, struct rd data)
 
 int
 direct_grant_get(struct direct_grant *g, struct span key, const char *scope,
-    uint32_t rights)
+    uint32_t rights, uint32_t connections)
 {
 	const struct sshclient *c = remote_client(g->remote, 0);
 	struct buf b = { 0 };
@@ -71,8 +88,8 @@ direct_grant_get(struct direct_grant *g, struct span key, const char *scope,
 	buf_put_u64(&b, UINT64_MAX);
 	buf_put_u64(&b, UINT64_MAX);
 	buf_put_u64(&b, UINT64_MAX);
-	buf_put_u32(&b, CONNECTIONS);
-	buf_put_u32(&b, BEGIN_S);
+	buf_put_u32(&b, connections);
+	buf_put_u32(&b, DIRECT_GRANT_BEGIN_S);
 	buf_put_u32(&b, LIFE_S);
 	buf_put_cstring(&b, ""); /* from any address */
 	r = ask(g, "grant@hpnssh.org", &b, on_grant);

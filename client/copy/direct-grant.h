@@ -31,12 +31,21 @@ struct direct_grant {
 	uint8_t name[LOGIN_TICKET_NAME_LEN];
 };
 
+enum {
+	/* The first connection by a grant has to come within these seconds. */
+	DIRECT_GRANT_BEGIN_S = 60,
+	/* For one connection, and further ones after it is lost. */
+	DIRECT_GRANT_CONNECTIONS = 4,
+};
+
+/* Adds options for an hpnssh that logs in by a grant alone. */
+void direct_grant_options(struct strlist *ssh);
 /* Asks for a grant, which the owner of that public key gets, for the directory
- * `scope` with these rights (xfer/sftp/sftp-rights.h). 0; ERR_UNSUPPORTED: the
- * host runs no hpnsshd that this process has logged in to; another error: it
- * gives none. */
+ * `scope` with these rights (xfer/sftp/sftp-rights.h), and for so many
+ * connections altogether. 0; ERR_UNSUPPORTED: the host runs no hpnsshd that
+ * this process has logged in to; another error: it gives none. */
 int direct_grant_get(struct direct_grant *g, struct span key,
-    const char *scope, uint32_t rights) must_check;
+    const char *scope, uint32_t rights, uint32_t connections) must_check;
 /* Takes the grant back, and waits until all connections by it have ended. What
  * is looked at and moved after that is nobody else's any more: the source's
  * host might have kept a file open that it could write to at its place. False:

@@ -97,7 +97,8 @@ get_grant(struct direct *d)
 	int r;
 
 	d->grant.remote = d->giver->remote;
-	r = direct_grant_get(&d->grant, d->program.key, d->scope, rights);
+	r = direct_grant_get(&d->grant, d->program.key, d->scope, rights,
+	    DIRECT_GRANT_CONNECTIONS);
 	if (r == 0)
 		return NULL;
 	if (r == ERR_UNSUPPORTED)

@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/copy/direct-grant.h"
 #include "client/copy/direct-wire.h"
 #include "compat/bsd-mem.h"
 #include "compat/proc.h"
@@ -35,17 +36,6 @@ struct direct_end {
 	struct xfer_target *targets;
 	int n;
 };
-
-/* Options that keep this host's configuration from changing the connection, and
- * hpnssh from asking a person for anything. */
-static const char *const options[] = { "-F", "none", "-oBatchMode=yes",
-	"-oControlPath=none", "-oGlobalKnownHostsFile=none",
-	"-oUserKnownHostsFile=none", "-oUpdateHostKeys=no",
-	"-oStrictHostKeyChecking=yes", "-oPubkeyAuthentication=no",
-	"-oPasswordAuthentication=no", "-oKbdInteractiveAuthentication=no",
-	"-oGSSAPIAuthentication=no", "-oHostbasedAuthentication=no",
-	"-oLoginTickets=no", "-oForwardAgent=no", "-oConnectTimeout=5",
-	"-oServerAliveInterval=15" };
 
 /* ---- the two messages --------------------------------------------------- */
 
@@ -269,8 +259,7 @@ set_options(struct scp *scp, const struct direct_job *j)
 	/* The files of a list come to a new directory, where nobody looks for a
 	 * name before the copy has ended. */
 	x->in_place = (j->flags & DIRECT_LIST) != 0;
-	for (size_t i = 0; i < ARRAY_LEN(options); i++)
-		xstrlist_add(&scp->flags.ssh, options[i]);
+	direct_grant_options(&scp->flags.ssh);
 	if (scp->flags.verbose) {
 		xstrlist_add(&scp->flags.ssh, "-v");
 		log_set_level(LOG_LVL_DEBUG1);

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/sync/sync-grants.h"
 #include "xfer/sftp/sftp-rights.h"
 
 static uint32_t
@@ -106,7 +107,7 @@ sync_confine_target(struct sync_run *run)
 	    SFTP_CONFINE_LINKS : 0;
 	sync_end_confine(end, run->target_top != NULL ? run->target_top :
 						run->target_path,
-	    SFTP_MAY_ALL);
+	    sync_grant_rights());
 }
 
 void

@@ -106,7 +106,8 @@ sync_direct_check(const struct sync_run *run)
 		{ a->report.path != NULL, "--report", "--stats or --json" },
 		{ a->check != NULL, "--check", "it is of one tree" },
 		{ a->given.job.plan != NULL || a->given.job.shard != NULL ||
-		    a->given.job.finish != NULL, "--plan, --shard and --finish",
+		    a->given.job.grant != NULL || a->given.job.finish != NULL,
+		    "--plan, --grant, --shard and --finish",
 		    "run hpnsync on one of the hosts" },
 		{ a->ssh_program != NULL, "-e with another program",
 		    "-e 'hpnssh ...'" },
@@ -507,7 +508,7 @@ try(struct bringer *b, const char *source, const char *stage)
 		return b->d->pull ? "hpnscp does not run on the target's host" :
 				 "hpnscp does not run on the source's host";
 	r = direct_grant_get(&b->grant, b->program.key,
-	    b->d->pull ? source : stage, rights);
+	    b->d->pull ? source : stage, rights, DIRECT_GRANT_CONNECTIONS);
 	if (r == ERR_UNSUPPORTED)
 		return b->d->pull ? "the source's host runs no hpnsshd" :
 				 "the target's host runs no hpnsshd";

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/screen.h"
 #include "client/sync/sync-again.h"
+#include "client/sync/sync-grants.h"
 #include "compat/proc.h"
 #include "conf/defaults.h"
 #include "xfer/sftp/sftp-engine.h"
@@ -100,7 +101,8 @@ open_end(struct sync_run *run, struct sync_end *end,
 		params.retry_given = a->retry_given;
 		params.copy = &end->copy;
 		params.report = run->report;
-		params.back = sync_again_ticket();
+		params.back = sync_grant_taken() != NULL ? sync_grant_taken() :
+							sync_again_ticket();
 	} else {
 		params.server = server = own_server();
 		if (access(server, X_OK) == -1)

@@ -14,9 +14,10 @@
 #include "base/mem.h"
 #include "client/job/job.h"
 #include "client/sync/sync-again.h"
+#include "client/sync/sync-grants.h"
 #include "client/sync/sync-run.h"
 
-enum role { NONE, PLAN, SHARD, FINISH };
+enum role { NONE, PLAN, GRANT, SHARD, FINISH };
 
 /* What this process is in a job, and its state. */
 static struct {
@@ -146,8 +147,9 @@ take_plan(struct sync_run *run, char ***names, int *n)
 
 	if (*n > 0 || a->given.options != (job.role == SHARD ? 2u : 1u))
 		die(SYNC_EXIT_USAGE, job.role == SHARD ? "--shard" :
-		    "--finish", "takes no other options and no names: those "
-		    "of the plan hold");
+		    job.role == GRANT ? "--grant" : "--finish",
+		    "takes no other options and no names: those of the plan "
+		    "hold");
 	if ((r = job_open(job.path, &job.dir)) == 0)
 		r = job_get_plan(job.dir, &job.plan);
 	if (r != 0)
@@ -155,7 +157,7 @@ take_plan(struct sync_run *run, char ***names, int *n)
 	if (job.role == SHARD) {
 		take_number(shard);
 		check_list();
-	} else {
+	} else if (job.role == FINISH) {
 		check_marks();
 	}
 	read_again(run, names, n);
@@ -168,10 +170,10 @@ check_options(const struct sync_args *a)
 {
 	unsigned parts = (a->given.job.plan != NULL) +
 	    (a->given.job.shard != NULL) +
-	    (a->given.job.finish != NULL);
+	    (a->given.job.grant != NULL) + (a->given.job.finish != NULL);
 
 	if (parts > 1)
-		die(SYNC_EXIT_USAGE, "--plan, --shard, --finish",
+		die(SYNC_EXIT_USAGE, "--plan, --grant, --shard, --finish",
 		    "only one of them");
 	if ((a->given.job.plan != NULL) != (a->given.job.shards != NULL))
 		die(SYNC_EXIT_USAGE, "--plan and --shards", "go together");
@@ -199,10 +201,15 @@ sync_job_read(struct sync_run *run, int argc, char **argv, char ***names,
 			xstrlist_add(&job.plan.argv, argv[i]);
 		return;
 	}
-	if (a->given.job.shard == NULL && a->given.job.finish == NULL)
+	if (a->given.job.shard == NULL && a->given.job.finish == NULL &&
+	    a->given.job.grant == NULL)
 		return;
-	job.role = a->given.job.shard != NULL ? SHARD : FINISH;
-	job.path = job.role == SHARD ? a->given.job.of : a->given.job.finish;
+	job.role = a->given.job.shard != NULL ? SHARD :
+	    a->given.job.grant != NULL	      ? GRANT :
+						FINISH;
+	job.path = job.role == SHARD ? a->given.job.of :
+	    job.role == GRANT	     ? a->given.job.grant :
+				       a->given.job.finish;
 	take_plan(run, names, n);
 }
 
@@ -263,6 +270,10 @@ sync_job_begin(struct sync_run *run)
 	char cwd[PATH_MAX];
 	int fd, r;
 
+	if (job.role == GRANT)
+		sync_grants_check(run);
+	if (job.role == SHARD && run->target.remote)
+		sync_grant_take(run, job.dir);
 	if (job.role != PLAN)
 		return;
 	refuse_some(run);
@@ -287,6 +298,18 @@ sync_job_item(struct sync_run *run, const char *letters, const char *path,
 	    strchr("<>", letters[0]) != NULL && letters[1] == 'f' &&
 	    job_spool(job.spool, path, source->size) != 0)
 		job.full = true;
+}
+
+bool
+sync_job_gives(void)
+{
+	return job.role == GRANT;
+}
+
+enum sync_exit
+sync_job_give(struct sync_run *run)
+{
+	return sync_grants_give(run, job.dir, &job.plan);
 }
 
 void
@@ -380,6 +403,9 @@ sync_job_end(struct sync_run *run, enum sync_exit status)
 		drop_plan();
 	else if (role == SHARD)
 		status = end_shard(status);
+	else if (role == GRANT)
+		sync_grants_end();
+	sync_grant_wipe();
 	if (job.spool != NULL)
 		(void)fclose(job.spool);
 	if (role == PLAN)

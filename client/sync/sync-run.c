@@ -26,6 +26,7 @@
 #include "base/str.h"
 #include "compat/file.h"
 #include "client/sync/sync-again.h"
+#include "client/sync/sync-job.h"
 #include "xfer/sftp/sftp-engine.h"
 #include "xfer/sftp/walk-format.h"
 #include "xfer/sync/sync-path.h"
@@ -767,6 +768,8 @@ sync_run(struct sync_run *run)
 	sync_hosts_open(run);
 	if (run->args.check != NULL)
 		return check(run);
+	if (sync_job_gives())
+		return sync_job_give(run);
 	if ((run->tree = local_tree_new(0)) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
 	sync_find_roots(run);

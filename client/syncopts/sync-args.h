@@ -45,8 +45,9 @@ struct sync_args {
 		unsigned options; /* number of words of the command line that
 				   * are options */
 		struct {
-			/* --plan, --shards, --shard, --job, --finish */
-			const char *plan, *shards, *shard, *of, *finish;
+			/* --plan, --shards, --grant, --shard, --job,
+			 * --finish */
+			const char *plan, *shards, *grant, *shard, *of, *finish;
 			const char *list; /* a shard's names */
 		} job; /* NULL: was not given */
 	} given;		 /* options as they stand in the command line */

@@ -72,6 +72,7 @@ static const struct help_row rows[] = {
 	{ "-4, -6", "IPv4 only, IPv6 only" },
 	{ NULL, "In parts, by many processes" },
 	{ "--plan=dir --shards=number", "divide what is to be copied" },
+	{ "--grant=dir", "one login for all shards, as long as it runs" },
 	{ "--shard=i[/number] --job=dir", "copy one of the shards" },
 	{ "--finish=dir", "all that is left, and deletes" },
 	{ NULL, "What is told" },

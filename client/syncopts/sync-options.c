@@ -680,6 +680,7 @@ const struct sync_option sync_options[] = {
 	/* in parts */
 	TEXT("plan", 0, given.job.plan),
 	TEXT("shards", 0, given.job.shards),
+	TEXT("grant", 0, given.job.grant),
 	TEXT("shard", 0, given.job.shard),
 	TEXT("job", 0, given.job.of),
 	TEXT("finish", 0, given.job.finish),

@@ -57,6 +57,7 @@ COMMANDS = {
     "jq -r": "test_who_moved_how_much",
     "#!/usr/bin/python3": "test_accounting_to_a_database",
     "select user": "test_accounting_to_a_database",
+    "hpnsync --grant=job": "test_shards_without_keys",
     "hpnssh -tt host cat big": "test_a_terminal_is_no_way_round",
     "hpnscp --direct": "test_three_machines",
     "hpnscp --report": "test_copies",

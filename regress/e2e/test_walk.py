@@ -245,6 +245,7 @@ ELSEWHERE = {
     "hpnscp --report=copy.html ...": "test_report.py",
     "hpnssh -tt host cat big": "test_shares.py",
     "hpnsync --report=copy.html ...": "test_report.py",
+    "hpnsync --grant=job": "test_sync_grants.py",
     "hpnssh-keygen -q -s ca -I $USER -n $USER -V +12h key.pub":
         "test_certificate_command.py",
 }
