@@ -10,8 +10,9 @@ import json
 from benchlib import MB, LongPath, Server, Unavailable, median, timed
 
 # Mbit/s (None: loopback), ms, loss, megabytes; --cells chooses some by name
-PATHS = {"loopback": (None, 0, 0, 2000), "city": (100, 20, 0, 80),
-         "fat": (1000, 100, 0, 800), "rough": (1000, 100, 0.001, 300)}
+PATHS = {"loopback": (None, 0, 0, 2000), "campus": (1000, 5, 0, 800),
+         "city": (100, 20, 0, 80), "fat": (1000, 100, 0, 800),
+         "rough": (1000, 100, 0.001, 300)}
 
 
 AIM = 0.15  # how far what is expected may be off: the median of the pairs
