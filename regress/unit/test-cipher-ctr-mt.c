@@ -228,9 +228,9 @@ test_early_end(void **state)
 	assert_int_equal(wiped_bytes,
 	    (tries + tries / 5) * 2 * CTR_CHUNKS_MIN * CTR_CHUNK);
 	/* A joined thread may be seen there for a moment. */
-	for (int i = 0; (left = threads_of_process()) != before && i < 1000;
+	for (int i = 0; (left = threads_of_process()) != before && i < 6000;
 	     i++)
-		usleep(1000);
+		usleep(10 * 1000);
 	assert_int_equal(left, before);
 }
 
