@@ -264,7 +264,7 @@ add_key(const struct key *k, const char *comment)
 	int r = ERR_SYSTEM;
 
 	/* The socket is there before the agent listens. */
-	for (int i = 0; i < 100 && r != 0; i++) {
+	for (int i = 0; i < 6000 && r != 0; i++) {
 		r = agent_open(&a, path);
 		if (r != 0)
 			usleep(10000);
