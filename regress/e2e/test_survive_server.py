@@ -264,6 +264,7 @@ def test_killed(server, key):
     assert harness.wait_for(lambda: "is detached" in server.log_text(), LONG)
     for pid in server.connections():
         os.kill(pid, signal.SIGKILL)
+    assert is_over(server)  # one that is about to end is asked in vain
     refused(server, session, "unknown, or its session has ended")
 
 

@@ -69,7 +69,8 @@ struct monitor_survive {
 	struct asker asker;
 	bool detached;
 	uint64_t since_ms; /* when it is detached */
-	int slot;	   /* survive-slot.h; -1: none */
+	int slots;	   /* survive-slot.h */
+	bool counted;	   /* has a slot */
 	char address[64];  /* where the client was last */
 	struct loop_timer *timer, *kill_timer;
 };
@@ -138,13 +139,16 @@ on_time(void *arg)
 static void
 take_slot(struct monitor_survive *s)
 {
-	const struct login *l = s->m->login;
+	int r;
 
-	if (s->slot == -1 &&
-	    survive_slot_take(s->dir, (uint32_t)l->user->uid,
-		l->conf.login.survive.max, &s->slot) != 0)
-		end_session(s, "max",
-		    "too many sessions of this user are detached");
+	if (s->counted)
+		return;
+	r = survive_slot_take(s->slots, s->m->login->conf.login.survive.max);
+	s->counted = r == 0;
+	if (r != 0)
+		end_session(s, "max", r == ERR_LIMIT ?
+			"too many sessions of this user are detached" :
+			"it cannot be counted among those that are detached");
 }
 
 /* Has the terminals' login records name the host where the client was last, and
@@ -212,8 +216,8 @@ attach(struct monitor_survive *s, const struct resume_question *q)
 	monitor_events_resumed(s->m->events, away_ms(s), s->address, q->port);
 	proc_title("%s [priv]", l->user->name);
 	show_host(s, "");
-	s->detached = false;
-	fd_close(&s->slot);
+	s->detached = s->counted = false;
+	survive_slot_give(s->slots);
 	loop_cancel(s->loop, s->timer);
 	s->timer = NULL;
 }
@@ -489,7 +493,7 @@ monitor_survive_prepare(struct monitor *m)
 	s = xcalloc(1, sizeof *s);
 	s->m = m;
 	s->dir = dir;
-	s->listening = s->talk = s->slot = s->asker.fd = -1;
+	s->listening = s->talk = s->slots = s->asker.fd = -1;
 	snprintf(s->address, sizeof s->address, "%s", m->peer.address);
 	buf_put(&s->hostkey, l->hostkey.p, l->hostkey.len);
 	if (buf_err(&s->hostkey) != 0)
@@ -509,18 +513,22 @@ monitor_survive_begin(struct monitor *m, struct loop *loop)
 static int
 prepare(struct monitor_survive *s, int *theirs)
 {
-	int pair[2], r = rendezvous_listen(s->dir, s->handle, &s->listening);
+	int pair[2], r;
 
-	if (r != 0)
+	if ((r = survive_slots_open(s->dir, (uint32_t)s->m->login->user->uid,
+		 &s->slots)) != 0)
 		return r;
-	if (sock_pair(SOCK_DGRAM, pair) == 0) {
-		s->talk = pair[0];
-		*theirs = pair[1];
-		return 0;
+	if ((r = rendezvous_listen(s->dir, s->handle, &s->listening)) == 0) {
+		if (sock_pair(SOCK_DGRAM, pair) == 0) {
+			s->talk = pair[0];
+			*theirs = pair[1];
+			return 0;
+		}
+		rendezvous_forget(s->dir, s->handle);
+		fd_close(&s->listening);
 	}
-	rendezvous_forget(s->dir, s->handle);
-	fd_close(&s->listening);
-	return ERR_SYSTEM;
+	fd_close(&s->slots);
+	return r != 0 ? r : ERR_SYSTEM;
 }
 
 /* Makes the secret by which the client proves that the session is its own, and
@@ -610,7 +618,7 @@ monitor_survive_end(struct monitor *m)
 		rendezvous_forget(s->dir, s->handle);
 	fd_close(&s->talk);
 	fd_close(&s->listening);
-	fd_close(&s->slot);
+	fd_close(&s->slots);
 	fd_close(&s->dir);
 	survive_keys_clear(&s->keys);
 	buf_clear(&s->hostkey);

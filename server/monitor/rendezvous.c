@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
@@ -31,6 +32,7 @@ enum {
 	SWEEP_MAX = 256,  /* names of which a sweep looks whether anybody
 			   * listens */
 	SETTLED_S = 10,
+	PAUSE_US = 20 * 1000,
 };
 
 #define DIRECTORY RUNSTATEDIR "/hpnsshd-rendezvous"
@@ -231,8 +233,12 @@ rendezvous_accept(int listening, int *fd, struct buf *question)
 	int r;
 
 	*fd = sock_accept(listening, NULL, NULL, SOCK_WAITS);
-	if (*fd == -1)
+	if (*fd == -1) {
+		/* Who waits still waits if there was no descriptor: without a
+		 * pause the loop would come back here at once. */
+		clock_sleep_us(PAUSE_US);
 		return ERR_SYSTEM;
+	}
 	set_limits(*fd, WAIT_S);
 	if (sock_peer_ids(*fd, &uid, &gid) != 0 || uid != geteuid())
 		r = ERR_PERMISSION;
