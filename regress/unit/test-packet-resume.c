@@ -574,6 +574,53 @@ test_no_acknowledgement(void **state)
 	session_close(&s);
 }
 
+/* Takes what was sent off the wire, and reads none of it. */
+static void
+drain(struct end *e)
+{
+	static uint8_t bytes[64 * 1024];
+	int r = packet_flush(e->p);
+
+	assert_true(r == 0 || r == ERR_AGAIN);
+	while (recv(e->wire, bytes, sizeof bytes, 0) > 0)
+		;
+}
+
+/* Nor does one get much kept who asks without end for what is answered at
+ * once, and acknowledges nothing: the connection ends. */
+static void
+test_answers_without_end(void **state)
+{
+	const struct plan plan = { .cipher = "aes128-gcm@openssh.com" };
+	struct session s = { .plan = &plan, .key = 1 };
+	struct end *e = &s.end[0];
+	uint64_t n = 0, acked;
+	int r = 0;
+
+	(void)state;
+	e->p = transport(&s, e, true);
+	assert_int_equal(packet_keep_begin(e->p, 1000), 0);
+	while (r == 0 && n <= 2 * 1024 * 1024) {
+		const uint8_t failure = SSH_MSG_REQUEST_FAILURE;
+		struct buf b;
+
+		buf_init(&b);
+		buf_put_u8(&b, failure);
+		r = packet_put(e->p, &b);
+		buf_clear(&b);
+		n += r == 0;
+		if (n % 1000 == 0)
+			drain(e);
+	}
+	assert_int_equal(r, ERR_LIMIT);
+	assert_int_equal(packet_unacked(e->p, &acked), n);
+	assert_true(n > 100 * 1000);
+	assert_true(e->p->tx.ring.cap <= 64 * 1024 * 1024);
+	packet_free(e->p);
+	fd_close(&e->fd);
+	fd_close(&e->wire);
+}
+
 static void
 test_what_cannot_be_kept(void **state)
 {
@@ -604,6 +651,7 @@ main(void)
 		cmocka_unit_test(test_not_sent_yet),
 		cmocka_unit_test(test_false_counts_at_a_return),
 		cmocka_unit_test(test_no_acknowledgement),
+		cmocka_unit_test(test_answers_without_end),
 		cmocka_unit_test(test_what_cannot_be_kept),
 	};
 
