@@ -263,6 +263,46 @@ def test_claims_of_a_stolen_descriptor(rogue):
     assert one.ask(SHARES) is None
 
 
+@pytest.fixture
+def lasting(make_server, background):
+    """A rogue process of a login that may get tickets, and may survive."""
+    server = make_server(
+        CONFIG + "LoginTickets yes max:3 connections:3 maxage:1h\n"
+        "Survive yes time:20 memory:2M\n", host_keys=HOST_KEYS)
+    with rogues(lambda: (server, ready(server, background))) as make:
+        yield make
+
+
+def test_no_more_tickets_than_a_client_may_have(lasting):
+    one = lasting()
+    answer = one.ask(TICKETS, u32(2 ** 32 - 1) + u32(2 ** 32 - 1))
+    assert answer[:4] == u32(4)
+    kinds = answer[4 + 4 + 24 + 4 + 32::4 + 24 + 4 + 32 + 1 + 4]
+    assert kinds == b"pppr"
+    for _ in range(3):  # again: one to come back with, in place of the last
+        assert one.ask(TICKETS, u32(2 ** 31) + u32(1))[:4] == u32(1)
+    assert one.ask(TICKETS, u32(1) + u32(0)) == u32(0)
+    assert_no_secrets(one)
+    assert one.ask(TICKETS, u32(1)) is None
+
+
+def test_a_session_survives_within_the_limits_of_its_server(lasting):
+    """Once; and the monitor tells nothing of other sessions."""
+    one = lasting()
+    for none in (u32(0) + u32(1), u32(1) + u32(0)):
+        assert one.ask(SURVIVE, none) == b"\0"
+    answer = one.ask(SURVIVE, u32(2 ** 32 - 1) * 2)
+    assert len(answer) == 1 + 4 + 16 + 4 + 32 + 4 + 4
+    assert answer[:5] == b"\1" + u32(16)
+    assert answer[-8:] == u32(20) + u32(2 << 20)
+    _, fds, _, _ = socket.recv_fds(one.sock, 1, 4)
+    with socket.socket(fileno=fds.pop()):
+        assert not fds
+        assert one.ask(SURVIVE, u32(1) * 2) == b"\0"
+        assert_no_secrets(one)
+        assert one.ask(SURVIVE, u32(1)) is None
+
+
 @pytest.mark.parametrize("alg,length", [
     *[("ssh-ed25519", n) for n in (0, 1, 20, 31, 33, 48, 64, 65, 4096)],
     *[(alg, 32) for alg in (
