@@ -111,11 +111,12 @@ def copy_again(otp, server, plan, *flags, tries=5):  # noqa: F811
     data, target = otp.dir / "data", otp.home / "copy"
     data.write_bytes(harness.noise(3_000_000))
     with Proxy(("127.0.0.1", server.port), plan) as proxy:
-        done, _ = said_by(otp, [
+        done, said = said_by(otp, [
             hpn("scp"), *through(otp, proxy, server).options(), "-l",
             "30000", f"--retry={tries}", *flags, "-P", proxy.port, data,
             f"{USER}@{proxy.host}:{target}"])
         assert harness.wait_for(proxy.has_said)
+    print(said)  # shown where the test fails
     if done.rc == 0:
         assert target.read_bytes() == data.read_bytes()
     return done, proxy
