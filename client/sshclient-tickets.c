@@ -141,6 +141,18 @@ sshclient_further_by_ticket(struct sshclient *c)
 }
 
 bool
+sshclient_lost_its_root(struct sshclient *c)
+{
+	const struct userauth *user =
+	    c->login != NULL ? sshlogin_userauth(c->login) : NULL;
+
+	return user != NULL &&
+	    userauth_ticket_shown(user) == LOGIN_TICKET_BESIDE &&
+	    login_tickets_may_return(&sshclient_first(c)->tickets,
+		clock_boot_ms());
+}
+
+bool
 sshclient_back(const struct sshclient *c, struct login_ticket *out)
 {
 	*out = c->tickets.back;

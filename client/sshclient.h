@@ -172,6 +172,10 @@ enum sshclient_further sshclient_further(struct sshclient *c);
  * has taken its place, for another process or another first connection. False:
  * there is none. The caller wipes it. */
 bool sshclient_back(const struct sshclient *c, struct login_ticket *out);
+/* True if the login of c showed a ticket of a connection that was lost by now,
+ * and another one is there to come back with: then a refusal says nothing about
+ * the next login. */
+bool sshclient_lost_its_root(struct sshclient *c);
 /* True if the server gives further tickets over this connection. When it ends,
  * the other connections have to do without. */
 bool sshclient_is_root(const struct sshclient *c);

@@ -508,6 +508,12 @@ userauth_ticket_kind(const struct userauth *ua)
 	return ua->by_ticket ? (char)ua->ticket.kind : '\0';
 }
 
+char
+userauth_ticket_shown(const struct userauth *ua)
+{
+	return ua->has_ticket ? (char)ua->ticket.kind : '\0';
+}
+
 const char *
 userauth_method(const struct userauth *ua)
 {

@@ -127,6 +127,8 @@ enum userauth_effort userauth_effort(const struct userauth *ua);
 bool userauth_can_be_repeated(const struct userauth *ua);
 /* The kind of the ticket by which the login succeeded; '\0': it did without. */
 char userauth_ticket_kind(const struct userauth *ua);
+/* The kind of the ticket that was shown, also in vain; '\0': none was. */
+char userauth_ticket_shown(const struct userauth *ua);
 /* Name of the method that succeeded. Static. */
 const char *userauth_method(const struct userauth *ua);
 /* How the authentication succeeded, for the hints: the fingerprint (SHA256) of

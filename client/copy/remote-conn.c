@@ -176,6 +176,13 @@ end_conn(struct conn *conn, int err)
 		return;
 	if (conn->number == 0)
 		remote_note_end(err);
+	if (is_refusal(conn, err) && conn->client != NULL &&
+	    sshclient_lost_its_root(conn->client)) {
+		log_debug("the ticket of connection %u has ended",
+		    conn->number);
+		err = ERR_CLOSED;
+		refused = false;
+	}
 	err = stream_error(conn, err);
 	if (refused && conn->number > 0)
 		log_debug("connection %u is refused", conn->number);

@@ -51,6 +51,7 @@ static struct {
 	bool fail_client, fail_release, fail_session; /* the next one */
 	bool master; /* of a shared connection is there */
 	bool identity; /* it tells of that */
+	bool lost_root; /* a ticket that was shown has ended meanwhile */
 	unsigned piped, connections; /* that the user asks for */
 	uint64_t bulk;
 } f;
@@ -139,6 +140,13 @@ sshclient_is_root(const struct sshclient *c)
 {
 	(void)c;
 	return false;
+}
+
+bool
+sshclient_lost_its_root(struct sshclient *c)
+{
+	(void)c;
+	return f.lost_root;
 }
 
 bool

@@ -216,19 +216,21 @@ test_refusals(void **state)
 		int err;
 		bool refused;
 		int ends_with, number; /* errno */
+		bool lost_root;
 	} t[] = {
-		{ ERR_CLOSED, true, ERR_CLOSED, 0 },
-		{ ERR_CLOSED, false, ERR_CLOSED, ETIMEDOUT },
-		{ ERR_SYSTEM, false, ERR_CLOSED, ECONNRESET },
-		{ ERR_SYSTEM, false, ERR_TIMEOUT, ETIMEDOUT },
-		{ ERR_MAC, false, ERR_CLOSED, 0 },
-		{ ERR_TIMEOUT, false, ERR_TIMEOUT, 0 },
-		{ ERR_DENIED, true, ERR_DENIED, 0 },
-		{ ERR_HOSTKEY, false, ERR_DENIED, 0 },
-		{ ERR_NO_CIPHER_MATCH, false, ERR_DENIED, 0 },
+		{ ERR_CLOSED, true, ERR_CLOSED, 0, false },
+		{ ERR_CLOSED, false, ERR_CLOSED, ETIMEDOUT, false },
+		{ ERR_SYSTEM, false, ERR_CLOSED, ECONNRESET, false },
+		{ ERR_SYSTEM, false, ERR_TIMEOUT, ETIMEDOUT, false },
+		{ ERR_MAC, false, ERR_CLOSED, 0, false },
+		{ ERR_TIMEOUT, false, ERR_TIMEOUT, 0, false },
+		{ ERR_DENIED, true, ERR_DENIED, 0, false },
+		{ ERR_DENIED, true, ERR_CLOSED, 0, true },
+		{ ERR_HOSTKEY, false, ERR_DENIED, 0, false },
+		{ ERR_NO_CIPHER_MATCH, false, ERR_DENIED, 0, false },
 		/* As for too many connections; and for too many failures. */
-		{ ERR_DISCONNECTED, false, ERR_CLOSED, 0 },
-		{ ERR_DISCONNECTED, true, ERR_DENIED, 0 },
+		{ ERR_DISCONNECTED, false, ERR_CLOSED, 0, false },
+		{ ERR_DISCONNECTED, true, ERR_DENIED, 0, false },
 	};
 
 	(void)state;
@@ -239,6 +241,7 @@ test_refusals(void **state)
 
 		c->refused = t[i].refused;
 		c->ended = true;
+		f.lost_root = t[i].lost_root;
 		errno = t[i].number;
 		c->p.ended(c->p.arg, t[i].err);
 		assert_int_equal(sftp_error(s), t[i].ends_with);
