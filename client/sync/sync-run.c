@@ -667,10 +667,16 @@ stop(struct sync_run *run, enum sync_exit status)
 	exit(sync_report_end(run, status));
 }
 
+/* A second signal ends the program at once: a server that does not answer would
+ * have it wait. */
 static void
 on_stop(void *arg, int signo)
 {
-	stop(arg, signo == SIGTERM ? SYNC_EXIT_AGAIN : SYNC_EXIT_SIGNAL);
+	struct sync_run *run = arg;
+
+	if (run->stop)
+		exit(sync_report_end(run, run->stopped));
+	stop(run, signo == SIGTERM ? SYNC_EXIT_AGAIN : SYNC_EXIT_SIGNAL);
 }
 
 static void

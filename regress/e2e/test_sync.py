@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -520,6 +521,31 @@ def test_term_without_an_answer(tmp_path, signo, status):
         assert harness.wait_for((tmp_path / "dumb.here").exists)
         process.send_signal(signo)
         assert process.wait(LONG) == status
+    finally:
+        harness.kill_group(process)
+        process.communicate()
+
+
+@pytest.mark.parametrize("signo, status", [(signal.SIGTERM, 75),
+                                           (signal.SIGINT, 20)])
+def test_a_server_that_stops_answering(tmp_path, signo, status):
+    """Amid the data: a second signal ends the run, whoever is waited for."""
+    top, target = tmp_path / "from", tmp_path / "to"
+    top.mkdir()
+    (top / "f").write_bytes(os.urandom(2_000_000))
+    process = start([SYNC, "-a", "--bwlimit=200", f"{top}/", target],
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert harness.wait_for(lambda: target.exists() and any(
+            p.stat().st_size > 0 for p in target.iterdir()))
+        servers = harness.children(process.pid)
+        assert servers
+        harness.signal_all(servers, signal.SIGSTOP)
+        process.send_signal(signo)
+        time.sleep(1)
+        process.send_signal(signo)
+        assert process.wait(LONG) == status
+        assert not (target / "f").exists()
     finally:
         harness.kill_group(process)
         process.communicate()
