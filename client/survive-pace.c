@@ -13,6 +13,12 @@ enum {
 	 * key that is held down makes four tries a second, where they fail at
 	 * once. */
 	KEY_MS = 250,
+	/* After so many tries that have ended by themselves, the least time for
+	 * a key is BROKEN_MS. A network that resets connections lets tries fail
+	 * at once, and servers give an address a penalty of a second for each
+	 * login that breaks, and lock it out when these sum up to some. */
+	BROKEN_FREE = 6,
+	BROKEN_MS = 1000,
 	/* Age of a try beside one and a half round trips, from which on its
 	 * first packet is taken for lost when there is an event. */
 	SPARE_MS = 100,
@@ -40,6 +46,7 @@ void
 survive_pace_lost(struct survive_pace *p)
 {
 	p->tries = p->backoff = p->slow = p->silent = p->ended = 0;
+	p->broken = 0;
 	p->event = false;
 }
 
@@ -100,18 +107,33 @@ rest_ms(const struct survive_pace *p, uint64_t ms, uint64_t now_ms)
 	return p->tries == 0 || gone >= ms ? 0 : ms - gone;
 }
 
+void
+survive_pace_broken(struct survive_pace *p)
+{
+	p->broken++;
+}
+
+/* Milliseconds until there may be a try for a key. */
+static uint64_t
+key_ms(const struct survive_pace *p, uint64_t now_ms)
+{
+	return rest_ms(p, p->broken < BROKEN_FREE ? KEY_MS : BROKEN_MS,
+	    now_ms);
+}
+
 uint64_t
 survive_pace_wait_ms(struct survive_pace *p, uint64_t now_ms)
 {
-	uint64_t most = p->tty ? WAIT_TTY_MS : WAIT_MS;
+	uint64_t most = p->tty ? WAIT_TTY_MS : WAIT_MS, ms;
 
 	p->ended = 0;
 	if (p->event) {
 		p->backoff = 0;
-		return rest_ms(p, KEY_MS, now_ms);
+		return key_ms(p, now_ms);
 	}
-	return p->backoff == 0 ? 0 :
+	ms = p->backoff == 0 ? 0 :
 	    MIN(most, (uint64_t)WAIT_FIRST_MS << MIN(p->backoff - 1, 8));
+	return p->broken < BROKEN_FREE ? ms : MAX(ms, key_ms(p, now_ms));
 }
 
 uint64_t
@@ -119,7 +141,7 @@ survive_pace_event_ms(struct survive_pace *p, enum survive_event e,
     uint64_t now_ms)
 {
 	p->backoff = 0;
-	return e == SURVIVE_EVENT_NET ? 0 : rest_ms(p, KEY_MS, now_ms);
+	return e == SURVIVE_EVENT_NET ? 0 : key_ms(p, now_ms);
 }
 
 uint64_t

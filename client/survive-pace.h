@@ -32,6 +32,7 @@ struct survive_pace {
 			   * long */
 	unsigned silent;  /* tries that a program has got no answer for */
 	unsigned ended;	  /* tries in a row that an event has ended */
+	unsigned broken;  /* tries that have ended by themselves */
 	bool event;	  /* one has happened since the last try began */
 	uint64_t try_ms;  /* when the last try began */
 };
@@ -50,6 +51,8 @@ struct survive_limits survive_pace_try(struct survive_pace *p,
     uint64_t now_ms);
 /* A try has taken too long; reached: the host was reached by it. */
 void survive_pace_late(struct survive_pace *p, bool reached);
+/* A try has ended by itself, and in vain. */
+void survive_pace_broken(struct survive_pace *p);
 /* No try is running, and the last one has ended by itself: milliseconds until
  * the next one. */
 uint64_t survive_pace_wait_ms(struct survive_pace *p, uint64_t now_ms);

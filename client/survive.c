@@ -410,6 +410,8 @@ on_try_over(void *arg)
 	s->timer = NULL;
 	if (s->refused == ERR_TIMEOUT)
 		survive_pace_late(&s->pace, is_reached(s));
+	else
+		survive_pace_broken(&s->pace);
 	free_fresh(s);
 	if (!is_final(s->refused)) {
 		try_later(s);

@@ -221,6 +221,38 @@ test_a_key_is_held_down(void **state)
 	}
 }
 
+/* A network resets all logins, and a key is held down: the penalties of a
+ * second that a server gives for each never sum up to the 15 seconds by which it
+ * locks an address out. */
+static void
+test_logins_that_break(void **state)
+{
+	for (unsigned tty = 0; tty < 2; tty++) {
+		struct survive_pace p = { .tty = tty != 0 };
+		uint64_t t = NOW, penalty_ms = 0, before = NOW;
+
+		(void)state;
+		survive_pace_lost(&p);
+		t += survive_pace_wait_ms(&p, t);
+		for (unsigned i = 0; i < 100; i++) {
+			uint64_t due;
+
+			(void)survive_pace_try(&p, t);
+			penalty_ms -= MIN(penalty_ms, t - before);
+			penalty_ms += 1000;
+			before = t;
+			assert_true(penalty_ms < 15 * 1000);
+			t += 5;
+			survive_pace_broken(&p);
+			due = t + survive_pace_wait_ms(&p, t);
+			due = MIN(due, t + 33 + survive_pace_event_ms(&p,
+				      SURVIVE_EVENT_KEY, t + 33));
+			t = due;
+		}
+		assert_true(t - NOW < 110 * 1000);
+	}
+}
+
 int
 main(void)
 {
@@ -231,6 +263,7 @@ main(void)
 		cmocka_unit_test(test_event_amid_a_wait),
 		cmocka_unit_test(test_event_amid_a_try),
 		cmocka_unit_test(test_a_key_is_held_down),
+		cmocka_unit_test(test_logins_that_break),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
