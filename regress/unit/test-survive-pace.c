@@ -222,8 +222,8 @@ test_a_key_is_held_down(void **state)
 }
 
 /* A network resets all logins, and a key is held down: the penalties of a
- * second that a server gives for each never sum up to the 15 seconds by which it
- * locks an address out. */
+ * second that a server gives for each never sum up to the 15 seconds by which
+ * it locks an address out. */
 static void
 test_logins_that_break(void **state)
 {
