@@ -72,7 +72,7 @@ int
 job_put(int dir, const char *name, const void *p, size_t len)
 {
 	char part[2 * JOB_NAME_MAX];
-	int fd, r;
+	int fd, r, error;
 
 	/* Processes that write the same file at once each use a temporary name
 	 * of their own. */
@@ -83,8 +83,18 @@ job_put(int dir, const char *name, const void *p, size_t len)
 	r = fd_write_all(fd, p, len);
 	if (r == 0 && (fsync(fd) == -1 || renameat(dir, part, dir, name) == -1))
 		r = ERR_SYSTEM;
+	error = errno;
 	fd_close(&fd);
+	if (r != 0)
+		(void)unlinkat(dir, part, 0);
+	errno = error;
 	return r;
+}
+
+bool
+job_is_gone(int error)
+{
+	return error == ENOENT || error == ESTALE;
 }
 
 int

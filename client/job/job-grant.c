@@ -65,8 +65,8 @@ static int
 drop(int grants, const char *name, void *arg)
 {
 	(void)arg;
-	return unlinkat(grants, name, 0) == -1 && errno != ENOENT ? ERR_SYSTEM :
-								   0;
+	return unlinkat(grants, name, 0) == -1 && !job_is_gone(errno) ?
+	    ERR_SYSTEM : 0;
 }
 
 int
@@ -96,6 +96,7 @@ job_grant_put(int grants, const char *name, const struct job_grant *g)
 	buf_put_u32(&b, VERSION);
 	buf_put(&b, g->grant, sizeof g->grant);
 	buf_put_u32(&b, g->rights);
+	buf_put_bool(&b, g->verify);
 	buf_put_cstring(&b, g->host);
 	buf_put_cstring(&b, g->user);
 	buf_put_u16(&b, g->port);
@@ -120,6 +121,7 @@ parse(struct rd r, struct job_grant *g)
 		return ERR_UNSUPPORTED;
 	name = rd_bytes(&r, sizeof g->grant);
 	g->rights = rd_u32(&r);
+	g->verify = rd_bool(&r);
 	g->host = rd_cstring(&r, NAME_MAX_LEN);
 	g->user = rd_cstring(&r, NAME_MAX_LEN);
 	g->port = rd_u16(&r);
@@ -139,17 +141,21 @@ static int
 take(int grants, const char *name, void *arg)
 {
 	struct buf b;
-	int fd, r;
+	int fd, r, error;
 
 	if (strstr(name, ".part") != NULL) /* is being written */
 		return 0;
 	if ((fd = job_file(grants, name, O_RDONLY)) == -1)
-		return errno == ENOENT ? 0 : ERR_SYSTEM;
+		return job_is_gone(errno) ? 0 : ERR_SYSTEM;
 	buf_init_secret(&b);
 	r = fd_read_file(fd, &b, GRANT_MAX);
+	error = errno;
 	fd_close(&fd);
-	if (r == 0 && unlinkat(grants, name, 0) == -1) {
-		r = errno == ENOENT ? 0 : ERR_SYSTEM;
+	errno = error;
+	if (r == 0 && unlinkat(grants, name, 0) == -1)
+		r = ERR_SYSTEM;
+	if (r == ERR_SYSTEM && job_is_gone(errno)) {
+		r = 0;
 	} else if (r == 0) {
 		r = parse(rd_from_buf(&b), arg);
 		r = r == 0 ? 1 : r;

@@ -28,6 +28,7 @@ enum { JOB_GRANT_NAME_LEN = 24 };
 struct job_grant {
 	uint8_t grant[JOB_GRANT_NAME_LEN]; /* its name at the server */
 	uint32_t rights;    /* of it (xfer/sftp/sftp-rights.h) */
+	bool verify; /* the giver's configuration has CopyVerify */
 	char *host, *user;  /* as they are connected to */
 	uint16_t port;
 	struct buf hostkey; /* blob of the only key that the host may show */

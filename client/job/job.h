@@ -48,7 +48,11 @@ int job_open(const char *path, int *dir) must_check;
 /* Opens a file of the job's directory; a new one gets a mode for its owner
  * only. -1 with errno. */
 int job_file(int dir, const char *name, int flags);
-/* Writes a file of the job's directory in one step; it replaces an old one. */
+/* True if errno tells that a file is not there (any more): on NFS one that
+ * another machine has removed may be stale. */
+bool job_is_gone(int error);
+/* Writes a file of the job's directory in one step; it replaces an old one.
+ * After an error there is nothing of it, and errno is kept. */
 int job_put(int dir, const char *name, const void *p, size_t len) must_check;
 /* Writes the file `plan`, which makes the directory a job. */
 int job_put_plan(int dir, const struct job_plan *p) must_check;

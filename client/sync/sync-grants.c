@@ -2,6 +2,7 @@
 #include "client/sync/sync-grants.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +14,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "client/copy/direct-grant.h"
+#include "client/copy/remote.h"
 #include "client/sync/sync-run.h"
+#include "conf/client-conf.h"
 #include "crypto/rand.h"
 #include "keys/key.h"
 #include "xfer/sftp/sftp-rights.h"
@@ -43,7 +46,7 @@ static struct {
 	uint32_t rights;
 	struct given v[READY];
 	uint64_t again_ms; /* no grant is asked for before this */
-	bool refused;	   /* was told */
+	char *told;	   /* owned; why there was none the last time */
 } giving = { .grants = -1, .lock = -1 };
 
 static struct {
@@ -65,6 +68,7 @@ sync_grants_check(const struct sync_run *run)
 		{ a->ssh_program != NULL, "-e with another program" },
 		{ a->sftp_server != NULL, "--sftp-server" },
 		{ a->compress, "-z" },
+		{ a->opts.keep_dirlinks, "-K" }, /* no grant follows links */
 		{ a->temp_dir != NULL, "--temp-dir" },
 		{ a->seconds.timeout != 0, "--timeout" },
 	};
@@ -92,21 +96,16 @@ turn(void *arg)
 static void
 find_scope(struct sync_run *run)
 {
-	static const struct sftp_attrs none = { .flags = 0 };
-	struct sftp *s = run->host.s;
-	char *path = sync_host_path(run, &run->host, run->target.path);
-	int r = 0;
+	int r;
 
-	if (sync_host_kind(run, &run->host, path) != SYNC_KIND_DIR)
-		r = sftp_call_mkdir(s, path, &none);
-	if (r == 0)
-		r = sftp_call_name(s, SFTP_REALPATH, path, &giving.scope);
+	sync_need_target(run);
+	r = sftp_call_name(run->host.s, SFTP_REALPATH, run->target_path,
+	    &giving.scope);
 	if (r < 0)
 		sync_lost(run, r);
 	if (r > 0 || giving.scope[0] != '/')
-		sync_die(run, SYNC_EXIT_FILES, path,
+		sync_die(run, SYNC_EXIT_FILES, run->target_path,
 		    r > 0 ? sftp_call_words(r) : "has no absolute path");
-	free(path);
 }
 
 /* Asks for a grant for a new key, which it puts into *key. 0, or ERR_*. */
@@ -131,7 +130,8 @@ static int
 publish(struct given *g, struct key *key)
 {
 	struct direct_job at = { .host = NULL };
-	struct job_grant grant = { .rights = giving.rights, .key = key };
+	struct job_grant grant = { .rights = giving.rights, .key = key,
+		.verify = giving.run->host.copy.verify };
 	uint64_t random;
 	int r;
 
@@ -151,23 +151,36 @@ publish(struct given *g, struct key *key)
 	return r;
 }
 
+/* Tells why there is no grant now, once of each kind in a row. */
+static void
+try_later(const char *why)
+{
+	giving.again_ms = clock_ms() + AGAIN_MS;
+	if (giving.told == NULL || strcmp(giving.told, why) != 0)
+		sync_tell_note(giving.run, "grants", why);
+	free(giving.told);
+	giving.told = xstrdup(why);
+}
+
+/* A file that cannot be written, on a disk that is full, is no reason to end
+ * the connections of the shards that run; that the directory is gone is one. */
 static void
 make_grant(struct given *g)
 {
 	struct key *key = NULL;
-	int r = new_grant(&g->grant, &key);
+	int r = new_grant(&g->grant, &key), error;
 
-	if (r == 0) {
-		g->since_ms = clock_ms();
-		if ((r = publish(g, key)) != 0)
+	if (r != 0) {
+		try_later("the server gives none now; it is asked again");
+	} else if ((r = publish(g, key)) != 0) {
+		error = errno;
+		(void)direct_grant_end(&g->grant);
+		if (r != ERR_SYSTEM || error == ENOENT || error == ESTALE)
 			sync_die(giving.run, SYNC_EXIT_OUTPUT, "grants",
-			    r == ERR_SYSTEM ? strerror(errno) : err_text(r));
+			    r != ERR_SYSTEM ? err_text(r) : strerror(error));
+		try_later(strerror(error));
 	} else {
-		giving.again_ms = clock_ms() + AGAIN_MS;
-		if (!giving.refused)
-			sync_tell_note(giving.run, "--grant", "the server "
-			    "gives none now; it is asked again");
-		giving.refused = true;
+		g->since_ms = clock_ms();
 	}
 	key_free(key);
 }
@@ -182,14 +195,25 @@ take_back(struct given *g)
 	return mine;
 }
 
+/* Opened, and not only looked for: so a client of NFS asks the server, and does
+ * not answer by what it has seen a while ago. */
+static bool
+is_gone(const struct given *g)
+{
+	int fd = job_file(giving.grants, g->name, O_RDONLY);
+	bool gone = fd == -1 && job_is_gone(errno);
+
+	fd_close(&fd);
+	return gone;
+}
+
 /* Looks after one grant: one that was taken, or is old, gets a successor. */
 static void
 look_after(struct given *g)
 {
 	const uint64_t now_ms = clock_ms();
 
-	if (g->name[0] != '\0' &&
-	    faccessat(giving.grants, g->name, F_OK, 0) == -1)
+	if (g->name[0] != '\0' && is_gone(g))
 		g->name[0] = '\0';
 	if (g->name[0] != '\0' && now_ms - g->since_ms >= FRESH_MS &&
 	    take_back(g))
@@ -225,8 +249,9 @@ choose_rights(struct sync_run *run)
 			"the target's host gives no grant (TransferGrants)");
 	(void)direct_grant_end(&g);
 	if ((giving.rights & SFTP_MAY_READ) == 0 &&
-	    (run->args.xfer.verify || run->args.opts.checksum))
-		sync_die(run, SYNC_EXIT_REFUSED, "--grant", "the plan compares "
+	    (run->args.xfer.verify || run->host.copy.verify ||
+		run->args.opts.checksum))
+		sync_die(run, SYNC_EXIT_REFUSED, "--grant", "the run compares "
 		    "data: that needs TransferGrants yes at the target's host");
 }
 
@@ -253,6 +278,22 @@ all_done(int dir, const struct job_plan *plan)
 	return true;
 }
 
+static void
+tell_ready(struct sync_run *run)
+{
+	const struct client_conf *conf = remote_conf(run->host.remote);
+	char *shown = xstr_escape(run->target_path);
+
+	if (conf->tcp.proxy_command != NULL || conf->tcp.proxy_jump != NULL)
+		sync_tell_note(run, "grants", "the shards connect to the host "
+		    "itself, without the proxy of this login");
+	if (run->args.quiet == 0 && !run->args.json)
+		printf("the shards may write to %s until all are done\n",
+		    shown);
+	(void)fflush(stdout);
+	free(shown);
+}
+
 enum sync_exit
 sync_grants_give(struct sync_run *run, int dir, const struct job_plan *plan)
 {
@@ -264,10 +305,7 @@ sync_grants_give(struct sync_run *run, int dir, const struct job_plan *plan)
 	find_scope(run);
 	choose_rights(run);
 	open_grants(run, dir);
-	if (run->args.quiet == 0)
-		printf("the shards may write to %s until all are done\n",
-		    run->target.path);
-	(void)fflush(stdout);
+	tell_ready(run);
 	for (;;) {
 		if (clock_ms() - looked_ms >= MARKS_MS) {
 			if (all_done(dir, plan))
@@ -292,7 +330,8 @@ sync_grants_end(void)
 	fd_close(&giving.grants);
 	fd_close(&giving.lock);
 	free(giving.scope);
-	giving.scope = NULL;
+	free(giving.told);
+	giving.scope = giving.told = NULL;
 }
 
 /* ---- taking -------------------------------------------------------------- */
@@ -310,7 +349,7 @@ set_target(struct xfer_target *t, const struct job_grant *g)
  * connection, or one in the place of a lost one, would take another grant: the
  * shard ends, and is tried again. */
 static void
-set_options(struct sync_args *a, uint32_t rights)
+set_options(struct sync_args *a, const struct job_grant *g)
 {
 	strlist_clear(&a->ssh);
 	direct_grant_options(&a->ssh);
@@ -322,7 +361,8 @@ set_options(struct sync_args *a, uint32_t rights)
 	a->connections_given = a->retry_given = true;
 	a->xfer.connections_max = 1;
 	a->xfer.retries = 0;
-	if ((rights & SFTP_MAY_READ) == 0)
+	a->xfer.verify |= g->verify;
+	if ((g->rights & SFTP_MAY_READ) == 0)
 		a->whole = 2;
 }
 
@@ -365,7 +405,7 @@ sync_grant_take(struct sync_run *run, int dir)
 			"others than you can use them" :
 			r == ERR_SYSTEM ? strerror(errno) : err_text(r));
 	set_target(&run->target, g);
-	set_options(&run->args, g->rights);
+	set_options(&run->args, g);
 	taken.ticket.kind = LOGIN_TICKET_GRANT;
 	taken.ticket.end_ms = clock_boot_ms() +
 	    DIRECT_GRANT_BEGIN_S * 1000;

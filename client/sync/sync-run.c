@@ -148,6 +148,14 @@ find_target(struct sync_run *run)
 		split_target(run);
 }
 
+void
+sync_need_target(struct sync_run *run)
+{
+	run->target_path = sync_host_path(run, &run->host, run->target.path);
+	if (kind_of(run, false, run->target_path) != SYNC_KIND_DIR)
+		make_target(run);
+}
+
 /* ---- scans -------------------------------------------------------------- */
 
 /* Scans borrow their paths, so these live as long as the run. Takes over

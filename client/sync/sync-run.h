@@ -178,6 +178,9 @@ void sync_hosts_turn(struct sync_run *run, int timeout_ms);
 /* --mkpath: makes the directories above the path at the target's host. An error
  * shows when the target itself is made. */
 void sync_make_parents(struct sync_run *run, const char *path);
+/* Sets the path of the target on another host, and makes the directory if it is
+ * not there. Ends the program if there can be none. */
+void sync_need_target(struct sync_run *run);
 /* sync-dests.c: finds the further directories of the target's host. If there
  * are any, the target's path is replaced by its real path. */
 void sync_dests_find(struct sync_run *run);

@@ -268,6 +268,7 @@ def test_without_grants(job):
     ("yes", ("--temp-dir=/tmp",), "--temp-dir is not here with --grant"),
     ("yes", ("--timeout=9",), "--timeout is not here with --grant"),
     ("yes", ("-z",), "-z is not here with --grant"),
+    ("yes", ("-K",), "-K is not here with --grant"),
     ("yes", (f"--sftp-server={hpn('sftp-server')}",), "--sftp-server is not here")])
 def test_refused(job, gives, options, says):
     j = job(gives=gives, options=("-a", *options))
