@@ -2,13 +2,16 @@
 """hpnsync --direct --verify: both hosts tell the digest of each file, and what
 differs, or of which nothing is told, does not get its place."""
 
+import signal
+from pathlib import Path
+
 import pytest
 from direct_hosts import NEEDED, lying
 from test_direct_sync import Sync, both, fill, push, same  # noqa: F401
 from test_sync import make
 
 import harness
-from harness import run
+from harness import LONG, run, start, wait_for
 
 pytestmark = NEEDED + [pytest.mark.skipif(
     not harness.have("hpn", "sync"), reason="hpnsync is not built")]
@@ -126,3 +129,32 @@ def test_a_server_without_digests(both):  # noqa: F811
     done = p.sync("-a", "--verify")
     assert done.rc == 4 and "--verify: the " in done.errors, done
     assert "server has no digests" in done.errors and not p.there_is()
+
+
+def test_a_run_that_is_told_to_end(push, tmp_path):  # noqa: F811
+    """It does not wait until the server has read 4 TiB."""
+    there = str(tmp_path / "b")
+    p = push(path=lying(tmp_path, PUSH + f"""
+import glob
+stage = glob.glob({there!r} + "/.hpnsync-direct-*/*")[0]
+open(f"{{stage}}/1", "wb").truncate(4 << 40)
+say(b"\\5" + struct.pack(">I", 1))
+told(1, right)
+"""))
+    with open(p.here / "a", "wb") as f:
+        f.truncate(4 << 40)
+    copy = start(p.sync_words("-a", "--verify"), stdout=-1, stderr=-1)
+    assert wait_for(lambda: reads_a_file(p.b)), copy.communicate()
+    copy.send_signal(signal.SIGINT)
+    out, errors = copy.communicate(timeout=LONG)
+    assert (copy.returncode, errors) == (20, b""), out
+    assert not p.there_is() and not p.stage()
+
+
+def reads_a_file(server):
+    """True if a process of the server's reads the file."""
+    for pid in server.connections():
+        for fd in Path(f"/proc/{pid}/fd").glob("*"):
+            if "/.hpnsync-direct-" in str(fd.resolve()):
+                return True
+    return False
