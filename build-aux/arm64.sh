@@ -16,9 +16,10 @@ trap 'exit 130' INT TERM HUP
 . "$top/build-aux/setup.sh"
 
 # Limits of qemu-user: no filter of system calls (remote starts hpnsshd), no
-# TCP_INFO, posix_spawn() of a missing program says that it has started, and the
-# title that the kernel shows of a process is qemu's (proc).
-not_here='sandbox remote tcp helper known-hosts-command p11-client proc'
+# TCP_INFO, posix_spawn() of a missing program says that it has started, a script
+# cannot be executed by its descriptor (programs), and the title that the kernel
+# shows of a process is qemu's (proc).
+not_here='sandbox remote tcp helper known-hosts-command p11-client proc programs'
 # These start programs of this build, which the kernel has to hand to qemu: it
 # does where a user namespace may mount binfmt_misc (Linux 6.7).
 starting='agent-tokens hostkeys sk-client'
