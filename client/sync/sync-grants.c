@@ -362,8 +362,10 @@ set_options(struct sync_args *a, const struct job_grant *g)
 	a->xfer.connections_max = 1;
 	a->xfer.retries = 0;
 	a->xfer.verify |= g->verify;
-	if ((g->rights & SFTP_MAY_READ) == 0)
+	if ((g->rights & SFTP_MAY_READ) == 0) {
 		a->whole = 2;
+		a->opts.also.listed = false; /* to go on with a part reads it */
+	}
 }
 
 static int

@@ -330,7 +330,7 @@ complete(struct sync_args *a)
 	if (a->files_from != NULL) {
 		/* As rsync: -R and -d, and -a without -r. */
 		a->relative = true;
-		o->dirs = true;
+		o->dirs = o->also.listed = true;
 		if (a->archive_recursive)
 			o->recursive = false;
 	}

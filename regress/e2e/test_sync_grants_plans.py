@@ -9,7 +9,7 @@ import resource
 import pytest
 import test_sync_grants
 from direct_hosts import NEEDED
-from test_sync_grants import SYNC, Job
+from test_sync_grants import BARE, SYNC, Job
 
 import harness
 from harness import ME, Client, hpn, run, start, wait_for
@@ -172,7 +172,7 @@ def test_no_room_for_grants(job, tmp_path):
 
 def test_a_directory_that_goes(job, tmp_path):
     j = job().plan("-a").give()
-    run(["rm", "-rf", j.grants]).ok()
+    assert wait_for(lambda: run(["rm", "-rf", j.grants]).rc == 0)
     status, said = j.over()
     assert status == 11 and "grants: No such file" in said
 
@@ -183,3 +183,27 @@ def test_a_server_that_goes(job):
     status, said = j.over()
     assert status == 12 and "connection lost" in said
     assert not list(j.grants.glob("grant-*"))
+
+
+def test_shards_that_are_killed(job):
+    """Each goes on with the part that the last one has left, and no second one
+    is made, which would stay for ever."""
+    j = job()
+    run(["rm", "-rf", *j.here.iterdir()]).ok()
+    (j.here / "d").mkdir()
+    (j.here / "d/big").write_bytes(os.urandom(6 << 20))
+    j.plan("-a", "--bwlimit=1M").give()
+    parts = []
+    for size in (0, 1 << 20, 2 << 20):
+        shard = start([SYNC, "--shard=1", "--job", j.place], env=BARE,
+                      stdout=-1, stderr=-1)
+        assert wait_for(lambda: any(
+            part.stat().st_size > size
+            for part in j.there.glob("d/.*part*"))), shard.communicate()
+        shard.kill()
+        assert shard.communicate()[1] == b""
+        parts = [part.name for part in j.there.glob("d/.*part*")]
+        assert parts == [".big.hpnpart"]
+        assert wait_for(lambda: len(j.server.connections()) <= 2)
+    j.all()
+    assert j.same()

@@ -19,6 +19,9 @@
 
 enum { PERMISSIONS = 0777 };
 
+/* Of names of a list it is tried to go on with a part from this size on: to
+ * look for one takes a round trip, and one that is left stays for ever. */
+enum { LISTED_RESUME_MIN = 1 << 20 };
 enum { PARTS_MAX = 256 }; /* names of parts of one directory that are
 			   * remembered */
 
@@ -440,7 +443,9 @@ take_file(struct sync_plan *p, const char *path,
 	if (for_dir) {
 		replace_dir(p, path, r, t);
 	} else {
-		r->resume = r->item.kind == WALK_FILE && has_part(p, path);
+		r->resume = r->item.kind == WALK_FILE &&
+		    (has_part(p, path) || (o->also.listed &&
+			r->item.size >= LISTED_RESUME_MIN));
 		if (p->alone || !sync_basis_takes(p, r))
 			sync_emit(p, r);
 	}

@@ -45,6 +45,8 @@ struct sync_opts {
 	struct {
 		bool xattrs, acls, executability; /* -X -A -E */
 		bool recall; /* --recall: read files that lie on a tape */
+		bool listed; /* only names of a list are scanned, so nothing
+			      * tells of parts */
 	} also;
 	struct {
 		bool dir_times, link_times; /* -O -J */
