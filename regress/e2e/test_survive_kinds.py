@@ -139,15 +139,20 @@ def test_agent(private, tmp_path, keys):
             assert comments(session.shown) == [agent.comment]
 
 
-def test_jump_host(make_server, tmp_path):
-    """The connection to the jump host is lost, and with it that through it:
-    both are made anew."""
+@pytest.mark.parametrize("jump", ["hpn", pytest.param(
+    "stock", marks=pytest.mark.skipif(not harness.stock("sshd"),
+                                      reason="no stock sshd"))])
+def test_jump_host(make_server, tmp_path, jump):
+    """The connection to the jump host, which need not be ours, is lost, and
+    with it that through it: both are made anew."""
     server = make_server(YES)
-    with through(server) as proxy:
+    jump = make_server(kind="stock") if jump == "stock" else server
+    with through(jump) as proxy:
         known = tmp_path / "known"
-        keys = server.known_hosts.read_text().split(" ", 1)[1]
-        known.write_text("".join(f"[127.0.0.1]:{port} {keys}\n"
-                                 for port in (proxy.port, server.port)))
+        known.write_text("".join(
+            f"[127.0.0.1]:{port} {keys}\n" for port, s in (
+                (proxy.port, jump), (server.port, server))
+            for keys in [s.known_hosts.read_text().split(" ", 1)[1]]))
         config = tmp_path / "config"
         config.write_text(
             f"Host jump\nPort {proxy.port}\n"
