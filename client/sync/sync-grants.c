@@ -175,7 +175,7 @@ make_grant(struct given *g)
 	} else if ((r = publish(g, key)) != 0) {
 		error = errno;
 		(void)direct_grant_end(&g->grant);
-		if (r != ERR_SYSTEM || error == ENOENT || error == ESTALE)
+		if (r != ERR_SYSTEM || job_is_gone(error))
 			sync_die(giving.run, SYNC_EXIT_OUTPUT, "grants",
 			    r != ERR_SYSTEM ? err_text(r) : strerror(error));
 		try_later(strerror(error));
