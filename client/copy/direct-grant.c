@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "client/copy/remote.h"
 #include "client/sshclient.h"
@@ -30,6 +31,18 @@ direct_grant_options(struct strlist *ssh)
 {
 	for (size_t i = 0; i < ARRAY_LEN(options); i++)
 		xstrlist_add(ssh, options[i]);
+}
+
+void
+direct_grant_ticket(struct login_ticket *t,
+    const uint8_t name[LOGIN_TICKET_NAME_LEN], const struct key *key,
+    struct span hostkey, uint64_t ms)
+{
+	*t = (struct login_ticket){ .kind = LOGIN_TICKET_GRANT,
+		.end_ms = clock_boot_ms() + ms,
+		.signer = key,
+		.hostkey = hostkey };
+	memcpy(t->name, name, sizeof t->name);
 }
 
 /* What answers write to outlives them, so each is waited for. */

@@ -16,6 +16,7 @@
 #include "client/auth/login-tickets.h"
 #include "client/copy/direct-wire.h"
 
+struct key;
 struct remote;
 
 /* Begin with the first three set, and the rest zero. */
@@ -40,6 +41,11 @@ enum {
 
 /* Adds options for an hpnssh that logs in by a grant alone. */
 void direct_grant_options(struct strlist *ssh);
+/* Sets the ticket of who has got a grant of that name, for ms from now on. The
+ * key and the host key's blob are borrowed. */
+void direct_grant_ticket(struct login_ticket *t,
+    const uint8_t name[LOGIN_TICKET_NAME_LEN], const struct key *key,
+    struct span hostkey, uint64_t ms);
 /* Asks for a grant, which the owner of that public key gets, for the directory
  * `scope` with these rights (xfer/sftp/sftp-rights.h), and for so many
  * connections altogether. 0; ERR_UNSUPPORTED: the host runs no hpnsshd that

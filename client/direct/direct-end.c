@@ -390,11 +390,8 @@ direct_end_begin(struct direct_end **out, struct scp *scp,
 		scp->xfer.summed = on_summed;
 	watch(e);
 	set_targets(e, scp);
-	memcpy(e->grant.name, e->job.grant, sizeof e->grant.name);
-	e->grant.kind = LOGIN_TICKET_GRANT;
-	e->grant.end_ms = clock_boot_ms() + LIFE_MS;
-	e->grant.signer = e->key;
-	e->grant.hostkey = buf_span(&e->job.hostkey);
+	direct_grant_ticket(&e->grant, e->job.grant, e->key,
+	    buf_span(&e->job.hostkey), LIFE_MS);
 	scp->grant = &e->grant;
 	*targets = e->targets;
 	*n = e->n;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "client/copy/direct-wire.h"
 #include "client/sync/sync-run.h"
 #include "xfer/sftp/sftp-engine.h"
 
@@ -62,7 +63,7 @@ on_digest(void *arg, const struct sftp_reply *reply)
 	else if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_digests(&body, 1, &theirs) != 0)
 		end(a, "its server has told no digest of it");
-	else if (memcmp(theirs, a->file->sum, SYNC_DIGEST) != 0)
+	else if (memcmp(theirs, a->file->sum, DIRECT_SUM_LEN) != 0)
 		end(a, "differs at the two hosts");
 	else
 		end(a, NULL);

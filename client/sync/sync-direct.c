@@ -43,7 +43,7 @@ struct sync_staged {
 	bool told; /* the other program says that it is there */
 	bool come; /* it is there, with the size of the plan */
 	bool summed; /* sum is there: the digest that the other program tells */
-	uint8_t sum[SYNC_DIGEST];
+	uint8_t sum[DIRECT_SUM_LEN];
 	char *path; /* owned; in the stage, as the session names it */
 	char *why;  /* owned; why it has not come, as was told; NULL: unknown */
 	const char *differs; /* static; why it is not to get its place though

@@ -408,12 +408,8 @@ sync_grant_take(struct sync_run *run, int dir)
 			r == ERR_SYSTEM ? strerror(errno) : err_text(r));
 	set_target(&run->target, g);
 	set_options(&run->args, g);
-	taken.ticket.kind = LOGIN_TICKET_GRANT;
-	taken.ticket.end_ms = clock_boot_ms() +
-	    DIRECT_GRANT_BEGIN_S * 1000;
-	taken.ticket.signer = g->key;
-	taken.ticket.hostkey = buf_span(&g->hostkey);
-	memcpy(taken.ticket.name, g->grant, sizeof taken.ticket.name);
+	direct_grant_ticket(&taken.ticket, g->grant, g->key,
+	    buf_span(&g->hostkey), DIRECT_GRANT_BEGIN_S * 1000);
 }
 
 uint32_t

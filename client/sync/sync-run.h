@@ -302,9 +302,8 @@ void sync_extra_free(struct sync_extra *x); /* x may be NULL */
  * time, and sets why of each: NULL, if it is that of the sum, else what is
  * wrong (static). A run that is to end asks for no more of them. Ends the
  * program if the session ends. */
-enum { SYNC_DIGEST = 32 }; /* bytes, SHA-256 */
 struct sync_compared {
-	const uint8_t *sum;
+	const uint8_t *sum; /* DIRECT_SUM_LEN bytes */
 	char *path; /* as the session names it */
 	const char **why;
 };
