@@ -34,7 +34,8 @@ enum {
 };
 
 /* argv[0] of an hpnsshd-auth that was started in advance: MONITOR_FD_SOCKET is
- * then a socket over which the descriptor of the connection arrives. */
+ * closed then, and the descriptor of the connection arrives over
+ * MONITOR_FD_MONITOR. */
 #define MONITOR_NAME_WAITS "hpnsshd-auth: [waiting]"
 
 enum monitor_request {

@@ -135,30 +135,26 @@ on_turn(void *arg)
 	return false;
 }
 
-/* Goes on over the connection c. received: number of messages of this session
- * that the client has received. */
+/* Makes the new connection of what another monitor has handed over. */
 static int
-go_on(struct session_survive *s, const struct survive_connection *c,
-    uint64_t received)
+unpack(struct session_survive *s, const struct survive_connection *c,
+    struct packet **fresh, struct kex **kex)
 {
 	struct rd packet_state = rd_from_buf(&c->packet_state);
 	struct rd kex_state = rd_from_buf(&c->kex_state);
 	const int fd = s->p.serve->socket_fd;
-	struct packet *fresh;
-	struct kex *kex = NULL;
 	int r;
 
+	loop_cancel(s->p.loop, s->drop_timer);
+	s->drop_timer = NULL;
 	if (sock_copy_to(c->fd, fd) == -1)
 		return ERR_SYSTEM;
-	if ((fresh = packet_new(fd, fd, true)) == NULL)
+	if ((*fresh = packet_new(fd, fd, true)) == NULL)
 		return ERR_NOMEM;
-	if ((r = s->p.new_kex(s->p.arg, fresh, &kex)) == 0 &&
-	    (r = packet_import(fresh, &packet_state)) == 0 &&
-	    (r = kex_import(kex, &kex_state)) == 0 &&
-	    (r = packet_authenticated(fresh)) == 0)
-		r = connection_resume(s->p.connection, fresh, kex, received);
-	kex_free(kex);
-	packet_free(fresh);
+	if ((r = s->p.new_kex(s->p.arg, *fresh, kex)) == 0 &&
+	    (r = packet_import(*fresh, &packet_state)) == 0 &&
+	    (r = kex_import(*kex, &kex_state)) == 0)
+		r = packet_authenticated(*fresh);
 	return r;
 }
 
@@ -172,15 +168,15 @@ settle_later(struct session_survive *s)
 	return loop_on_turn(s->p.loop, on_turn, s);
 }
 
+/* Goes on over the new connection. received: number of messages of this session
+ * that the client has received. */
 static int
-take(struct session_survive *s, const struct survive_connection *c,
+go_on(struct session_survive *s, struct packet *fresh, struct kex *kex,
     uint64_t received)
 {
-	int r;
+	int r = connection_resume(s->p.connection, fresh, kex, received);
 
-	loop_cancel(s->p.loop, s->drop_timer);
-	s->drop_timer = NULL;
-	if ((r = go_on(s, c, received)) != 0)
+	if (r != 0)
 		return r;
 	s->waits = false;
 	if ((r = settle_later(s)) == 0)
@@ -190,24 +186,33 @@ take(struct session_survive *s, const struct survive_connection *c,
 }
 
 /* The monitor of the next connection may end, or be stopped, before it has
- * handed all of it over: then the session waits for another one. */
+ * handed all of it over, and what it hands over is the work of an hpnsshd-auth
+ * that its client may have taken over. Then the session waits for another
+ * one. */
 static int
 attach(struct session_survive *s, int sock, uint64_t received)
 {
 	const struct timeval wait = { .tv_sec = WAIT_S };
 	struct survive_connection c;
+	struct packet *fresh = NULL;
+	struct kex *kex = NULL;
 	int r;
 
 	if (!s->waits)
 		return ERR_PROTOCOL;
 	(void)setsockopt(sock, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait);
-	if ((r = survive_receive_connection(sock, &c)) == 0) {
-		r = take(s, &c, received);
+	r = survive_receive_connection(sock, &c);
+	if (r == 0 && (r = unpack(s, &c, &fresh, &kex)) != 0)
+		drop_socket(s);
+	if (r == 0) {
+		r = go_on(s, fresh, kex, received);
 	} else {
 		log_verbose("another connection is not handed over: %s",
 		    err_text(r));
 		r = say(s, SURVIVE_DETACHED, 0);
 	}
+	kex_free(kex);
+	packet_free(fresh);
 	survive_connection_clear(&c);
 	return r;
 }
