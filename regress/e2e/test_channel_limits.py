@@ -36,6 +36,12 @@ def open_forward(w, number, port):
     return r.u32()
 
 
+def with_descriptors(most):
+    """A command line that runs another with so many. This process itself may
+    have more open, as it keeps servers for other tests."""
+    return ["sh", "-c", f'ulimit -Sn {most} && exec "$@"', "sh"]
+
+
 def test_a_thousand_forwards(make_server, keys):
     """All are open at the same time, though the server was started with fewer
     descriptors; idle they take little memory, and each one works."""
@@ -43,11 +49,8 @@ def test_a_thousand_forwards(make_server, keys):
     need = 2 * MANY + 200
     if hard < need:
         pytest.skip("the system allows too few descriptors")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))
-    try:
-        server = make_server("")
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, need), hard))
+    server = make_server("", within=with_descriptors(256))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, need), hard))
     target = socket.create_server(("127.0.0.1", 0), backlog=128)
     far = []
     w = connect(server).login(ME, load_key(keys.path("ed25519")))
@@ -77,17 +80,12 @@ def test_a_thousand_forwards(make_server, keys):
 
 def test_limit_of_descriptors_is_not_passed_on(make_server):
     """What runs in a session, or for hpnssh, has the limit that there was."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (300, hard))
-    try:
-        server = make_server("")
-        client = Client("hpn", server)
-        assert client.ssh("ulimit -Sn").text == "300\n"
-        done = client.ssh("true", options=[
-            "PermitLocalCommand=yes", "LocalCommand=ulimit -Sn"])
-        assert done.text == "300\n"
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    server = make_server("", within=with_descriptors(300))
+    client = Client("hpn", server)
+    assert client.ssh("ulimit -Sn").text == "300\n"
+    done = harness.run([*with_descriptors(300), *client.ssh_args(
+        "PermitLocalCommand=yes", "LocalCommand=ulimit -Sn"), "true"])
+    assert done.text == "300\n"
 
 
 # ---- timeouts ----------------------------------------------------------
