@@ -199,6 +199,7 @@ grant = grants.Grant(None, name, key)
 wire.send(grants.request(wire, grant, user=user))
 wire.expect(USERAUTH_SUCCESS)
 sftp = grants.Sftp(wire)
+assert sftp.began
 {code}
 """
 

@@ -66,6 +66,7 @@ def test_two_runs_at_a_time(push, other, options):  # noqa: F811
 
 HELD = r"""
 import os, time
+open({here!r}, "w").close()
 for i in range(1500):
     if os.path.exists({gone!r}):
         break
@@ -82,12 +83,12 @@ if sent:
 def test_another_run_deletes_the_stage(push, tmp_path):  # noqa: F811
     """It takes the stage for what a killed run has left. The run that it was of
     fails, without a file that is half, and does not say that it left any."""
-    go = tmp_path / "go"
-    p = push(path=lying(tmp_path, HELD.format(gone=str(go))))
+    here, go = tmp_path / "here", tmp_path / "go"
+    p = push(path=lying(tmp_path, HELD.format(here=str(here), gone=str(go))))
     make(p.here, {"f": "right"})
     make(p.there, {"f": "old"})
     held = start(p.sync_words("-a"), stdout=-1, stderr=-1)
-    assert harness.wait_for(p.stage)
+    assert harness.wait_for(here.exists) and p.stage()
     run(plain(p, "-a", "--delete")).ok()
     assert p.there_is() == {"f": b"right"} and p.stage() == []
     go.write_text("")
