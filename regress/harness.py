@@ -800,7 +800,10 @@ class Server:
     def stop(self):
         if self.process is None:
             return
-        for pid in self.connections():
+        below = descendants(self.process.pid).items() if self.within else ()
+        # strace as the command line outside of it would not pass it on.
+        listener = [pid for pid, (_, name) in below if name == "hpnsshd"]
+        for pid in [*self.connections(), *listener]:
             try:
                 os.kill(pid, signal.SIGTERM)
             except (ProcessLookupError, PermissionError):
