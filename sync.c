@@ -84,6 +84,11 @@ read_names(char **names, int n)
 		usage("--report is about a copy: not with --check");
 	if (run.args.report.path != NULL && run.args.opts.dry_run)
 		usage("--report is about a copy: not with --dry-run");
+	if (run.args.receipt != NULL &&
+	    run.args.given.direct == SYNC_DIRECT_NO)
+		usage("--receipt is of copies with --direct");
+	if (run.args.receipt != NULL && run.args.opts.dry_run)
+		usage("--receipt is of a copy: not with --dry-run");
 	if (run.args.check == NULL && n < 2)
 		usage("a source and a target are needed; usage: [option ...] "
 		    "source ... target");

@@ -5,22 +5,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
-#include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "client/copy/direct-receipt.h"
 #include "client/copy/direct-tree.h"
 #include "client/copy/scp-asks.h"
-#include "crypto/digest.h"
-#include "keys/key.h"
-#include "xfer/whole-file.h"
 
 enum {
 	AT_ONCE = 64, /* files that a digest is asked for at a time */
 	FILES_MAX = 8 * 1000 * 1000,
 	PATH_BYTES = 4096,
-	RECEIPT_VERSION = 1,
 };
 #define SPOOL_MAX (UINT64_C(4) << 30) /* bytes of what that host tells */
 
@@ -28,8 +23,7 @@ struct direct_sums {
 	struct scp *scp;
 	bool pull;
 	const char *path; /* of the receipt; NULL: none */
-	struct whole_file *receipt;
-	struct digest *digest; /* of the receipt's bytes */
+	struct direct_receipt *receipt;
 	/* What was told, as messages with their length in front: it can be
 	 * more than memory has room for. */
 	FILE *spool;
@@ -41,22 +35,9 @@ struct direct_sums {
 	struct path_set told; /* paths that were told, each with the number
 			       * of the last message about it */
 	uint64_t files;
-	bool begun; /* the beginning of the receipt was written */
-	char began[32];
 };
 
 /* ---- what the one host tells ------------------------------------------ */
-
-static void
-now_text(char text[32])
-{
-	time_t now = time(NULL);
-	struct tm tm;
-
-	if (gmtime_r(&now, &tm) == NULL ||
-	    strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		text[0] = '\0';
-}
 
 struct direct_sums *
 direct_sums_new(struct scp *scp, const char *receipt, bool pull)
@@ -66,15 +47,12 @@ direct_sums_new(struct scp *scp, const char *receipt, bool pull)
 	s->scp = scp;
 	s->pull = pull;
 	s->path = receipt;
-	now_text(s->began);
 	s->spool = tmpfile();
 	if (s->spool == NULL)
 		scp_die(scp, "a temporary file", strerror(errno));
 	if (receipt != NULL &&
-	    whole_file_create(&s->receipt, receipt, 0666) != 0)
+	    direct_receipt_new(&s->receipt, receipt, pull) != 0)
 		scp_refuse(scp, receipt, strerror(errno));
-	if (digest_new(&s->digest, DIGEST_SHA256) != 0)
-		fatal("%s", err_text(ERR_CRYPTO));
 	return s;
 }
 
@@ -137,144 +115,36 @@ direct_sums_take(struct direct_sums *s, struct span message)
 
 /* ---- the receipt -------------------------------------------------------- */
 
-static void
-put_fingerprint(struct buf *b, const char *name, struct span blob)
-{
-	struct key *k = NULL;
-	char *text = key_from_blob(blob, &k) == 0 ?
-	    key_fingerprint(k, DIGEST_SHA256) : NULL;
-
-	if (text != NULL)
-		json_put_text(b, name, text);
-	free(text);
-	key_free(k);
-}
-
-static void
-write_out(struct direct_sums *s, struct buf *b)
-{
-	if (buf_err(b) != 0)
-		fatal("%s", err_text(buf_err(b)));
-	if (s->receipt != NULL)
-		whole_file_write(s->receipt, buf_data(b), buf_len(b));
-	if (digest_update(s->digest, buf_data(b), buf_len(b)) != 0)
-		fatal("%s", err_text(ERR_CRYPTO));
-	buf_clear(b);
-}
-
-/* Writes one of the two hosts, with what is known of it. */
-static void
-put_host(struct buf *b, const char *name, const char *host, const char *user,
-    int port, struct span hostkey)
-{
-	json_put_key(b, name);
-	buf_printf(b, "{\"host\":");
-	json_put_string(b, host);
-	if (user != NULL)
-		json_put_text(b, "user", user);
-	if (port != 0)
-		json_put_number(b, "port", (uint64_t)port);
-	put_fingerprint(b, "hostkey", hostkey);
-	buf_printf(b, "}");
-}
-
-/* The host that tells, as the user has named it: hpnssh connects to it. */
-static void
-put_teller(struct buf *b, const char *name, const struct direct_parties *who)
-{
-	const struct xfer_target *t = who->teller;
-
-	put_host(b, name, t->host, t->user, t->port, (struct span){ NULL, 0 });
-}
-
-static void
-put_asked(struct buf *b, const char *name, const struct direct_parties *who)
-{
-	put_host(b, name, who->host, who->user, who->port, who->hostkey);
-}
-
-static void
-begin_receipt(struct direct_sums *s, const struct direct_parties *who,
-    const char *directory)
-{
-	struct buf b = { 0 };
-
-	buf_printf(&b, "{\"receipt\":%d", RECEIPT_VERSION);
-	json_put_text(&b, "direct", s->pull ? "pull" : "push");
-	json_put_text(&b, "began", s->began);
-	(s->pull ? put_asked : put_teller)(&b, "from", who);
-	(s->pull ? put_teller : put_asked)(&b, "to", who);
-	json_put_key(&b, "grant");
-	buf_printf(&b, "{\"directory\":");
-	json_put_string(&b, directory);
-	put_fingerprint(&b, "key", who->key);
-	buf_printf(&b, "}");
-	json_put_key(&b, "files");
-	buf_printf(&b, "[");
-	s->begun = true;
-	write_out(s, &b);
-}
-
-static void
-put_digest(struct buf *b, const char *name, const uint8_t *digest)
-{
-	char *text = str_hex(digest, SCP_ASK_DIGEST_LEN);
-
-	if (text == NULL)
-		fatal("%s", err_text(ERR_NOMEM));
-	json_put_text(b, name, text);
-	free(text);
-}
-
-/* Writes one file. place: its path at the host that is asked: where it belongs,
- * or, with pull, is. told: the digest that the other host has told; ask: the
- * answer of the host that is asked. */
+/* Writes one file. place: its path at the host that is asked. told: the digest
+ * that the other host has told; ask: the answer of the host that is asked. */
 static void
 put_file(struct direct_sums *s, const char *place, const uint8_t *told,
     const struct scp_ask *ask)
 {
-	struct buf b = { 0 };
+	const bool is = ask->status == 0;
+	const struct direct_receipt_file f = { .path = place, .told = told,
+		.asked = is ? ask->digest : NULL,
+		.has_size = is && (ask->attrs.flags & SFTP_A_SIZE) != 0,
+		.size = ask->attrs.size };
 
-	buf_printf(&b, "%s\n{\"path\":", s->files > 0 ? "," : "");
-	json_put_string(&b, place);
-	put_digest(&b, s->pull ? "target" : "source", told);
-	if (ask->status == 0) {
-		if ((ask->attrs.flags & SFTP_A_SIZE) != 0)
-			json_put_number(&b, "size", ask->attrs.size);
-		put_digest(&b, s->pull ? "source" : "target", ask->digest);
-	}
-	buf_printf(&b, "}");
-	write_out(s, &b);
+	direct_receipt_put(s->receipt, &f);
 }
 
 bool
 direct_sums_end(struct direct_sums *s, bool made,
     uint8_t digest[DIRECT_SUM_LEN])
 {
-	struct buf b = { 0 };
-	char now[32];
+	int r;
 
 	if (s == NULL)
 		return false;
-	made &= s->begun;
-	now_text(now);
-	buf_printf(&b, "\n]");
-	json_put_text(&b, "ended", now);
-	json_put_bool(&b, "whole", !s->scp->failed);
-	buf_printf(&b, "}\n");
-	write_out(s, &b);
-	if (digest_final(s->digest, digest) != 0)
-		fatal("%s", err_text(ERR_CRYPTO));
-	digest_free(s->digest);
-	if (whole_file_end(s->receipt, made) != 0 && made) {
+	r = direct_receipt_end(s->receipt, made, !s->scp->failed, digest);
+	if (r == ERR_SYSTEM)
 		scp_report(s->scp, NULL, s->path, strerror(errno));
-		made = false;
-	}
-	made &= s->path != NULL;
 	fclose(s->spool);
 	path_set_clear(&s->told);
 	free(s);
-	return made;
+	return r == 0;
 }
 
 /* ---- what the other host has ------------------------------------------ */
@@ -404,9 +274,10 @@ hold_untold(struct direct_sums *s, struct direct_places *p)
 
 bool
 direct_sums_check(struct direct_sums *s, struct direct_places *p,
-    const struct direct_parties *who)
+    const struct direct_parties *who, struct span key)
 {
-	begin_receipt(s, who, p->inner);
+	direct_receipt_begin(s->receipt, who);
+	direct_receipt_grant(s->receipt, key, p->inner);
 	if (fflush(s->spool) != 0 || fseek(s->spool, 0, SEEK_SET) != 0)
 		scp_die(s->scp, "a temporary file", strerror(errno));
 	if (s->broken != NULL)

@@ -17,19 +17,8 @@
 #include "client/copy/direct-places.h"
 #include "client/copy/direct-wire.h"
 
+struct direct_parties;
 struct direct_sums;
-struct whole_file;
-
-/* Who takes part, for the receipt; all is borrowed. */
-struct direct_parties {
-	const struct xfer_target *teller; /* where digests are told from */
-	/* The other host, which gave the grant. It is asked for the digests of
-	 * its files, to compare them with those that were told. */
-	const char *host, *user;
-	int port;
-	struct span hostkey;
-	struct span key; /* that the grant is bound to */
-};
 
 /* Begins the sums of a copy. receipt: path of the file for them (NULL: none),
  * which has another name until it is whole. pull: the target's host tells. Ends
@@ -40,10 +29,10 @@ struct direct_sums *direct_sums_new(struct scp *scp, const char *receipt,
 void direct_sums_take(struct direct_sums *s, struct span message);
 /* Asks the other host (p->to) about all that was told, below p->inner there,
  * and notes in p what is not to be moved: what differs, and files that nothing
- * was told of. p must not outlive s. False: nothing is moved, which was
- * reported. */
+ * was told of. who and key, that of the grant, are for the receipt. p must not
+ * outlive s. False: nothing is moved, which was reported. */
 bool direct_sums_check(struct direct_sums *s, struct direct_places *p,
-    const struct direct_parties *who);
+    const struct direct_parties *who, struct span key);
 /* The number of files that a digest was told of. */
 uint64_t direct_sums_files(const struct direct_sums *s);
 /* Gives the receipt its name, with how the copy has ended; frees s. made: there

@@ -13,6 +13,7 @@
 #include "client/copy/direct-places.h"
 #include "client/copy/direct-program.h"
 #include "client/copy/direct-progress.h"
+#include "client/copy/direct-receipt.h"
 #include "client/copy/direct-sums.h"
 #include "client/copy/direct-wire.h"
 #include "client/copy/scp-asks.h"
@@ -221,16 +222,10 @@ catch_interrupts(struct direct *d)
 static bool
 check_sums(struct direct *d, const struct xfer_target *teller)
 {
-	const struct remote *r = d->giver->remote;
-	const struct client_conf *conf = remote_conf(r);
-	const struct direct_parties who = { .teller = teller,
-		.host = conf->host.hostname,
-		.user = conf->host.user,
-		.port = conf->host.port,
-		.hostkey = sshclient_hostkey(remote_client(r, 0)),
-		.key = d->program.key };
+	const struct direct_parties who = direct_parties_of(d->giver->remote,
+	    teller);
 
-	return direct_sums_check(d->sums, &d->places, &who);
+	return direct_sums_check(d->sums, &d->places, &who, d->program.key);
 }
 
 /* --verify and --receipt ask the host that gives the grant for digests of its

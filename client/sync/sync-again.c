@@ -262,6 +262,8 @@ sync_again_may(const struct sync_run *run, int err)
 
 	return (err == ERR_CLOSED || err == ERR_TIMEOUT) && was_up &&
 	    !run->both_here && run->args.check == NULL && !run->stop &&
+	    /* What the first try has moved would have no line. */
+	    run->args.receipt == NULL &&
 	    !run->tries_over && !would_lose(&run->args.opts) &&
 	    (again.used < retries(run) || again.worked > 0) &&
 	    retries(run) > 0 && again.all < ALL_MAX &&

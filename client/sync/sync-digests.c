@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "client/copy/direct-wire.h"
 #include "client/sync/sync-run.h"
 #include "xfer/sftp/sftp-engine.h"
 
@@ -52,6 +51,17 @@ end(struct asked *a, const char *why)
 }
 
 static void
+compare(struct asked *a, const uint8_t *theirs)
+{
+	const struct sync_compared *f = a->file;
+
+	memcpy(f->theirs->sum, theirs, sizeof f->theirs->sum);
+	f->theirs->is = true;
+	end(a, memcmp(theirs, f->sum->sum, sizeof f->sum->sum) != 0 ?
+		"differs at the two hosts" : NULL);
+}
+
+static void
 on_digest(void *arg, const struct sftp_reply *reply)
 {
 	struct asked *a = arg;
@@ -63,10 +73,8 @@ on_digest(void *arg, const struct sftp_reply *reply)
 	else if (reply->err != 0 || reply->type != SFTP_EXTENDED_REPLY ||
 	    sftp_get_digests(&body, 1, &theirs) != 0)
 		end(a, "its server has told no digest of it");
-	else if (memcmp(theirs, a->file->sum, DIRECT_SUM_LEN) != 0)
-		end(a, "differs at the two hosts");
 	else
-		end(a, NULL);
+		compare(a, theirs);
 }
 
 static void

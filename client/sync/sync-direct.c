@@ -42,8 +42,8 @@ struct sync_staged {
 	const struct xfer_order *order; /* borrowed */
 	bool told; /* the other program says that it is there */
 	bool come; /* it is there, with the size of the plan */
-	bool summed; /* sum is there: the digest that the other program tells */
-	uint8_t sum[DIRECT_SUM_LEN];
+	struct sync_sum sum;    /* that the other program tells */
+	struct sync_sum theirs; /* of the host that has given the grant */
 	char *path; /* owned; in the stage, as the session names it */
 	char *why;  /* owned; why it has not come, as was told; NULL: unknown */
 	const char *differs; /* static; why it is not to get its place though
@@ -137,12 +137,14 @@ sync_direct_begin(struct sync_run *run)
 	uint64_t random[2];
 
 	d->pull = run->args.given.direct == SYNC_DIRECT_PULL;
-	d->verify = run->args.xfer.verify || run->host.copy.verify;
+	d->verify = run->args.xfer.verify || run->host.copy.verify ||
+	    run->receipt != NULL;
 	/* The host that gives the grant is asked for the digests of its
 	 * files. */
 	if (d->verify &&
 	    !sftp_has(sync_end_of(run, d->pull)->s, SFTP_EXT_CHECK_FILE))
-		sync_die(run, SYNC_EXIT_REFUSED, "--verify", d->pull ?
+		sync_die(run, SYNC_EXIT_REFUSED, run->receipt != NULL ?
+			"--receipt" : "--verify", d->pull ?
 			"the source's server has no digests" :
 			"the target's server has no digests");
 	rand_bytes(random, sizeof random);
@@ -154,6 +156,7 @@ sync_direct_begin(struct sync_run *run)
 	xstrlist_add(&run->dests_inside, d->outer);
 	d->run = run;
 	run->direct = d;
+	sync_receipt_who(run);
 }
 
 void
@@ -362,16 +365,16 @@ compare_all(struct sync_direct *d, const char *top)
 
 	for (size_t i = 0; i < d->n; i++) {
 		f = &d->files[i];
-		if (f->come && !f->summed)
+		if (f->come && !f->sum.is)
 			f->differs = d->pull ?
 			    "the target's host has told no digest of it" :
 			    "the source's host has told no digest of it";
-		if (f->come && f->summed)
-			v[n++] = (struct sync_compared){ .sum = f->sum,
+		if (f->come && f->sum.is)
+			v[n++] = (struct sync_compared){ .sum = &f->sum,
 				.path = d->pull ?
 				    sync_path_below(top, f->order->local) :
 				    xstrdup(f->path),
-				.why = &f->differs };
+				.why = &f->differs, .theirs = &f->theirs };
 	}
 	sync_compare(run, sync_end_of(run, d->pull), v, n);
 	for (size_t i = 0; i < n; i++)
@@ -412,11 +415,11 @@ take_sum(struct sync_direct *d, struct rd *r)
 	struct sync_staged *f;
 
 	if (rd_end(r) != 0 || number == 0 || number > d->n ||
-	    sum.len != sizeof f->sum)
+	    sum.len != sizeof f->sum.sum)
 		return;
 	f = &d->files[number - 1];
-	memcpy(f->sum, sum.p, sizeof f->sum);
-	f->summed = true;
+	memcpy(f->sum.sum, sum.p, sizeof f->sum.sum);
+	f->sum.is = true;
 }
 
 static void
@@ -492,7 +495,7 @@ bring(struct bringer *b, const char *top)
 static const char *
 try(struct bringer *b, const char *source, const char *stage)
 {
-	const struct sync_run *run = b->d->run;
+	struct sync_run *run = b->d->run;
 	const uint32_t rights = SFTP_MAY_LIST | (b->d->pull ? SFTP_MAY_READ :
 		SFTP_MAY_MAKE | SFTP_MAY_CHANGE);
 	int r;
@@ -516,6 +519,8 @@ try(struct bringer *b, const char *source, const char *stage)
 		return b->d->pull ?
 		    "the source's host gives no grant (TransferGrants)" :
 		    "the target's host gives no grant (TransferGrants)";
+	sync_receipt_grant(run, &b->grant, b->program.key,
+	    b->d->pull ? source : stage);
 	r = bring(b, b->d->pull ? stage : source);
 	if (!direct_grant_end(&b->grant))
 		return "it does not end: the other host may still write "
@@ -571,16 +576,21 @@ fill_stage(struct sync_direct *d, const char *top)
 		compare_all(d, top);
 }
 
+struct planned {
+	struct xfer_order order;
+	struct sync_staged *file; /* its data; NULL: it has none */
+};
+
 /* Orders that are carried out together, of which the plan keeps what they point
  * to until they are done. */
 struct batch {
 	struct sync_direct *d;
-	struct xfer_order *v;
+	struct planned *v;
 	size_t n, room;
 	size_t files, bytes; /* files whose data has to come; of their paths */
 	const char *top;     /* that these files are below */
 	size_t at;	     /* the next one to be given out */
-	size_t file;	     /* the number of files before it */
+	size_t file;	     /* the next one to get its attributes */
 };
 
 /* ---- batches ------------------------------------------------------------- */
@@ -619,7 +629,7 @@ add(struct batch *b, const struct xfer_order *o)
 		b->v = reallocarray(b->v, b->room, sizeof *b->v);
 		sync_must(b->v == NULL ? ERR_NOMEM : 0);
 	}
-	b->v[b->n++] = *o;
+	b->v[b->n++] = (struct planned){ .order = *o };
 	if (!is_data(o))
 		return;
 	b->top = o->top;
@@ -729,19 +739,29 @@ tell_not_come(struct sync_direct *d, const char *path, const char *why)
 	sync_tell_report(d->run, NULL, path, why);
 }
 
+/* Has the receipt a file that has its place, or does not get it. */
+static void
+note_file(struct sync_run *run, const struct planned *p, bool placed)
+{
+	const struct sync_staged *f = p->file;
+
+	if (f == NULL || (!f->sum.is && !f->theirs.is))
+		return;
+	sync_receipt_file(run, &p->order, f->sum.is ? f->sum.sum : NULL,
+	    f->theirs.is ? f->theirs.sum : NULL, placed);
+}
+
 /* A file that has not come, or a delete after a failure. True: there is nothing
  * to be done. */
 static bool
-is_void(struct batch *b, struct xfer_order *o)
+is_void(struct sync_direct *d, const struct planned *p, struct xfer_order *o)
 {
-	struct sync_direct *d = b->d;
 	struct sync_run *run = d->run;
 	bool is_delete = o->kind == XFER_ORDER_DELETE ||
 	    o->kind == XFER_ORDER_DELETE_DIR;
-	const struct sync_staged *f;
+	const struct sync_staged *f = p->file;
 
-	if (is_data(o)) {
-		f = &d->files[b->file++];
+	if (f != NULL) {
 		o->link = f->path;
 		o->link_moves = true;
 		if (f->come)
@@ -771,11 +791,16 @@ next_order(void *arg, struct xfer_order *out)
 {
 	struct batch *b = arg;
 
+	const struct planned *p;
+
 	while (b->at < b->n) {
-		*out = b->v[b->at++];
-		if (!is_void(b, out))
+		p = &b->v[b->at];
+		*out = p->order;
+		out->id = b->at++;
+		if (!is_void(b->d, p, out))
 			return 1;
-		sync_plan_done(b->d->run->plan, out->id, false, 0);
+		note_file(b->d->run, p, false);
+		sync_plan_done(b->d->run->plan, p->order.id, false, 0);
 	}
 	return 0;
 }
@@ -785,7 +810,8 @@ order_done(void *arg, uint64_t id, bool ok, uint64_t bytes)
 {
 	const struct batch *b = arg;
 
-	sync_plan_done(b->d->run->plan, id, ok, bytes);
+	note_file(b->d->run, &b->v[id], ok);
+	sync_plan_done(b->d->run->plan, b->v[id].order.id, ok, bytes);
 }
 
 static void
@@ -794,9 +820,12 @@ stage(struct batch *b)
 	struct sync_direct *d = b->d;
 
 	d->files = xcalloc(b->files, sizeof *d->files);
-	for (size_t i = 0; i < b->n; i++)
-		if (is_data(&b->v[i]))
-			d->files[d->n++].order = &b->v[i];
+	for (size_t i = 0; i < b->n; i++) {
+		if (!is_data(&b->v[i].order))
+			continue;
+		b->v[i].file = &d->files[d->n++];
+		b->v[i].file->order = &b->v[i].order;
+	}
 	fill_stage(d, b->top);
 }
 
@@ -818,7 +847,6 @@ do_batch(struct batch *b)
 		stage(b);
 		opts.progress = NULL;
 		d->failed |= !sync_transfer(d->run, &opts, &attrs);
-		b->file = 0;
 	}
 	d->failed |= !sync_transfer(d->run, &opts, &places);
 	tell_more(d);

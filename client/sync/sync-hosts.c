@@ -21,6 +21,7 @@
 #include "compat/proc.h"
 #include "conf/defaults.h"
 #include "xfer/sftp/sftp-engine.h"
+#include "xfer/sync/sync-path.h"
 
 static void
 tell_locks(struct sync_run *run)
@@ -189,6 +190,14 @@ sync_end_path(const struct sync_end *end, const char *path)
 	path += strspn(path, "/");
 	xasprintf(&named, "/%s", path);
 	return named;
+}
+
+char *
+sync_end_real(const struct sync_end *end, const char *named)
+{
+	if (end->top == NULL || sftp_confined(end->s) == SFTP_CONFINED_NOT)
+		return xstrdup(named);
+	return sync_path_below(end->top, named + strspn(named, "/"));
 }
 
 void

@@ -86,6 +86,7 @@ sync_report_end(struct sync_run *run, enum sync_exit status)
 {
 	bool interrupted = run->stopped != SYNC_EXIT_OK;
 
+	sync_receipt_cut(run);
 	if (report_end(run->report, (int)status, interrupted) != 0) {
 		sync_tell_fail(run, run->args.report.path, strerror(errno));
 		if (status == SYNC_EXIT_OK)

@@ -778,6 +778,7 @@ sync_run(struct sync_run *run)
 	x->report_arg = run;
 	x->stop = &run->stop;
 	sync_manifest_begin(run);
+	sync_receipt_begin(run);
 	catch_signals(run);
 	sync_hosts_open(run);
 	if (run->args.check != NULL)
@@ -807,6 +808,7 @@ sync_run(struct sync_run *run)
 		sync_carry_out(run);
 	sync_temp_end(run);
 	sync_manifest_end(run, run->stopped == SYNC_EXIT_OK);
+	sync_receipt_end(run, exit_of(run) == SYNC_EXIT_OK);
 	sync_tell_sums(run);
 	status = exit_of(run);
 	sync_plan_free(run->plan);

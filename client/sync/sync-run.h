@@ -13,6 +13,7 @@
 
 #include "base/buf.h"
 #include "base/loop.h"
+#include "client/copy/direct-wire.h"
 #include "client/copy/remote.h"
 #include "client/syncopts/sync-args.h"
 #include "client/syncopts/sync-exit.h"
@@ -59,7 +60,9 @@ struct sync_way {
 	bool done;
 };
 
+struct direct_grant;
 struct report;
+struct sync_receipt;
 
 /* A pair of the plan, and its locks. */
 struct sync_pair_ends {
@@ -131,7 +134,10 @@ struct sync_run {
 	int log_fd; /* of --log-file; -1: none */
 	struct manifest_out *manifest; /* of --manifest; NULL: none */
 	char *manifest_top; /* owned; path of the target in the session */
-	struct report *report; /* of --report; NULL: none */
+	struct { /* of --report and --receipt; NULL: none */
+		struct report *report;
+		struct sync_receipt *receipt;
+	};
 };
 
 /* Ends the program with a message. */
@@ -157,6 +163,9 @@ void sync_end_confine(struct sync_end *end, const char *top, uint32_t rights);
 /* How the end's session names a path that is the top, or below it. The caller
  * frees it. */
 char *sync_end_path(const struct sync_end *end, const char *path);
+/* The other way round: the path of what the session names so. The caller frees
+ * it. */
+char *sync_end_real(const struct sync_end *end, const char *named);
 /* sync-confine.c: sync_confine_ends() asks both servers to be confined from the
  * next request on, sync_confine_target() only that of the target, once the
  * target is there. */
@@ -278,6 +287,23 @@ void sync_manifest_begin(struct sync_run *run);
 void sync_manifest_top(struct sync_run *run);
 void sync_manifest_end(struct sync_run *run, bool whole);
 
+/* sync-receipt.c: --receipt. sync_receipt_begin() makes the file before there
+ * is a connection; sync_receipt_who() writes who takes part. */
+void sync_receipt_begin(struct sync_run *run);
+void sync_receipt_who(struct sync_run *run);
+/* Notes a grant: the key that it is bound to, and its directory. */
+void sync_receipt_grant(struct sync_run *run, const struct direct_grant *g,
+    struct span key, const char *directory);
+/* Notes a file: the digest that was told, and that of the host that was asked,
+ * each NULL if there is none; placed: it has its place. */
+void sync_receipt_file(struct sync_run *run, const struct xfer_order *o,
+    const uint8_t *told, const uint8_t *asked, bool placed);
+/* Gives the file its name at the end of a run, unless that was told to end
+ * before any file had come. whole: nothing has failed. */
+void sync_receipt_end(struct sync_run *run, bool whole);
+/* The same when the program ends early, and nobody can be asked any more. */
+void sync_receipt_cut(struct sync_run *run);
+
 /* sync-report.c: --report. sync_report_begin() is called before there is a
  * connection. sync_report_end() returns the exit status: that of the parameter,
  * or another one if the page could not be written; it also ends the part of a
@@ -300,12 +326,17 @@ void sync_extra_free(struct sync_extra *x); /* x may be NULL */
 
 /* sync-digests.c: asks the end's server for the digests of files, many at a
  * time, and sets why of each: NULL, if it is that of the sum, else what is
- * wrong (static). A run that is to end asks for no more of them. Ends the
- * program if the session ends. */
+ * wrong (static). theirs gets the digest of the server's. A run that is to end
+ * asks for no more of them. Ends the program if the session ends. */
+struct sync_sum {
+	bool is;
+	uint8_t sum[DIRECT_SUM_LEN];
+};
 struct sync_compared {
-	const uint8_t *sum; /* DIRECT_SUM_LEN bytes */
+	const struct sync_sum *sum;
 	char *path; /* as the session names it */
 	const char **why;
+	struct sync_sum *theirs;
 };
 void sync_compare(struct sync_run *run, const struct sync_end *end,
     struct sync_compared *v, size_t n);

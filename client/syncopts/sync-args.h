@@ -86,8 +86,9 @@ struct sync_args {
 	const char *out_format, *log_file, *log_format;
 	bool json;
 	enum progress_style style;
-	const char *manifest; /* path of --manifest; NULL: no manifest is
-			       * written */
+	struct { /* paths of --manifest and --receipt; NULL: none is written */
+		const char *manifest, *receipt;
+	};
 	struct {
 		const char *path; /* path of --report; NULL: no page is
 				   * written */

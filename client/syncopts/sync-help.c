@@ -80,6 +80,7 @@ static const struct help_row rows[] = {
 	{ "--progress[=style]", "tty, plain or none" },
 	{ "--manifest=file", "digests of all files, as sha256sum writes "
 			     "them" },
+	{ "--receipt=file", "what --direct has moved, with digests" },
 	{ "--check=file [--extra] tree", "is the tree what the manifest has?" },
 	{ "--stats, --json, -h", "sums; events for programs; short numbers" },
 	{ "--report=file", "a page about the run, for a browser" },

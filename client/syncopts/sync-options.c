@@ -673,6 +673,7 @@ const struct sync_option sync_options[] = {
 	VALUE("log-file-format", 0, take_log_format),
 	FLAG("json", 0, json),
 	TEXT("manifest", 0, manifest),
+	TEXT("receipt", 0, receipt),
 	TEXT("report", 0, report.path),
 	TEXT("check", 0, check),
 	FLAG("extra", 0, extra),

@@ -411,8 +411,8 @@ def test_a_receipt(pair, tmp_path):
             line.split()[2])).digest()).decode().rstrip("=")
         for line in p.b.known_hosts.read_text().splitlines()]
     assert got["direct"] == "push"
-    assert got["grant"]["key"] in p.b.log_text()
-    assert got["grant"]["directory"].startswith(str(p.there / "to"))
+    assert got["grants"][0]["key"] in p.b.log_text()
+    assert got["grants"][0]["directory"].startswith(str(p.there / "to"))
     assert got["began"] <= got["ended"]
     assert {f["path"]: (f["size"], f["source"], f["target"])
             for f in got["files"]} == {
@@ -441,8 +441,8 @@ def test_the_events_of_a_receipt(pair, tmp_path):
     grant, = [e for e in told if e["event"] == "grant"]
     receipt, = [e for e in told if e["event"] == "receipt"]
     assert grant["by"] == "monitor" and receipt["by"] == "user"
-    assert grant["key"] == receipt["key"] == got["grant"]["key"]
-    assert grant["path"] == got["grant"]["directory"]
+    assert grant["key"] == receipt["key"] == got["grants"][0]["key"]
+    assert grant["path"] == got["grants"][0]["directory"]
     assert receipt["sha256"] == digest(paper.read_bytes())
     assert grant["conn"] == receipt["conn"]
     # Without a receipt there is none.

@@ -130,8 +130,8 @@ def test_a_receipt(pull, tmp_path):
     assert (got["from"]["port"], got["from"]["user"]) == (p.a.port, ME)
     assert got["from"]["hostkey"].startswith("SHA256:")
     assert got["to"] == {"host": "127.0.0.1", "user": ME, "port": p.b.port}
-    assert got["grant"]["directory"] == str(p.here / "t")
-    assert got["grant"]["key"] in p.a.log_text()
+    assert got["grants"][0]["directory"] == str(p.here / "t")
+    assert got["grants"][0]["key"] in p.a.log_text()
     assert {f["path"]: (f["size"], f["source"], f["target"])
             for f in got["files"]} == {
         str(p.here / "t" / n): (len(c), digest(c), digest(c))
@@ -142,7 +142,7 @@ def test_a_receipt(pull, tmp_path):
     receipt, = [e for e in map(json.loads, log.read_text().splitlines())
                 if e["event"] == "receipt"]
     assert receipt["sha256"] == digest(paper.read_bytes())
-    assert receipt["key"] == got["grant"]["key"]
+    assert receipt["key"] == got["grants"][0]["key"]
 
 
 @pytest.mark.parametrize("flags", [[], ["--hard-links"], ["--links"]])
