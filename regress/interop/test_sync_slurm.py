@@ -69,19 +69,39 @@ until [ "$(sinfo -h -N -o %T | grep -c idle)" = 2 ]; do
 	waits=$((waits + 1))
 	[ $waits -lt 300 ] || {{ cat "$top"/slurm*.log >&2; exit 98; }}
 done
-id=$(sbatch --parsable --output="$top/out.%a" --array=1-6 {sbatch} "$top/job")
-sbatch --output="$top/out.end" --dependency=afterany:$id {sbatch} \\
-	"$top/job" finish
-# A node that dies takes its processes along.
+"""
+# A node that dies takes its processes along, and what it ran would wait for two
+# minutes before it is begun again.
+NODE_DIES = """
 until [ -e "$top/began.n1" ]; do sleep .1; done
 for process in $(cat "$top/slurmd.n1.pid") $(cat "$top/began.n1"); do
 	kill -9 $process
 done
-# What it ran would wait for two minutes before it is begun again.
 until [ "$(squeue -h | wc -l)" = 0 ]; do
 	scontrol update job=$id starttime=now
 	sleep .5
 done >/dev/null 2>&1
+"""
+KEYS = """
+id=$(sbatch --parsable --output="$top/out.%a" --array=1-6 {sbatch} "$top/job")
+sbatch --output="$top/out.end" --dependency=afterany:$id {sbatch} \\
+	"$top/job" finish
+"""
+# The login node: as in docs/CENTRES.md, but that the keys go when the one login
+# is done, and come back for the end.
+GRANTS = """
+id=$(HOME=/nonexistent sbatch --parsable --output="$top/out.%a" --array=1-6 \\
+	{sbatch} "$top/job" granted)
+until grep -q "is hpnsync --grant running" "$top"/out.*; do sleep .1; done
+{sync} --grant="$top/job" >"$top/giver" 2>&1 &
+giver=$!
+until ls "$top"/job/grants/grant-* >/dev/null 2>&1; do sleep .1; done
+mv "$top/keys" "$top/keys.away"
+"""
+FINISH = """
+wait $giver || exit 97
+mv "$top/keys.away" "$top/keys"
+{sync} --finish="$top/job"
 """
 # In place of hpnsync: the first one of a node lasts until that is dead.
 STANDS_IN = """#!/bin/sh
@@ -95,17 +115,28 @@ case "$SLURMD_NODENAME $1" in
 esac
 exec {sync} "$@"
 """
+# The same, but that it really copies when its node dies.
+COPIES = """#!/bin/sh
+echo "$SLURMD_NODENAME $*" >>{top}/calls
+[ "$SLURMD_NODENAME" = n1 ] && mkdir {top}/first 2>/dev/null ||
+	exec {sync} "$@"
+{sync} "$@" &
+until ls -l /proc/$!/fd | grep -q "{top}/from/f"; do sleep .02; done
+echo $(ps -o ppid= -p $PPID) $PPID $$ $! >{top}/began.tmp
+mv {top}/began.tmp {top}/began.n1
+wait
+"""
 
 
-def world(tmp_path):
+def world(tmp_path, host="", files=60, size=10_000, options=(), within=()):
     source, target = tmp_path / "from", tmp_path / "to"
     source.mkdir()
-    for i in range(60):
-        (source / f"f{i}").write_bytes(os.urandom(10_000))
+    for i in range(files):
+        (source / f"f{i}").write_bytes(os.urandom(size))
     target.mkdir()
     (target / "gone").write_text("x")
-    run([SYNC, "-a", "--delete", f"--plan={tmp_path}/job", "--shards=6",
-         f"{source}/", target]).ok()
+    run([*within, SYNC, *options, "-a", "--delete", f"--plan={tmp_path}/job",
+         "--shards=6", f"{source}/", f"{host}{target}"]).ok()
     return source, target
 
 
@@ -120,30 +151,108 @@ def same(source, target):
             == {p.name: p.read_bytes() for p in target.iterdir()})
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="makes a network of its own")
-@pytest.mark.skipif(not all(map(shutil.which, PROGRAMS)),
-                    reason="Slurm is not installed")
-def test_a_node_dies(tmp_path):
-    source, target = world(tmp_path)
-    stand_in = tmp_path / "hpnsync"
-    stand_in.write_text(STANDS_IN.format(top=tmp_path, sync=SYNC))
-    stand_in.chmod(0o755)
+def cluster(tmp_path, parts, stand_in, within=("unshare", "-n")):
+    """Runs these parts of a script behind the beginning of a Slurm, whose
+    nodes have that in place of hpnsync."""
+    program = tmp_path / "hpnsync"
+    program.write_text(stand_in.format(top=tmp_path, sync=SYNC))
+    program.chmod(0o755)
     script = tmp_path / "cluster"
     script.write_text(CLUSTER.format(
-        top=tmp_path, sbatch=SBATCH, release=slurm_release(),
-        host=socket.gethostname().split(".")[0]))
-    done = run(["timeout", "-k", "5", "240", "unshare", "-n", "-m", "-p", "-f", "--kill-child",
-                "--mount-proc", "--propagation", "private", "sh", script],
-               env=clean_env(HPNSYNC=str(stand_in), HPNSYNC_WAIT="1"),
+        top=tmp_path, release=slurm_release(),
+        host=socket.gethostname().split(".")[0]) + "".join(
+            part.format(sbatch=SBATCH, sync=SYNC) for part in parts))
+    done = run(["timeout", "-k", "5", "240", *within, "unshare", "-m", "-p",
+                "-f", "--kill-child", "--mount-proc", "--propagation",
+                "private", "sh", script],
+               env=clean_env(HPNSYNC=str(program), HPNSYNC_WAIT="1",
+                             HPNSYNC_TRIES="60"),
                timeout=300 * harness.SLOW)
     if done.rc == 99:
         pytest.skip("no Slurm can be started here")
     assert done.rc == 0, done
-    calls = (tmp_path / "calls").read_text()
+    return (tmp_path / "calls").read_text()
+
+
+TWO_KEYS = "ed25519", "ecdsa256"
+real_slurm = pytest.mark.skipif(
+    os.geteuid() != 0 or not all(map(shutil.which, PROGRAMS)),
+    reason="there is no Slurm that this user can start")
+
+
+@real_slurm
+def test_a_node_dies(tmp_path):
+    source, target = world(tmp_path)
+    calls = cluster(tmp_path, [KEYS, NODE_DIES], STANDS_IN)
     assert "n1 --shard=" in calls and "n2 --finish=" in calls, calls
     assert same(source, target), calls
     # What began on the node that died has been done again.
     assert len([c for c in calls.splitlines() if "--shard" in c]) >= 7, calls
+
+
+@pytest.fixture
+def apart(tmp_path, keys):
+    """A network with a server that asks for two keys, and a command line that
+    runs another one in it."""
+    name = f"hpnslurm{os.getpid()}"
+    if run(["ip", "netns", "add", name]).rc != 0:
+        pytest.skip("no network namespaces can be made here")
+    # "ip netns exec" would bring a /sys without the cgroups that slurmd wants.
+    within = ["nsenter", f"--net=/run/netns/{name}"]
+    server = harness.Server(
+        "hpn", tmp_path / "server", keys, TWO_KEYS,
+        "LogLevel VERBOSE\nSubsystem sftp internal-sftp\nTransferGrants yes\n"
+        "AuthenticationMethods publickey,publickey\n", within=within)
+    try:
+        run([*within, "ip", "link", "set", "lo", "up"]).ok()
+        with server:
+            yield server, within
+    finally:
+        run(["ip", "netns", "del", name])
+
+
+@real_slurm
+def test_a_node_dies_that_has_grants_alone(tmp_path, apart, keys):
+    """The nodes have no key, no agent and no configuration, and the server
+    wants two keys: they copy by one login of the login node's, and with what a
+    node was copying when it died another one goes on, so that no part stays."""
+    server, within = apart
+    own = tmp_path / "keys"
+    own.mkdir()
+    for kind in TWO_KEYS:
+        shutil.copy(keys.path(kind), own / kind)
+    client = harness.Client("hpn", server)
+    client.key = own / TWO_KEYS[0]
+    shell = [hpn("ssh"), *client.options(), "-i", own / TWO_KEYS[1]]
+    source, target = world(
+        tmp_path, f"scp://{harness.ME}@127.0.0.1:{server.port}/", 18, 2 << 20,
+        ["-e", " ".join(map(str, shell)), "--bwlimit=2000"], within)
+    planned = server.log_text()
+    calls = cluster(tmp_path, [GRANTS, NODE_DIES, FINISH], COPIES, within)
+    assert "n1 --shard=" in calls and "n2 --shard=" in calls, calls
+    shards = [c.split()[1] for c in calls.splitlines()]
+    assert len(shards) >= 7 and len(set(shards)) == 6, calls
+    assert same(source, target), calls
+    said = (tmp_path / "giver").read_text()
+    assert said == f"the shards may write to {target} until all are done\n"
+    # The giver and the end log in, each with two keys; no shard tries to.
+    log = server.log_text()[len(planned):]
+    assert log.count("Accepted publickey") == 2, log
+    assert log.count("Partial publickey") == 2, log
+    assert log.count("Accepted ticket@hpnssh.org") >= 7, log
+    assert "Failed" not in log, log
+
+
+def test_lines_of_the_page():
+    """The script begins with the commands of docs/CENTRES.md."""
+    page = (TOP / "docs/CENTRES.md").read_text()
+    lines = [line for block in re.findall(r"^```sh\n(.*?)^```$", page,
+                                          re.M | re.S)
+             if "hpnsync.sbatch" in block for line in block.splitlines()]
+    assert len(lines) == 6
+    script = SBATCH.read_text().splitlines()
+    for line in lines:
+        assert f"#\t{line}" in script, line
 
 
 def batch(tmp_path, *args, status=(0,), **env):
@@ -158,7 +267,8 @@ def batch(tmp_path, *args, status=(0,), **env):
     done = run(["sh", SBATCH, *args], env=clean_env(
         HPNSYNC=str(program), HPNSYNC_WAIT="0", SLURM_ARRAY_TASK_ID="3",
         **env), timeout=LONG)
-    return done.rc, (tmp_path / "ran").read_text().splitlines()
+    ran = tmp_path / "ran"
+    return done.rc, ran.read_text().splitlines() if ran.exists() else []
 
 
 def test_each_status(tmp_path):
@@ -170,6 +280,11 @@ def test_each_status(tmp_path):
                  HPNSYNC_TRIES="2") == (75, shard * 2)
     assert batch(tmp_path, "the job", status=(23,)) == (0, shard)
     assert batch(tmp_path, "the job", status=(3,)) == (3, shard)
+    # Without a login that is for all, none is tried.
+    assert batch(tmp_path, tmp_path / "the job", "granted") == (75, [])
+    (tmp_path / "the job/grants").mkdir(parents=True)
+    assert batch(tmp_path, tmp_path / "the job", "granted") == (
+        0, [f"--shard=3 --job={tmp_path}/the job"])
     end = ["--finish=the job"]
     assert batch(tmp_path, "the job", "finish") == (0, end)
     for status in (75, 23, 25):
