@@ -44,20 +44,21 @@ def pytest_configure(config):
 # Workers take file after file: those of which one takes a large part of a
 # minute come first, so that no worker has one left when the others are done.
 LONG_FILES = [f"test_{name}.py" for name in (
-    "scp_breaks", "direct_sync_faults", "tickets_client", "direct_three",
-    "direct_sync", "scp_broken_servers", "copy_model", "forward_client",
-    "sync_retry", "check", "scp_deep", "survive", "scp_faults",
-    "survive_paths", "scp_retry", "keygen", "survive_kinds", "sync_hostile",
-    "sshd_login", "scp_same_file", "sync_faults", "shares", "completion",
-    "opens", "hostile_server", "sync", "ssh_jump", "first_installation",
-    "user_certificates", "direct", "scp_ahead", "session_rules",
-    "hostile_client", "survive_hostile", "scp_resume", "login_rules",
-    "sync_durable", "certificate_command", "manifest",
+    "tickets_client", "survive", "scp_deep", "direct_three", "scp_breaks",
+    "sync_retry", "check", "survive_paths", "scp_retry", "shares",
+    "survive_hostile", "sync_hostile", "sync_grants_plans", "survive_kinds",
+    "copy_model", "first_installation", "login_rules", "sshd_login",
+    "sync_grants", "completion", "direct", "scp_faults", "fixed_windows",
+    "faults", "certificate_command", "hostile_client", "hostile_server",
+    "scp_beside_master", "keygen", "direct_sync_faults", "direct_sync",
+    "scp_broken_servers", "forward_client", "scp_same_file", "sync_faults",
+    "sync", "ssh_jump", "user_certificates", "scp_ahead", "session_rules",
+    "scp_resume", "sync_durable", "forward_server", "client_certificates",
+    "scp_fidelity", "scp_lanes", "tokens", "x11_forwarding",
     # between programs
-    "matrix", "otp", "keygen_signatures", "forward_server", "transfer",
-    "fail2ban", "mux_programs", "forward_programs", "gss_kex",
-    "client_certificates", "scp_fidelity", "scp_lanes", "tokens",
-    "x11_forwarding", "clients")]
+    "sync_lines", "fail2ban", "links_programs", "gss_kex", "matrix",
+    "sync_slurm", "mux_programs", "keygen_signatures", "transfer", "otp",
+    "forward_programs", "clients")]
 
 
 def pytest_collection_modifyitems(items):
