@@ -31,7 +31,7 @@
 #include "xfer/progress.h"
 #include "xfer/target.h"
 
-static struct sync_run run = { .log_fd = -1 };
+static struct sync_run run = { .out = { .log_fd = -1 } };
 
 _Noreturn static void
 usage(const char *text)
@@ -177,7 +177,7 @@ main(int argc, char **argv)
 	status = sync_run(&run);
 	progress_end_events(run.args.xfer.progress, clock_ms());
 	status = sync_report_end(&run, status);
-	report_free(run.report);
+	report_free(run.out.report);
 	progress_free(run.args.xfer.progress);
 	for (int i = 0; i < run.n_sources; i++)
 		xfer_target_clear(&run.sources[i]);

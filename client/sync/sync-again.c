@@ -311,8 +311,8 @@ sync_again(struct sync_run *run, int err)
 	sync_tell_note(run, NULL, text);
 	if (!wait_ms(run, wait))
 		return;
-	(void)!manifest_end(run->manifest, false);
-	run->manifest = NULL;
+	(void)!manifest_end(run->out.manifest, false);
+	run->out.manifest = NULL;
 	(void)fflush(stdout);
 	screen_clear();
 	ticket = leave_ticket(run);

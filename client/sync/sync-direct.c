@@ -138,12 +138,12 @@ sync_direct_begin(struct sync_run *run)
 
 	d->pull = run->args.given.direct == SYNC_DIRECT_PULL;
 	d->verify = run->args.xfer.verify || run->host.copy.verify ||
-	    run->receipt != NULL;
+	    run->out.receipt != NULL;
 	/* The host that gives the grant is asked for the digests of its
 	 * files. */
 	if (d->verify &&
 	    !sftp_has(sync_end_of(run, d->pull)->s, SFTP_EXT_CHECK_FILE))
-		sync_die(run, SYNC_EXIT_REFUSED, run->receipt != NULL ?
+		sync_die(run, SYNC_EXIT_REFUSED, run->out.receipt != NULL ?
 			"--receipt" : "--verify", d->pull ?
 			"the source's server has no digests" :
 			"the target's server has no digests");

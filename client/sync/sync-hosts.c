@@ -48,7 +48,7 @@ sync_lost(struct sync_run *run, int err)
 	if (!run->up)
 		sync_locks_release(run);
 	sync_again(run, err);
-	(void)!manifest_end(run->manifest, false);
+	(void)!manifest_end(run->out.manifest, false);
 	tell_locks(run);
 	sync_direct_tell_left(run);
 	if (run->stopped == SYNC_EXIT_OK)
@@ -101,7 +101,7 @@ open_end(struct sync_run *run, struct sync_end *end,
 		params.watched = a->xfer.retries > 0;
 		params.retry_given = a->retry_given;
 		params.copy = &end->copy;
-		params.report = run->report;
+		params.report = run->out.report;
 		params.back = sync_grant_taken() != NULL ? sync_grant_taken() :
 							sync_again_ticket();
 	} else {

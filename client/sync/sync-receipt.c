@@ -39,13 +39,13 @@ sync_receipt_begin(struct sync_run *run)
 	r->pull = run->args.given.direct == SYNC_DIRECT_PULL;
 	if (direct_receipt_new(&r->file, path, r->pull) != 0)
 		sync_die(run, SYNC_EXIT_OUTPUT, path, strerror(errno));
-	run->receipt = r;
+	run->out.receipt = r;
 }
 
 void
 sync_receipt_who(struct sync_run *run)
 {
-	const struct sync_receipt *r = run->receipt;
+	const struct sync_receipt *r = run->out.receipt;
 	struct direct_parties who;
 
 	if (r == NULL)
@@ -59,7 +59,7 @@ void
 sync_receipt_grant(struct sync_run *run, const struct direct_grant *g,
     struct span key, const char *directory)
 {
-	struct sync_receipt *r = run->receipt;
+	struct sync_receipt *r = run->out.receipt;
 
 	if (r == NULL)
 		return;
@@ -91,7 +91,7 @@ sync_receipt_file(struct sync_run *run, const struct xfer_order *o,
 {
 	const bool agree = told != NULL && asked != NULL &&
 	    memcmp(told, asked, DIRECT_SUM_LEN) == 0;
-	struct sync_receipt *r = run->receipt;
+	struct sync_receipt *r = run->out.receipt;
 	struct direct_receipt_file f = { .told = told, .asked = asked };
 	char *path;
 
@@ -145,10 +145,10 @@ static bool
 end(struct sync_run *run, bool keep, bool whole,
     uint8_t digest[DIRECT_SUM_LEN])
 {
-	struct sync_receipt *r = run->receipt;
+	struct sync_receipt *r = run->out.receipt;
 	int err;
 
-	run->receipt = NULL;
+	run->out.receipt = NULL;
 	err = direct_receipt_end(r->file, keep || r->some, whole, digest);
 	if (err == ERR_SYSTEM)
 		sync_tell_fail(run, run->args.receipt, strerror(errno));
@@ -158,7 +158,7 @@ end(struct sync_run *run, bool keep, bool whole,
 void
 sync_receipt_end(struct sync_run *run, bool whole)
 {
-	struct sync_receipt *r = run->receipt;
+	struct sync_receipt *r = run->out.receipt;
 	uint8_t digest[DIRECT_SUM_LEN];
 
 	if (r == NULL)
@@ -171,7 +171,7 @@ sync_receipt_end(struct sync_run *run, bool whole)
 void
 sync_receipt_cut(struct sync_run *run)
 {
-	struct sync_receipt *r = run->receipt;
+	struct sync_receipt *r = run->out.receipt;
 	uint8_t digest[DIRECT_SUM_LEN];
 
 	if (r == NULL)

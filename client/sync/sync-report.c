@@ -17,7 +17,7 @@ static void
 on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 {
 	struct sync_run *run = arg;
-	const char *top = run->manifest_top;
+	const char *top = run->out.manifest_top;
 	size_t len = strlen(top);
 
 	/* Of a path on this host the target's part is cut off; a path at a
@@ -26,8 +26,8 @@ on_summed(void *arg, bool up, const char *path, const uint8_t *digest)
 		path += len;
 	while (*path == '/' || strncmp(path, "./", 2) == 0)
 		path++;
-	manifest_add(run->manifest, digest, path);
-	report_digest(run->report, path, digest);
+	manifest_add(run->out.manifest, digest, path);
+	report_digest(run->out.report, path, digest);
 }
 
 void
@@ -37,7 +37,7 @@ sync_manifest_begin(struct sync_run *run)
 
 	if (path == NULL || run->args.opts.dry_run)
 		return;
-	if (manifest_create(&run->manifest, path) != 0)
+	if (manifest_create(&run->out.manifest, path) != 0)
 		sync_die(run, SYNC_EXIT_OUTPUT, path, strerror(errno));
 	run->args.xfer.summed = on_summed;
 }
@@ -45,21 +45,21 @@ sync_manifest_begin(struct sync_run *run)
 void
 sync_manifest_top(struct sync_run *run)
 {
-	if (run->manifest != NULL)
-		run->manifest_top = sync_end_path(sync_end_of(run, false),
+	if (run->out.manifest != NULL)
+		run->out.manifest_top = sync_end_path(sync_end_of(run, false),
 		    run->target_path);
 }
 
 void
 sync_manifest_end(struct sync_run *run, bool whole)
 {
-	if (manifest_end(run->manifest, whole) != 0) {
+	if (manifest_end(run->out.manifest, whole) != 0) {
 		sync_tell_fail(run, run->args.manifest, strerror(errno));
 		run->partial = true;
 	}
-	run->manifest = NULL;
-	free(run->manifest_top);
-	run->manifest_top = NULL;
+	run->out.manifest = NULL;
+	free(run->out.manifest_top);
+	run->out.manifest_top = NULL;
 }
 
 /* ---- --report ----------------------------------------------------------- */
@@ -73,12 +73,12 @@ sync_report_begin(struct sync_run *run, char *const *names, int n)
 	if (a->report.path == NULL)
 		return;
 	left_out = report_command_names(&a->report.command, names, (size_t)n);
-	if (report_new(&run->report, "hpnsync", a->report.path,
+	if (report_new(&run->out.report, "hpnsync", a->report.path,
 		&a->report.command, left_out) != 0)
 		sync_die(run, SYNC_EXIT_OUTPUT, a->report.path,
 		    strerror(errno));
-	report_set_tries(run->report, sync_again_tries());
-	report_watch(run->report, a->xfer.progress);
+	report_set_tries(run->out.report, sync_again_tries());
+	report_watch(run->out.report, a->xfer.progress);
 }
 
 enum sync_exit
@@ -87,7 +87,7 @@ sync_report_end(struct sync_run *run, enum sync_exit status)
 	bool interrupted = run->stopped != SYNC_EXIT_OK;
 
 	sync_receipt_cut(run);
-	if (report_end(run->report, (int)status, interrupted) != 0) {
+	if (report_end(run->out.report, (int)status, interrupted) != 0) {
 		sync_tell_fail(run, run->args.report.path, strerror(errno));
 		if (status == SYNC_EXIT_OK)
 			status = SYNC_EXIT_OUTPUT;

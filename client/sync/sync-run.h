@@ -131,13 +131,15 @@ struct sync_run {
 	bool tries_over; /* all tries of --retry are used up */
 	bool cut; /* the plan ended early because the connection was lost */
 	uint64_t started_ms;
-	int log_fd; /* of --log-file; -1: none */
-	struct manifest_out *manifest; /* of --manifest; NULL: none */
-	char *manifest_top; /* owned; path of the target in the session */
-	struct { /* of --report and --receipt; NULL: none */
-		struct report *report;
-		struct sync_receipt *receipt;
-	};
+	/* Files that tell of the run; NULL: there is none. */
+	struct {
+		int log_fd; /* of --log-file; -1: none */
+		struct manifest_out *manifest; /* of --manifest */
+		char *manifest_top; /* owned; path of the target in the
+				     * session */
+		struct report *report;	      /* of --report */
+		struct sync_receipt *receipt; /* of --receipt */
+	} out;
 };
 
 /* Ends the program with a message. */

@@ -37,16 +37,16 @@ write_log(struct sync_run *run, const char *line, size_t len)
 	const struct sync_format_item none = { .letters = "", .path = "" };
 	struct buf b;
 
-	if (run->log_fd < 0)
+	if (run->out.log_fd < 0)
 		return;
 	buf_init(&b);
 	sync_format_put(&b, "%t [%p] ", &none);
 	buf_truncate(&b, buf_len(&b) - 1); /* the line goes on */
 	buf_put(&b, line, len);
 	/* A log that cannot be written must not end a backup. */
-	if (fd_write_all(run->log_fd, buf_data(&b), buf_len(&b)) != 0) {
-		(void)close(run->log_fd);
-		run->log_fd = -1;
+	if (fd_write_all(run->out.log_fd, buf_data(&b), buf_len(&b)) != 0) {
+		(void)close(run->out.log_fd);
+		run->out.log_fd = -1;
 		sync_tell_fail(run, run->args.log_file, strerror(errno));
 	}
 	buf_clear(&b);
@@ -57,11 +57,11 @@ sync_tell_begin(struct sync_run *run)
 {
 	const char *path = run->args.log_file;
 
-	run->log_fd = -1;
+	run->out.log_fd = -1;
 	if (path == NULL)
 		return;
-	run->log_fd = open_named(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
-	if (run->log_fd < 0)
+	run->out.log_fd = open_named(path, O_WRONLY | O_CREAT | O_APPEND, 0666);
+	if (run->out.log_fd < 0)
 		sync_die(run, SYNC_EXIT_OUTPUT, path, strerror(errno));
 }
 
@@ -91,7 +91,7 @@ sync_tell_item(void *arg, const char *letters, const char *path,
 		screen_clear();
 		fwrite(buf_data(&b), 1, buf_len(&b), stdout);
 	}
-	if (run->log_fd >= 0) {
+	if (run->out.log_fd >= 0) {
 		buf_clear(&b);
 		buf_init(&b);
 		sync_format_put(&b, a->log_format != NULL ? a->log_format :
@@ -170,7 +170,7 @@ sync_die(struct sync_run *run, enum sync_exit status, const char *path,
 	error_line(run, path, text);
 	progress_error(run->args.xfer.progress, "program", path, text);
 	progress_end_events(run->args.xfer.progress, clock_ms());
-	(void)!manifest_end(run->manifest, false);
+	(void)!manifest_end(run->out.manifest, false);
 	sync_locks_release(run);
 	exit(sync_report_end(run, status));
 }
