@@ -117,8 +117,11 @@ class Worst:
     def codes(self):
         """One question, one connection, as fast as one can be; and with
         tickets one question for eight, as fast as with keys."""
-        self.situation("codes", CODES)
-        self.tickets()
+        cells = self.args.cells or ("stock", "tickets")
+        if "stock" in cells:
+            self.situation("codes", CODES)
+        if "tickets" in cells:
+            self.tickets()
 
     def tickets(self):
         size = (50 if self.args.quick else 150) * MB
