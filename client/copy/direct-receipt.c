@@ -166,12 +166,13 @@ direct_receipt_grant(struct direct_receipt *r, struct span key,
 static void
 put_digest(struct buf *b, const char *name, const uint8_t *digest)
 {
-	char *text = digest != NULL ? str_hex(digest, DIRECT_SUM_LEN) : NULL;
+	char *text;
 
-	if (digest != NULL && text == NULL)
+	if (digest == NULL)
+		return;
+	if ((text = str_hex(digest, DIRECT_SUM_LEN)) == NULL)
 		fatal("%s", err_text(ERR_NOMEM));
-	if (text != NULL)
-		json_put_text(b, name, text);
+	json_put_text(b, name, text);
 	free(text);
 }
 

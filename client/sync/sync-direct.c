@@ -790,7 +790,6 @@ static int
 next_order(void *arg, struct xfer_order *out)
 {
 	struct batch *b = arg;
-
 	const struct planned *p;
 
 	while (b->at < b->n) {
