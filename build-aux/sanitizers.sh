@@ -3,7 +3,7 @@
 # sanitizers.sh DIRECTORY PATH: builds the tree in DIRECTORY with
 # AddressSanitizer and UndefinedBehaviorSanitizer, and runs the unit tests and
 # corpora there, which find programs in PATH. run-tests has it run beside the
-# tests of whole programs, which wait most of the time, and gives way to them.
+# tests of whole programs, which wait some of the time, and gives way to them.
 # Closing line: N passed, N failed[, N skipped].
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1

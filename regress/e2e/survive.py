@@ -2,18 +2,43 @@
 """Clients that ask that their session survives, lose their connection and come
 back, as well or as badly as one likes (docs/PROTOCOL.md)."""
 
+import os
 import socket
 import struct
 
+import pytest
 from sshwire import (GLOBAL_REQUEST, REQUEST_FAILURE, REQUEST_SUCCESS,
                      USERAUTH_FAILURE, USERAUTH_REQUEST, USERAUTH_SUCCESS,
                      message, string)
 from tickets import log_in, mac, reach
 
-from harness import ME
+from harness import ME, have
 
 METHOD, REQUEST = "resume@hpnssh.org", "survive@hpnssh.org"
 RESUME_OK, RECEIVED = 60, 200
+YES = "LogLevel VERBOSE\nSurvive yes"
+
+
+def needed(*programs):
+    """The marks of tests that take these programs of ours."""
+    names = " or ".join(f"hpn{name}" for name in programs)
+    return [pytest.mark.skipif(not have("hpn", *programs),
+                               reason=f"{names} is not built"),
+            pytest.mark.skipif(
+                os.geteuid() != 0,
+                reason="Survive needs a server of the superuser's")]
+
+
+def count_received(holder, wire):
+    """Counts in holder.received what the peer sends over wire of what both
+    sides count (docs/PROTOCOL.md)."""
+    recv = wire.recv
+
+    def counting():
+        payload = recv()
+        holder.received += 80 <= payload[0] < 128
+        return payload
+    wire.recv = counting
 
 
 class Session:
@@ -23,20 +48,9 @@ class Session:
         self.wire, self.user, self.handle = wire, user, handle
         self.seconds, self.size, self.generation = seconds, size, 0
         self.received = 0
-        self.count(wire)
+        count_received(self, wire)
         self.key = mac(secret, REQUEST.encode() + string(wire.session_id)
                        + string(user) + string(wire.host_blob))
-
-
-    def count(self, wire):
-        """Counts what the server sends over wire."""
-        recv = wire.recv
-
-        def counting():
-            payload = recv()
-            self.received += 80 <= payload[0] < 128
-            return payload
-        wire.recv = counting
 
     def tell(self):
         self.wire.say(RECEIVED, struct.pack(">Q", self.received))
@@ -94,7 +108,7 @@ def show(wire, session, **kw):
     session.key = mac(session.key, b"next" + string(wire.session_id))
     session.generation += 1
     session.wire = wire
-    session.count(wire)
+    count_received(session, wire)
     wire.passes = (RECEIVED,)
     return struct.unpack(">Q", count)[0]
 

@@ -13,7 +13,8 @@ import pytest
 from rogue_auth import HAND_OVER, LOG, OF_THE_SESSION, SIGN, TRY, USER, Rogue
 from sshwire import USERAUTH_FAILURE, Closed, Reader, string
 from survive import METHOD as RESUME
-from survive import begin, request, reset, resume
+from survive import YES as SURVIVE
+from survive import begin, needed, request, reset, resume
 from test_survive_server import works
 from tickets import METHOD as TICKET
 from tickets import ask, log_in, reach, redeem
@@ -21,14 +22,9 @@ from tickets import ask, log_in, reach, redeem
 import harness
 from harness import LONG, ME
 
-pytestmark = [
-    pytest.mark.skipif(not harness.have("hpn", "sshd"),
-                       reason="hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
-YES = ("LogLevel VERBOSE\nSurvive yes\nLoginTickets yes\n"
-       "PerSourcePenalties no\nMaxStartups 100\n")
+pytestmark = needed("sshd")
+YES = (f"{SURVIVE}\nLoginTickets yes\nPerSourcePenalties no\n"
+       "MaxStartups 100\n")
 STORIES = int(os.environ.get("HPN_ROGUE_STORIES", "4"))
 REFUSED = "no place in phase"
 

@@ -17,17 +17,13 @@ from faults.proxy import Fault, Proxy, for_connections
 from forwarding import (exactly, forward_to, free_port,  # noqa: F401
                         reach, service)
 from sshwire import CHANNEL_REQUEST, CHANNEL_SUCCESS, fake_servers
+from survive import needed
 from terminal import Terminal
 
 import harness
-from harness import LONG, Client, have, wait_for
+from harness import LONG, Client, wait_for
 
-pytestmark = [
-    pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
-                       reason="hpnssh or hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
+pytestmark = needed("ssh", "sshd")
 YES = "LogLevel VERBOSE\nSurvive yes\n"
 QUICK = ("Survive=yes", "ServerAliveInterval=1", "ServerAliveCountMax=1")
 

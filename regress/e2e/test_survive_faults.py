@@ -15,7 +15,7 @@ import time
 import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, USERAUTH_FAILURE, Closed)
-from survive import ask, begin, request, reset, resume, show
+from survive import YES, ask, begin, needed, request, reset, resume
 from test_survive_hostile import detached, monitors, users
 from test_survive_server import works
 from tickets import log_in, reach
@@ -23,13 +23,7 @@ from tickets import log_in, reach
 import harness
 from harness import LONG, meeting_place, wait_for
 
-pytestmark = [
-    pytest.mark.skipif(not harness.have("hpn", "sshd"),
-                       reason="hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
-YES = "LogLevel VERBOSE\nSurvive yes"
+pytestmark = needed("sshd")
 
 
 @pytest.fixture

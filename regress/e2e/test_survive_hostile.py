@@ -15,20 +15,14 @@ from descriptors import copy_of
 from sshwire import (CHANNEL_OPEN, GLOBAL_REQUEST, REQUEST_SUCCESS,
                      SERVICE_ACCEPT, SERVICE_REQUEST, USERAUTH_FAILURE,
                      USERAUTH_REQUEST, USERAUTH_SUCCESS, fake_servers, string)
-from survive import REQUEST, ask, begin, reset, resume
+from survive import REQUEST, YES, ask, begin, needed, reset, resume
 from test_survive_server import works
 from tickets import log_in
 
 import harness
 from harness import LONG, Client, wait_for
 
-pytestmark = [
-    pytest.mark.skipif(not harness.have("hpn", "ssh", "sshd"),
-                       reason="hpnssh or hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
-YES = "LogLevel VERBOSE\nSurvive yes"
+pytestmark = needed("ssh", "sshd")
 EXT_INFO, IGNORE, BANNER = 7, 2, 53
 
 

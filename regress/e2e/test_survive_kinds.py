@@ -24,19 +24,15 @@ from forwarding import (exactly, forward_to, free_port,  # noqa: F401
 from ownetc import USER
 from private_forwards import own  # noqa: F401
 from sshwire import load_key
+from survive import needed
 from terminal import Terminal
 from test_survive import (QUICK, YES, breaks, client_of, lose, through,
                           when_granted)
 
 import harness
-from harness import LONG, have, hpn, run, wait_for
+from harness import LONG, hpn, run, wait_for
 
-pytestmark = [
-    pytest.mark.skipif(not have("hpn", "ssh", "sshd"),
-                       reason="hpnssh or hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
+pytestmark = needed("ssh", "sshd")
 KINDS = ("cut", "stall", "close")
 XAUTH = "/usr/bin/xauth"
 COOKIE = bytes(range(100, 116))

@@ -13,20 +13,15 @@ import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_REQUEST,
                      CHANNEL_SUCCESS, GLOBAL_REQUEST, USERAUTH_FAILURE,
                      Closed, Reader, string)
-from survive import METHOD, REQUEST, ask, begin, reset, resume, show
+from survive import (METHOD, REQUEST, YES, ask, begin, needed, reset, resume,
+                     show)
 from survive import request as resume_request
 from tickets import log_in, reach
 
 import harness
 from harness import LONG, ME, meeting_place
 
-pytestmark = [
-    pytest.mark.skipif(not harness.have("hpn", "sshd"),
-                       reason="hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
-YES = "LogLevel VERBOSE\nSurvive yes"
+pytestmark = needed("sshd")
 
 
 @pytest.fixture

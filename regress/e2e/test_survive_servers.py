@@ -15,7 +15,7 @@ from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      OPEN_CONFIRMATION, REQUEST_SUCCESS, SERVICE_ACCEPT,
                      SERVICE_REQUEST, UNIMPLEMENTED, USERAUTH_REQUEST,
                      USERAUTH_SUCCESS, Closed, fake_servers, string)
-from survive import RECEIVED, REQUEST, RESUME_OK, reset
+from survive import RECEIVED, REQUEST, RESUME_OK, count_received, reset
 from tickets import mac
 
 import harness
@@ -84,13 +84,7 @@ class Granted:
               more)
         self.key = mac(secret, REQUEST.encode() + string(w.session_id)
                        + string(ME) + string(self.host.blob))
-        recv = w.recv
-
-        def counting():
-            payload = recv()
-            self.received += 80 <= payload[0] < 128
-            return payload
-        w.recv = counting
+        count_received(self, w)
 
     def begin(self, w, window=1 << 21):
         """All of that, until the client's command has begun."""

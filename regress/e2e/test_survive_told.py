@@ -2,7 +2,6 @@
 """What administrators are told of sessions that survive: the log of events,
 and who(1)."""
 
-import os
 import platform
 import struct
 import time
@@ -10,19 +9,13 @@ from pathlib import Path
 
 import pytest
 from sshwire import CHANNEL_DATA, CHANNEL_REQUEST, CHANNEL_SUCCESS
-from survive import begin, reset, resume
+from survive import YES, begin, needed, reset, resume
 from test_events import lines_of, of
 
 import harness
 from harness import LONG, ME, meeting_place, wait_for
 
-pytestmark = [
-    pytest.mark.skipif(not harness.have("hpn", "sshd"),
-                       reason="hpnsshd is not built"),
-    pytest.mark.skipif(os.geteuid() != 0,
-                       reason="Survive needs a server of the superuser's"),
-]
-YES = "LogLevel VERBOSE\nSurvive yes"
+pytestmark = needed("sshd")
 
 
 @pytest.fixture
