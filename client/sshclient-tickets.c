@@ -64,15 +64,32 @@ on_return_ticket(void *arg, bool ok, struct rd data)
 		log_debug("the host gave a ticket to come back with");
 }
 
+/* May a login over c be worth tickets? */
 static bool
-may_ask_for_tickets(const struct sshclient *c)
+tickets_are_given(const struct sshclient *c)
 {
 	/* NoneSwitch excludes tickets: a server that gives tickets stays
 	 * encrypted. */
 	return c->conf->auth.login_tickets && !c->conf->algs.none_switch &&
-	    c->ready && !c->ended && !c->p.proxied &&
+	    !c->ended && !c->p.proxied &&
 	    kex_peer_tickets(sshlogin_kex(c->login)) &&
 	    !sshlogin_is_distrusted(c->login);
+}
+
+static bool
+may_ask_for_tickets(const struct sshclient *c)
+{
+	return c->ready && tickets_are_given(c);
+}
+
+bool
+sshclient_expects_tickets(const struct sshclient *c)
+{
+	const struct userauth *user =
+	    c->login != NULL ? sshlogin_userauth(c->login) : NULL;
+
+	return user != NULL && userauth_code_is_sent(user) &&
+	    tickets_are_given(c);
 }
 
 static bool

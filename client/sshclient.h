@@ -125,6 +125,10 @@ void sshclient_free(struct sshclient *c);
  * without asking the user? Then further connections may be started before it
  * has logged in. */
 bool sshclient_is_predictable(const struct sshclient *c);
+/* Has the user answered with a code, and does the server give tickets to who
+ * logs in so? Then, too, further connections may be started before this one has
+ * logged in. True until the server has judged the code. */
+bool sshclient_expects_tickets(const struct sshclient *c);
 /* Lets a connection with keys_only go on, because its first connection has
  * logged in. ERR_HOSTKEY: it had agreed on keys with another host key. */
 int sshclient_log_in(struct sshclient *c) must_check;

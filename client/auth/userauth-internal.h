@@ -136,7 +136,7 @@ struct userauth {
 	bool by_ticket; /* the last request was for the ticket */
 	char *key_hint; /* copy of p.key_hint; NULL: none */
 	enum userauth_state state;
-	bool signed_first; /* the first request carries a signature */
+	bool signed_first; /* the first request carries a proof */
 	bool refused; /* a FAILURE has arrived */
 	size_t banner_bytes; /* bytes of banners that were shown */
 	bool asked_none; /* the request "none" was sent */
@@ -154,6 +154,7 @@ struct userauth {
 				    * partial success */
 	char *answer; /* the user's last answer, if further connections may use
 		       * it; else NULL */
+	bool code_sent; /* an answer that is good once is the last message */
 	enum userauth_effort effort; /* from success on */
 	unsigned password_tries, kbdint_tries;
 	struct pubkey_state *pubkey; /* NULL until the method is used first */

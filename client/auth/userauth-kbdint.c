@@ -118,6 +118,7 @@ answer_one(struct userauth *ua, struct span prompt, bool echo,
 	if (echo || !is_for_password(prompt)) {
 		prompt_free(answer);
 		answer = NULL;
+		ua->code_sent = true;
 	}
 	userauth_keep_answer(ua, answer);
 	return true;
@@ -158,6 +159,7 @@ kbdint_input(struct userauth *ua, uint8_t type, struct rd body)
 			break;
 		if (!answer_one(ua, prompt, echo, &b)) {
 			buf_clear(&b);
+			ua->code_sent = false;
 			ua->kbdint_tries = UINT32_MAX - 1;
 			return userauth_advance(ua);
 		}

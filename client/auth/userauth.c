@@ -309,8 +309,10 @@ userauth_start(struct userauth *ua)
 		return r;
 	if (ua->p.resume != NULL)
 		return userauth_ask_to_resume(ua);
-	if ((r = show_ticket(ua)) != 0)
+	if ((r = show_ticket(ua)) != 0) {
+		ua->signed_first = r > 0;
 		return MIN(r, 0);
+	}
 	while ((id = next_preferred(ua, &pos)) != USERAUTH_ID_NONE &&
 	    methods[id].ops->goes_first) {
 		tell_next(ua, id);
@@ -483,6 +485,8 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 		return ERR_PROTOCOL;
 	if (ua->p.resume != NULL && type != SSH_MSG_USERAUTH_BANNER)
 		return userauth_resume_input(ua, type, body);
+	if (type != SSH_MSG_USERAUTH_BANNER)
+		ua->code_sent = false;
 	switch (type) {
 	case SSH_MSG_USERAUTH_FAILURE:
 		return on_failure(ua, body);
@@ -500,6 +504,12 @@ userauth_input(struct userauth *ua, uint8_t type, struct rd body)
 			return USERAUTH_UNKNOWN;
 		return current_ops(ua)->input(ua, type, body);
 	}
+}
+
+bool
+userauth_code_is_sent(const struct userauth *ua)
+{
+	return ua->code_sent;
 }
 
 char

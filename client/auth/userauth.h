@@ -114,10 +114,14 @@ int userauth_start(struct userauth *ua) must_check;
 enum { USERAUTH_DONE = 1, USERAUTH_UNKNOWN = 2 };
 int userauth_input(struct userauth *ua, uint8_t type,
     struct rd body) must_check;
-/* Will the first request probably succeed, because it carries a signature? Then
- * more messages may be sent behind it. Only for tickets, and for keys of files
- * without a passphrase: the agent's keys may need a touch or a confirmation. */
+/* Will the first request probably succeed, because it carries a proof? Then
+ * more messages may be sent behind it. Only for tickets (of the server or of
+ * Kerberos), and for keys of files without a passphrase: the agent's keys may
+ * need a touch or a confirmation. */
 bool userauth_expects_success(const struct userauth *ua);
+/* Was an answer that is good once, as a code is, the last message, so that the
+ * server's verdict is next? */
+bool userauth_code_is_sent(const struct userauth *ua);
 /* Was a request refused, or only a partial success? */
 bool userauth_was_refused(const struct userauth *ua);
 /* What the user had to do until the authentication succeeded. */

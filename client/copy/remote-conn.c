@@ -217,9 +217,9 @@ on_login_expected(void *arg)
 	    remote_streams_login_expected(conn);
 }
 
-/* Begins the further connections once the first one's login has told that the
- * server gives tickets. They connect and exchange keys while the tickets are
- * under way, and before the first file asks for a connection. */
+/* Begins the further connections if the first one's login is, or will be, worth
+ * tickets for them: they connect and exchange keys while the tickets are under
+ * way, and before the first file asks for a connection. */
 static void
 connect_by_ticket(struct conn *first)
 {
@@ -228,9 +228,24 @@ connect_by_ticket(struct conn *first)
 
 	if (r->conn_count == 1 &&
 	    xfer_streams_early(rtt_us, r->p.bulk, r->p.connections) > 0 &&
-	    sshclient_further(first->client) == SSHCLIENT_FURTHER_LATER &&
+	    (sshclient_expects_tickets(first->client) ||
+		sshclient_further(first->client) == SSHCLIENT_FURTHER_LATER) &&
 	    remote_connect_early(r, rtt_us) != 0)
 		log_debug("no further connections could be begun");
+}
+
+/* Saves the round trip of the server's verdict about a code. After a wrong one
+ * the further connections wait for the next. They are not begun before a code
+ * was sent: they would wait while the user looks for it, and count for the
+ * server's MaxStartups. */
+void
+remote_conn_expect_tickets(struct remote *r)
+{
+	struct conn *first = remote_first(r);
+
+	if (first != NULL && first->state == CONN_LOGGING_IN &&
+	    first->client != NULL && sshclient_expects_tickets(first->client))
+		connect_by_ticket(first);
 }
 
 static int

@@ -144,6 +144,9 @@ void remote_conn_use_pipe(struct conn *conn);
 /* Notes that the server accepts no more sessions on the connection
  * (CONN_FULL). */
 void remote_conn_refuse_sessions(struct conn *conn);
+/* Begins further connections, which wait for the first one's login, when that
+ * is expected to be worth tickets for them. */
+void remote_conn_expect_tickets(struct remote *r);
 /* Lets as many of the connections in CONN_PLANNED and CONN_STANDBY log in as
  * may do so now. */
 void remote_conn_log_in_next(struct remote *r);

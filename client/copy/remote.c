@@ -146,6 +146,7 @@ remote_last_end(void)
 static bool
 on_turn(void *arg)
 {
+	remote_conn_expect_tickets(arg);
 	remote_conn_log_in_next(arg);
 	return false;
 }

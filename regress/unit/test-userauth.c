@@ -74,6 +74,7 @@ keyboard_interactive(void **state)
 	assert_int_equal(rd_u32(&r), 2);
 	assert_true(span_equals(rd_string(&r), "one"));
 	assert_true(span_equals(rd_string(&r), "two"));
+	assert_true(userauth_code_is_sent(auth_host.ua));
 	/* PAM ends with a request that has no prompts. */
 	buf_put_cstring(&b, "");
 	buf_put_cstring(&b, "");
@@ -82,6 +83,7 @@ keyboard_interactive(void **state)
 	assert_int_equal(give(SSH_MSG_USERAUTH_INFO_REQUEST, &b), 0);
 	r = sent(SSH_MSG_USERAUTH_INFO_RESPONSE);
 	assert_int_equal(rd_u32(&r), 0);
+	assert_false(userauth_code_is_sent(auth_host.ua));
 	succeed("keyboard-interactive");
 }
 
@@ -159,6 +161,7 @@ ask_one(const char *answer)
 	r = sent(SSH_MSG_USERAUTH_INFO_RESPONSE);
 	assert_int_equal(rd_u32(&r), 1);
 	assert_true(span_equals(rd_string(&r), answer));
+	assert_false(userauth_code_is_sent(auth_host.ua)); /* a password */
 }
 
 /* What opened the first connection opens the others, once each; what was
