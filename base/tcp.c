@@ -2,6 +2,7 @@
 #include "base/tcp.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -154,7 +155,8 @@ tcp_is_connected(int fd)
 {
 	struct sockaddr_storage peer;
 	socklen_t len = sizeof peer;
+	struct pollfd ended = { .fd = fd };
 
 	return getpeername(fd, (struct sockaddr *)&peer, &len) == 0 ||
-	    errno == ENOTSOCK;
+	    errno == ENOTSOCK || poll(&ended, 1, 0) > 0;
 }

@@ -127,7 +127,8 @@ void tcp_numbers_put(struct buf *out, const struct tcp_numbers *t);
 int tcp_numbers_get(struct rd *in, struct tcp_numbers *t) must_check;
 /* Round trip time without queues, microseconds; 0 if not known. */
 uint64_t tcp_rtt_us(int fd);
-/* False while a connection is being made: the host has not answered. */
+/* False while a connection is being made: the host has not answered. True when
+ * the connection has ended since, or was refused. */
 bool tcp_is_connected(int fd);
 /* What the kernel has measured of a connection; 0: not known. */
 struct tcp_trips {

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/str.h"
@@ -313,6 +314,47 @@ test_table_text(void **state)
 	buf_clear(&b);
 }
 
+/* A listener lets nobody in, once its queue is full. */
+static void
+test_is_connected(void **state)
+{
+	enum { MOST = 16 };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof at;
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd[MOST], peer;
+	const struct linger reset = { .l_onoff = 1 };
+	size_t n = 0;
+
+	(void)state;
+	assert_int_equal(bind(listener, (struct sockaddr *)&at, len), 0);
+	assert_int_equal(listen(listener, 0), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&at, &len),
+	    0);
+	do {
+		fd[n] = socket(AF_INET, SOCK_STREAM, 0);
+		assert_int_equal(fd_set_nonblock(fd[n], true), 0);
+		(void)connect(fd[n], (struct sockaddr *)&at, len);
+	} while (tcp_is_connected(fd[n++]) && n < MOST);
+	assert_in_range(n, 2, MOST - 1);
+	assert_false(tcp_is_connected(fd[n - 1]));
+	/* The first one was let in, and is reset. */
+	peer = accept(listener, NULL, NULL);
+	assert_int_equal(setsockopt(peer, SOL_SOCKET, SO_LINGER, &reset,
+			     sizeof reset), 0);
+	close(peer);
+	assert_true(tcp_is_connected(fd[0]));
+	close(listener);
+	while (n > 0)
+		close(fd[--n]);
+	/* Another one is refused. */
+	fd[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(fd_set_nonblock(fd[0], true), 0);
+	(void)connect(fd[0], (struct sockaddr *)&at, len);
+	assert_true(tcp_is_connected(fd[0]));
+	close(fd[0]);
+}
+
 int
 main(void)
 {
@@ -324,6 +366,7 @@ main(void)
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_vectors),
 		cmocka_unit_test(test_made),
+		cmocka_unit_test(test_is_connected),
 		cmocka_unit_test(test_table_text),
 	};
 
