@@ -43,7 +43,7 @@ enum {
 
 /* The handler of signals to end while the loop does not run. It only keeps them
  * from ending the process, which has something to undo at its end: the file
- * with credentials and the session of PAM. serve_user() sets the handler that
+ * with credentials and the session of PAM. answer_user() sets the handler that
  * acts on them. */
 static void
 on_early_end(void *arg, int signo)
@@ -239,7 +239,7 @@ on_end_signal(void *arg, int signo)
  * The loop's signal handlers stay until records and the PAM session are closed:
  * without them a signal would end this process before. */
 static int
-serve_user(struct monitor *m, struct loop *loop)
+answer_user(struct monitor *m, struct loop *loop)
 {
 	struct user_wait w = { .m = m, .loop = loop };
 	struct loop_fd *watch;
@@ -297,5 +297,5 @@ monitor_serve_user(struct monitor *m, struct loop *loop)
 		    m->peer_text);
 	/* Gives memory that authentication has used back to the system. */
 	mem_give_back();
-	return serve_user(m, loop);
+	return answer_user(m, loop);
 }
