@@ -12,6 +12,7 @@ read, with which none would be tried again: then there is no second try.
 Closing line: N passed, N failed[, N skipped]; exit status as pytest's.
 """
 
+import os
 import re
 import signal
 import subprocess
@@ -25,15 +26,30 @@ FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$")
 UNREAD = re.compile(r"^ERROR \S+\.py(?: - .*)?$")
 
 
+def begin(arguments, output):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pytest", *arguments],
+        stdout=output, stderr=subprocess.STDOUT, text=True, errors="replace")
+    # It cleans up; then it ends, and we do.
+    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    return process
+
+
+def compile_for_all(directory, arguments):
+    """Has Python keep what it compiles of the tests in that directory. Workers
+    that start side by side would each compile all of it, so somebody does it
+    before them."""
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = directory
+    if "-n" in arguments:
+        begin([*arguments, "--collect-only", "-n", "0"],
+              subprocess.DEVNULL).wait()
+
+
 def run(arguments):
     """(exit status, counts of the closing line or None, what failed; None:
     a file could not be read)"""
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pytest", *arguments],
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        errors="replace")
-    # It cleans up; then it ends, and we do.
-    signal.signal(signal.SIGTERM, lambda *_: process.terminate())
+    process = begin(arguments, subprocess.PIPE)
     counts, failed, unread = None, set(), False
     for line in process.stdout:
         print(line, end="", flush=True)
@@ -46,11 +62,12 @@ def run(arguments):
 
 
 def main(arguments):
-    with tempfile.TemporaryDirectory(prefix="hpn-suite.") as cache:
+    with tempfile.TemporaryDirectory(prefix="hpn-suite.") as cache_dir:
         # Above this directory pytest reads no conftest.py. Left to itself it
         # starts below, when the current directory is another tree.
         cache = [f"--rootdir={Path(__file__).resolve().parent}",
-                 "-o", f"cache_dir={cache}"]
+                 "-o", f"cache_dir={cache_dir}"]
+        compile_for_all(f"{cache_dir}/compiled", [*cache, *arguments])
         status, counts, failed = run([*cache, *arguments])
         if status != 1 or counts is None or counts[1] > UNSTEADY_MAX or \
                 failed is None:
