@@ -276,7 +276,7 @@ conclude_auth(struct sshlogin *l)
 		log_error("this connection was let in by another key");
 		return ERR_DENIED;
 	}
-	if (l->sent_optimistic && userauth_was_refused(l->userauth)) {
+	if (l->sent_optimistic && userauth_has_failure(l->userauth)) {
 		/* The server has dropped the messages that arrived before the
 		 * user was authenticated: send them again. */
 		if ((r = packet_replay(l->packet)) != 0)
@@ -459,8 +459,9 @@ on_kex_done(void *arg, bool first)
 		return;
 	}
 	/* From here on the login may wait for the user, so there is no limit;
-	 * but with BatchMode nobody is asked. */
-	if (!l->p.conf->auth.batch_mode && !l->p.watched) {
+	 * but with BatchMode nobody is asked, except that with keys_only the
+	 * first login may wait for the user. */
+	if (l->p.keys_only || (!l->p.conf->auth.batch_mode && !l->p.watched)) {
 		loop_cancel(l->p.loop, l->timeout);
 		l->timeout = NULL;
 	}
@@ -481,8 +482,11 @@ sshlogin_log_in(struct sshlogin *l)
 	if (r != 0)
 		return r;
 	l->p.keys_only = false;
-	if (l->state == LOGIN_KEYS_ONLY)
+	if (l->state == LOGIN_KEYS_ONLY) {
+		if (l->p.conf->auth.batch_mode || l->p.watched)
+			start_limit(l);
 		start_auth_soon(l);
+	}
 	return 0;
 }
 

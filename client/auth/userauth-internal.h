@@ -137,7 +137,7 @@ struct userauth {
 	char *key_hint; /* copy of p.key_hint; NULL: none */
 	enum userauth_state state;
 	bool signed_first; /* the first request carries a proof */
-	bool refused; /* a FAILURE has arrived */
+	bool refused; /* a FAILURE has arrived, and not for a ticket */
 	size_t banner_bytes; /* bytes of banners that were shown */
 	bool asked_none; /* the request "none" was sent */
 	bool certificate_asked; /* CertificateCommand was run, or was found to

@@ -329,6 +329,12 @@ userauth_expects_success(const struct userauth *ua)
 }
 
 bool
+userauth_has_failure(const struct userauth *ua)
+{
+	return ua->offered != NULL;
+}
+
+bool
 userauth_was_refused(const struct userauth *ua)
 {
 	return ua->refused;

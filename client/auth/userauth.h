@@ -122,7 +122,10 @@ bool userauth_expects_success(const struct userauth *ua);
 /* Was an answer that is good once, as a code is, the last message, so that the
  * server's verdict is next? */
 bool userauth_code_is_sent(const struct userauth *ua);
-/* Was a request refused, or only a partial success? */
+/* Has a FAILURE arrived, so that what was sent behind the first request is
+ * lost? It may say that this was only a partial success. */
+bool userauth_has_failure(const struct userauth *ua);
+/* Likewise, but not for a ticket. */
 bool userauth_was_refused(const struct userauth *ua);
 /* What the user had to do until the authentication succeeded. */
 enum userauth_effort userauth_effort(const struct userauth *ua);

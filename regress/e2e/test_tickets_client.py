@@ -4,10 +4,12 @@ ends: the user is asked once, and several connections make the copy."""
 
 import os
 import re
+import signal
 
 import pytest
 from faults.proxy import Fault, Proxy, for_connections
-from otp import PAM, USER, logins, missing, oath, otp  # noqa: F401
+from otp import (PAM, PASSWORD, UNIX, USER, logins, missing,  # noqa: F401
+                 oath, otp)
 
 import harness
 from harness import have, hpn, run
@@ -100,10 +102,11 @@ def first_loss(otp, at, kind="cut"):  # noqa: F811
         b"a ticket to come back with" in (otp.dir / "said").read_bytes()))
 
 
-def said_by(otp, argv):  # noqa: F811
+def said_by(otp, argv, *codes):  # noqa: F811
     """Runs a client whose words go to the file that first_loss() reads."""
     done = run(["sh", "-c", 'exec 2>"$0"; exec "$@"', otp.dir / "said", *argv],
-               env=otp.answers(oath(0)), timeout=120 * harness.SLOW)
+               env=otp.answers(*codes or [oath(0)]),
+               timeout=120 * harness.SLOW)
     return done, (otp.dir / "said").read_text(errors="replace")
 
 
@@ -160,6 +163,34 @@ def test_several_connections_and_breaks(otp):  # noqa: F811
         tries=9)
     assert done.rc == 0, done
     assert len(otp.asked()) == 1
+
+
+def test_a_ticket_that_is_refused(otp):  # noqa: F811
+    """Its monitor has ended with the connection. What was sent behind the ticket
+    is sent again behind the login by password that takes its place."""
+    otp.service(UNIX)
+    server = otp.server(f"{PAM}AuthenticationMethods keyboard-interactive\n"
+                        "LoginTickets yes\n")
+    data, target = otp.dir / "data", otp.home / "copy"
+    data.write_bytes(harness.noise(3_000_000))
+
+    def kill():
+        if b"ticket to come back with" not in (otp.dir / "said").read_bytes():
+            return False
+        harness.signal_all(server.connections(), signal.SIGKILL)
+        return True
+
+    plan = for_connections([Fault("cut", dir="up", at=600_000, conn=0,
+                                  when=kill)])
+    with Proxy(("127.0.0.1", server.port), plan) as proxy:
+        done, said = said_by(otp, [
+            hpn("scp"), *through(otp, proxy, server).options(), "-l",
+            "30000", "--retry=3", "-P", proxy.port, data,
+            f"{USER}@{proxy.host}:{target}"], PASSWORD)
+    print(said)  # shown where the test fails
+    assert done.rc == 0 and target.read_bytes() == data.read_bytes()
+    assert len(otp.asked()) == 1
+    assert "(1 of 3)" in said and "(2 of 3)" not in said
 
 
 @pytest.mark.parametrize("config", ["LoginTickets yes linger:0\n", ""])

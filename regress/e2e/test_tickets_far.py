@@ -36,26 +36,29 @@ class Far(CodeServer):
             "account", f"auth required pam_exec.so quiet {wait}\naccount", 1))
         self.read = 0
 
-    def person(self, *codes):
-        """Who answers with these codes, then with none."""
+    def person(self, *codes, seconds=0):
+        """Who answers with these codes, then with none, and takes so long for
+        the second one."""
         ask, left, asked = (self.work.dir / name for name in (
             "codes-ask", "codes-left", "codes-asked"))
         left.write_text("".join(code + "\n" for code in codes))
         asked.write_text("")
         ask.write_text(
             f'#!/bin/sh\necho "$1" >>{asked}\ncase $1 in\n*One-time*)'
-            f" [ -s {left} ] || exit 1\n head -n 1 {left}; sed -i 1d {left};;\n"
+            f" [ -s {left} ] || exit 1\n"
+            f" [ $(wc -l <{left}) = {len(codes)} ] || sleep {seconds}\n"
+            f" head -n 1 {left}; sed -i 1d {left};;\n"
             f"*) echo {shlex.quote(PHRASE)};;\nesac\n")
         ask.chmod(0o755)
         return ask
 
-    def copy(self, *codes):
+    def copy(self, *codes, options=(), **kw):
         """Exit status, what hpnscp said, and what the server did."""
         target = self.work.dir / "target"
         argv = self.scp(self.work.ours, self.work.file(ENOUGH), target, "up")
         at = argv.index(self.work.ours["scp"]) + 1
-        done = benchlib.timed(answered(self.person(*codes), [
-            *argv[:at], "-v", *TICKETS.client(self), *argv[at:]]), 60,
+        done = benchlib.timed(answered(self.person(*codes, **kw), [
+            *argv[:at], "-v", *options, *TICKETS.client(self), *argv[at:]]), 60,
             must=False)
         if done.rc == 0:
             assert target.stat().st_size == ENOUGH
@@ -119,6 +122,14 @@ def test_after_a_wrong_code(far):
     assert log.count("Connection from ") == 4, log
     assert log.count("Accepted ticket@hpnssh.org") == 3, log
     assert len(re.findall("Failed ", log)) == 1, log
+
+
+def test_they_wait_for_the_user(far):
+    """For as long as he takes: ConnectTimeout is no limit for that."""
+    rc, said, log = far(4).copy(code(0, right=False), code(0), seconds=7,
+                                options=["-o", "ConnectTimeout=6"])
+    assert rc == 0, said
+    assert log.count("Accepted ticket@hpnssh.org") == 3, log
 
 
 def test_no_right_code(far):
