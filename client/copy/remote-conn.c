@@ -217,20 +217,27 @@ on_login_expected(void *arg)
 	    remote_streams_login_expected(conn);
 }
 
-/* Begins the further connections if the first one's login is, or will be, worth
- * tickets for them: they connect and exchange keys while the tickets are under
- * way, and before the first file asks for a connection. */
+/* Is the first one's login worth tickets for others, or will it be? */
+static bool
+is_worth_tickets(const struct conn *first)
+{
+	return first->state == CONN_LOGGING_IN ?
+	    sshclient_expects_tickets(first->client) :
+	    sshclient_further(first->client) == SSHCLIENT_FURTHER_LATER;
+}
+
+/* Begins the further connections that log in by tickets: they connect and
+ * exchange keys while the tickets are under way, and before the first file asks
+ * for a connection. */
 static void
-connect_by_ticket(struct conn *first)
+connect_by_ticket(const struct conn *first)
 {
 	struct remote *r = first->r;
 	uint64_t rtt_us = tcp_rtt_us(sshclient_fd(first->client));
 
 	if (r->conn_count == 1 &&
 	    xfer_streams_early(rtt_us, r->p.bulk, r->p.connections) > 0 &&
-	    (sshclient_expects_tickets(first->client) ||
-		sshclient_further(first->client) == SSHCLIENT_FURTHER_LATER) &&
-	    remote_connect_early(r, rtt_us) != 0)
+	    is_worth_tickets(first) && remote_connect_early(r, rtt_us) != 0)
 		log_debug("no further connections could be begun");
 }
 
@@ -241,10 +248,10 @@ connect_by_ticket(struct conn *first)
 void
 remote_conn_expect_tickets(struct remote *r)
 {
-	struct conn *first = remote_first(r);
+	const struct conn *first = remote_first(r);
 
 	if (first != NULL && first->state == CONN_LOGGING_IN &&
-	    first->client != NULL && sshclient_expects_tickets(first->client))
+	    first->client != NULL)
 		connect_by_ticket(first);
 }
 
