@@ -94,7 +94,7 @@ for page in hpnssh_config.5 hpnsshd_config.5; do
 	for example in "$dir/$page"-*; do
 		case $page in
 		hpnssh_*) ./hpnssh -G -F "$example" a.example.org ;;
-		*) ./hpnsshd -G -f "$example" ;;
+		*) [ ! -e hpnsshd ] || ./hpnsshd -G -f "$example" ;;
 		esac >/dev/null 2>"$dir/all"
 		status=$?
 		grep -Evi "$lacking" "$dir/all" >"$dir/said"
