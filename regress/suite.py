@@ -21,6 +21,7 @@ import tempfile
 from pathlib import Path
 
 UNSTEADY_MAX = 5
+TERMINATED = 143  # the exit status, also of conftest.py
 CLOSING = re.compile(r"^(\d+) passed, (\d+) failed(?:, (\d+) skipped)?$")
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$")
 UNREAD = re.compile(r"^ERROR \S+\.py(?: - .*)?$")
@@ -38,12 +39,14 @@ def begin(arguments, output):
 def compile_for_all(directory, arguments):
     """Has Python keep what it compiles of the tests in that directory. Workers
     that start side by side would each compile all of it, so somebody does it
-    before them."""
+    before them. False: that was terminated, and so is this run."""
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = directory
-    if "-n" in arguments:
-        begin([*arguments, "--collect-only", "-n", "0"],
-              subprocess.DEVNULL).wait()
+    if "-n" not in arguments:
+        return True
+    status = begin([*arguments, "--collect-only", "-n", "0"],
+                   subprocess.DEVNULL).wait()
+    return status not in (TERMINATED, -signal.SIGTERM)
 
 
 def run(arguments):
@@ -67,7 +70,9 @@ def main(arguments):
         # starts below, when the current directory is another tree.
         cache = [f"--rootdir={Path(__file__).resolve().parent}",
                  "-o", f"cache_dir={cache_dir}"]
-        compile_for_all(f"{cache_dir}/compiled", [*cache, *arguments])
+        if not compile_for_all(f"{cache_dir}/compiled",
+                               [*cache, *arguments]):
+            return TERMINATED
         status, counts, failed = run([*cache, *arguments])
         if status != 1 or counts is None or counts[1] > UNSTEADY_MAX or \
                 failed is None:

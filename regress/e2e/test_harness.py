@@ -4,6 +4,7 @@
 import ast
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -132,6 +133,25 @@ def test_second_try(tmp_path, beside, told):
     assert done.text.splitlines()[-1] == told, done
     assert ("unsteady: " in done.text) == (done.rc == 0), done
     assert [*(tmp_path / "inner").rglob("left")] or done.rc != 0
+
+
+def test_terminated_while_the_tests_are_read(tmp_path):
+    """No worker is started then."""
+    mark = tmp_path / "mark"
+    (tmp_path / "test_slow.py").write_text(
+        "import pathlib, time\n"
+        f"with open({str(mark)!r}, 'a') as f: print('read', file=f)\n"
+        "time.sleep(60)\ndef test_a(): pass\n")
+    path = os.pathsep.join([str(harness.TOP / "regress"), *sys.path])
+    process = subprocess.Popen(
+        [sys.executable, harness.TOP / "regress/suite.py", "-q", "-n", "2",
+         f"--basetemp={tmp_path}/inner", tmp_path], stdout=subprocess.PIPE,
+        env=harness.clean_env(PYTHONPATH=path, HPN_BUILD=harness.BUILD))
+    assert harness.wait_for(mark.exists)
+    process.terminate()
+    out, _ = process.communicate(timeout=50)
+    assert process.returncode == 143, out
+    assert mark.read_text().count("read") == 1
 
 
 def setup_sh(top, command):
