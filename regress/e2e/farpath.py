@@ -2,6 +2,7 @@
 """A long path for tests: two namespaces, by what bench/ measures with."""
 
 import contextlib
+import re
 import sys
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bench"))
 import benchlib  # noqa: E402
+
+import harness  # noqa: E402
 
 
 @contextlib.contextmanager
@@ -25,3 +28,17 @@ def far_path(mbit, rtt_ms):
             pytest.skip(str(why))
     finally:
         work.close()
+
+
+def said(server, read):
+    """What is in the server's log from there on, when all clients have gone."""
+    log, text = server.dir / "log", ""
+
+    def all_closed():
+        nonlocal text
+        text = log.read_text(errors="replace")[read:]
+        return len(re.findall(r"^Connection from ", text, re.M)) <= len(
+            re.findall(r"(?m)^(?:Connection closed by|Close session:.*"
+                       r"|Disconnected from|Connection reset)", text))
+    harness.wait_for(all_closed)
+    return text

@@ -5,7 +5,7 @@ in behind it, and not at all when it is refused."""
 import re
 
 import pytest
-from farpath import benchlib, far_path
+from farpath import benchlib, far_path, said
 
 import harness
 
@@ -39,16 +39,8 @@ class Far:
         return done.rc, self.said()
 
     def said(self):
-        log = self.server.dir / "log"
-
-        def all_closed():
-            text = log.read_text(errors="replace")[self.read:]
-            return len(re.findall(r"^Connection from ", text, re.M)) <= len(
-                re.findall(r"(?m)^(?:Connection closed by|Close session:.*"
-                           r"|Disconnected from|Connection reset)", text))
-        harness.wait_for(all_closed)
-        text = log.read_text(errors="replace")
-        self.read, text = len(text), text[self.read:]
+        text = said(self.server, self.read)
+        self.read += len(text)
         return text
 
 

@@ -7,7 +7,7 @@ import re
 import shlex
 
 import pytest
-from farpath import benchlib, far_path
+from farpath import benchlib, far_path, said
 from worst import HEX, PHRASE, TICKETS, CodeServer, answered
 
 import harness
@@ -65,15 +65,7 @@ class Far(CodeServer):
         return done.rc, done.err, self.said()
 
     def said(self):
-        log, text = self.dir / "log", ""
-
-        def all_closed():
-            nonlocal text
-            text = log.read_text(errors="replace")[self.read:]
-            return text.count("Connection from ") <= len(re.findall(
-                r"(?m)^(?:Connection closed by|Close session:"
-                r"|Disconnected from|Connection reset)", text))
-        harness.wait_for(all_closed)
+        text = said(self, self.read)
         self.read += len(text)
         return text
 
