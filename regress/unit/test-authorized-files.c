@@ -176,6 +176,39 @@ lines(void **state)
 	free(text);
 }
 
+/* Every line is whole, whatever its length and the ones before. */
+static void
+lengths(void **state)
+{
+	static const size_t rows[] = { 0, 1, 1022, 1023, 1024, 1025, 5, 2047,
+		2048, 100000, AUTHFILES_LINE_MAX / 2 - 1,
+		AUTHFILES_LINE_MAX / 2, AUTHFILES_LINE_MAX - 2,
+		AUTHFILES_LINE_MAX - 1, AUTHFILES_LINE_MAX, 7 };
+	struct authlines l;
+	FILE *f = tmpfile();
+
+	(void)state;
+	assert_non_null(f);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		for (size_t k = 0; k < rows[i]; k++)
+			putc('a' + (int)((i + k) % 26), f);
+		putc('\n', f);
+	}
+	rewind(f);
+	authlines_init(&l, f);
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		size_t n = rows[i] < AUTHFILES_LINE_MAX ? rows[i] : 0;
+
+		assert_true(authlines_next(&l));
+		assert_int_equal(strlen(l.text), n);
+		for (size_t k = 0; k < n; k++)
+			assert_int_equal(l.text[k], 'a' + (int)((i + k) % 26));
+	}
+	assert_false(authlines_next(&l));
+	authlines_clear(&l);
+	fclose(f);
+}
+
 int
 main(void)
 {
@@ -184,6 +217,7 @@ main(void)
 		cmocka_unit_test(wrong_tokens),
 		cmocka_unit_test(what_is_no_file),
 		cmocka_unit_test(lines),
+		cmocka_unit_test(lengths),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -214,10 +214,15 @@ authfiles_only_root_writes(const char *path, char **real, char **why)
 
 /* ---- lines ------------------------------------------------------------- */
 
+enum {
+	FIRST_ROOM = 1024, /* bytes: most lines are shorter */
+};
+
 void
 authlines_init(struct authlines *l, FILE *f)
 {
-	*l = (struct authlines){ .f = f, .text = xmalloc(AUTHFILES_LINE_MAX) };
+	*l = (struct authlines){ .f = f, .room = FIRST_ROOM };
+	l->text = xmalloc(l->room);
 }
 
 void
@@ -225,6 +230,19 @@ authlines_clear(struct authlines *l)
 {
 	free(l->text);
 	*l = (struct authlines){ 0 };
+}
+
+/* Makes room for n bytes, one more each time. Room for the longest line from
+ * the beginning would cost each login a megabyte of new pages, twice: the
+ * monitor has malloc() fill what it gives and what it gets back
+ * (libc_wipe_freed()). */
+static void
+make_room(struct authlines *l, size_t n)
+{
+	if (n <= l->room)
+		return;
+	l->text = xrecallocarray(l->text, l->room, 2 * l->room, 1);
+	l->room *= 2;
 }
 
 bool
@@ -235,10 +253,12 @@ authlines_next(struct authlines *l)
 	int c;
 
 	while ((c = getc(l->f)) != EOF && c != '\n') {
-		if (n < AUTHFILES_LINE_MAX - 1)
-			l->text[n++] = (char)c;
-		else
+		if (n == AUTHFILES_LINE_MAX - 1) {
 			too_long = true;
+			continue;
+		}
+		make_room(l, n + 2);
+		l->text[n++] = (char)c;
 	}
 	if (c == EOF && n == 0)
 		return false;

@@ -46,6 +46,7 @@ bool authfiles_only_root_writes(const char *path, char **real, char **why);
 struct authlines {
 	FILE *f;
 	char *text;	 /* the current line, without its end */
+	size_t room;	 /* bytes of text */
 	unsigned number; /* number of the current line, from 1 */
 };
 void authlines_init(struct authlines *l, FILE *f);
