@@ -5,7 +5,6 @@
 
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
-#include <openssl/rand.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -114,14 +113,14 @@ crypto_library_version(void)
 /* The first look-up of a kind (such as ciphers) makes OpenSSL's table of all
  * methods of that kind, and the table stays. */
 void
-crypto_library_warm(void)
+crypto_library_warm(enum crypto_work work)
 {
-	uint8_t byte;
-
-	(void)RAND_bytes(&byte, 1);
-	EVP_CIPHER_free(EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL));
 	EVP_MD_free(EVP_MD_fetch(NULL, "SHA2-256", NULL));
 	EVP_KEYMGMT_free(EVP_KEYMGMT_fetch(NULL, "X25519", NULL));
+	if (work == CRYPTO_SIGNATURES) {
+		EVP_SIGNATURE_free(EVP_SIGNATURE_fetch(NULL, "ED25519", NULL));
+		return;
+	}
+	EVP_CIPHER_free(EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL));
 	EVP_KEYEXCH_free(EVP_KEYEXCH_fetch(NULL, "X25519", NULL));
-	EVP_SIGNATURE_free(EVP_SIGNATURE_fetch(NULL, "ED25519", NULL));
 }

@@ -22,9 +22,14 @@ void crypto_library_start(void);
 /* Makes OpenSSL read its configuration file now instead of at the first need.
  * It is for processes that change their root directory later. */
 void crypto_library_start_now(void);
-/* Looks up the methods that a key exchange and a login need, for processes that
- * wait before they have work: the look-up then costs no time later. */
-void crypto_library_warm(void);
+/* Looks up the methods that the work needs, for processes that wait before they
+ * have any: the look-up then costs no time later. Methods that are not needed
+ * are not looked up, since their tables cost time and memory. */
+enum crypto_work {
+	CRYPTO_KEY_EXCHANGE, /* without signatures */
+	CRYPTO_SIGNATURES,
+};
+void crypto_library_warm(enum crypto_work work);
 /* Name, version and date of the library that is loaded. Static. */
 const char *crypto_library_version(void);
 

@@ -3,6 +3,8 @@
 
 #include <limits.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include <openssl/rand.h>
 
@@ -10,9 +12,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-/* A packet needs 4 to 255 bytes of padding, mostly fewer than 20: one filling
- * is enough for some hundred packets. */
-enum { PAD_POOL_BYTES = 4096 };
+/* What getentropy() gives at most. A packet needs 4 to 255 bytes of padding,
+ * mostly fewer than 20: one system call is enough for many packets. */
+enum { PAD_POOL_BYTES = 256 };
 
 static struct {
 	unsigned int fork_id; /* fork_id() when the pool was filled */
@@ -37,10 +39,12 @@ rand_bytes(void *p, size_t len)
 	}
 }
 
+/* From the system: a process that needs no other random bytes, as the user's on
+ * the server, then never sets up the generators of the library. */
 static void
 refill_pool(unsigned int id)
 {
-	if (RAND_bytes(pool.bytes, sizeof pool.bytes) != 1)
+	if (getentropy(pool.bytes, sizeof pool.bytes) == -1)
 		fatal("no random numbers to be had");
 	pool.fork_id = id;
 	pool.used = 0;

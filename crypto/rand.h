@@ -2,7 +2,7 @@
 /*
  * Random bytes. rand_bytes() is for keys, cookies and nonces. rand_pad() is for
  * packet padding and other bytes that are no secret: it draws from a buffer
- * that is filled in bulk, so that a packet costs no system call. Both end the
+ * that the system fills, so that most packets cost no system call. Both end the
  * process if there are no random numbers, because nothing can be done safely
  * without them.
  *

@@ -457,7 +457,7 @@ preauth_run(int socket_fd, int monitor_fd, bool waits)
 	signal(SIGPIPE, SIG_IGN);
 	drop_stdio();
 	if (waits)
-		crypto_library_warm();
+		crypto_library_warm(CRYPTO_KEY_EXCHANGE);
 	warm_up();
 	if (waits)
 		receive_connection(&pa);

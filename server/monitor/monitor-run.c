@@ -183,7 +183,7 @@ wait_for_connection(struct monitor *m)
 	int fd;
 
 	start_auth(m, true);
-	crypto_library_warm();
+	crypto_library_warm(CRYPTO_SIGNATURES);
 	if (fd_receive_fds(STATE_FD_SOCKET, &fd, 1) != 0)
 		exit(0); /* the listener needs no spare process */
 	if (sock_copy_to(fd, STATE_FD_SOCKET) == -1)
