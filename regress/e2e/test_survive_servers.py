@@ -12,9 +12,10 @@ import time
 import pytest
 from sshwire import (CHANNEL_CLOSE, CHANNEL_DATA, CHANNEL_EOF, CHANNEL_OPEN,
                      CHANNEL_REQUEST, DISCONNECT, GLOBAL_REQUEST,
-                     OPEN_CONFIRMATION, REQUEST_SUCCESS, SERVICE_ACCEPT,
-                     SERVICE_REQUEST, UNIMPLEMENTED, USERAUTH_REQUEST,
-                     USERAUTH_SUCCESS, Closed, fake_servers, string)
+                     OPEN_CONFIRMATION, REQUEST_FAILURE, REQUEST_SUCCESS,
+                     SERVICE_ACCEPT, SERVICE_REQUEST, UNIMPLEMENTED,
+                     USERAUTH_REQUEST, USERAUTH_SUCCESS, Closed, Reader,
+                     fake_servers, string)
 from survive import RECEIVED, REQUEST, RESUME_OK, count_received, reset
 from tickets import mac
 
@@ -23,7 +24,7 @@ from harness import LONG, ME, Client
 
 pytestmark = pytest.mark.skipif(not harness.have("hpn", "ssh"),
                                 reason="hpnssh is not built")
-EXT_INFO, PING, PONG = 7, 192, 193
+EXT_INFO = 7
 SECRET = b"s" * 32
 MOST = 32 << 20  # bytes that the client keeps, and asks for
 
@@ -312,10 +313,12 @@ def test_no_acknowledgement(make):
     taken = []
 
     def count(w, payload):
-        """The bytes of a message that count, None at their end; PING is
-        answered, so the connection is none that is lost."""
-        if payload[0] == PING:
-            w.send(bytes([PONG]) + payload[1:])
+        """The bytes of a message that count, None at their end. The
+        client's question whether the connection is lost is answered."""
+        if payload[0] == GLOBAL_REQUEST:
+            name, wants_reply = Reader(payload[1:]).text(), payload[-1]
+            assert (name, wants_reply) == ("keepalive@openssh.com", 1)
+            w.say(REQUEST_FAILURE)
         if payload[0] == CHANNEL_EOF:
             return None
         return len(payload) - 9 if payload[0] == CHANNEL_DATA else 0
@@ -327,7 +330,7 @@ def test_no_acknowledgement(make):
         g.grant(w, size=2 << 20)
         w.passes = (RECEIVED, CHANNEL_REQUEST)
         g.open(w, window=1 << 30)
-        got = sum(count(w, payload) for payload in messages(w, 5))
+        got = sum(count(w, payload) for payload in messages(w, 6))
         taken.append(got)
         while True:
             w.say(RECEIVED, u64(g.received))
