@@ -318,6 +318,12 @@ hash_survey_new(struct loop *loop, hash_survey_fn found, void *arg)
 	return s;
 }
 
+bool
+hash_survey_runs(const struct hash_survey *s)
+{
+	return s != NULL && s->fd != -1;
+}
+
 void
 hash_survey_free(struct hash_survey *s)
 {

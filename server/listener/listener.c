@@ -125,6 +125,15 @@ startup_over(struct startup *s)
 	free(s);
 }
 
+/* Starts a spare process. One that was started before the survey has answered
+ * would have to be replaced by then (on_hashes()). */
+static void
+fill_spare(struct listener *l)
+{
+	if (!hash_survey_runs(l->survey))
+		session_spare_fill(&l->spare, &l->session);
+}
+
 /* A login has succeeded or failed: now there is time to start a spare process
  * for the next one. */
 static void
@@ -133,7 +142,7 @@ startup_leaves(struct startup *s)
 	struct listener *l = s->listener;
 
 	startup_over(s);
-	session_spare_fill(&l->spare, &l->session);
+	fill_spare(l);
 }
 
 /* Reads the reports of hpnsshd-session so far. True: the user is
@@ -590,8 +599,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	listen_addresses_log(&l.sockets);
 	make_title(&l);
 	if (!opts->debug) {
-		session_spare_fill(&l.spare, &l.session);
 		l.survey = hash_survey_new(l.loop, on_hashes, &l);
+		fill_spare(&l);
 	}
 	notify_ready();
 	if (loop_run(l.loop) != 0)
