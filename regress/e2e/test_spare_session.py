@@ -54,6 +54,27 @@ def test_logins_use_it(make_server):
         assert serving(server) == third
 
 
+NO_PASSWORDS = "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reads /etc/shadow")
+@pytest.mark.parametrize("config, looks", [
+    ("", True),
+    (NO_PASSWORDS, False),
+    ("PasswordAuthentication no\n", True),
+    ("KbdInteractiveAuthentication no\n", True),
+    (NO_PASSWORDS + "Match User hpn-no-such\n PasswordAuthentication yes\n",
+     True)])
+def test_waits_for_the_survey(make_server, config, looks):
+    """It begins when it is known how accounts are hashed, so that it needs
+    not be replaced; where nobody may have a password checked, /etc/shadow is
+    not read, and it begins at once."""
+    server = make_server("LogLevel DEBUG1\n" + config)
+    first, _ = waiting(server)
+    assert ("Accounts are hashed in" in server.log_text()) == looks
+    assert serving(server) == first
+
+
 def test_several_at_once(make_server):
     server = make_server()
     spare, _ = waiting(server)

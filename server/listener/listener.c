@@ -340,7 +340,8 @@ on_connection(void *arg, int fd, int events)
 			  "mode.");
 		become_session(l, connection);
 	}
-	hash_survey_look(l->survey, clock_ms());
+	if (l->survey != NULL)
+		hash_survey_look(l->survey, clock_ms());
 	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
 	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
 		(void)!send(connection, refusal, sizeof refusal - 1,
@@ -532,6 +533,15 @@ listener_hold_programs(struct server_state *state)
 	return r;
 }
 
+/* Whether some user may have a password checked. */
+static bool
+takes_passwords(const struct server_conf *c)
+{
+	return c->login.password_authentication ||
+	    c->login.kbd_interactive_authentication ||
+	    server_conf_has_match(c);
+}
+
 static void
 prepare(struct listener *l)
 {
@@ -547,7 +557,7 @@ prepare(struct listener *l)
 	/* With -d the process waits for the survey. Without, the survey runs
 	 * later (hash_survey_new()), and until then connections use the
 	 * system's standard method. */
-	if (l->opts->debug)
+	if (l->opts->debug && takes_passwords(&l->state->conf))
 		hash_survey_once(&l->state->decoys);
 	else
 		decoys_choose(&l->state->decoys, NULL, 0);
@@ -599,7 +609,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	listen_addresses_log(&l.sockets);
 	make_title(&l);
 	if (!opts->debug) {
-		l.survey = hash_survey_new(l.loop, on_hashes, &l);
+		if (takes_passwords(&state->conf))
+			l.survey = hash_survey_new(l.loop, on_hashes, &l);
 		fill_spare(&l);
 	}
 	notify_ready();
