@@ -26,6 +26,8 @@ import time
 import weakref
 from pathlib import Path
 
+from processes import children, descendants, is_waiting, title
+
 TOP = Path(__file__).resolve().parent.parent
 # run-tests lets tests find the programs of build-aux/programs only.
 STOCK_PATH = os.environ.get(
@@ -376,28 +378,6 @@ def reap_orphans():
                 pass
 
 
-def _processes():
-    """Yields for each process its id, its parent's, its state and its name.
-    Tests ask for this again and again until something has ended."""
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat", "rb") as f:
-                before, _, behind = f.read().rpartition(b")")
-        except OSError:
-            continue
-        if rest := behind.split(None, 2):
-            yield (int(entry), int(rest[1]), rest[0].decode(),
-                   before.partition(b"(")[2].decode(errors="replace"))
-
-
-def children(of=None):
-    of = of or os.getpid()
-    return {pid: (state, name) for pid, parent, state, name in _processes()
-            if parent == of}
-
-
 def signal_all(pids, signo):
     """To those that are still there: hpnsshd-auth ends behind a login."""
     for pid in pids:
@@ -407,35 +387,10 @@ def signal_all(pids, signo):
             pass
 
 
-def title(pid):
-    """Its command line; empty: it has ended."""
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except (FileNotFoundError, ProcessLookupError):
-        return b""
-
-
 def is_part(name):
     """Is it a name of a part of hpnscp's? See docs/TRANSFERS.md."""
     last = os.path.basename(name)
     return last.startswith(".") and ".hpnpart" in last
-
-
-def is_waiting(pid):
-    """Is it an hpnsshd-session without a connection?"""
-    return title(pid).startswith(b"hpnsshd-session: [waiting]")
-
-
-def descendants(of):
-    below = {}
-    for pid, parent, state, name in _processes():
-        below.setdefault(parent, {})[pid] = (state, name)
-    todo, found = [of], {}
-    while todo:
-        mine = below.get(todo.pop(), {})
-        found |= mine
-        todo += mine
-    return found
 
 
 def end_orphans(known=()):
