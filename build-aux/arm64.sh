@@ -6,7 +6,7 @@
 # those that are named. The machine gets a compiler and qemu; the packages for
 # arm64 are unpacked in build/arm64/root and installed nowhere.
 #   -b   builds only
-#   -j   that many compilers at a time (1)
+#   -j   that many compilers, and then tests, at a time (1)
 # Closing line: N passed, N failed.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
@@ -84,31 +84,46 @@ END
 	$handed true 2>/dev/null || handed=
 }
 
-# one TEST
-one()
+# put_runner: writes a script that runs one test, with its output in $logs/NAME
+# and its exit status in $logs/NAME.rc.
+put_runner()
 {
-	name=${1##*/test-}
-	by=$qemu
-	case " $not_here " in
-	*" $name "*) return 0 ;;
-	esac
-	case " $starting " in
-	*" $name "*)
-		[ -n "$handed" ] || return 0
-		by=$handed
-		;;
-	esac
-	# Of processor time; and an hour, as others may want the machine, too.
-	# shellcheck disable=SC2086,SC3045
-	(cd "$dir" && ulimit -S -t 600 && srcdir=$top timeout 3600 nice $by "$1") \
-		>"$scratch/log" 2>&1 </dev/null
-	rc=$?
-	if [ "$rc" = 0 ]; then
-		passed=$((passed + 1))
-	else
-		failed=$((failed + 1))
-		say "FAIL $name (exit status $rc): $(tail -n 3 "$scratch/log")"
-	fi
+	cat >"$scratch/one" <<'END'
+name=${1##*/test-} by=$qemu
+case " $not_here " in
+*" $name "*) exit 0 ;;
+esac
+case " $starting " in
+*" $name "*)
+	[ -n "$handed" ] || exit 0
+	by=$handed
+	;;
+esac
+# Of processor time; and an hour, as others may want the machine, too.
+ulimit -S -t 600
+srcdir=$top timeout 3600 nice $by "$1" >"$logs/$name" 2>&1 </dev/null
+echo $? >"$logs/$name.rc"
+END
+	logs=$scratch/logs
+	mkdir "$logs"
+	export top qemu handed not_here starting logs
+}
+
+# run_all TEST...
+run_all()
+{
+	printf '%s\n' "$@" | xargs -P "$jobs" -n 1 sh "$scratch/one"
+	for rc in "$logs"/*.rc; do
+		[ -e "$rc" ] || continue
+		if [ "$(cat "$rc")" = 0 ]; then
+			passed=$((passed + 1))
+		else
+			failed=$((failed + 1))
+			name=$(basename "$rc" .rc)
+			say "FAIL $name (exit status $(cat "$rc")): $(
+				tail -n 3 "$logs/$name")"
+		fi
+	done
 }
 
 [ "$(uname -m)" != aarch64 ] || die "this machine is one: ./run-tests"
@@ -137,7 +152,7 @@ if [ ! -e config.status ] || [ "$top/configure" -nt config.status ]; then
 	env PKG_CONFIG_SYSROOT_DIR="$root" PKG_CONFIG_PATH= \
 		PKG_CONFIG_LIBDIR="$libs/pkgconfig:$root/usr/share/pkgconfig" \
 		"$top/configure" --host=aarch64-linux-gnu --enable-werror \
-		CC="${CCACHE:-} $dir/cc" CFLAGS=-O0 >"$scratch/log" 2>&1 || {
+		CC="${CCACHE:-} $dir/cc" CFLAGS=-O1 >"$scratch/log" 2>&1 || {
 		tail -n 20 "$scratch/log" >&2
 		die "configure failed (see $dir/config.log)"
 	}
@@ -153,13 +168,19 @@ for goal in all unit-tests; do
 done
 register_qemu
 [ -n "$only" ] || [ $# != 0 ] || set -- regress/unit/test-*[!.]?
+tests=
 for test in "$@"; do
 	case $test in
 	*.o | *.d | *.c) continue ;;
 	regress/*) ;;
 	*) test=regress/unit/test-$test ;;
 	esac
-	one "$dir/$test"
+	tests="$tests $dir/$test"
 done
+if [ -n "$tests" ]; then
+	put_runner
+	# shellcheck disable=SC2086
+	run_all $tests
+fi
 say "$passed passed, $failed failed"
 [ "$failed" = 0 ]
