@@ -40,11 +40,13 @@ rand_bytes(void *p, size_t len)
 }
 
 /* From the system: a process that needs no other random bytes, as the user's on
- * the server, then never sets up the generators of the library. */
+ * the server, then never sets up the generators of the library. The library
+ * knows more ways to get some where a system lacks this call. */
 static void
 refill_pool(unsigned int id)
 {
-	if (getentropy(pool.bytes, sizeof pool.bytes) == -1)
+	if (getentropy(pool.bytes, sizeof pool.bytes) == -1 &&
+	    RAND_bytes(pool.bytes, sizeof pool.bytes) != 1)
 		fatal("no random numbers to be had");
 	pool.fork_id = id;
 	pool.used = 0;

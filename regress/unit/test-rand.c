@@ -3,6 +3,8 @@
 
 #include <sys/wait.h>
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <unistd.h>
 
@@ -10,13 +12,30 @@
 
 #include "crypto/rand.h"
 
-static bool exhausted;
+static bool exhausted, lacks_call;
 
 /* Takes the place of the library's, which has no way to fail on demand. */
 int
 RAND_priv_bytes(unsigned char *p, int len)
 {
 	return exhausted ? 0 : RAND_bytes(p, len);
+}
+
+/* Also the library's way, before others. */
+int
+getentropy(void *p, size_t len)
+{
+	int fd;
+	ssize_t n;
+
+	if (lacks_call) {
+		errno = ENOSYS;
+		return -1;
+	}
+	fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+	n = read(fd, p, len);
+	close(fd);
+	return n == (ssize_t)len ? 0 : -1;
 }
 
 typedef void (*fill_fn)(void *p, size_t len);
@@ -59,6 +78,15 @@ test_more_than_the_pool(void **state)
 		assert_true(memcmp(big[0] + i, big[1] + i, 32) != 0);
 		assert_true(memcmp(big[0] + i, big[2] + i, 32) != 0);
 	}
+}
+
+static void
+test_system_without_the_call(void **state)
+{
+	(void)state;
+	lacks_call = true;
+	test_more_than_the_pool(state);
+	lacks_call = false;
 }
 
 /* A child must not pad with what its parent pads with. */
@@ -130,6 +158,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_fill),
 		cmocka_unit_test(test_more_than_the_pool),
+		cmocka_unit_test(test_system_without_the_call),
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_exhausted),
 		cmocka_unit_test(test_uniform),
