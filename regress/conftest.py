@@ -61,6 +61,25 @@ LONG_FILES = [f"test_{name}.py" for name in (
     "forward_programs", "clients")]
 
 
+# A listener that may have a password checked looks at its start how accounts
+# are hashed, which takes more time than all else that most tests ask of it. So
+# servers take passwords in these files only.
+PASSWORD_FILES = {f"test_{name}.py" for name in (
+    "answers_ahead", "attacks", "bad_input", "client_memory", "copy_id",
+    "debug_lines", "events", "ext_info", "hostbased", "hostile_client",
+    "hostile_client_channels", "hostile_server", "injections", "known_lines",
+    "log_lines", "login_rules", "long_secrets", "mux", "pam_delays",
+    "pam_faults", "pam_service", "pam_texts", "penalties", "rogue_auth",
+    "scp_further", "scp_otp", "session_rules", "shadow_memory",
+    "spare_session", "ssh_auth", "ssh_hostkeys", "sshd_login",
+    "survive_server", "sync_grants", "tickets", "tickets_back",
+    "tickets_client", "tickets_far", "titles", "user_certificates",
+    "user_process", "words_server",
+    # between programs
+    "conf_lines", "conf_same", "fail2ban", "gss_kex", "gssapi",
+    "links_programs", "otp", "step_ca")}
+
+
 def pytest_collection_modifyitems(items):
     rank = {name: n for n, name in enumerate(LONG_FILES)}
     items.sort(key=lambda item: rank.get(item.path.name, len(rank)))
@@ -217,7 +236,7 @@ def ssh(sshd):
 
 
 @pytest.fixture
-def make_server(tmp_path, keys):
+def make_server(request, tmp_path, keys):
     """make_server(config, kind="hpn", **kw): a server for this test alone."""
     made = []
 
@@ -226,6 +245,7 @@ def make_server(tmp_path, keys):
             pytest.skip("hpnsshd is not built" if kind == "hpn"
                         else "no stock sshd is installed")
         kw.setdefault("authorized", USER_KEYS)
+        kw.setdefault("passwords", request.path.name in PASSWORD_FILES)
         if "Survive" in config and IS_ROOT:
             if why := harness.mount_problem():
                 pytest.skip(why)

@@ -656,14 +656,14 @@ class Server:
     def __init__(self, kind, directory, keys, authorized=(), config="",
                  host_keys=("ed25519", "ecdsa256", "ecdsa384", "ecdsa521",
                             "rsa"), args=(), debug=False, env=None,
-                 within=()):
+                 within=(), passwords=True):
         self.kind, self.keys, self.host_keys = kind, keys, host_keys
         self.dir = Path(directory)
         self.dir.mkdir(parents=True, exist_ok=True)
         self.dir.chmod(0o755)
         open_up(self.dir)
         self.extra, self.args, self.env = config, list(args), env
-        self.debug = debug
+        self.debug, self.passwords = debug, passwords
         self.within = list(within)  # a command line that runs another
         self.process = None
         self.authorized = self.dir / "authorized_keys"
@@ -686,6 +686,9 @@ class Server:
             lines.append("Subsystem sftp internal-sftp")
         if self.debug:
             lines.append("LogLevel DEBUG1")
+        if not self.passwords:
+            lines += ["PasswordAuthentication no",
+                      "KbdInteractiveAuthentication no"]
         # else it would soon refuse an address with so many failed logins;
         # tests of penalties set their own values, which come first
         if self.kind == "hpn" or stock_sshd_takes("PerSourcePenalties=no"):
