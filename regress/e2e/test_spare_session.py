@@ -54,6 +54,9 @@ def test_logins_use_it(make_server):
         assert serving(server) == third
 
 
+needs_pam = pytest.mark.skipif(
+    not harness.built_with("PAM") or not os.path.exists("/etc/pam.d/sshd"),
+    reason="no PAM, or no PAM service sshd")
 NO_PASSWORDS = "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
 
 
@@ -61,7 +64,9 @@ NO_PASSWORDS = "PasswordAuthentication no\nKbdInteractiveAuthentication no\n"
 @pytest.mark.parametrize("config, looks", [
     ("", True),
     (NO_PASSWORDS, False),
-    ("PasswordAuthentication no\n", True),
+    ("PasswordAuthentication no\n", False),
+    pytest.param("PasswordAuthentication no\nUsePAM yes\n"
+                 "PAMServiceName sshd\n", True, marks=needs_pam),
     ("KbdInteractiveAuthentication no\n", True),
     (NO_PASSWORDS + "Match User hpn-no-such\n PasswordAuthentication yes\n",
      True)])
@@ -73,6 +78,32 @@ def test_waits_for_the_survey(make_server, config, looks):
     first, _ = waiting(server)
     assert ("Accounts are hashed in" in server.log_text()) == looks
     assert serving(server) == first
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="reads /etc/shadow")
+@pytest.mark.parametrize("signo", [signal.SIGKILL, signal.SIGSTOP])
+def test_survey_that_does_not_answer(make_server, signo):
+    """What becomes of the survey, a spare process is made."""
+    def survey():
+        return [pid for pid, (_, name) in harness.children(
+            server.process.pid).items() if name == "hpnsshd"]
+
+    def has_answered():
+        return "Accounts are hashed in" in server.log_text()
+
+    for _ in range(20):  # it lasts for as long as three hashes
+        server = make_server("LogLevel DEBUG1\n")
+        wait_for(lambda: survey() or has_answered())
+        caught = survey()
+        harness.signal_all(caught, signo)
+        if caught and not has_answered():
+            break
+    assert caught
+    try:
+        first, _ = waiting(server)
+        assert serving(server) == first
+    finally:
+        harness.signal_all(caught, signal.SIGKILL)
 
 
 def test_several_at_once(make_server):

@@ -317,8 +317,8 @@ to_monitor(void *arg, enum log_level level, const char *text)
 	monitor_log(pa->monitor_fd, level, log_is_forced(), text);
 }
 
-/* Lets libraries open the files that they need before the sandbox forbids
- * it. */
+/* Lets libraries open the files, and map the memory, that they need before the
+ * sandbox forbids it: the first random bytes of both kinds are drawn here. */
 static void
 warm_up(void)
 {

@@ -272,6 +272,7 @@ on_answer(void *arg, int fd, int events)
 	struct decoys d = { 0 };
 	uint8_t part[512];
 	ssize_t n = fd_read(fd, part, sizeof part);
+	bool is_good;
 
 	(void)events;
 	if (n > 0) {
@@ -279,12 +280,12 @@ on_answer(void *arg, int fd, int events)
 		if (buf_len(&s->answer) <= ANSWER_MAX)
 			return;
 	}
-	if (n == 0 && take(&s->answer, &d) == 0)
-		s->found(s->arg, &d);
-	else
+	is_good = n == 0 && take(&s->answer, &d) == 0;
+	if (!is_good)
 		log_error("cannot find out how accounts are hashed");
-	decoys_clear(&d);
 	forget_child(s);
+	s->found(s->arg, is_good ? &d : NULL);
+	decoys_clear(&d);
 }
 
 static void

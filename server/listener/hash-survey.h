@@ -19,15 +19,15 @@
 
 struct hash_survey;
 
-/* Gets what the child has found; d is borrowed. */
+/* Gets what the child has found; d is borrowed. NULL: it found out nothing. */
 typedef void (*hash_survey_fn)(void *arg, const struct decoys *d);
 
-/* Starts a child at once. Without the superuser's rights the file cannot be
- * read, and found is never called. */
+/* Starts a child at once; found is called when it has ended. Without the
+ * superuser's rights the file cannot be read, and there is no child. */
 struct hash_survey *hash_survey_new(struct loop *loop, hash_survey_fn found,
     void *arg);
 void hash_survey_free(struct hash_survey *s);
-/* True until a child that was started has answered. s may be NULL. */
+/* True until the child that was started has ended. s may be NULL. */
 bool hash_survey_runs(const struct hash_survey *s);
 /* For each connection that comes: starts a child again if the file has changed.
  * Looks at it every few seconds at most. */

@@ -43,6 +43,7 @@ enum {
 	 * its reports, one for a copy while its program is started, and one
 	 * for each of two others that are about to log in. */
 	DESCRIPTORS_LEAST = 9,
+	SPARE_WAITS_MS = 2000, /* at most for the survey of hashes */
 };
 
 /* Environment variable for the program that replaces this one at SIGHUP: it is
@@ -78,7 +79,8 @@ struct listener {
 	struct turned_away *away; /* NULL: connections that are turned away are
 				   * not recorded */
 	struct reload reload;
-	struct hash_survey *survey;
+	struct hash_survey *survey; /* NULL: there is none */
+	struct loop_timer *spare_timer; /* the spare process waits for it */
 	char title[256]; /* the command line, for ps(1) */
 	/* accept(2) has failed for want of descriptors or memory, and this was
 	 * logged. */
@@ -125,12 +127,11 @@ startup_over(struct startup *s)
 	free(s);
 }
 
-/* Starts a spare process. One that was started before the survey has answered
- * would have to be replaced by then (on_hashes()). */
+/* Starts a spare process, unless it waits for the survey. */
 static void
 fill_spare(struct listener *l)
 {
-	if (!hash_survey_runs(l->survey))
+	if (l->spare_timer == NULL)
 		session_spare_fill(&l->spare, &l->session);
 }
 
@@ -502,23 +503,55 @@ go_to_background(const struct listener *l)
 		log_to_syslog(l->state->conf.log.syslog_facility);
 }
 
+/* Whether some user may have a password checked. */
+static bool
+takes_passwords(const struct server_conf *c)
+{
+	return c->login.password_authentication || server_conf_has_match(c) ||
+	    (c->login.use_pam && c->login.kbd_interactive_authentication);
+}
+
+static void
+on_spare_time(void *arg)
+{
+	struct listener *l = arg;
+
+	l->spare_timer = NULL;
+	fill_spare(l);
+}
+
 /* hash_survey_fn: later connections get the new decoys. A spare process has
  * read the old ones, so it is replaced. */
 static void
 on_hashes(void *arg, const struct decoys *d)
 {
 	struct listener *l = arg;
-	int r = state_renew_decoys(&l->session.state_fd, d);
+	int r = d == NULL ? 0 : state_renew_decoys(&l->session.state_fd, d);
 
-	if (r != 0) {
+	if (r != 0)
 		log_error("cannot keep how accounts are hashed: %s",
 		    err_text(r));
-		return;
+	if (r == 0 && d != NULL) {
+		log_debug("Accounts are hashed in %zu ways that count.",
+		    d->settings.n);
+		session_spare_drop(&l->spare);
 	}
-	session_spare_drop(&l->spare);
-	session_spare_fill(&l->spare, &l->session);
-	log_debug("Accounts are hashed in %zu ways that count.",
-	    d->settings.n);
+	loop_cancel(l->loop, l->spare_timer);
+	on_spare_time(l);
+}
+
+/* Begins the survey, and makes the first spare process when that has answered:
+ * one made before would be replaced by then. A survey that takes long does not
+ * hold it up. */
+static void
+begin_survey(struct listener *l)
+{
+	if (takes_passwords(&l->state->conf))
+		l->survey = hash_survey_new(l->loop, on_hashes, l);
+	if (hash_survey_runs(l->survey))
+		l->spare_timer = loop_after(l->loop, SPARE_WAITS_MS,
+		    on_spare_time, l);
+	fill_spare(l);
 }
 
 int
@@ -531,15 +564,6 @@ listener_hold_programs(struct server_state *state)
 			log_error("%s does not exist or is not executable: %s",
 			    state->programs[i].path, strerror(errno));
 	return r;
-}
-
-/* Whether some user may have a password checked. */
-static bool
-takes_passwords(const struct server_conf *c)
-{
-	return c->login.password_authentication ||
-	    c->login.kbd_interactive_authentication ||
-	    server_conf_has_match(c);
 }
 
 static void
@@ -608,11 +632,8 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	write_pid_file(&l);
 	listen_addresses_log(&l.sockets);
 	make_title(&l);
-	if (!opts->debug) {
-		if (takes_passwords(&state->conf))
-			l.survey = hash_survey_new(l.loop, on_hashes, &l);
-		fill_spare(&l);
-	}
+	if (!opts->debug)
+		begin_survey(&l);
 	notify_ready();
 	if (loop_run(l.loop) != 0)
 		log_error("poll: %s", strerror(errno));
@@ -621,6 +642,7 @@ listener_run(struct server_state *state, const struct listener_opts *opts)
 	listen_close(&l.sockets);
 	while (!TAILQ_EMPTY(&l.startups))
 		startup_over(TAILQ_FIRST(&l.startups));
+	loop_cancel(l.loop, l.spare_timer);
 	session_spare_drop(&l.spare);
 	admission_free(l.admission);
 	turned_away_free(l.away);
