@@ -65,16 +65,17 @@ LONG_FILES = [f"test_{name}.py" for name in (
 # are hashed, which takes more time than all else that most tests ask of it. So
 # servers take passwords in these files only.
 PASSWORD_FILES = {f"test_{name}.py" for name in (
-    "answers_ahead", "attacks", "bad_input", "client_memory", "copy_id",
-    "debug_lines", "events", "ext_info", "hostbased", "hostile_client",
-    "hostile_client_channels", "hostile_server", "injections", "known_lines",
-    "log_lines", "login_rules", "long_secrets", "mux", "pam_delays",
-    "pam_faults", "pam_service", "pam_texts", "penalties", "rogue_auth",
+    "answers_ahead", "attacks", "bad_input", "client_memory", "configurations",
+    "copy_id", "debug_lines", "events", "ext_info", "grants", "hostbased",
+    "hostile_client", "hostile_client_channels", "hostile_server",
+    "injections", "known_lines", "log_lines", "login_rules", "long_secrets",
+    "mux", "opens", "pam_delays", "pam_faults", "pam_service", "pam_texts",
+    "penalties", "refused_calls", "rogue_auth", "scp_beside_master",
     "scp_further", "scp_otp", "session_rules", "shadow_memory",
     "spare_session", "ssh_auth", "ssh_hostkeys", "sshd_login",
-    "survive_server", "sync_grants", "tickets", "tickets_back",
-    "tickets_client", "tickets_far", "titles", "user_certificates",
-    "user_process", "words_server",
+    "sshd_processes", "survive_server", "sync_grants", "tickets",
+    "tickets_back", "tickets_client", "tickets_far", "titles",
+    "user_certificates", "user_process", "words_server",
     # between programs
     "conf_lines", "conf_same", "fail2ban", "gss_kex", "gssapi",
     "links_programs", "otp", "step_ca")}

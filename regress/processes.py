@@ -25,11 +25,13 @@ KERNEL_LISTS = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
 
 def _listed(of):
     """The ids of children that the kernel lists, in one reading."""
-    found = set()
+    found, threads = set(), []
     with contextlib.suppress(OSError):
-        for thread in os.listdir(f"/proc/{of}/task"):
-            with open(f"/proc/{of}/task/{thread}/children") as f:
-                found.update(map(int, f.read().split()))
+        threads = os.listdir(f"/proc/{of}/task")
+    for thread in threads:
+        with contextlib.suppress(OSError), \
+                open(f"/proc/{of}/task/{thread}/children") as f:
+            found.update(map(int, f.read().split()))
     return found
 
 
