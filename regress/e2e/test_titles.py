@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: ISC
 """What ps(1) shows of the server's processes, as monitoring reads it."""
 
-from pathlib import Path
-
 import pytest
 from sshwire import connect
 
@@ -15,11 +13,7 @@ pytestmark = pytest.mark.skipif(not harness.have("hpn", "sshd"),
 
 
 def title(pid):
-    try:
-        raw = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return ""
-    return raw.rstrip(b"\0").decode()
+    return harness.title(pid).rstrip(b"\0").decode()
 
 
 def below(pid):

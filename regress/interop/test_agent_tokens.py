@@ -14,7 +14,8 @@ from agents import LIST, Running, ask
 from softhsm import LIBRARY, PIN, TYPES, Token
 
 import harness
-from harness import BUILD, Client, clean_env, hpn, program, run, wait_for
+from harness import (BUILD, Client, children, clean_env, hpn, program, run,
+                     wait_for)
 
 FIDO = BUILD / "regress/sk-token.so"
 KINDS = ("hpn", "stock")
@@ -92,14 +93,6 @@ class Agent(Running):
         if kind == "hpn":
             env["SSH_SK_HELPER"] = str(hpn("ssh-sk-helper"))
         return self.run(program(kind, "ssh-add"), *args, env=env, **kw)
-
-
-def children(pid):
-    try:
-        words = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return []
-    return [int(x) for x in words]
 
 
 # ---- what is said and done ---------------------------------------------------
@@ -228,8 +221,8 @@ def test_hang(token, fido, background):
         pid = agent.process.pid
 
         def helper():
-            return [x for x in children(pid) if b"sk-helper" in
-                    Path(f"/proc/{x}/cmdline").read_bytes()]
+            return [x for x in children(pid)
+                    if b"sk-helper" in harness.title(x)]
         assert wait_for(helper)
         assert ask(agent.path, bytes([LIST]), timeout=60)
         waiting.kill()
