@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <openssl/rand.h>
