@@ -63,3 +63,9 @@ auth_method_offered(const struct auth_method *m, const struct server_conf *c)
 {
 	return m->option != 0 && auth_method_enabled(m, c);
 }
+
+bool
+auth_method_served(const struct auth_method *m, const struct server_conf *c)
+{
+	return auth_method_offered(m, c) && (!m->needs_pam || c->login.use_pam);
+}

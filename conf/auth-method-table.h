@@ -105,8 +105,11 @@ const struct auth_method *auth_method_listed(const char *entry, size_t len,
 /* Is the method's own option on, or has it none? needs_pam is ignored. */
 bool auth_method_enabled(const struct auth_method *m,
     const struct server_conf *c);
-/* Is the method enabled, and offered to clients? */
+/* Is the method enabled, and offered to clients? needs_pam is ignored. */
 bool auth_method_offered(const struct auth_method *m,
+    const struct server_conf *c);
+/* Is it offered, and is there PAM if it needs that? */
+bool auth_method_served(const struct auth_method *m,
     const struct server_conf *c);
 
 #endif

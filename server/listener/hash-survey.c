@@ -349,7 +349,7 @@ hash_survey_look(struct hash_survey *s, uint64_t now_ms)
 {
 	struct stat now;
 
-	if (s->fd != -1 || now_ms - s->looked_ms < LOOK_MS)
+	if (s == NULL || s->fd != -1 || now_ms - s->looked_ms < LOOK_MS)
 		return;
 	s->looked_ms = now_ms;
 	if (stat(LIBC_HASHES_FILE, &now) == 0 && !is_same(&now, &s->seen))

@@ -27,7 +27,7 @@ typedef void (*hash_survey_fn)(void *arg, const struct decoys *d);
 struct hash_survey *hash_survey_new(struct loop *loop, hash_survey_fn found,
     void *arg);
 void hash_survey_free(struct hash_survey *s);
-/* True until the child that was started has ended. s may be NULL. */
+/* s may be NULL in these. True until the child that was started has ended: */
 bool hash_survey_runs(const struct hash_survey *s);
 /* For each connection that comes: starts a child again if the file has changed.
  * Looks at it every few seconds at most. */

@@ -23,6 +23,7 @@
 #include "compat/proc.h"
 #include "compat/queue.h"
 #include "compat/sock.h"
+#include "conf/auth-method-table.h"
 #include "crypto/rand.h"
 #include "server/listener/admission.h"
 #include "server/listener/hash-survey.h"
@@ -341,8 +342,7 @@ on_connection(void *arg, int fd, int events)
 			  "mode.");
 		become_session(l, connection);
 	}
-	if (l->survey != NULL)
-		hash_survey_look(l->survey, clock_ms());
+	hash_survey_look(l->survey, clock_ms());
 	peer = admission_peer_of(l->admission, (struct sockaddr *)&ss, len);
 	if (is_refused(l, connection, (struct sockaddr *)&ss, len, &peer))
 		(void)!send(connection, refusal, sizeof refusal - 1,
@@ -507,8 +507,13 @@ go_to_background(const struct listener *l)
 static bool
 takes_passwords(const struct server_conf *c)
 {
-	return c->login.password_authentication || server_conf_has_match(c) ||
-	    (c->login.use_pam && c->login.kbd_interactive_authentication);
+	const struct auth_method *m = auth_method_table;
+	bool takes = server_conf_has_match(c);
+
+	for (size_t i = 0; i < AUTH_METHOD_COUNT; i++)
+		takes = takes || (m[i].has_secret &&
+		    auth_method_served(&m[i], c));
+	return takes;
 }
 
 static void

@@ -38,9 +38,7 @@ login_enabled_methods(const struct server_conf *c, bool by_gss)
 
 	for (size_t i = 0; i < AUTH_METHOD_COUNT; i++) {
 		m = &auth_method_table[i];
-		if (auth_method_offered(m, c) &&
-		    (!m->needs_pam || c->login.use_pam) &&
-		    (!m->needs_gss_kex || by_gss))
+		if (auth_method_served(m, c) && (!m->needs_gss_kex || by_gss))
 			buf_printf(&b, "%s%s", buf_len(&b) > 0 ? "," : "",
 			    m->name);
 	}
